@@ -4,18 +4,20 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sgdx_dataset.io.errors import SgdxError
+from sgdx_dataset.schema import Service, read_service
 from sgdx_metric.columns import column
 from sgdx_metric.rows import REFERENCE
 from sgdx_metric.scoring import CANONICAL
 from sgdx_metric.variants import fingerprint, names_digest, schema_digest
 
-from .references import OF_DIALOGUES, References, of_dialogue
+from .references import OF_DIALOGUES, References, Turns, of_dialogue
 from .row_files import open_row_files
 
 # Columns that references need only where spans are predicted.
@@ -55,6 +57,9 @@ def open_folder(
         partial(_fingerprint_in, folder),
         lambda variant: files.facts(variant).data,
         lambda: first.release or None,
+        str(folder),
+        lambda variant: _schemas_in(folder / f"{variant}.parquet"),
+        lambda: _turns_in(folder / f"{names[0]}.parquet"),
         files.available(names[0]),
     )
 
@@ -82,6 +87,34 @@ def _fingerprint_in(folder: Path, variant: str, frames: pa.Table) -> str:
     return fingerprint(
         names_digest(row["service"], [slot["name"] for slot in row["schema_slots"]]) for row in rows
     )
+
+
+def _schemas_in(path: Path) -> dict[str, Service]:
+    """The schema of each service in a variant's file, by the service's original name."""
+    if "schema" not in pq.read_schema(path).names:
+        raise SgdxError(f"{path}: found no column schema, expected the words of the services")
+    table = pq.read_table(path, columns=["service", "schema"])
+    _, first = np.unique(column(table, "service").to_pylist(), return_index=True)
+    try:
+        return {
+            schema["original_name"]: read_service(schema)
+            for schema in table["schema"].take(pa.array(first)).to_pylist()
+        }
+    except (msgspec.ValidationError, KeyError) as error:
+        raise SgdxError(f"{path}: schema: {error}, expected that of a frame row") from None
+
+
+def _turns_in(path: Path) -> dict[str, Turns]:
+    """The turns of every dialogue up to its last user turn, in a variant's file."""
+    columns = ["dialogue_id", "turn", "history", "utterance"]
+    if set(columns) - set(pq.read_schema(path).names):
+        return {}
+    turns: dict[str, Turns] = {}
+    for row in pq.read_table(path, columns=columns).to_pylist():
+        if row["turn"] + 1 > len(turns.get(row["dialogue_id"], [])):
+            before = [(turn["speaker"], turn["utterance"]) for turn in row["history"]]
+            turns[row["dialogue_id"]] = [*before, ("USER", row["utterance"])]
+    return turns
 
 
 def _read_variant(path: Path, columns: pa.Schema) -> pa.Table:

@@ -14,14 +14,18 @@ import pyarrow.compute as pc
 
 from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.errors import SgdxError
+from sgdx_dataset.release.dialogue import BriefFrame, read_dialogues
 from sgdx_dataset.release.release import Release
 from sgdx_dataset.release.remembered import announced_source, sources_named
+from sgdx_dataset.schema import Service
 from sgdx_metric.columns import column
 from sgdx_metric.rows import REFERENCE
-from sgdx_metric.variants import fingerprint, schema_digest
+from sgdx_metric.variants import ORIGINAL, fingerprint, schema_digest
 
 # The name of the source that predictions were made from, and the digest of the data; None unstated.
 Stated = tuple[str | None, str | None]
+# The speaker and the utterance of each turn of a dialogue.
+Turns = list[tuple[str, str]]
 
 OF_DIALOGUES = [*REFERENCE.names, "service_call", "history"]
 
@@ -42,6 +46,9 @@ class References:
         data: The digest of what a variant's rows are made from, as prediction files have it; None
             where it is unknown.
         find_release: Finds out `release`.
+        name: What the user calls the data.
+        schemas: Makes the schema of each service under a variant, by the service's original name.
+        turns: Makes the turns of every dialogue, by its id; {} where the data has not all of them.
         available: How many dialogues the split has, where these are a choice of them; None where
             they are all.
     """
@@ -51,6 +58,9 @@ class References:
     fingerprint: Callable[[str, pa.Table], str]
     data: Callable[[str], str | None]
     find_release: Callable[[], str | None]
+    name: str
+    schemas: Callable[[str], Mapping[str, Service]]
+    turns: Callable[[], dict[str, Turns]]
     available: int | None = None
 
     @cached_property
@@ -106,6 +116,11 @@ def open_references(
             if service.service_name in scored_services
         )
 
+    def schemas(variant: str) -> dict[str, Service]:
+        originals = release.schema(split, ORIGINAL).services
+        services = release.schema(split, variant).services
+        return {o.service_name: service for o, service in zip(originals, services, strict=True)}
+
     release = stated_release(source, split, own, stated or {})
     if gaps := release.gaps():
         print(f"note: {gaps}", file=sys.stderr)
@@ -115,6 +130,9 @@ def open_references(
         wording,
         partial(release.data_digest, split),
         lambda: release.version(split) or None,
+        release.name,
+        schemas,
+        partial(_read_turns, release, split),
     )
 
 
@@ -160,6 +178,15 @@ def _is_stated(release: Release, split: str, stated: Mapping[str, Stated]) -> bo
         for variant, (_, data) in stated.items()
         if data is not None
     )
+
+
+def _read_turns(release: Release, split: str) -> dict[str, Turns]:
+    """The turns of every dialogue of a split, by the dialogue's id."""
+    return {
+        dialogue.dialogue_id: [(turn.speaker, turn.utterance) for turn in dialogue.turns]
+        for file in release.dialogue_files(split)
+        for dialogue in read_dialogues(release.read(file), f"{release.name}: {file}", BriefFrame)
+    }
 
 
 def _with_dialogue(release: Any, split: str, dialogue_id: str) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from sgdx_dataset import SgdxError, open_release
+from sgdx_dataset import SgdxError
 from sgdx_dataset.release.remembered import resolve_source
 from sgdx_eval.explain import STATE_LINES, TaskLines, explain
 from sgdx_eval.explain_calls import CALL_LINES
@@ -20,7 +20,6 @@ from sgdx_eval.headers import check_one_system, stated_variant
 from sgdx_eval.inputs import Inputs, stated_dialogues
 from sgdx_eval.predictions import Predictions, are_calls, read_states_or_calls
 from sgdx_eval.references import References, open_references
-from sgdx_eval.report.data import Turns, read_turns
 from sgdx_eval.score import CALLS, STATES, Scored, Task, score_against
 from sgdx_metric.calls import CALL_REFERENCE, report_calls
 from sgdx_metric.report import report
@@ -111,14 +110,9 @@ def task_view(predictions: Tracked) -> TaskView:
 
 @cache
 def references_of(source: str) -> References:
-    """The test split of a source, whose frame rows are made once for each variant."""
-    references = open_references(source, _SPLIT, {}, _REFERENCES)
-    return replace(references, frames=cache(references.frames))
-
-
-@cache
-def _turns_of(source: str) -> dict[str, Turns]:
-    return read_turns(open_release(source), _SPLIT)
+    """The test split of a source, whose rows and turns are made once."""
+    opened = open_references(source, _SPLIT, {}, _REFERENCES)
+    return replace(opened, frames=cache(opened.frames), turns=cache(opened.turns))
 
 
 def sources() -> dict[str, str]:
@@ -273,8 +267,7 @@ def _explain_frame(frame_id: str | None, shown: Shown) -> str:
     except (ScoreError, SgdxError) as error:
         return shown_problem(error)
     dialogue_id = frame_id.rsplit("/", 2)[0]
-    turns = _turns_of(shown["source"])[dialogue_id]
-    return explanation(lines) + talk(frame_id, turns, shown["right"])
+    return explanation(lines) + talk(frame_id, references.turns()[dialogue_id], shown["right"])
 
 
 def fill_tracking_tab(page: gr.Blocks) -> None:

@@ -11,18 +11,19 @@ import msgspec
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import parse_json
-from sgdx_eval.references import Stated
+from sgdx_eval.reference_folder import open_folder
+from sgdx_eval.references import Stated, open_references
 from sgdx_eval.tables import printable
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.signature import split_name
 from sgsacc_metric.signature import NAME as GENERATION
 
-from .analysis import Analyses, Analysis, analyse
 from .choice import ALL_FRAMES, FrameChoice, choose_frames
-from .data import ReferenceData, open_references, open_source
 from .generation.runs import GeneratorRun, Validation, read_generator_run, read_validation
 from .run_files import find_scores
 from .runs import TrackerRun, read_tracker_run
+from .slots.breakage import Analyses, Analysis, analyse
+from .slots.scores import Gold
 from .systems import SystemGroup, TrackerGroup, group_runs
 from .tools.runs import SIGNATURE as TOOLS
 from .tools.runs import ToolRun, read_tool_run
@@ -161,7 +162,7 @@ def _analyse(
     group: TrackerGroup, source: str | None, references: Path | None
 ) -> tuple[dict[str, Analysis], dict[str, str]]:
     """What a group's systems do slot by slot, by their names, and why a system is not there."""
-    opened: dict[tuple[tuple[str, Stated], ...], ReferenceData] = {}  # by what was stated
+    opened: dict[tuple[tuple[str, Stated], ...], Gold] = {}  # by what was stated
     analyses: dict[str, Analysis] = {}
     reasons: dict[str, str] = {}
     for system in group.systems:
@@ -173,22 +174,25 @@ def _analyse(
             stated = {} if source or references else _stated_data(system.first)
             key = tuple(stated.items())
             if key not in opened:
-                opened[key] = _open_data(system.first, source, references, stated)
-            analyses[system.name] = analyse(system, opened[key])
+                opened[key] = read_gold(system.first, source, references, stated)
+            predictions = [run.predictions for run in system.runs]
+            analyses[system.name] = analyse(system.name, predictions, opened[key])
         except (SgdxError, ScoreError) as error:
             reasons[system.name] = str(error)
     return analyses, reasons
 
 
-def _open_data(
-    run: TrackerRun,
-    source: str | None,
-    references: Path | None,
-    stated: Mapping[str, Stated],
-) -> ReferenceData:
+def read_gold(
+    run: TrackerRun, source: str | None, references: Path | None, stated: Mapping[str, Stated]
+) -> Gold:
+    """What is right in the frames of a run and of all that compare with it."""
+    split = split_name(run.signature_parts.get("split", "test"))
     if references:
-        return open_references(references, run.variants)
-    return open_source(source, split_name(run.signature_parts.get("split", "test")), stated)
+        data = open_folder(references, run.variants)
+    else:
+        data = open_references(source, split, {}, stated=stated)
+    results = run.results
+    return Gold(data, split, run.variants, results.frame_ids, results.frame_index, results.rules)
 
 
 def _stated_data(run: TrackerRun) -> dict[str, Stated]:

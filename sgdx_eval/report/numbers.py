@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from rapidfuzz.distance import Levenshtein
 
-from sgdx_dataset.schema import Slot
 from sgdx_metric.bootstrap import bootstrap
 from sgdx_metric.columns import Floats, Ints
 from sgdx_metric.core import Figure, Means, Sample, Scores, means_under, pooled
 from sgdx_metric.report import JGA, joined, state_figures
-from sgdx_metric.robustness import mean_defined, variation
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
-from .analysis import Analysis
-from .breakage import ActiveIntent, Rewording, SchemaElement
 from .run_files import LogLine
-from .slot_scores import VariantScores
 from .systems import TrackerSystem
-
-# A slot's change is shown where so many frames give it a value, as that of fewer says little.
-FEWEST_FRAMES = 5
 
 
 class Estimate(NamedTuple):
@@ -115,50 +105,6 @@ def changes_by_variant(system: TrackerSystem) -> dict[str, Estimate]:
     return _variant_estimates(system, [Figure(name, JGA, change(name)) for name in reworded])
 
 
-def net_intervals(
-    system: TrackerSystem, analysis: Analysis, rewordings: Sequence[Rewording]
-) -> list[Rewording]:
-    """The same rewordings, with the intervals of the frames that they lose less those they win."""
-    dialogue = system.first.results.frame_index.dialogue
-    count = 1 + int(dialogue.max(initial=-1))
-    if not rewordings:
-        return []
-    by_dialogue = [
-        np.bincount(dialogue[frames], net, count)
-        for frames, net in (_net_losses(analysis, rewording.element) for rewording in rewordings)
-    ]
-    nets = np.stack(by_dialogue, axis=1)  # [dialogues, rewordings]
-    names = list(map(str, range(len(rewordings))))
-    intervals = bootstrap(lambda weights: dict(zip(names, (weights @ nets).T)), count)
-    return [
-        r._replace(interval=(ends[0], ends[1])) if (ends := intervals.get(name)) else r
-        for name, r in zip(names, rewordings, strict=True)
-    ]
-
-
-def _net_losses(analysis: Analysis, element: SchemaElement) -> tuple[Ints, Floats]:
-    """The frames of a slot or intent, and what its rewording loses in each.
-
-    That is 1 for a frame lost, -1 for one won, and the mean over the runs of a system.
-    """
-    layout = analysis.layout
-    if element.is_intent:
-        active = ActiveIntent(element.service, element.position)
-        members = frames = np.flatnonzero([intent == active for intent in analysis.intents])
-    else:
-        code = layout.services.index(element.service)
-        is_slot = (layout.service == code) & (layout.position == element.position)
-        members = np.flatnonzero(is_slot)
-        frames = layout.frame[members]
-
-    def is_right(scores: VariantScores) -> Floats:
-        of_all = scores.intents if element.is_intent else scores.slots == 1
-        return of_all[members].astype(np.float64)
-
-    nets = [is_right(run[ORIGINAL]) - is_right(run[element.variant]) for run in analysis.scores]
-    return frames, np.asarray(np.mean(nets, axis=0))
-
-
 def means_by_variant(system: TrackerSystem) -> dict[str, Estimate]:
     """A system's joint goal accuracy under each variant, a mean over the runs."""
     return _variant_estimates(system, means_under(JGA, system.first.results.variants))
@@ -187,52 +133,6 @@ def _estimates(
     return estimates
 
 
-@dataclass(frozen=True)
-class SlotAccuracies:
-    """The mean score of some slots in each run [runs].
-
-    Attributes:
-        original: Under the original; empty where it was not scored.
-        reworded: The mean under v1 to v5; empty where not all were scored.
-        sensitivity: The schema sensitivity over v1 to v5; empty where not all were scored.
-    """
-
-    original: Sequence[float]
-    reworded: Sequence[float]
-    sensitivity: Sequence[float | None]
-
-
-def slot_accuracies(system: TrackerSystem, analysis: Analysis, slots: Ints) -> SlotAccuracies:
-    """The mean score of some slots of all frames, and its schema sensitivity.
-
-    Args:
-        system: The system.
-        analysis: What it does slot by slot.
-        slots: Positions among the slots of all frames.
-    """
-    variants = set(system.first.variants)
-    original: Sequence[float] = []
-    reworded: Sequence[float] = []
-    sensitivity: list[float | None] = []
-    if ORIGINAL in variants:
-        original = _slot_means(analysis, slots, ORIGINAL).tolist()
-    if set(PAPER_VARIANTS) <= variants:
-        means = [_slot_means(analysis, slots, variant) for variant in PAPER_VARIANTS]
-        reworded = np.mean(means, axis=0).tolist()
-        zero_mean = system.first.results.rules.zero_mean
-        for run in analysis.scores:
-            scores = np.stack([run[v].slots[slots] for v in PAPER_VARIANTS]).astype(np.float64)
-            sensitivity.append(mean_defined(variation(scores, zero_mean)))
-    return SlotAccuracies(original, reworded, sensitivity)
-
-
-def _slot_means(analysis: Analysis, slots: Ints, variant: str) -> Floats:
-    """The mean score of some slots under a variant in each run [runs]; NaN for no slots."""
-    if not len(slots):
-        return np.full(len(analysis.scores), np.nan)
-    return np.array([float(run[variant].slots[slots].mean()) for run in analysis.scores])
-
-
 def flip_shares(system: TrackerSystem, variants: Sequence[str]) -> Floats:
     """The share of frames right under one variant and wrong under another [row, column].
 
@@ -247,58 +147,6 @@ def _flip_shares(jga: Mapping[str, Floats], variants: Sequence[str]) -> Floats:
     wrong = np.array([jga[name] < 1 for name in variants], dtype=np.float64)
     shares: Floats = right @ wrong.T / max(right.shape[1], 1)
     return shares
-
-
-@dataclass(frozen=True)
-class SlotChange:
-    """What a slot loses under a variant.
-
-    Attributes:
-        words: How many words of its name and description are inserted, deleted or replaced.
-        loss: Its accuracy under the original less that under the variant, in [-1, 1], over the
-            frames that give it a value; a mean over the runs.
-        frames: How many frames these are.
-    """
-
-    words: int
-    loss: float
-    frames: int
-
-
-def slot_changes(analysis: Analysis) -> Iterator[SlotChange]:
-    """What each slot loses under each of v1 to v5, where enough frames give it a value."""
-    layout = analysis.layout
-    width = 1 + int(layout.position.max(initial=0))
-    active = np.flatnonzero(layout.active)
-    key = (layout.service * width + layout.position)[active]  # a number for each slot of a schema
-    frames = np.bincount(key)
-    for variant in PAPER_VARIANTS:
-        if not all({ORIGINAL, variant} <= run.keys() for run in analysis.scores):
-            continue
-        loss = np.mean(
-            [run[ORIGINAL].slots[active] - run[variant].slots[active] for run in analysis.scores],
-            axis=0,
-        )
-        total = np.bincount(key, loss)
-        for slot in np.flatnonzero(frames >= FEWEST_FRAMES).tolist():
-            service, position = layout.services[slot // width], slot % width
-            before, after = (
-                analysis.schemas[name][service].slots[position] for name in (ORIGINAL, variant)
-            )
-            count = int(frames[slot])
-            yield SlotChange(changed_words(before, after), float(total[slot]) / count, count)
-
-
-def changed_words(before: Slot, after: Slot) -> int:
-    """How many words of a name and description are inserted, deleted or replaced.
-
-    The words of a name are those between its underscores; capitals do not count.
-    """
-    return int(Levenshtein.distance(_words(before), _words(after)))
-
-
-def _words(slot: Slot) -> list[str]:
-    return re.findall(r"[^\W_]+", f"{slot.name} {slot.description}".lower())
 
 
 Logs = Mapping[str, Sequence[LogLine]]  # by sub-model, as in RunRecord

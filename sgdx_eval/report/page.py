@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from itertools import groupby
 from pathlib import Path
@@ -28,10 +28,8 @@ from sgdx_eval.tables import (
 )
 from sgdx_metric.version import __version__
 
-from . import tables
-from .breakage import CLASSES, Rewording
-from .errors import Error
 from .pictures import Picture
+from .slots.breakage import CLASSES, Error, Mistake
 from .systems import SystemGroup, TrackerSystem, names_or_number
 from .verdict import Verdict
 
@@ -42,13 +40,13 @@ class RewordingList(NamedTuple):
     Attributes:
         system: The system.
         what: ``slots`` or ``intents``.
-        rewordings: The costliest.
+        table: The costliest, without a title; its first columns are the service and the variant.
         number: How many rewordings cost frames, of which these are some.
     """
 
     system: TrackerSystem
     what: str
-    rewordings: Sequence[Rewording]
+    table: Table
     number: int
 
 
@@ -60,8 +58,8 @@ class Section:
         name: What links to it are called.
         title: The heading.
         text: The text.
-        tables, rewordings, errors, pictures: What is shown.
-        number_of_errors: How many errors there are, of which ``errors`` are some.
+        tables, rewordings, mistakes, pictures: What is shown.
+        number_of_mistakes: How many mistakes there are, of which ``mistakes`` are some.
         folded: Whether the page shows the heading alone until a reader opens it.
     """
 
@@ -71,8 +69,8 @@ class Section:
     tables: Sequence[Table] = ()
     pictures: Sequence[Picture] = ()
     rewordings: Sequence[RewordingList] = ()
-    errors: Sequence[Error] = ()
-    number_of_errors: int = 0
+    mistakes: Sequence[Mistake] = ()
+    number_of_mistakes: int = 0
     folded: bool = False
 
     @property
@@ -89,10 +87,10 @@ class Section:
             return None
         return Basis(caveats[0] if caveats else (), signatures[0] if signatures else {})
 
-    def dialogues(self) -> list[tuple[str, list[Error]]]:
-        """The errors by dialogue."""
-        groups = groupby(self.errors, key=lambda error: error.dialogue_id)
-        return [(dialogue_id, list(errors)) for dialogue_id, errors in groups]
+    def dialogues(self) -> list[tuple[str, list[Mistake]]]:
+        """The mistakes by dialogue."""
+        groups = groupby(self.mistakes, key=lambda mistake: mistake.first.place[0])
+        return [(dialogue_id, list(mistakes)) for dialogue_id, mistakes in groups]
 
 
 class Basis(NamedTuple):
@@ -166,7 +164,7 @@ class Report:
     not_analysed: Mapping[str, Sequence[str]]
     command: str
     published: Sequence[Table]
-    errors: Iterable[Mapping[str, Any]]
+    errors: Iterable[Error]
 
     def pictures(self) -> Iterator[Picture]:
         """All pictures."""
@@ -191,8 +189,6 @@ def render_html(report: Report) -> str:
         report,
         shown=printable,
         whole=require("markupsafe").escape,
-        rewording_columns=tables.REWORDING_COLUMNS,
-        rewording_cells=tables.rewording_cells,
         html=lambda table: markup(to_html(table)),
         head=lambda columns: markup(html_head(columns)),
         cells=lambda cells, columns: markup(html_cells(cells, columns)),
@@ -212,7 +208,6 @@ def render_markdown(report: Report) -> str:
         shown=lambda value: markup(markdown(printable(value))),
         whole=lambda value: markup(markdown(value)),
         markdown=lambda table: markup(to_markdown(table)),
-        rewording_table=tables.rewording_table,
     )
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
@@ -279,8 +274,8 @@ def _rendered(
         "sentence": lambda text: text[:1].upper() + text[1:] + ".",
         "uncut": lambda text: whole(printable(text, len(text))),
         "code": lambda text, *cut: markup(f"`{printable(text, *cut).replace('`', ' ')}`"),
-        "kinds": lambda errors: [k for k in CLASSES if any(_has_kind(e, k) for e in errors)],
         "names_or_number": names_or_number,
+        "first_rows": lambda table, count: replace(table, rows=table.rows[:count]),
     }
     page: str = environment.get_template(name).render(
         report=report,
@@ -293,10 +288,6 @@ def _rendered(
         **values,
     )
     return page
-
-
-def _has_kind(error: Error, kind: str) -> bool:
-    return any(wording.kind == kind for wording in error.wordings)
 
 
 def _template(name: str) -> str:

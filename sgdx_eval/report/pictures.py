@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from sgdx_dataset.io.extras import require
 from sgdx_dataset.io.progress import advance
 
-from .analysis import Analyses
+from .slots.breakage import Analyses
 from .systems import ScoredSystem, SystemGroup
 
 # Okabe and Ito's colours, which readers with colour-blindness tell apart, less the yellow, which

@@ -13,17 +13,14 @@ import numpy as np
 from sgdx_dataset.io.extras import require
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
-from .analysis import Analyses
 from .labels import place_labels
 from .numbers import (
-    FEWEST_FRAMES,
     flip_shares,
     frames_by_service,
     has_times,
     headline_estimates,
     headline_scores,
     means_by_variant,
-    slot_changes,
     training_curves,
 )
 from .pictures import (
@@ -36,6 +33,8 @@ from .pictures import (
     without_formulae,
     wrap_label,
 )
+from .slots.breakage import Analyses
+from .slots.show import WORDS_CHANGED
 from .systems import (
     ScoredSystem,
     SystemGroup,
@@ -281,44 +280,6 @@ _FLIPS = Plot(
     "under the wording of the row and wrong under the wording of the column.",
     flips,
 )
-_BIN = 5
-
-
-def words_changed(group: TrackerGroup, analyses: Analyses) -> Any:
-    """A point for each slot and variant, and the mean; None where nothing was analysed."""
-    systems = [system for system in group.systems if system.name in analyses]
-    variants = set(group.first.variants)
-    if not (systems and variants & set(PAPER_VARIANTS) and ORIGINAL in variants):
-        return None
-
-    def draw(axes: Any, system: TrackerSystem, i: int) -> None:
-        changes = list(slot_changes(analyses[system.name]))
-        words = np.array([change.words for change in changes])
-        loss = 100 * np.array([change.loss for change in changes])
-        frames = np.array([change.frames for change in changes])
-        colour = COLOURS[i % len(COLOURS)]
-        axes.axhline(0, color=INK, linewidth=0.6)
-        axes.plot(words, loss, ".", color=colour, alpha=0.35, markersize=4, markeredgewidth=0)
-        if len(changes):
-            bins = words // _BIN
-            x = np.unique(bins)
-            means = [np.average(loss[bins == b], weights=frames[bins == b]) for b in x]
-            axes.plot(x * _BIN + (_BIN - 1) / 2, means, "-", color=colour, marker="o", markersize=4)
-        axes.set(xlabel="words changed", ylabel="accuracy lost, points")
-
-    return draw_panels(systems, draw, 2.8, sharey=True)
-
-
-_WORDS_CHANGED = Plot(
-    "words_changed",
-    "Loss of accuracy by the number of schema words changed",
-    "Each point is a slot under one of v1 to v5. The horizontal axis says how many words of its "
-    "name and description are inserted, deleted or replaced; the vertical axis is its accuracy "
-    "under the original minus that under the variant, in percentage points. The line is the mean "
-    f"over frames in bins of {_BIN} words. Slots that have a value in fewer than {FEWEST_FRAMES} "
-    "frames are left out.",
-    words_changed,
-)
 
 
 def learning_curves(group: SystemGroup[Any], _: Analyses) -> Any:
@@ -374,6 +335,6 @@ PLOTS = (
     _SERVICES,
     _TURNS,
     _FLIPS,
-    _WORDS_CHANGED,
+    WORDS_CHANGED,
     LEARNING_CURVES,
 )

@@ -11,26 +11,19 @@ from sgdx_dataset.io.progress import progress
 from sgdx_eval.tables import NO_VALUE, Table
 
 from . import tables
-from .analysis import Analyses, Analysis
-from .breakage import costliest_rewordings
-from .errors import choose_errors, error_lines, system_errors
 from .generation.plots import PLOTS as GENERATOR_PLOTS
 from .generation.sections import entailment_section, generator_sections, generator_verdict
 from .generation.tables import published as published_generators
 from .inputs import ReportInputs
-from .numbers import net_intervals
-from .page import Part, Report, RewordingList, Section
+from .page import Part, Report, Section
 from .pictures import Picture, draw_pictures
 from .plots import PLOTS
-from .systems import SystemGroup, TrackerGroup, TrackerSystem, number_of_systems
+from .slots.breakage import Analyses
+from .slots.show import by_slot_kind, error_sections
+from .systems import SystemGroup, TrackerGroup, number_of_systems
 from .tools.sections import tool_sections, tool_verdict
 from .verdict import tracker_verdict
 
-# How many errors and rewordings the page holds, all systems together, so that it stays small; the
-# tables count all of them, and errors.jsonl has all errors.
-_ERRORS = 200
-_REWORDINGS = 300
-_MOST_OF_A_SYSTEM = 60
 # In a report of more systems than these, all but what they score and which words cost it is
 # folded, so that it can be looked through.
 _FEW_SYSTEMS = 4
@@ -106,7 +99,7 @@ def build_report(inputs: ReportInputs, command: str) -> Report:
         command=command,
         published=published,
         errors=chain.from_iterable(
-            error_lines(system, tracked.analyses[system.name])
+            tracked.analyses[system.name].errors
             for tracked in inputs.trackers
             for system in tracked.group.systems
             if system.name in tracked.analyses
@@ -167,42 +160,7 @@ def tracker_sections(
             pictures=drawn("augmentation"),
             folded=is_folded,
         )
-    analysed = [system for system in group.systems if system.name in analyses]
-    lists = [
-        rewording_list
-        for system in analysed
-        for rewording_list in _rewordings(system, analyses[system.name], systems)
-    ]
-    if of_slots := [some for some in lists if some.what == "slots"]:
-        yield Section(
-            "rewordings",
-            "The costliest rewordings",
-            _REWORDINGS_TEXT,
-            pictures=drawn("words_changed"),
-            rewordings=of_slots,
-        )
-    errors = [e for system in analysed for e in system_errors(system, analyses[system.name])]
-    share = max(1, _ERRORS * len(group.systems) // systems)
-    if error_classes := tables.error_classes(group, analyses):
-        slot_errors = [error for error in errors if not error.is_intent]
-        yield Section(
-            "errors",
-            "Errors, dialogue by dialogue",
-            tables=[error_classes],
-            errors=choose_errors(slot_errors, share),
-            number_of_errors=len(slot_errors),
-        )
-    if intents := tables.active_intents(group, analyses):
-        intent_errors = [error for error in errors if error.is_intent]
-        yield Section(
-            "intents",
-            "Errors of the active intent, which JGA does not count",
-            tables=[intents],
-            rewordings=[some for some in lists if some.what == "intents"],
-            errors=choose_errors(intent_errors, share // 4),
-            number_of_errors=len(intent_errors),
-            folded=True,
-        )
+    yield from error_sections(group, analyses, systems, pictures)
     by_service = _with_figures(tables.by_service(group), tables.by_domain(group))
     if by_service:
         yield Section(
@@ -212,7 +170,7 @@ def tracker_sections(
             pictures=drawn("services"),
             folded=is_folded,
         )
-    slot_kinds = _with_figures(tables.by_slot_kind(group, analyses))
+    slot_kinds = _with_figures(by_slot_kind(group, analyses))
     pictures_of_slots = drawn("turns", "flips")
     if slot_kinds or pictures_of_slots:
         yield Section(
@@ -241,22 +199,3 @@ def _with_figures(*candidates: Table | None) -> list[Table]:
             if column.group
         )
     ]
-
-
-_REWORDINGS_TEXT = (
-    "These are the slots whose new words cost most. A frame is lost if the slot is right under "
-    "the original words and wrong under the new ones. It is won in the opposite case. Net is "
-    "lost minus won, with its 95 % interval over dialogues. An error counts again in every later "
-    "turn whose state still has it. With several seeds, the figures are means over them."
-)
-
-
-def _rewordings(system: TrackerSystem, analysis: Analysis, systems: int) -> Iterator[RewordingList]:
-    """The costliest rewordings of slots, and of intents, where there are any."""
-    rewordings = costliest_rewordings(analysis.changes, analysis.schemas)
-    longest = max(10, min(_MOST_OF_A_SYSTEM, _REWORDINGS // systems))
-    for what in ("slots", "intents"):
-        some = [r for r in rewordings if r.element.is_intent == (what == "intents")]
-        if some:
-            shown = net_intervals(system, analysis, some[:longest])
-            yield RewordingList(system, what, shown, len(some))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -23,16 +22,12 @@ from sgdx_metric.scoring import METRICS
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from ..published import read_published
-from .analysis import KINDS, Analyses
-from .breakage import INTENT, MEANINGS, SLOT_CLASSES, Rewording
 from .numbers import (
     Estimate,
     frames_by_service,
     headline_scores,
     paired_differences,
-    slot_accuracies,
 )
-from .origins import ORIGINS, RULE
 from .runs import TrackerRun
 from .stored import GroupScores
 from .systems import TrackerGroup, TrackerSystem, augmentation_families
@@ -231,45 +226,6 @@ def _headline_rows(
     return rows
 
 
-def by_slot_kind(group: TrackerGroup, analyses: Analyses) -> Table | None:
-    """The accuracy of slots by their kind and by who said their value; None without analyses."""
-    systems = [system for system in group.systems if system.name in analyses]
-    if not systems:
-        return None
-    first = analyses[systems[0].name]
-    active = first.layout.active
-    members: dict[str, Ints] = {
-        f"kind: {name}": np.flatnonzero(active & (first.kinds == i)) for i, name in enumerate(KINDS)
-    }
-    if first.data.turns:
-        members |= {
-            f"said by: {name}": np.flatnonzero(active & (first.origins == i))
-            for i, name in enumerate(ORIGINS)
-        }
-    rows = []
-    for name, slots in members.items():
-        row = [Cell(name), Cell(f"{len(slots):,}")]
-        for system in systems:
-            accuracies = slot_accuracies(system, analyses[system.name], slots)
-            row += [
-                format_over_runs(accuracies.original),
-                format_over_runs(accuracies.reworded),
-                format_over_runs(accuracies.sensitivity),
-            ]
-        rows.append(row)
-    columns = [Column("slots", numeric=False), Column("values")]
-    names = ("Acc_orig", "Acc_v1-5", "SS")
-    columns += [Column(name, s.label) for s in systems for name in names]
-    note = (
-        "In percent. Acc is the mean score of the slots that have a value in the reference; a "
-        "value counts in every frame whose state holds it. SS is the schema sensitivity of Acc. "
-        "Yes-or-no slots are categorical slots with the values True and False. "
-        f"{RULE if first.data.turns else ''}"
-    )
-    title = "By kind of slot, and by who said the value"
-    return Table(title, note, columns, rows, group.caveats, group.signatures)
-
-
 def official_metrics(group: TrackerGroup) -> Table:
     """The official scorer's 13 metrics, the change accuracy, and the sensitivity of each."""
     rows = []
@@ -292,95 +248,6 @@ def official_metrics(group: TrackerGroup) -> Table:
     )
     title = "The 13 official metrics and ours, with their sensitivity"
     return Table(title, note, columns, rows, group.caveats, group.signatures)
-
-
-def error_classes(group: TrackerGroup, analyses: Analyses) -> Table | None:
-    """How many slots the reworded schemas break, by class; None where they break none."""
-    systems = [system for system in group.systems if system.name in analyses]
-    counts = {
-        system.name: Counter(
-            breakage.kind
-            for breakage in analyses[system.name].breakages
-            if breakage.kind in SLOT_CLASSES
-        )
-        for system in systems
-    }
-    if not any(counts.values()):
-        return None
-    rows = []
-    for kind in SLOT_CLASSES:
-        row = [Cell(kind, MEANINGS[kind])]
-        for system in systems:
-            count, total = counts[system.name][kind], counts[system.name].total()
-            row += [Cell(f"{count:,}"), Cell(percent(count / total if total else None, 1))]
-        rows.append(row)
-    columns = [Column("class", numeric=False)]
-    columns += [Column(name, s.label) for s in systems for name in ("errors", "%")]
-    note = (
-        "An error is a slot that scores less than 1 under a reworded schema, in a frame whose "
-        "slots are all right under the original one. It counts once for each frame and wording. "
-        "With several seeds these are the errors of the first run."
-    )
-    title = "Errors by class"
-    return Table(title, note, columns, rows, group.caveats, group.signatures)
-
-
-def active_intents(group: TrackerGroup, analyses: Analyses) -> Table | None:
-    """How well systems know the active intent; None where no rewording breaks one."""
-    rows = []
-    for system in group.systems:
-        if system.name not in analyses:
-            continue
-        kinds = Counter(breakage.kind for breakage in analyses[system.name].breakages)
-        scores = [run.results.stored for run in system.runs]
-        original = [s.variants.get(ORIGINAL, {}).get("#ALL_SERVICES", {}) for s in scores]
-        row = [
-            _system_cell(system),
-            format_over_runs([metrics.get("active_intent_accuracy") for metrics in original]),
-            format_over_runs([s.sgdx.mean.get("active_intent_accuracy") for s in scores]),
-            Cell(f"{kinds[INTENT]:,}"),
-        ]
-        rows.append((kinds[INTENT], row))
-    if not any(count for count, _ in rows):
-        return None
-    columns = [Column("system", numeric=False), *map(Column, ("original", "v1-5", "errors"))]
-    note = (
-        "The accuracy is in percent. An error is an intent that is right under the original "
-        "schema and wrong under a reworded one, in one frame under one wording."
-    )
-    shown = [row for _, row in rows]
-    return Table("Active intent", note, columns, shown, group.caveats, group.signatures)
-
-
-REWORDING_COLUMNS = [
-    Column("service", numeric=False), Column("variant", numeric=False),
-    Column("original words", numeric=False), Column("new words", numeric=False),
-    Column("lost"), Column("won"), Column("net"),
-]  # fmt: skip
-
-
-def rewording_cells(rewording: Rewording) -> list[Cell]:
-    """A row of the table of the costliest rewordings."""
-    element, before, after, change, ends = rewording
-    return [
-        Cell(element.service),
-        Cell(element.variant),
-        Cell(before.name, before.description),
-        Cell(after.name, after.description),
-        Cell(format_count(change.lost)),
-        Cell(format_count(change.won)),
-        Cell(format_count(change.net), interval(ends, "{:,.0f}".format)),
-    ]
-
-
-def rewording_table(rewordings: Sequence[Rewording]) -> Table:
-    """The costliest rewordings, without a title."""
-    return Table("", "", REWORDING_COLUMNS, [rewording_cells(each) for each in rewordings])
-
-
-def format_count(value: float) -> str:
-    """A number of frames, with one decimal where it is a mean that is no whole number."""
-    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
 
 
 _OF_PAPERS = ("jga_orig", "jga_v1-5", "relative_difference", "ss_jga")

@@ -8,17 +8,14 @@ from typing import NamedTuple
 from sgdx_eval.tables import Cell, interval, one_decimal, percent, signed_points
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
-from .analysis import Analyses
-from .breakage import Rewording, costliest_rewordings
 from .numbers import (
     Estimate,
     changes_by_variant,
     headline_estimates,
-    net_intervals,
     paired_differences,
 )
+from .slots.breakage import Analyses, Rewording, costliest_rewordings, with_intervals
 from .systems import TrackerGroup, TrackerSystem
-from .tables import format_count
 
 _MOST_COSTLY = 3
 
@@ -121,20 +118,18 @@ def _costs(system: TrackerSystem, scores: dict[str, Estimate]) -> list[Cell]:
 def _costliest(system: TrackerSystem, analyses: Analyses) -> list[CostlyWords]:
     """The slots whose new words cost a system most."""
     analysis = analyses[system.name]
-    rewordings = costliest_rewordings(analysis.changes, analysis.schemas)
+    rewordings = costliest_rewordings(analysis)
     of_slots = [rewording for rewording in rewordings if not rewording.element.is_intent]
-    shown = net_intervals(system, analysis, of_slots[:_MOST_COSTLY])
+    shown = with_intervals(analysis, of_slots[:_MOST_COSTLY])
     return [_costly_words(rewording) for rewording in shown]
 
 
 def _costly_words(rewording: Rewording) -> CostlyWords:
-    element, before, after, change, ends = rewording
+    before, after, net = rewording.before, rewording.after, rewording.net_cell()
     same_name = before.name == after.name
     words = (before.description, after.description) if same_name else (before.name, after.name)
-    cost = f"{format_count(change.net)} frames"
-    if ends:
-        cost += f" ({interval(ends, '{:,.0f}'.format)})"
-    return CostlyWords(f"{element.service}, {element.variant}", *words, cost)
+    cost = f"{net.text} frames" + (f" ({net.detail})" if net.detail else "")
+    return CostlyWords(f"{rewording.element.service}, {rewording.variant}", *words, cost)
 
 
 def _negated(estimate: Estimate) -> Estimate:

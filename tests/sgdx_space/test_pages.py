@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sgdx_eval.report.data import read_turns
 
 from sgdx_dataset import open_release, turn_tables
 from sgdx_eval.push import space_files
-from sgdx_eval.report.data import read_turns
 
 from ..conftest import ROOT
 from ..sgdx_metric.conftest import gold as gold

@@ -8,9 +8,9 @@ import numpy as np
 
 from sgdx_metric.variants import ORIGINAL
 
-from ..analysis import Analyses
 from ..pictures import COLOURS, MARKERS, Plot, new_figure, without_formulae
 from ..plots import LEARNING_CURVES
+from ..slots.breakage import Analyses
 from ..systems import SystemGroup, original_first
 from .runs import GeneratorRun
 

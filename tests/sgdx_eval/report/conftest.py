@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sgdx_eval.report.analysis import Analysis, analyse
+from sgdx_eval.report.data import ReferenceData, open_source
 
 from sgdx_eval.files import write_scores
 from sgdx_eval.report import __main__ as report_command
-from sgdx_eval.report.analysis import Analysis, analyse
-from sgdx_eval.report.data import ReferenceData, open_source
 from sgdx_eval.report.inputs import read_tracker
 from sgdx_eval.report.systems import TrackerGroup, group_runs
 from sgdx_metric.report import paired, report

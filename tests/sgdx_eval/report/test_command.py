@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from sgdx_eval.report.data import ReferenceData
 
 from .conftest import Row, forget, reported, write_run

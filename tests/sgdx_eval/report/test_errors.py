@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-
 from sgdx_eval.report.analysis import analyse
+from sgdx_eval.report.cells import Cell
 from sgdx_eval.report.data import ReferenceData
 from sgdx_eval.report.errors import Error, WrongWording, choose_errors, error_lines, system_errors
+
 from sgdx_eval.report.inputs import read_tracker
 from sgdx_eval.report.systems import group_runs
 from sgdx_eval.tables import Cell

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sgdx_eval.report.analysis import Analysis
 
 from sgdx_dataset.schema import Slot
-from sgdx_eval.report.analysis import Analysis
 from sgdx_eval.report.inputs import read_tracker
 from sgdx_eval.report.numbers import (
     changed_words,

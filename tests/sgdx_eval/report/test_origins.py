@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 from sgdx_eval.report.origins import ORIGINS, ReferenceState, slot_origins, value_origins
 
 TURNS = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from sgdx_eval.report.analysis import analyse
 from sgdx_eval.report.data import ReferenceData
+
 from sgdx_eval.report.inputs import read_tracker
 from sgdx_eval.report.numbers import Estimate, changes_by_variant, headline_estimates
 from sgdx_eval.report.runs import TrackerRun

@@ -1,0 +1,244 @@
+"""How the report shows slots: tables, a plot, and the sections of rewordings and errors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from sgdx_eval.tables import Cell, Column, Table, format_over_runs, percent
+from sgdx_metric.columns import Ints
+from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
+
+from ..page import RewordingList, Section
+from ..pictures import COLOURS, INK, Picture, Plot, draw_panels
+from ..systems import TrackerGroup, TrackerSystem
+from .breakage import (
+    INTENT,
+    MEANINGS,
+    SLOT_CLASSES,
+    Analyses,
+    Analysis,
+    Rewording,
+    choose_mistakes,
+    costliest_rewordings,
+    find_mistakes,
+    format_count,
+    with_intervals,
+)
+from .origins import ORIGINS, RULE
+from .scores import FEWEST_FRAMES, KINDS, slot_accuracies, slot_losses
+
+# How many errors and rewordings the page holds, all systems together, so that it stays small; the
+# tables count all of them, and errors.jsonl has all errors.
+_ERRORS = 200
+_REWORDINGS = 300
+_MOST_OF_A_SYSTEM = 60
+
+
+def error_sections(
+    group: TrackerGroup, analyses: Analyses, systems: int, pictures: Mapping[str, Picture]
+) -> Iterator[Section]:
+    """The sections of rewordings, of errors and of intents, where there are any.
+
+    ``systems`` is how many trackers the whole report has, which share the room for lists.
+    """
+    analysed = [system for system in group.systems if system.name in analyses]
+    lists = [part for s in analysed for part in _rewordings(s, analyses[s.name], systems)]
+    if of_slots := [some for some in lists if some.what == "slots"]:
+        yield Section(
+            "rewordings",
+            "The costliest rewordings",
+            _REWORDINGS_TEXT,
+            pictures=[pictures["words_changed"]] if "words_changed" in pictures else [],
+            rewordings=of_slots,
+        )
+    mistakes = [m for system in analysed for m in find_mistakes(analyses[system.name].errors)]
+    share = max(1, _ERRORS * len(group.systems) // systems)
+    if classes := error_classes(group, analyses):
+        of_slots_alone = [mistake for mistake in mistakes if mistake.first.kind != INTENT]
+        yield Section(
+            "errors",
+            "Errors, dialogue by dialogue",
+            tables=[classes],
+            mistakes=choose_mistakes(of_slots_alone, share),
+            number_of_mistakes=len(of_slots_alone),
+        )
+    if intents := active_intents(group, analyses):
+        of_intents = [mistake for mistake in mistakes if mistake.first.kind == INTENT]
+        yield Section(
+            "intents",
+            "Errors of the active intent, which JGA does not count",
+            tables=[intents],
+            rewordings=[some for some in lists if some.what == "intents"],
+            mistakes=choose_mistakes(of_intents, share // 4),
+            number_of_mistakes=len(of_intents),
+            folded=True,
+        )
+
+
+_REWORDINGS_TEXT = (
+    "These are the slots whose new words cost most. A frame is lost if the slot is right under "
+    "the original words and wrong under the new ones. It is won in the opposite case. Net is "
+    "lost minus won, with its 95 % interval over dialogues. An error counts again in every later "
+    "turn whose state still has it. With several seeds, the figures are means over them."
+)
+
+
+def _rewordings(system: TrackerSystem, analysis: Analysis, systems: int) -> Iterator[RewordingList]:
+    """The costliest rewordings of slots, and of intents, where there are any."""
+    rewordings = costliest_rewordings(analysis)
+    longest = max(10, min(_MOST_OF_A_SYSTEM, _REWORDINGS // systems))
+    for what in ("slots", "intents"):
+        some = [r for r in rewordings if r.element.is_intent == (what == "intents")]
+        if some:
+            rows = list(map(_cells, with_intervals(analysis, some[:longest])))
+            yield RewordingList(system, what, Table("", "", _COLUMNS, rows), len(some))
+
+
+_COLUMNS = [
+    Column("service", numeric=False), Column("variant", numeric=False),
+    Column("original words", numeric=False), Column("new words", numeric=False),
+    Column("lost"), Column("won"), Column("net"),
+]  # fmt: skip
+
+
+def _cells(rewording: Rewording) -> list[Cell]:
+    return [
+        Cell(rewording.element.service),
+        Cell(rewording.variant),
+        *(Cell(w.name, w.description) for w in (rewording.before, rewording.after)),
+        Cell(format_count(rewording.lost)),
+        Cell(format_count(rewording.won)),
+        rewording.net_cell(),
+    ]
+
+
+def error_classes(group: TrackerGroup, analyses: Analyses) -> Table | None:
+    """How many slots the reworded schemas break, by class; None where they break none."""
+    systems = [system for system in group.systems if system.name in analyses]
+    counts = [Counter(error.kind for error in analyses[s.name].errors) for s in systems]
+    for of_system in counts:
+        del of_system[INTENT]
+    if not any(counts):
+        return None
+    rows = []
+    for kind in SLOT_CLASSES:
+        row = [Cell(kind, MEANINGS[kind])]
+        for of_system in counts:
+            total = of_system.total()
+            row.append(Cell(f"{of_system[kind]:,}"))
+            row.append(Cell(percent(of_system[kind] / total if total else None, 1)))
+        rows.append(row)
+    columns = [Column("class", numeric=False)]
+    columns += [Column(name, s.label) for s in systems for name in ("errors", "%")]
+    note = (
+        "An error is a slot that scores less than 1 under a reworded schema, in a frame whose "
+        "slots are all right under the original one. It counts once for each frame and wording. "
+        "With several seeds these are the errors of the first run."
+    )
+    title = "Errors by class"
+    return Table(title, note, columns, rows, group.caveats, group.signatures)
+
+
+def active_intents(group: TrackerGroup, analyses: Analyses) -> Table | None:
+    """How well systems know the active intent; None where no rewording breaks one."""
+    rows, broken = [], 0
+    for system in group.systems:
+        if system.name not in analyses:
+            continue
+        count = sum(error.kind == INTENT for error in analyses[system.name].errors)
+        broken += count
+        scores = [run.results.stored for run in system.runs]
+        original = [s.variants.get(ORIGINAL, {}).get("#ALL_SERVICES", {}) for s in scores]
+        rows.append(
+            [
+                Cell(system.name, "; ".join(system.caveats)),
+                format_over_runs([metrics.get("active_intent_accuracy") for metrics in original]),
+                format_over_runs([s.sgdx.mean.get("active_intent_accuracy") for s in scores]),
+                Cell(f"{count:,}"),
+            ]
+        )
+    if not broken:
+        return None
+    columns = [Column("system", numeric=False), *map(Column, ("original", "v1-5", "errors"))]
+    note = (
+        "The accuracy is in percent. An error is an intent that is right under the original "
+        "schema and wrong under a reworded one, in one frame under one wording."
+    )
+    return Table("Active intent", note, columns, rows, group.caveats, group.signatures)
+
+
+def by_slot_kind(group: TrackerGroup, analyses: Analyses) -> Table | None:
+    """The accuracy of slots by their kind and by who said their value; None without analyses."""
+    systems = [system for system in group.systems if system.name in analyses]
+    if not systems:
+        return None
+    gold = analyses[systems[0].name].gold
+    members: dict[str, Ints] = {
+        f"kind: {name}": np.flatnonzero(gold.kind == i) for i, name in enumerate(KINDS)
+    }
+    if gold.turns:
+        said = {
+            f"said by: {who}": np.flatnonzero(gold.origin == i) for i, who in enumerate(ORIGINS)
+        }
+        members |= said
+    rows = []
+    for name, items in members.items():
+        row = [Cell(name), Cell(f"{len(items):,}")]
+        for system in systems:
+            figures = slot_accuracies(gold, analyses[system.name].runs, items)
+            row += [format_over_runs(figure) for figure in figures]
+        rows.append(row)
+    columns = [Column("slots", numeric=False), Column("values")]
+    names = ("Acc_orig", "Acc_v1-5", "SS")
+    columns += [Column(name, s.label) for s in systems for name in names]
+    note = (
+        "In percent. Acc is the mean score of the slots that have a value in the reference; a "
+        "value counts in every frame whose state holds it. SS is the schema sensitivity of Acc. "
+        "Yes-or-no slots are categorical slots with the values True and False. "
+        f"{RULE if gold.turns else ''}"
+    )
+    title = "By kind of slot, and by who said the value"
+    return Table(title, note, columns, rows, group.caveats, group.signatures)
+
+
+_BIN = 5
+
+
+def words_changed(group: TrackerGroup, analyses: Analyses) -> Any:
+    """A point for each slot and variant, and the mean; None where nothing was analysed."""
+    systems = [system for system in group.systems if system.name in analyses]
+    variants = set(group.first.variants)
+    if not (systems and variants & set(PAPER_VARIANTS) and ORIGINAL in variants):
+        return None
+
+    def draw(axes: Any, system: TrackerSystem, i: int) -> None:
+        analysis = analyses[system.name]
+        words, loss, frames = slot_losses(analysis.gold, analysis.runs)
+        loss = 100 * loss
+        colour = COLOURS[i % len(COLOURS)]
+        axes.axhline(0, color=INK, linewidth=0.6)
+        axes.plot(words, loss, ".", color=colour, alpha=0.35, markersize=4, markeredgewidth=0)
+        if len(words):
+            bins = words // _BIN
+            x = np.unique(bins)
+            means = [np.average(loss[bins == b], weights=frames[bins == b]) for b in x]
+            axes.plot(x * _BIN + (_BIN - 1) / 2, means, "-", color=colour, marker="o", markersize=4)
+        axes.set(xlabel="words changed", ylabel="accuracy lost, points")
+
+    return draw_panels(systems, draw, 2.8, sharey=True)
+
+
+WORDS_CHANGED = Plot(
+    "words_changed",
+    "Loss of accuracy by the number of schema words changed",
+    "Each point is a slot under one of v1 to v5. The horizontal axis says how many words of its "
+    "name and description are inserted, deleted or replaced; the vertical axis is its accuracy "
+    "under the original minus that under the variant, in percentage points. The line is the mean "
+    f"over frames in bins of {_BIN} words. Slots that have a value in fewer than {FEWEST_FRAMES} "
+    "frames are left out.",
+    words_changed,
+)
