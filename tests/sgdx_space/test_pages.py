@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sgdx_eval.report.data import read_turns
 
 from sgdx_dataset import open_release, turn_tables
 from sgdx_eval.push import space_files
+from sgdx_eval.references import open_references
 
 from ..conftest import ROOT
 from ..sgdx_metric.conftest import gold as gold
@@ -159,7 +159,7 @@ def test_explains_the_frame_that_is_chosen(page: Any) -> None:
     dialogue, turn, _ = option.text.strip().lstrip("✓ ").rsplit("/", 2)
     option.click()
     until(lambda: page.find_element(By.CSS_SELECTOR, ".explain").text != before)
-    turns = read_turns(open_release("sample"), "test")[dialogue]  # the whole dialogue is there
+    turns = open_references("sample", "test", {}).turns()[dialogue]  # the whole dialogue is there
     said = [one.text for one in page.find_elements(By.CSS_SELECTOR, ".talk p")]
     assert len(said) == len(turns)
     assert all(utterance in text for (_, utterance), text in zip(turns, said, strict=True))

@@ -217,13 +217,13 @@ def choose_mistakes(mistakes: Sequence[Mistake], count: int) -> list[Mistake]:
     shown: Counter[tuple[str, ...]] = Counter()
     by_dialogue: dict[str, list[Mistake]] = {}
     for _ in range(min(count, len(mistakes))):
-        key = min(
+        least = min(
             waiting, key=lambda key: ([shown[key[:n]] for n in range(1, 5)], -len(waiting[key]))
         )
-        shown.update(key[:n] for n in range(1, 5))
-        mistake = waiting[key].pop(0)
-        if not waiting[key]:
-            del waiting[key]
+        shown.update(least[:n] for n in range(1, 5))
+        mistake = waiting[least].pop(0)
+        if not waiting[least]:
+            del waiting[least]
         by_dialogue.setdefault(mistake.first.place[0], []).append(mistake)
     return [
         mistake

@@ -7,16 +7,18 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sgdx_eval.report.analysis import Analysis, analyse
-from sgdx_eval.report.data import ReferenceData, open_source
 
 from sgdx_eval.files import write_scores
+from sgdx_eval.references import References, open_references
 from sgdx_eval.report import __main__ as report_command
-from sgdx_eval.report.inputs import read_tracker
+from sgdx_eval.report.inputs import read_inputs, read_tracker
+from sgdx_eval.report.slots.breakage import Analysis
 from sgdx_eval.report.systems import TrackerGroup, group_runs
 from sgdx_metric.report import paired, report
 from sgdx_metric.rows import PREDICTION
@@ -32,13 +34,14 @@ Change = Callable[[str, Row], None]  # a variant's name and a prediction row tha
 
 
 @pytest.fixture(scope="session")
-def sample() -> ReferenceData:
+def sample() -> References:
     """The sample's test split."""
-    return open_source("sample", "test")
+    opened = open_references("sample", "test", {})
+    return replace(opened, frames=cache(opened.frames))
 
 
 @pytest.fixture(scope="session")
-def gold(sample: ReferenceData) -> dict[str, list[Row]]:
+def gold(sample: References) -> dict[str, list[Row]]:
     """The gold states of the sample's test split as prediction rows, by variant."""
     columns = PREDICTION.names[:5]
     return {name: sample.frames(name).select(columns).to_pylist() for name in VARIANTS}
@@ -59,7 +62,7 @@ def forget(seed: int, rate: float) -> Change:
 
 
 def write_run(
-    folder: Path, data: ReferenceData, gold: dict[str, list[Row]], change: Change, **metadata: Any
+    folder: Path, data: References, gold: dict[str, list[Row]], change: Change, **metadata: Any
 ) -> Path:
     """Write a run folder as ``baselines.evaluate`` does.
 
@@ -96,7 +99,7 @@ AUGMENT = {"schemas": "backtrans", "ratio": 1.0, "seed": 0}
 
 @pytest.fixture(scope="session")
 def runs(
-    tmp_path_factory: pytest.TempPathFactory, sample: ReferenceData, gold: dict[str, list[Row]]
+    tmp_path_factory: pytest.TempPathFactory, sample: References, gold: dict[str, list[Row]]
 ) -> dict[str, Path]:
     """Two seeds of a tracker without augmentation and one with, and one of random weights."""
     root = tmp_path_factory.mktemp("runs")
@@ -114,12 +117,12 @@ def runs(
 
 
 def analysed(
-    folder: Path, data: ReferenceData, gold: dict[str, list[Row]], change: Change
+    folder: Path, data: References, gold: dict[str, list[Row]], change: Change
 ) -> Analysis:
     """What a tracker does slot by slot whose only run is the gold states with a change."""
     path = write_run(folder / "run", data, gold, change, tracker="x")
-    (group,) = group_runs([read_tracker(path)])
-    return analyse(group.systems[0], data)
+    (tracked,) = read_inputs([path], "sample", None).trackers
+    return tracked.analyses["x"]
 
 
 def values(row: Row) -> dict[str, list[str]]:
@@ -134,7 +137,7 @@ def with_state(row: Row, state: dict[str, list[str]]) -> None:
 
 @pytest.fixture(scope="session")
 def forgetful(
-    sample: ReferenceData, gold: dict[str, list[Row]], tmp_path_factory: pytest.TempPathFactory
+    sample: References, gold: dict[str, list[Row]], tmp_path_factory: pytest.TempPathFactory
 ) -> Analysis:
     """A tracker that is right but for one slot of Vets_1 under v2, and one that v3 wins."""
 
@@ -176,7 +179,7 @@ HOSTILE = (
 
 @pytest.fixture(scope="session")
 def hostile(
-    tmp_path_factory: pytest.TempPathFactory, sample: ReferenceData, gold: dict[str, list[Row]]
+    tmp_path_factory: pytest.TempPathFactory, sample: References, gold: dict[str, list[Row]]
 ) -> Path:
     """A run whose predictions, and what they say of themselves, try to break the page."""
 

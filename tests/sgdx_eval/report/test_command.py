@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sgdx_eval.report.data import ReferenceData
+
+from sgdx_eval.references import References
 
 from .conftest import Row, forget, reported, write_run
 
@@ -29,7 +30,7 @@ def test_the_files(made: Path) -> None:
 
 
 def test_one_variant_alone_has_a_report(
-    sample: ReferenceData, gold: dict[str, list[Row]], tmp_path: Path
+    sample: References, gold: dict[str, list[Row]], tmp_path: Path
 ) -> None:
     run = write_run(tmp_path / "run", sample, {"v2": gold["v2"]}, forget(0, 0.1), tracker="x")
     assert reported(run, "--output", tmp_path / "out") == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from baselines import evaluate
 from sgdx_dataset.__main__ import main as dataset
 from sgdx_dataset.release.open import SAMPLE
 from sgdx_eval.report.inputs import read_inputs
+from sgdx_eval.report.slots.breakage import costliest_rewordings
 
 from ...baselines.conftest import command
 from ...conftest import ROOT
@@ -40,8 +40,6 @@ def test_errors_are_left_out_where_they_cannot_be_known(
     assert "v2.jsonl:1: metadata: variant is " in left_out(run)
     file.write_text(text.rsplit("\n", 1)[0])
     assert "1 of 273 frames are missing" in left_out(run)
-    file.write_text(re.sub('"slot_values": .*', '"slot_values": []}', text))
-    assert "score otherwise on sample than scores.json says" in left_out(run)
     assert "no such source" in left_out(run, str(tmp_path / "nowhere"))
 
 
@@ -69,7 +67,7 @@ def test_other_data_is_told(runs: dict[str, Path], tmp_path: Path) -> None:
     shutil.copytree(ROOT / "sgdx_dataset" / "sample", source)
     (source / "test" / "dialogues_002.json").unlink()
     reason = left_out(runs["tiny"], str(source))
-    assert str(source) in reason and "of the run's 273 frames under original" in reason
+    assert str(source) in reason and "original" in reason and "of 273 frames" in reason
 
 
 @pytest.mark.slow
@@ -80,7 +78,7 @@ def test_references_in_a_folder_give_the_same(runs: dict[str, Path], tmp_path: P
         read_inputs([runs["tiny"]], None, references).trackers[0].analyses["sgp_dst"]
         for references in (None, tmp_path)
     )
-    assert release.breakages and release.breakages == folder.breakages
-    assert release.changes == folder.changes
-    assert release.origins.tolist() == folder.origins.tolist()
-    assert release.kinds.tolist() == folder.kinds.tolist()
+    assert release.errors and release.errors == folder.errors
+    assert costliest_rewordings(release) == costliest_rewordings(folder)
+    assert release.gold.origin.tolist() == folder.gold.origin.tolist()
+    assert release.gold.kind.tolist() == folder.gold.kind.tolist()

@@ -7,18 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sgdx_eval.report.analysis import Analysis
 
-from sgdx_dataset.schema import Slot
 from sgdx_eval.report.inputs import read_tracker
 from sgdx_eval.report.numbers import (
-    changed_words,
     flip_shares,
     headline_estimates,
     headline_scores,
     means_by_variant,
     paired_differences,
-    slot_changes,
 )
 from sgdx_eval.report.systems import TrackerGroup, group_runs
 from sgdx_metric.bootstrap import compared
@@ -77,21 +73,3 @@ def test_flips_are_of_frames_right_here_and_wrong_there(group: TrackerGroup) -> 
     right, wrong = run.results.joint["jga"]["v1"] == 1, run.results.joint["jga"]["v5"] < 1
     assert shares[1, 5] == pytest.approx((right & wrong).mean()) and shares[1, 5] > 0
     assert np.diag(shares).tolist() == [0] * 6
-
-
-def test_slots_lose_accuracy_where_the_tracker_forgets(forgetful: Analysis) -> None:
-    losses = {change.loss for change in slot_changes(forgetful)}
-    assert losses == {-1.0, 0.0, 1.0}  # the one that v3 wins, all others, and the one lost
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "words"),
-    [
-        (("has_wifi", "Whether it has wifi"), ("has_wifi", "Whether it has wifi"), 0),
-        (("has_wifi", "Whether it has wifi"), ("has_wifi", "WHETHER it has Wi"), 1),
-        (("has_wifi", "Whether"), ("internet_available", "Whether"), 2),
-        (("city", ""), ("city_of_event", "where"), 3),
-    ],
-)
-def test_changed_words(before: tuple[str, str], after: tuple[str, str], words: int) -> None:
-    assert changed_words(Slot(*before, False, []), Slot(*after, False, [])) == words

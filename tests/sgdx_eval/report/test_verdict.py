@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sgdx_eval.report.analysis import analyse
-from sgdx_eval.report.data import ReferenceData
 
-from sgdx_eval.report.inputs import read_tracker
+from sgdx_eval.references import References
+from sgdx_eval.report.inputs import read_inputs, read_tracker
 from sgdx_eval.report.numbers import Estimate, changes_by_variant, headline_estimates
 from sgdx_eval.report.runs import TrackerRun
 from sgdx_eval.report.systems import TrackerGroup, TrackerSystem, group_runs
@@ -89,7 +88,7 @@ def test_changes_are_paired_with_the_original(group: TrackerGroup) -> None:
 
 
 def test_the_words_that_cost_most(
-    sample: ReferenceData, gold: dict[str, list[Row]], tmp_path: Path
+    sample: References, gold: dict[str, list[Row]], tmp_path: Path
 ) -> None:
     """A tracker that forgets one slot under v2: its frames are lost, and none is won."""
 
@@ -99,10 +98,9 @@ def test_the_words_that_cost_most(
             state.pop(sample.schemas("v2")["Vets_1"].slots[0].name, None)
             with_state(row, state)
 
-    run = read_tracker(write_run(tmp_path / "run", sample, gold, change, tracker="x"))
-    (group,) = group_runs([run])
-    analysis = analyse(group.systems[0], sample)
-    verdict = tracker_verdict(group, {"x": analysis})
+    run = write_run(tmp_path / "run", sample, gold, change, tracker="x")
+    (tracked,) = read_inputs([run], "sample", None).trackers
+    verdict = tracker_verdict(tracked.group, tracked.analyses)
     assert verdict is not None and verdict.sentences[0].text.startswith("x: ")
     (words,) = verdict.costly
     before, after = (sample.schemas(name)["Vets_1"].slots[0] for name in ("original", "v2"))
@@ -116,7 +114,7 @@ def test_the_words_that_cost_most(
 
 
 def test_no_verdict_without_all_rewordings(
-    sample: ReferenceData, gold: dict[str, list[Row]], tmp_path: Path
+    sample: References, gold: dict[str, list[Row]], tmp_path: Path
 ) -> None:
     run = write_run(tmp_path / "run", sample, {"v2": gold["v2"]}, lambda *_: None, tracker="x")
     (group,) = group_runs([read_tracker(run)])

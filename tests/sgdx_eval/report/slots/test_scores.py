@@ -1,0 +1,79 @@
+"""The scores of slots: by item, by kind and by what a variant costs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sgdx_eval.references import References
+from sgdx_eval.report.slots.breakage import Analysis
+from sgdx_eval.report.slots.scores import (
+    FREE,
+    KINDS,
+    Words,
+    changed_words,
+    slot_accuracies,
+    slot_losses,
+)
+
+from ..conftest import VARIANTS, Row, values
+
+
+def test_an_item_is_a_slot_or_an_intent_of_a_frame(
+    forgetful: Analysis, sample: References, gold: dict[str, list[Row]]
+) -> None:
+    """All that has a value is right, but for two slots of Vets_1."""
+    items = forgetful.gold
+    rows = {row["frame_id"]: row for row in gold["original"]}
+    forgotten = {name: set[tuple[str, str]]() for name in VARIANTS}
+    with_value = set()
+    for i, (frame, number) in enumerate(zip(items.frame.tolist(), items.element.tolist())):
+        frame_id, element = items.frame_ids[frame].as_py(), items.elements[number]
+        assert element.service == frame_id.rsplit("/")[-1]
+        name = items.words(element, "original").name
+        if element.is_intent:
+            assert rows[frame_id]["active_intent"] == name and items.kind[i] == -1
+        elif items.kind[i] >= 0:
+            with_value.add((frame_id, name))
+            slot = sample.schemas("original")[element.service].slot(name)
+            assert (KINDS[items.kind[i]] == FREE) == (not slot.is_categorical)
+        for variant in VARIANTS:
+            if forgetful.runs[0][variant][i] < 1:
+                forgotten[variant].add((frame_id, name))
+    assert with_value == {(frame_id, slot) for frame_id in rows for slot in values(rows[frame_id])}
+    first, second = (slot.name for slot in sample.schemas("original")["Vets_1"].slots[:2])
+    of_vets = {pair for pair in with_value if pair[0].endswith("/Vets_1")}
+    assert forgotten["v3"] == set()
+    assert forgotten["v1"] == {pair for pair in of_vets if pair[1] == second}
+    assert forgotten["v2"] == {pair for pair in of_vets if pair[1] in (first, second)}
+
+
+def test_accuracies_of_slots(forgetful: Analysis) -> None:
+    """Two values, of which one is wrong under v2 alone: the sample deviation over the mean."""
+    items = forgetful.gold
+    before, after = (forgetful.runs[0][name] for name in ("original", "v2"))
+    lost = np.flatnonzero((items.kind >= 0) & (before == 1) & (after == 0))[0]
+    kept = np.flatnonzero((items.kind >= 0) & (before == 1) & (after == 1))[0]
+    original, reworded, sensitivity = slot_accuracies(items, forgetful.runs, np.array([lost, kept]))
+    assert (original, reworded) == ([1.0], [0.9])
+    assert sensitivity == pytest.approx([np.sqrt(0.2) / 0.8 / 2])
+
+
+def test_slots_lose_accuracy_where_the_tracker_forgets(forgetful: Analysis) -> None:
+    words, loss, frames = slot_losses(forgetful.gold, forgetful.runs)
+    assert len(words) == len(loss) == len(frames) and len(frames) % 5 == 0
+    assert set(loss) == {-1.0, 0.0, 1.0}  # the one that v3 wins, all others, and the one lost
+    assert frames.min() >= 5
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (("has_wifi", "Whether it has wifi"), ("has_wifi", "Whether it has wifi"), 0),
+        (("has_wifi", "Whether it has wifi"), ("has_wifi", "WHETHER it has Wi"), 1),
+        (("has_wifi", "Whether"), ("internet_available", "Whether"), 2),
+        (("city", ""), ("city_of_event", "where"), 3),
+    ],
+)
+def test_changed_words(before: tuple[str, str], after: tuple[str, str], words: int) -> None:
+    assert changed_words(Words(*before), Words(*after)) == words
