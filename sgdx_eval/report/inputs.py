@@ -192,7 +192,7 @@ def read_gold(
     else:
         data = open_references(source, split, {}, stated=stated)
     results = run.results
-    return Gold(data, split, run.variants, results.frame_ids, results.frame_index, results.rules)
+    return Gold(data, split, run.variants, results.frame_index, results.rules)
 
 
 def _stated_data(run: TrackerRun) -> dict[str, Stated]:

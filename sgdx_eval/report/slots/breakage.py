@@ -117,10 +117,11 @@ def find_errors(
         table.select(columns).take(frames).to_pylist()
         for table in (gold.rows(variant).table, predicted)
     )
-    for item, at in zip(broken.tolist(), row.tolist()):
-        frame_id = gold.frame_ids[int(gold.frame[item])].as_py()
+    for answer, at in zip(broken.tolist(), row.tolist()):
+        frame = int(gold.frame[answer])
+        frame_id = gold.frames.ids[frame].as_py()
         dialogue_id, turn, service = frame_id.rsplit("/", 2)
-        element = gold.elements[gold.element[item]]
+        element = gold.elements[gold.element[answer]]
         words = gold.words(element, variant)
         if element.is_intent:
             right, wrong = (rows[at]["active_intent"] for rows in (references, predictions))
@@ -133,7 +134,7 @@ def find_errors(
         yield Error(
             system,
             frame_id,
-            bool(gold.index.seen[gold.frame[item]]),
+            bool(gold.frames.seen[frame]),
             variant,
             details[0],
             details[0] != INTENT,
@@ -266,7 +267,9 @@ def lost_and_won(gold: Gold, scores: RunScores, variant: str) -> Floats:
     """How many frames each slot and intent loses, and wins, under a variant [2, elements]."""
     before, after = scores[ORIGINAL] == 1, scores[variant] == 1
     changed = before & ~after, after & ~before
-    counts = [np.bincount(gold.element[items], minlength=len(gold.elements)) for items in changed]
+    counts = [
+        np.bincount(gold.element[answers], minlength=len(gold.elements)) for answers in changed
+    ]
     return np.array(counts, dtype=np.float64)
 
 
@@ -292,20 +295,20 @@ def with_intervals(analysis: Analysis, rewordings: Sequence[Rewording]) -> list[
     """The same rewordings with their intervals, which come from one bootstrap."""
     if not rewordings:
         return []
-    gold, dialogue = analysis.gold, analysis.gold.index.dialogue
+    gold, dialogue = analysis.gold, analysis.gold.frames.dialogue
     count = 1 + int(dialogue.max())
     by_dialogue = []
     for rewording in rewordings:
-        items = np.flatnonzero(gold.element == gold.elements.index(rewording.element))
+        answers = np.flatnonzero(gold.element == gold.elements.index(rewording.element))
         # What is lost in each frame less what is won there: 1, 0 or -1, a mean over the runs.
         net = np.mean(
             [
-                (run[ORIGINAL][items] == 1) * 1.0 - (run[rewording.variant][items] == 1)
+                (run[ORIGINAL][answers] == 1) * 1.0 - (run[rewording.variant][answers] == 1)
                 for run in analysis.runs
             ],
             axis=0,
         )
-        by_dialogue.append(np.bincount(dialogue[gold.frame[items]], net, count))
+        by_dialogue.append(np.bincount(dialogue[gold.frame[answers]], net, count))
     nets = np.stack(by_dialogue, axis=1)  # [dialogues, rewordings]
     names = list(map(str, range(len(rewordings))))
     intervals = bootstrap(lambda weights: dict(zip(names, (weights @ nets).T)), count)

@@ -31,7 +31,7 @@ from sgdx_metric.columns import (
 from sgdx_metric.robustness import mean_defined, variation
 from sgdx_metric.signature import Rules
 from sgdx_metric.slots import SchemaSlots, score_slots
-from sgdx_metric.units import FrameIndex
+from sgdx_metric.units import Items
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .origins import find_origins, read_states
@@ -40,7 +40,7 @@ KINDS = CATEGORICAL, BOOLEAN, FREE = ("categorical", "yes or no", "free-form")
 # A slot's loss is shown where so many frames give it a value, as that of fewer says little.
 FEWEST_FRAMES = 5
 Singles = npt.NDArray[np.float32]  # which take half the room
-# What a run scores under each variant, the original first: values in [0, 1] [items].
+# What a run scores under each variant, the original first: values in [0, 1] [answers].
 RunScores = Mapping[str, Singles]
 
 
@@ -64,9 +64,9 @@ class Words(msgspec.Struct, frozen=True):
 class Gold:
     """What is right in the frames that runs were scored on.
 
-    An item is what a tracker has to say of a frame: its active intent, or the value of a slot of
-    its schema. The items of all frames are laid end to end, first all intents and then all slots.
-    They are the same under every variant.
+    An answer is what a tracker has to say of a frame: its active intent, or the value of a slot of
+    its schema. The answers of all frames are laid end to end, first all intents and then all
+    slots. They are the same under every variant.
     """
 
     def __init__(
@@ -74,12 +74,11 @@ class Gold:
         references: References,
         split: str,
         variants: Sequence[str],
-        frame_ids: pa.Array,
-        index: FrameIndex,
+        frames: Items,
         rules: Rules,
     ) -> None:
-        """Lay out the items of some frames, given their sorted ids [frames]."""
-        self.split, self.frame_ids, self.index, self.rules = split, frame_ids, index, rules
+        """Lay out the answers of some frames, which are sorted by their ids."""
+        self.split, self.frames, self.rules = split, frames, rules
         self.variants = sorted(variants, key=lambda name: name != ORIGINAL)  # the original first
         self._name, self._all_rows = references.name, cache(references.frames)
         self.rows = cache(self._rows)
@@ -87,32 +86,33 @@ class Gold:
         self.turns = references.turns()
         base = self.variants[0]  # in whose words states and elements are known
         rows = self.rows(base)
-        states = rows.table["slot_values"].to_pylist()
-        self.states = read_states(frame_ids.to_pylist(), states)  # by dialogue
+        # The states of each dialogue.
+        self.states = read_states(frames.ids.to_pylist(), rows.table["slot_values"].to_pylist())
 
         named = list(_elements(self.schemas[base]))
         self.elements = [element for element, _ in named]
         number = {(e.service, e.is_intent, name): i for i, (e, name) in enumerate(named)}
 
+        count = len(frames.ids)
         slot_frame, slots = rows.exploded("schema_slots")
-        self.frame = np.concatenate([np.arange(len(frame_ids)), slot_frame])  # [items]
-        self.is_intent = np.arange(len(self.frame)) < len(frame_ids)  # [items]
+        self.frame = np.concatenate([np.arange(count), slot_frame])  # [answers]
+        self.is_intent = np.arange(len(self.frame)) < count  # [answers]
         names = rows.table["active_intent"].to_pylist() + field(slots, "name").to_pylist()
-        keys = list(zip(index.service[self.frame], self.is_intent.tolist(), names, strict=True))
-        none = [number[service, True, NONE_INTENT] for service, _, _ in keys]
-        self.element = np.array([number.get(key, other) for key, other in zip(keys, none)])
-
+        self.element = np.array(  # [answers]
+            [
+                number.get((service, is_intent, name), number[service, True, NONE_INTENT])
+                for service, is_intent, name in zip(
+                    frames.service[self.frame], self.is_intent.tolist(), names, strict=True
+                )
+            ]
+        )
+        # Who said a slot's value, as a position in ORIGINS; -1 where it has none [answers].
         origins: dict[tuple[int, str], int] = {}
         for dialogue_id, of_dialogue in self.states.items():
             origins |= find_origins(of_dialogue, self.turns.get(dialogue_id, []))
-        # Who said a slot's value, as a position in ORIGINS; -1 where it has none [items].
-        self.origin = np.array(
-            [
-                -1 if is_intent else origins.get((frame, name), -1)
-                for frame, (_, is_intent, name) in zip(self.frame.tolist(), keys)
-            ]
-        )
-        # The kind of a slot that has a value, as a position in KINDS, else -1 [items].
+        of_slots = [origins.get(key, -1) for key in zip(slot_frame.tolist(), names[count:])]
+        self.origin = np.array([-1] * count + of_slots)
+        # The kind of a slot that has a value, as a position in KINDS, else -1 [answers].
         kinds = [
             -1 if is_intent else KINDS.index(_kind(self.schemas[base][service].slots[position]))
             for service, position, is_intent in self.elements
@@ -125,28 +125,28 @@ class Gold:
 
     def _in_order(self, rows: pa.Table, whose: str) -> AlignedRows:
         """The rows of these frames, of which there may be more, in their order."""
-        rows = rows.filter(pc.is_in(strings(column(rows, "frame_id")), value_set=self.frame_ids))
-        position = positions(strings(column(rows, "frame_id")), self.frame_ids, whose)
+        rows = rows.filter(pc.is_in(strings(column(rows, "frame_id")), value_set=self.frames.ids))
+        position = positions(strings(column(rows, "frame_id")), self.frames.ids, whose)
         rows = rows.take(pa.array(np.argsort(position))).combine_chunks()
         return AlignedRows(rows, np.arange(len(rows)), len(rows))
 
     def score(self, variant: str, path: Path) -> tuple[pa.Table, Singles]:
-        """A prediction file's rows in the order of the frames, and the score of every item."""
-        read = read_predictions(path, self.split, variant)
+        """A prediction file's rows in the order of the frames, and the score of every answer."""
+        read, ids = read_predictions(path, self.split, variant), self.frames.ids
         predicted = self._in_order(with_frame_ids(read, self._all_rows(variant)), str(path))
         right = self.rows(variant)
         frame, slots = right.exploded("schema_slots")
+        categorical = flags(field(slots, "is_categorical"))
         scored = score_slots(
-            SchemaSlots(
-                frame, field(slots, "name"), flags(field(slots, "is_categorical")), self.frame_ids
-            ),
+            SchemaSlots(frame, field(slots, "name"), categorical, ids),
             right.slot_values(),
             predicted.slot_values(),
-            self.frame_ids,
+            ids,
             self.rules.use_fuzzy_match,
         )
         intents = pc.equal(right.aligned("active_intent"), predicted.aligned("active_intent"))
-        return predicted.table, np.concatenate([flags(intents), scored.score], dtype=np.float32)
+        scores = np.concatenate([flags(intents), scored.score], dtype=np.float32)
+        return predicted.table, scores
 
     def words(self, element: Element, variant: str) -> Words:
         """The words of a slot or an intent under a variant."""
@@ -174,9 +174,9 @@ def _kind(slot: Slot) -> str:
 
 
 def slot_accuracies(
-    gold: Gold, runs: Sequence[RunScores], items: Ints
+    gold: Gold, runs: Sequence[RunScores], answers: Ints
 ) -> Sequence[Sequence[float | None]]:
-    """The mean score of some items under the original and under v1 to v5, and its sensitivity.
+    """The mean score of some answers under the original and under v1 to v5, and its sensitivity.
 
     Each is of every run, and empty where the variants do not give it.
     """
@@ -185,9 +185,9 @@ def slot_accuracies(
     sensitivity: list[float | None] = []
     for scores in runs:
         if ORIGINAL in scores:
-            original.append(_mean(scores[ORIGINAL][items]))
+            original.append(_mean(scores[ORIGINAL][answers]))
         if scores.keys() >= set(PAPER_VARIANTS):
-            under = [scores[name][items] for name in PAPER_VARIANTS]
+            under = [scores[name][answers] for name in PAPER_VARIANTS]
             reworded.append(float(np.mean([_mean(of_variant) for of_variant in under])))
             varied = variation(np.stack(under).astype(np.float64), gold.rules.zero_mean)
             sensitivity.append(mean_defined(varied))

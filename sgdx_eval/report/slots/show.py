@@ -186,10 +186,10 @@ def by_slot_kind(group: TrackerGroup, analyses: Analyses) -> Table | None:
         }
         members |= said
     rows = []
-    for name, items in members.items():
-        row = [Cell(name), Cell(f"{len(items):,}")]
+    for name, answers in members.items():
+        row = [Cell(name), Cell(f"{len(answers):,}")]
         for system in systems:
-            figures = slot_accuracies(gold, analyses[system.name].runs, items)
+            figures = slot_accuracies(gold, analyses[system.name].runs, answers)
             row += [format_over_runs(figure) for figure in figures]
         rows.append(row)
     columns = [Column("slots", numeric=False), Column("values")]

@@ -1,4 +1,4 @@
-"""The scores of slots: by item, by kind and by what a variant costs."""
+"""The scores of slots: of every answer, by kind and by what a variant costs."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from sgdx_eval.report.slots.scores import (
 from ..conftest import VARIANTS, Row, values
 
 
-def test_an_item_is_a_slot_or_an_intent_of_a_frame(
+def test_an_answer_is_a_slot_or_an_intent_of_a_frame(
     forgetful: Analysis, sample: References, gold: dict[str, list[Row]]
 ) -> None:
     """All that has a value is right, but for two slots of Vets_1."""
-    items = forgetful.gold
+    right = forgetful.gold
     rows = {row["frame_id"]: row for row in gold["original"]}
     forgotten = {name: set[tuple[str, str]]() for name in VARIANTS}
     with_value = set()
-    for i, (frame, number) in enumerate(zip(items.frame.tolist(), items.element.tolist())):
-        frame_id, element = items.frame_ids[frame].as_py(), items.elements[number]
+    for i, (frame, number) in enumerate(zip(right.frame.tolist(), right.element.tolist())):
+        frame_id, element = right.frames.ids[frame].as_py(), right.elements[number]
         assert element.service == frame_id.rsplit("/")[-1]
-        name = items.words(element, "original").name
+        name = right.words(element, "original").name
         if element.is_intent:
-            assert rows[frame_id]["active_intent"] == name and items.kind[i] == -1
-        elif items.kind[i] >= 0:
+            assert rows[frame_id]["active_intent"] == name and right.kind[i] == -1
+        elif right.kind[i] >= 0:
             with_value.add((frame_id, name))
             slot = sample.schemas("original")[element.service].slot(name)
-            assert (KINDS[items.kind[i]] == FREE) == (not slot.is_categorical)
+            assert (KINDS[right.kind[i]] == FREE) == (not slot.is_categorical)
         for variant in VARIANTS:
             if forgetful.runs[0][variant][i] < 1:
                 forgotten[variant].add((frame_id, name))
@@ -50,11 +50,11 @@ def test_an_item_is_a_slot_or_an_intent_of_a_frame(
 
 def test_accuracies_of_slots(forgetful: Analysis) -> None:
     """Two values, of which one is wrong under v2 alone: the sample deviation over the mean."""
-    items = forgetful.gold
+    right = forgetful.gold
     before, after = (forgetful.runs[0][name] for name in ("original", "v2"))
-    lost = np.flatnonzero((items.kind >= 0) & (before == 1) & (after == 0))[0]
-    kept = np.flatnonzero((items.kind >= 0) & (before == 1) & (after == 1))[0]
-    original, reworded, sensitivity = slot_accuracies(items, forgetful.runs, np.array([lost, kept]))
+    lost = np.flatnonzero((right.kind >= 0) & (before == 1) & (after == 0))[0]
+    kept = np.flatnonzero((right.kind >= 0) & (before == 1) & (after == 1))[0]
+    original, reworded, sensitivity = slot_accuracies(right, forgetful.runs, np.array([lost, kept]))
     assert (original, reworded) == ([1.0], [0.9])
     assert sensitivity == pytest.approx([np.sqrt(0.2) / 0.8 / 2])
 
