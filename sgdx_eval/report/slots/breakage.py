@@ -295,8 +295,9 @@ def with_intervals(analysis: Analysis, rewordings: Sequence[Rewording]) -> list[
     """The same rewordings with their intervals, which come from one bootstrap."""
     if not rewordings:
         return []
-    gold, dialogue = analysis.gold, analysis.gold.frames.dialogue
-    count = 1 + int(dialogue.max())
+    gold = analysis.gold
+    # Of a choice of frames, only the dialogues that have any are drawn.
+    dialogues, dialogue = np.unique(gold.frames.dialogue, return_inverse=True)
     by_dialogue = []
     for rewording in rewordings:
         answers = np.flatnonzero(gold.element == gold.elements.index(rewording.element))
@@ -308,10 +309,10 @@ def with_intervals(analysis: Analysis, rewordings: Sequence[Rewording]) -> list[
             ],
             axis=0,
         )
-        by_dialogue.append(np.bincount(dialogue[gold.frame[answers]], net, count))
+        by_dialogue.append(np.bincount(dialogue[gold.frame[answers]], net, len(dialogues)))
     nets = np.stack(by_dialogue, axis=1)  # [dialogues, rewordings]
     names = list(map(str, range(len(rewordings))))
-    intervals = bootstrap(lambda weights: dict(zip(names, (weights @ nets).T)), count)
+    intervals = bootstrap(lambda weights: dict(zip(names, (weights @ nets).T)), len(dialogues))
     return [
         r._replace(interval=(ends[0], ends[1])) if (ends := intervals.get(name)) else r
         for name, r in zip(names, rewordings, strict=True)

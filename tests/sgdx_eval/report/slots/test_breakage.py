@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from sgdx_eval.report.slots.breakage import (
     costliest_rewordings,
     find_mistakes,
     lost_and_won,
+    with_intervals,
 )
 from sgdx_eval.report.slots.scores import Element, Words
 
@@ -107,6 +109,15 @@ def test_seeds_are_means(forgetful: Analysis) -> None:
     (one,) = costliest_rewordings(forgetful)
     (both,) = costliest_rewordings(replace(forgetful, runs=[*forgetful.runs, robust]))
     assert both.lost == one.lost / 2
+
+
+def test_only_dialogues_that_have_frames_are_drawn(forgetful: Analysis) -> None:
+    """As in a choice of frames, which keep their dialogues' numbers."""
+    with_gaps = copy(forgetful.gold)
+    with_gaps.frames = replace(with_gaps.frames, dialogue=3 * with_gaps.frames.dialogue)
+    rewordings = costliest_rewordings(forgetful)
+    found = with_intervals(replace(forgetful, gold=with_gaps), rewordings)
+    assert found[0].interval and found == with_intervals(forgetful, rewordings)
 
 
 def mistake(system: str, dialogue: str, kind: str, slot: str, turns: int = 1) -> Mistake:
