@@ -17,7 +17,7 @@ import pyarrow as pa
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import read_input
 from sgdx_dataset.io.json import parse_json
-from sgdx_metric.columns import Floats, Ints
+from sgdx_metric.columns import Ints
 from sgdx_metric.core import Sample, Scores
 from sgdx_metric.signature import Rules, rules_of, signature_parts
 from sgdx_metric.subset import dialogues_mark
@@ -137,6 +137,7 @@ def _scores(file: _File, task: Task, where: str, parts: dict[str, str]) -> Score
         raise SgdxError(f"{where}: paired: found {item} {count} times, expected it once")
     if not ids or task.main not in by_metric:
         raise SgdxError(f"{where}: paired: found no {task.main} of any {task.unit}, expected it")
+    shared = {key: by_metric.pop(key)[""] for key in [*by_metric] if [*by_metric[key]] == [""]}
     for metric, by_wording in by_metric.items():
         if sorted(by_wording) != sorted(names):
             raise SgdxError(
@@ -160,7 +161,8 @@ def _scores(file: _File, task: Task, where: str, parts: dict[str, str]) -> Score
         metric: np.array([by_wording[name] for name in names], dtype=np.float64)[:, order]
         for metric, by_wording in by_metric.items()
     }
-    return Scores(names, items, metrics, rules_of(parts, where).zero_mean)
+    together = {name: np.array(row, dtype=np.float64)[order] for name, row in shared.items()}
+    return Scores(names, items, metrics, rules_of(parts, where).zero_mean, together)
 
 
 def _items(task: Task, ids: Sequence[str], sets: Mapping[str, Sequence[str]]) -> Items:
@@ -269,12 +271,20 @@ def read_runs(paths: Sequence[Path]) -> list[Results]:
 
 def with_common_metrics(runs: Sequence[Results]) -> list[Results]:
     """The runs with the metrics alone that all of them have, as not all data are canonical."""
-    common = [m for m in runs[0].raw.metrics if all(m in run.raw.metrics for run in runs)]
-
-    def only(metrics: Mapping[str, Floats]) -> dict[str, Floats]:
-        return {metric: metrics[metric] for metric in common}
-
-    return [replace(run, raw=replace(run.raw, metrics=only(run.raw.metrics))) for run in runs]
+    raws = [run.raw for run in runs]
+    metrics = [m for m in raws[0].metrics if all(m in raw.metrics for raw in raws)]
+    shared = [m for m in raws[0].shared if all(m in raw.shared for raw in raws)]
+    return [
+        replace(
+            run,
+            raw=replace(
+                run.raw,
+                metrics={metric: run.raw.metrics[metric] for metric in metrics},
+                shared={name: run.raw.shared[name] for name in shared},
+            ),
+        )
+        for run in runs
+    ]
 
 
 def stored(path: Path) -> dict[str, Any]:

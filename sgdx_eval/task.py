@@ -24,8 +24,8 @@ class Task(ABC):
     # The metric that tells whether an item is right, and what its mean is called.
     main: ClassVar[str]
     title: ClassVar[str]
-    # The key of the figure by which one system is better than another.
-    deciding: ClassVar[str]
+    # The keys of the figures by which one system is better than another; the first that is known.
+    deciding: ClassVar[Sequence[str]]
     # What scores.json calls the number of items.
     counted: ClassVar[str] = "frames"
     # The sets of services by which items are told apart, as scores.json names them.

@@ -8,7 +8,7 @@ and its difference between two systems follow from it.
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +33,7 @@ from .variants import ORIGINAL
 
 # A metric, what is taken of it, and the wordings of which it is taken.
 _Row = tuple[str, str, tuple[str, ...]]
-_SUM = "sum"
+_SUMS = ("sum", "shared")
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,14 @@ class Scores:
     metrics: Mapping[str, Floats]
     # What the sensitivity makes of an item that scores 0 throughout, as in `Rules`.
     zero_mean: str = "0"
+    # What wordings together make of each item, to be added up [items].
+    shared: Mapping[str, Floats] = field(default_factory=dict)
 
     def only(self, members: Ints) -> "Scores":
         """The scores of the items at some positions."""
         metrics = {name: rows[:, members] for name, rows in self.metrics.items()}
-        return replace(self, items=self.items.only(members), metrics=metrics)
+        shared = {name: row[members] for name, row in self.shared.items()}
+        return replace(self, items=self.items.only(members), metrics=metrics, shared=shared)
 
 
 class Means:
@@ -90,7 +93,11 @@ class Means:
 
     def sum(self, count: str, wording: str) -> Floats:
         """The sum of a count, whatever the metric, under a wording."""
-        return Means(self._row, count, self.wordings)._across(_SUM, [wording])
+        return Means(self._row, count, self.wordings)._across("sum", [wording])
+
+    def shared(self, name: str) -> Floats:
+        """The sum of what wordings together make of each item."""
+        return self._row((name, "shared", ()))
 
     def _of_several(self, statistic: str, wordings: Sequence[str]) -> Floats:
         if len(wordings) < 2:
@@ -188,7 +195,7 @@ class Sample:
         # A row for everything that the figures take means of [dialogues, rows].
         self.sums = sums_by_dialogue(stacked, scores.items.dialogue)
         # The mean of a sum over as many dialogues as there are is the sum itself.
-        is_sum = [statistic == _SUM for _, statistic, _ in self._places]
+        is_sum = [statistic in _SUMS for _, statistic, _ in self._places]
         self.sums.number[:, is_sum] = 1 / max(len(self.sums.number), 1)
 
     def statistics(self, means: Floats) -> Statistics:
@@ -247,6 +254,8 @@ class Sample:
 
     def _item_scores(self, metric: str, statistic: str, wordings: Sequence[str]) -> Floats:
         """What a row is of each item [items]."""
+        if statistic == "shared":
+            return self.scores.shared[metric]
         places = [self.scores.wordings.index(wording) for wording in wordings]
         scores = self.scores.metrics[metric][places]
         match statistic:

@@ -276,6 +276,7 @@ def paired_scores(scores: Scores, item: str) -> dict[str, Any]:
             }
             for metric, rows in scores.metrics.items()
         },
+        **{name: {"": _json_numbers(row)} for name, row in scores.shared.items()},
     }
 
 

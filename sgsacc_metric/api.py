@@ -154,7 +154,7 @@ def score_files(
 
     Returns:
         The content of scores.json: `variants`, `sgdx`, `conventions`, `signature`, `counts`,
-        `predictions`, `units` and `sha256`. The card (README.md) says what each holds. BLEU is from
+        `predictions` and `paired`. The card (README.md) says what each holds. BLEU is from
         0 to 100; all else are fractions, None where undefined.
 
     Raises:

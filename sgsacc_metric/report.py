@@ -6,17 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from sgdx_metric.bootstrap import RESAMPLES, Sums, bootstrap, compared
-from sgdx_metric.columns import Floats, Ints
-from sgdx_metric.variants import ORIGINAL
+from sgdx_metric.bootstrap import DIALOGUES
+from sgdx_metric.columns import Floats
+from sgdx_metric.core import Sample, Scores, differences
+from sgdx_metric.units import ALL
+from sgdx_metric.variants import PAPER_VARIANTS
 
 from .bleu import CONVENTIONS, bleu_signature, corpus_bleu
+from .figures import compute_metrics, headline_metrics, turn_figures
 from .gold import GoldTurn
-from .metrics import HEADLINES, compute_metrics
 from .nli import Judge
 from .rows import Turn
 from .scoring import TurnScores
-from .units import ALL, Units
 
 # What scores.json calls the groups of turns.
 GROUP_KEYS = {
@@ -31,10 +32,11 @@ GROUP_KEYS = {
 def report(
     turns: Sequence[Turn],
     scores: Mapping[str, TurnScores],
-    units: Units,
+    units: Scores,
     signature: str,
     gold: Sequence[GoldTurn] = (),
     judge: Judge | None = None,
+    over: str = DIALOGUES,
 ) -> dict[str, Any]:
     """Sum up what one system scores under one or more variants.
 
@@ -45,6 +47,7 @@ def report(
         signature: The line that says how they were computed.
         gold: The gold side of the turns; none without a model of entailment [turns].
         judge: The model of entailment, for the number of its answers; None without one.
+        over: What the intervals are over: "dialogues", "wordings" or "both".
 
     Returns:
         `variants`, `sgdx`, `conventions`, `signature`, `counts`. BLEU is from 0 to 100, all other
@@ -52,8 +55,10 @@ def report(
         model are lacking is left out.
     """
     return {
-        "variants": {variant: _metrics_by_group(units, variant) for variant in scores},
-        "sgdx": robustness_report(units),
+        "variants": {
+            name: _metrics_by_group(units, place) for place, name in enumerate(units.wordings)
+        },
+        "sgdx": robustness_report(units, over),
         "conventions": {
             variant: _bleu_by_convention(turn_scores) for variant, turn_scores in scores.items()
         },
@@ -62,78 +67,60 @@ def report(
     }
 
 
-def robustness_report(units: Units) -> dict[str, Any]:
+def robustness_report(units: Scores, over: str = DIALOGUES) -> dict[str, Any]:
     """The part `sgdx` of scores.json.
 
-    Returns:
-        For all turns, and under `seen`, `unseen`, `seen_domains`, `unseen_domains` and, in
-        `by_service`, for each service: `turns`, their number, and the figures of
-        `Units.robustness`. All but the services have `confidence`, the 95 % intervals [low, high]
-        over dialogues. For all turns `differences` has, for each variant but the original and each
-        headline metric, the difference to the original, its interval and its p.
+    For all turns, and under `seen`, `unseen`, `seen_domains`, `unseen_domains` and, in
+    `by_service`, for each service: `turns`, their number, and the figures of `turn_figures`. All
+    but the services have `confidence`, the 95 % intervals [low, high]. For all turns `differences`
+    has, for each variant but the original and each headline metric, the difference to the
+    original, its interval and its p.
     """
-    groups = {name: _with_intervals(units, indices) for name, indices in units.groups().items()}
+    groups: dict[str, Any] = {}
+    for name, members in units.items.groups().items():
+        sample = Sample(units.only(members), turn_figures(units))
+        values = sample.values()
+        groups[name] = values | {"turns": turn_count(sample.scores)}
+        if name in GROUP_KEYS:
+            intervals = sample.intervals(over, PAPER_VARIANTS)
+            groups[name]["confidence"] = {key: intervals.get(key) for key in values}
     return {
         **groups.pop(ALL),
-        **groups,
-        "by_service": {
-            name: _json_numbers(units.robustness(units.dialogue_sums(indices).sum(axis=0)))
-            | {"turns": units.turn_count(indices)}
-            for name, indices in units.services().items()
-        },
+        **{name: groups.pop(name) for name in GROUP_KEYS if name != ALL},
+        "by_service": groups,
         "differences": _differences(units),
     }
 
 
-def _with_intervals(units: Units, indices: Ints) -> dict[str, Any]:
-    """The robustness figures of some units, with their intervals."""
-    sums = units.dialogue_sums(indices)
-    figures = _json_numbers(units.robustness(sums.sum(axis=0))) if len(indices) else {}
-    intervals = bootstrap(lambda weights: units.robustness(weights @ sums), len(sums))
-    return figures | {"turns": units.turn_count(indices), "confidence": intervals}
+def turn_count(units: Scores) -> int:
+    """How many turns there are, which is the same under every wording."""
+    return int(units.metrics["turns"][0].sum())
 
 
-def _differences(units: Units) -> dict[str, dict[str, Any]]:
+def _differences(units: Scores) -> dict[str, dict[str, Any]]:
     """By how much each variant's headline metrics differ from those under the original."""
-    sums = units.dialogue_sums(np.arange(len(units.seen)))
-    if ORIGINAL not in units.by_variant or not len(sums):
-        return {}
-    names = list(units.by_variant[ORIGINAL])
-    # `compared` works with means over dialogues, and these metrics with sums.
-    ones = np.ones((len(sums), 1))
-
-    def variant_sums(variant: str) -> Sums:
-        counts = units.variant_sums(sums, variant)
-        return Sums(np.stack([counts[name] for name in names], axis=-1), ones)
-
-    def headline_metrics(means: Floats) -> dict[str, Floats]:
-        totals = means * len(sums)
-        metrics = compute_metrics({name: totals[..., i] for i, name in enumerate(names)})
-        return {name: metrics[name] for name in HEADLINES if name in metrics}
-
-    original = variant_sums(ORIGINAL)
-    differences = {}
-    for variant in units.by_variant:
-        if variant != ORIGINAL:
-            by_metric = compared(original, variant_sums(variant), headline_metrics, RESAMPLES)
-            differences[variant] = {
-                metric: {key: comparison[key] for key in ("difference", "interval", "p")}
-                for metric, comparison in by_metric.items()
-            }
-    return differences
+    by_metric = {figure.key: differences(units, figure) for figure in headline_metrics(units)}
+    return {
+        variant: {
+            metric: {key: compared[variant][key] for key in ("difference", "interval", "p")}
+            for metric, compared in by_metric.items()
+        }
+        for variant in by_metric["bleu"]
+    }
 
 
-def _metrics_by_group(units: Units, variant: str) -> dict[str, dict[str, float | None]]:
+def _metrics_by_group(units: Scores, place: int) -> dict[str, dict[str, float | None]]:
     """One variant's metrics for each group, domain and service that has turns."""
-    groups = {GROUP_KEYS[name]: indices for name, indices in units.groups().items()}
-    groups |= units.domains() | units.services()
-    counts = units.by_variant[variant]
+    services = units.items.service
+    domains = np.array([name.partition("_")[0] for name in services], dtype=object)
+    groups = {GROUP_KEYS.get(name, name): m for name, m in units.items.groups().items()}
+    groups |= {name: np.flatnonzero(domains == name) for name in sorted(set(domains))}
     return {
         name: _json_numbers(
-            compute_metrics({key: count[indices].sum() for key, count in counts.items()})
+            compute_metrics({key: rows[place, m].sum() for key, rows in units.metrics.items()})
         )
-        for name, indices in groups.items()
-        if len(indices)
+        for name, m in groups.items()
+        if len(m)
     }
 
 
@@ -149,11 +136,15 @@ def _bleu_by_convention(scores: TurnScores) -> dict[str, dict[str, Any]]:
 
 
 def _counts(
-    turns: Sequence[Turn], units: Units, gold: Sequence[GoldTurn], judge: Judge | None
+    turns: Sequence[Turn], units: Scores, gold: Sequence[GoldTurn], judge: Judge | None
 ) -> dict[str, Any]:
     """How many turns, actions and pairs of sentences there were."""
     counts: dict[str, Any] = {
-        "turns": {name: units.turn_count(indices) for name, indices in units.groups().items()}
+        "turns": {
+            name: turn_count(units.only(members))
+            for name, members in units.items.groups().items()
+            if name in GROUP_KEYS
+        }
     }
     if judge:
         counts |= gold_counts(turns, gold)

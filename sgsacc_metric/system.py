@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sgdx_metric.columns import Floats
+from sgdx_metric.core import Scores
+from sgdx_metric.report import paired_scores
 from sgdx_metric.variants import ORIGINAL
 
+from .figures import unit_scores
 from .gold import GoldTurn, Options, judge_gold
 from .negatives import ValuePool
 from .nli import Judge, Nli, nli_name
@@ -14,7 +16,6 @@ from .report import report
 from .rows import Prediction, Turn
 from .scoring import TurnScores, score_turns, utterances_by_variant
 from .signature import UNSTATED, Origin, ScoredData, signature
-from .units import Units, sum_units
 
 
 @dataclass(frozen=True)
@@ -25,13 +26,13 @@ class SystemScores:
         turn_scores: The scores of each turn, by variant; the original comes first.
         gold: The gold side of each turn; none without a model of entailment.
         units: The scores, summed by dialogue and service.
-        report: What scores.json holds beside the units and `predictions`.
+        report: What scores.json holds beside `paired` and `predictions`.
         origin: What the predictions say of how they were made.
     """
 
     turn_scores: dict[str, TurnScores]
     gold: list[GoldTurn]
-    units: Units
+    units: Scores
     report: dict[str, Any]
     origin: Origin = UNSTATED
 
@@ -39,22 +40,12 @@ class SystemScores:
         """The content of scores.json.
 
         It is the report; `predictions`, what the files say of the system that made them; and
-        `units`, which `compare` reads.
+        `paired`, the counts of what each dialogue spends on each service, which `compare` reads.
         """
-        units = self.units
         stated = {name: self.origin.by_variant.get(name, {}) for name in self.turn_scores}
         return self.report | {
             "predictions": stated,
-            "units": {
-                "dialogue": units.dialogue,
-                "service": units.service,
-                "seen": units.seen.tolist(),
-                "seen_domain": units.seen_domain.tolist(),
-                "by_variant": {
-                    variant: _number_lists(counts) for variant, counts in units.by_variant.items()
-                },
-                "across": _number_lists(units.cross_variant),
-            },
+            "paired": paired_scores(self.units, "unit_id"),
         }
 
 
@@ -98,14 +89,6 @@ def score_system(
         split_turns, turns, split, release, wordings or {}, available_dialogues, origin
     )
     line = signature(list(scores), [turns[0].variant], data, nli_name(nli), gold, options)
-    units = sum_units(turns, scores)
+    units = unit_scores(turns, scores)
     content = report(turns, scores, units, line, gold, judge)
     return SystemScores(scores, gold, units, content, origin)
-
-
-def _number_lists(counts: Mapping[str, Floats]) -> dict[str, list[float]]:
-    """Counts as JSON numbers; whole ones are written without a decimal point."""
-    return {
-        name: [int(number) if number == int(number) else number for number in count.tolist()]
-        for name, count in counts.items()
-    }

@@ -4,5 +4,6 @@ from ..task import Task
 from .calls import Calls
 from .states import States
 from .tools import Tools
+from .turns import Turns
 
-TASKS: dict[str, Task] = {task.name: task for task in (States(), Calls(), Tools())}
+TASKS: dict[str, Task] = {task.name: task for task in (States(), Calls(), Turns(), Tools())}

@@ -19,7 +19,7 @@ class Calls(Task):
     unit = "call"
     main = CALL
     title = "Accuracy of calls"
-    deciding = f"{CALL}.reworded"
+    deciding = (f"{CALL}.reworded",)
 
     def figures(self, scores: Scores) -> list[Figure]:
         """Those of each accuracy, which have keys such as `call_accuracy.drop`."""

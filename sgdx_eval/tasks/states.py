@@ -18,7 +18,7 @@ class States(Task):
     unit = "frame"
     main = JGA
     title = "Joint goal accuracy"
-    deciding = "jga_v1-5"
+    deciding = ("jga_v1-5",)
 
     def figures(self, scores: Scores) -> list[Figure]:
         """Those of scores.json, which have keys such as `jga_orig`."""

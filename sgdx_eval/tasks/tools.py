@@ -26,7 +26,7 @@ class Tools(Task):
     unit = "case"
     main = CALL
     title = "Accuracy of calls"
-    deciding = f"{CALL}.reworded"
+    deciding = (f"{CALL}.reworded", f"{NO_CALL}.reworded")
     counted = "cases"
     sets = ()
 

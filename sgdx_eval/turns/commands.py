@@ -5,6 +5,7 @@ from pathlib import Path
 
 import sgsacc_metric
 from sgdx_dataset.io.arguments import paths_by_name
+from sgdx_eval.compare import compare
 from sgdx_eval.files import check_output, write_json
 from sgdx_eval.predictions import parse_predictions
 from sgdx_eval.tables import print_line, print_table, terminal
@@ -18,7 +19,6 @@ from sgsacc_metric.report import gold_counts
 from sgsacc_metric.rows import Turn
 from sgsacc_metric.signature import ScoredData, signature
 
-from .compare import compare
 from .explain import explain
 from .gold_files import write_gold
 from .labels import agreement_of_files
@@ -71,7 +71,7 @@ def run_compare(args: argparse.Namespace) -> None:
     """Compare two scores.json; print a table for each figure and write JSON if asked."""
     if args.json:
         check_output("--json", args.json)
-    comparison = compare(args.first, args.second)
+    comparison = compare([args.first], [args.second])
     if args.json:
         write_json(comparison, args.json)
     print_comparison(comparison, (str(args.first), str(args.second)), terminal())

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from sgdx_eval.files import check_output
+from sgdx_eval.files import check_output, write_scores
 from sgdx_eval.headers import check_data, check_one_system, is_oracle
 from sgdx_eval.inputs import stated_dialogues
 from sgdx_eval.predictions import (
@@ -28,7 +28,7 @@ from sgsacc_metric.rows import Prediction, Turn
 from sgsacc_metric.signature import UNSTATED, Origin
 from sgsacc_metric.system import SystemScores, score_system
 
-from .files import write_per_turn, write_scores
+from .files import write_per_turn
 from .gold_files import GoldHeader, read_gold
 from .predictions import dialogues_of, read_predictions
 from .references import References, open_references

@@ -16,8 +16,8 @@ from sgdx_eval.tables import (
     print_line,
     print_table,
 )
+from sgsacc_metric.report import GROUP_KEYS as GROUPS
 from sgsacc_metric.rows import Turn
-from sgsacc_metric.units import GROUPS
 
 from .explain import Line
 

@@ -54,7 +54,7 @@ def test_it_says_what_the_command_says(metric: Any, copies: Path, tmp_path: Path
     words = ["score", "--source", "sample", "--nli", "lexical", "--output", str(output)]
     assert main([*words, "--predictions", str(copies / "derived")]) == 0
     expected = json.loads(output.read_text())
-    del expected["units"], expected["predictions"]
+    del expected["paired"], expected["predictions"]
     flat = expected["variants"]["original"]["#ALL_SERVICES"]
     names = ("bleu", "ser", "sgsacc", "sgsacc_validated", "coverage")
     expected["signature"] = expected["signature"].replace("|ci:", "|predictions:made-elsewhere|ci:")

@@ -7,7 +7,7 @@ import pytest
 
 from sgdx_metric.columns import Floats
 from sgsacc_metric.bleu import ORDERS
-from sgsacc_metric.metrics import compute_metrics
+from sgsacc_metric.figures import compute_metrics
 from sgsacc_metric.scoring import BLEU_COLUMNS
 
 # 5 of 6 tokens match, 3 of 5 pairs, 2 of 4 threes, 1 of 3 fours; the reference has 8 tokens.

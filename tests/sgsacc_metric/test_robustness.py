@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from sgsacc_metric.robustness import cross_variant_stats
+from sgsacc_metric.figures import cross_variant_stats
 from sgsacc_metric.scoring import TurnScores
 
 

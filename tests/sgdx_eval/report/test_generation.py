@@ -12,6 +12,7 @@ import pytest
 from baselines.copies.systems import copy_system, generate
 from baselines.data.requested import DEFAULT_CONFIGS, RequestedData
 from sgdx_dataset import SgdxError
+from sgdx_eval.files import write_scores
 from sgdx_eval.report import __main__ as report
 from sgdx_eval.report.generation import tables
 from sgdx_eval.report.generation.runs import GeneratorRun, Validation
@@ -21,7 +22,6 @@ from sgdx_eval.report.page import render_html, render_markdown
 from sgdx_eval.report.sections import build_report
 from sgdx_eval.report.systems import SystemGroup, group_runs
 from sgdx_eval.tables import Cell
-from sgdx_eval.turns.files import write_scores
 from sgdx_eval.turns.predictions import read_predictions
 from sgdx_eval.turns.references import open_references
 from sgdx_eval.turns.score import score_predictions
@@ -29,7 +29,7 @@ from sgdx_metric.rows import ScoreError
 from sgsacc_metric.__main__ import main as sgsacc
 from sgsacc_metric.lexical import LexicalNli
 from sgsacc_metric.nli import Nli
-from sgsacc_metric.units import GROUPS
+from sgsacc_metric.report import GROUP_KEYS as GROUPS
 
 from ...baselines.conftest import command
 
@@ -124,8 +124,9 @@ def test_seeds_become_one_row(generators: Path, tmp_path: Path) -> None:
         folder = tmp_path / str(seed)
         folder.mkdir()
         scores = json.loads((generators / "derived.json").read_text())
-        counts, sgdx = scores["units"]["by_variant"]["original"], scores["sgdx"]
-        counts["wrong"] = [0.01 * (seed + 1) * turns for turns in counts["turns"]]
+        paired, sgdx = scores["paired"], scores["sgdx"]
+        turns = paired["turns"]["original"]
+        paired["wrong"]["original"] = [0.01 * (seed + 1) * number for number in turns]
         groups = [sgdx[name] for name in GROUPS if "ser_orig" in sgdx.get(name, ())]
         for group_scores in (sgdx, *groups, *sgdx["by_service"].values()):
             group_scores["ser_orig"] = 0.01 * (seed + 1)
@@ -210,7 +211,7 @@ def test_what_cannot_be_read(generators: Path, tmp_path: Path) -> None:
     file = tmp_path / "scores.json"
     cases: list[tuple[dict[str, Any], str]] = [
         ({"signature": "sgsacc_metric|x"}, "signature is 'sgsacc_metric|x'"),
-        ({"signature": "other|x:1"}, "missing required field"),
+        ({"signature": "other|x:1"}, "signature is 'other|x:1'"),
         ({"sgdx": {}}, "missing required field"),
         ({"counts": {"turns": {"all": 0}}}, "found no turns"),
         ({"variants": {"v1": {"#ALL_SERVICES": {"bleu": "high"}}}}, "got `str`"),

@@ -1,0 +1,235 @@
+"""The figures of generated turns: from counts of turns, which are added up and divided.
+
+An item is what one dialogue spends on one service: the counts of its turns are summed, as BLEU and
+all other metrics of any set of turns follow from sums.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from sgdx_metric.columns import Floats, safe_divide
+from sgdx_metric.core import Figure, Means, Over, Scores
+from sgdx_metric.robustness import flipped, variation, worst_case
+from sgdx_metric.units import Items
+from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS, own_wordings, wider_set, worst_sets
+
+from .bleu import corpus_bleu
+from .rows import Turn
+from .scoring import BLEU_COLUMNS, TurnScores
+
+# The metrics that are fractions: the counts above and below the line.
+RATIOS = {
+    "ser": ("wrong", "turns"),
+    "ser_checkable": ("wrong", "checkable"),
+    "slot_error_rate": ("missing", "values"),
+    "ser_extended": ("wrong_extended", "turns"),
+    "sgsacc": ("faithful", "turns"),
+    "sgsacc_validated": ("faithful_valid", "valid"),
+    "sgsacc_judged": ("faithful_judged", "judged"),
+    "sgsacc_alone": ("faithful_alone", "turns"),
+    "sgsacc_without_offers": ("faithful_without_offers", "without_offers"),
+    "coverage": ("judged", "turns"),
+    "validated": ("valid", "turns"),
+    "validated_without_offers": ("valid_without_offers", "without_offers"),
+    "ser_coverage": ("ser_slots", "turns"),
+    "ser_agreement": ("agree", "both"),
+}
+# The metrics that are followed from the original to the reworded schemas, by what they are called.
+TITLES = {
+    "bleu": ("BLEU", "BLEU: from 0 to 100, tok:13a|case:mixed. All else in %."),
+    "ser": ("SER", "SER: turns that lack a value."),
+    "sgsacc": ("SGSAcc", "SGSAcc: turns that entail all that they should say."),
+    "sgsacc_validated": (
+        "SGSAcc validated",
+        "validated: of the turns on which the model of entailment can be relied on.",
+    ),
+}
+HEADLINES = tuple(TITLES)
+# The metrics of single turns whose variation under rewording is the schema sensitivity.
+SENSITIVE = ("bleu", "ser", "sgsacc")
+# The sets of services by which turns are told apart.
+SETS = ("seen", "seen_domains")
+_LEGENDS = {
+    "v1-5": "v1-5: the mean under v1 to v5.",
+    "ss": "SS: how far a turn varies over v1 to v5.",
+    "changed": "changed: turns whose text is not that under original.",
+    "flips": "flips: turns whose SGSAcc is not the same under all of v1 to v5.",
+    "flips_ser": "flips_ser: turns whose SER is not.",
+    "worst": "worst: each turn under the wording, original or v1 to v5, that is worst for it.",
+    "six": "SER flips, SGSAcc flips: turns whose verdict is not the same under all six.",
+}
+
+
+def compute_metrics(sums: Mapping[str, Floats]) -> dict[str, Floats]:
+    """The metrics of one variant, from sums of `TurnScores.counts` over some turns [...].
+
+    `bleu` is from 0 to 100 and all others in [0, 1], NaN where undefined [...]. Those of SGSAcc are
+    left out where there is no model of entailment.
+    """
+    bleu = corpus_bleu(np.stack([sums[name] for name in BLEU_COLUMNS], axis=-1))
+    ratios = {
+        name: safe_divide(np.asarray(sums[part]), np.asarray(sums[whole]))
+        for name, (part, whole) in RATIOS.items()
+        if part in sums
+    }
+    return {"bleu": bleu} | ratios
+
+
+def under(metric: str) -> Callable[[Means, str], Floats]:
+    """The formula of a metric under a wording, by sums of counts."""
+    if metric == "bleu":
+        return lambda means, wording: corpus_bleu(
+            np.stack([means.sum(count, wording) for count in BLEU_COLUMNS], axis=-1)
+        )
+    part, whole = RATIOS[metric]
+    return lambda means, wording: safe_divide(means.sum(part, wording), means.sum(whole, wording))
+
+
+def headline_metrics(scores: Scores) -> list[Figure]:
+    """The headline metrics, each a mean over all wordings."""
+    return [
+        _figure(metric, metric, Over(scores.wordings, under(metric)))
+        for metric in HEADLINES
+        if metric == "bleu" or RATIOS[metric][0] in scores.metrics
+    ]
+
+
+def turn_figures(scores: Scores) -> list[Figure]:
+    """The figures of generated turns, under their keys in scores.json.
+
+    `<metric>_orig`, and `<metric>_v1-5` (the mean of those under v1 to v5), for each headline
+    metric, and the means over turns of `cross_variant_stats`.
+    """
+    figures = []
+    for metric in (figure.key for figure in headline_metrics(scores)):
+        original = Over([ORIGINAL], under(metric))
+        figures.append(_figure(f"{metric}_orig", metric, original))
+        reworded = Over(PAPER_VARIANTS, under(metric))
+        figures.append(_figure(f"{metric}_v1-5", metric, reworded, "v1-5"))
+    return figures + [_shared_figure(name, scores.wordings[0]) for name in scores.shared]
+
+
+def _figure(key: str, metric: str, of: Over, term: str = "") -> Figure:
+    """A figure of a headline metric."""
+    title, legend = TITLES[metric]
+    terms = [legend, _LEGENDS[term]] if term else [legend]
+    name = f"{title} {key.removeprefix(f'{metric}_')}" if key != metric else title
+    return Figure(key, "turns", of, name, terms, metric == "ser", 1 if metric == "bleu" else 100)
+
+
+def _shared_figure(name: str, wording: str) -> Figure:
+    """The mean over turns of a statistic of `cross_variant_stats`; any wording has all turns."""
+
+    def mean(means: Means) -> Floats:
+        return np.asarray(means.shared(name) / np.maximum(means.sum("turns", wording), 1))
+
+    stat, bracket, rest = name.partition("(")
+    title, term = stat, stat
+    if stat.startswith("ss_"):
+        title, term = f"SS_{TITLES[stat.removeprefix('ss_')][0]}", "ss"
+    elif (metric := stat.rpartition("_")[0]) in TITLES:
+        title, term = f"{TITLES[metric][0]} {stat.removeprefix(f'{metric}_')}", "six"
+        term = "worst" if stat.endswith("worst") else term
+    lower = stat not in ("sgsacc_worst", "changed")
+    return Figure(name, "turns", mean, f"{title}{bracket}{rest}", [_LEGENDS[term]], lower)
+
+
+def unit_scores(turns: Sequence[Turn], scores: Mapping[str, TurnScores]) -> Scores:
+    """The counts of one system's turns, added up by dialogue and service.
+
+    The turns are those under the evaluator's wording, by whose names services go.
+    """
+    # Items are numbered in the order in which they are met.
+    number_of: dict[tuple[str, str], int] = {}
+    unit = np.array(
+        [number_of.setdefault((turn.dialogue_id, turn.service), len(number_of)) for turn in turns],
+        dtype=np.int64,
+    )
+    first_turn = np.unique(unit, return_index=True)[1]
+
+    def summed(count: Floats) -> Floats:
+        return np.bincount(unit, count, len(number_of)).astype(np.float64)
+
+    dialogues = np.array([dialogue for dialogue, _ in number_of], dtype=object)
+    items = Items(
+        pa.array([f"{dialogue}/{service}" for dialogue, service in number_of], pa.string()),
+        np.unique(dialogues, return_inverse=True)[1],
+        np.arange(len(number_of)),
+        np.array([service for _, service in number_of], dtype=object),
+        {
+            "seen": np.array([turns[i].seen for i in first_turn], dtype=bool),
+            "seen_domains": np.array([turns[i].seen_domain for i in first_turn], dtype=bool),
+        },
+    )
+    names = next(iter(scores.values())).counts
+    counts = {
+        name: np.stack([summed(of_variant.counts[name]) for of_variant in scores.values()])
+        for name in names
+    }
+    shared = {name: summed(stat) for name, stat in cross_variant_stats(scores).items()}
+    return Scores(list(scores), items, counts, shared=shared)
+
+
+def cross_variant_stats(scores: Mapping[str, TurnScores]) -> dict[str, Floats]:
+    """The statistics of each turn over variants, to be averaged over turns.
+
+    Returns:
+        By name, values [turns]. `ss_<metric>` is the variation (standard deviation over mean) of
+        the turn's BLEU, of whether it is right by SER and of whether it is faithful, over the
+        paper's variants v1 to v5 (those that are given), and `ss_<metric>(<set>)` over all reworded
+        variants where there are others. `changed` is the share of v1 to v5 under which the
+        utterance is not that under the original. `flips` and `flips_ser` are 1 where the verdict of
+        SGSAcc and of SER is not the same under all of them.
+
+        Over the original and v1 to v5, where all six are given, `sgsacc_worst` and `ser_worst` are
+        SGSAcc and SER of the turn under the wording that is worst for it, and `sgsacc_flips` and
+        `ser_flips` are 1 where the verdict is not the same under all six. Where other variants than
+        these six are given, the same over all of them has the name of the set:
+        `ser_worst(original+v1..v5+mine)`. A statistic for which variants are lacking is left out.
+    """
+    paper = [name for name in PAPER_VARIANTS if name in scores]
+    metrics = _available_metrics(scores)
+    stats: dict[str, Floats] = {}
+    if len(paper) > 1:
+        for metric in metrics:
+            stats[f"ss_{metric}"] = variation(_turn_scores(scores, paper, metric))
+        for metric, name in (("sgsacc", "flips"), ("ser", "flips_ser")):
+            if metric in metrics:
+                stats[name] = flipped(_turn_scores(scores, paper, metric))
+    if wider := wider_set(list(scores)):
+        reworded = [*paper, *own_wordings(scores)]
+        for metric in metrics:
+            stats[f"ss_{metric}({wider})"] = variation(_turn_scores(scores, reworded, metric))
+    for name, wordings in worst_sets(list(scores)).items():
+        mark = f"({name})" if name else ""
+        for metric in ("sgsacc", "ser"):
+            if metric in metrics:
+                turn_scores = _turn_scores(scores, wordings, metric)
+                worst = worst_case(turn_scores)
+                # Of SER less is better: it is 1 where a value is missing.
+                stats[f"{metric}_worst{mark}"] = 1.0 - worst if metric == "ser" else worst
+                stats[f"{metric}_flips{mark}"] = flipped(turn_scores)
+    if paper and ORIGINAL in scores:
+        original = np.array(scores[ORIGINAL].utterances, dtype=object)
+        utterances = [np.array(scores[name].utterances, dtype=object) for name in paper]
+        is_changed = [of_variant != original for of_variant in utterances]
+        stats["changed"] = np.mean(is_changed, axis=0, dtype=np.float64)
+    return stats
+
+
+def _available_metrics(scores: Mapping[str, TurnScores]) -> list[str]:
+    """The metrics of SENSITIVE that the scores have: SGSAcc only with a model of entailment."""
+    has_sgsacc = all("faithful" in turn_scores.counts for turn_scores in scores.values())
+    return [metric for metric in SENSITIVE if has_sgsacc or metric != "sgsacc"]
+
+
+def _turn_scores(scores: Mapping[str, TurnScores], variants: Sequence[str], metric: str) -> Floats:
+    """Each turn's score under each variant, of which more is better [variants, turns]."""
+    by_metric = {
+        "bleu": lambda turn_scores: turn_scores.sentence_bleu,
+        "ser": lambda turn_scores: 1.0 - turn_scores.counts["wrong"],
+        "sgsacc": lambda turn_scores: turn_scores.counts["faithful"],
+    }
+    return np.stack([by_metric[metric](scores[variant]) for variant in variants])
