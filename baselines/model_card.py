@@ -22,6 +22,7 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.hub.benchmark import LEADERBOARDS
 from sgdx_dataset.hub.upload import upload
 from sgdx_dataset.io.files import write_bytes
+from sgdx_eval.tables import format_figure, table, to_markdown
 
 from .model_scores import METRIC, is_oracles, read_scores, scored_data
 from .system import get_system
@@ -338,27 +339,28 @@ def _results(rows: str, scores: dict[str, Any] | None) -> str:
         return "Not scored yet."
     # Without a model of entailment the scores have no SGSAcc.
     figures = {name: what for name, what in _FIGURES[rows].items() if what[0] in scores["sgdx"]}
-    table = [f"| services | {rows} | {' | '.join(figures)} |", "|---" * (2 + len(figures)) + "|"]
+    lines = []
     counts = scores["frames"] if rows == "frames" else scores["counts"]["turns"]
     for group in ("all", "seen", "unseen"):
         values = scores["sgdx"] if group == "all" else scores["sgdx"][group]
-        cells = [_percent(key, values.get(key)) for key, _ in figures.values()]
-        table.append(f"| {group} | {counts[group]} | {' | '.join(cells)} |")
+        cells = [format_figure(key, values.get(key)) for key, _ in figures.values()]
+        lines.append([group, str(counts[group]), *cells])
     legend = [f"- {name}: {meaning}." for name, (_, meaning) in figures.items()]
     bleu = "" if rows == "frames" else " BLEU goes from 0 to 100."
     data = scored_data(scores, rows)
-    lines = [f"Scored on the {data.split} split of: {data.name}.", "", *table, ""]
-    lines += [f"Figures are in percent.{bleu}", "", *legend, ""]
-    return "\n".join([*lines, f"`{scores['signature']}`"])
+    parts = [
+        f"Scored on the {data.split} split of: {data.name}.",
+        to_markdown(table("", ["services", rows, *figures], lines)),
+        f"Figures are in percent.{bleu}",
+        "\n".join(legend),
+        f"`{scores['signature']}`",
+    ]
+    return "\n\n".join(parts)
 
 
 def _scaled(key: str, value: float) -> float:
     """A figure of scores.json as it is shown: in percent; BLEU is from 0 to 100 already."""
     return value if key.startswith("bleu") else 100 * value
-
-
-def _percent(key: str, value: float | None) -> str:
-    return "-" if value is None else f"{round(_scaled(key, value), 2) + 0.0:.2f}"  # never -0.00
 
 
 def _training(output: Path, run: dict[str, Any]) -> str:

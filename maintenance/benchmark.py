@@ -26,7 +26,6 @@ import pyarrow as pa
 import torch
 from datasets import Dataset, concatenate_datasets
 from rich.console import Console
-from rich.table import Table
 
 from baselines.data.dialogues import read_dialogues
 from baselines.data.frames import training_columns
@@ -50,6 +49,7 @@ from baselines.training.batching import epoch
 from baselines.training.precision import autocast, resolved
 from baselines.use import SHIPPED_MODEL
 from sgdx_dataset import VARIANTS, frame_tables, frames, load, open_release
+from sgdx_eval.tables import table, to_terminal
 from sgdx_metric.report import group_means
 from sgdx_metric.rows import PREDICTION
 from sgdx_metric.scoring import score_frames
@@ -92,7 +92,7 @@ def main() -> None:
     parser.add_argument("--dialogues", type=int, default=16, metavar="N", help=text)
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="Default: 3.")
     options = parser.parse_args()
-    table = Table("work", "CPU seconds", "beside", "CPU seconds", "ratio")
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
         chosen = measures(options.source, options.dialogues, Path(folder))
         gc.freeze()  # what is prepared costs no search for garbage
@@ -100,8 +100,9 @@ def main() -> None:
             rounds = [(measure.time_work(), measure.time_peer()) for _ in range(options.rounds)]
             work, peer = map(min, zip(*rounds))
             ratio = f"{work / peer:.2f}" if work > peer else f"1/{peer / work:.0f}"
-            table.add_row(measure.work, f"{work:.2f}", measure.peer, f"{peer:.2f}", ratio)
-    Console(width=120).print(table)
+            rows.append([measure.work, f"{work:.2f}", measure.peer, f"{peer:.2f}", ratio])
+    headers = ["work", "CPU seconds", "beside", "CPU seconds", "ratio"]
+    to_terminal(table("", headers, rows, ["beside"]), Console(width=120))
 
 
 def measures(source: str, dialogues: int, folder: Path) -> list[Measure]:

@@ -1,8 +1,8 @@
 """Comparisons and averages as tables on the terminal, of dialogue states and of calls."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 from rich.console import Console
 
@@ -10,19 +10,19 @@ from sgdx_metric.bootstrap import BOTH, DIALOGUES
 from sgdx_metric.calls import CALL, TASK_SUCCESS
 from sgdx_metric.signature import signature_parts
 
-from .tables import difference_cells, legend, percent, print_line, print_table
+from .tables import (
+    CHANGE,
+    change_cells,
+    format_figure,
+    legend,
+    percent,
+    print_line,
+    table,
+    to_terminal,
+)
 from .terminal import CALL_TERMS, CALL_TITLES, P_TERM, figure_terms, figure_title, listed
 
 _UNLIKELY = 0.05  # below this p, a difference is called more than chance
-_COMPARE_LEGEND = "difference: second less first, with its 95 % interval over dialogues."
-_COMPARE_RUNS_LEGEND = (
-    "first, second: means over runs. difference: second less first, with its 95 % interval over "
-    "dialogues and runs, to which p belongs. Of few runs the interval is rough."
-)
-_COMPARE_OVER_LEGEND = (
-    "first, second: means over {means}. difference: second less first, with its 95 % interval over "
-    "{over}, to which p belongs. Of few wordings the interval is rough."
-)
 _SYSTEM_ACTS_TERM = "system acts: whether the tracker reads the system's dialogue acts."
 _SUMMARY_LEGEND = "The mean over runs, and in brackets the sample standard deviation."
 # Figures of calls by the end of their keys; of each metric but these two, the first three alone
@@ -40,31 +40,18 @@ _WITH_ALL_FIGURES = (CALL, TASK_SUCCESS)
 _MEANS = ("original", "reworded", "v1-5")
 
 
-@dataclass(frozen=True)
-class TaskWords:
+class TaskWords(NamedTuple):
     """How figures of a task are called."""
 
-    # What a score is of.
-    unit: str
-    # The key of the figure by which one system is better than another.
-    deciding: str
-    # What the mean under one variant is called, in a line and in a title.
-    of_variant: str
-    by_variant: str
+    unit: str  # what a score is of
+    deciding: str  # the figure by which one system is better than another
+    of_variant: str  # the mean under one variant, in a line
+    by_variant: str  # and in a title
 
 
-_STATES = TaskWords(
-    "frames",
-    "jga_v1-5",
-    "JGA",
-    "Joint goal accuracy",
-)
-_CALLS = TaskWords(
-    "calls",
-    f"{CALL}.reworded",
-    "call",
-    "Accuracy of calls",
-)
+_STATES = TaskWords("frames", "jga_v1-5", "JGA", "Joint goal accuracy")
+_CALLS = TaskWords("calls", f"{CALL}.reworded", "call", "Accuracy of calls")
+_SUMS = ("all", "seen", "unseen", "seen domains", "unseen domains")  # groups of many services
 
 
 def _words(result: Mapping[str, Any]) -> TaskWords:
@@ -103,39 +90,72 @@ def print_comparison(
         facts = [f"system acts: {result['system_acts'][which]}"]
         facts += ["oracle"] if result["oracle"][which] == "yes" else []
         print_line(f"{which}: {name} ({', '.join(facts)})", console)
-    words = _words(result)
+    words, groups = _words(result), result["groups"]
     print_line(f"{_verdict(result, words)}\n", console)
-    headers = ["first", "second", "difference", "95 % interval", "p"]
-    groups = result["groups"]
     figures = {key: value for key, value in groups["all"].items() if key != "frames"}
-    rows = [[_title(key), *_compared(figures[key])] for key in filter(_is_shown, figures)]
-    title = f"All {groups['all']['frames']} {words.unit}, in %"
+    rows = [[_title(key), *_compared(figures[key], key)] for key in filter(_is_shown, figures)]
     if rows:
-        print_table(title, ["figure", *headers], rows, console)
-    by_variant = [[name, *_compared(figure)] for name, figure in result["by_variant"].items()]
+        title = f"All {groups['all']['frames']} {words.unit}, in %"
+        to_terminal(table(title, ["figure", *_COMPARED], rows), console)
     if details:
-        _print_details(groups, words, console)
+        heads = ("services", words.unit)
+        print_by_group(groups, "frames", lambda key: f"{_title(key)}, in %", heads, console)
+    by_variant = [[name, *_compared(figure)] for name, figure in result["by_variant"].items()]
     if by_variant and (details or not rows):
         title = f"{words.by_variant} by variant, in %"
-        print_table(title, ["variant", *headers], by_variant, console)
+        to_terminal(table(title, ["variant", *_COMPARED], by_variant), console)
     for key, figure in figures.items():
         if "same_order" in figure:
             share = percent(figure["same_order"])
             order = "of the resamples the systems stand in this order"
             print_line(f"{_title(key)}: in {share} % {order}", console)
-    several = max(result["runs"].values()) > 1
-    over = signature_parts(result["signature"], "signature").get("over", DIALOGUES)
-    if over != DIALOGUES:
-        drawn = [*(["dialogues"] if over == BOTH else []), "wordings"] + ["runs"] * several
-        means = "wordings and runs" if several else "wordings"
-        about = _COMPARE_OVER_LEGEND.format(over=listed(drawn), means=means)
-    else:
-        about = _COMPARE_RUNS_LEGEND if several else _COMPARE_LEGEND
-    terms = legend([*_terms(words, figures), about, P_TERM, _SYSTEM_ACTS_TERM])
-    print_line(f"{terms}\n", console)
+    terms = [*_terms(words, figures), _drawn_term(result), P_TERM, _SYSTEM_ACTS_TERM]
+    print_line(f"{legend(terms)}\n", console)
     if not details:
         print_line("--details prints these figures for every service and variant.\n", console)
     print_line(result["signature"], console)
+
+
+_COMPARED = ("first", "second", *CHANGE)
+
+
+def _compared(figure: Mapping[str, Any], key: str = "") -> list[str]:
+    """The cells of `_COMPARED`."""
+    text = partial(format_figure, key)
+    return [text(figure["first"]), text(figure["second"]), *change_cells(figure, text)]
+
+
+def _drawn_term(result: Mapping[str, Any]) -> str:
+    """What the means, the differences and their intervals are over."""
+    over = signature_parts(result["signature"], "signature").get("over", DIALOGUES)
+    means = ["runs"] if max(result["runs"].values()) > 1 else []
+    means = means if over == DIALOGUES else ["wordings", *means]
+    drawn = listed([*(["dialogues"] if over in (DIALOGUES, BOTH) else []), *means])
+    difference = f"difference: second less first, with its 95 % interval over {drawn}"
+    if not means:
+        return f"{difference}."
+    of_few = f"to which p belongs. Of few {means[0]} the interval is rough."
+    return f"first, second: means over {listed(means)}. {difference}, {of_few}"
+
+
+def print_by_group(
+    groups: Mapping[str, Mapping[str, Any]],
+    count: str,
+    title: Callable[[str], str],
+    heads: tuple[str, str],
+    console: Console,
+) -> None:
+    """Print a table for each figure of two systems, with a row for each group that has it.
+
+    `count` is the key of the number of items of a group; `heads` are of a group and this number.
+    """
+    for key in dict.fromkeys(key for group in groups.values() for key in group if key != count):
+        having = {name: group for name, group in groups.items() if key in group}
+        rows = [
+            [name, str(group[count]), *_compared(group[key], key)] for name, group in having.items()
+        ]
+        breaks = [sum(name in _SUMS for name in having) - 1]
+        to_terminal(table(title(key), [*heads, *_COMPARED], rows, breaks=breaks), console)
 
 
 def _verdict(result: dict[str, Any], words: TaskWords) -> str:
@@ -155,77 +175,26 @@ def _verdict(result: dict[str, Any], words: TaskWords) -> str:
     return f"{text}, {sure} (p = {figure['p']:.4f})"
 
 
-def _print_details(
-    groups: Mapping[str, Mapping[str, Any]], words: TaskWords, console: Console
-) -> None:
-    """Print a table for each figure: both systems, difference, interval and p, by service."""
-    headers = ["services", words.unit, "first", "second", "difference", "95 % interval", "p"]
-    keys = dict.fromkeys(key for group in groups.values() for key in group if key != "frames")
-    for key in keys:
-        rows = [
-            [name, str(group["frames"]), *_compared(group[key])]
-            for name, group in groups.items()
-            if key in group
-        ]
-        print_table(f"{_title(key)}, in %", headers, rows, console, breaks=[2])
-
-
-def _compared(figures: dict[str, Any]) -> list[str]:
-    """The cells of a figure of two systems."""
-    cells = difference_cells(figures["difference"], figures["interval"], figures["p"])
-    return [percent(figures["first"]), percent(figures["second"]), *cells]
-
-
 def print_summary(result: dict[str, Any], names: Sequence[str], console: Console) -> None:
     """Print the mean and the standard deviation of every headline figure over several runs."""
     groups, words = result["groups"], _words(result)
-    if words is _CALLS:
-        _print_call_averages(groups, len(names), console)
-    else:
-        _print_state_averages(groups, len(names), console)
+    figures = [key for key in groups["all"] if key not in ("frames", "by_variant")]
+    rows = [
+        [_title(key), *(_mean_and_deviation(group[key]) for group in groups.values())]
+        for key in filter(_is_shown, figures)
+    ]
+    counts = ", ".join(f"{group['frames']} {name}" for name, group in groups.items())
+    title = f"{words.unit.capitalize()} ({counts}) of {len(names)} runs, in %"
+    to_terminal(table(title, ["figure", *groups], rows), console)
     rows = [
         [name, *(_mean_and_deviation(group["by_variant"][name]) for group in groups.values())]
         for name in groups["all"]["by_variant"]
     ]
     title = f"{words.by_variant} of {len(names)} runs by variant, in %"
-    print_table(title, ["variant", *groups], rows, console)
-    print_line(f"{legend([_SUMMARY_LEGEND, *_terms(words, groups['all'])])}\n", console)
-    for name in names:
-        print_line(f"run: {name}", console)
-    print_line(result["signature"], console)
-
-
-def _print_state_averages(groups: Mapping[str, Any], runs: int, console: Console) -> None:
-    """Print the averages of the headline figures, a row for each group of services."""
-    figures = [key for key in groups["all"] if key not in ("frames", "by_variant")]
-    worst = [key for key in figures if key.startswith(("jga_worst", "flips"))]
-    beside = [key for key in figures if key.startswith(("change_", "canonical_"))]
-    keys = [key for key in figures if key not in (*worst, *beside)]
-    rows = [
-        [name, str(group["frames"]), *(_mean_and_deviation(group[key]) for key in keys)]
-        for name, group in groups.items()
-    ]
-    title = f"Joint goal accuracy and schema sensitivity of {runs} runs, in %"
-    print_table(title, ["services", "frames", *map(figure_title, keys)], rows, console)
-    for what, keys in (("The worst case", worst), ("Change and canonical accuracy", beside)):
-        rows = [
-            [name, *(_mean_and_deviation(group[key]) for key in keys)]
-            for name, group in groups.items()
-        ]
-        title = f"{what} of {runs} runs, in %"
-        print_table(title, ["services", *map(figure_title, keys)], rows, console)
-
-
-def _print_call_averages(groups: Mapping[str, Any], runs: int, console: Console) -> None:
-    """Print the averages of the figures of calls, which are many: a row for each."""
-    counts = ", ".join(f"{group['frames']} {name}" for name, group in groups.items())
-    figures = [key for key in groups["all"] if key not in ("frames", "by_variant")]
-    rows = [
-        [_title(key), *(_mean_and_deviation(group[key]) for group in groups.values())]
-        for key in figures
-        if _is_shown(key)
-    ]
-    print_table(f"Calls ({counts}) of {runs} runs, in %", ["figure", *groups], rows, console)
+    to_terminal(table(title, ["variant", *groups], rows), console)
+    print_line(f"{legend([_SUMMARY_LEGEND, *_terms(words, figures)])}\n", console)
+    runs = "\n".join(f"run: {name}" for name in names)
+    print_line(f"{runs}\n{result['signature']}", console)
 
 
 def _mean_and_deviation(figure: dict[str, Any]) -> str:

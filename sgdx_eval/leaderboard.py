@@ -31,7 +31,7 @@ from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 from sgsacc_metric.signature import NAME as TURNS
 
 from .published import PublishedRow, read_published
-from .tables import NO_VALUE, Cell, format_figure, interval, number, simple_table, to_markdown
+from .tables import NO_VALUE, Cell, format_figure, interval, number, table, to_markdown
 
 NAME = "sgdx_eval.leaderboard"
 Interval = tuple[float, float]
@@ -293,7 +293,7 @@ def _tables(runs: Sequence[Run], base: Path) -> list[str]:
         title = f"{name[0].upper()}{name[1:]}{judged}"
         headers = ["system", *group[0].board.titles.values(), *_TEXTS]
         rows = [_row(run, base) for run in group]
-        tables.append(to_markdown(simple_table(title, headers, rows, _TEXTS)))
+        tables.append(to_markdown(table(title, headers, rows, _TEXTS)))
     return tables
 
 
@@ -328,7 +328,7 @@ def _published_table(published: Sequence[PublishedRow]) -> str:
         figures = [number(row.all.get(key), 1) for key in titles]
         rows.append([row.name, *figures, row.data, row.where, row.not_comparable])
     texts = ("data", "source", "remarks")
-    return to_markdown(simple_table("", ["system", *titles.values(), *texts], rows, texts))
+    return to_markdown(table("", ["system", *titles.values(), *texts], rows, texts))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -14,12 +14,13 @@ from itertools import groupby
 from math import isnan
 from statistics import mean, stdev
 from textwrap import fill
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from rich import box, table
+from rich import box
 from rich.cells import cell_len
 from rich.console import Console
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from sgdx_dataset.io.console import escape_controls
@@ -115,14 +116,16 @@ def p_value(p: float | None) -> str:
     return number(p, 4)
 
 
-def difference_cells(
-    difference: float | None,
-    ends: Sequence[float] | None,
-    p: float | None,
-    text: Callable[[float | None], str] = percent,
+CHANGE = ("difference", "95 % interval", "p")
+
+
+def change_cells(
+    change: Mapping[str, Any], text: Callable[[float | None], str] = percent
 ) -> list[str]:
-    """The cells of a difference, its interval and its p."""
-    return [text(difference), interval(ends, text) or NO_VALUE, p_value(p)]
+    """The cells of `CHANGE`; dashes where there is nothing to compare with."""
+    ends = change.get("interval") or [change.get(end) for end in ("low", "high")]
+    shown = NO_VALUE if ends[0] is None else interval(ends, text)
+    return [text(change.get("difference")), shown, p_value(change.get("p"))]
 
 
 def format_over_runs(
@@ -148,7 +151,7 @@ def printable(text: str, longest: int = 400) -> str:
     return text if len(text) <= longest else f"{text[:longest]} …"
 
 
-def simple_table(
+def table(
     title: str,
     headers: Sequence[str],
     rows: Iterable[Sequence[str | Cell]],
@@ -189,7 +192,7 @@ def to_terminal(shown: Table, console: Console) -> None:
     ]
     cells = [[row[i] for row in rows] for i in range(len(heads))]
     widths = _widths(shown.columns, heads, cells, console.width)
-    drawn = table.Table(
+    drawn = RichTable(
         box=box.SIMPLE_HEAD,
         show_edge=False,
         pad_edge=False,
@@ -207,21 +210,7 @@ def to_terminal(shown: Table, console: Console) -> None:
         drawn.add_row(*map(Text, row), end_section=i in shown.breaks)
     print_line(shown.title, console)
     console.print(drawn, crop=False)
-    print_line("", console)
-    if shown.note:
-        print_line(f"{legend([shown.note])}\n", console)
-
-
-def print_table(
-    title: str,
-    headers: Sequence[str],
-    rows: Iterable[Sequence[str | Cell]],
-    console: Console,
-    texts: Collection[str] = (),
-    breaks: Collection[int] = (),
-) -> None:
-    """Print a table as `simple_table` makes it."""
-    to_terminal(simple_table(title, headers, rows, texts, breaks), console)
+    print_line(f"\n{legend([shown.note])}\n" if shown.note else "", console)
 
 
 def _widths(

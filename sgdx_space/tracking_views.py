@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from sgdx_eval.explain import Line
 from sgdx_eval.report.labels import place_labels
+from sgdx_eval.tables import NO_VALUE, interval, one_decimal
 
 _GROUPS = {"all": "#ALL_SERVICES", "seen": "#SEEN_SERVICES", "unseen": "#UNSEEN_SERVICES"}
 _FIGURES = {
@@ -84,7 +85,7 @@ def overview(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
         row = [group, str(result["frames"][group])]
         row += [_with_interval(figures[key], ends.get(key)) for key in _FIGURES.values()]
         row += [
-            _percent(result["variants"][name].get(services, {}).get("joint_goal_accuracy"))
+            one_decimal(result["variants"][name].get(services, {}).get("joint_goal_accuracy"))
             for name in variants
         ]
         rows.append(row)
@@ -101,12 +102,12 @@ def call_overview(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]
             figures = of_metric if group == "all" else of_metric[group]
             ends = figures["confidence"]
             cells = [_with_interval(figures[key], ends.get(key)) for key in _CALL_FIGURES.values()]
-            means = [_percent(figures["by_variant"][name]) for name in calls["by_variant"]]
+            means = [one_decimal(figures["by_variant"][name]) for name in calls["by_variant"]]
             rows.append([f"{unit}, {group}", *cells, *means])
     headers = [f"of {result['frames']['all']} calls", *_CALL_FIGURES, *calls["by_variant"]]
     decision = [result["decision"].get(name) for name in calls["by_variant"]]
     for key in ("precision", "recall") if any(decision) else ():
-        cells = [_percent(of_variant[key] if of_variant else None) for of_variant in decision]
+        cells = [one_decimal(of_variant[key] if of_variant else None) for of_variant in decision]
         rows.append([f"decision, {key}", *[""] * len(_CALL_FIGURES), *cells])
     return headers, rows
 
@@ -256,8 +257,8 @@ def explanation(lines: list[Line]) -> str:
 
 def _cell(line: Line) -> str:
     """One aspect under one variant: prediction, reference, score and reason."""
-    predicted = escape(" | ".join(line.predicted)) or "–"
-    reference = escape(" | ".join(line.reference)) or "–"
+    predicted = escape(" | ".join(line.predicted)) or NO_VALUE
+    reference = escape(" | ".join(line.reference)) or NO_VALUE
     shade = "#ddd" if line.score is None else _SHADES[round(line.score * (len(_SHADES) - 1))]
     score = "" if line.score is None else f"{line.score:.2f} "
     badge = f"<span style='background:{shade}'>{score}{escape(line.why)}</span>"
@@ -268,8 +269,5 @@ def _cell(line: Line) -> str:
 
 
 def _with_interval(value: float | None, ends: list[float] | None) -> str:
-    return _percent(value) + (f" [{_percent(ends[0])}, {_percent(ends[1])}]" if ends else "")
-
-
-def _percent(fraction: float | None) -> str:
-    return "–" if fraction is None else f"{100 * fraction:.1f}"
+    text = one_decimal(value)
+    return f"{text} ({interval(ends, one_decimal)})" if ends else text

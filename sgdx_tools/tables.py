@@ -7,7 +7,16 @@ from typing import Any
 
 from rich.console import Console
 
-from sgdx_eval.tables import difference_cells, interval, legend, percent, print_line, print_table
+from sgdx_eval.tables import (
+    CHANGE,
+    change_cells,
+    interval,
+    legend,
+    percent,
+    print_line,
+    table,
+    to_terminal,
+)
 from sgdx_eval.terminal import P_TERM
 
 _TITLES = {
@@ -34,65 +43,46 @@ _LOST_TERM = (
     "lost 2 of 5: of 5 cases that expect the tool, 2 are right under the original words and wrong "
     "under these."
 )
+_FIGURES = ("original", "reworded", "drop", "worst", "flips", "sensitivity")
 _MOST_ELEMENTS = 10
 _LONGEST = 74  # characters of the words of an element
 
 
 def print_scores(scores: Mapping[str, Any], console: Console) -> None:
-    """Print what other words cost, scores in percent, and the words that cost the most.
-
-    Args:
-        scores: The content of scores.json.
-        console: Where to print.
-    """
-    figures = ("original", "reworded", "drop", "worst", "flips", "sensitivity")
-    shown = [f for f in figures if any(m[f] is not None for m in scores["calls"].values())]
-    rows = [
-        [_TITLES[metric], *(percent(of_metric[figure]) for figure in shown)]
-        for metric, of_metric in scores["calls"].items()
-    ]
+    """Print what other words cost, scores in percent, and the words that cost the most."""
+    calls, counts = scores["calls"], scores["cases"]
     if verdict := cost_line(scores):
         print_line(f"{verdict}\n", console)
-    counts = scores["cases"]
+    shown = [key for key in _FIGURES if any(m[key] is not None for m in calls.values())]
+    rows = [[_TITLES[name], *(percent(m[key]) for key in shown)] for name, m in calls.items()]
     title = f"{counts['all']} cases, {counts['call']} with a call, in %"
-    heads = ["SS" if name == "sensitivity" else name for name in shown]
-    print_table(title, ["metric", *heads], rows, console)
-    for metric, of_metric in scores["calls"].items():
-        ends = of_metric["confidence"]["drop"]
-        if ends and metric in ("call_accuracy", "no_call_accuracy", "task_success"):
-            drop = f"{_TITLES[metric]}: drop {percent(of_metric['drop'])}"
+    headers = ["metric", *("SS" if key == "sensitivity" else key for key in shown)]
+    to_terminal(table(title, headers, rows), console)
+    for name in ("call_accuracy", "no_call_accuracy", "task_success"):
+        ends = calls[name]["confidence"]["drop"] if name in calls else None
+        if ends:
+            drop = f"{_TITLES[name]}: drop {percent(calls[name]['drop'])}"
             print_line(f"{drop}, 95 % interval {interval(ends)}", console)
     print_line("", console)
-    _print_wordings(scores, console)
+    headline = headline_metric(scores)
+    rows = [
+        [name, percent(mean), *change_cells(scores["differences"].get(name, {}))]
+        for name, mean in calls[headline]["by_variant"].items()
+    ]
+    to_terminal(table("By wording", ["wording", _TITLES[headline], *CHANGE], rows), console)
     _print_elements(scores, console)
-    terms = [text for key, text in _TERMS.items() if key in shown or key in scores["calls"]]
+    terms = [text for key, text in _TERMS.items() if key in shown or key in calls]
     terms += [P_TERM] if any(d["p"] is not None for d in scores["differences"].values()) else []
     terms += [_LOST_TERM] if any(element["net"] > 0 for element in scores["elements"]) else []
     print_line(f"{legend(terms)}\n", console)
     for name, noise in scores["noise"].items():
         flips = f"flips {percent(noise['flips'])}, SS {percent(noise['sensitivity'])}"
         print_line(f"noise of {noise['repeats']} runs under {name}: {flips}", console)
-    for name, number in scores["invalid"].items():
-        if number:
-            print_line(
-                f"{name}: {number} answers could not be read; they count as no call", console
-            )
+    for name, unread in scores["invalid"].items():
+        if unread:
+            counted = "answers could not be read; they count as no call"
+            print_line(f"{name}: {unread} {counted}", console)
     print_line(scores["signature"], console)
-
-
-def _print_wordings(scores: Mapping[str, Any], console: Console) -> None:
-    headline = headline_metric(scores)
-    means = scores["calls"][headline]["by_variant"]
-    rows = []
-    for name, mean in means.items():
-        against = scores["differences"].get(name)
-        cells = ["", "", ""]
-        if against and against["difference"] is not None:
-            ends = [against["low"], against["high"]]
-            cells = difference_cells(against["difference"], ends, against["p"])
-        rows.append([name, percent(mean), *cells])
-    headers = ["wording", _TITLES[headline], "difference", "95 % interval", "p"]
-    print_table("By wording", headers, rows, console)
 
 
 def _print_elements(scores: Mapping[str, Any], console: Console) -> None:
@@ -128,38 +118,28 @@ def headline_metric(scores: Mapping[str, Any]) -> str:
 def cost_line(scores: Mapping[str, Any]) -> str:
     """What other words cost, in a sentence; empty where there are no other words."""
     metric = headline_metric(scores)
-    of_metric = scores["calls"][metric]
-    drop, ends = of_metric["drop"], of_metric["confidence"]["drop"]
-    if drop is None:
+    figures = scores["calls"][metric]
+    if figures["drop"] is None:
         return ""
-    text = (
-        f"Under other words {_points_of(metric)} goes from {percent(of_metric['original'])} to "
-        f"{percent(of_metric['reworded'])} %"
-    )
-    if not ends:
+    change = f"from {percent(figures['original'])} to {percent(figures['reworded'])} %"
+    text = f"Under other words {_in_words(metric)} goes {change}"
+    if not (ends := figures["confidence"]["drop"]):
         return f"{text}; whether by chance is not known"
-    low, high = ends
-    sure = "which may be chance" if low <= 0 <= high else "more than chance explains"
+    sure = "which may be chance" if ends[0] <= 0 <= ends[1] else "more than chance explains"
     return f"{text}, {sure}"
 
 
-def _points_of(metric: str) -> str:
+def _in_words(metric: str) -> str:
     """A metric in words: "call accuracy"."""
     return metric.replace("_", " ")
 
 
 def drop_line(scores: Mapping[str, Any], max_drop: float, metrics: list[str]) -> str:
-    """The verdict of ``score --max-drop`` in one line.
-
-    Args:
-        scores: The content of scores.json.
-        max_drop: The limit in points.
-        metrics: The metrics that exceed it, of ``scoring.exceeds``.
-    """
+    """The verdict of `score --max-drop` in points; `metrics` are those that exceed the limit."""
     metric = metrics[0] if metrics else headline_metric(scores)
-    of_metric = scores["calls"][metric]
-    low, high = of_metric["confidence"]["drop"]
-    loss = f"the rewording costs {percent(0.0 - of_metric['drop'])} points of {_points_of(metric)}"
+    figures = scores["calls"][metric]
+    low, high = figures["confidence"]["drop"]
+    loss = f"the rewording costs {percent(0.0 - figures['drop'])} points of {_in_words(metric)}"
     bounds = f"95 % interval {interval([0.0 - high, 0.0 - low])}"
     if metrics:
         return f"FAILED: {loss}, {bounds}, all of it above {max_drop:g}"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from sgdx_eval.tables import print_line, print_table
+from sgdx_eval.tables import print_line, table, to_terminal
 from sgdx_eval.turns.references import References
 from sgdx_eval.turns.tables import bleu_table, robustness_table
 from sgsacc_metric import score_files
@@ -59,9 +59,9 @@ def demo(output: Path) -> None:
     headers, rows = robustness_table(scores)
     for title, figures in _TABLES.items():
         shown = [0, 1, 2, *map(headers.index, figures)]
-        print_table(
-            title, [headers[i] for i in shown], [[row[i] for i in shown] for row in rows], console
-        )
-    print_table("BLEU of all turns under the original schemas", *bleu_table(scores), console)
+        of_title = [[row[i] for i in shown] for row in rows]
+        to_terminal(table(title, [headers[i] for i in shown], of_title), console)
+    bleu = table("BLEU of all turns under the original schemas", *bleu_table(scores))
+    to_terminal(bleu, console)
     print_line(scores["gold"]["signature"], console)
     print_line(_NEXT.format(turns=len(turns), output=output), console)

@@ -13,8 +13,7 @@ import sys
 from collections.abc import Sequence
 from itertools import groupby
 
-from rich.console import Console
-from rich.table import Table
+from sgdx_eval.tables import Table, print_line, table, terminal, to_terminal
 
 from ..command_line import run_command
 from ..use import load_tracker
@@ -41,23 +40,21 @@ def main() -> int:
 
 def _print(model: str, details: bool) -> None:
     verdicts = judge(load_tracker(model), read_suite())
-    console = Console(highlight=False, soft_wrap=True, markup=False)
+    console = terminal()
     if details:
         for verdict in verdicts:
-            console.print(_details(verdict))
-    Console(highlight=False).print(_table(verdicts))
+            print_line(_details(verdict), console)
+    to_terminal(_table(verdicts), console)
 
 
 def _table(verdicts: Sequence[Verdict]) -> Table:
     """A row for each API and one for all: the counts of dialogues, states and values."""
-    table = Table("API", "states right", "values right", "wrong", "missing", "invented")
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for name, group in groupby(verdicts, lambda verdict: _api(verdict.dialogue)):
-        table.add_row(name, *_counts(list(group)))
-    table.add_section()
-    table.add_row("all", *_counts(verdicts))
-    return table
+    rows = [
+        [name, *_counts(list(group))]
+        for name, group in groupby(verdicts, lambda verdict: _api(verdict.dialogue))
+    ]
+    headers = ["API", "states right", "values right", "wrong", "missing", "invented"]
+    return table("", headers, [*rows, ["all", *_counts(verdicts)]], breaks=[len(rows) - 1])
 
 
 def _api(dialogue: OwnDialogue) -> str:

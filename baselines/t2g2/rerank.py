@@ -21,9 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 from sgdx_dataset import CONFIGS
 from sgdx_dataset.io.arguments import (
@@ -40,7 +38,7 @@ from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_eval.files import write_json
 from sgdx_eval.headers import Header, check_data, check_one_system, is_oracle
 from sgdx_eval.predictions import prediction_paths
-from sgdx_eval.tables import format_figure
+from sgdx_eval.tables import format_figure, table, to_terminal
 from sgdx_eval.turns.predictions import read_predictions
 from sgdx_eval.turns.references import References, open_references
 from sgdx_eval.turns.score import score_rows
@@ -326,17 +324,14 @@ def _write(
 
 
 def _print(tables: Mapping[str, Mapping[str, dict[str, Any]]], console: Console) -> None:
-    for model, table in tables.items():
-        keys = [key for key in FIGURES if key in next(iter(table.values()))]
-        printed = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-        printed.add_column("system")
-        for key in keys:
-            printed.add_column(FIGURES[key], justify="right")
-        for name, figures in table.items():
-            printed.add_row(name, *(format_figure(key, figures[key]) for key in keys))
-        console.print(f"Judged by {model}", soft_wrap=True, markup=False, highlight=False)
-        console.print(printed, crop=False)
-        console.print()
+    for model, of_model in tables.items():
+        keys = [key for key in FIGURES if key in next(iter(of_model.values()))]
+        rows = [
+            [name, *(format_figure(key, figures[key]) for key in keys)]
+            for name, figures in of_model.items()
+        ]
+        headers = ["system", *(FIGURES[key] for key in keys)]
+        to_terminal(table(f"Judged by {model}", headers, rows), console)
 
 
 def run(options: argparse.Namespace) -> None:

@@ -8,7 +8,7 @@ from sgdx_dataset.io.arguments import paths_by_name
 from sgdx_eval.compare import compare
 from sgdx_eval.files import check_output, write_json
 from sgdx_eval.predictions import parse_predictions
-from sgdx_eval.tables import print_line, print_table, terminal
+from sgdx_eval.tables import print_line, table, terminal, to_terminal
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 from sgsacc_metric.api import score_files
@@ -151,7 +151,7 @@ def run_validate(args: argparse.Namespace) -> None:
         validation = {"signature": line, "nli": nli_name(nli), "by_evaluator": by_evaluator}
         write_json(validation, args.json)
     title = "Entailment on gold utterances, in %"
-    print_table(title, *validation_table(by_evaluator), terminal())
+    to_terminal(table(title, *validation_table(by_evaluator)), terminal())
     print_line(f"{judge.sent} pairs were judged.\n{line}", terminal())
 
 

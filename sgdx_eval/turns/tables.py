@@ -4,60 +4,31 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sgdx_eval.tables import format_figure
+from sgdx_eval.tables import number, percent
 from sgsacc_metric.bleu import CONVENTIONS
 
-GROUPS = {
-    "all": "all",
-    "seen": "seen",
-    "unseen": "unseen",
-    "seen_domains": "seen domains",
-    "unseen_domains": "unseen domains",
-}
-_HEADERS = {
-    "bleu_orig": "BLEU orig",
-    "bleu_v1-5": "BLEU v1-5",
-    "ser_orig": "SER orig",
-    "ser_v1-5": "SER v1-5",
-    "sgsacc_orig": "SGSAcc orig",
-    "sgsacc_v1-5": "SGSAcc v1-5",
-    "ss_sgsacc": "SS_SGSAcc",
-    "changed": "changed",
-    "flips": "flips",
-}
+from .terminal import figure_title, group_rows
+
+_ROBUSTNESS = (
+    *("bleu_orig", "bleu_v1-5", "ser_orig", "ser_v1-5", "sgsacc_orig", "sgsacc_v1-5", "ss_sgsacc"),
+    *("changed", "flips"),
+)
 Rows = list[list[str]]
 
 
 def robustness_table(scores: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows]:
-    """The scores of systems under the original and the reworded schemas.
+    """The scores.json of systems, by name: a row for each and each group of turns that it has.
 
-    Args:
-        scores: The content of each system's scores.json, by the system's name.
-
-    Returns:
-        The headers, and a row for each system and group of turns that it has. BLEU is from 0 to
-        100, all else in percent; "-" where variants or a model of entailment are lacking.
+    BLEU is from 0 to 100, all else in percent.
     """
-    rows = []
-    for system, of_system in scores.items():
-        for key, title in GROUPS.items():
-            group = of_system["sgdx"] if key == "all" else of_system["sgdx"][key]
-            if group["turns"]:
-                figures = [format_figure(name, group.get(name)) for name in _HEADERS]
-                rows.append([system, title, str(group["turns"]), *figures])
-    return ["system", "turns of", "number", *_HEADERS.values()], rows
+    rows = [
+        [system, *row] for system, each in scores.items() for row in group_rows(each, _ROBUSTNESS)
+    ]
+    return ["system", "turns of", "number", *map(figure_title, _ROBUSTNESS)], rows
 
 
 def bleu_table(scores: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows]:
-    """BLEU of all turns under the original schemas by the four conventions.
-
-    Args:
-        scores: The content of each system's scores.json, by the system's name.
-
-    Returns:
-        The headers, which have the tokenizer and the case of sacreBLEU's signatures, and a row for
-        each system that was scored under the original schemas.
-    """
+    """BLEU of all turns under the original schemas by the four conventions of sacreBLEU."""
     headers = [
         f"tok:{convention['tokenize']} case:{'lc' if convention['lowercase'] else 'mixed'}"
         for convention in CONVENTIONS.values()
@@ -65,7 +36,7 @@ def bleu_table(scores: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows
     rows = []
     for system, of_system in scores.items():
         if by_convention := of_system["conventions"].get("original"):
-            rows.append([system, *(f"{bleu['bleu']:.2f}" for bleu in by_convention.values())])
+            rows.append([system, *(number(bleu["bleu"]) for bleu in by_convention.values())])
     return ["system", *headers], rows
 
 
@@ -76,7 +47,7 @@ def validation_table(by_evaluator: Mapping[str, Mapping[str, Any]]) -> tuple[lis
     for evaluator, table in by_evaluator.items():
         ours = [table[key] for key in ("precision", "recall", "f1")]
         published = table["published"] or (None, None, None)
-        figures = [format_figure("", figure) for figure in (*ours, *published)]
+        figures = map(percent, (*ours, *published))
         rows.append([evaluator, *figures, f"{table['valid_turns']}/{table['turns']}"])
     return headers, rows
 

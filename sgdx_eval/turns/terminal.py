@@ -1,21 +1,25 @@
 """Scores, comparisons and explanations as tables on the terminal, which fit into 80 columns."""
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from sgdx_dataset.io.console import escape_controls
+from sgdx_eval.comparison_tables import print_by_group
 from sgdx_eval.tables import (
-    difference_cells,
+    NO_VALUE,
     format_figure,
     interval,
+    number,
+    one_decimal,
     percent,
     print_line,
-    print_table,
+    table,
+    to_terminal,
 )
+from sgdx_eval.terminal import by_group, print_intervals
 from sgsacc_metric.report import GROUP_KEYS as GROUPS
 from sgsacc_metric.rows import Turn
 
@@ -42,49 +46,35 @@ where SGSAcc, on these slots alone, says the same."""
 
 def print_scores(scores: dict[str, Any], console: Console) -> None:
     """Print the content of scores.json: figures by group, their intervals, and the signature."""
-    _print_groups("BLEU, from 0 to 100", [*_robustness_keys("bleu"), "changed"], scores, console)
-    _print_groups("Slot error rate, in %", [*_robustness_keys("ser"), "flips_ser"], scores, console)
     validated = ("sgsacc_validated_orig", "sgsacc_validated_v1-5")
-    keys = [*_robustness_keys("sgsacc"), *validated, "flips"]
-    _print_groups("SGSAcc, in %", keys, scores, console)
     worst = [f"{metric}_{part}" for metric in ("ser", "sgsacc") for part in ("worst", "flips")]
-    _print_groups("The worst case, in %", worst, scores, console)
-    for key, both in scores["sgdx"]["confidence"].items():
-        if ends := interval(both, partial(format_figure, key)):
-            # The figures of sets with a name of their own are in no table.
-            value = f" {format_figure(key, scores['sgdx'][key])}," if "(" in key else ""
-            print_line(f"{figure_title(key)}:{value} 95 % interval {ends}", console)
-    print_line("", console)
+    for title, keys in {
+        "BLEU, from 0 to 100": (*_robustness_keys("bleu"), "changed"),
+        "Slot error rate, in %": (*_robustness_keys("ser"), "flips_ser"),
+        "SGSAcc, in %": (*_robustness_keys("sgsacc"), *validated, "flips"),
+        "The worst case, in %": worst,
+    }.items():
+        if shown := [key for key in keys if key in scores["sgdx"]]:
+            headers = ["turns of", "number", *map(figure_title, shown)]
+            to_terminal(table(title, headers, group_rows(scores, shown)), console)
+    print_intervals(scores["sgdx"], figure_title, console)
     _print_variants(scores, console)
-    print_line(_LEGEND, console)
-    for line in coverage_lines(scores):
-        print_line(line, console)
-    print_line(scores["signature"], console)
+    lines = [_LEGEND, *coverage_lines(scores), scores["signature"]]
+    print_line("\n".join(lines), console)
 
 
-def _robustness_keys(metric: str) -> list[str]:
-    """The keys that follow a metric from the original to the reworded schemas."""
-    return [f"{metric}_orig", f"{metric}_v1-5", f"ss_{metric}"]
-
-
-def _print_groups(
-    title: str, keys: Sequence[str], scores: dict[str, Any], console: Console
-) -> None:
-    """Print those of some figures that the scores have, for each group of turns."""
-    sgdx = scores["sgdx"]
-    shown = [key for key in keys if key in sgdx]
-    groups = {name: sgdx if name == "all" else sgdx[name] for name in GROUPS}
-    rows = [
-        [
-            _GROUP_TITLES[name],
-            str(group["turns"]),
-            *(format_figure(key, group[key]) for key in shown),
-        ]
-        for name, group in groups.items()
-        if group["turns"]
+def group_rows(scores: Mapping[str, Any], keys: Sequence[str]) -> list[list[str]]:
+    """For each group that has turns its title, their number, and figures."""
+    return [
+        [_GROUP_TITLES[name], str(g["turns"]), *(format_figure(key, g.get(key)) for key in keys)]
+        for name, g in by_group(scores["sgdx"], GROUPS).items()
+        if g["turns"]
     ]
-    if shown:
-        print_table(title, ["turns of", "number", *map(figure_title, shown)], rows, console)
+
+
+def _robustness_keys(metric: str) -> tuple[str, ...]:
+    """The keys that follow a metric from the original to the reworded schemas."""
+    return f"{metric}_orig", f"{metric}_v1-5", f"ss_{metric}"
 
 
 def coverage_lines(scores: dict[str, Any]) -> list[str]:
@@ -127,49 +117,30 @@ def _print_variants(scores: dict[str, Any], console: Console) -> None:
         "ser_agreement": "SER agrees",
     }
     by_variant = {name: groups["#ALL_SERVICES"] for name, groups in scores["variants"].items()}
-    shown = [
-        key
-        for key in titles
-        if any(metrics.get(key) is not None for metrics in by_variant.values())
-    ]
+    shown = [k for k in titles if any(means.get(k) is not None for means in by_variant.values())]
     rows = [
-        [name, *(format_figure(key, metrics.get(key)) for key in shown)]
-        for name, metrics in by_variant.items()
+        [name, *(format_figure(key, means.get(key)) for key in shown)]
+        for name, means in by_variant.items()
     ]
     headers = ["variant", *(titles[key] for key in shown)]
-    print_table("By variant, all turns", headers, rows, console)
+    to_terminal(table("By variant, all turns", headers, rows), console)
     conventions = scores["conventions"]
     rows = [
-        [name, *(f"{bleu['bleu']:.2f}" for bleu in by_convention.values())]
+        [name, *(number(bleu["bleu"]) for bleu in by_convention.values())]
         for name, by_convention in conventions.items()
     ]
     headers = ["variant", *next(iter(conventions.values()))]
-    print_table("BLEU under four conventions", headers, rows, console)
+    to_terminal(table("BLEU under four conventions", headers, rows), console)
 
 
 def print_comparison(comparison: dict[str, Any], names: tuple[str, str], console: Console) -> None:
     """Print a table for each figure that is compared."""
-    groups = comparison["groups"]
-    keys = dict.fromkeys(key for group in groups.values() for key in group if key != "turns")
-    for key in keys:
-        rows = [
-            [_GROUP_TITLES.get(name, name), str(group["turns"]), *_compared_cells(key, group[key])]
-            for name, group in groups.items()
-            if key in group
-        ]
-        headers = ["turns of", "number", "first", "second", "difference", "95 % interval", "p"]
-        print_table(figure_title(key), headers, rows, console)
+    groups = {_GROUP_TITLES.get(name, name): g for name, g in comparison["groups"].items()}
+    print_by_group(groups, "turns", figure_title, ("turns of", "number"), console)
     for side, name in zip(("first", "second"), names, strict=True):
         oracle = " (oracle)" if comparison["oracle"][side] == "yes" else ""
         print_line(f"{side}: {name}{oracle}", console)
     print_line(comparison["signature"], console)
-
-
-def _compared_cells(key: str, figure: dict[str, Any]) -> list[str]:
-    """The cells of a figure: both sides, their difference, its interval and its p."""
-    text = partial(format_figure, key)
-    change = difference_cells(figure["difference"], figure["interval"], figure["p"], text)
-    return [text(figure["first"]), text(figure["second"]), *change]
 
 
 def print_explanation(
@@ -200,17 +171,15 @@ def print_explanation(
 def print_agreement(result: dict[str, Any], console: Console) -> None:
     """Print what `agreement` returned."""
     rows = []
-    titles = {"agreement": "model and most people, %", "kappa": "people, Fleiss' kappa"}
-    for key, title in titles.items():
+    for key, title, text in (
+        ("agreement", "model and most people, %", one_decimal),
+        ("kappa", "people, Fleiss' kappa", number),
+    ):
         if key in result:
-            scale, decimals = (100, 1) if key == "agreement" else (1, 2)
-            numbers = [result[key], *(result["confidence"][key] or (None, None))]
-            value, low, high = (
-                "-" if number is None else f"{scale * number:.{decimals}f}" for number in numbers
-            )
-            rows.append([title, value, f"{low} to {high}"])
+            ends = interval(result["confidence"][key], text) or NO_VALUE
+            rows.append([title, text(result[key]), ends])
     title = f"{result['items']} items, {result['people']} people"
-    print_table(title, ["agreement of", "value", "95 % interval"], rows, console)
+    to_terminal(table(title, ["agreement of", "value", "95 % interval"], rows), console)
     print_line(f"No label of most people: {result['undecided']} items.", console)
     print_line("Intervals are over dialogues.", console)
 

@@ -63,8 +63,8 @@ def test_the_card_s_figures_are_the_scores(model: Path) -> None:
     publish.publish(model, None)
     card = (model / "README.md").read_text()
     assert "| services | frames | JGA_orig | JGA_v1-5 | SS_JGA | JGA_worst | flips |" in card
-    assert "| all | 8 | 50.00 | 25.00 | - | - | 12.50 |\n" in card
-    assert "| unseen | 3 | 12.50 | 25.00 | - | - | 12.50 |\n" in card
+    assert "| all | 8 | 50.00 | 25.00 | – | – | 12.50 |\n" in card
+    assert "| unseen | 3 | 12.50 | 25.00 | – | – | 12.50 |\n" in card
     assert "`sgdx_metric|variants:original`" in card
     assert "- schema variants trained on: original\n" in card
     assert "license: apache-2.0\n" in card

@@ -17,13 +17,13 @@ from sgdx_eval.tables import (
     Cell,
     Column,
     Table,
-    difference_cells,
+    change_cells,
     format_figure,
     format_over_runs,
     percent,
     printable,
     signed_points,
-    simple_table,
+    table,
     to_html,
     to_markdown,
     to_terminal,
@@ -68,8 +68,12 @@ def test_a_score_of_runs_has_its_interval_or_their_deviation() -> None:
 
 
 def test_a_difference_has_its_interval_and_its_p() -> None:
-    assert difference_cells(-0.02, (-0.045, 0.01), 0.1249) == ["-2.00", "-4.50 to 1.00", "0.1249"]
-    assert difference_cells(None, None, None) == ["–", "–", "–"]
+    assert change_cells({"difference": -0.02, "interval": (-0.045, 0.01), "p": 0.1249}) == [
+        "-2.00",
+        "-4.50 to 1.00",
+        "0.1249",
+    ]
+    assert change_cells({"low": None, "high": None, "p": None}) == ["–", "–", "–"]
 
 
 def test_what_cannot_be_printed_is_replaced_and_what_is_long_is_cut() -> None:
@@ -86,7 +90,7 @@ def printed(shown: Table, width: int = 80) -> list[str]:
 def test_on_the_terminal() -> None:
     rows = [["all", "1.00", "-1.00 to 2.00"], ["seen", "12.00", "–"]]
     headers = ["services", "a figure", "95 % interval"]
-    assert printed(simple_table("In %", headers, rows, breaks=[0])) == [
+    assert printed(table("In %", headers, rows, breaks=[0])) == [
         "In %",
         "services  a figure  95 % interval",
         "─────────────────────────────────",
@@ -98,7 +102,7 @@ def test_on_the_terminal() -> None:
 
 
 def test_a_narrow_terminal_folds_names_and_headers_and_no_figure() -> None:
-    shown = simple_table("T", ["name", "a long header"], [["[red]a\x1b[31m:+1:", "12345678.90"]])
+    shown = table("T", ["name", "a long header"], [["[red]a\x1b[31m:+1:", "12345678.90"]])
     assert printed(shown, 24) == [
         "T",
         "                  a long",
@@ -115,7 +119,7 @@ def test_words_of_texts_are_whole_where_there_is_room() -> None:
     headers = ["frame", "right under", "wrong under", "what changed"]
     changed = "date_of_the_reservation: the 8th -> – (missing); a much longer text after that"
     row = ["101_00123/14/Restaurants_2", "original v1 v2", "v3 v4 v5", changed]
-    lines = printed(simple_table("", headers, [row], headers))
+    lines = printed(table("", headers, [row], headers))
     assert max(map(len, lines)) == 80 and any(line.startswith(row[0]) for line in lines)
     assert any("date_of_the_reservation:" in line for line in lines)
 

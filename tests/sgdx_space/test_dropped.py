@@ -143,7 +143,7 @@ def test_calls_are_shown_as_states_are(tmp_path: Path) -> None:
     cells = dict(zip(table.value["headers"], zip(*table.value["data"], strict=True), strict=True))
     assert cells["of 73 calls"][:3] == ("calls, all", "calls, seen", "calls, unseen")
     assert (cells["original"][0], cells["v3"][0]) == ("100.0", "98.6")
-    assert cells["drop"][0].startswith("-1.4 [") and cells["flips"][0].startswith("1.4 [")
+    assert cells["drop"][0].startswith("-1.4 (") and cells["flips"][0].startswith("1.4 (")
     assert cells["of 73 calls"][-2:] == ("decision, precision", "decision, recall")
     assert cells["v3"][-2:] == ("100.0", "100.0")
     assert plot == ""  # One reworded variant has no sensitivity.

@@ -144,7 +144,7 @@ def test_opens_with_the_sample(page: Any, gold: dict[str, list[Row]]) -> None:
     rows = table(page)
     assert set(rows) == {"all", "seen", "unseen"}
     assert rows["all"][0] == "273"
-    assert re.fullmatch(r"\d\d\.\d \[\d\d\.\d, \d\d\.\d\]", rows["all"][4])
+    assert re.fullmatch(r"\d\d\.\d \(\d\d\.\d to \d\d\.\d\)", rows["all"][4])
     assert "|split:test|release:sample|frames:273|" in signature(page)
     names = sorted({row["frame_id"].rpartition("/")[2] for row in gold["original"]})
     until(lambda: services(page) == names)
@@ -170,7 +170,7 @@ def test_explains_the_frame_that_is_chosen(page: Any) -> None:
 def test_dropped_files_are_scored(page: Any, tmp_path: Path, gold: dict[str, list[Row]]) -> None:
     paths = [written(tmp_path / f"{variant}.jsonl", rows) for variant, rows in gold.items()]
     drop(page, *paths)
-    right, none = "100.0 [100.0, 100.0]", "0.0 [0.0, 0.0]"
+    right, none = "100.0 (100.0 to 100.0)", "0.0 (0.0 to 0.0)"
     overall = ["273", right, right, "0.0", none, right, none]
     until(lambda: table(page)["all"] == [*overall, *["100.0"] * 5])
     assert "missing" not in page.find_element(By.CSS_SELECTOR, ".explain").text

@@ -56,6 +56,5 @@ def test_the_command_prints_each_api_and_all_of_them() -> None:
     command = [sys.executable, "-m", "baselines.own_apis", "--model", "lexical", "--details"]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "coffee-1: not right\n  USER: Hi, I'd like to order a flat white" in output
-    (total,) = [line for line in output.splitlines() if "all " in line and "│" in line]
-    cells = [cell.strip() for cell in total.split("│")[1:-1]]
-    assert cells[:3] == ["all", "1 of 60", "109 of 299"]
+    (total,) = [line for line in output.splitlines() if line.startswith("all ")]
+    assert total.split()[:7] == ["all", *"1 of 60".split(), *"109 of 299".split()]

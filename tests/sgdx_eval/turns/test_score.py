@@ -29,7 +29,7 @@ def test_score(copies: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
         "none": 100,
     }
     printed = capsys.readouterr().out
-    for part in ("BLEU orig: 95 %", "SGSAcc validated", "changed", "265", "validated 7"):
+    for part in ("BLEU orig: 100.00, 95 %", "SGSAcc validated", "changed", "265", "validated 7"):
         assert part in printed
     tables, _, signature = printed.rstrip().rpartition("\n")
     assert signature == gold["signature"]
