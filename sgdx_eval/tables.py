@@ -106,6 +106,12 @@ def signed_points(fraction: float) -> str:
     return NO_VALUE if isnan(fraction) else f"{100 * fraction + 0.0:+.1f}"
 
 
+def points_cell(difference: float | None, ends: Sequence[float] | None) -> Cell:
+    """A difference in percentage points with its interval; a dash for None."""
+    text = NO_VALUE if difference is None else signed_points(difference)
+    return Cell(text, interval(ends, signed_points))
+
+
 def interval(ends: Sequence[float] | None, text: Callable[[float], str] = percent) -> str:
     """Both ends of an interval; empty for None."""
     return " to ".join(map(text, ends or ()))
@@ -172,10 +178,10 @@ def terminal() -> Console:
     return Console() if sys.stdout and sys.stdout.isatty() else Console(width=80)
 
 
-def print_line(text: str, console: Console) -> None:
-    """Print a text as it is, however long its lines."""
+def print_line(text: str, console: Console, fold: bool = False) -> None:
+    """Print a text as it is, however long its lines, or folded."""
     text = "\n".join(map(escape_controls, text.split("\n")))
-    console.print(text, soft_wrap=True, markup=False, highlight=False)
+    console.print(Text(text), soft_wrap=not fold)
 
 
 def legend(terms: Iterable[str]) -> str:

@@ -6,9 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from rich.console import Console
-from rich.text import Text
 
-from sgdx_dataset.io.console import escape_controls
 from sgdx_metric.bootstrap import BOTH, DIALOGUES
 from sgdx_metric.signature import signature_parts
 
@@ -225,7 +223,7 @@ def print_explanation(
     """Print the dialogue up to a frame, and what each slot of it scores under each variant."""
     print_line(frame_id, console)
     for speaker, utterance in dialogue:
-        console.print(Text(escape_controls(f"{speaker.lower():>6}: {utterance}")))
+        print_line(f"{speaker.lower():>6}: {utterance}", console, fold=True)
     rows = []
     for line in lines:
         values = " | ".join(line.reference), " | ".join(line.predicted)

@@ -12,9 +12,8 @@ from sgdx_eval.tables import (
     Column,
     Table,
     format_over_runs,
-    interval,
     percent,
-    signed_points,
+    points_cell,
 )
 from sgdx_metric.columns import Ints
 from sgdx_metric.report import BESIDE
@@ -174,7 +173,7 @@ def difference_cell(difference: Estimate | None) -> Cell:
     """A difference in percentage points with its interval; a dash where there is none."""
     if difference is None:
         return Cell(NO_VALUE)
-    return Cell(signed_points(difference.value), interval(difference.interval, signed_points))
+    return points_cell(difference.value, difference.interval)
 
 
 def by_service(group: TrackerGroup) -> Table:

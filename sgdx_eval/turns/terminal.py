@@ -4,9 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.text import Text
 
-from sgdx_dataset.io.console import escape_controls
 from sgdx_eval.comparison_tables import print_by_group
 from sgdx_eval.tables import (
     NO_VALUE,
@@ -150,7 +148,7 @@ def print_explanation(
     print_line(turn.turn_id, console)
     by_speaker = {"user": turn.prompt, "gold": turn.utterance, **utterances}
     for speaker, utterance in by_speaker.items():
-        console.print(Text(escape_controls(f"{speaker:>8}: {utterance}")))
+        print_line(f"{speaker:>8}: {utterance}", console, fold=True)
     print_line("", console)
     action = ""
     for line in lines:

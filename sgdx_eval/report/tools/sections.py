@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from sgdx_eval.tables import (
-    NO_VALUE,
     Cell,
     Column,
     Table,
@@ -15,6 +14,7 @@ from sgdx_eval.tables import (
     one_decimal,
     p_value,
     percent,
+    points_cell,
     signed_points,
 )
 from sgdx_metric.units import ALL, SEEN, UNSEEN
@@ -121,7 +121,7 @@ def tool_verdict(run: ToolRun) -> Verdict | None:
             f"{run.name}: {percent(metric.original, 1)} % {_IN_WORDS[name]} under the original "
             f"words, {percent(metric.reworded, 1)} under others, "
             f"{signed_points(metric.drop)} points",
-            _drop(metric.drop, metric.confidence.get("drop")).detail,
+            points_cell(metric.drop, metric.confidence.get("drop")).detail,
         )
     ]
     against = {w: d for w, d in metric.differences.items() if d.difference is not None}
@@ -169,7 +169,7 @@ def _metrics_table(run: ToolRun) -> Table:
 def _figures(figures: WordingFigures) -> list[Cell]:
     """The cells of the original, the reworded and their difference, the worst case and flips."""
     cells = [_figure(figures, name) for name in _FIGURES]
-    cells.insert(2, _drop(figures.drop, figures.confidence.get("drop")))
+    cells.insert(2, points_cell(figures.drop, figures.confidence.get("drop")))
     return cells
 
 
@@ -178,14 +178,10 @@ def _figure(figures: WordingFigures, name: str) -> Cell:
     return Cell(percent(getattr(figures, name), 1), interval(ends, one_decimal))
 
 
-def _drop(value: float | None, ends: tuple[float, float] | None) -> Cell:
-    return Cell(NO_VALUE if value is None else signed_points(value), interval(ends, signed_points))
-
-
 def _change(difference: Difference) -> Cell:
     """A wording's difference to the original, with its interval."""
     low, high = difference.low, difference.high
-    return _drop(difference.difference, None if low is None or high is None else (low, high))
+    return points_cell(difference.difference, None if low is None or high is None else (low, high))
 
 
 def _wordings_table(run: ToolRun, name: str, note: str) -> Table:
