@@ -440,6 +440,15 @@ SABOTAGES = {
     "a lead by chance is a lead": Sabotage(
         "sgdx_eval/report/verdict.py", "    if low > 0:\n", "    if low > -1:\n",
         f"{_EVAL}/report/test_verdict.py -k chance"),
+    "a frame that was wrong before counts as broken by new words": Sabotage(
+        "sgdx_eval/report/slots/breakage.py", "wrong_slots[gold.frame] == 0",
+        "wrong_slots[gold.frame] >= 0", f"{_EVAL}/report/slots/test_show.py"),
+    "a rewording loses what it wins": Sabotage(
+        "sgdx_eval/report/slots/breakage.py", "before & ~after, after & ~before",
+        "before & ~after, before & ~after", f"{_EVAL}/report/slots/test_breakage.py"),
+    "another service said a value in the same turn": Sabotage(
+        "sgdx_eval/report/slots/origins.py", "state.turn < before_turn",
+        "state.turn <= before_turn", f"{_EVAL}/report/slots/test_origins.py"),
     "words of others are markup of a report": Sabotage(
         "sgdx_eval/tables.py", 'html.escape(" ".join(text.split()), quote=False)',
         '" ".join(text.split())',

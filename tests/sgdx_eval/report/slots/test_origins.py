@@ -62,3 +62,10 @@ def test_states_are_in_the_order_of_turns_and_a_value_that_comes_again_is_new() 
     assert find_origins(states["d"], turns) == {(1, "city"): 0, (0, "city"): 0}
     turns[3] = ("SYSTEM", "York")
     assert find_origins(states["d"], turns) == {(1, "city"): 0, (0, "city"): 1}
+
+
+def test_another_service_has_a_value_only_from_the_next_turn_on() -> None:
+    states = [State(0, 2, "A", {"to": ["Leeds"]}), State(1, 2, "B", {"city": ["Leeds"]})]
+    assert origins_of(states) == [["nobody, word for word"]] * 2
+    later = [states[0], State(1, 4, "B", {"city": ["Leeds"]})]
+    assert origins_of(later) == [["nobody, word for word"], ["another service"]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from sgdx_eval.references import References
@@ -12,8 +11,6 @@ from sgdx_eval.report.slots.scores import (
     KINDS,
     Words,
     changed_words,
-    slot_accuracies,
-    slot_losses,
 )
 
 from ..conftest import VARIANTS, Row, values
@@ -46,24 +43,6 @@ def test_an_answer_is_a_slot_or_an_intent_of_a_frame(
     assert forgotten["v3"] == set()
     assert forgotten["v1"] == {pair for pair in of_vets if pair[1] == second}
     assert forgotten["v2"] == {pair for pair in of_vets if pair[1] in (first, second)}
-
-
-def test_accuracies_of_slots(forgetful: Analysis) -> None:
-    """Two values, of which one is wrong under v2 alone: the sample deviation over the mean."""
-    right = forgetful.gold
-    before, after = (forgetful.runs[0][name] for name in ("original", "v2"))
-    lost = np.flatnonzero((right.kind >= 0) & (before == 1) & (after == 0))[0]
-    kept = np.flatnonzero((right.kind >= 0) & (before == 1) & (after == 1))[0]
-    original, reworded, sensitivity = slot_accuracies(right, forgetful.runs, np.array([lost, kept]))
-    assert (original, reworded) == ([1.0], [0.9])
-    assert sensitivity == pytest.approx([np.sqrt(0.2) / 0.8 / 2])
-
-
-def test_slots_lose_accuracy_where_the_tracker_forgets(forgetful: Analysis) -> None:
-    words, loss, frames = slot_losses(forgetful.gold, forgetful.runs)
-    assert len(words) == len(loss) == len(frames) and len(frames) % 5 == 0
-    assert set(loss) == {-1.0, 0.0, 1.0}  # the one that v3 wins, all others, and the one lost
-    assert frames.min() >= 5
 
 
 @pytest.mark.parametrize(
