@@ -18,9 +18,9 @@ import numpy as np
 from baselines.command_line import run_command
 from sgdx_dataset.io.extras import require
 from sgdx_dataset.io.files import write_bytes
-from sgdx_eval.report.inputs import read_tracker
-from sgdx_eval.report.numbers import Estimate, means_by_variant
-from sgdx_eval.report.systems import TrackerSystem, group_runs
+from sgdx_eval.report.figures import Estimate, Figures, under_wordings
+from sgdx_eval.report.inputs import VIEWS
+from sgdx_eval.report.runs import System, group_runs, read_run
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 ROOT = Path(__file__).parents[1]
@@ -82,22 +82,21 @@ def _write(folder: Path) -> None:
         print(path)
 
 
-def read_systems() -> dict[str, TrackerSystem]:
+def read_systems() -> dict[str, System]:
     """The systems of the picture by their names in it; all were scored on the same frames."""
-    runs = [read_tracker(ROOT / folder) for folder in SYSTEMS.values()]
+    runs = [read_run(ROOT / folder, VIEWS) for folder in SYSTEMS.values()]
     (group,) = group_runs(runs)
     by_path = {system.first.path: system for system in group.systems}
     return {name: by_path[run.path] for name, run in zip(SYSTEMS, runs, strict=True)}
 
 
-def worst_case(system: TrackerSystem) -> Estimate:
+def worst_case(system: System) -> Estimate:
     """The share of frames that are right under all six wordings, with its 95 % interval."""
-    scores = system.first.results.stored.sgdx
-    assert scores.jga_worst is not None  # noqa: S101
-    return Estimate(scores.jga_worst, scores.confidence["jga_worst"])
+    keys = system.first.view.keys(system.first.results.scores())
+    return Figures(system).estimates(keys)[keys.worst]
 
 
-def draw(systems: Mapping[str, TrackerSystem], theme: Theme) -> bytes:
+def draw(systems: Mapping[str, System], theme: Theme) -> bytes:
     """The picture as an SVG whose text stays text, the same bytes each time.
 
     Args:
@@ -123,7 +122,7 @@ def draw(systems: Mapping[str, TrackerSystem], theme: Theme) -> bytes:
     return file.getvalue()
 
 
-def _draw_system(axes: Any, system: TrackerSystem, colour: str, marker: str) -> None:
+def _draw_system(axes: Any, system: System, colour: str, marker: str) -> None:
     estimates = _by_wording(system)
     line = {"color": colour, "marker": marker, "markersize": 6, "capsize": 3, "elinewidth": 1}
     axes.errorbar(range(len(_WORDINGS)), *_percent(estimates), linewidth=1.8, **line)
@@ -133,7 +132,7 @@ def _draw_system(axes: Any, system: TrackerSystem, colour: str, marker: str) -> 
     _label(axes, _ALL_SIX + 0.25, 100 * worst.value, f"{100 * worst.value:.0f}", colour, "left")
 
 
-def _name_systems(axes: Any, systems: Mapping[str, TrackerSystem], colours: Sequence[str]) -> None:
+def _name_systems(axes: Any, systems: Mapping[str, System], colours: Sequence[str]) -> None:
     """Write the best system's name above its intervals, and each other one's below its own."""
     for number, (name, system) in enumerate(systems.items()):
         values, (below, above) = _percent(_by_wording(system))
@@ -147,8 +146,10 @@ def _label(axes: Any, x: float, y: float, text: str, colour: str, side: str) -> 
     axes.text(x, y, text, color=colour, fontweight="bold", ha=side, va="center")
 
 
-def _by_wording(system: TrackerSystem) -> list[Estimate]:
-    means = means_by_variant(system)
+def _by_wording(system: System) -> list[Estimate]:
+    results, view = system.first.results, system.first.view
+    (headline,) = view.headlines(results.scores())
+    means = under_wordings(system, headline)
     return [means[wording] for wording in _WORDINGS]
 
 

@@ -156,7 +156,9 @@ def _scores(file: _File, task: Task, where: str, parts: dict[str, str]) -> Score
     except ValueError as error:
         raise SgdxError(f"{where}: paired: {error}") from None
     if dialogues := lists.get("dialogue"):
-        items = replace(items, dialogue=np.unique(dialogues, return_inverse=True)[1][order])
+        # Numbered as they were scored, so that intervals draw the same ones.
+        number = {name: i for i, name in enumerate(dict.fromkeys(dialogues))}
+        items = replace(items, dialogue=np.array([number[name] for name in dialogues])[order])
     metrics = {
         metric: np.array([by_wording[name] for name in names], dtype=np.float64)[:, order]
         for metric, by_wording in by_metric.items()

@@ -1,10 +1,11 @@
 """Make a report of runs: the tables and figures of the SGD-X paper, and the errors behind them.
 
 The output folder then holds index.html, and report.md with its pictures in figures/. index.html
-needs no other file and no network. A run is a folder of baselines.evaluate, or a scores.json. The
-predictions may be beside it, as predictions/VARIANT.jsonl or VARIANT.jsonl. Trackers and generators
-have separate sections in the report. Runs of one system with different seeds become one row. The
-report also takes the file that 'python -m sgsacc_metric validate --json' writes.
+needs no other file and no network. A run is a folder of baselines.evaluate, or a scores.json of any
+task. The predictions may be beside it, as predictions/VARIANT.jsonl or VARIANT.jsonl. Trackers,
+generators and calls have separate sections in the report. Runs of one system with different seeds
+become one row. The report also takes the file that 'python -m sgsacc_metric validate --json'
+writes.
 """
 
 from __future__ import annotations
@@ -20,27 +21,22 @@ from sgdx_dataset.io.console import run
 from sgdx_eval.files import check_folder
 from sgdx_metric.rows import ScoreError
 
-from .choice import FrameChoice
-from .inputs import read_inputs
+from .inputs import Choice, read_inputs
 from .page import write_report
+from .runs import names_or_number
 from .sections import build_report
-from .systems import names_or_number
 
 NAME = "baselines.report"
 
 
 def make_report(arguments: argparse.Namespace) -> None:
-    """Read the runs, analyse them and write the report; print the files.
-
-    Raises:
-        SgdxError, ScoreError: No run can be read, or the output cannot be written.
-    """
+    """Read the runs, analyse them and write the report; print the files."""
     check_folder("--output", arguments.output)
     if arguments.references and arguments.source:
         raise SgdxError(
             f"--references {arguments.references}: found --source too, expected one of them"
         )
-    choice = FrameChoice(arguments.dialogues, arguments.service)
+    choice = Choice(arguments.dialogues, arguments.service)
     inputs = read_inputs(arguments.runs, arguments.source, arguments.references, choice)
     for reason in inputs.left_out:
         print(f"{NAME}: note: {reason}", file=sys.stderr)
@@ -101,7 +97,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME",
-        help="Take only the frames of this service, by its original name. The option may be given "
+        help="Take only what is of this service, by its original name. The option may be given "
         "several times. Default: all.",
     )
     return parser

@@ -3,163 +3,124 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-
-import msgspec
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import parse_json
+from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_eval.reference_folder import open_folder
 from sgdx_eval.references import Stated, open_references
+from sgdx_eval.results import only_dialogues, only_services
 from sgdx_eval.tables import printable
 from sgdx_metric.rows import ScoreError
-from sgdx_metric.signature import split_name
-from sgsacc_metric.signature import NAME as GENERATION
 
-from .choice import ALL_FRAMES, FrameChoice, choose_frames
-from .generation.runs import GeneratorRun, Validation, read_generator_run, read_validation
-from .run_files import find_scores
-from .runs import TrackerRun, read_tracker_run
-from .slots.breakage import Analyses, Analysis, analyse
+from .runs import Group, Run, find_scores, group_runs, read_run
+from .slots.breakage import Analysis, analyse
 from .slots.scores import Gold
-from .systems import SystemGroup, TrackerGroup, group_runs
-from .tools.runs import SIGNATURE as TOOLS
-from .tools.runs import ToolRun, read_tool_run
+from .states import StatesView
+from .tools import CallsView, ToolsView
+from .turns import TurnsView, Validation
+from .view import View
 
-AnyInput = TrackerRun | GeneratorRun | ToolRun | Validation
+# What is shown of each task; parts of a report are in this order.
+VIEWS: Mapping[str, View] = {
+    "state": StatesView(),
+    "turns": TurnsView(),
+    "calls": CallsView(),
+    "tools": ToolsView(),
+}
 
 
 @dataclass(frozen=True)
-class AnalysedGroup:
-    """Trackers that compare, and what they do slot by slot where that can be known."""
+class Inputs:
+    """All that a report shows."""
 
-    group: TrackerGroup
-    analyses: Analyses
-
-
-@dataclass(frozen=True)
-class ReportInputs:
-    """All that a report shows.
-
-    Attributes:
-        trackers: The trackers, in groups that compare.
-        generators: The generators, in groups that compare.
-        tools: Calls of somebody's own tools, run by run.
-        validations: Tests of models of entailment.
-        left_out: Why a run is not there; a sentence each.
-        not_analysed: The names of trackers whose slots and errors are not known, by the reason.
-    """
-
-    trackers: Sequence[AnalysedGroup]
-    generators: Sequence[SystemGroup[GeneratorRun]]
-    tools: Sequence[ToolRun]
+    groups: Sequence[Group]
+    # Tests of models of entailment.
     validations: Sequence[Validation]
+    # Why a run is not there; a sentence each.
     left_out: Sequence[str]
+    # The names of trackers whose slots and errors are not known, by the reason.
     not_analysed: Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The dialogues and services that a report is of, where it is not of all that was scored."""
+
+    # A file with the ids of dialogues; None for all.
+    dialogues: Path | None = None
+    # The original names of services; none for all.
+    services: Sequence[str] = ()
+
+    def of(self, run: Run) -> Run:
+        """A run with the chosen items alone."""
+        results = run.results
+        if self.dialogues:
+            ids = read_dialogue_ids(self.dialogues, run.split)
+            results = only_dialogues(results, ids, str(self.dialogues))
+        if self.services:
+            results = only_services(results, self.services)
+        return replace(run, results=results, is_choice=results is not run.results)
 
 
 def read_inputs(
     paths: Sequence[Path],
-    source: str | None,
-    references: Path | None,
-    choice: FrameChoice = ALL_FRAMES,
-) -> ReportInputs:
+    source: str | None = None,
+    references: Path | None = None,
+    choice: Choice = Choice(),
+) -> Inputs:
     """Read runs and analyse them.
 
-    Args:
-        paths: Run folders or files of scores.
-        source: Where SGD is, as for ``sgdx_dataset.load``; None for what each run itself names.
-        references: Instead of a source, a folder of Parquet files of frame rows.
-        choice: The dialogues and services to report on.
-
-    Raises:
-        SgdxError, ScoreError: The only run that was given, or every one, cannot be read, or lacks
-            what was chosen.
+    `source` is where SGD is, None for what each run itself names; `references` is instead of it a
+    folder of Parquet files of frame rows. A single run that cannot be read is an error.
     """
-    inputs: list[AnyInput] = []
-    left_out: list[str] = []
-    paths = list(dict.fromkeys(paths))  # each once
+    runs, validations, left_out = [], [], []
     for path in paths:
         try:
-            inputs.append(choose_frames(read_input(path), choice))
+            read = read_one(path)
+            if isinstance(read, Run):
+                runs.append(choice.of(read))
+            else:
+                validations.append(read)
         except (SgdxError, ScoreError) as error:
             if len(paths) == 1:
                 raise
-            left_out.append(f"{error}; this run is left out")
-    if not inputs:
+            left_out.append(_one_line(f"{error}; this run is left out"))
+    if not runs and not validations:
         raise SgdxError(f"found no run that can be read, the first says: {left_out[0]}")
-    trackers = []
+    groups = []
     not_analysed: dict[str, list[str]] = {}
-    for group in group_runs([run for run in inputs if isinstance(run, TrackerRun)]):
-        analyses, reasons = _analyse(group, source, references)
-        trackers.append(AnalysedGroup(group, analyses))
+    of_task = list(VIEWS)
+    for group in sorted(group_runs(runs), key=lambda g: of_task.index(g.results.task.name)):
+        is_state = group.results.task.name == "state"
+        analyses, reasons = _analyse(group, source, references) if is_state else ({}, {})
+        groups.append(replace(group, analyses=analyses))
         for name, reason in reasons.items():
             names = not_analysed.setdefault(_one_line(reason), [])
             if name not in names:  # A system may be in several groups.
                 names.append(name)
-    return ReportInputs(
-        trackers,
-        group_runs([run for run in inputs if isinstance(run, GeneratorRun)]),
-        [run for run in inputs if isinstance(run, ToolRun)],
-        [validation for validation in inputs if isinstance(validation, Validation)],
-        list(map(_one_line, left_out)),
-        not_analysed,
-    )
+    return Inputs(groups, validations, left_out, not_analysed)
 
 
 def _one_line(text: str) -> str:
     return printable(" ".join(text.split()))
 
 
-def read_input(path: Path) -> AnyInput:
-    """Read a run, of a tracker, a generator or of tools, or a test of a model of entailment.
-
-    Args:
-        path: A folder with ``scores.json`` and ``predictions/VARIANT.jsonl``, as
-            ``baselines.evaluate`` leaves it; the path of a scores.json of either metric, of calls
-            or of ``sgdx_tools``, which may have ``predictions`` or ``VARIANT.jsonl`` beside it; or
-            what ``python -m sgsacc_metric validate --json`` wrote.
-
-    Raises:
-        ScoreError, SgdxError: The folder has no scores, or a file is malformed.
-    """
-    file = find_scores(path)
+def read_one(path: Path) -> Run | Validation:
+    """Read a run's folder or file of scores, or what `sgsacc_metric validate --json` wrote."""
     try:
-        scores = parse_json(read_file(file), _AnyScores, str(file), "a file of scores")
-        if scores.by_evaluator:
-            return read_validation(file)
-        if scores.signature.startswith(f"{GENERATION}|"):
-            return read_generator_run(path, file)
-        if scores.signature.startswith(f"{TOOLS}|") or "|task:calls|" in scores.signature:
-            return read_tool_run(path, file)
-        return read_tracker_run(path, file)
+        file = find_scores(path)
+        test = parse_json(read_file(file), Validation, str(file), "a file of scores")
+        return test if test.by_evaluator else read_run(path, VIEWS)
     except OSError as error:
         raise SgdxError(f"{error.filename}: {error.strerror}") from None
 
 
-class _AnyScores(msgspec.Struct):
-    """What tells the kinds of files of scores apart."""
-
-    signature: str = ""
-    by_evaluator: dict[str, msgspec.Raw] = {}
-
-
-def read_tracker(path: Path) -> TrackerRun:
-    """Read a run of a tracker, from what ``read_input`` takes.
-
-    Raises:
-        ScoreError, SgdxError: A file is malformed, or the run is of something else.
-    """
-    run = read_input(path)
-    if not isinstance(run, TrackerRun):
-        raise SgdxError(f"{path}: found no run of a tracker, expected one")
-    return run
-
-
 def _analyse(
-    group: TrackerGroup, source: str | None, references: Path | None
+    group: Group, source: str | None, references: Path | None
 ) -> tuple[dict[str, Analysis], dict[str, str]]:
     """What a group's systems do slot by slot, by their names, and why a system is not there."""
     opened: dict[tuple[tuple[str, Stated], ...], Gold] = {}  # by what was stated
@@ -171,7 +132,8 @@ def _analyse(
             continue
         try:
             # Headers matter only where neither a source nor references are given.
-            stated = {} if source or references else _stated_data(system.first)
+            headers = {} if source or references else system.first.results.headers
+            stated = {name: (header.source, header.data) for name, header in headers.items()}
             key = tuple(stated.items())
             if key not in opened:
                 opened[key] = read_gold(system.first, source, references, stated)
@@ -183,19 +145,12 @@ def _analyse(
 
 
 def read_gold(
-    run: TrackerRun, source: str | None, references: Path | None, stated: Mapping[str, Stated]
+    run: Run, source: str | None, references: Path | None, stated: Mapping[str, Stated]
 ) -> Gold:
     """What is right in the frames of a run and of all that compare with it."""
-    split = split_name(run.signature_parts.get("split", "test"))
-    if references:
-        data = open_folder(references, run.variants)
-    else:
-        data = open_references(source, split, {}, stated=stated)
     results = run.results
-    return Gold(data, split, run.variants, results.frame_index, results.rules)
-
-
-def _stated_data(run: TrackerRun) -> dict[str, Stated]:
-    """What the predictions of each variant say that they were made from."""
-    headers = run.results.headers
-    return {variant: (header.source, header.data) for variant, header in headers.items()}
+    if references:
+        data = open_folder(references, list(results.variants))
+    else:
+        data = open_references(source, run.split, {}, stated=stated)
+    return Gold(data, run.split, results.variants, results.raw.items, results.rules)

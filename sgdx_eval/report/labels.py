@@ -12,32 +12,25 @@ def place_labels(
 ) -> dict[str, tuple[str, int]]:
     """Place the labels of points one after the other, each where it covers least.
 
-    Args:
-        points: The points by their label, as parts of the panel in [0, 1].
-        letter: About how wide a letter is, as a part of the panel's width.
-        line: How high a line is, as a part of the panel's height.
-
-    Returns:
-        By label, the side of the text that is at the point, ``left`` or ``right``, and by how many
-        lines it is lifted.
+    The points, by their label, are parts of the panel in [0, 1]; so are about how wide a letter and
+    how high a line is. Gives by label the side of the text that is at the point, `left` or
+    `right`, and by how many lines it is lifted.
     """
     half = line / 2
     taken = [(x - half, y - half, x + half, y + half) for x, y in points.values()]
     labels = {}
     for name, (x, y) in points.items():
-        best = None
+        places = {}
         for lift in (0, 1, -1, 2, -2):
             for side in ("left", "right"):
                 left = x + 0.015 if side == "left" else x - 0.015 - letter * len(name)
                 middle = y + lift * line
-                box = left, middle - line / 2, left + letter * len(name), middle + line / 2
+                box = left, middle - half, left + letter * len(name), middle + half
                 outside = max(0.0, -box[0]) + max(0.0, box[2] - 1.05)
                 cost = sum(_overlap(box, other) for other in taken) + outside + 1e-4 * abs(lift)
-                if best is None or cost < best[0] - 1e-9:
-                    best = cost, box, (side, lift)
-        if best is not None:
-            taken.append(best[1])
-            labels[name] = best[2]
+                places[side, lift] = round(cost, 9), box
+        labels[name] = min(places, key=lambda place: places[place][0])
+        taken.append(places[labels[name]][1])
     return labels
 
 

@@ -18,6 +18,7 @@ from sgdx_dataset.io.extras import require
 from sgdx_dataset.io.files import staged
 from sgdx_eval.tables import (
     NO_VALUE,
+    Cell,
     Table,
     html_cells,
     html_head,
@@ -29,63 +30,64 @@ from sgdx_eval.tables import (
 from sgdx_metric.version import __version__
 
 from .pictures import Picture
+from .runs import Group, System, names_or_number
 from .slots.breakage import CLASSES, Error, Mistake
-from .systems import SystemGroup, TrackerSystem, names_or_number
-from .verdict import Verdict
+
+# How many rewordings and errors of each list are shown at first, and stand in Markdown.
+_FIRST_REWORDINGS = 10
+_FIRST_ERRORS = 20
+ERRORS_FILE = "errors.jsonl"
+
+
+class CostlyWords(NamedTuple):
+    """Words that cost much."""
+
+    # Whose words they are, and under which wording.
+    where: str
+    # The name, or else the description, in both wordings.
+    before: str
+    after: str
+    # What they cost, with its interval.
+    cost: str
+
+
+class Verdict(NamedTuple):
+    """What a report says first of what it compares."""
+
+    # The findings; the detail of each is the 95 % interval of its last figure.
+    sentences: Sequence[Cell]
+    # What the costliest words are introduced by; empty where none are known.
+    costly_title: str = ""
+    costly: Sequence[CostlyWords] = ()
 
 
 class RewordingList(NamedTuple):
-    """The costliest rewordings of slots or of intents, for one system.
+    """The costliest rewordings of `slots` or of `intents`, for one system."""
 
-    Attributes:
-        system: The system.
-        what: ``slots`` or ``intents``.
-        table: The costliest, without a title; its first columns are the service and the variant.
-        number: How many rewordings cost frames, of which these are some.
-    """
-
-    system: TrackerSystem
+    system: System
     what: str
+    # Without a title; its first columns are the service and the variant.
     table: Table
+    # How many rewordings cost frames, of which these are some.
     number: int
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, a text, and what is shown under it, in this order.
+    """A heading, a text, and what is shown under it, in this order."""
 
-    Attributes:
-        name: What links to it are called.
-        title: The heading.
-        text: The text.
-        tables, rewordings, mistakes, pictures: What is shown.
-        number_of_mistakes: How many mistakes there are, of which ``mistakes`` are some.
-        folded: Whether the page shows the heading alone until a reader opens it.
-    """
-
+    # What links to it are called.
     name: str
     title: str
     text: str = ""
     tables: Sequence[Table] = ()
-    pictures: Sequence[Picture] = ()
     rewordings: Sequence[RewordingList] = ()
     mistakes: Sequence[Mistake] = ()
+    pictures: Sequence[Picture] = ()
+    # How many mistakes there are, of which those that are shown are some.
     number_of_mistakes: int = 0
+    # Whether the page shows the heading alone until a reader opens it.
     folded: bool = False
-
-    @property
-    def basis(self) -> Basis | None:
-        """What all tables of the section rest on; None where they differ or there is no table.
-
-        A table that states nothing of its own rests on what the others state.
-        """
-        caveats = [table.caveats for table in self.tables if table.caveats]
-        signatures = [table.signatures for table in self.tables if table.signatures]
-        if not self.tables or any(other != caveats[0] for other in caveats):
-            return None
-        if any(other != signatures[0] for other in signatures):
-            return None
-        return Basis(caveats[0] if caveats else (), signatures[0] if signatures else {})
 
     def dialogues(self) -> list[tuple[str, list[Mistake]]]:
         """The mistakes by dialogue."""
@@ -93,39 +95,16 @@ class Section:
         return [(dialogue_id, list(mistakes)) for dialogue_id, mistakes in groups]
 
 
-class Basis(NamedTuple):
-    """What figures rest on.
-
-    Attributes:
-        caveats: What must stand beside every figure.
-        signatures: As in a ``Table``.
-    """
-
-    caveats: Sequence[str]
-    signatures: Mapping[str, str]
-
-
 @dataclass(frozen=True)
 class Part:
-    """All sections about systems that compare, or about models of entailment.
+    """All sections about systems that compare, or about models of entailment."""
 
-    Attributes:
-        title: Its heading; empty in a report of one part.
-        sections: What it shows.
-        group: Its systems; None where it is about none.
-        verdict: What is said of it first; None for nothing.
-    """
-
+    # Its heading; empty in a report of one part.
     title: str
     sections: Sequence[Section]
-    group: SystemGroup[Any] | None = None
+    # Its systems, whose caveats and signatures stand below each section; None for none.
+    group: Group | None = None
     verdict: Verdict | None = None
-
-    def basis(self, section: Section) -> Basis | None:
-        """What the figures of a section rest on; None where its tables say so each."""
-        if section.tables or self.group is None:
-            return section.basis
-        return Basis(self.group.caveats, self.group.signatures)
 
     def run_paths(self) -> list[tuple[str, str]]:
         """The paths of each system's runs, with the model that they began with."""
@@ -142,28 +121,23 @@ class Part:
 
 @dataclass(frozen=True)
 class Report:
-    """What is shown.
-
-    Attributes:
-        title: The heading.
-        lead: What it is about, in a sentence.
-        parts: What it shows.
-        warning: Why numbers of different parts do not compare; empty where they may.
-        left_out: Why a run is not there; a sentence each.
-        not_analysed: The names of systems whose slots and errors are not shown, by the reason.
-        command: The command that makes the report again.
-        published: Scores out of papers.
-        errors: Every error of every system, as ``errors.jsonl`` has them; read once.
-    """
+    """What is shown."""
 
     title: str
+    # What it is about, in a sentence.
     lead: str
     parts: Sequence[Part]
+    # Why numbers of different parts do not compare; empty where they may.
     warning: str
+    # Why a run is not there; a sentence each.
     left_out: Sequence[str]
+    # The names of systems whose slots and errors are not shown, by the reason.
     not_analysed: Mapping[str, Sequence[str]]
+    # The command that makes the report again.
     command: str
+    # Scores out of papers.
     published: Sequence[Table]
+    # Every error of every system, for `errors.jsonl`.
     errors: Iterable[Error]
 
     def pictures(self) -> Iterator[Picture]:
@@ -171,12 +145,6 @@ class Report:
         for part in self.parts:
             for section in part.sections:
                 yield from section.pictures
-
-
-# How many rewordings and errors of each list are shown at first, and stand in Markdown.
-_FIRST_REWORDINGS = 10
-_FIRST_ERRORS = 20
-ERRORS_FILE = "errors.jsonl"
 
 
 def render_html(report: Report) -> str:
@@ -213,26 +181,15 @@ def render_markdown(report: Report) -> str:
 
 
 def write_report(report: Report, folder: Path) -> list[Path]:
-    """Write ``index.html``, ``report.md``, ``figures/`` and, where any is known, the errors.
+    """Write `index.html`, `report.md`, `figures/` and, where any is known, the errors.
 
-    Every file appears whole or not at all.
-
-    Args:
-        report: What to show.
-        folder: The folder to write; files of an earlier report in it are replaced.
-
-    Returns:
-        The files written.
-
-    Raises:
-        SgdxError: A file cannot be written, or the extra ``report`` is not installed.
+    Every file appears whole or not at all; those of an earlier report are replaced.
     """
     files = {
         "index.html": render_html(report).encode(),
         "report.md": render_markdown(report).encode(),
     }
-    lines = [msgspec.json.encode(error) + b"\n" for error in report.errors]
-    if lines:
+    if lines := [msgspec.json.encode(error) + b"\n" for error in report.errors]:
         files[ERRORS_FILE] = b"".join(lines)
     for picture in report.pictures():
         files[f"figures/{picture.name}.svg"] = picture.svg
@@ -252,12 +209,8 @@ def _rendered(
 ) -> str:
     """Fill a template.
 
-    Args:
-        name: The template's file.
-        report: What to show.
-        shown: Makes every text that is shown harmless, unless it is markup already.
-        whole: The same for a text of the project's own, which is never cut.
-        values: What the template reads besides.
+    `shown` makes every text harmless that is no markup already, and `whole` a text of the
+    project's own, which is never cut.
     """
     jinja2 = require("jinja2")
     markup = require("markupsafe").Markup

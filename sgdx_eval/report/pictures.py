@@ -6,15 +6,12 @@ import io
 import re
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 from sgdx_dataset.io.extras import require
 from sgdx_dataset.io.progress import advance
 
-from .slots.breakage import Analyses
-from .systems import ScoredSystem, SystemGroup
+from .runs import Group, System
 
 # Okabe and Ito's colours, which readers with colour-blindness tell apart, less the yellow, which
 # is too pale on white, and the black, which is too dark in dark mode.
@@ -50,93 +47,65 @@ _WIDE = 7.5
 
 
 class Plot(NamedTuple):
-    """A kind of plot.
+    """A kind of plot."""
 
-    Attributes:
-        name: The name of its files, without ending and number.
-        title: Its caption.
-        note: How to read it, in whole sentences.
-        draw: Draws it with matplotlib, from a group of systems and what is known of them slot by
-            slot; returns a figure, or None where the runs do not give what it shows.
-    """
+    # The name of its files, without ending and number.
+    name: str
+    # Its caption, and how to read it, in whole sentences.
+    title: str
+    note: str
+    # Draws a group with matplotlib; gives a figure, or None where the runs do not give what it
+    # shows.
+    draw: Callable[[Group], Any]
 
+
+class Picture(NamedTuple):
+    """A plot of a group of systems, drawn and saved."""
+
+    # The name of its files, without ending.
     name: str
     title: str
     note: str
-    draw: Callable[[SystemGroup[Any], Analyses], Any]
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A plot of a group of systems, drawn and saved.
-
-    Attributes:
-        name: The name of its files, without ending.
-        title: Its caption.
-        note: How to read it, in whole sentences.
-        svg, png: The content of its files.
-        inline: The SVG as it stands in the page: with the colours of the page's text, and ids that
-            no other picture has.
-        is_wide: Whether it needs the page's whole width.
-    """
-
-    name: str
-    title: str
-    note: str
+    # The content of its files.
     svg: bytes
     png: bytes
+    # The SVG as it stands in the page: with the colours of the page's text, and ids that no other
+    # picture has.
     inline: str
+    # Whether it needs the page's whole width.
     is_wide: bool
 
 
-def draw_pictures(
-    plots: Sequence[Plot], group: SystemGroup[Any], analyses: Analyses
-) -> dict[str, Picture]:
-    """Draw every plot that a group's runs give.
-
-    Args:
-        plots: What to draw.
-        group: The systems to draw.
-        analyses: What the systems do slot by slot; empty for generators.
-
-    Returns:
-        The pictures by the name of the plot.
-
-    Raises:
-        SgdxError: matplotlib is not installed.
-    """
-    pictures = {}
+def drawn(group: Group, *plots: Plot) -> list[Picture]:
+    """The pictures of those plots that a group's runs give."""
+    pictures = []
+    suffix = "" if group.number is None else f"_{group.number}"
+    kind = "" if group.results.task.name == "state" else f"{group.results.task.name}_"
     for plot in plots:
-        name, remark = plot.name + group.file_suffix, "; ".join(group.caveats)
-        draw = partial(plot.draw, group, analyses)
-        picture = draw_picture(draw, plot.title, plot.note, name, remark)
-        if picture is not None:
-            pictures[plot.name] = picture
+        named = plot._replace(name=f"{kind}{plot.name}{suffix}")
+        if picture := draw(named, group, "; ".join(group.caveats)):
+            pictures.append(picture)
         advance()
     return pictures
 
 
-def draw_picture(
-    draw: Callable[[], Any], title: str, note: str, name: str, remark: str = ""
-) -> Picture | None:
-    """Draw and save one picture.
-
-    Args:
-        draw: Draws it with matplotlib; returns a figure, or None.
-        title: Its caption.
-        note: How to read it, in whole sentences.
-        name: The name of its files, without ending.
-        remark: What must stand beside its numbers; empty for nothing.
-
-    Returns:
-        The picture; None where nothing was drawn.
-
-    Raises:
-        SgdxError: matplotlib is not installed.
-    """
+def draw(plot: Plot, group: Group, remark: str) -> Picture | None:
+    """A picture in both forms, with what must stand beside its numbers under it."""
     with require("matplotlib").rc_context(_STYLE):
-        figure = draw()
-        return None if figure is None else _save(figure, title, note, name, remark)
+        figure = plot.draw(group)
+        if figure is None:
+            return None
+        if remark:
+            width = round(_LETTERS * figure.get_figwidth())
+            figure.supxlabel(textwrap.fill(remark, width), fontsize=8)
+        svg, png = io.BytesIO(), io.BytesIO()
+        without_date = {"Date": None, "Creator": None, "Format": None, "Type": None}
+        figure.savefig(svg, format="svg", facecolor="white", metadata=without_date)
+        figure.savefig(png, format="png", facecolor="white", dpi=130, metadata={"Software": None})
+    label = f"{plot.title}. {remark}" if remark else plot.title
+    inline = _inline(svg.getvalue().decode(), plot.name, label)
+    is_wide = figure.get_figwidth() > _WIDE
+    return Picture(*plot[:3], svg.getvalue(), png.getvalue(), inline, is_wide)
 
 
 def new_figure(
@@ -148,29 +117,24 @@ def new_figure(
 
 
 def draw_panels(
-    systems: Sequence[ScoredSystem[Any]],
-    draw: Callable[[Any, ScoredSystem[Any], int], None],
+    systems: Sequence[System],
+    draw: Callable[[Any, System, int], None],
     height: float,
     sharey: bool = False,
 ) -> Any:
-    """A figure with a panel for each system.
+    """A figure with a panel of a height in inches for each system.
 
-    Args:
-        systems: The systems.
-        draw: Draws a system, given its axes and its number from 0.
-        height: The height of a panel in inches.
-        sharey: Whether the panels share their upward axis.
+    `draw` draws a system, given its axes and its number from 0.
     """
     columns = min(len(systems), 3)
     rows = -(-len(systems) // columns)
     width = 5.4 if columns == 1 else 3.6 * columns
     figure, axes = new_figure(width, height * rows + 0.3, rows, columns, sharey)
-    for i, panel in enumerate(axes.flat):
-        if i >= len(systems):
-            panel.set_visible(False)
-            continue
-        draw(panel, systems[i], i)
-        panel.set_title(wrap_label(systems[i].label))
+    for panel in axes.flat[len(systems) :]:
+        panel.set_visible(False)
+    for i, (panel, system) in enumerate(zip(axes.flat, systems)):
+        draw(panel, system, i)
+        panel.set_title(wrap_label(system.label))
     return figure
 
 
@@ -182,21 +146,6 @@ def wrap_label(text: str) -> str:
 def without_formulae(text: str) -> str:
     """A text in which matplotlib finds no formulae."""
     return text.replace("$", r"\$")
-
-
-def _save(figure: Any, title: str, note: str, name: str, remark: str) -> Picture:
-    """Save a figure in both forms, with what must stand beside its numbers under it."""
-    if remark:
-        width = round(_LETTERS * figure.get_figwidth())
-        figure.supxlabel(textwrap.fill(remark, width), fontsize=8)
-    svg, png = io.BytesIO(), io.BytesIO()
-    without_date = {"Date": None, "Creator": None, "Format": None, "Type": None}
-    figure.savefig(svg, format="svg", facecolor="white", metadata=without_date)
-    figure.savefig(png, format="png", facecolor="white", dpi=130, metadata={"Software": None})
-    label = f"{title}. {remark}" if remark else title
-    inline = _inline(svg.getvalue().decode(), name, label)
-    is_wide = figure.get_figwidth() > _WIDE
-    return Picture(name, title, note, svg.getvalue(), png.getvalue(), inline, is_wide)
 
 
 def _inline(svg: str, name: str, label: str) -> str:

@@ -1,7 +1,7 @@
-"""The report's plots of trackers: the paper's Figures 4, 5 and 6, and our own.
+"""The report's plots, of any task: the paper's Figures 4, 5 and 6, and our own.
 
-Each is a function that draws it with matplotlib and returns the figure, or None where the runs do
-not give what it shows; below the function stands the ``Plot`` with its caption.
+Each function draws with matplotlib and gives the figure, or None where the runs do not give what it
+shows; below it stands its `Plot` with the caption.
 """
 
 from __future__ import annotations
@@ -11,18 +11,19 @@ from typing import Any
 import numpy as np
 
 from sgdx_dataset.io.extras import require
-from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
+from sgdx_metric.core import Figure
+from sgdx_metric.variants import ORIGINAL
 
-from .labels import place_labels
-from .numbers import (
+from .figures import (
+    Figures,
     flip_shares,
-    frames_by_service,
     has_times,
-    headline_estimates,
-    headline_scores,
-    means_by_variant,
+    services_of,
+    sets_of,
     training_curves,
+    under_wordings,
 )
+from .labels import place_labels
 from .pictures import (
     COLOURS,
     INK,
@@ -33,71 +34,84 @@ from .pictures import (
     without_formulae,
     wrap_label,
 )
-from .slots.breakage import Analyses
-from .slots.show import WORDS_CHANGED
-from .systems import (
-    ScoredSystem,
-    SystemGroup,
-    TrackerGroup,
-    TrackerSystem,
-    augmentation_families,
-    original_first,
-)
+from .runs import Group, System, augmentation_families
+from .view import Keys
 
 _SEEN, _UNSEEN = COLOURS[0], COLOURS[1]
+_MOST_WORDINGS, _MANY_WORDINGS = 40, 8
 
 
-def _has_rewordings(group: TrackerGroup) -> bool:
-    """Whether all of v1 to v5 were scored."""
-    return set(PAPER_VARIANTS) <= set(group.first.variants)
+def _main(group: Group) -> tuple[Keys, dict[str, Figure]]:
+    """The figures that tell what rewording costs: their keys, and those that the runs give."""
+    scores, known = group.results.scores(), Figures(group.systems[0], group.main)
+    values = known.values()
+    keys = group.view.keys(scores)
+    return keys, {key: known.by_key[key] for key in keys.figures if key in values}
 
 
-def jga_by_variant(group: TrackerGroup, _: Analyses) -> Any:
-    """The paper's Figure 4: a line for each system, with intervals."""
-    systems = group.systems
-    figure, ((axes,),) = new_figure(6.4, 3.2 + 0.18 * len(systems))  # a line of the legend each
-    variants = original_first(group.first.variants)
-    for i, system in enumerate(systems):
-        means = means_by_variant(system)
-        middle = np.array([100 * means[name].value for name in variants])
-        intervals = [means[name].interval or (np.nan, np.nan) for name in variants]
-        low, high = 100 * np.array(intervals).T
-        # The systems stand a little beside each other, so that their intervals can be told apart.
-        x = np.arange(len(variants)) + (i - (len(systems) - 1) / 2) * min(0.1, 0.5 / len(systems))
-        colour = COLOURS[i % len(COLOURS)]
-        axes.errorbar(
-            x, middle, (middle - low, high - middle), color=colour, linewidth=1.4, elinewidth=0.9,
-            capsize=2.5, marker=MARKERS[(i + i // len(COLOURS)) % len(MARKERS)], markersize=5,
-            label=without_formulae(system.label),
-        )  # fmt: skip
-    axes.set_xticks(range(len(variants)), variants)
-    axes.set_ylabel("joint goal accuracy, %")
-    axes.set_ylim(bottom=0)
+def _axis(figure: Figure) -> str:
+    return f"{figure.title}, %" if figure.scale == 100 else figure.title
+
+
+def by_wording(group: Group) -> Any:
+    """The paper's Figure 4: a panel for each mean, and in it a line for each system."""
+    names = group.wordings[:_MOST_WORDINGS]  # of more, the names cannot be read
+    headlines = group.view.headlines(group.results.scores())
+    if len(names) < 2:
+        return None
+    systems, wide = group.systems, max(1.0, len(names) / _MANY_WORDINGS)
+    width = wide * max(6.4, 3.3 * len(headlines))
+    height = 3.2 + 0.18 * len(systems)  # a line of the legend each
+    figure, (panels,) = new_figure(width, height, 1, len(headlines))
+    for panel, headline in zip(panels, headlines):
+        members = group.view.members(group.results, headline.key)
+        for i, system in enumerate(systems):
+            means = under_wordings(system, headline, members)
+            middle = headline.scale * np.array([means[name].value for name in names])
+            ends = [means[name].interval or (np.nan, np.nan) for name in names]
+            low, high = headline.scale * np.array(ends).T
+            # The systems stand a little beside each other, so that their intervals can be told
+            # apart.
+            beside = (i - (len(systems) - 1) / 2) * min(0.1, 0.5 / len(systems))
+            panel.errorbar(
+                np.arange(len(names)) + beside, middle, (middle - low, high - middle),
+                color=COLOURS[i % len(COLOURS)], linewidth=1.4, elinewidth=0.9, capsize=2.5,
+                marker=MARKERS[(i + i // len(COLOURS)) % len(MARKERS)], markersize=5,
+                label=without_formulae(system.label) if panel is panels[0] else None,
+            )  # fmt: skip
+        labels = ["orig." if name == ORIGINAL else without_formulae(name) for name in names]
+        is_crowded = len(names) > _MANY_WORDINGS or max(map(len, labels)) > _MANY_WORDINGS
+        panel.set_xticks(range(len(names)), labels, rotation=60 if is_crowded else 0)
+        panel.set_title(_axis(headline))
+        panel.set_ylim(bottom=min(0.0, panel.get_ylim()[0]), top=max(1.0, panel.get_ylim()[1]))
     figure.legend(loc="outside upper left", ncols=1, fontsize=8)
     return figure
 
 
-_JGA_BY_VARIANT = Plot(
-    "jga_by_variant",
-    "Joint goal accuracy by variant",
-    "The figures are in percent, with 95 % intervals over dialogues, as in Figure 4 of the SGD-X "
-    "paper. From v1 to v5, the words of the schemas are farther and farther from the original "
-    "words.",
-    jga_by_variant,
+BY_WORDING = Plot(
+    "by_wording",
+    "Under every wording",
+    "Means with 95 % intervals over dialogues, as in Figure 4 of the SGD-X paper. From v1 to v5, "
+    "the words of the schemas are farther and farther from the original words.",
+    by_wording,
 )
 
 
-def drop_beside_flips(group: TrackerGroup, _: Analyses) -> Any:
-    """Two bars for each system; None unless it was scored under all six wordings."""
-    if not (_has_rewordings(group) and ORIGINAL in group.first.variants):
+def drop_beside_flips(group: Group) -> Any:
+    """Two bars for each system."""
+    keys, known = _main(group)
+    if not {keys.original, keys.reworded, keys.flips} <= known.keys():
         return None
     systems = group.systems
     figure, ((axes,),) = new_figure(6.4, 1.1 + 0.55 * len(systems))
-    estimates = [headline_estimates(system) for system in systems]
-    labels = {"drop": "drop: JGA_orig less JGA_v1-5", "flips": "flips: frames that change sides"}
-    for i, (name, label) in enumerate(labels.items()):
-        lengths = np.array([100 * of_system[name].value for of_system in estimates])
-        intervals = [of_system[name].interval or (np.nan, np.nan) for of_system in estimates]
+    estimates = [Figures(system, group.main).estimates(keys) for system in systems]
+    titles = [known[keys.original].title, known[keys.reworded].title]
+    better, worse = titles[::-1] if known[keys.reworded].lower_is_better else titles
+    drop = f"drop: {better} less {worse}"
+    labels = {"loss": drop, keys.flips: f"flips: {group.unit} that change sides"}
+    for i, (key, label) in enumerate(labels.items()):
+        lengths = np.array([100 * of_system[key].value for of_system in estimates])
+        intervals = [of_system[key].interval or (np.nan, np.nan) for of_system in estimates]
         low, high = 100 * np.array(intervals).T
         bars = axes.barh(
             np.arange(len(systems)) + (i - 0.5) * 0.38, lengths, 0.36, color=COLOURS[i],
@@ -109,55 +123,53 @@ def drop_beside_flips(group: TrackerGroup, _: Analyses) -> Any:
     axes.invert_yaxis()
     axes.axvline(0, color=INK, linewidth=0.6)
     axes.margins(x=0.12)
-    axes.set_xlabel("percentage points, and % of frames")
+    axes.set_xlabel(f"percentage points, and % of {group.unit}")
     figure.legend(loc="outside upper left", ncols=2, fontsize=8)
     return figure
 
 
-_DROP_BESIDE_FLIPS = Plot(
+DROP_BESIDE_FLIPS = Plot(
     "drop_beside_flips",
     "What the mean hides: the drop beside the flips",
-    "The drop is the average loss in percentage points. The flips are the frames that are right "
-    "under one of the six wordings and wrong under another, in percent. If as many frames are "
-    "won as lost, the mean does not move although frames change. The bars are 95 % intervals "
-    "over dialogues.",
+    "The drop is the average loss in percentage points. The flips are right under one wording and "
+    "wrong under another, in percent. If as many are won as lost, the mean does not move although "
+    "they change. The bars are 95 % intervals over dialogues.",
     drop_beside_flips,
 )
 
 
-def augmentation(group: TrackerGroup, _: Analyses) -> Any:
-    """The paper's Figure 5: bars of JGA_v1-5 for seen and unseen services; None without any."""
-    families = augmentation_families(group)
-    if not (families and _has_rewordings(group)):
+def augmentation(group: Group) -> Any:
+    """The paper's Figure 5: bars for seen and unseen services; None without augmentation."""
+    families, (keys, known) = augmentation_families(group), _main(group)
+    if not families or keys.reworded not in known:
         return None
     figure, axes = new_figure(max(5.4, 3.6 * len(families)), 3.4, 1, len(families))
-    seen = group.first.results.frame_index.seen
-    services = {"seen": np.flatnonzero(seen), "unseen": np.flatnonzero(~seen)}
+    sets = {name: members for name, members in sets_of(group).items() if "seen" in name}
     for panel, family in zip(axes.flat, families):
-        width = 0.8 / len(family.systems)
-        for i, system in enumerate(family.systems):
+        width = 0.8 / len(family)
+        for i, system in enumerate(family):
             heights = [
-                100 * headline_scores(system, frames).get("jga_v1-5", np.nan)
-                for frames in services.values()
+                known[keys.reworded].scale * Figures(system, members).values()[keys.reworded]
+                for members in sets.values()
             ]
-            x = np.arange(2) + (i - len(family.augmented) / 2) * 0.8 / len(family.systems)
+            x = np.arange(len(sets)) + (i - (len(family) - 1) / 2) * width
             bars = panel.bar(
                 x, heights, width, color=COLOURS[i % len(COLOURS)],
                 label=without_formulae(system.first.augmentation or "none"),
             )  # fmt: skip
             panel.bar_label(bars, fmt="%.1f", fontsize=7, padding=1)
-        panel.set_xticks((0, 1), list(services))
-        panel.set_ylabel("JGA_v1-5, %")
-        panel.set_title(wrap_label(family.plain.label))
+        panel.set_xticks(range(len(sets)), list(sets))
+        panel.set_ylabel(_axis(known[keys.reworded]))
+        panel.set_title(wrap_label(family[0].label))
         panel.legend(fontsize=8)
     return figure
 
 
-_AUGMENTATION = Plot(
+AUGMENTATION = Plot(
     "augmentation",
     "Training on other words, by seen and unseen services",
-    "JGA_v1-5 in percent, without augmentation and with each kind of augmentation, as in Figure "
-    "5 of the SGD-X paper.",
+    "The mean under other words, without augmentation and with each kind of augmentation, as in "
+    "Figure 5 of the SGD-X paper.",
     augmentation,
 )
 
@@ -166,95 +178,95 @@ _AUGMENTATION = Plot(
 _LETTER_AND_LINE = 0.017, 0.032
 
 
-def services(group: TrackerGroup, _: Analyses) -> Any:
-    """The paper's Figure 6: a point for each service; None where a variant is missing."""
-    if not _has_rewordings(group):
+def services(group: Group) -> Any:
+    """The paper's Figure 6: a point for each service; None without one."""
+    members, (keys, known) = services_of(group), _main(group)
+    if not members or not {keys.reworded, keys.sensitivity} <= known.keys():
         return None
-    index = group.first.results.frame_index
-    seen = set(index.service[index.seen])
-    points = {system.name: _service_points(system) for system in group.systems}
-    heights = [y for services in points.values() for _, y in services.values()]
-    highest = max(1.0, 1.08 * max(heights))
+    seen = set(group.results.raw.items.service[group.results.raw.items.seen])
+    points: dict[str, dict[str, tuple[float, float]]] = {}
+    for system in group.systems:
+        figures = {name: Figures(system, of_one).values() for name, of_one in members.items()}
+        points[system.name] = {
+            name: (100 * values[keys.reworded], 100 * values[keys.sensitivity])
+            for name, values in figures.items()
+        }
+    heights = [y for of_system in points.values() for _, y in of_system.values()]
+    highest = max(1.0, 1.08 * float(np.nanmax(heights)))
 
-    def draw(axes: Any, system: TrackerSystem, _: int) -> None:
-        axes.set(xlabel="JGA_v1-5, %", ylabel="SS_JGA, %", xlim=(0, 100), ylim=(0, highest))
-        services = points[system.name]
-        for name, point in services.items():
+    def draw(axes: Any, system: System, _: int) -> None:
+        axes.set(xlabel=_axis(known[keys.reworded]), ylabel=_axis(known[keys.sensitivity]))
+        axes.set(xlim=(0, 100), ylim=(0, highest))
+        of_system = points[system.name]
+        for name, point in of_system.items():
             marker, colour = ("o", _SEEN) if name in seen else ("^", _UNSEEN)
             axes.plot(*point, marker=marker, color=colour, markersize=4.5, clip_on=False)
-        scaled = {name: (x / 100, y / highest) for name, (x, y) in services.items()}
+        scaled = {name: (x / 100, y / highest) for name, (x, y) in of_system.items()}
         for name, (side, lift) in place_labels(scaled, *_LETTER_AND_LINE).items():
             axes.annotate(
-                without_formulae(name), services[name], (4 if side == "left" else -4, 8 * lift),
+                without_formulae(name), of_system[name], (4 if side == "left" else -4, 8 * lift),
                 ha=side, va="center", textcoords="offset points", fontsize=6,
             )  # fmt: skip
 
     return draw_panels(group.systems, draw, 3.6)
 
 
-_SERVICES = Plot(
+SERVICES = Plot(
     "services",
-    "Services: joint goal accuracy against schema sensitivity",
-    "The figures are in percent, as in Figure 6 of the SGD-X paper. A robust tracker has its "
-    "services at the lower right. Circles are services of the original train split. Triangles "
-    "are unseen services.",
+    "Services: the mean under other words against schema sensitivity",
+    "The figures are in percent, as in Figure 6 of the SGD-X paper. A robust system has its "
+    "services at the bottom: other words change little. Circles are services of the original train "
+    "split. Triangles are unseen services.",
     services,
 )
-
-
-def _service_points(system: TrackerSystem) -> dict[str, tuple[float, float]]:
-    """JGA_v1-5 and SS_JGA of each service, in percent."""
-    points = {}
-    for name, frames in frames_by_service(system).items():
-        scores = headline_scores(system, frames)
-        points[name] = 100 * scores["jga_v1-5"], 100 * scores["ss_jga"]
-    return points
-
-
 _FEWEST_IN_A_TURN = 20
 
 
-def turns(group: TrackerGroup, _: Analyses) -> Any:
-    """Joint goal accuracy by turn of the user; None without the original or a variant."""
-    if not (_has_rewordings(group) and ORIGINAL in group.first.variants):
+def turns(group: Group) -> Any:
+    """The means by turn of the user; None where turns are not known."""
+    turn, (keys, known) = group.first.user_turns, _main(group)
+    if turn is None or not {keys.original, keys.reworded} <= known.keys():
         return None
-    turn = group.first.user_turns
-    counts = np.bincount(turn)
-    numbers = [n for n in np.unique(turn).tolist() if counts[n] >= _FEWEST_IN_A_TURN]
+    numbers, counts = np.unique(turn, return_counts=True)
+    numbers = numbers[counts >= _FEWEST_IN_A_TURN]
+    if not len(numbers):
+        return None
 
-    def draw(axes: Any, system: TrackerSystem, i: int) -> None:
-        scores = [headline_scores(system, np.flatnonzero(turn == n)) for n in numbers]
-        for key, style, label in (("jga_orig", "-", "original"), ("jga_v1-5", "--", "v1 to v5")):
-            heights = [100 * of_turn[key] for of_turn in scores]
-            colour = COLOURS[i % len(COLOURS)]
-            axes.plot(numbers, heights, style, color=colour, label=label, marker=".", markersize=4)
-        axes.set(xlabel="turn of the user", ylabel="joint goal accuracy, %")
+    def draw(axes: Any, system: System, i: int) -> None:
+        values = [Figures(system, np.flatnonzero(turn == n)).values() for n in numbers]
+        for key, style in ((keys.original, "-"), (keys.reworded, "--")):
+            heights = [known[key].scale * of_turn[key] for of_turn in values]
+            axes.plot(
+                numbers, heights, style, color=COLOURS[i % len(COLOURS)], label=known[key].title,
+                marker=".", markersize=4,
+            )  # fmt: skip
+        axes.set(xlabel="turn of the user", ylabel="%")
         axes.set_ylim(bottom=0)
         axes.legend(fontsize=8)
 
     return draw_panels(group.systems, draw, 2.8, sharey=True)
 
 
-_TURNS = Plot(
+TURNS = Plot(
     "turns",
-    "Joint goal accuracy by turn of the user",
+    "By turn of the user",
     "In percent, for the first turn of the user, the second and so on. The solid line is under "
-    "the original schemas, the dashed line is the mean under v1 to v5. Turns with fewer than "
-    f"{_FEWEST_IN_A_TURN} frames are left out.",
+    "the original words, the dashed line is the mean under others. Turns with fewer than "
+    f"{_FEWEST_IN_A_TURN} items are left out.",
     turns,
 )
 
 
-def flips(group: TrackerGroup, _: Analyses) -> Any:
-    """A square for each two variants; None without the original or with no other variant."""
-    if ORIGINAL not in group.first.variants or len(group.first.variants) < 2:
+def flips(group: Group) -> Any:
+    """A square for each two wordings; None without the original or with no other wording."""
+    names = group.wordings
+    if not group.view.single or ORIGINAL not in names or not 2 <= len(names) <= _MOST_WORDINGS:
         return None
-    variants = original_first(group.first.variants)
-    shares = {system.name: 100 * flip_shares(system, variants) for system in group.systems}
+    shares = {system.name: 100 * flip_shares(system, names) for system in group.systems}
     highest = max(1e-9, *(float(share.max()) for share in shares.values()))
-    names = ["orig." if name == ORIGINAL else name for name in variants]
+    labels = ["orig." if name == ORIGINAL else without_formulae(name) for name in names]
 
-    def draw(axes: Any, system: TrackerSystem, _: int) -> None:
+    def draw(axes: Any, system: System, _: int) -> None:
         rectangle = require("matplotlib.patches").Rectangle
         for (row, column), value in np.ndenumerate(shares[system.name]):
             if row != column:
@@ -263,62 +275,58 @@ def flips(group: TrackerGroup, _: Analyses) -> Any:
                 square = rectangle(corner, 0.96, 0.96, color=_SEEN, alpha=alpha, linewidth=0)
                 axes.add_patch(square)
                 axes.text(column, row, f"{value:.1f}", ha="center", va="center", fontsize=7)
-        axes.set_xticks(range(len(names)), names)
-        axes.set_yticks(range(len(names)), names)
-        axes.set(xlabel="wrong under", ylabel="right under", xlim=(-0.5, len(names) - 0.5))
-        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.set_xticks(range(len(labels)), labels, rotation=60 if len(labels) > 6 else 0)
+        axes.set_yticks(range(len(labels)), labels)
+        axes.set(xlabel="wrong under", ylabel="right under", xlim=(-0.5, len(labels) - 0.5))
+        axes.set_ylim(len(labels) - 0.5, -0.5)
         axes.spines[["left", "bottom"]].set_visible(False)
         axes.tick_params(length=0)
 
-    return draw_panels(group.systems, draw, 3.0)
+    return draw_panels(group.systems, draw, max(3.0, 0.42 * len(labels)))
 
 
-_FLIPS = Plot(
+FLIPS = Plot(
     "flips",
-    "Frames right under one wording and wrong under another",
-    "The figures are in percent of all frames: the frames whose joint goal is right (scores 1) "
-    "under the wording of the row and wrong under the wording of the column.",
+    "Right under one wording and wrong under another",
+    "In percent of all: right (scores 1) under the wording of the row and wrong under the wording "
+    "of the column.",
     flips,
 )
 
 
-def learning_curves(group: SystemGroup[Any], _: Analyses) -> Any:
+def learning_curves(group: Group) -> Any:
     """The loss and the score on dev over training, a panel for each system; None without logs."""
-    systems = [system for system in group.systems if system.first.record.logs]
+    systems = [system for system in group.systems if system.first.logs]
     if not systems:
         return None
 
-    def draw(axes: Any, system: ScoredSystem[Any], _: int) -> None:
-        logs = system.first.record.logs
+    def draw(axes: Any, system: System, _: int) -> None:
         scores = axes.twinx()
         scores.spines["right"].set_visible(True)
         scores.set(ylim=(0, 100), ylabel="score on dev, %")
         axes.set(yscale="log", ylabel="loss")
-        axes.set(xlabel="minutes of training" if has_times(logs) else "steps")
+        axes.set(xlabel="minutes of training" if has_times(system.first.logs) else "steps")
         axes.margins(x=0.2)
         axes.yaxis.set_major_locator(require("matplotlib.ticker").LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter("{x:g}")
         axes.yaxis.set_minor_formatter("")
-        for i, curve in enumerate(training_curves(logs)):
+        for i, curve in enumerate(training_curves(system.first.logs)):
             colour = COLOURS[i % len(COLOURS)]
             heights = 100 * curve.dev_scores
             axes.plot(curve.loss_x, curve.losses, color=colour, linewidth=1)
             scores.plot(curve.dev_x, heights, "o--", color=colour, linewidth=0.8, markersize=4)
+            text = {"color": colour, "fontsize": 7, "textcoords": "offset points"}
+            name = without_formulae(curve.sub_model)
             if len(curve.losses):
-                axes.annotate(
-                    without_formulae(curve.sub_model), (curve.loss_x[-1], curve.losses[-1]), (3, 0),
-                    color=colour, fontsize=7, va="center", textcoords="offset points",
-                )  # fmt: skip
+                end = curve.loss_x[-1], curve.losses[-1]
+                axes.annotate(name, end, (3, 0), va="center", **text)
             elif len(heights):
-                scores.annotate(
-                    without_formulae(curve.sub_model or "joined"), (curve.dev_x[-1], heights[-1]),
-                    (0, 5), color=colour, fontsize=7, ha="center", textcoords="offset points",
-                )  # fmt: skip
+                end = curve.dev_x[-1], heights[-1]
+                scores.annotate(name or "joined", end, (0, 5), ha="center", **text)
 
     return draw_panels(systems, draw, 3.0)
 
 
-# Of trackers as of generators.
 LEARNING_CURVES = Plot(
     "learning_curves",
     "Learning curves",
@@ -329,12 +337,5 @@ LEARNING_CURVES = Plot(
     learning_curves,
 )
 PLOTS = (
-    _JGA_BY_VARIANT,
-    _DROP_BESIDE_FLIPS,
-    _AUGMENTATION,
-    _SERVICES,
-    _TURNS,
-    _FLIPS,
-    WORDS_CHANGED,
-    LEARNING_CURVES,
-)
+    BY_WORDING, DROP_BESIDE_FLIPS, AUGMENTATION, SERVICES, TURNS, FLIPS, LEARNING_CURVES
+)  # fmt: skip

@@ -1,11 +1,10 @@
-"""Runs that were scored: what is known of any run, and the scores of a tracker's run."""
+"""Runs that were scored, systems whose runs differ in their seed alone, and groups that compare."""
 
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,71 +12,116 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from sgdx_eval.results import SYSTEM_PARTS
+from sgdx_dataset import SgdxError
+from sgdx_dataset.io.files import read_file
+from sgdx_dataset.io.json import parse_json
+from sgdx_eval.headers import unread_answers
+from sgdx_eval.predictions import prediction_paths
+from sgdx_eval.results import SYSTEM_PARTS, Results, read_results, stored
 from sgdx_eval.tables import printable
 from sgdx_metric.columns import Ints
+from sgdx_metric.signature import split_name
 
-from .run_files import RunRecord, find_predictions, read_record
-from .stored import TrackerResults, read_tracker_results
+from .slots.breakage import Analyses
+from .view import View
 
+# A line of a training's log.jsonl: the step, and the loss or the score on dev after it.
+LogLine = dict[str, float]
+# Parts of a signature in which runs may differ that compare.
+_FREE = {*SYSTEM_PARTS, "canonical", "over"}
 # Facts of a training, in which the runs of one system differ that are of several seeds.
 _OF_TRAINING = {"seed", "weights", "keep_bias", "schemas", "overlaps", "parts"}
 # What an augmentation changes in the record of a run.
 _AUGMENTATION = {"augment", "train", "oracle"}
-# A group of fewer frames or turns is marked as small.
+# A group of fewer items is marked as small.
 _FEW = 1000
 _LONGEST_NAME = 80
 
 
 @dataclass(frozen=True)
-class ScoredRun(ABC):
-    """Where a run comes from: what was scored, how, and what is known of the system.
+class Run:
+    """The scores of one run, and what is known of the system."""
 
-    Attributes:
-        path: What the user gave: the run folder or the file of scores.
-        signature: The line that says how the run was scored.
-        record: What the run's files record of the system.
-    """
-
+    # What the user gave: the run's folder or its file of scores.
     path: Path
-    signature: str
-    record: RunRecord
-
-    @property
-    @abstractmethod
-    def comparison_key(self) -> Hashable:
-        """What is equal in runs whose scores compare: what was scored, and how."""
-
-    @property
-    @abstractmethod
-    def data_caveats(self) -> list[str]:
-        """What must stand beside every number on this data, whatever the system."""
+    results: Results
+    view: View
+    # The recipe that the model was trained with; empty where it is not at hand.
+    settings: Mapping[str, Any]
+    # The lines of the training's log, by sub-model ("" for a model that has none).
+    logs: Mapping[str, Sequence[LogLine]]
+    # Whether the results are of some of the items alone, for which not all that is stored holds.
+    is_choice: bool = False
 
     @cached_property
-    def signature_parts(self) -> dict[str, str]:
-        """The parts of the signature, by key."""
-        return dict(part.split(":", 1) for part in self.signature.split("|")[1:])
+    def facts(self) -> Mapping[str, Any]:
+        """What the predictions say of the system; empty where they say nothing."""
+        return next((header.system for header in self.results.headers.values()), {})
+
+    @cached_property
+    def stored(self) -> Mapping[str, Any]:
+        """What scores.json has beside the scores of items; empty for a choice of items."""
+        return {} if self.is_choice else stored(self.results.path)
+
+    @property
+    def split(self) -> str:
+        """The split that was scored."""
+        return split_name(self.results.parts.get("split", "test"))
+
+    @cached_property
+    def predictions(self) -> dict[str, Path]:
+        """The prediction files by wording; {} unless all that were scored have one."""
+        folder = self.results.path.parent
+        if (folder / "predictions").is_dir():
+            folder /= "predictions"
+        try:
+            paths = prediction_paths(folder, self.results.variants)
+        except SgdxError:
+            return {}
+        return paths if set(paths) == set(self.results.variants) else {}
+
+    @cached_property
+    def user_turns(self) -> Ints | None:
+        """The number of each item's user turn in its dialogue, from 1 [items]; None if unknown.
+
+        The users of SGD speak first and then every second turn.
+        """
+        items = self.results.raw.items.ids.to_pylist()
+        turns = [self.results.task.place(item)[1].rpartition("/")[2] for item in items]
+        if not all(turn.isdecimal() for turn in turns) or not self.results.raw.items.services():
+            return None
+        return np.array([int(turn) // 2 + 1 for turn in turns])
+
+    @property
+    def comparison_key(self) -> Hashable:
+        """What is equal in runs whose scores compare: what was scored, and how."""
+        parts = {k: v for k, v in self.results.parts.items() if k not in _FREE}
+        ids = self.results.raw.items.ids.to_pylist()
+        return self.results.task.name, str(parts), hash(tuple(ids))
+
+    @property
+    def trainings(self) -> list[Mapping[str, Any]]:
+        """What is recorded of the training of the model, and of its sub-models if it has any."""
+        parts = self.facts.get("parts")
+        sub_models = parts.values() if isinstance(parts, dict) else ()
+        records = (self.facts, *sub_models, self.settings)
+        return [record for record in records if isinstance(record, Mapping)]
 
     @property
     def seed(self) -> Any:
         """The seed of the training; None where it is not recorded."""
-        return next((t["seed"] for t in self.record.trainings if "seed" in t), None)
+        return next((t["seed"] for t in self.trainings if "seed" in t), None)
 
     @property
     def oracle(self) -> bool:
         """Whether the system was trained on the schemas that it is judged on."""
-        trained = any(training.get("oracle") is True for training in self.record.trainings)
-        return trained or self.signature_parts.get("oracle") == "yes"
-
-    @property
-    def random_weights(self) -> bool:
-        """Whether the training began with random weights."""
-        return any(training.get("model") == "tiny" for training in self.record.trainings)
+        trained = any(training.get("oracle") is True for training in self.trainings)
+        return trained or self.results.parts.get("oracle") == "yes"
 
     @property
     def augmentation(self) -> str:
         """The reworded schemas that the system was trained on too; empty for none."""
-        augments = [training.get("augment") for training in self.record.trainings]
+        augments = [training.get("augment") for training in self.trainings]
         augment = next((augment for augment in augments if isinstance(augment, dict)), None)
         if augment is None:
             return "oracle" if self.oracle else ""
@@ -85,106 +129,76 @@ class ScoredRun(ABC):
         return f"{augment.get('schemas')}{'' if ratio == 1 else f' x {ratio}'}"
 
     def system_key(self, without_augmentation: bool = False) -> str:
-        """What runs of one system share, as JSON: all that is recorded of it but the seed.
-
-        Args:
-            without_augmentation: Whether to leave the augmentation out too, so that runs which
-                differ in it alone have the same key.
-        """
-        system = self.record.system
-        if not system:  # Nothing is known, so it is a system of its own.
+        """What runs of one system share, as JSON: all that is recorded of it but the seed."""
+        if not self.facts:  # Nothing is known, so it is a system of its own.
             return str(self.path)
         omitted = _OF_TRAINING | (_AUGMENTATION if without_augmentation else set())
         # A trained model is named by its run.
-        facts = _without(system, omitted | ({"model"} if "weights" in system else set()))
-        key = [facts, _without(self.record.settings, omitted)]
+        facts = _without(self.facts, omitted | ({"model"} if "weights" in self.facts else set()))
+        key = [facts, _without(self.settings, omitted)]
         if not without_augmentation:
             key.append(self.augmentation)
         return msgspec.json.encode(key, order="deterministic").decode()
 
     def system_name(self) -> str:
-        """A short name of the system, such as ``onepass, all of train, backtrans x 0.2``.
+        """A short name of the system, such as `onepass, all of train, backtrans x 0.2`.
 
         It says what was trained on what. Where no recipe is at hand it says the model instead, as
-        in ``llm (some-model)``; where nothing at all is known, the name of the folder.
+        in `llm (some-model)`, and where nothing is known, the name of the folder.
         """
-        system, prompt_format = (self.record.system.get(key) for key in ("tracker", "format"))
-        if not system:
-            return printable(name_of_path(self.path), _LONGEST_NAME)
-        data = self._training_data()
-        in_brackets = [str(prompt_format)] if prompt_format else []
+        tracker, data = self.facts.get("tracker"), self._training_data()
+        if not tracker:
+            model = self.facts.get("model")
+            return printable(_program(str(model)) if model else self.folder, _LONGEST_NAME)
+        details = [str(self.facts[key]) for key in ("format", "input") if self.facts.get(key)]
         if not data and self.base_model:
-            in_brackets.append(self.base_model)
-        name = f"{system} ({', '.join(in_brackets)})" if in_brackets else str(system)
+            details.append(self.base_model)
+        name = f"{tracker} ({', '.join(details)})" if details else str(tracker)
         return printable(", ".join(filter(None, (name, data, self.augmentation))), _LONGEST_NAME)
+
+    @property
+    def folder(self) -> str:
+        """The name of the run's folder, or that of a file of scores with a name of its own."""
+        path = self.path.absolute()  # "." has no name
+        return path.stem if path.is_file() and path.name != "scores.json" else _folder(path).name
 
     @property
     def base_model(self) -> str:
         """The model that training began with, or else the model; empty where that says nothing."""
-        model = self.record.settings.get("model") or self.record.system.get("model") or ""
-        name = _last_folder(str(model))
-        return "" if name in (self.record.system.get("tracker"), "tiny") else name
+        model = str(self.settings.get("model") or self.facts.get("model") or "")
+        # The last part of a path that says more than that it is a model.
+        name = next((part for part in model.split("/")[::-1] if part not in ("", "model")), model)
+        return "" if name in (self.facts.get("tracker"), "tiny") else name
 
     def _training_data(self) -> str:
         """How much of the train split was trained on; empty where that is not recorded."""
-        if "train_dialogues" not in self.record.settings:
+        if "train_dialogues" not in self.settings:
             return ""
-        number = self.record.settings["train_dialogues"]
+        number = self.settings["train_dialogues"]
         if number is None:
             return "all of train"
         return f"{number:,} train dialogues" if isinstance(number, int) else ""
 
     def system_caveats(self) -> list[str]:
-        """What must stand beside every number of the system: oracle, random weights."""
-        return system_caveats(self.oracle, self.random_weights)
+        """What must stand beside every number of the system."""
+        caveats = ["oracle: trained on v1 to v5"] if self.oracle else []
+        if any(training.get("model") == "tiny" for training in self.trainings):
+            caveats.append("random weights")
+        of_headers = {name: n for name, (n, _) in unread_answers(self.results.headers).items()}
+        unread = self.stored.get("invalid") or of_headers
+        if counts := ", ".join(f"{n} under {name}" for name, n in unread.items() if n):
+            caveats.append(f"answers that could not be read: {counts}")
+        return caveats
 
 
-def system_caveats(oracle: bool, random_weights: bool) -> list[str]:
-    """What must stand beside every number of a system that was trained so."""
-    caveats = ["oracle: trained on v1 to v5"] if oracle else []
-    return caveats + (["random weights"] if random_weights else [])
+def _folder(path: Path) -> Path:
+    return path if path.is_dir() else path.parent
 
 
-def data_caveats(signature_parts: Mapping[str, str], count: int, unit: str = "frames") -> list[str]:
-    """What must stand beside every number on some data: a partial copy, few frames.
-
-    Args:
-        signature_parts: The parts of a signature, by key.
-        count: How many frames or turns were scored.
-        unit: Which of the two, ``frames`` or ``turns``.
-    """
-    caveats = []
-    release = signature_parts.get("release", "unknown")
-    if release.startswith("partial:"):
-        present, _, whole = release.removeprefix("partial:").partition("/")
-        numbers = [f"{int(n):,}" if re.fullmatch("[0-9]{1,12}", n) else n for n in (present, whole)]
-        caveats.append(f"partial data: {numbers[0]} of {numbers[1]} dialogues")
-    if release.startswith("unverified:"):
-        caveats.append("data that is not known to be the release's")
-    if release == "sample":
-        caveats.append("the small sample corpus, not SGD")
-    if "dialogues" in signature_parts:
-        subset = signature_parts["dialogues"].partition("@")[0]
-        caveats.append(f"a subset of {subset} dialogues")
-    if "@" in signature_parts.get("turns", ""):
-        caveats.append("a choice of single turns")
-    if count < _FEW:
-        caveats.append(f"only {count:,} {unit}")
-    return caveats
-
-
-def name_of_path(path: Path) -> str:
-    """The name of a run's folder, or that of a file of scores that has a name of its own."""
-    path = path.absolute()  # "." has no name
-    if path.is_dir():
-        return path.name
-    return path.parent.name if path.name == "scores.json" else path.stem
-
-
-def _last_folder(name: str) -> str:
-    """The last part of a model's name or path that says more than that it is a model."""
-    parts = [part for part in name.split("/") if part not in ("", "model")]
-    return parts[-1] if parts else name
+def _program(model: str) -> str:
+    """A model, or the program that was asked without its path."""
+    program, *arguments = model.split(" ")
+    return " ".join([Path(program).name if Path(program).is_absolute() else program, *arguments])
 
 
 def _without(value: Any, keys: set[str]) -> Any:
@@ -194,64 +208,248 @@ def _without(value: Any, keys: set[str]) -> Any:
     return value
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrackerRun(ScoredRun):
-    """One run of a tracker: its scores and what is known of it.
+def data_caveats(parts: Mapping[str, str], count: int, unit: str) -> list[str]:
+    """What must stand beside every number on some data, by the parts of a signature."""
+    caveats = []
+    release = parts.get("release", "unknown")
+    if release.startswith("partial:"):
+        present, _, whole = release.removeprefix("partial:").partition("/")
+        numbers = [f"{int(n):,}" if re.fullmatch("[0-9]{1,12}", n) else n for n in (present, whole)]
+        caveats.append(f"partial data: {numbers[0]} of {numbers[1]} dialogues")
+    if release.startswith("unverified:"):
+        caveats.append("data that is not known to be the release's")
+    if release == "sample":
+        caveats.append("the small sample corpus, not SGD")
+    if "dialogues" in parts:
+        caveats.append(f"a subset of {parts['dialogues'].partition('@')[0]} dialogues")
+    if "@" in parts.get("turns", ""):
+        caveats.append("a choice of single turns")
+    if parts.get("reworded-by", "unknown") != "unknown":
+        caveats.append(f"reworded by {parts['reworded-by']}")
+    if count < _FEW:
+        caveats.append(f"only {count:,} {unit}")
+    if parts.get("nli", "").startswith("lexical"):
+        caveats.append("SGSAcc by a comparison of words, which is no model of entailment")
+    return caveats
 
-    Attributes:
-        results: Its scores.json.
-        predictions: The prediction files by variant; empty where there are none.
-    """
 
-    results: TrackerResults
-    predictions: Mapping[str, Path]
+# ---- reading
 
-    @cached_property
-    def comparison_key(self) -> Hashable:
-        """The parts of the signature that are not the system's own, and the frames.
 
-        Whether there are canonical figures too changes none of the others.
-        """
-        omitted = {*SYSTEM_PARTS, "canonical"}
-        parts = {k: v for k, v in self.signature_parts.items() if k not in omitted}
-        return str(parts), hash(tuple(self.results.frame_ids.to_pylist()))
+def find_scores(path: Path) -> Path:
+    """The file of scores in a run's folder, or the path itself where it is a file."""
+    file = path / "scores.json" if path.is_dir() else path
+    if file.is_file():
+        return file
+    if not path.exists():
+        raise SgdxError(f"{path}: no such file or folder, expected a run of baselines.evaluate")
+    begun = [name for name in ("predictions", "run.json", "log.jsonl") if (path / name).exists()]
+    if begun:
+        raise SgdxError(
+            f"{path}: found {begun[0]} but no scores.json, so the run is not finished; give the "
+            "command of baselines.evaluate again"
+        )
+    raise SgdxError(f"{path}: found no scores.json, expected a run of baselines.evaluate")
+
+
+def read_run(path: Path, views: Mapping[str, View]) -> Run:
+    """Read a run's scores, and the recipe and the log beside them or in the model's folder."""
+    results = read_results(find_scores(path))
+    beside = results.path.parent
+    system = next((header.system for header in results.headers.values()), {})
+    model = Path(str(system.get("model") or beside))
+    record = _read_object(beside / "run.json")
+    training = record if "record" in record else _read_object(model / "run.json")
+    settings = _object_at(_object_at(training, "record"), "settings")
+    logs = _read_logs(beside) or _read_logs(model)
+    return Run(path, results, views[results.task.name], settings, logs)
+
+
+def _read_logs(folder: Path) -> dict[str, list[LogLine]]:
+    """The lines of `log.jsonl` in a folder and in those of the sub-models, by sub-model."""
+    logs = {"": folder / "log.jsonl"}
+    logs |= {log.parent.name: log for log in sorted(folder.glob("*/log.jsonl"))}
+    return {name: _read_log(log) for name, log in logs.items() if log.is_file()}
+
+
+def _read_log(log: Path) -> list[LogLine]:
+    lines = []
+    for number, line in enumerate(read_file(log).splitlines(), 1):
+        where = f"{log}:{number}"
+        lines.append(parse_json(line, LogLine, where, "a line of a training's log"))
+        if "step" not in lines[-1]:
+            raise SgdxError(f"{where}: found no step, expected a line of a training's log")
+    return lines
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    """The JSON object in a file; {} where the file is not there."""
+    if not path.is_file():
+        return {}
+    return parse_json(read_file(path), dict[str, Any], str(path), "a JSON object")
+
+
+def _object_at(record: Mapping[str, Any], key: str) -> dict[str, Any]:
+    value = record.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+# ---- systems
+
+
+@dataclass(frozen=True)
+class System:
+    """Runs that differ in their seed alone, under a name that no other system of the report has."""
+
+    name: str
+    runs: Sequence[Run]
 
     @property
-    def data_caveats(self) -> list[str]:
-        """What must stand beside every number on these frames."""
-        return data_caveats(self.signature_parts, self.results.stored.frames.get("all", 0))
+    def first(self) -> Run:
+        """The run that examples are taken from."""
+        return self.runs[0]
 
     @property
-    def variants(self) -> list[str]:
-        """The schema variants that were scored."""
-        return list(self.results.variants)
+    def caveats(self) -> list[str]:
+        """What must stand beside every number of the system."""
+        seeds = [f"{len(self.runs)} seeds"] if len(self.runs) > 1 else []
+        return [*dict.fromkeys(c for run in self.runs for c in run.system_caveats()), *seeds]
+
+    @property
+    def label(self) -> str:
+        """The name with its caveats."""
+        return f"{self.name} [{'; '.join(self.caveats)}]" if self.caveats else self.name
+
+
+@dataclass(frozen=True)
+class Group:
+    """Systems that were scored alike on the same items, so that their scores compare."""
+
+    systems: Sequence[System]
+    # Its number among those of its task, from 1; None where it is the only one.
+    number: int | None
+    # What trackers do slot by slot.
+    analyses: Analyses = field(default_factory=dict)
+
+    @property
+    def first(self) -> Run:
+        """Any run of the group; all have the same items and rules."""
+        return self.systems[0].first
+
+    @property
+    def results(self) -> Results:
+        """The results of any run."""
+        return self.first.results
+
+    @property
+    def view(self) -> View:
+        """What is shown of its task."""
+        return self.first.view
 
     @cached_property
-    def user_turns(self) -> Ints:
-        """The number of each frame's user turn in its dialogue, from 1 [frames].
+    def main(self) -> Ints | None:
+        """The positions of the items that the main figures are of; None for all."""
+        keys = self.view.keys(self.results.scores())
+        return self.view.members(self.results, keys.headline)
 
-        The users of SGD speak first and then every second turn.
+    @property
+    def unit(self) -> str:
+        """What the items are."""
+        return f"{self.results.task.unit}s"
+
+    @cached_property
+    def caveats(self) -> list[str]:
+        """What must stand beside every number of the group."""
+        count = self.results.task.count(self.results.raw)
+        return data_caveats(self.results.parts, count, self.unit)
+
+    @cached_property
+    def signatures(self) -> dict[str, str]:
+        """The signatures of the group's runs, which differ in what may differ where scores compare.
+
+        Each comes with the names of its systems; with an empty text where there is one for all.
         """
-        turns = [int(frame_id.split("/")[-2]) for frame_id in self.results.frame_ids.to_pylist()]
-        return np.array([turn // 2 + 1 for turn in turns])
+        names: dict[str, list[str]] = {}
+        for system in self.systems:
+            for signature in dict.fromkeys(run.results.signature for run in system.runs):
+                names.setdefault(signature, []).append(system.name)
+        if len(names) == 1:
+            return dict.fromkeys(names, "")
+        return {signature: "; ".join(systems) for signature, systems in names.items()}
+
+    @property
+    def wordings(self) -> list[str]:
+        """The wordings that were scored, the original first."""
+        return sorted(self.results.variants, key=lambda name: name != "original")
 
 
-def read_tracker_run(path: Path, file: Path) -> TrackerRun:
-    """Read a run of a tracker.
+def group_runs(runs: Sequence[Run]) -> list[Group]:
+    """Put runs that compare into groups, those of most runs of a task first.
 
-    Args:
-        path: What the user gave.
-        file: Its scores.json, which may have ``predictions`` or ``VARIANT.jsonl`` beside it.
-
-    Raises:
-        ScoreError, SgdxError: A file is malformed.
+    Runs of one system with different seeds come together.
     """
-    results = read_tracker_results(file)
-    predictions = find_predictions(file.parent, results.variants)
-    return TrackerRun(
-        path=path,
-        signature=results.signature,
-        record=read_record(file, results.headers),
-        results=results,
-        predictions=predictions,
-    )
+    by_task: dict[str, dict[Hashable, list[Run]]] = {}
+    for run in runs:
+        by_key = by_task.setdefault(run.results.task.name, {})
+        by_key.setdefault(run.comparison_key, []).append(run)
+    return [
+        Group(_systems(of_group), number if len(by_key) > 1 else None)
+        for by_key in by_task.values()
+        for number, of_group in enumerate(sorted(by_key.values(), key=len, reverse=True), 1)
+    ]
+
+
+def _systems(runs: Sequence[Run]) -> list[System]:
+    """The systems of some runs, under names of their own."""
+    by_key: dict[tuple[str, int], list[Run]] = {}
+    for run in runs:
+        repeated = 0  # A second run of the same seed is no other seed: it stays by itself.
+        while any(run.seed == other.seed for other in by_key.get((run.system_key(), repeated), [])):
+            repeated += 1
+        by_key.setdefault((run.system_key(), repeated), []).append(run)
+    names = _distinct_names([seeds[0] for seeds in by_key.values()])
+    return [System(name, seeds) for name, seeds in zip(names, by_key.values(), strict=True)]
+
+
+# What is added to the names of systems that would be called alike, or stands in their place.
+_DETAILS: Sequence[Callable[[str, Run], str]] = (
+    lambda name, run: ", ".join(filter(None, (name, run.base_model))),
+    lambda name, run: (
+        f"{name}, without system acts" if run.results.parts.get("system-acts") == "no" else name
+    ),
+    lambda name, run: printable(run.folder),
+    lambda name, run: printable(str(run.path)),
+)
+
+
+def _distinct_names(runs: Sequence[Run]) -> list[str]:
+    """Short names of runs of different systems, each once."""
+    names = [run.system_name() for run in runs]
+    for detailed in _DETAILS:
+        more = [detailed(name, run) for name, run in zip(names, runs, strict=True)]
+        alike = {n: {m for o, m in zip(names, more, strict=True) if o == n} for n in names}
+        names = [m if len(alike[n]) > 1 else n for n, m in zip(names, more, strict=True)]
+    return names
+
+
+def augmentation_families(group: Group) -> list[list[System]]:
+    """Systems that differ in their augmentation alone; the one without any is the first."""
+    by_key: dict[str, list[System]] = {}
+    for system in group.systems:
+        key = system.first.system_key(without_augmentation=True)
+        by_key.setdefault(key, []).append(system)
+    families = []
+    for systems in by_key.values():
+        by_use = sorted(systems, key=lambda system: bool(system.first.augmentation))
+        if [bool(system.first.augmentation) for system in by_use[:2]] == [False, True]:
+            families.append(by_use)
+    return families
+
+
+# Of more systems than these, a sentence has the number.
+_MOST_NAMES = 3
+
+
+def names_or_number(names: Sequence[str]) -> str:
+    """Some trackers in a sentence: their names or, of many, how many they are."""
+    return "; ".join(names) if len(names) <= _MOST_NAMES else f"{len(names)} trackers"

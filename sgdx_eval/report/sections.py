@@ -1,201 +1,357 @@
-"""What the report says, in order: sections of tables, pictures, rewordings and errors."""
+"""What the report says of any task, in order: sections of tables and pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
-from typing import Any
+from operator import itemgetter
 
 from sgdx_dataset.io.progress import progress
-from sgdx_eval.tables import NO_VALUE, Table
+from sgdx_eval.tables import NO_VALUE, Cell, Column, Table, p_value
+from sgdx_metric.columns import Ints
+from sgdx_metric.core import Figure
+from sgdx_metric.units import ALL, SEEN
 
-from . import tables
-from .generation.plots import PLOTS as GENERATOR_PLOTS
-from .generation.sections import entailment_section, generator_sections, generator_verdict
-from .generation.tables import published as published_generators
-from .inputs import ReportInputs
+from .figures import (
+    Estimate,
+    Figures,
+    changes_under_wordings,
+    domains_of,
+    services_of,
+    sets_of,
+    shown,
+    signed,
+    system_differences,
+    under_wordings,
+)
+from .inputs import Inputs
 from .page import Part, Report, Section
-from .pictures import Picture, draw_pictures
-from .plots import PLOTS
-from .slots.breakage import Analyses
-from .slots.show import by_slot_kind, error_sections
-from .systems import SystemGroup, TrackerGroup, number_of_systems
-from .tools.sections import tool_sections, tool_verdict
-from .verdict import tracker_verdict
+from .pictures import drawn
+from .plots import (
+    AUGMENTATION,
+    BY_WORDING,
+    DROP_BESIDE_FLIPS,
+    FLIPS,
+    LEARNING_CURVES,
+    PLOTS,
+    SERVICES,
+    TURNS,
+)
+from .runs import Group, System, augmentation_families
+from .turns import entailment, published_generators
+from .verdict import verdict
 
 # In a report of more systems than these, all but what they score and which words cost it is
 # folded, so that it can be looked through.
 _FEW_SYSTEMS = 4
-
-
-def build_report(inputs: ReportInputs, command: str) -> Report:
-    """Put together what is shown.
-
-    Args:
-        inputs: The runs and what is known of them.
-        command: The command that makes the report again.
-
-    Raises:
-        SgdxError: matplotlib is not installed.
-    """
-    groups = [tracked.group for tracked in inputs.trackers]
-    trackers, generators = number_of_systems(groups), number_of_systems(inputs.generators)
-    is_folded = trackers + generators > _FEW_SYSTEMS
-    pictures = len(PLOTS) * len(inputs.trackers) + len(GENERATOR_PLOTS) * len(inputs.generators)
-    with progress("Drawing", pictures, " pictures"):
-        parts = [
-            Part(
-                _title("Trackers", tracked.group),
-                list(tracker_sections(tracked.group, tracked.analyses, trackers, is_folded)),
-                tracked.group,
-                tracker_verdict(tracked.group, tracked.analyses),
-            )
-            for tracked in inputs.trackers
-        ]
-        parts += [
-            Part(
-                _title("Generators", group),
-                list(generator_sections(group, is_folded)),
-                group,
-                generator_verdict(group),
-            )
-            for group in inputs.generators
-        ]
-    parts += [
-        Part(
-            f"Tools, called by {run.name}",
-            list(tool_sections(run, number)),
-            verdict=tool_verdict(run),
-        )
-        for number, run in enumerate(inputs.tools, 1)
-    ]
-    if inputs.validations:
-        section = entailment_section(inputs.validations)
-        parts.append(Part("Models of entailment, tested on gold responses", [section]))
-    if len(parts) == 1:
-        parts = [replace(parts[0], title="")]
-    kinds = ["dialogue state trackers"] * bool(trackers)
-    kinds += ["response generators"] * bool(generators)
-    kinds += ["calls of tools"] * bool(inputs.tools)
-    subject = " and ".join(kinds or ["models of entailment"])
-    counts = [
-        f"{count} {kind}{'' if count == 1 else 's'}"
-        for kind, count in (
-            ("tracker", trackers),
-            ("generator", generators),
-        )
-        if count
-    ]
-    published = [tables.published()] if inputs.trackers else []
-    published += [published_generators()] if inputs.generators or inputs.validations else []
-    return Report(
-        title=f"{subject} under reworded schemas".capitalize(),
-        lead=f"{' and '.join(counts)}: {_LEAD}" if counts else _TOOLS_LEAD * bool(inputs.tools),
-        parts=parts,
-        warning=_NOT_ALIKE if len(inputs.trackers) > 1 or len(inputs.generators) > 1 else "",
-        left_out=inputs.left_out,
-        not_analysed=inputs.not_analysed,
-        command=command,
-        published=published,
-        errors=chain.from_iterable(
-            tracked.analyses[system.name].errors
-            for tracked in inputs.trackers
-            for system in tracked.group.systems
-            if system.name in tracked.analyses
-        ),
-    )
-
-
-def _title(kind: str, group: SystemGroup[Any]) -> str:
-    """The heading of a group, which says what was scored."""
-    data = "; ".join(group.caveats) or "the whole split"
-    return f"{kind}{group.heading_suffix}: {data}"
-
-
 _LEAD = (
-    "how well they do when somebody else words the schemas of the services, where they fail, and "
-    "which words cause it."
+    "how well they do when somebody else words the services or tools, where they fail, and which "
+    "words cause it."
 )
-_TOOLS_LEAD = "What it costs when somebody else words these tools, and which words cause the loss."
 _NOT_ALIKE = (
     "Runs that were scored in the same way on the same data are in one group. Compare figures only "
     "within a group; --dialogues FILE scores all runs on the same dialogues."
 )
 
 
-def tracker_sections(
-    group: TrackerGroup, analyses: Analyses, systems: int, is_folded: bool
-) -> Iterator[Section]:
-    """The sections about a group of trackers.
+def build_report(inputs: Inputs, command: str) -> Report:
+    """Put together what is shown, given the command that makes the report again."""
+    systems = sum(len(group.systems) for group in inputs.groups)
+    is_folded = systems > _FEW_SYSTEMS
+    with progress("Drawing", len(PLOTS) * len(inputs.groups), " pictures"):
+        parts = [
+            Part(_title(group), list(_sections(group, systems, is_folded)), group, verdict(group))
+            for group in inputs.groups
+        ]
+    if inputs.validations:
+        section = Section(
+            "entailment",
+            "Right and wrong actions, told apart",
+            tables=list(map(entailment, inputs.validations)),
+        )
+        parts.append(Part("Models of entailment, tested on gold responses", [section]))
+    if len(parts) == 1:
+        parts = [Part("", parts[0].sections, parts[0].group, parts[0].verdict)]
+    views = {group.view.kind: group.view for group in inputs.groups}
+    counts = {
+        view.noun: sum(len(group.systems) for group in inputs.groups if group.view.kind == kind)
+        for kind, view in views.items()
+    }
+    subjects = dict.fromkeys(view.subject for view in views.values())
+    published = [made for view in views.values() if (made := view.published())]
+    if inputs.validations and not any(group.view.noun == "generator" for group in inputs.groups):
+        published.append(published_generators())
+    named = [f"{count} {noun}{'' if count == 1 else 's'}" for noun, count in counts.items()]
+    subject = " and ".join(subjects) or "models of entailment"
+    return Report(
+        title=f"{subject} under reworded schemas".capitalize(),
+        lead=f"{' and '.join(named)}: {_LEAD}" if named else "",
+        parts=parts,
+        warning=_NOT_ALIKE if any(group.number for group in inputs.groups) else "",
+        left_out=inputs.left_out,
+        not_analysed=inputs.not_analysed,
+        command=command,
+        published=published,
+        errors=chain.from_iterable(
+            analysis.errors for group in inputs.groups for analysis in group.analyses.values()
+        ),
+    )
 
-    Args:
-        group: The systems.
-        analyses: What those do whose predictions and data are at hand.
-        systems: How many trackers the whole report has, which share the room for lists.
-        is_folded: Whether all but scores and costly words is folded.
-    """
-    pictures = draw_pictures(PLOTS, group, analyses)
 
-    def drawn(*names: str) -> list[Picture]:
-        return [pictures[name] for name in names if name in pictures]
+def _title(group: Group) -> str:
+    """The heading of a group, which says what was scored."""
+    number = "" if group.number is None else f", group {group.number}"
+    return f"{group.view.kind}{number}: {'; '.join(group.caveats) or 'the whole split'}"
 
-    comparison = tables.comparison(group)
+
+def _sections(group: Group, systems: int, is_folded: bool) -> Iterator[Section]:
+    """The sections about a group, given how many systems the whole report has."""
+    sets = sets_of(group)
+    tables = [comparison(group, sets)]
+    if is_folded and len(sets) > 1:
+        more = replace(tables[0], title="Seen and unseen services", note="", folded=True)
+        tables = [comparison(group, {ALL: sets[ALL]}), more]
     yield Section(
         "comparison",
-        "Comparison",
-        tables=[
-            tables.comparison(group, ["all"]),
-            replace(comparison, title="Seen and unseen services", note="", folded=True),
-        ]
-        if is_folded
-        else [comparison],
-        pictures=drawn("jga_by_variant", "drop_beside_flips"),
+        "What rewording costs",
+        group.view.text(group),
+        tables=[*tables, *wording_table(group)],
+        pictures=drawn(group, BY_WORDING, DROP_BESIDE_FLIPS),
     )
-    if augmentation := tables.augmentation(group):
+    if families := augmentation_families(group):
         yield Section(
             "augmentation",
             "Training on other words",
-            tables=[augmentation],
-            pictures=drawn("augmentation"),
+            tables=[augmentation(group, families)],
+            pictures=drawn(group, AUGMENTATION),
             folded=is_folded,
         )
-    yield from error_sections(group, analyses, systems, pictures)
-    by_service = _with_figures(tables.by_service(group), tables.by_domain(group))
-    if by_service:
+    yield from group.view.sections(group, systems, is_folded)
+    if of_services := [
+        *items_table(group, "service", services_of(group)),
+        *items_table(group, "domain", domains_of(group)),
+    ]:
         yield Section(
             "services",
             "Where it breaks: services and domains",
-            tables=by_service,
-            pictures=drawn("services"),
+            tables=of_services,
+            pictures=drawn(group, SERVICES),
             folded=is_folded,
         )
-    slot_kinds = _with_figures(by_slot_kind(group, analyses))
-    pictures_of_slots = drawn("turns", "flips")
-    if slot_kinds or pictures_of_slots:
-        yield Section(
-            "slots",
-            "Where it breaks: slots, turns and wordings",
-            tables=slot_kinds,
-            pictures=pictures_of_slots,
-            folded=is_folded,
-        )
-    if metrics := _with_figures(tables.official_metrics(group)):
-        yield Section("metrics", "All official metrics", tables=metrics, folded=True)
-    if curves := drawn("learning_curves"):
+    if pictures := drawn(group, TURNS, FLIPS):
+        title = "Where it breaks: turns and wordings"
+        yield Section("turns", title, pictures=pictures, folded=is_folded)
+    if curves := drawn(group, LEARNING_CURVES):
         yield Section("training", "How they were trained", pictures=curves, folded=is_folded)
 
 
-def _with_figures(*candidates: Table | None) -> list[Table]:
-    """Those tables that have a figure of a system, as the variants may give none."""
+def system_cell(system: System) -> Cell:
+    """A system's name with what must stand beside its figures."""
+    return Cell(system.name, "; ".join(system.caveats))
+
+
+def _texts(*names: str) -> list[Column]:
+    return [Column(name, numeric=False) for name in names]
+
+
+def comparison(group: Group, sets: Mapping[str, Ints]) -> Table:
+    """The paper's Table 2: all figures of all systems on some sets of items, with intervals."""
+    titles: dict[str, dict[str, str]] = {}
+    for system in group.systems:  # Not all may have all figures, such as canonical ones.
+        for block in group.view.blocks(system.first.results):
+            titles.setdefault(block.name, {}).update(block.titles)
+    shown_keys = {key: title for of_block in titles.values() for key, title in of_block.items()}
+    columns, rows = list(dict.fromkeys(shown_keys.values())), []
+    figures: dict[str, Figure] = {}
+    for system in group.systems:
+        blocks = {block.name: block for block in group.view.blocks(system.first.results)}
+        for block in blocks.values():
+            for name, of_set in sets.items():
+                members = of_set if block.members is None else block.members
+                of_items = Figures(system, members)
+                figures |= of_items.by_key
+                cells = of_items.cells()
+                by_title = {title: cells.get(key) for key, title in titles[block.name].items()}
+                label = block.name if name == ALL else f"{block.name}, {name} services"
+                rows.append(
+                    [
+                        system_cell(system),
+                        Cell(label if block.name else name),
+                        Cell(f"{group.results.task.count(group.results.raw.only(members)):,}"),
+                        *(by_title.get(title) or Cell(NO_VALUE) for title in columns),
+                    ]
+                )
+    keys = group.view.keys(group.results.scores())
+    note = [
+        group.view.note,
+        *legends([(title, figures[key]) for key, title in shown_keys.items() if key in figures]),
+        "Seen services are in the original train split." if len(sets) > 1 else "",
+        _HOW_TO_READ,
+        "" if keys.reworded in Figures(group.systems[0]).values() else _lacking(group),
+    ]
+    heads = [*_texts("system", "metric" if "" not in titles else f"{group.unit} of")]
+    heads += map(Column, (group.unit, *columns))
+    return Table("Figures under reworded schemas", " ".join(filter(None, note)), heads, rows)
+
+
+_HOW_TO_READ = (
+    "Beside the figure of a single run is its 95 % interval over "
+    "dialogues, and beside the mean of several seeds their standard deviation after ±."
+)
+
+
+def legends(figures: Sequence[tuple[str, Figure]]) -> list[str]:
+    """What the titles of some figures mean, each sentence once."""
+    terms = dict.fromkeys(term for _, figure in figures for term in figure.legend)
+    lower = dict.fromkeys(title for title, figure in figures if figure.lower_is_better)
+    percent = "In percent." if all(figure.scale == 100 for _, figure in figures) else ""
+    better = f"Lower is better: {', '.join(lower)}." if lower else ""
+    return [percent, *terms, better]
+
+
+def _lacking(group: Group) -> str:
+    names = ", ".join(group.wordings)
+    return f"Only {names} was scored: a figure that needs another wording has a dash."
+
+
+def wording_table(group: Group) -> list[Table]:
+    """The means under every wording, and how they differ from those under the original words."""
+    headlines = group.view.headlines(group.results.scores())
+    remarks = dict.fromkeys(
+        title
+        for system in group.systems
+        for wording in group.wordings
+        for title, _ in group.view.remarks(system.first, wording)
+    )
+    rows = []
+    for system in group.systems:
+        columns: list[dict[str, Sequence[Cell]]] = []
+        for headline in headlines:
+            members = group.view.members(system.first.results, headline.key)
+            means = under_wordings(system, headline, members)
+            changes = changes_under_wordings(system, headline, members)
+            columns.append(
+                {
+                    wording: [
+                        Cell(shown(headline, means[wording].value)),
+                        *_change_cells(headline, changes.get(wording)),
+                    ]
+                    for wording in group.wordings
+                }
+            )
+        for wording in group.wordings:
+            of_run = dict(group.view.remarks(system.first, wording))
+            cells = [cell for column in columns for cell in column[wording]]
+            cells += [of_run.get(title, Cell("")) for title in remarks]
+            rows.append([Cell(system.name), Cell(wording), *cells])
+    if len(group.wordings) < 2:
+        return []
+    heads = [Column(name, h.title) for h in headlines for name in ("mean", "difference", "p")]
     return [
-        table
-        for table in candidates
-        if table is not None
-        and any(
-            cell.text != NO_VALUE
-            for row in table.rows
-            for cell, column in zip(row, table.columns, strict=True)
-            if column.group
+        Table(
+            "Wording by wording",
+            _WORDINGS_NOTE + (_REMARKS_NOTE if remarks else ""),
+            [*_texts("system", "wording"), *heads, *map(Column, remarks)],
+            rows,
+            folded=len(group.systems) > 1,
         )
     ]
+
+
+_WORDINGS_NOTE = (
+    "The difference is to the same items under the original words, in points. It has its 95 % "
+    "interval and the p-value of paired approximate randomisation."
+)
+_REMARKS_NOTE = (
+    " Precision and recall are those of the decision to call, over the turns that were predicted."
+)
+
+
+def _change_cells(figure: Figure, change: Estimate | None) -> list[Cell]:
+    if change is None:
+        return [Cell(""), Cell("")]
+    return [change_cell(figure, change), Cell(p_value(change.p))]
+
+
+def change_cell(figure: Figure, change: Estimate | None) -> Cell:
+    """A difference in points with its interval; a dash where there is none."""
+    if change is None:
+        return Cell(NO_VALUE)
+    return Cell(signed(figure, change.value), change.ends(partial(signed, figure)))
+
+
+def augmentation(group: Group, families: Sequence[Sequence[System]]) -> Table:
+    """The paper's Table 3: what training on other words changes."""
+    keys = group.view.keys(group.results.scores())
+    titles = {key: Figures(group.systems[0]).by_key[key].title for key in keys.figures[:3]}
+    rows = []
+    for plain, *others in families:
+        for system in (plain, *others):
+            figures = Figures(system, group.main)
+            cells = figures.cells(has_intervals=False)
+            changes = {} if system is plain else system_differences(plain, system, group.main)
+            row = [
+                Cell(plain.name),
+                Cell(system.first.augmentation or "none", "; ".join(system.caveats)),
+            ]
+            for key in titles:
+                row += [cells[key], change_cell(figures.by_key[key], changes.get(key))]
+            rows.append(row)
+    note = (
+        "The figures are in percent, as in Table 3 of the SGD-X paper. Each difference is to the "
+        "row without augmentation, in percentage points, with its paired 95 % interval over "
+        "dialogues. With several seeds, it is the difference of the means over the seeds. Oracle "
+        "rows were trained on v1 to v5 themselves and are upper bounds."
+    )
+    heads = [Column(name) for title in titles.values() for name in (title, "difference")]
+    columns = [*_texts("system", "augmentation"), *heads]
+    return Table("Training on other words", note, columns, rows)
+
+
+def items_table(group: Group, what: str, sets: Mapping[str, Ints]) -> list[Table]:
+    """The main figures of sets of items, such as services; those that lose most come first."""
+    seen = group.results.raw.items.service[group.results.raw.items.sets.get(SEEN, [])]
+    keys, task = group.view.keys(group.results.scores()), group.results.task
+    rows: list[tuple[float, list[Cell]]] = []
+    titles: dict[str, str] = {}
+    for name, members in sets.items():
+        row = [
+            Cell(name, ("seen" if name in seen else "unseen") * (what == "service")),
+            Cell(f"{task.count(group.results.raw.only(members)):,}"),
+        ]
+        losses = []
+        for system in group.systems:
+            figures = Figures(system, members)
+            values, cells = figures.values(), figures.cells(has_intervals=False)
+            for key in group.view.of_services(group.results.scores()):
+                if key in values:
+                    titles[key] = figures.by_key[key].title
+                    row.append(cells[key])
+            loss = values.get(keys.original, 0.0) - values.get(keys.reworded, 0.0)
+            losses.append(loss)
+        rows.append((-losses[0], row))
+    if not titles:
+        return []
+    return [
+        Table(
+            f"By {what}",
+            f"In percent. {_NOTES[what]} Those that lose most under other words come first. "
+            f"Figures of few {group.unit} are rough.",
+            [
+                *_texts(what),
+                Column(group.unit),
+                *(Column(title, s.label) for s in group.systems for title in titles.values()),
+            ],
+            [row for _, row in sorted(rows, key=itemgetter(0))],
+            folded=True,
+        )
+    ]
+
+
+_NOTES = {
+    "service": "Services have their original names. A service is seen if the original train split "
+    "has it.",
+    "domain": "A domain is a service's name up to its first underscore.",
+}

@@ -23,11 +23,9 @@ def test_the_pictures_are_those_of_the_results() -> None:
         assert texts(kept) == texts(svg)
         assert len(re.findall("<use", kept)) == len(re.findall("<use", svg))
     for name, system in systems.items():
-        scores = system.first.results.stored.sgdx
-        assert scores.jga_orig is not None and scores.jga_worst is not None
-        assert {name, f"{100 * scores.jga_orig:.0f}", f"{100 * scores.jga_worst:.0f}"} <= set(
-            texts(svg)
-        )
+        scores = system.first.stored["sgdx"]
+        figures = {f"{100 * scores[key]:.0f}" for key in ("jga_orig", "jga_worst")}
+        assert {name, *figures} <= set(texts(svg))
     assert list(systems) == list(SYSTEMS)
 
 

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from sgdx_eval.tables import Cell, Column, Table, format_over_runs, percent
+from sgdx_eval.tables import NO_VALUE, Cell, Column, Table, format_over_runs, percent
 from sgdx_metric.columns import Ints
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
+from ..figures import official
 from ..page import RewordingList, Section
-from ..pictures import COLOURS, INK, Picture, Plot, draw_panels
-from ..systems import TrackerGroup, TrackerSystem
+from ..pictures import COLOURS, INK, Plot, draw_panels, drawn
+from ..runs import Group, System
 from .breakage import (
     INTENT,
     MEANINGS,
     SLOT_CLASSES,
-    Analyses,
     Analysis,
     Rewording,
     choose_mistakes,
@@ -38,26 +38,24 @@ _REWORDINGS = 300
 _MOST_OF_A_SYSTEM = 60
 
 
-def error_sections(
-    group: TrackerGroup, analyses: Analyses, systems: int, pictures: Mapping[str, Picture]
-) -> Iterator[Section]:
+def error_sections(group: Group, systems: int) -> Iterator[Section]:
     """The sections of rewordings, of errors and of intents, where there are any.
 
-    ``systems`` is how many trackers the whole report has, which share the room for lists.
+    `systems` is how many systems the whole report has, which share the room for lists.
     """
-    analysed = [system for system in group.systems if system.name in analyses]
-    lists = [part for s in analysed for part in _rewordings(s, analyses[s.name], systems)]
+    analysed = _analysed(group)
+    lists = [part for s in analysed for part in _rewordings(s, group.analyses[s.name], systems)]
     if of_slots := [some for some in lists if some.what == "slots"]:
         yield Section(
             "rewordings",
             "The costliest rewordings",
             _REWORDINGS_TEXT,
-            pictures=[pictures["words_changed"]] if "words_changed" in pictures else [],
+            pictures=drawn(group, WORDS_CHANGED),
             rewordings=of_slots,
         )
-    mistakes = [m for system in analysed for m in find_mistakes(analyses[system.name].errors)]
+    mistakes = [m for system in analysed for m in find_mistakes(group.analyses[system.name].errors)]
     share = max(1, _ERRORS * len(group.systems) // systems)
-    if classes := error_classes(group, analyses):
+    if classes := error_classes(group):
         of_slots_alone = [mistake for mistake in mistakes if mistake.first.kind != INTENT]
         yield Section(
             "errors",
@@ -66,7 +64,7 @@ def error_sections(
             mistakes=choose_mistakes(of_slots_alone, share),
             number_of_mistakes=len(of_slots_alone),
         )
-    if intents := active_intents(group, analyses):
+    if intents := active_intents(group):
         of_intents = [mistake for mistake in mistakes if mistake.first.kind == INTENT]
         yield Section(
             "intents",
@@ -79,6 +77,10 @@ def error_sections(
         )
 
 
+def _analysed(group: Group) -> list[System]:
+    return [system for system in group.systems if system.name in group.analyses]
+
+
 _REWORDINGS_TEXT = (
     "These are the slots whose new words cost most. A frame is lost if the slot is right under "
     "the original words and wrong under the new ones. It is won in the opposite case. Net is "
@@ -87,7 +89,7 @@ _REWORDINGS_TEXT = (
 )
 
 
-def _rewordings(system: TrackerSystem, analysis: Analysis, systems: int) -> Iterator[RewordingList]:
+def _rewordings(system: System, analysis: Analysis, systems: int) -> Iterator[RewordingList]:
     """The costliest rewordings of slots, and of intents, where there are any."""
     rewordings = costliest_rewordings(analysis)
     longest = max(10, min(_MOST_OF_A_SYSTEM, _REWORDINGS // systems))
@@ -116,10 +118,10 @@ def _cells(rewording: Rewording) -> list[Cell]:
     ]
 
 
-def error_classes(group: TrackerGroup, analyses: Analyses) -> Table | None:
+def error_classes(group: Group) -> Table | None:
     """How many slots the reworded schemas break, by class; None where they break none."""
-    systems = [system for system in group.systems if system.name in analyses]
-    counts = [Counter(error.kind for error in analyses[s.name].errors) for s in systems]
+    systems = _analysed(group)
+    counts = [Counter(error.kind for error in group.analyses[s.name].errors) for s in systems]
     for of_system in counts:
         del of_system[INTENT]
     if not any(counts):
@@ -140,24 +142,20 @@ def error_classes(group: TrackerGroup, analyses: Analyses) -> Table | None:
         "With several seeds these are the errors of the first run."
     )
     title = "Errors by class"
-    return Table(title, note, columns, rows, group.caveats, group.signatures)
+    return Table(title, note, columns, rows)
 
 
-def active_intents(group: TrackerGroup, analyses: Analyses) -> Table | None:
+def active_intents(group: Group) -> Table | None:
     """How well systems know the active intent; None where no rewording breaks one."""
     rows, broken = [], 0
-    for system in group.systems:
-        if system.name not in analyses:
-            continue
-        count = sum(error.kind == INTENT for error in analyses[system.name].errors)
+    for system in _analysed(group):
+        count = sum(error.kind == INTENT for error in group.analyses[system.name].errors)
         broken += count
-        scores = [run.results.stored for run in system.runs]
-        original = [s.variants.get(ORIGINAL, {}).get("#ALL_SERVICES", {}) for s in scores]
+        accuracies = zip(*(official(run.stored, "active_intent_accuracy") for run in system.runs))
         rows.append(
             [
                 Cell(system.name, "; ".join(system.caveats)),
-                format_over_runs([metrics.get("active_intent_accuracy") for metrics in original]),
-                format_over_runs([s.sgdx.mean.get("active_intent_accuracy") for s in scores]),
+                *list(map(format_over_runs, accuracies))[:2],
                 Cell(f"{count:,}"),
             ]
         )
@@ -168,15 +166,22 @@ def active_intents(group: TrackerGroup, analyses: Analyses) -> Table | None:
         "The accuracy is in percent. An error is an intent that is right under the original "
         "schema and wrong under a reworded one, in one frame under one wording."
     )
-    return Table("Active intent", note, columns, rows, group.caveats, group.signatures)
+    return Table("Active intent", note, columns, rows)
 
 
-def by_slot_kind(group: TrackerGroup, analyses: Analyses) -> Table | None:
+def slot_section(group: Group, is_folded: bool) -> Iterator[Section]:
+    """The accuracy of slots by their kind and by who said their value."""
+    table = by_slot_kind(group)
+    if table and any(cell.text != NO_VALUE for row in table.rows for cell in row[2:]):
+        yield Section("slots", "Where it breaks: slots", tables=[table], folded=is_folded)
+
+
+def by_slot_kind(group: Group) -> Table | None:
     """The accuracy of slots by their kind and by who said their value; None without analyses."""
-    systems = [system for system in group.systems if system.name in analyses]
+    systems = _analysed(group)
     if not systems:
         return None
-    gold = analyses[systems[0].name].gold
+    gold = group.analyses[systems[0].name].gold
     members: dict[str, Ints] = {
         f"kind: {name}": np.flatnonzero(gold.kind == i) for i, name in enumerate(KINDS)
     }
@@ -189,7 +194,7 @@ def by_slot_kind(group: TrackerGroup, analyses: Analyses) -> Table | None:
     for name, answers in members.items():
         row = [Cell(name), Cell(f"{len(answers):,}")]
         for system in systems:
-            figures = slot_accuracies(gold, analyses[system.name].runs, answers)
+            figures = slot_accuracies(gold, group.analyses[system.name].runs, answers)
             row += [format_over_runs(figure) for figure in figures]
         rows.append(row)
     columns = [Column("slots", numeric=False), Column("values")]
@@ -202,21 +207,21 @@ def by_slot_kind(group: TrackerGroup, analyses: Analyses) -> Table | None:
         f"{RULE if gold.turns else ''}"
     )
     title = "By kind of slot, and by who said the value"
-    return Table(title, note, columns, rows, group.caveats, group.signatures)
+    return Table(title, note, columns, rows)
 
 
 _BIN = 5
 
 
-def words_changed(group: TrackerGroup, analyses: Analyses) -> Any:
+def words_changed(group: Group) -> Any:
     """A point for each slot and variant, and the mean; None where nothing was analysed."""
-    systems = [system for system in group.systems if system.name in analyses]
-    variants = set(group.first.variants)
+    systems = _analysed(group)
+    variants = set(group.wordings)
     if not (systems and variants & set(PAPER_VARIANTS) and ORIGINAL in variants):
         return None
 
-    def draw(axes: Any, system: TrackerSystem, i: int) -> None:
-        analysis = analyses[system.name]
+    def draw(axes: Any, system: System, i: int) -> None:
+        analysis = group.analyses[system.name]
         words, loss, frames = slot_losses(analysis.gold, analysis.runs)
         loss = 100 * loss
         colour = COLOURS[i % len(COLOURS)]

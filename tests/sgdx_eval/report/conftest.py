@@ -17,9 +17,9 @@ import pytest
 from sgdx_eval.files import write_scores
 from sgdx_eval.references import References, open_references
 from sgdx_eval.report import __main__ as report_command
-from sgdx_eval.report.inputs import read_inputs, read_tracker
+from sgdx_eval.report.inputs import VIEWS, read_inputs
+from sgdx_eval.report.runs import Group, Run, group_runs, read_run
 from sgdx_eval.report.slots.breakage import Analysis
-from sgdx_eval.report.systems import TrackerGroup, group_runs
 from sgdx_metric.report import paired, report
 from sgdx_metric.rows import PREDICTION
 from sgdx_metric.scoring import score_frames
@@ -121,8 +121,8 @@ def analysed(
 ) -> Analysis:
     """What a tracker does slot by slot whose only run is the gold states with a change."""
     path = write_run(folder / "run", data, gold, change, tracker="x")
-    (tracked,) = read_inputs([path], "sample", None).trackers
-    return tracked.analyses["x"]
+    (group,) = read_inputs([path], "sample").groups
+    return group.analyses["x"]
 
 
 def values(row: Row) -> dict[str, list[str]]:
@@ -153,11 +153,21 @@ def forgetful(
     return analysed(tmp_path_factory.mktemp("errors"), sample, gold, change)
 
 
-@pytest.fixture(scope="session")
-def group(runs: dict[str, Path]) -> TrackerGroup:
-    """The systems of ``runs``, which all compare."""
-    (group,) = group_runs([read_tracker(path) for path in runs.values()])
+def read(path: Path) -> Run:
+    """A run."""
+    return read_run(path, VIEWS)
+
+
+def only_group(*paths: Path) -> Group:
+    """The systems of runs that all compare."""
+    (group,) = group_runs(list(map(read, paths)))
     return group
+
+
+@pytest.fixture(scope="session")
+def group(runs: dict[str, Path]) -> Group:
+    """The systems of ``runs``, which all compare."""
+    return only_group(*runs.values())
 
 
 def sgdx_part(run: Path) -> dict[str, Any]:
@@ -212,5 +222,5 @@ def made(runs: dict[str, Path], hostile: Path, tmp_path_factory: pytest.TempPath
     assert done.returncode == 0, done.stderr
     (line,) = done.stderr.splitlines()
     assert "found no scores.json" in line and line.endswith("this run is left out")
-    assert len(done.stdout.splitlines()) == 17  # two pages, the errors, seven figures twice
+    assert len(done.stdout.splitlines()) == 17  # two pages, the errors, seven pictures twice
     return folder

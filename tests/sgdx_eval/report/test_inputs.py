@@ -19,9 +19,9 @@ from ...conftest import ROOT
 
 def left_out(run: Path, source: str | None = None) -> str:
     """The one reason for which a run is not analysed."""
-    inputs = read_inputs([run], source, None)
-    (analysed,) = inputs.trackers
-    assert not analysed.analyses
+    inputs = read_inputs([run], source)
+    (group,) = inputs.groups
+    assert not group.analyses
     ((reason, names),) = inputs.not_analysed.items()
     assert names == ["sgp_dst"] and not inputs.left_out
     return reason
@@ -56,10 +56,10 @@ def test_the_source_that_predictions_name_is_taken(
     arguments = ("--tracker", "lexical", "--config", "original", "--source", whole)
     assert command(monkeypatch, evaluate, *arguments, "--output", run) == 0
     monkeypatch.setenv("SGDX_SOURCE", str(part))
-    inputs = read_inputs([run], None, None)
+    inputs = read_inputs([run])
     assert inputs.left_out == [] and not inputs.not_analysed
-    (analysed,) = inputs.trackers
-    assert list(analysed.analyses) == ["lexical"]
+    (group,) = inputs.groups
+    assert list(group.analyses) == ["lexical"]
 
 
 def test_other_data_is_told(runs: dict[str, Path], tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_references_in_a_folder_give_the_same(runs: dict[str, Path], tmp_path: P
     arguments = ["--source", "sample", "--split", "test", "--output", str(tmp_path)]
     assert dataset(["frames", *arguments]) == 0
     release, folder = (
-        read_inputs([runs["tiny"]], None, references).trackers[0].analyses["sgp_dst"]
+        read_inputs([runs["tiny"]], None, references).groups[0].analyses["sgp_dst"]
         for references in (None, tmp_path)
     )
     assert release.errors and release.errors == folder.errors

@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_eval.report.inputs import read_tracker
-from sgdx_eval.report.pictures import draw_picture, new_figure
+from sgdx_eval.report.pictures import Plot, draw, new_figure
 from sgdx_eval.report.plots import drop_beside_flips, learning_curves
-from sgdx_eval.report.systems import TrackerGroup, group_runs
+from sgdx_eval.report.runs import Group
 
-from .conftest import sgdx_part
+from .conftest import only_group, read, sgdx_part
 
 
 def test_learning_curves_are_those_of_the_logs(runs: dict[str, Path], tmp_path: Path) -> None:
@@ -29,8 +28,8 @@ def test_learning_curves_are_those_of_the_logs(runs: dict[str, Path], tmp_path: 
     for name, loss in (("copy", 3.0), ("intent", 1.5)):
         (parts / name).mkdir()
         (parts / name / "log.jsonl").write_text(f'{{"step": 7, "loss": {loss}}}\n')
-    (group,) = group_runs([read_tracker(path) for path in (one, parts, runs["backtrans"])])
-    losses, sub_models, scores, nothing = learning_curves(group, {}).axes
+    group = only_group(one, parts, runs["backtrans"])
+    losses, sub_models, scores, nothing = learning_curves(group).axes
     drawn = [[line.get_xydata().tolist() for line in axes.lines] for axes in (losses, scores)]
     assert drawn == [[[[0.5, 4.0], [2.0, 2.0]]], [[[0.5, 25.0], [2.0, 50.0]]]]
     assert losses.get_xlabel() == "minutes of training"
@@ -40,19 +39,19 @@ def test_learning_curves_are_those_of_the_logs(runs: dict[str, Path], tmp_path: 
     for name in ("copy", "intent"):
         (parts / name / "log.jsonl").write_text('{"step": 7, "loss": 3.0, "seconds": 45}\n')
     (parts / "log.jsonl").write_text('{"step": 14, "dev_joint_goal_accuracy": 0.5}\n')
-    (group,) = group_runs([read_tracker(parts)])
-    of_each, together = learning_curves(group, {}).axes
+    group = only_group(parts)
+    of_each, together = learning_curves(group).axes
     assert [line.get_xydata().tolist() for line in of_each.lines] == [[], [[0.75, 3]], [[0.75, 3]]]
     assert together.lines[0].get_xydata().tolist() == [[1.5, 50.0]]
     assert [text.get_text() for text in together.texts] == ["joined"]
     (one / "log.jsonl").write_text('{"step": 2, "loss": 4.0}\n{"loss": 1.0}\n')
-    with pytest.raises(SgdxError, match=r"log\.jsonl:2: .* step"):
-        read_tracker(one)
+    with pytest.raises(SgdxError, match=r"log\.jsonl:2"):
+        read(one)
 
 
-def test_the_drop_stands_beside_the_flips(group: TrackerGroup, runs: dict[str, Path]) -> None:
+def test_the_drop_stands_beside_the_flips(group: Group, runs: dict[str, Path]) -> None:
     """A bar of each for each system, as long as its figure; none where a wording lacks."""
-    figure = drop_beside_flips(group, {})
+    figure = drop_beside_flips(group)
     drops, flips = (list(bars) for bars in figure.axes[0].containers if hasattr(bars, "patches"))
     assert len(drops) == len(flips) == len(group.systems)
     expected = sgdx_part(runs["backtrans"])
@@ -61,15 +60,15 @@ def test_the_drop_stands_beside_the_flips(group: TrackerGroup, runs: dict[str, P
 
 
 def test_without_a_log_there_is_no_curve(runs: dict[str, Path]) -> None:
-    (group,) = group_runs([read_tracker(runs["plain-0"])])
-    assert learning_curves(group, {}) is None
+    group = only_group(runs["plain-0"])
+    assert learning_curves(group) is None
 
 
-def test_a_long_remark_has_lines_and_a_picture_stays_legible_on_a_phone() -> None:
+def test_a_long_remark_has_lines_and_a_picture_is_legible_on_a_phone(group: Group) -> None:
     remark = (
         "the small sample corpus, not SGD; answers that could not be read: 73 under v1, 73 under v2"
     )
-    picture = draw_picture(lambda: new_figure(4, 2)[0], "A title", "A note.", "name", remark)
+    picture = draw(Plot("name", "A title", "A note.", lambda _: new_figure(4, 2)[0]), group, remark)
     assert picture is not None
     lines = [line for line in re.findall(r">([^<>]+)</text>", picture.inline) if " " in line]
     assert " ".join(lines) == remark and max(map(len, lines)) <= 60

@@ -1,4 +1,4 @@
-"""Reading runs, what they are called, and what must stand beside their scores."""
+"""Runs: how they are read and called, what must stand beside them, and which compare."""
 
 from __future__ import annotations
 
@@ -6,27 +6,50 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_eval.report.inputs import read_tracker
-from sgdx_eval.report.runs import data_caveats
+from sgdx_eval.report.runs import Group, data_caveats, group_runs, names_or_number
 from sgdx_metric.rows import ScoreError
+
+from .conftest import VARIANTS, only_group, read
+
+
+def changed(run: Path, folder: Path, change: Any) -> Path:
+    """A folder with the scores of a run alone, changed."""
+    scores = json.loads((run / "scores.json").read_text())
+    change(scores)
+    folder.mkdir(exist_ok=True)
+    (folder / "scores.json").write_text(json.dumps(scores))
+    return folder
 
 
 def test_scores_alone_go_by_their_folder(runs: dict[str, Path], tmp_path: Path) -> None:
-    scores = json.loads((runs["plain-0"] / "scores.json").read_text())
-    del scores["predictions"]
-    (tmp_path / "scores.json").write_text(json.dumps(scores))
-    run = read_tracker(tmp_path / "scores.json")
-    assert run.system_name() == tmp_path.name
-    assert (run.record.system, run.predictions) == ({}, {})
-    for variant in ("original", "v1", "v2", "v3", "v4", "v5"):  # beside it, not in a folder
+    changed(runs["plain-0"], tmp_path, lambda scores: scores.pop("predictions"))
+    run = read(tmp_path / "scores.json")
+    assert (run.system_name(), run.facts, run.predictions) == (tmp_path.name, {}, {})
+    for variant in VARIANTS:  # beside it, not in a folder
         shutil.copy(runs["plain-0"] / "predictions" / f"{variant}.jsonl", tmp_path)
-    run = read_tracker(tmp_path / "scores.json")
-    assert len(run.predictions) == 6
-    assert read_tracker(runs["plain-0"]).record.system["tracker"] == "t5dst"
+    assert len(read(tmp_path / "scores.json").predictions) == 6
+    assert read(runs["plain-0"]).facts["tracker"] == "t5dst"
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("/opt/venv/bin/python -m my.reader", "python -m my.reader"),
+        ("org/model", "org/model"),
+    ],
+)
+def test_without_a_tracker_the_model_or_program_is_named(
+    model: str, name: str, runs: dict[str, Path], tmp_path: Path
+) -> None:
+    def of_model(scores: dict[str, Any]) -> None:
+        scores["predictions"] = {"original": {"system": {"model": model}}}
+
+    assert read(changed(runs["tiny"], tmp_path, of_model)).system_name() == name
 
 
 @pytest.mark.parametrize(
@@ -44,54 +67,105 @@ def test_scores_alone_go_by_their_folder(runs: dict[str, Path], tmp_path: Path) 
 def test_what_must_stand_beside_the_figures(
     parts: dict[str, str], frames: int, caveats: list[str]
 ) -> None:
-    assert data_caveats(parts, frames) == caveats
+    assert data_caveats(parts, frames, "frames") == caveats
 
 
 def test_oracles_say_so(runs: dict[str, Path], tmp_path: Path) -> None:
-    scores = json.loads((runs["backtrans"] / "scores.json").read_text())
-    scores["signature"] = scores["signature"].replace("|ci:", "|oracle:yes|ci:")
-    for header in scores["predictions"].values():
-        header["system"]["augment"] = {"schemas": "oracle", "ratio": 0.5}
-    (tmp_path / "scores.json").write_text(json.dumps(scores))
-    run = read_tracker(tmp_path)
+    def as_oracle(scores: dict[str, Any]) -> None:
+        scores["signature"] = scores["signature"].replace("|ci:", "|oracle:yes|ci:")
+        for header in scores["predictions"].values():
+            header["system"]["augment"] = {"schemas": "oracle", "ratio": 0.5}
+            header["counts"] = {"requests": 9, "invalid": 2}
+
+    run = read(changed(runs["backtrans"], tmp_path, as_oracle))
     settings: dict[str, object] = {"model": "encoders/minilm/model"}
-    named = replace(run, record=replace(run.record, settings=settings))
+    named = replace(run, settings=settings)
     assert named.system_name() == "t5dst (minilm), oracle x 0.5"  # "model" says nothing
     for number, data in ((None, "all of train"), (1217, "1,217 train dialogues")):
-        recipe = replace(run.record, settings=settings | {"train_dialogues": number})
-        assert replace(run, record=recipe).system_name() == f"t5dst, {data}, oracle x 0.5"
-    assert run.system_caveats() == ["oracle: trained on v1 to v5"]
+        recipe = replace(run, settings=settings | {"train_dialogues": number})
+        assert recipe.system_name() == f"t5dst, {data}, oracle x 0.5"
+    oracle, unread = run.system_caveats()
+    assert oracle.startswith("oracle") and "2 under original, 2 under v1" in unread
     assert run.system_name() == "t5dst, oracle x 0.5"
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "fact"),
     [
-        (lambda d: d.pop("paired"), "missing required field `paired`"),
-        (lambda d: d["paired"]["frame_id"].pop(), "273 scores of original, expected 272"),
-        (lambda d: d["paired"]["frame_id"].__setitem__(0, "x"), "frame id is 'x'"),
-        (lambda d: d["paired"]["joint_goal_accuracy"].pop("v3"), "has original, v1, v2, v4, v5"),
-        (lambda d: d.update(signature="sacrebleu|x"), "signature is 'sacrebleu|x'"),
-        (lambda d: d["sgdx"].update(jga_orig="high"), "jga_orig"),
-        (lambda d: d["paired"].update(frame_id=[]), "of any frame"),
+        (lambda d: d.pop("paired"), "paired"),
+        (lambda d: d["paired"]["frame_id"].pop(), "272"),
+        (lambda d: d["paired"]["frame_id"].__setitem__(0, "x"), "'x'"),
+        (lambda d: d["paired"]["joint_goal_accuracy"].pop("v3"), "original, v1, v2, v4, v5"),
+        (lambda d: d.update(signature="sacrebleu|x"), "sacrebleu|x"),
+        (lambda d: d["paired"].update(frame_id=[]), "frame"),
     ],
 )
 def test_scores_that_cannot_be_read(
-    change: object, message: str, runs: dict[str, Path], tmp_path: Path
+    change: Any, fact: str, runs: dict[str, Path], tmp_path: Path
 ) -> None:
-    scores = json.loads((runs["plain-0"] / "scores.json").read_text())
-    change(scores)  # type: ignore[operator]
-    (tmp_path / "scores.json").write_text(json.dumps(scores))
-    with pytest.raises((ScoreError, SgdxError), match=message) as error:
-        read_tracker(tmp_path)
-    assert str(tmp_path) in str(error.value)
+    with pytest.raises((ScoreError, SgdxError)) as error:
+        read(changed(runs["plain-0"], tmp_path, change))
+    assert str(tmp_path) in str(error.value) and fact in str(error.value)
 
 
 def test_a_folder_without_scores(runs: dict[str, Path], tmp_path: Path) -> None:
-    with pytest.raises(SgdxError, match=r"found no scores\.json"):
-        read_tracker(tmp_path)
-    with pytest.raises(SgdxError, match="no such file or folder"):
-        read_tracker(tmp_path / "nowhere")
+    for folder, fact in ((tmp_path, "scores.json"), (tmp_path / "nowhere", "nowhere")):
+        with pytest.raises(SgdxError, match=fact):
+            read(folder)
     shutil.copytree(runs["plain-0"] / "predictions", tmp_path / "predictions")
-    with pytest.raises(SgdxError, match=r"found predictions but no scores\.json"):
-        read_tracker(tmp_path)
+    with pytest.raises(SgdxError, match="predictions"):
+        read(tmp_path)
+
+
+def test_seeds_are_one_system_and_other_augmentations_are_not(group: Group) -> None:
+    assert [(s.label, len(s.runs)) for s in group.systems] == [
+        ("t5dst [2 seeds]", 2),
+        ("t5dst, backtrans", 1),
+        ("sgp_dst [random weights]", 1),
+    ]
+    assert group.caveats == ["the small sample corpus, not SGD", "only 273 frames"]
+    plain, backtrans, tiny = (system.first for system in group.systems)
+    assert plain.system_key() != backtrans.system_key()
+    assert plain.system_key(True) == backtrans.system_key(True) != tiny.system_key(True)
+
+
+def test_a_second_run_of_the_same_seed_is_a_row_of_its_own(runs: dict[str, Path]) -> None:
+    group = only_group(runs["plain-0"], runs["plain-0"] / "scores.json")
+    assert len({system.name for system in group.systems}) == 2
+
+
+def test_systems_that_would_be_called_alike_have_the_names_of_their_folders(
+    runs: dict[str, Path], tmp_path: Path
+) -> None:
+    for name in ("first", "second"):
+        shutil.copytree(runs["plain-0"], tmp_path / name)
+    group = only_group(tmp_path / "first", tmp_path / "second", runs["tiny"])
+    assert [system.name for system in group.systems] == ["first", "second", "sgp_dst"]
+
+
+def test_runs_scored_otherwise_are_in_another_group(runs: dict[str, Path], tmp_path: Path) -> None:
+    def signed(name: str, folder: str, old: str, new: str) -> Path:
+        def sign(scores: dict[str, Any]) -> None:
+            assert old in scores["signature"]
+            scores["signature"] = scores["signature"].replace(old, new)
+
+        return changed(runs[name], tmp_path / folder, sign)
+
+    other = signed("plain-1", "other", "match:fuzzy-token-sort", "match:exact")
+    acts = signed("tiny", "acts", "system-acts:no", "system-acts:yes")
+    groups = group_runs(list(map(read, (other, runs["plain-0"], acts))))
+    assert [[s.name for s in group.systems] for group in groups] == [
+        ["t5dst", "sgp_dst"],
+        ["t5dst"],
+    ]
+    assert [group.number for group in groups] == [1, 2]
+    assert [list(group.signatures.values()) for group in groups] == [["t5dst", "sgp_dst"], [""]]
+    # Scored when there were no canonical figures.
+    earlier = signed("tiny", "earlier", "|canonical:said-so-far", "")
+    group = only_group(runs["plain-0"], earlier)
+    assert [system.name for system in group.systems] == ["t5dst", "sgp_dst"]
+
+
+def test_many_trackers_are_a_number() -> None:
+    assert names_or_number(["a", "b", "c"]) == "a; b; c"
+    assert names_or_number(["a", "b", "c", "d"]) == "4 trackers"

@@ -1,4 +1,4 @@
-"""The report of calls of somebody's own tools."""
+"""The report of calls of somebody's own tools, and of SGD's services."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from msgspec.structs import replace
 
 from sgdx_dataset import SgdxError, frame_tables, open_release
 from sgdx_eval.report.inputs import read_inputs
-from sgdx_eval.report.page import render_html, render_markdown
+from sgdx_eval.report.page import Report, render_html, render_markdown
 from sgdx_eval.report.sections import build_report
-from sgdx_eval.report.tools.runs import ToolRun, read_tool_run
-from sgdx_eval.report.tools.sections import tool_verdict
+from sgdx_eval.tables import Cell
 from sgdx_metric.__main__ import main as metric
 from sgdx_tools import score
 from sgdx_tools.folder import write_tool_set, write_wording
@@ -37,68 +35,58 @@ def run(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
+def report_of(path: Path) -> Report:
+    return build_report(read_inputs([path]), "command")
+
+
 def test_the_report_has_the_cost_the_noise_and_the_words(run: Path) -> None:
-    report = build_report(read_inputs([run], None, None), "command")
-    assert report.title == "Calls of tools under reworded schemas"
-    assert [section.title for section in report.parts[0].sections] == [
-        "What rewording costs",
-        "Noise",
-        "The words that did it",
-    ]
-    assert [picture.name for picture in report.pictures()] == ["tool_wordings_1"]
+    report, scores = report_of(run), json.loads((run / "scores.json").read_text())
+    (part,) = report.parts
+    assert [section.name for section in part.sections] == [
+        "comparison", "noise", "elements", "turns"
+    ]  # fmt: skip
+    comparison, by_wording = part.sections[0].tables
+    calls = scores["calls"]["call_accuracy"]
+    (row,) = (row for row in comparison.rows if row[1].text == "call")
+    titles = [column.name for column in comparison.columns]
+    for key in ("original", "reworded", "worst", "flips", "sensitivity"):
+        low, high = calls["confidence"][key]
+        expected = Cell(f"{100 * calls[key]:.1f}", f"{100 * low:.1f} to {100 * high:.1f}")
+        assert row[titles.index(key)] == expected
+    assert row[titles.index("drop")].text == f"{100 * calls['drop']:+.1f}"
+    assert [cell.text for cell in by_wording.rows[1][1:4]] == ["v1", "66.7", "-16.7"]
     text = render_markdown(report)
-    assert "| v1 | 66.7 | -16.7 " in text
     assert "| original | 2 | 33.3 |" in text
     assert "| book people | v1 | people (How many come) | guests (How many guests) |" in text
-    assert "**Reworded by model:m+unknown.**" in text
-    assert "sgdx\\_tools" in text or "sgdx_tools|variants:original+v1@" in text
-    assert "<figure" in render_html(report)
-    (part,) = report.parts
+    assert "eworded by model:m+unknown" in text
+    assert "sgdx_tools|variants:original+v1@" in text and "<figure" in render_html(report)
     assert part.verdict is not None
-    first, lowest = part.verdict.sentences
-    assert "83.3 % call accuracy under the original words" in first.text
-    assert lowest.text == "It is lowest under v1: -16.7"
+    lead, cost, lowest, *_ = part.verdict.sentences
+    assert f"{100 * calls['reworded']:.1f} % call accuracy" in lead.text
+    assert "83.3 under the original words" in cost.text and "under v1, to 66.7" in lowest.text
     assert [words[:3] for words in part.verdict.costly] == [("book people, v1", "people", "guests")]
 
 
-def test_a_drop_is_said_only_of_what_falls_and_unread_answers_once(run: Path) -> None:
-    scores = read_tool_run(run, run / "scores.json").scores
-    figures = scores.calls["call_accuracy"]
-    differences = {
-        name: replace(change, difference=0.0) for name, change in figures.differences.items()
-    }
-    calls = {**scores.calls, "call_accuracy": replace(figures, differences=differences)}
-    level = ToolRun(run, replace(scores, calls=calls, invalid={"v1": 2, "v2": 0, "v3": 1}))
-    verdict = tool_verdict(level)
-    assert verdict is not None
-    assert verdict.sentences[1].text == "It is lower under none of the other wordings"
-    assert level.caveats[-1] == "answers that could not be read: 2 under v1, 1 under v3"
-
-
-def test_a_program_goes_by_its_name(run: Path) -> None:
+def test_answers_that_could_not_be_read_are_said(run: Path) -> None:
     path = run / "scores.json"
-    scores = json.loads(path.read_text())
-    for model, name in (
-        ("/opt/venv/bin/python -m my.reader", "python -m my.reader"),
-        ("org/model", "org/model"),
-    ):
-        scores["predictions"] = {"original": {"system": {"model": model}}}
-        path.write_text(json.dumps(scores))
-        assert read_inputs([run], None, None).tools[0].name == name
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"invalid": {"v1": 2, "v3": 1}}))
+    (group,) = read_inputs([run]).groups
+    assert group.systems[0].caveats[-1].endswith("2 under v1, 1 under v3")
 
 
 def test_words_of_others_stay_text(run: Path) -> None:
     path = run / "scores.json"
     path.write_text(path.read_text().replace("How many guests", "<script>alert(1)</script>"))
-    report = build_report(read_inputs([run], None, None), "command")
+    report = report_of(run)
     assert "<script>alert" not in render_html(report)
     assert "<script>alert" not in render_markdown(report)
 
 
 def test_scores_that_are_none_are_refused(run: Path) -> None:
-    (run / "scores.json").write_text('{"signature": "sgdx_tools|a:b", "calls": {}, "cases": {}}')
-    with pytest.raises(SgdxError, match="scores.json: found no metric"):
-        read_inputs([run], None, None)
+    signature = json.loads((run / "scores.json").read_text())["signature"]
+    (run / "scores.json").write_text(json.dumps({"signature": signature, "paired": {}}))
+    with pytest.raises(SgdxError, match="scores.json: paired"):
+        read_inputs([run])
 
 
 def test_calls_of_sgd_have_the_same_report(tmp_path: Path) -> None:
@@ -113,20 +101,20 @@ def test_calls_of_sgd_have_the_same_report(tmp_path: Path) -> None:
             identity = {"frame_id": row["frame_id"], "variant": variant}
             lines.append(json.dumps({**identity, "service_call": {**call, **wrong}}))
         (tmp_path / f"{variant}.jsonl").write_text("\n".join(lines))
-    scores = tmp_path / "calls.json"
-    words = ["calls", "--source", "sample", "--predictions", str(tmp_path), "--output", str(scores)]
+    path = tmp_path / "calls.json"
+    words = ["calls", "--source", "sample", "--predictions", str(tmp_path), "--output", str(path)]
     assert metric(words) == 0
-    report = build_report(read_inputs([scores], None, None), "command")
-    page = render_html(report)
-    assert "73 calls of SGD in 36 dialogues" in page
+    report = report_of(path)
     text = render_markdown(report)
-    assert "The small sample corpus, not SGD" in text
-    assert "-13.7" in page  # ten of the 73 calls
-    assert "| Calls, service by service |" in text or "Calls, service by service" in text
-    assert "| call, unseen services |" in text and "Task, wording by wording" in text
+    assert "73 calls of SGD in 36 dialogues" in text and "-13.7" in text  # ten of the 73 calls
+    assert (
+        "The small sample corpus, not SGD" in text and "| calls | call, unseen services |" in text
+    )
     assert "precision" not in text  # No turn was predicted that no call follows.
-    figures = json.loads(scores.read_text())
-    figures["decision"] = {"original": {"precision": 0.5, "recall": 0.25}, "v3": None}
-    scores.write_text(json.dumps(figures))
-    text = render_markdown(build_report(read_inputs([scores], None, None), "command"))
-    assert "| original | 100.0 |  |  | 50.0 | 25.0 |" in text
+    assert {"services", "turns"} < {section.name for section in report.parts[0].sections}
+    scores = json.loads(path.read_text())
+    scores["decision"] = {"original": {"precision": 0.5, "recall": 0.25}, "v3": None}
+    path.write_text(json.dumps(scores))
+    table = report_of(path).parts[0].sections[0].tables[1]
+    assert [column.name for column in table.columns[-2:]] == ["precision", "recall"]
+    assert [[cell.text for cell in row[-2:]] for row in table.rows] == [["50.0", "25.0"], ["", ""]]

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from sgdx_eval.references import References
-from sgdx_eval.report.inputs import AnalysedGroup, read_inputs
+from sgdx_eval.report.inputs import read_inputs
+from sgdx_eval.report.runs import Group
 from sgdx_eval.report.slots.show import (
     active_intents,
     by_slot_kind,
@@ -50,16 +51,16 @@ def messy(seed: int, sample: References) -> Change:
 
 
 @pytest.fixture(scope="module")
-def tracked(
+def group(
     tmp_path_factory: pytest.TempPathFactory, sample: References, gold: dict[str, list[Row]]
-) -> AnalysedGroup:
+) -> Group:
     folder = tmp_path_factory.mktemp("messy")
     paths = [
         write_run(folder / str(seed), sample, gold, messy(seed, sample), tracker="x", seed=seed)
         for seed in (0, 1)
     ]
-    (tracked,) = read_inputs(paths, "sample", None).trackers
-    return tracked
+    (only,) = read_inputs(paths, "sample").groups
+    return only
 
 
 def texts(table: Table | None) -> list[str]:
@@ -68,8 +69,8 @@ def texts(table: Table | None) -> list[str]:
     return [" | ".join(" ".join(filter(None, cell[:2])) for cell in row) for row in table.rows]
 
 
-def test_accuracies_by_kind_and_by_who_said_the_value(tracked: AnalysedGroup) -> None:
-    assert texts(by_slot_kind(tracked.group, tracked.analyses)) == [
+def test_accuracies_by_kind_and_by_who_said_the_value(group: Group) -> None:
+    assert texts(by_slot_kind(group)) == [
         "kind: categorical | 263 | 97.3 ± 0.0 | 78.7 ± 0.8 | 27.4 ± 2.0",
         "kind: yes or no | 160 | 96.3 ± 0.9 | 79.9 ± 0.5 | 29.7 ± 1.2",
         "kind: free-form | 562 | 98.1 ± 0.1 | 85.5 ± 0.1 | 23.0 ± 1.8",
@@ -81,8 +82,8 @@ def test_accuracies_by_kind_and_by_who_said_the_value(tracked: AnalysedGroup) ->
     ]
 
 
-def test_errors_by_class_are_those_of_the_first_run(tracked: AnalysedGroup) -> None:
-    table = error_classes(tracked.group, tracked.analyses)
+def test_errors_by_class_are_those_of_the_first_run(group: Group) -> None:
+    table = error_classes(group)
     assert table is not None
     assert [[cell.text for cell in row] for row in table.rows] == [
         ["missed", "511", "53.3"],
@@ -91,12 +92,12 @@ def test_errors_by_class_are_those_of_the_first_run(tracked: AnalysedGroup) -> N
         ["invented", "79", "8.2"],
         ["copied from another service", "0", "0.0"],
     ]
-    (intents,) = texts(active_intents(tracked.group, tracked.analyses))
+    (intents,) = texts(active_intents(group))
     assert intents == "x 2 seeds | 98.2 ± 0.0 | 92.7 ± 0.3 | 101"
 
 
-def test_the_costliest_come_first_and_the_page_has_some(tracked: AnalysedGroup) -> None:
-    sections = list(error_sections(tracked.group, tracked.analyses, 1, {}))
+def test_the_costliest_come_first_and_the_page_has_some(group: Group) -> None:
+    sections = list(error_sections(group, 1))
     assert [(s.name, s.number_of_mistakes, len(s.mistakes)) for s in sections] == [
         ("rewordings", 0, 0), ("errors", 253, 200), ("intents", 56, 50),
     ]  # fmt: skip
@@ -121,12 +122,12 @@ def test_the_costliest_come_first_and_the_page_has_some(tracked: AnalysedGroup) 
         ["Cabs_1", "v4", "3.5", "0", "3.5 1 to 6"],
         ["Flats_1", "v5", "3", "0", "3 0 to 6"],
     ]
-    of_many = next(error_sections(tracked.group, tracked.analyses, 50, {})).rewordings
+    of_many = next(error_sections(group, 50)).rewordings
     assert len(of_many[0].table.rows) == 10
 
 
-def test_words_changed_are_beside_what_is_lost(tracked: AnalysedGroup) -> None:
-    (axes,) = words_changed(tracked.group, tracked.analyses).axes
+def test_words_changed_are_beside_what_is_lost(group: Group) -> None:
+    (axes,) = words_changed(group).axes
     _, points, means = (line.get_xydata() for line in axes.lines)
     assert len(points) == 205
     assert points[:3] == pytest.approx(np.array([[2, 8.0], [6, 2.121951], [5, -1.5625]]))

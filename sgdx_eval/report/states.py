@@ -1,0 +1,116 @@
+"""What the report shows of dialogue states alone: official metrics, and what slots lose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sgdx_eval.results import Results
+from sgdx_eval.tables import NO_VALUE, Cell, Column, Table, format_over_runs
+from sgdx_metric.core import Figure, Scores
+from sgdx_metric.report import JGA, RELATIVE
+from sgdx_metric.scoring import METRICS
+
+from ..published import read_published
+from .figures import official
+from .page import CostlyWords, Section
+from .runs import Group, System
+from .slots.breakage import costliest_rewordings, with_intervals
+from .slots.show import error_sections, slot_section
+from .view import Keys, View, mean_over
+
+_MOST_COSTLY = 3
+_OF_PAPERS = ("jga_orig", "jga_v1-5", "relative_difference", "ss_jga")
+
+
+class StatesView(View):
+    """Trackers of dialogue states."""
+
+    kind, noun, subject = "Trackers", "tracker", "dialogue state trackers"
+    note = "These are the figures of Table 2 of the SGD-X paper, and others."
+
+    def keys(self, scores: Scores) -> Keys:
+        """Those of joint goal accuracy."""
+        return Keys("JGA", JGA, "jga_orig", "jga_v1-5", "ss_jga", "jga_worst", "flips")
+
+    def headlines(self, scores: Scores) -> list[Figure]:
+        """Joint goal accuracy."""
+        legend = "JGA: joint goal accuracy; a frame is right if every slot of its state is."
+        return [mean_over(scores, JGA, "JGA", legend)]
+
+    def figures(self, results: Results, scores: Scores) -> list[Figure]:
+        """Those of the task, and the relative difference."""
+        return [*results.task.figures(scores), RELATIVE]
+
+    def costly(self, system: System, group: Group) -> tuple[str, list[CostlyWords]]:
+        """The slots whose new words cost a system most."""
+        if system.name not in group.analyses:
+            return "", []
+        analysis, costly = group.analyses[system.name], []
+        of_slots = [r for r in costliest_rewordings(analysis) if not r.element.is_intent]
+        for rewording in with_intervals(analysis, of_slots[:_MOST_COSTLY]):
+            before, after, net = rewording.before, rewording.after, rewording.net_cell()
+            words = before.name, after.name
+            if before.name == after.name:
+                words = before.description, after.description
+            where = f"{rewording.element.service}, {rewording.variant}"
+            interval = f" ({net.detail})" if net.detail else ""
+            costly.append(CostlyWords(where, *words, f"{net.text} frames{interval}"))
+        title = "The rewordings that cost {} most, in frames lost less frames won (95 % interval):"
+        return title, costly
+
+    def sections(self, group: Group, systems: int, is_folded: bool) -> Iterator[Section]:
+        """Rewordings, errors, slots and the official metrics."""
+        yield from error_sections(group, systems)
+        yield from slot_section(group, is_folded)
+        yield from official_metrics(group)
+
+    def published(self) -> Table:
+        """The published scores of trackers, which stand apart from those of runs."""
+        rows = [
+            [
+                Cell(row.name, "oracle" if row.oracle else ""),
+                Cell(services),
+                *(Cell(f"{of[key]:.1f}" if key in of else NO_VALUE) for key in _OF_PAPERS),
+                Cell(row.data),
+                Cell(row.where),
+                Cell(row.not_comparable),
+            ]
+            for row in read_published()
+            for services, of in zip(("all", "seen", "unseen"), (row.all, row.seen, row.unseen))
+            if of is not None
+        ]
+        columns = [
+            Column("system", numeric=False), Column("services", numeric=False), Column("JGA_orig"),
+            Column("JGA_v1-5"), Column("Diff_rel"), Column("SS_JGA"), Column("data", numeric=False),
+            Column("source", numeric=False), Column("not comparable because", numeric=False),
+        ]  # fmt: skip
+        note = (
+            "These figures are in percent. They are from papers, whose authors measured them with "
+            "their own code. Do not compare them with the runs of this report, because the systems "
+            "were trained in another way. The column 'data' says what they were scored on."
+        )
+        return Table("Published figures of trackers", note, columns, rows, folded=True)
+
+
+def official_metrics(group: Group) -> Iterator[Section]:
+    """The official scorer's 13 metrics and ours, which scores.json has of all frames alone."""
+    rows, known = [], False
+    for metric in METRICS:
+        row = [Cell(metric)]
+        for system in group.systems:
+            of_runs = [official(run.stored, metric) for run in system.runs]
+            row += [format_over_runs(values) for values in zip(*of_runs)]
+        known = known or any(cell.text != NO_VALUE for cell in row[1:])
+        rows.append(row)
+    columns = [Column("metric", numeric=False)]
+    columns += [Column(name, s.label) for s in group.systems for name in ("original", "v1-5", "SS")]
+    note = (
+        "The figures are in percent, over all services: each metric under the original schemas, "
+        "its mean under v1 to v5, and its schema sensitivity (SS). The metrics beyond the 13 are "
+        "ours. A dash marks a metric that is not defined, such as slot tagging if no spans are "
+        "predicted."
+    )
+    title = "The 13 official metrics and ours, with their sensitivity"
+    if known:
+        tables = [Table(title, note, columns, rows)]
+        yield Section("metrics", "All official metrics", tables=tables, folded=True)

@@ -1,0 +1,191 @@
+"""What the report shows of calls alone: the words that cost cases, noise, and decisions to call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sgdx_eval.results import Results
+from sgdx_eval.tables import Cell, Column, Table, percent
+from sgdx_eval.tasks import tools
+from sgdx_eval.tasks.tools import CALL, NO_CALL
+from sgdx_metric import calls
+from sgdx_metric.calls import TASK_SUCCESS
+from sgdx_metric.columns import Ints
+from sgdx_metric.core import Figure, Scores
+from sgdx_metric.wording_figures import FIGURES
+
+from .figures import Figures
+from .page import CostlyWords, Section
+from .runs import Group, Run, System
+from .view import Block, Keys, View, mean_over
+
+# The metrics that are shown under every wording.
+_HEADLINES = (CALL, NO_CALL, TASK_SUCCESS)
+_MOST_COSTLY, _MOST_ELEMENTS = 3, 100
+
+
+class CallsView(View):
+    """Callers of the services of SGD."""
+
+    kind, noun, subject = "Calls", "caller", "calls of tools"
+    # What each metric is called, and what that means.
+    titles: Mapping[str, tuple[str, str]] = calls.TITLES
+
+    def keys(self, scores: Scores) -> Keys:
+        """Those of whole calls."""
+        ends = ("original", "reworded", "sensitivity", "worst", "flips")
+        return Keys("call accuracy", CALL, *(f"{CALL}.{end}" for end in ends))
+
+    def headlines(self, scores: Scores) -> list[Figure]:
+        """Calls, no calls where none is right, and tasks."""
+        return [
+            mean_over(scores, metric, *self.titles[metric])
+            for metric in _HEADLINES
+            if metric in scores.metrics
+        ]
+
+    def blocks(self, results: Results) -> list[Block]:
+        """A row for each metric, with the same figures of each."""
+        scores = results.scores()
+        known = {figure.key for figure in self.figures(results, scores)}
+        return [
+            Block(
+                title,
+                {k: end for end in FIGURES if (k := f"{metric}.{end}") in known and end != "v1-5"},
+                self.members(results, metric),
+            )
+            for metric, (title, _) in self.titles.items()
+            if metric in scores.metrics
+        ]
+
+    def text(self, group: Group) -> str:
+        """How many calls there are, and in how many dialogues."""
+        items = group.results.raw.items
+        dialogues = len(np.unique(items.dialogue))
+        return f"{len(items.ids):,} calls of SGD in {dialogues:,} dialogues."
+
+    def remarks(self, run: Run, wording: str) -> list[tuple[str, Cell]]:
+        """How well it is decided whether to call; nothing where calls alone were predicted."""
+        decision = (run.stored.get("decision") or {}).get(wording) or {}
+        return [(name, Cell(percent(value, 1))) for name, value in decision.items()]
+
+
+class ToolsView(CallsView):
+    """Callers of anybody's own tools."""
+
+    kind = "Tools"
+    titles = tools.TITLES
+
+    def members(self, results: Results, metric: str) -> Ints | None:
+        """The cases that a metric applies to; arguments are of the same cases as calls."""
+        metrics = results.raw.metrics
+        of = metric if metric in (NO_CALL, TASK_SUCCESS) else CALL
+        return np.flatnonzero(~np.isnan(metrics[of]).all(axis=0))
+
+    def text(self, group: Group) -> str:
+        """How many cases there are that expect calls, and that expect none."""
+        metrics, names = group.results.raw.metrics, {CALL: "expect calls", NO_CALL: "expect none"}
+        counts = [
+            f"{len(members)} {name}"
+            for metric, name in names.items()
+            if metric in metrics and (members := self.members(group.results, metric)) is not None
+        ]
+        return f"{len(group.results.raw.items.ids)} cases: {', '.join(counts)}."
+
+    def costly(self, system: System, group: Group) -> tuple[str, list[CostlyWords]]:
+        """The elements whose new words cost most."""
+        costly = [
+            CostlyWords(
+                f"{_place(element)}, {element['wording']}",
+                _words(element["original"]).text,
+                _words(element["reworded"]).text,
+                f"{element['net']} of {element['cases']} cases",
+            )
+            for element in _elements(system)[:_MOST_COSTLY]
+            if element["net"] > 0
+        ]
+        return "The words that cost {} most, in cases lost minus cases won:", costly
+
+    def sections(self, group: Group, systems: int, is_folded: bool) -> Iterator[Section]:
+        """What changes without any rewording, and which words cost cases."""
+        noise = [_noise_table(group, system) for system in group.systems if _noise(system)]
+        if noise:
+            yield Section("noise", "Noise", tables=noise)
+        costly = {
+            system.name: [element for element in _elements(system) if _changes(element)]
+            for system in group.systems
+        }
+        if any(costly.values()):
+            tables = [_elements_table(name, elements) for name, elements in costly.items()]
+            yield Section("elements", "The words that did it", tables=tables)
+
+
+def _noise(system: System) -> Mapping[str, Any]:
+    noise: Mapping[str, Any] = system.first.stored.get("noise", {})
+    return noise
+
+
+def _noise_table(group: Group, system: System) -> Table:
+    keys = group.view.keys(group.results.scores())
+    members = group.view.members(group.results, keys.headline)
+    flips = Figures(system, members).values().get(keys.flips)
+    rows = [
+        [Cell(name), Cell(str(noise["repeats"])), Cell(percent(noise["flips"], 1))]
+        for name, noise in _noise(system).items()
+    ]
+    wordings = str(len(group.wordings))
+    rows.append([Cell("all wordings, one run of each"), Cell(wordings), Cell(percent(flips, 1))])
+    note = (
+        "These are the flips of repeated runs under one wording, in %. They happen without any "
+        "rewording. The flips over wordings mean something only if there are more of them."
+    )
+    columns = [Column("under", numeric=False), Column("runs"), Column("flips")]
+    return Table(f"Flips with and without rewording, {system.name}", note, columns, rows)
+
+
+def _elements(system: System) -> list[Mapping[str, Any]]:
+    """The reworded names and descriptions, those first that cost most cases."""
+    return sorted(system.first.stored.get("elements", []), key=lambda element: -element["net"])
+
+
+def _changes(element: Mapping[str, Any]) -> bool:
+    return bool(element["lost"] or element["won"])
+
+
+def _elements_table(name: str, elements: Sequence[Mapping[str, Any]]) -> Table:
+    rows = [
+        [
+            Cell(_place(element)),
+            Cell(element["wording"]),
+            _words(element["original"]),
+            _words(element["reworded"]),
+            *(Cell(str(element[key])) for key in ("lost", "won", "cases")),
+        ]
+        for element in elements[:_MOST_ELEMENTS]
+    ]
+    names = ("words of", "wording", "original", "reworded")
+    columns = [*(Column(n, numeric=False) for n in names), *map(Column, ("lost", "won", "of"))]
+    note = (
+        f"{len(elements)} of the reworded names and descriptions lost or won cases. Lost: cases "
+        "that are right under the original words and wrong under these, and whose wrong call has "
+        "to do with this name and description. Won: the opposite. Of: cases that expect a call of "
+        "the tool. The table says where to look. To measure one element, reword it alone (reword "
+        "--one-at-a-time)."
+    )
+    if (more := len(elements) - len(rows)) > 0:
+        note += f" {more} more are in scores.json."
+    return Table(f"Words by the cases that they cost {name}", note, columns, rows)
+
+
+def _place(element: Mapping[str, Any]) -> str:
+    return f"{element['tool']} {element['path']}".rstrip()
+
+
+def _words(words: Mapping[str, str]) -> Cell:
+    """The name of an element and, in smaller type, its description; whichever changes."""
+    if "name" in words:
+        return Cell(words["name"], words.get("description", ""))
+    return Cell(words.get("description", ""))

@@ -1,0 +1,86 @@
+"""The tables hold the figures of scores.json, and the official metrics that it has besides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sgdx_eval.report.figures import domains_of, services_of, sets_of
+from sgdx_eval.report.runs import Group, augmentation_families
+from sgdx_eval.report.sections import augmentation, comparison, items_table, wording_table
+from sgdx_eval.report.states import official_metrics
+from sgdx_eval.tables import Cell, Table
+
+from .conftest import only_group, sgdx_part
+
+
+def column(table: Table, name: str) -> int:
+    """Where a column stands."""
+    return [column.name for column in table.columns].index(name)
+
+
+def test_the_comparison(group: Group, runs: dict[str, Path]) -> None:
+    table = comparison(group, sets_of(group))
+    assert [tuple(cell.text for cell in row[:3]) for row in table.rows[:3]] == [
+        ("t5dst", "all", "273"),
+        ("t5dst", "seen", "123"),
+        ("t5dst", "unseen", "150"),
+    ]
+    row, unseen = table.rows[8], sgdx_part(runs["tiny"])["unseen"]
+    assert row[0] == Cell("sgp_dst", "random weights")
+    for title, key in (("SS_JGA", "ss_jga"), ("flips", "flips"), ("JGA_worst", "jga_worst")):
+        low, high = unseen["confidence"][key]
+        expected = Cell(f"{100 * unseen[key]:.1f}", f"{100 * low:.1f} to {100 * high:.1f}")
+        assert row[column(table, title)] == expected
+    relative = row[column(table, "Diff_rel")].text
+    assert relative == f"{100 * unseen['relative_difference']:.1f}"
+    assert {"Change_v1-5", "Canonical_orig"} <= {column.name for column in table.columns}
+
+
+def test_augmentation_is_compared_with_the_system_without(group: Group) -> None:
+    none, other = augmentation(group, augmentation_families(group)).rows
+    assert [cell.text for cell in none[:2]] == ["t5dst", "none"]
+    assert [cell.text for cell in other[:2]] == ["t5dst", "backtrans"]
+    assert none[5] == Cell("–", "") and other[5].text.startswith("+")
+    low, _, high = other[5].detail.partition(" to ")
+    assert float(low) < float(other[5].text) < float(high)
+
+
+def test_every_wording_has_a_row(group: Group, runs: dict[str, Path]) -> None:
+    (table,) = wording_table(group)
+    assert len(table.rows) == 3 * 6
+    v2, expected = table.rows[6 + 2], sgdx_part(runs["backtrans"])
+    difference = expected["differences"]["v2"]
+    assert [cell.text for cell in v2] == [
+        "t5dst, backtrans",
+        "v2",
+        f"{100 * expected['by_variant']['v2']:.1f}",
+        f"{100 * difference['difference']:+.1f}",
+        f"{difference['p']:.4f}",
+    ]
+
+
+def test_services_that_lose_most_come_first(runs: dict[str, Path]) -> None:
+    group, expected = only_group(runs["tiny"]), sgdx_part(runs["tiny"])["by_service"]
+    (table,) = items_table(group, "service", services_of(group))
+    by_loss = sorted(
+        expected, key=lambda name: expected[name]["jga_v1-5"] - expected[name]["jga_orig"]
+    )
+    assert [row[0].text for row in table.rows] == by_loss
+    assert table.rows[by_loss.index("Vets_1")][0] == Cell("Vets_1", "seen")
+    keys = ("jga_orig", "jga_v1-5", "ss_jga", "jga_worst", "flips")
+    for row in table.rows:
+        scores = expected[row[0].text]
+        figures = [f"{100 * scores[key]:.1f}" for key in keys]
+        assert [cell.text for cell in row[1:]] == [str(scores["frames"]), *figures]
+    (domains,) = items_table(group, "domain", domains_of(group))
+    assert {"Cabs", "Cooking"} < {row[0].text for row in domains.rows}
+    assert sum(int(row[1].text) for row in domains.rows) == 273
+
+
+def test_all_official_metrics(group: Group) -> None:
+    (section,) = official_metrics(group)
+    rows = {row[0].text: row for row in section.tables[0].rows}
+    assert list(rows)[-2:] == ["joint_change_accuracy", "joint_canonical_accuracy"]
+    assert len(rows) == 15
+    assert rows["active_intent_accuracy"][7].text == "100.0"  # intents are never changed
+    assert rows["slot_tagging_f1"][7].text == "–"

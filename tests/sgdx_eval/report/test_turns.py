@@ -1,0 +1,211 @@
+"""Runs of generators: their figures, beside those of trackers, and tests of entailment."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from statistics import stdev
+from typing import Any
+
+import pytest
+
+from baselines.copies.systems import copy_system, generate
+from baselines.data.requested import DEFAULT_CONFIGS, RequestedData
+from sgdx_dataset import SgdxError
+from sgdx_eval.files import write_scores
+from sgdx_eval.report.figures import services_of, sets_of
+from sgdx_eval.report.inputs import read_inputs, read_one
+from sgdx_eval.report.page import render_html, render_markdown
+from sgdx_eval.report.runs import Group
+from sgdx_eval.report.sections import build_report, comparison, items_table
+from sgdx_eval.report.turns import Validation, failing, published_generators, validated
+from sgdx_eval.tables import Cell, Table
+from sgdx_eval.turns.predictions import read_predictions
+from sgdx_eval.turns.references import open_references
+from sgdx_eval.turns.score import score_predictions
+from sgdx_metric.rows import ScoreError
+from sgsacc_metric.__main__ import main as sgsacc
+from sgsacc_metric.lexical import LexicalNli
+from sgsacc_metric.nli import Nli
+
+from .conftest import only_group, reported
+
+
+@pytest.fixture(scope="module")
+def generators(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Gold and derived responses to some turns of the sample, scored as the commands do it."""
+    root = tmp_path_factory.mktemp("generators")
+    references = open_references("sample", None, "test", {})
+    every = references.turns("original")
+    turns = [one for one in every if one.dialogue_id <= "1_00003"]
+
+    def run(name: str, nli: Nli | None, output: str) -> None:
+        data = RequestedData("sample", "test")
+        paths = generate(copy_system(name), data, DEFAULT_CONFIGS, root / name)
+        predictions = {path.stem: read_predictions(path, "test", path.stem) for path in paths}
+        system = score_predictions(references, every, turns, predictions, nli)
+        write_scores(system.scores_json(), root / output)
+
+    run("gold", LexicalNli(), "gold.json")
+    run("derived", LexicalNli(), "derived.json")
+    run("derived", None, "plain.json")
+    ids = root / "ids.txt"
+    ids.write_text("1_00000\n1_00001\n")
+    words = ["validate", "--source", "sample", "--nli", "lexical", "--evaluators", "original"]
+    table = str(root / "table2.json")
+    assert sgsacc([*words, "--dialogues", str(ids), "--json", table]) == 0
+    return root
+
+
+def rows(table: Table) -> dict[tuple[str, str], dict[str, Cell]]:
+    """The cells by their column, of each row by its first two cells."""
+    names = [column.name for column in table.columns]
+    return {(row[0].text, row[1].text): dict(zip(names, row)) for row in table.rows}
+
+
+def compared(group: Group) -> dict[tuple[str, str], dict[str, Cell]]:
+    return rows(comparison(group, sets_of(group)))
+
+
+def test_the_figures_are_those_of_scores_json(generators: Path) -> None:
+    group = only_group(generators / "gold.json", generators / "derived.json")
+    assert [system.name for system in group.systems] == ["copy of gold", "copy of derived"]
+    assert any("which is no model of entailment" in caveat for caveat in group.caveats)
+    table = compared(group)
+    gold = table["copy of gold", "all"]
+    assert [gold[name].text for name in ("BLEU orig", "SER v1-5")] == ["100.0", "0.00"]
+    sgdx = json.loads((generators / "derived.json").read_text())["sgdx"]
+    for name, key in (("all", None), ("seen", "seen"), ("unseen domains", "unseen_domains")):
+        stored = sgdx[key] if key else sgdx
+        if not stored["turns"]:
+            continue
+        cells = table["copy of derived", name]
+        low, high = stored["confidence"]["bleu_v1-5"]
+        assert cells["turns"].text == str(stored["turns"])
+        assert cells["BLEU v1-5"] == Cell(f"{stored['bleu_v1-5']:.1f}", f"{low:.1f} to {high:.1f}")
+        assert cells["SER flips"].text == f"{100 * stored['ser_flips']:.2f}"
+        for title in ("SGSAcc v1-5", "SGSAcc worst", "SGSAcc flips", "changed"):
+            figure = stored[title.lower().replace(" ", "_")]
+            assert cells[title].text == f"{100 * figure:.1f}"
+    (services,) = items_table(group, "service", services_of(group))
+    assert sum(int(row[1].text) for row in services.rows) == sgdx["turns"]
+
+
+def test_validated_figures_and_what_fails(generators: Path) -> None:
+    group = only_group(generators / "derived.json")
+    counts = json.loads((generators / "derived.json").read_text())["counts"]
+    table = validated(group)
+    assert table.rows[-1][1].text == "all, without the context"
+    assert f"{counts['valid_turns']} of {counts['turns']['all']} turns are" in table.note
+    first = counts["failed_by"][0]
+    assert [cell.text for cell in failing(group)[0].rows[0]] == [
+        first["act"], first["slot"] or "–", str(first["actions"])
+    ]  # fmt: skip
+
+
+def test_without_a_model_of_entailment_there_is_no_sgsacc(generators: Path) -> None:
+    report = build_report(read_inputs([generators / "plain.json"]), "command")
+    sections = {section.name: section for section in report.parts[0].sections}
+    assert "validation" not in sections and "services" in sections
+    for section in sections.values():
+        titles = {c.name + c.group for table in section.tables for c in table.columns}
+        assert not any("SGSAcc" in title for title in titles)
+
+
+def test_seeds_become_one_row(generators: Path, tmp_path: Path) -> None:
+    """What a run says of itself makes two seeds one system, as with trackers."""
+    for seed in (0, 1):
+        (tmp_path / str(seed)).mkdir()
+        scores = json.loads((generators / "derived.json").read_text())
+        turns = scores["paired"]["turns"]["original"]
+        scores["paired"]["wrong"]["original"] = [0.01 * (seed + 1) * number for number in turns]
+        facts = {"tracker": "t2g2", "input": "derived", "seed": seed}
+        scores["predictions"] = {name: {"system": facts} for name in scores["variants"]}
+        (tmp_path / str(seed) / "scores.json").write_text(json.dumps(scores))
+    group = only_group(tmp_path / "0", tmp_path / "1" / "scores.json")
+    (system,) = group.systems
+    assert system.label == "t2g2 (derived) [2 seeds]"
+    row = compared(group)["t2g2 (derived)", "all"]
+    assert row["SER orig"] == Cell("1.50", f"± {stdev([1, 2]):.2f}")
+
+
+def test_published_figures_name_their_scale_of_bleu() -> None:
+    table = {row[0].text: [cell.text for cell in row] for row in published_generators().rows}
+    assert table["FT-T5 (t5-small)"][1:6] == [
+        "32.3", "not stated", "0.04 / 0.05 / 0.00", "97.3 / 98.6 / 88.7", "96.5 / 97.8 / 87.7"
+    ]  # fmt: skip
+    assert table["T2G2-T5"][2] == "most likely tok:none"
+    assert table["mT5 XL (GEM)"][1:3] == ["33.01", "tok:13a|case:lc"]
+    assert table["CVAE"][6] == "SG-NLG, tested on SGD dev"
+
+
+def test_one_report_of_trackers_and_generators(
+    runs: dict[str, Path], generators: Path, tmp_path: Path
+) -> None:
+    """Each kind has a part of its own, with its own marks, signatures and published figures."""
+    paths = (runs["tiny"], generators / "derived.json", generators / "table2.json")
+    assert reported(*paths, "--output", tmp_path / "out") == 0
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert "<title>Dialogue state trackers and response generators under" in page
+    places = [page.index(title, page.index("<main")) for title in (
+        ">Trackers: the small sample corpus, not SGD; only 273 frames</h2>",
+        ">Generators: ",
+        ">Models of entailment, tested on gold responses</h2>",
+        ">Published figures</h2>",
+    )]  # fmt: skip
+    assert places == sorted(places)
+    tracking, generation, entailment, published = (
+        page[a:b] for a, b in zip(places, [*places[1:], len(page)], strict=True)
+    )
+    assert "sgdx_metric|" in tracking and "sgsacc_metric|" not in tracking
+    assert "sgsacc_metric|" in generation and "sgdx_metric|" not in generation
+    assert "SGSAcc by a comparison of words" in generation
+    assert "a subset of 2 dialogues" in entailment and "96.30" in entailment
+    assert "sgsacc_metric|" in entailment
+    assert "SPLAT Large" in published and "PT-T5" in published
+    assert (tmp_path / "out" / "figures" / "turns_by_wording.png").is_file()
+
+
+def test_of_many_systems_only_the_rows_of_all_turns_stand_open(
+    generators: Path, tmp_path: Path
+) -> None:
+    paths = [generators / "gold.json", generators / "derived.json"]
+    for name in "abc":
+        scores = json.loads(paths[0].read_text()) | {"predictions": {}}
+        paths.append(tmp_path / f"{name}.json")
+        paths[-1].write_text(json.dumps(scores))
+    report = build_report(read_inputs(paths), "command")
+    opened, folded, *_ = report.parts[0].sections[0].tables
+    assert [row[1].text for row in opened.rows] == ["all"] * 5 and not opened.folded
+    assert len(folded.rows) > 10 and folded.folded
+
+
+def test_generators_alone(generators: Path) -> None:
+    made = build_report(read_inputs([generators / "gold.json", generators / "plain.json"]), "x")
+    titles = [part.title.partition(":")[0] for part in made.parts]
+    assert titles == ["Generators, group 1", "Generators, group 2"] and made.warning
+    assert made.lead.startswith("2 generators: ")
+    for part, key, measure in zip(made.parts, ("sgsacc_v1-5", "ser_v1-5"), ("SGSAcc", "SER")):
+        assert part.verdict is not None and part.group is not None
+        figure = 100 * part.group.first.stored["sgdx"][key]
+        shown = f"{figure:.1f}" if measure == "SGSAcc" else f"{figure:.2f}"
+        assert f": {shown} % {measure} " in part.verdict.sentences[0].text
+    for text in (render_html(made), render_markdown(made)):
+        assert "Not all of these runs can be compared" in text and "SPLAT" not in text
+
+
+def test_what_cannot_be_read(generators: Path, tmp_path: Path) -> None:
+    assert isinstance(read_one(generators / "table2.json"), Validation)
+    scores = json.loads((generators / "gold.json").read_text())
+    file = tmp_path / "scores.json"
+    changes: list[dict[str, Any]] = [
+        {"signature": "sgsacc_metric|x"},
+        {"signature": "other|x:1"},
+        {"paired": {}},
+        {"paired": scores["paired"] | {"unit_id": []}},
+    ]
+    for change in changes:
+        file.write_text(json.dumps(scores | change))
+        with pytest.raises((ScoreError, SgdxError)) as error:
+            read_one(tmp_path)
+        assert str(tmp_path) in str(error.value)
