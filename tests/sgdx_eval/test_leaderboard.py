@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,41 +22,33 @@ STATES = (
     "sgdx_metric|variants:original+v1+v2+v3+v4+v5|split:test|release:partial:2921/4201|frames:900|"
     "match:fuzzy-token-sort|joint:frame|zero-mean:0"
 )
-TURNS = (
-    "sgsacc_metric|generator:original+v1+v2+v3+v4+v5|evaluator:original|split:test|"
-    "release:e852981a|turns:50|ser:t2g2|nli:lexical (no model)"
-)
-FIGURES = {
-    "jga_orig": 0.5,
-    "jga_v1-5": 0.45,
-    "jga_worst": 0.25,
-    "flips": 0.3,
-    "ss_jga": 0.6,
-    "relative_difference": -0.1,
-    "confidence": {"jga_orig": [0.48, 0.521], "flips": None},
-    "seen": {"jga_orig": 0.7},
-}
 
 
 def add(
-    folder: Path, signature: str = STATES, run: Any = None, system: Any = None, **figures: Any
+    folder: Path,
+    signature: str = STATES,
+    run: Any = None,
+    system: Any = None,
+    reworded: Sequence[float] = (1, 0, 0, 0),
 ) -> None:
-    """Write the folder of a row, with FIGURES but for those given; reworded is jga_v1-5."""
+    """Write the folder of a row: of four frames two are right, and those given when reworded."""
     folder.mkdir(parents=True)
-    if "reworded" in figures:
-        figures["jga_v1-5"] = figures.pop("reworded")
-    scores = {"signature": signature, "sgdx": FIGURES | figures, "paired": {}}
+    names = signature.partition("variants:")[2].partition("|")[0].split("+")
+    scores = {name: [1, 1, 0, 0] if name == "original" else [*reworded] for name in names}
+    ids = [f"d{i}/0/S_1" for i in range(4)]
+    paired = {"frame_id": ids, "joint_goal_accuracy": scores, "call_accuracy": scores}
+    result: dict[str, Any] = {"signature": signature, "paired": paired}
     if system:
-        scores["predictions"] = {"original": {"system": system}}
-    (folder / "scores.json").write_text(json.dumps(scores))
+        result["predictions"] = {"original": {"system": system}}
+    (folder / "scores.json").write_text(json.dumps(result))
     if run:
         (folder / "run.json").write_text(json.dumps(run))
 
 
 def rows(page: str, heading: str) -> list[str]:
-    """The rows of the table under a heading."""
+    """The rows of the table under a heading, without intervals."""
     lines = page.partition(f"### {heading}\n\n")[2].partition("\n\n")[0].splitlines()
-    return lines[2:]
+    return [re.sub(r" \(-?[\d.]+ to [^)]+\)", "", line) for line in lines[2:]]
 
 
 def test_the_page_is_made_of_results(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,48 +58,50 @@ def test_the_page_is_made_of_results(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (ROOT / "docs" / "leaderboard.md").read_text(encoding="utf-8") == made
 
 
+ALL = "Partial data: 2,921 of 4,201 dialogues; only 4 frames"
+SUBSET = "Partial data: 2,921 of 4,201 dialogues; a subset of 292 dialogues; only 4 frames"
+
+
 def test_rows_of_trackers(tmp_path: Path) -> None:
     results = tmp_path / "results"
     settings = {"augment": {"schemas": "backtrans", "ratio": 0.2}, "train_dialogues": 1217}
     add(results / "first", run={"record": {"settings": settings}})
-    add(results / "better", system={"train": ["original"], "augment": None}, reworded=0.9)
-    add(results / "old", run={"evaluation": {}}, reworded=0.2, jga_worst=None)
+    better = {"train": ["original"], "augment": None}
+    add(results / "better", system=better, reworded=[1, 1, 1, 0])
+    add(results / "old", run={"evaluation": {}}, reworded=[0] * 4)
     of_subset = STATES.replace("|frames:900", "|dialogues:292@b0e1edf2|frames:90")
     add(results / "few", of_subset + "|predictions:made-elsewhere")
     page = render([results], [], tmp_path / "docs")
-    assert rows(page, "2,921 of the 4,201 test dialogues") == [
-        "| [better](../results/better) | 50.0 (48.0 to 52.1) | 90.0 | 25.0 | 30.0 | 60.0 | -10.0 "
-        "| original |  |",
-        "| [first](../results/first) | 50.0 (48.0 to 52.1) | 45.0 | 25.0 | 30.0 | 60.0 | -10.0 "
+    assert rows(page, ALL) == [
+        "| [better](../results/better) | 50.0 | 75.0 | 50.0 | 25.0 | 0.0 | 50.0 | original |  |",
+        "| [first](../results/first) | 50.0 | 25.0 | 25.0 | 25.0 | 0.0 | -50.0 "
         "| original + backtrans x 0.2, 1,217 dialogues |  |",
-        "| [old](../results/old) | 50.0 (48.0 to 52.1) | 20.0 | – | 30.0 | 60.0 | -10.0 | – |  |",
+        "| [old](../results/old) | 50.0 | 0.0 | 0.0 | 50.0 | 0.0 | -100.0 | – |  |",
     ]
-    assert rows(page, "292 dialogues drawn from 2,921 of the 4,201 test dialogues") == [
-        "| [few](../results/few) | 50.0 (48.0 to 52.1) | 45.0 | 25.0 | 30.0 | 60.0 | -10.0 | – |  |"
+    assert rows(page, SUBSET) == [
+        "| [few](../results/few) | 50.0 | 25.0 | 25.0 | 25.0 | 0.0 | -50.0 | – |  |"
     ]
-    assert page.index("### 2,921 of") < page.index("### 292 dialogues")
+    interval = page.partition("[better]")[2].split("|")[1]
+    low, high = map(float, re.findall(r"[\d.]+", interval)[1:])
+    assert 0 <= low < 50 < high <= 100
 
 
 def test_an_oracle_is_marked_and_not_the_best(tmp_path: Path) -> None:
-    add(tmp_path / "results" / "oracle", f"{STATES}|oracle:yes", reworded=0.9)
+    add(tmp_path / "results" / "oracle", f"{STATES}|oracle:yes", reworded=[1, 1, 1, 0])
     add(tmp_path / "results" / "mine")
     page = render([tmp_path / "results"], [], tmp_path)
-    oracle, mine = rows(page, "2,921 of the 4,201 test dialogues")
+    oracle, mine = rows(page, ALL)
     assert oracle.startswith("| [oracle](results/oracle) |") and "oracle: trained" in oracle
     assert mine.endswith("| – |  |")
     best = page.split("\n\n")[1]
-    assert "`mine`" in best and "45.0" in best and "25.0" in best
+    assert "`mine`" in best and "50.0" in best and "25.0" in best
 
 
 def test_rows_of_generators(tmp_path: Path) -> None:
-    figures: dict[str, Any] = {"bleu_orig": 25.44, "bleu_v1-5": 25, "ser_orig": 0.01}
-    figures |= {"ser_v1-5": 0.02, "changed": 0.5, "confidence": {"bleu_orig": [24, 26.66]}}
-    add(tmp_path / "copy", TURNS, **figures)
+    shutil.copytree(ROOT / "results" / "generation-derived", tmp_path / "copy")
     page = render([tmp_path], [], tmp_path)
-    heading = "The whole test split; SGSAcc by a comparison of words, which is no model"
-    assert rows(page, heading) == [
-        "| [copy](copy) | 25.4 (24.0 to 26.7) | 25.0 | 1.0 | 2.0 | – | – | 50.0 | – |  |"
-    ]
+    (row,) = [line for line in page.splitlines() if line.startswith("| [copy](copy) | 12.7 (")]
+    assert " 93.4 (92.7 to 94.2) | 74.4 (73.3 to 75.6) | – |  |" in row
 
 
 @pytest.mark.parametrize(
@@ -115,9 +112,9 @@ def test_rows_of_generators(tmp_path: Path) -> None:
         ("joint:frame", "joint:turn", "turn"),
         ("+v5", "", "original+v1+v2+v3+v4"),
         ("|frames:900", "|services:Banks_1|frames:900", "Banks_1"),
-        ("|frames:900", "|task:calls|frames:900", "calls"),
-        ("|frames:900", "", "frames"),
+        ("|frames:900", "|task:turns|frames:900", "turns"),
         ("sgdx_metric|", "bleu|", "bleu"),
+        ("sgdx_metric|", "sgdx_tools|", "tools"),
     ],
 )
 def test_scores_by_other_rules_are_no_row(old: str, new: str, fact: str, tmp_path: Path) -> None:
@@ -126,16 +123,6 @@ def test_scores_by_other_rules_are_no_row(old: str, new: str, fact: str, tmp_pat
     with pytest.raises((ScoreError, SgdxError)) as error:
         render([tmp_path], [], tmp_path)
     assert str(tmp_path / "mine" / "scores.json") in str(error.value) and fact in str(error.value)
-
-
-@pytest.mark.parametrize(
-    "figures", [{"jga_orig": "high"}, {"flips": [0.1]}, {"confidence": {"flips": [0.1]}}]
-)
-def test_figures_that_are_none(figures: dict[str, Any], tmp_path: Path) -> None:
-    add(tmp_path / "mine", **figures)
-    with pytest.raises(SgdxError) as error:
-        render([tmp_path], [], tmp_path)
-    assert str(tmp_path / "mine" / "scores.json") in str(error.value)
 
 
 def test_published_figures(tmp_path: Path) -> None:
