@@ -159,15 +159,20 @@ def printable(text: str, longest: int = 400) -> str:
 
 def table(
     title: str,
-    headers: Sequence[str],
+    headers: Sequence[str | Column],
     rows: Iterable[Sequence[str | Cell]],
     texts: Collection[str] = (),
     breaks: Collection[int] = (),
+    note: str = "",
+    folded: bool = False,
 ) -> Table:
     """A table of which all columns are figures but the first and those that are named."""
-    columns = [Column(name, "", bool(i) and name not in texts) for i, name in enumerate(headers)]
+    columns = [
+        Column(head, "", bool(i) and head not in texts) if isinstance(head, str) else head
+        for i, head in enumerate(headers)
+    ]
     cells = [[Cell(c) if isinstance(c, str) else c for c in row] for row in rows]
-    return Table(title, "", columns, cells, breaks=breaks)
+    return Table(title, note, columns, cells, breaks=breaks, folded=folded)
 
 
 # ---- the terminal

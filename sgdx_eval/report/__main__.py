@@ -43,23 +43,10 @@ def make_report(arguments: argparse.Namespace) -> None:
     for reason, names in inputs.not_analysed.items():
         without = f"no slots and no errors of {names_or_number(names)}"
         print(f"{NAME}: note: {without}: {reason}", file=sys.stderr)
-    report = build_report(inputs, _command(arguments))
+    command = shlex.join(["python", "-m", NAME, *sys.argv[1:]])
+    report = build_report(inputs, command)
     for path in write_report(report, arguments.output):
         print(path)
-
-
-def _command(arguments: argparse.Namespace) -> str:
-    """The command that makes the report again."""
-    words = ["python", "-m", NAME, *map(str, arguments.runs), "--output", str(arguments.output)]
-    if arguments.source:
-        words += ["--source", arguments.source]
-    if arguments.dialogues:
-        words += ["--dialogues", str(arguments.dialogues)]
-    for service in arguments.service:
-        words += ["--service", service]
-    if arguments.references:
-        words += ["--references", str(arguments.references)]
-    return shlex.join(words)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -5,7 +5,7 @@ All of it follows from the scores of items; what is here is fractions, but for B
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import isnan
@@ -22,7 +22,6 @@ from sgdx_metric.units import ALL
 from sgdx_metric.variants import ORIGINAL
 
 from .runs import Group, Run, System
-from .view import Keys
 
 
 class Estimate(NamedTuple):
@@ -44,6 +43,7 @@ class Figures:
         self, system: System, members: Ints | None = None, chosen: Sequence[Figure] = ()
     ) -> None:
         self.samples = [_sample(run, members, chosen) for run in system.runs]
+        self.keys = system.first.view.keys(self.samples[0].scores)
         self.by_key = {figure.key: figure for s in self.samples for figure in s.figures}
 
     def cells(self, has_intervals: bool = True) -> dict[str, Cell]:
@@ -63,18 +63,9 @@ class Figures:
         ones = np.ones((1, self.dialogues))
         return {key: float(value[0]) for key, value in self.resampled(ones).items()}
 
-    def estimates(self, keys: Keys) -> dict[str, Estimate]:
-        """The figures as means over the runs, and `loss`, what rewording costs, all paired."""
-
-        def statistic(weights: Floats) -> Statistics:
-            figures = self.resampled(weights)
-            if {keys.original, keys.reworded} <= figures.keys():
-                figures["loss"] = figures[keys.original] - figures[keys.reworded]
-                if self.by_key[keys.reworded].lower_is_better:
-                    figures["loss"] = -figures["loss"]
-            return figures
-
-        return estimated(statistic, self.dialogues)
+    def estimates(self) -> dict[str, Estimate]:
+        """The figures as means over the runs, with intervals."""
+        return estimated(self.resampled, self.dialogues)
 
     @property
     def dialogues(self) -> int:
@@ -82,10 +73,17 @@ class Figures:
         return len(self.samples[0].sums.total)
 
     def resampled(self, weights: Floats) -> Statistics:
-        """The figures [draws] of the dialogues under weights [draws, dialogues]."""
+        """The figures [draws] of the dialogues under weights [draws, dialogues].
+
+        `loss` is what rewording costs, paired within the systems.
+        """
         runs = [sample.resampled(weights) for sample in self.samples]
         known = [key for key in runs[0] if all(key in run for run in runs)]
-        return {key: np.asarray(np.mean([run[key] for run in runs], axis=0)) for key in known}
+        means = {key: np.asarray(np.mean([run[key] for run in runs], axis=0)) for key in known}
+        if {self.keys.original, self.keys.reworded} <= means.keys():
+            sign = -1 if self.by_key[self.keys.reworded].lower_is_better else 1
+            means["loss"] = sign * (means[self.keys.original] - means[self.keys.reworded])
+        return means
 
 
 def _sample(run: Run, members: Ints | None, chosen: Sequence[Figure]) -> Sample:
@@ -220,19 +218,6 @@ def official(stored: Mapping[str, Any], metric: str) -> Sequence[float | None]:
     return original.get(metric), *over
 
 
-class Curve(NamedTuple):
-    """The loss and the score on dev over the training of a model or of one of its sub-models."""
-
-    # "" for a model that has no sub-models, and for all sub-models together.
-    sub_model: str
-    # Minutes of training where the logs have times, else steps; and the training loss there.
-    loss_x: Floats
-    losses: Floats
-    # The same of the score on dev, a fraction.
-    dev_x: Floats
-    dev_scores: Floats
-
-
 Logs = Mapping[str, Sequence[Mapping[str, float]]]
 
 
@@ -241,19 +226,21 @@ def has_times(logs: Logs) -> bool:
     return all("seconds" in line for log in logs.values() for line in log if "loss" in line)
 
 
-def training_curves(logs: Logs) -> list[Curve]:
-    """The curves of a training, one for each log."""
-    timed, curves = has_times(logs), []
+def training_curves(logs: Logs) -> Iterator[tuple[str, Floats, Floats]]:
+    """The sub-model of each log, and over its training the losses and the scores on dev [2, lines].
+
+    Both have minutes of training in the first row where the logs have times, else steps. Scores are
+    fractions. The sub-model is "" for a model that has none, and for all of them together.
+    """
     seconds = {name: [line.get("seconds", 0.0) for line in log] for name, log in logs.items()}
     for name, log in logs.items():
-        losses = [i for i, line in enumerate(log) if "loss" in line]
+        losses = {i: line["loss"] for i, line in enumerate(log) if "loss" in line}
         dev = {i: v for i, line in enumerate(log) for k, v in line.items() if k[:4] == "dev_"}
-        if not timed:
+        if not has_times(logs):
             x = np.array([line["step"] for line in log], dtype=np.float64)
         elif losses or name:
             x = np.cumsum(seconds[name]) / 60
         else:  # the score of all sub-models together, which is known after the last
             x = np.full(len(log), sum(map(sum, seconds.values())) / 60)
-        heights = np.array([log[i]["loss"] for i in losses])
-        curves.append(Curve(name, x[losses], heights, x[list(dev)], np.array(list(dev.values()))))
-    return curves
+        of_loss, of_dev = (np.array([x[list(y)], list(y.values())]) for y in (losses, dev))
+        yield name, of_loss, of_dev

@@ -43,10 +43,9 @@ _MOST_WORDINGS, _MANY_WORDINGS = 40, 8
 
 def _main(group: Group) -> tuple[Keys, dict[str, Figure]]:
     """The figures that tell what rewording costs: their keys, and those that the runs give."""
-    scores, known = group.results.scores(), Figures(group.systems[0], group.main)
+    known = Figures(group.systems[0], group.main)
     values = known.values()
-    keys = group.view.keys(scores)
-    return keys, {key: known.by_key[key] for key in keys.figures if key in values}
+    return group.keys, {key: known.by_key[key] for key in group.keys.figures if key in values}
 
 
 def _axis(figure: Figure) -> str:
@@ -104,7 +103,7 @@ def drop_beside_flips(group: Group) -> Any:
         return None
     systems = group.systems
     figure, ((axes,),) = new_figure(6.4, 1.1 + 0.55 * len(systems))
-    estimates = [Figures(system, group.main).estimates(keys) for system in systems]
+    estimates = [Figures(system, group.main).estimates() for system in systems]
     titles = [known[keys.original].title, known[keys.reworded].title]
     better, worse = titles[::-1] if known[keys.reworded].lower_is_better else titles
     drop = f"drop: {better} less {worse}"
@@ -310,18 +309,16 @@ def learning_curves(group: Group) -> Any:
         axes.yaxis.set_major_locator(require("matplotlib.ticker").LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter("{x:g}")
         axes.yaxis.set_minor_formatter("")
-        for i, curve in enumerate(training_curves(system.first.logs)):
+        for i, (sub_model, losses, dev) in enumerate(training_curves(system.first.logs)):
             colour = COLOURS[i % len(COLOURS)]
-            heights = 100 * curve.dev_scores
-            axes.plot(curve.loss_x, curve.losses, color=colour, linewidth=1)
-            scores.plot(curve.dev_x, heights, "o--", color=colour, linewidth=0.8, markersize=4)
+            axes.plot(*losses, color=colour, linewidth=1)
+            scores.plot(dev[0], 100 * dev[1], "o--", color=colour, linewidth=0.8, markersize=4)
             text = {"color": colour, "fontsize": 7, "textcoords": "offset points"}
-            name = without_formulae(curve.sub_model)
-            if len(curve.losses):
-                end = curve.loss_x[-1], curve.losses[-1]
-                axes.annotate(name, end, (3, 0), va="center", **text)
-            elif len(heights):
-                end = curve.dev_x[-1], heights[-1]
+            name = without_formulae(sub_model)
+            if losses.size:
+                axes.annotate(name, losses[:, -1], (3, 0), va="center", **text)
+            elif dev.size:
+                end = dev[0, -1], 100 * dev[1, -1]
                 scores.annotate(name or "joined", end, (0, 5), ha="center", **text)
 
     return draw_panels(systems, draw, 3.0)

@@ -23,7 +23,7 @@ from sgdx_metric.columns import Ints
 from sgdx_metric.signature import split_name
 
 from .slots.breakage import Analyses
-from .view import View
+from .view import Keys, View
 
 # A line of a training's log.jsonl: the step, and the loss or the score on dev after it.
 LogLine = dict[str, float]
@@ -347,10 +347,14 @@ class Group:
         return self.first.view
 
     @cached_property
+    def keys(self) -> Keys:
+        """The figures that tell what rewording costs."""
+        return self.view.keys(self.results.scores())
+
+    @property
     def main(self) -> Ints | None:
-        """The positions of the items that the main figures are of; None for all."""
-        keys = self.view.keys(self.results.scores())
-        return self.view.members(self.results, keys.headline)
+        """The positions of the items that these are of; None for all."""
+        return self.view.members(self.results, self.keys.headline)
 
     @property
     def unit(self) -> str:

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from operator import itemgetter
 
 from sgdx_dataset.io.progress import progress
-from sgdx_eval.tables import NO_VALUE, Cell, Column, Table, p_value
+from sgdx_eval.tables import NO_VALUE, Cell, Column, Table, p_value, table
 from sgdx_metric.columns import Ints
 from sgdx_metric.core import Figure
 from sgdx_metric.units import ALL, SEEN
@@ -42,6 +41,7 @@ from .plots import (
 from .runs import Group, System, augmentation_families
 from .turns import entailment, published_generators
 from .verdict import verdict
+from .view import Block
 
 # In a report of more systems than these, all but what they score and which words cost it is
 # folded, so that it can be looked through.
@@ -152,127 +152,86 @@ def system_cell(system: System) -> Cell:
     return Cell(system.name, "; ".join(system.caveats))
 
 
-def _texts(*names: str) -> list[Column]:
-    return [Column(name, numeric=False) for name in names]
-
-
 def comparison(group: Group, sets: Mapping[str, Ints]) -> Table:
     """The paper's Table 2: all figures of all systems on some sets of items, with intervals."""
-    titles: dict[str, dict[str, str]] = {}
+    blocks: dict[str, Block] = {}
     for system in group.systems:  # Not all may have all figures, such as canonical ones.
         for block in group.view.blocks(system.first.results):
-            titles.setdefault(block.name, {}).update(block.titles)
-    shown_keys = {key: title for of_block in titles.values() for key, title in of_block.items()}
-    columns, rows = list(dict.fromkeys(shown_keys.values())), []
+            blocks.setdefault(block.name, block).titles.update(block.titles)
+    titles = {key: title for block in blocks.values() for key, title in block.titles.items()}
+    columns = list(dict.fromkeys(titles.values()))
+    rows: list[list[str | Cell]] = []
     figures: dict[str, Figure] = {}
     for system in group.systems:
-        blocks = {block.name: block for block in group.view.blocks(system.first.results)}
         for block in blocks.values():
             for name, of_set in sets.items():
                 members = of_set if block.members is None else block.members
                 of_items = Figures(system, members)
                 figures |= of_items.by_key
                 cells = of_items.cells()
-                by_title = {title: cells.get(key) for key, title in titles[block.name].items()}
+                by_title = {title: cells.get(key) for key, title in block.titles.items()}
                 label = block.name if name == ALL else f"{block.name}, {name} services"
-                rows.append(
-                    [
-                        system_cell(system),
-                        Cell(label if block.name else name),
-                        Cell(f"{group.results.task.count(group.results.raw.only(members)):,}"),
-                        *(by_title.get(title) or Cell(NO_VALUE) for title in columns),
-                    ]
-                )
-    keys = group.view.keys(group.results.scores())
+                count = group.results.task.count(group.results.raw.only(members))
+                rows.append([system_cell(system), label if block.name else name, f"{count:,}"])
+                rows[-1] += [by_title.get(title) or NO_VALUE for title in columns]
     note = [
         group.view.note,
-        *legends([(title, figures[key]) for key, title in shown_keys.items() if key in figures]),
+        *_legends([(title, figures[key]) for key, title in titles.items() if key in figures]),
         "Seen services are in the original train split." if len(sets) > 1 else "",
-        _HOW_TO_READ,
-        "" if keys.reworded in Figures(group.systems[0]).values() else _lacking(group),
+        "Beside the figure of a single run is its 95 % interval over dialogues, and beside the "
+        "mean of several seeds their standard deviation after ±.",
     ]
-    heads = [*_texts("system", "metric" if "" not in titles else f"{group.unit} of")]
-    heads += map(Column, (group.unit, *columns))
-    return Table("Figures under reworded schemas", " ".join(filter(None, note)), heads, rows)
+    if group.keys.reworded not in Figures(group.systems[0]).values():
+        names = ", ".join(group.wordings)
+        note.append(f"Only {names} was scored: a figure that needs another wording has a dash.")
+    what = f"{group.unit} of" if "" in blocks else "metric"
+    heads = ["system", what, group.unit, *columns]
+    title = "Figures under reworded schemas"
+    return table(title, heads, rows, [what], note=" ".join(filter(None, note)))
 
 
-_HOW_TO_READ = (
-    "Beside the figure of a single run is its 95 % interval over "
-    "dialogues, and beside the mean of several seeds their standard deviation after ±."
-)
-
-
-def legends(figures: Sequence[tuple[str, Figure]]) -> list[str]:
+def _legends(figures: Sequence[tuple[str, Figure]]) -> list[str]:
     """What the titles of some figures mean, each sentence once."""
     terms = dict.fromkeys(term for _, figure in figures for term in figure.legend)
     lower = dict.fromkeys(title for title, figure in figures if figure.lower_is_better)
     percent = "In percent." if all(figure.scale == 100 for _, figure in figures) else ""
-    better = f"Lower is better: {', '.join(lower)}." if lower else ""
-    return [percent, *terms, better]
-
-
-def _lacking(group: Group) -> str:
-    names = ", ".join(group.wordings)
-    return f"Only {names} was scored: a figure that needs another wording has a dash."
+    return [percent, *terms, f"Lower is better: {', '.join(lower)}." if lower else ""]
 
 
 def wording_table(group: Group) -> list[Table]:
     """The means under every wording, and how they differ from those under the original words."""
-    headlines = group.view.headlines(group.results.scores())
-    remarks = dict.fromkeys(
-        title
-        for system in group.systems
-        for wording in group.wordings
-        for title, _ in group.view.remarks(system.first, wording)
-    )
-    rows = []
-    for system in group.systems:
-        columns: list[dict[str, Sequence[Cell]]] = []
-        for headline in headlines:
-            members = group.view.members(system.first.results, headline.key)
-            means = under_wordings(system, headline, members)
-            changes = changes_under_wordings(system, headline, members)
-            columns.append(
-                {
-                    wording: [
-                        Cell(shown(headline, means[wording].value)),
-                        *_change_cells(headline, changes.get(wording)),
-                    ]
-                    for wording in group.wordings
-                }
-            )
-        for wording in group.wordings:
-            of_run = dict(group.view.remarks(system.first, wording))
-            cells = [cell for column in columns for cell in column[wording]]
-            cells += [of_run.get(title, Cell("")) for title in remarks]
-            rows.append([Cell(system.name), Cell(wording), *cells])
     if len(group.wordings) < 2:
         return []
+    headlines = group.view.headlines(group.results.scores())
+    remarks: dict[str, None] = {}
+    rows: list[list[str | Cell]] = []
+    for system in group.systems:
+        of_system = []
+        for headline in headlines:
+            members = group.view.members(group.results, headline.key)
+            means = under_wordings(system, headline, members)
+            of_system.append((headline, means, changes_under_wordings(system, headline, members)))
+        for wording in group.wordings:
+            row: list[str | Cell] = [system.name, wording]
+            for headline, means, changes in of_system:
+                row.append(shown(headline, means[wording].value))
+                change = changes.get(wording)
+                row += [change_cell(headline, change), p_value(change.p)] if change else ["", ""]
+            of_run = group.view.remarks(system.first, wording)
+            remarks |= dict.fromkeys(of_run)
+            rows.append([*row, *(of_run.get(title, "") for title in remarks)])
+    note = (
+        "The difference is to the same items under the original words, in points. It has its 95 % "
+        "interval and the p-value of paired approximate randomisation."
+    )
+    if remarks:
+        note += " Precision and recall are of the decision to call, over the turns predicted."
     heads = [Column(name, h.title) for h in headlines for name in ("mean", "difference", "p")]
-    return [
-        Table(
-            "Wording by wording",
-            _WORDINGS_NOTE + (_REMARKS_NOTE if remarks else ""),
-            [*_texts("system", "wording"), *heads, *map(Column, remarks)],
-            rows,
-            folded=len(group.systems) > 1,
-        )
-    ]
-
-
-_WORDINGS_NOTE = (
-    "The difference is to the same items under the original words, in points. It has its 95 % "
-    "interval and the p-value of paired approximate randomisation."
-)
-_REMARKS_NOTE = (
-    " Precision and recall are those of the decision to call, over the turns that were predicted."
-)
-
-
-def _change_cells(figure: Figure, change: Estimate | None) -> list[Cell]:
-    if change is None:
-        return [Cell(""), Cell("")]
-    return [change_cell(figure, change), Cell(p_value(change.p))]
+    heads += map(Column, remarks)
+    rows = [[*row, *[""] * (len(heads) + 2 - len(row))] for row in rows]
+    folded = len(group.systems) > 1
+    columns: list[str | Column] = ["system", "wording", *heads]
+    return [table("Wording by wording", columns, rows, ["wording"], note=note, folded=folded)]
 
 
 def change_cell(figure: Figure, change: Estimate | None) -> Cell:
@@ -284,74 +243,59 @@ def change_cell(figure: Figure, change: Estimate | None) -> Cell:
 
 def augmentation(group: Group, families: Sequence[Sequence[System]]) -> Table:
     """The paper's Table 3: what training on other words changes."""
-    keys = group.view.keys(group.results.scores())
-    titles = {key: Figures(group.systems[0]).by_key[key].title for key in keys.figures[:3]}
-    rows = []
+    rows: list[list[str | Cell]] = []
+    keys = group.keys.figures[:3]
     for plain, *others in families:
         for system in (plain, *others):
             figures = Figures(system, group.main)
             cells = figures.cells(has_intervals=False)
             changes = {} if system is plain else system_differences(plain, system, group.main)
-            row = [
-                Cell(plain.name),
-                Cell(system.first.augmentation or "none", "; ".join(system.caveats)),
-            ]
-            for key in titles:
+            first = Cell(system.first.augmentation or "none", "; ".join(system.caveats))
+            row: list[str | Cell] = [plain.name, first]
+            for key in keys:
                 row += [cells[key], change_cell(figures.by_key[key], changes.get(key))]
             rows.append(row)
+    heads = [name for key in keys for name in (figures.by_key[key].title, "difference")]
     note = (
         "The figures are in percent, as in Table 3 of the SGD-X paper. Each difference is to the "
         "row without augmentation, in percentage points, with its paired 95 % interval over "
         "dialogues. With several seeds, it is the difference of the means over the seeds. Oracle "
         "rows were trained on v1 to v5 themselves and are upper bounds."
     )
-    heads = [Column(name) for title in titles.values() for name in (title, "difference")]
-    columns = [*_texts("system", "augmentation"), *heads]
-    return Table("Training on other words", note, columns, rows)
+    heads = ["system", "augmentation", *heads]
+    return table("Training on other words", heads, rows, ["augmentation"], note=note)
 
 
 def items_table(group: Group, what: str, sets: Mapping[str, Ints]) -> list[Table]:
     """The main figures of sets of items, such as services; those that lose most come first."""
-    seen = group.results.raw.items.service[group.results.raw.items.sets.get(SEEN, [])]
-    keys, task = group.view.keys(group.results.scores()), group.results.task
-    rows: list[tuple[float, list[Cell]]] = []
+    items = group.results.raw.items
     titles: dict[str, str] = {}
+    losses: dict[str, float] = {}
+    seen = set(items.service[items.sets[SEEN]]) if SEEN in items.sets else set()
+    rows: dict[str, list[str | Cell]] = {}
     for name, members in sets.items():
-        row = [
-            Cell(name, ("seen" if name in seen else "unseen") * (what == "service")),
-            Cell(f"{task.count(group.results.raw.only(members)):,}"),
-        ]
-        losses = []
+        count = group.results.task.count(group.results.raw.only(members))
+        is_seen = "seen" if name in seen else "unseen"
+        rows[name] = [Cell(name, is_seen if what == "service" else ""), f"{count:,}"]
         for system in group.systems:
             figures = Figures(system, members)
             values, cells = figures.values(), figures.cells(has_intervals=False)
+            losses.setdefault(name, values.get("loss", 0.0))
             for key in group.view.of_services(group.results.scores()):
                 if key in values:
                     titles[key] = figures.by_key[key].title
-                    row.append(cells[key])
-            loss = values.get(keys.original, 0.0) - values.get(keys.reworded, 0.0)
-            losses.append(loss)
-        rows.append((-losses[0], row))
+                    rows[name].append(cells[key])
     if not titles:
         return []
-    return [
-        Table(
-            f"By {what}",
-            f"In percent. {_NOTES[what]} Those that lose most under other words come first. "
-            f"Figures of few {group.unit} are rough.",
-            [
-                *_texts(what),
-                Column(group.unit),
-                *(Column(title, s.label) for s in group.systems for title in titles.values()),
-            ],
-            [row for _, row in sorted(rows, key=itemgetter(0))],
-            folded=True,
-        )
-    ]
-
-
-_NOTES = {
-    "service": "Services have their original names. A service is seen if the original train split "
-    "has it.",
-    "domain": "A domain is a service's name up to its first underscore.",
-}
+    notes = {
+        "service": "Services have their original names. A service is seen if the original train "
+        "split has it.",
+        "domain": "A domain is a service's name up to its first underscore.",
+    }
+    note = (
+        f"In percent. {notes[what]} Those that lose most under other words come first. Figures of "
+        f"few {group.unit} are rough."
+    )
+    heads = [Column(title, s.label) for s in group.systems for title in titles.values()]
+    ranked = [rows[name] for name in sorted(rows, key=lambda name: -losses[name])]
+    return [table(f"By {what}", [what, group.unit, *heads], ranked, note=note, folded=True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sgdx_eval.results import Results
-from sgdx_eval.tables import NO_VALUE, Cell, Column, Table, format_over_runs
+from sgdx_eval.tables import NO_VALUE, Cell, Column, Table, format_over_runs, number, table
 from sgdx_metric.core import Figure, Scores
 from sgdx_metric.report import JGA, RELATIVE
 from sgdx_metric.scoring import METRICS
@@ -66,51 +66,46 @@ class StatesView(View):
 
     def published(self) -> Table:
         """The published scores of trackers, which stand apart from those of runs."""
-        rows = [
+        rows: list[list[str | Cell]] = [
             [
                 Cell(row.name, "oracle" if row.oracle else ""),
-                Cell(services),
-                *(Cell(f"{of[key]:.1f}" if key in of else NO_VALUE) for key in _OF_PAPERS),
-                Cell(row.data),
-                Cell(row.where),
-                Cell(row.not_comparable),
+                services,
+                *(number(of.get(key), 1) for key in _OF_PAPERS),
+                row.data,
+                row.where,
+                row.not_comparable,
             ]
             for row in read_published()
             for services, of in zip(("all", "seen", "unseen"), (row.all, row.seen, row.unseen))
             if of is not None
         ]
-        columns = [
-            Column("system", numeric=False), Column("services", numeric=False), Column("JGA_orig"),
-            Column("JGA_v1-5"), Column("Diff_rel"), Column("SS_JGA"), Column("data", numeric=False),
-            Column("source", numeric=False), Column("not comparable because", numeric=False),
-        ]  # fmt: skip
+        texts = ("services", "data", "source", "not comparable because")
+        heads = ["system", "services", "JGA_orig", "JGA_v1-5", "Diff_rel", "SS_JGA", *texts[1:]]
         note = (
             "These figures are in percent. They are from papers, whose authors measured them with "
             "their own code. Do not compare them with the runs of this report, because the systems "
             "were trained in another way. The column 'data' says what they were scored on."
         )
-        return Table("Published figures of trackers", note, columns, rows, folded=True)
+        title = "Published figures of trackers"
+        return table(title, heads, rows, texts, note=note, folded=True)
 
 
 def official_metrics(group: Group) -> Iterator[Section]:
     """The official scorer's 13 metrics and ours, which scores.json has of all frames alone."""
-    rows, known = [], False
+    rows: list[list[str | Cell]] = []
     for metric in METRICS:
-        row = [Cell(metric)]
+        rows.append([metric])
         for system in group.systems:
             of_runs = [official(run.stored, metric) for run in system.runs]
-            row += [format_over_runs(values) for values in zip(*of_runs)]
-        known = known or any(cell.text != NO_VALUE for cell in row[1:])
-        rows.append(row)
-    columns = [Column("metric", numeric=False)]
-    columns += [Column(name, s.label) for s in group.systems for name in ("original", "v1-5", "SS")]
+            rows[-1] += [format_over_runs(values) for values in zip(*of_runs)]
     note = (
         "The figures are in percent, over all services: each metric under the original schemas, "
         "its mean under v1 to v5, and its schema sensitivity (SS). The metrics beyond the 13 are "
         "ours. A dash marks a metric that is not defined, such as slot tagging if no spans are "
         "predicted."
     )
+    heads = [Column(name, s.label) for s in group.systems for name in ("original", "v1-5", "SS")]
     title = "The 13 official metrics and ours, with their sensitivity"
-    if known:
-        tables = [Table(title, note, columns, rows)]
+    if any(cell != Cell(NO_VALUE) for row in rows for cell in row[1:]):
+        tables = [table(title, ["metric", *heads], rows, note=note)]
         yield Section("metrics", "All official metrics", tables=tables, folded=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sgdx_eval.results import Results
-from sgdx_eval.tables import Cell, Column, Table, percent
+from sgdx_eval.tables import Cell, Table, percent, table
 from sgdx_eval.tasks import tools
 from sgdx_eval.tasks.tools import CALL, NO_CALL
 from sgdx_metric import calls
@@ -67,10 +67,10 @@ class CallsView(View):
         dialogues = len(np.unique(items.dialogue))
         return f"{len(items.ids):,} calls of SGD in {dialogues:,} dialogues."
 
-    def remarks(self, run: Run, wording: str) -> list[tuple[str, Cell]]:
+    def remarks(self, run: Run, wording: str) -> Mapping[str, str]:
         """How well it is decided whether to call; nothing where calls alone were predicted."""
         decision = (run.stored.get("decision") or {}).get(wording) or {}
-        return [(name, Cell(percent(value, 1))) for name, value in decision.items()]
+        return {name: percent(value, 1) for name, value in decision.items()}
 
 
 class ToolsView(CallsView):
@@ -129,21 +129,18 @@ def _noise(system: System) -> Mapping[str, Any]:
 
 
 def _noise_table(group: Group, system: System) -> Table:
-    keys = group.view.keys(group.results.scores())
-    members = group.view.members(group.results, keys.headline)
-    flips = Figures(system, members).values().get(keys.flips)
+    flips = Figures(system, group.main).values().get(group.keys.flips)
     rows = [
-        [Cell(name), Cell(str(noise["repeats"])), Cell(percent(noise["flips"], 1))]
+        [name, str(noise["repeats"]), percent(noise["flips"], 1)]
         for name, noise in _noise(system).items()
     ]
-    wordings = str(len(group.wordings))
-    rows.append([Cell("all wordings, one run of each"), Cell(wordings), Cell(percent(flips, 1))])
+    rows.append(["all wordings, one run of each", str(len(group.wordings)), percent(flips, 1)])
     note = (
         "These are the flips of repeated runs under one wording, in %. They happen without any "
         "rewording. The flips over wordings mean something only if there are more of them."
     )
-    columns = [Column("under", numeric=False), Column("runs"), Column("flips")]
-    return Table(f"Flips with and without rewording, {system.name}", note, columns, rows)
+    title = f"Flips with and without rewording, {system.name}"
+    return table(title, ["under", "runs", "flips"], rows, note=note)
 
 
 def _elements(system: System) -> list[Mapping[str, Any]]:
@@ -158,16 +155,15 @@ def _changes(element: Mapping[str, Any]) -> bool:
 def _elements_table(name: str, elements: Sequence[Mapping[str, Any]]) -> Table:
     rows = [
         [
-            Cell(_place(element)),
-            Cell(element["wording"]),
+            _place(element),
+            element["wording"],
             _words(element["original"]),
             _words(element["reworded"]),
-            *(Cell(str(element[key])) for key in ("lost", "won", "cases")),
+            *(str(element[key]) for key in ("lost", "won", "cases")),
         ]
         for element in elements[:_MOST_ELEMENTS]
     ]
-    names = ("words of", "wording", "original", "reworded")
-    columns = [*(Column(n, numeric=False) for n in names), *map(Column, ("lost", "won", "of"))]
+    texts = ["words of", "wording", "original", "reworded"]
     note = (
         f"{len(elements)} of the reworded names and descriptions lost or won cases. Lost: cases "
         "that are right under the original words and wrong under these, and whose wrong call has "
@@ -177,7 +173,8 @@ def _elements_table(name: str, elements: Sequence[Mapping[str, Any]]) -> Table:
     )
     if (more := len(elements) - len(rows)) > 0:
         note += f" {more} more are in scores.json."
-    return Table(f"Words by the cases that they cost {name}", note, columns, rows)
+    title = f"Words by the cases that they cost {name}"
+    return table(title, [*texts, "lost", "won", "of"], rows, texts, note=note)
 
 
 def _place(element: Mapping[str, Any]) -> str:

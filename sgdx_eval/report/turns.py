@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from sgdx_eval.results import Results
-from sgdx_eval.tables import NO_VALUE, Cell, Column, Table, format_over_runs
+from sgdx_eval.tables import NO_VALUE, Cell, Table, format_over_runs, table
 from sgdx_eval.turns.tables import bleu_table, published_table, validation_table
 from sgdx_metric.core import Figure, Scores
 from sgdx_metric.variants import ORIGINAL
@@ -87,12 +88,10 @@ def validated(group: Group) -> Table:
             figures = Figures(system, members)
             cells = figures.cells()
             titles = [figures.by_key[key].title for key in keys if key in figures.by_key]
-            rows.append([first, Cell(name), *(cells.get(key, Cell(NO_VALUE)) for key in keys)])
+            rows.append([first, name, *(cells.get(key, NO_VALUE) for key in keys)])
         originals = [run.stored.get("variants", {}).get(ORIGINAL, {}) for run in system.runs]
         alone = [of_run.get("#ALL_SERVICES", {}).get("sgsacc_alone") for of_run in originals]
-        without = [Cell("all, without the context"), format_over_runs(alone)]
-        rows.append([first, *without, *[Cell(NO_VALUE)] * 3])
-    columns = [Column("system", numeric=False), Column("turns of", numeric=False)]
+        rows.append([first, "all, without the context", format_over_runs(alone), *[NO_VALUE] * 3])
     counts = group.first.stored.get("counts", {})
     valid = f": {counts['valid_turns']:,} of {counts['turns']['all']:,} turns are" if counts else ""
     note = (
@@ -103,7 +102,7 @@ def validated(group: Group) -> Table:
         "judged without the context, under the original schemas."
     )
     title = "SGSAcc of all turns and of the validated ones"
-    return Table(title, note, [*columns, *map(Column, titles)], rows)
+    return table(title, ["system", "turns of", *titles], rows, ["turns of"], note=note)
 
 
 def failing(group: Group) -> list[Table]:
@@ -112,7 +111,7 @@ def failing(group: Group) -> list[Table]:
     if not failed:
         return []
     rows = [
-        [Cell(one["act"]), Cell(one["slot"] or NO_VALUE), Cell(f"{one['actions']:,}")]
+        [one["act"], one["slot"] or NO_VALUE, f"{one['actions']:,}"]
         for one in failed[:_MOST_FAILED]
     ]
     total = sum(one["actions"] for one in failed)
@@ -121,8 +120,8 @@ def failing(group: Group) -> list[Table]:
         "response does not entail them, or entails a tampered value. Turns with such an action are "
         "not valid. Which they are depends on the model of entailment alone, not on any system."
     )
-    columns = [Column("act", numeric=False), Column("slot", numeric=False), Column("actions")]
-    return [Table("What fails validation", note, columns, rows)]
+    heads = ["act", "slot", "actions"]
+    return [table("What fails validation", heads, rows, ["slot"], note=note)]
 
 
 def conventions(group: Group) -> Table:
@@ -137,8 +136,7 @@ def conventions(group: Group) -> Table:
         "different conventions cannot be compared, and most papers do not name theirs. Here "
         f"{signatures}. The first is the headline. With several seeds, this is the first run."
     )
-    columns = [Column(headers[0], numeric=False), *map(Column, CONVENTIONS)]
-    return Table("BLEU under four conventions", note, columns, _cells(rows))
+    return table("BLEU under four conventions", [headers[0], *CONVENTIONS], rows, note=note)
 
 
 class Validation(msgspec.Struct):
@@ -151,7 +149,6 @@ class Validation(msgspec.Struct):
 def entailment(validation: Validation) -> Table:
     """A test of a model of entailment on gold responses, beside Table 2 of the paper."""
     headers, rows = validation_table(validation.by_evaluator)
-    columns = [Column(headers[0], numeric=False), *map(Column, headers[1:])]
     note = (
         "The figures are in percent, as in Table 2 of Chen et al. 2023 (arXiv 2301.12568). The "
         "paper's figures are of roberta-large-mnli on 10,000 sampled test turns. Recall is the "
@@ -162,15 +159,14 @@ def entailment(validation: Validation) -> Table:
     parts = dict(part.split(":", 1) for part in validation.signature.split("|")[1:])
     turns = max(test["turns"] for test in validation.by_evaluator.values())
     caveats, signatures = data_caveats(parts, turns, "turns"), {validation.signature: ""}
-    title = "Entailment on gold responses"
-    return Table(title, note, columns, _cells(rows), caveats, signatures)
+    made = table("Entailment on gold responses", headers, rows, note=note)
+    return replace(made, caveats=caveats, signatures=signatures)
 
 
 def published_generators() -> Table:
     """The published scores of generators, each with its data and the scale of its BLEU."""
     headers, rows = published_table()
     texts = {"system", "BLEU's scale", "data", "source", "note"}
-    columns = [Column(name, numeric=name not in texts) for name in headers]
     note = (
         "These figures are from papers and their result files. The authors measured them with "
         "their own code. BLEU is on several scales, and most papers do not state theirs; BLEU of "
@@ -180,8 +176,5 @@ def published_generators() -> Table:
         "with SER on 99.7 % of SER's turns. No pretrained model of entailment was run in this "
         "project to check any of these figures."
     )
-    return Table("Published figures of generators", note, columns, _cells(rows), folded=True)
-
-
-def _cells(rows: Sequence[Sequence[str]]) -> list[list[Cell]]:
-    return [[*map(Cell, row)] for row in rows]
+    title = "Published figures of generators"
+    return table(title, headers, rows, texts, note=note, folded=True)

@@ -20,7 +20,7 @@ def verdict(group: Group) -> Verdict | None:
 
     A system that was trained on v1 to v5 leads only where all systems were.
     """
-    keys = group.view.keys(group.results.scores())
+    keys = group.keys
     systems = [s for s in group.systems if not s.first.oracle] or list(group.systems)
     figures = {system.name: Figures(system, group.main) for system in systems}
     values = {name: of_system.values().get(keys.reworded) for name, of_system in figures.items()}
@@ -31,7 +31,7 @@ def verdict(group: Group) -> Verdict | None:
     reworded = figures[systems[0].name].by_key[keys.reworded]
     sign = 1 if reworded.lower_is_better else -1
     ranked = sorted(systems, key=lambda system: sign * known[system.name])
-    best = figures[ranked[0].name].estimates(keys)
+    best = figures[ranked[0].name].estimates()
     mean = best[keys.reworded]
     text = partial(shown, reworded)
     lead = f"{ranked[0].name}: {text(mean.value)} % {keys.measure} under other words"

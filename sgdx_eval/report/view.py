@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from sgdx_eval.results import Results
-from sgdx_eval.tables import Cell, Table
+from sgdx_eval.tables import Table
 from sgdx_metric.columns import Ints
 from sgdx_metric.core import Figure, Over, Scores
 
@@ -41,7 +41,7 @@ class Block(NamedTuple):
     # What stands before the names of their groups; empty where there is one metric alone.
     name: str
     # The titles of the columns, by the keys of the figures.
-    titles: Mapping[str, str]
+    titles: dict[str, str]
     # The positions of the items that the metric applies to; None for all.
     members: Ints | None = None
 
@@ -87,9 +87,9 @@ class View(ABC):
         """What stands above the comparison."""
         return ""
 
-    def remarks(self, run: Run, wording: str) -> list[tuple[str, Cell]]:
-        """Further columns of a wording's row, by their titles."""
-        return []
+    def remarks(self, run: Run, wording: str) -> Mapping[str, str]:
+        """Further cells of a wording's row, by the titles of their columns."""
+        return {}
 
     def costly(self, system: System, group: Group) -> tuple[str, list[CostlyWords]]:
         """What the costliest words of a system are introduced by, and these words."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sgdx_eval.tables import NO_VALUE, Cell, Column, Table, format_over_runs, percent
+from sgdx_eval.tables import NO_VALUE, Cell, Column, Table, format_over_runs, percent, table
 from sgdx_metric.columns import Ints
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
@@ -134,15 +134,13 @@ def error_classes(group: Group) -> Table | None:
             row.append(Cell(f"{of_system[kind]:,}"))
             row.append(Cell(percent(of_system[kind] / total if total else None, 1)))
         rows.append(row)
-    columns = [Column("class", numeric=False)]
-    columns += [Column(name, s.label) for s in systems for name in ("errors", "%")]
+    heads = [Column(name, s.label) for s in systems for name in ("errors", "%")]
     note = (
         "An error is a slot that scores less than 1 under a reworded schema, in a frame whose "
         "slots are all right under the original one. It counts once for each frame and wording. "
         "With several seeds these are the errors of the first run."
     )
-    title = "Errors by class"
-    return Table(title, note, columns, rows)
+    return table("Errors by class", ["class", *heads], rows, note=note)
 
 
 def active_intents(group: Group) -> Table | None:
@@ -161,19 +159,18 @@ def active_intents(group: Group) -> Table | None:
         )
     if not broken:
         return None
-    columns = [Column("system", numeric=False), *map(Column, ("original", "v1-5", "errors"))]
     note = (
         "The accuracy is in percent. An error is an intent that is right under the original "
         "schema and wrong under a reworded one, in one frame under one wording."
     )
-    return Table("Active intent", note, columns, rows)
+    return table("Active intent", ["system", "original", "v1-5", "errors"], rows, note=note)
 
 
 def slot_section(group: Group, is_folded: bool) -> Iterator[Section]:
     """The accuracy of slots by their kind and by who said their value."""
-    table = by_slot_kind(group)
-    if table and any(cell.text != NO_VALUE for row in table.rows for cell in row[2:]):
-        yield Section("slots", "Where it breaks: slots", tables=[table], folded=is_folded)
+    kinds = by_slot_kind(group)
+    if kinds and any(cell.text != NO_VALUE for row in kinds.rows for cell in row[2:]):
+        yield Section("slots", "Where it breaks: slots", tables=[kinds], folded=is_folded)
 
 
 def by_slot_kind(group: Group) -> Table | None:
@@ -197,9 +194,8 @@ def by_slot_kind(group: Group) -> Table | None:
             figures = slot_accuracies(gold, group.analyses[system.name].runs, answers)
             row += [format_over_runs(figure) for figure in figures]
         rows.append(row)
-    columns = [Column("slots", numeric=False), Column("values")]
     names = ("Acc_orig", "Acc_v1-5", "SS")
-    columns += [Column(name, s.label) for s in systems for name in names]
+    heads = [Column(name, s.label) for s in systems for name in names]
     note = (
         "In percent. Acc is the mean score of the slots that have a value in the reference; a "
         "value counts in every frame whose state holds it. SS is the schema sensitivity of Acc. "
@@ -207,7 +203,7 @@ def by_slot_kind(group: Group) -> Table | None:
         f"{RULE if gold.turns else ''}"
     )
     title = "By kind of slot, and by who said the value"
-    return Table(title, note, columns, rows)
+    return table(title, ["slots", "values", *heads], rows, note=note)
 
 
 _BIN = 5

@@ -39,7 +39,7 @@ def test_figures_are_those_of_score(
     expected = json.loads(out.read_text())
     run = Choice(subset, services).of(read(runs["tiny"]))
     keys = run.view.keys(run.results.scores())
-    estimates = Figures(System("x", [run])).estimates(keys)
+    estimates = Figures(System("x", [run])).estimates()
     assert len(run.results.raw.items.ids) == expected["frames"]["all"]
     for key in keys.figures:
         assert estimates[key].value == pytest.approx(expected["sgdx"][key])

@@ -42,7 +42,7 @@ def test_a_paired_interval_is_that_of_the_metric(runs: dict[str, Path]) -> None:
 def test_figures_are_those_of_scores_json(group: Group, runs: dict[str, Path]) -> None:
     """Of one run with intervals, of two seeds as means with deviations."""
     expected = sgdx_part(runs["backtrans"])
-    estimates = Figures(group.systems[1]).estimates(group.view.keys(group.results.scores()))
+    estimates = Figures(group.systems[1]).estimates()
     for key in KEYS:
         assert estimates[key].value == pytest.approx(expected[key], abs=1e-12)
         assert estimates[key].interval == pytest.approx(expected["confidence"][key], abs=1e-12)
