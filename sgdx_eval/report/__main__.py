@@ -21,7 +21,7 @@ from sgdx_dataset.io.console import run
 from sgdx_eval.files import check_folder
 from sgdx_metric.rows import ScoreError
 
-from .inputs import Choice, read_inputs
+from .inputs import read_inputs
 from .page import write_report
 from .runs import names_or_number
 from .sections import build_report
@@ -36,8 +36,13 @@ def make_report(arguments: argparse.Namespace) -> None:
         raise SgdxError(
             f"--references {arguments.references}: found --source too, expected one of them"
         )
-    choice = Choice(arguments.dialogues, arguments.service)
-    inputs = read_inputs(arguments.runs, arguments.source, arguments.references, choice)
+    inputs = read_inputs(
+        arguments.runs,
+        arguments.source,
+        arguments.references,
+        arguments.dialogues,
+        arguments.service,
+    )
     for reason in inputs.left_out:
         print(f"{NAME}: note: {reason}", file=sys.stderr)
     for reason, names in inputs.not_analysed.items():

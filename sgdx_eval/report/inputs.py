@@ -46,33 +46,24 @@ class Inputs:
     not_analysed: Mapping[str, Sequence[str]]
 
 
-@dataclass(frozen=True)
-class Choice:
-    """The dialogues and services that a report is of, where it is not of all that was scored."""
-
-    # A file with the ids of dialogues; None for all.
-    dialogues: Path | None = None
-    # The original names of services; none for all.
-    services: Sequence[str] = ()
-
-    def of(self, run: Run) -> Run:
-        """A run with the chosen items alone."""
-        results = run.results
-        if self.dialogues:
-            ids = read_dialogue_ids(self.dialogues, run.split)
-            results = only_dialogues(results, ids, str(self.dialogues))
-        if self.services:
-            results = only_services(results, self.services)
-        return replace(run, results=results, is_choice=results is not run.results)
+def chosen(run: Run, dialogues: Path | None, services: Sequence[str]) -> Run:
+    """A run with the items alone of a file's dialogues, and of services by their original names."""
+    results = run.results
+    if dialogues:
+        results = only_dialogues(results, read_dialogue_ids(dialogues, run.split), str(dialogues))
+    if services:
+        results = only_services(results, services)
+    return replace(run, results=results, is_choice=results is not run.results)
 
 
 def read_inputs(
     paths: Sequence[Path],
     source: str | None = None,
     references: Path | None = None,
-    choice: Choice = Choice(),
+    dialogues: Path | None = None,
+    services: Sequence[str] = (),
 ) -> Inputs:
-    """Read runs and analyse them.
+    """Read runs, as `chosen` leaves them, and analyse them.
 
     `source` is where SGD is, None for what each run itself names; `references` is instead of it a
     folder of Parquet files of frame rows. A single run that cannot be read is an error.
@@ -82,7 +73,7 @@ def read_inputs(
         try:
             read = read_one(path)
             if isinstance(read, Run):
-                runs.append(choice.of(read))
+                runs.append(chosen(read, dialogues, services))
             else:
                 validations.append(read)
         except (SgdxError, ScoreError) as error:

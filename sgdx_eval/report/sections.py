@@ -268,7 +268,7 @@ def augmentation(group: Group, families: Sequence[Sequence[System]]) -> Table:
 
 def items_table(group: Group, what: str, sets: Mapping[str, Ints]) -> list[Table]:
     """The main figures of sets of items, such as services; those that lose most come first."""
-    items = group.results.raw.items
+    items, keys = group.results.raw.items, group.view.of_services(group.results.scores())
     titles: dict[str, str] = {}
     losses: dict[str, float] = {}
     seen = set(items.service[items.sets[SEEN]]) if SEEN in items.sets else set()
@@ -281,7 +281,7 @@ def items_table(group: Group, what: str, sets: Mapping[str, Ints]) -> list[Table
             figures = Figures(system, members)
             values, cells = figures.values(), figures.cells(has_intervals=False)
             losses.setdefault(name, values.get("loss", 0.0))
-            for key in group.view.of_services(group.results.scores()):
+            for key in keys:
                 if key in values:
                     titles[key] = figures.by_key[key].title
                     rows[name].append(cells[key])

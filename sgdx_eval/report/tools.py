@@ -61,6 +61,11 @@ class CallsView(View):
             if metric in scores.metrics
         ]
 
+    def of_services(self, scores: Scores) -> Sequence[str]:
+        """The main figures, and the drop."""
+        original, reworded, *others = self.keys(scores).figures
+        return original, reworded, f"{CALL}.drop", *others
+
     def text(self, group: Group) -> str:
         """How many calls there are, and in how many dialogues."""
         items = group.results.raw.items

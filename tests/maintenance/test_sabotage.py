@@ -440,6 +440,15 @@ SABOTAGES = {
     "a lead by chance is a lead": Sabotage(
         "sgdx_eval/report/verdict.py", "    if low > 0:\n", "    if low > -1:\n",
         f"{_EVAL}/report/test_verdict.py -k chance"),
+    "a report of a choice shows what is stored of all": Sabotage(
+        "sgdx_eval/report/runs.py", "return {} if self.is_choice else", "return",
+        f"{_EVAL}/report/test_choice.py -k report_of_a_choice"),
+    "what is right here and there has flipped": Sabotage(
+        "sgdx_eval/report/figures.py", "right @ wrong.T", "right @ right.T",
+        f"{_EVAL}/report/test_figures.py -k flips_are_right"),
+    "dialogues of cases are numbered by their names": Sabotage(
+        "sgdx_eval/results.py", "enumerate(dict.fromkeys(dialogues))",
+        "enumerate(sorted(set(dialogues)))", f"{_EVAL}/test_results.py -k as_they_were_scored"),
     "a frame that was wrong before counts as broken by new words": Sabotage(
         "sgdx_eval/report/slots/breakage.py", "wrong_slots[gold.frame] == 0",
         "wrong_slots[gold.frame] >= 0", f"{_EVAL}/report/slots/test_show.py"),
