@@ -333,6 +333,3 @@ LEARNING_CURVES = Plot(
     "first run.",
     learning_curves,
 )
-PLOTS = (
-    BY_WORDING, DROP_BESIDE_FLIPS, AUGMENTATION, SERVICES, TURNS, FLIPS, LEARNING_CURVES
-)  # fmt: skip

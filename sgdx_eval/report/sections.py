@@ -34,7 +34,6 @@ from .plots import (
     DROP_BESIDE_FLIPS,
     FLIPS,
     LEARNING_CURVES,
-    PLOTS,
     SERVICES,
     TURNS,
 )
@@ -46,6 +45,8 @@ from .view import Block
 # In a report of more systems than these, all but what they score and which words cost it is
 # folded, so that it can be looked through.
 _FEW_SYSTEMS = 4
+# How many pictures a group may have.
+_PICTURES = 7
 _LEAD = (
     "how well they do when somebody else words the services or tools, where they fail, and which "
     "words cause it."
@@ -60,7 +61,7 @@ def build_report(inputs: Inputs, command: str) -> Report:
     """Put together what is shown, given the command that makes the report again."""
     systems = sum(len(group.systems) for group in inputs.groups)
     is_folded = systems > _FEW_SYSTEMS
-    with progress("Drawing", len(PLOTS) * len(inputs.groups), " pictures"):
+    with progress("Drawing", _PICTURES * len(inputs.groups), " pictures"):
         parts = [
             Part(_title(group), list(_sections(group, systems, is_folded)), group, verdict(group))
             for group in inputs.groups

@@ -116,11 +116,10 @@ class ToolsView(CallsView):
 
     def sections(self, group: Group, systems: int, is_folded: bool) -> Iterator[Section]:
         """What changes without any rewording, and which words cost cases."""
-        noise = [_noise_table(group, system) for system in group.systems if _noise(system)]
-        if noise:
+        if noise := [made for system in group.systems for made in _noise_table(group, system)]:
             yield Section("noise", "Noise", tables=noise)
         costly = {
-            system.name: [element for element in _elements(system) if _changes(element)]
+            system.name: [e for e in _elements(system) if e["lost"] or e["won"]]
             for system in group.systems
         }
         if any(costly.values()):
@@ -128,16 +127,13 @@ class ToolsView(CallsView):
             yield Section("elements", "The words that did it", tables=tables)
 
 
-def _noise(system: System) -> Mapping[str, Any]:
+def _noise_table(group: Group, system: System) -> list[Table]:
     noise: Mapping[str, Any] = system.first.stored.get("noise", {})
-    return noise
-
-
-def _noise_table(group: Group, system: System) -> Table:
+    if not noise:
+        return []
     flips = Figures(system, group.main).values().get(group.keys.flips)
     rows = [
-        [name, str(noise["repeats"]), percent(noise["flips"], 1)]
-        for name, noise in _noise(system).items()
+        [name, str(under["repeats"]), percent(under["flips"], 1)] for name, under in noise.items()
     ]
     rows.append(["all wordings, one run of each", str(len(group.wordings)), percent(flips, 1)])
     note = (
@@ -145,16 +141,12 @@ def _noise_table(group: Group, system: System) -> Table:
         "rewording. The flips over wordings mean something only if there are more of them."
     )
     title = f"Flips with and without rewording, {system.name}"
-    return table(title, ["under", "runs", "flips"], rows, note=note)
+    return [table(title, ["under", "runs", "flips"], rows, note=note)]
 
 
 def _elements(system: System) -> list[Mapping[str, Any]]:
     """The reworded names and descriptions, those first that cost most cases."""
     return sorted(system.first.stored.get("elements", []), key=lambda element: -element["net"])
-
-
-def _changes(element: Mapping[str, Any]) -> bool:
-    return bool(element["lost"] or element["won"])
 
 
 def _elements_table(name: str, elements: Sequence[Mapping[str, Any]]) -> Table:

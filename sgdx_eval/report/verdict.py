@@ -85,18 +85,15 @@ def _costs(system: System, keys: Keys, best: dict[str, Estimate], reworded: Figu
         to = f"to {text(original + fall.value)}, {signed_points(fall.value)} points"
         sentences.append(Cell(f"It is worst under {worst}, {to}", fall.ends(signed_points)))
     if keys.worst in best:
-        least, many = best[keys.worst], len(results.variants)
+        least = best[keys.worst]
         sentences.append(
             Cell(
-                f"Under the worst of the {_NUMBERS.get(many, many)} wordings for each "
+                f"Under the worst of the {len(results.variants)} wordings for each "
                 f"{results.task.unit}, it has {text(least.value)} %",
                 least.ends(text),
             )
         )
     return sentences
-
-
-_NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 
 
 def _negated(estimate: Estimate) -> Estimate:
