@@ -11,6 +11,11 @@ from sgdx_dataset.io.console import BAD_INPUT, run, say
 from sgdx_metric.bootstrap import DIALOGUES, OVER
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.signature import split_name
+from sgsacc_metric.candidates import APPENDIX_B, RULES
+from sgsacc_metric.models import DTYPES
+
+# A parser, or a group of its arguments.
+Arguments = argparse._ActionsContainer
 
 
 class Command(NamedTuple):
@@ -176,4 +181,107 @@ def add_json_output(command: argparse.ArgumentParser) -> None:
     """Add the argument that names a file for the tables that are printed."""
     command.add_argument(
         "--json", type=Path, metavar="FILE", help="Also write the tables to this JSON file."
+    )
+
+
+def add_gold(command: Arguments) -> None:
+    """Add the argument that names the gold side of generated turns."""
+    command.add_argument(
+        "--gold",
+        type=Path,
+        metavar="FILE",
+        help="Read this file, which the command references wrote, instead of making it again.",
+    )
+
+
+def add_evaluator(command: Arguments) -> None:
+    """Add the argument that says whose words have to be entailed."""
+    command.add_argument(
+        "--evaluator",
+        default="original",
+        metavar="VARIANT",
+        help="Make the sentences that have to be entailed from the words of this variant, "
+        "whatever the generator read. Default: original.",
+    )
+
+
+def add_nli(command: Arguments, default: str | None) -> None:
+    """Add the arguments that say which model of entailment is asked, and how."""
+    without = "none, which gives only BLEU and slot error rates"
+    command.add_argument(
+        "--nli",
+        default=default,
+        metavar="MODEL",
+        help="Compute SGSAcc with this model of entailment: a folder with safetensors, a name on "
+        "the Hub, which may end in @REVISION, or 'lexical' for a comparison of words, which needs "
+        f"no model. Default: {default or without}.",
+    )
+    command.add_argument(
+        "--dtype",
+        choices=DTYPES,
+        default=DTYPES[0],
+        help="Set the precision of the model. With fewer bits, nearly equal probabilities may "
+        "change their order. Default: float32.",
+    )
+    command.add_argument(
+        "--device",
+        metavar="DEVICE",
+        help="Run the model on this device, as in cpu or cuda:1. Default: a GPU if there is one.",
+    )
+    command.add_argument(
+        "--cache",
+        type=Path,
+        metavar="DIR",
+        help="Keep the model's answers in this folder, so that no pair of sentences is judged "
+        "twice. Default: sgsacc_metric in the Hugging Face home.",
+    )
+    command.add_argument(
+        "--rules",
+        choices=RULES,
+        default=APPENDIX_B,
+        help="Choose how sentences are made from actions: as in the paper's appendix B (the "
+        "default), or with more forms of our own.",
+    )
+    command.add_argument(
+        "--no-context",
+        action="store_true",
+        help="Judge a response only alone, and not again after the previous turn.",
+    )
+    command.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="Set the random seed of the wrong values for validation. Default: 0.",
+    )
+
+
+def add_validation(command: Arguments) -> None:
+    """Add the argument that leaves validation out."""
+    command.add_argument(
+        "--no-validation",
+        action="store_true",
+        help="Do not find out on which turns the model can be relied on.",
+    )
+
+
+def add_scored_turns(command: argparse.ArgumentParser) -> None:
+    """Add what only generated turns have of what is scored."""
+    group = command.add_argument_group("of generated turns")
+    add_evaluator(group)
+    add_gold(group)
+    add_nli(group, None)
+    add_validation(group)
+
+
+def add_per_item(command: argparse.ArgumentParser) -> None:
+    """Add the argument that names the file of scores of single items."""
+    command.add_argument(
+        "--per-frame",
+        "--per-turn",
+        dest="per_item",
+        type=Path,
+        metavar="FILE",
+        help="Also write the scores of every frame, call or turn to this file. Its name ends in "
+        ".parquet or .jsonl, of turns in .jsonl.",
     )

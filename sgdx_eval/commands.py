@@ -1,33 +1,29 @@
 """What each command does: read its files, compute, write and print."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 from pathlib import Path
 
-import pyarrow as pa
-
 from sgdx_dataset.io.arguments import paths_by_name
 from sgdx_dataset.io.errors import SgdxError
-from sgdx_metric.api import score_files
+from sgdx_metric.api import acts_word
 from sgdx_metric.signature import Rules, signature_parts
-from sgdx_metric.subset import dialogue_ids_of, only_dialogues, only_services, subset_of
+from sgsacc_metric.gold import Options
 
 from .comparison_tables import print_comparison, print_summary
-from .explain import STATE_LINES, TaskLines, broken_frames, explain, find_flips, frame_row
-from .explain_calls import CALL_LINES, only_called
+from .explain import broken_frames, explain, find_flips, frame_row
 from .files import check_apart, check_output, write_json
 from .headers import check_data, check_one_system
-from .inputs import Inputs, stated_dialogues
-from .predictions import (
-    Predictions,
-    are_calls,
-    parse_predictions,
-    read_states_or_calls,
-    with_frame_ids,
-)
+from .inputs import Inputs
+from .predictions import Predictions, parse_predictions, with_frame_ids
 from .references import References
-from .score import check_services, note_subset, score_api_calls
+from .score import Outputs, note_subset, score
 from .tables import terminal
+from .task import Task
+from .tasks import TASKS, Turns
+from .tasks.frames import FrameTask, choose
 from .terminal import print_broken, print_explanation, print_flips
 
 
@@ -46,30 +42,55 @@ def run_push(args: argparse.Namespace) -> None:
 
 
 def run_score(args: argparse.Namespace) -> None:
-    """Score prediction files; write what was asked for; print tables."""
-    score_files(
-        parse_predictions(args.predictions),
+    """Score prediction files of any task; write what was asked for; print tables."""
+    inputs = read_inputs(args)
+    outputs = Outputs(args.output, args.per_item, args.plots)
+    score(chosen_task(args, inputs), inputs, outputs, verbose=True)
+
+
+def chosen_task(args: argparse.Namespace, inputs: Inputs) -> Task:
+    """The task of the predictions, with its options; tools are scored against their own folder."""
+    name = inputs.task_name()
+    if name == "turns":
+        return Turns(
+            evaluator=args.evaluator,
+            nli=args.nli,
+            dtype=args.dtype,
+            device=args.device,
+            cache=args.cache,
+            options=Options(not args.no_validation, not args.no_context, args.rules, args.seed),
+            turns=getattr(args, "turns", None),
+            gold=args.gold,
+        )
+    if name == "tools":
+        raise SgdxError(
+            "predictions: found calls of tools, expected python -m sgdx_tools with their folder"
+        )
+    if name not in TASKS:
+        expected = ", ".join(TASKS)
+        raise SgdxError(f"predictions: found the task {name!r}, expected one of {expected}")
+    return TASKS[name]
+
+
+def read_inputs(args: argparse.Namespace) -> Inputs:
+    """What the options say is scored against what, and how."""
+    acts = {None: None, "yes": True, "no": False}[getattr(args, "system_acts", None)]
+    zero_mean = getattr(args, "zero_mean", "0")
+    return Inputs(
+        predictions=parse_predictions(args.predictions),
+        split=args.split,
         source=args.source,
         references=args.references,
-        split=args.split,
         own_variants=paths_by_name("--variant", args.variant),
-        dialogues=args.dialogues,
+        dialogues=getattr(args, "dialogues", None),
         services=args.service,
-        without_errata=args.without_errata,
-        rules=Rules(not args.no_fuzzy_match, args.joint_acc_across_turn, args.zero_mean),
-        system_acts={None: None, "yes": True, "no": False}[args.system_acts],
-        over=args.over,
-        output=args.output,
-        per_frame=args.per_frame,
-        plots=args.plots,
-        verbose=True,
+        without_errata=getattr(args, "without_errata", False),
+        rules=Rules(
+            not args.no_fuzzy_match, getattr(args, "joint_acc_across_turn", False), zero_mean
+        ),
+        acts=acts_word(acts),
+        over=getattr(args, "over", "dialogues"),
     )
-
-
-def run_calls(args: argparse.Namespace) -> None:
-    """Score files of predicted calls; write the scores; print a table."""
-    rules = Rules(not args.no_fuzzy_match)
-    score_api_calls(_inputs(args, args.dialogues), rules, args.output, args.over)
 
 
 def run_compare(args: argparse.Namespace) -> None:
@@ -121,46 +142,80 @@ def run_summarise(args: argparse.Namespace) -> None:
 
 
 def run_explain(args: argparse.Namespace) -> None:
-    """Print one frame slot by slot, or list the frames that broke between two variants."""
-    if sum((args.frame_id is not None, args.changed is not None, args.flips)) != 1:
+    """Print one frame slot by slot or one turn action by action, or list what broke."""
+    if sum((args.item is not None, args.changed is not None, args.flips)) != 1:
         raise SgdxError("explain: expected one of FRAME_ID, --changed FIRST SECOND and --flips")
-    inputs = _inputs(args, args.dialogues)
-    predictions = inputs.read(read_states_or_calls)
-    check_one_system({name: variant.header for name, variant in predictions.items()})
-    task = CALL_LINES if are_calls(predictions) else STATE_LINES
-    references = inputs.open_references(predictions, task.references)
-    for name, variant in predictions.items():
-        check_data(variant.header, name, references.data(name), None)
-    rules = Rules(not args.no_fuzzy_match)
-    if args.changed:
-        _explain_changed(predictions, references, task, args.changed, rules, inputs)
-    elif args.flips:
-        _explain_flips(predictions, references, task, rules, inputs)
-    else:
-        _explain_frame(predictions, references, task, args.frame_id, rules)
+    inputs = read_inputs(args)
+    task = chosen_task(args, inputs)
+    predictions = inputs.read(task)
+    headers = {name: of_wording.header for name, of_wording in predictions.items()}
+    check_one_system(headers)
+    references = inputs.open_references(task, headers)
+    for name, header in headers.items():
+        check_data(header, name, references.data(name), None)
+    if isinstance(task, Turns):
+        from .turns.explain import print_turn  # Few commands need it.
+
+        print_turn(task, references, predictions, str(args.item), inputs)
+        return
+    if not isinstance(task, FrameTask):
+        raise SgdxError(f"explain: found the task {task.name}, expected frames or turns")
+    if args.item is not None:
+        _explain_frame(predictions, references, task, args.item, inputs.rules)
+        return
+    chosen = args.changed or list(predictions)
+    if lacking := [name for name in chosen if name not in predictions]:
+        raise SgdxError(
+            f"--changed {' '.join(chosen)}: found no predictions for '{lacking[0]}', expected one "
+            f"of {', '.join(predictions)}"
+        )
+    if len(chosen) < 2:
+        raise SgdxError(
+            f"--flips: found predictions for {', '.join(chosen)} alone, expected those for two "
+            "wordings or more"
+        )
+    of_chosen = {name: predictions[name] for name in chosen}
+    ids = inputs.chosen(of_chosen)
+    true, predicted = {}, {}
+    for name, of_wording in of_chosen.items():
+        frames = references.rows(name)
+        rows = with_frame_ids(of_wording, frames)
+        where = str(inputs.dialogues or f"predictions for {name}")
+        true[name], predicted[name], subset = choose(
+            frames, rows, ids, inputs.services, where, references
+        )
+    if ids and subset and not inputs.dialogues:
+        note_subset(len(set(ids)), subset.available)
+    if args.flips:
+        found = find_flips(true, predicted, task, inputs.rules)
+        print_flips(*found, task.unit, terminal())
+        return
+    first, second = (
+        task.score_rows(true[name], predicted[name], name, inputs.rules) for name in chosen
+    )
+    broken = broken_frames(first, second, task.main)
+    print_broken(broken, len(first.seen), task.unit, chosen, terminal())
 
 
 def _explain_frame(
-    predictions: dict[str, Predictions[pa.Table]],
+    predictions: dict[str, Predictions],
     references: References,
-    task: TaskLines,
+    task: FrameTask,
     frame_id: str,
     rules: Rules,
 ) -> None:
     """Print the dialogue up to a frame, and what the frame scores slot by slot."""
-    true: dict[str, pa.Table] = {}
-    predicted: dict[str, pa.Table] = {}
+    true, predicted = {}, {}
     dialogue_id = frame_id.rsplit("/", 2)[0]
-    for name, variant_predictions in predictions.items():
+    for name, of_wording in predictions.items():
         frames = references.dialogue(name, dialogue_id)
         if not frames.num_rows:
             raise SgdxError(
                 f"frame {frame_id}: the references for {name} have no dialogue '{dialogue_id}', "
                 "expected DIALOGUE/TURN/SERVICE of one that they have"
             )
-        rows = with_frame_ids(variant_predictions, frames)
-        if task is CALL_LINES:
-            frames = only_called(frames, frame_id, name)
+        rows = with_frame_ids(of_wording, frames)
+        frames = task.called(frames, frame_id, name)
         true[name] = frame_row(frames, frame_id, f"references for {name}")
         predicted[name] = frame_row(rows, frame_id, f"predictions for {name}")
     lines = explain(frame_id, true, predicted, task, rules)
@@ -168,75 +223,3 @@ def _explain_frame(
     dialogue = [(turn["speaker"], turn["utterance"]) for turn in row.get("history", [])]
     dialogue.append(("USER", row["utterance"] or ""))
     print_explanation(frame_id, dialogue, lines, terminal())
-
-
-def _explain_changed(
-    predictions: dict[str, Predictions[pa.Table]],
-    references: References,
-    task: TaskLines,
-    changed: list[str],
-    rules: Rules,
-    inputs: Inputs,
-) -> None:
-    """List the frames that score less under the second of two variants than under the first."""
-    if lacking := [name for name in changed if name not in predictions]:
-        raise SgdxError(
-            f"--changed {' '.join(changed)}: found no predictions for '{lacking[0]}', expected one "
-            f"of {', '.join(predictions)}"
-        )
-    true, predicted = _frames_of({name: predictions[name] for name in changed}, references, inputs)
-    first, second = (task.score(true[name], predicted[name], name, rules) for name in changed)
-    broken = broken_frames(first, second, task.accuracy)
-    print_broken(broken, len(first.seen), task.unit, changed, terminal())
-
-
-def _explain_flips(
-    predictions: dict[str, Predictions[pa.Table]],
-    references: References,
-    task: TaskLines,
-    rules: Rules,
-    inputs: Inputs,
-) -> None:
-    """List the frames that are right under one wording and wrong under another."""
-    if len(predictions) < 2:
-        raise SgdxError(
-            f"--flips: found predictions for {', '.join(predictions)} alone, expected those for "
-            "two wordings or more"
-        )
-    true, predicted = _frames_of(predictions, references, inputs)
-    print_flips(*find_flips(true, predicted, task, rules), task.unit, terminal())
-
-
-def _frames_of(
-    predictions: dict[str, Predictions[pa.Table]], references: References, inputs: Inputs
-) -> tuple[dict[str, pa.Table], dict[str, pa.Table]]:
-    """The references and the predictions of the frames that are looked at, by variant."""
-    ids = inputs.named_dialogues() or stated_dialogues(predictions, dialogue_ids_of)
-    true: dict[str, pa.Table] = {}
-    predicted: dict[str, pa.Table] = {}
-    for name, of_variant in predictions.items():
-        frames = references.frames(name)
-        rows = with_frame_ids(of_variant, frames)
-        if ids:
-            subset = subset_of(frames, ids, inputs.name_of_dialogues(name))
-            frames, rows = only_dialogues(frames, subset), only_dialogues(rows, subset)
-        if inputs.services:
-            check_services(inputs.services, frames)
-            frames, rows = (only_services(table, inputs.services) for table in (frames, rows))
-        true[name], predicted[name] = frames, rows
-    if ids and not inputs.dialogues:
-        note_subset(subset)
-    return true, predicted
-
-
-def _inputs(args: argparse.Namespace, dialogues: Path | None = None) -> Inputs:
-    """What the arguments say is scored against what."""
-    return Inputs(
-        predictions=parse_predictions(args.predictions),
-        split=args.split,
-        source=args.source,
-        references=args.references,
-        own_variants=paths_by_name("--variant", args.variant),
-        dialogues=dialogues,
-        services=args.service,
-    )

@@ -1,9 +1,11 @@
 """One frame taken apart: reference and prediction slot by slot under every schema variant."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,10 +16,11 @@ from sgdx_metric.columns import column, same_turn, strings
 from sgdx_metric.fuzzy import fuzzy_scores
 from sgdx_metric.report import check_same_frames
 from sgdx_metric.robustness import RIGHT, flipped
-from sgdx_metric.rows import REFERENCE
-from sgdx_metric.scoring import score_frames
 from sgdx_metric.signature import OFFICIAL, Rules
 from sgdx_metric.units import ScoredFrames
+
+if TYPE_CHECKING:
+    from .tasks.frames import FrameTask
 
 Row = dict[str, Any]
 
@@ -49,36 +52,11 @@ class Line:
     why: str
 
 
-@dataclass(frozen=True)
-class TaskLines:
-    """How the lines of a task's frames are made: those of dialogue states, or of calls.
-
-    Attributes:
-        accuracy: The metric by which a frame is right or wrong.
-        unit: What a score is of, "frame" or "call".
-        references: The columns of the references that are needed.
-        columns: Those that `slot_lines` reads, of references and predictions.
-        score: Scores one variant's rows.
-        frame_lines: Makes the lines of the whole frame, given the variant, both sides' row, and the
-            frame's scores by metric.
-        slot_lines: Makes the lines of which a change may make the frame right or wrong, given the
-            variant, both sides' row, the names of the slots under the first variant and the rules.
-    """
-
-    accuracy: str
-    unit: str
-    references: pa.Schema
-    columns: tuple[str, ...]
-    score: Callable[[pa.Table, pa.Table, str, Rules], ScoredFrames]
-    frame_lines: Callable[[str, Row, Row, Mapping[str, float]], Iterator[Line]]
-    slot_lines: Callable[[str, Row, Row, list[str], Rules], Iterator[Line]]
-
-
 def explain(
     frame_id: str,
     references: Mapping[str, pa.Table],
     predictions: Mapping[str, pa.Table],
-    task: TaskLines,
+    task: FrameTask,
     rules: Rules = OFFICIAL,
 ) -> list[Line]:
     """Explain a frame's scores.
@@ -103,7 +81,7 @@ def explain(
     for variant, table in references.items():
         true_row = frame_row(table, frame_id, f"references for {variant}")
         predicted_row = frame_row(predictions[variant], frame_id, f"predictions for {variant}")
-        scores = task.score(true_row, predicted_row, variant, rules).scores
+        scores = task.score_rows(true_row, predicted_row, variant, rules).scores
         reference, predicted = true_row.to_pylist()[0], predicted_row.to_pylist()[0]
         names = [slot["name"] for slot in reference["schema_slots"]]
         aspects = aspects or names
@@ -204,7 +182,7 @@ class Flip:
 def find_flips(
     references: Mapping[str, pa.Table],
     predictions: Mapping[str, pa.Table],
-    task: TaskLines,
+    task: FrameTask,
     rules: Rules = OFFICIAL,
 ) -> tuple[list[Flip], int, int]:
     """Find the frames that are right under one wording and wrong under another.
@@ -222,14 +200,16 @@ def find_flips(
         ScoreError: The variants have different frames, or rows cannot be scored.
     """
     names = list(references)
-    scores = {name: task.score(references[name], predictions[name], name, rules) for name in names}
+    scores = {
+        name: task.score_rows(references[name], predictions[name], name, rules) for name in names
+    }
     check_same_frames(scores)
-    accuracy = np.stack([scores[name].scores[task.accuracy] for name in names])
+    accuracy = np.stack([scores[name].scores[task.main] for name in names])
     is_right = accuracy >= RIGHT
     flipping = np.flatnonzero(flipped(accuracy) == 1)
     frame_ids = scores[names[0]].frame_id.take(pa.array(flipping))
     true_rows, predicted_rows = (
-        {name: _rows_of(tables[name], frame_ids, task.columns) for name in names}
+        {name: _rows_of(tables[name], frame_ids, task.explained) for name in names}
         for tables in (references, predictions)
     )
     flips = []
@@ -266,42 +246,6 @@ def _with_values(lines: list[Line]) -> Iterator[Line]:
             yield from aspect_lines
 
 
-def _frame_lines(
-    variant: str, reference: Row, predicted: Row, scores: Mapping[str, float]
-) -> Iterator[Line]:
-    """The lines of the joint goal, the active intent and the requested slots."""
-    joint = scores["joint_goal_accuracy"]
-    why = "no slots" if np.isnan(joint) else "product"
-    yield Line(-3, "joint goal", variant, "", [], [], None if np.isnan(joint) else joint, why)
-    true, guess = reference["active_intent"], predicted["active_intent"]
-    score = scores["active_intent_accuracy"]
-    why = "equal" if score else "differs"
-    yield Line(-2, "active intent", variant, "", [true], [guess], score, why)
-    requested, asked = reference["requested_slots"], predicted["requested_slots"]
-    score = scores["requested_slots_f1"]
-    why = "equal" if score == 1 else "F1"
-    yield Line(-1, "requested slots", variant, "", requested, asked, score, why)
-
-
-def _slot_lines(
-    variant: str, reference: Row, predicted: Row, aspects: list[str], rules: Rules
-) -> Iterator[Line]:
-    """A line for each slot of the schema, and for each predicted slot that the schema lacks."""
-    true_values, predicted_values = _state(reference), _state(predicted)
-    for position, slot in enumerate(reference["schema_slots"]):
-        name = slot["name"]
-        values = true_values.get(name, []), predicted_values.pop(name, [])
-        judged = judge_values(*values, slot["is_categorical"], rules)
-        yield Line(position, aspects[position], variant, name, *values, *judged)
-    for name, unknown in predicted_values.items():
-        yield Line(len(aspects), name, variant, name, [], unknown, None, "ignored: not a slot")
-
-
-def _state(row: Row) -> dict[str, list[str]]:
-    """The values of each slot in a row's state."""
-    return {item["slot"]: item["values"] for item in row["slot_values"]}
-
-
 def judge_values(
     true: list[str], guess: list[str], categorical: bool, rules: Rules
 ) -> tuple[float, str]:
@@ -316,14 +260,3 @@ def judge_values(
     match = fuzzy_scores([*true, guess[0]], np.arange(len(true)), last)
     best = int(match.argmax())
     return float(match[best]), f'fuzzy {100 * match[best]:.0f} against "{true[best]}"'
-
-
-STATE_LINES = TaskLines(
-    accuracy="joint_goal_accuracy",
-    unit="frame",
-    references=REFERENCE,
-    columns=("schema_slots", "slot_values"),
-    score=score_frames,
-    frame_lines=_frame_lines,
-    slot_lines=_slot_lines,
-)

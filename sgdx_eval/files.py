@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import staged
-from sgdx_metric.scoring import METRICS, FrameScores
+from sgdx_metric.scoring import FrameScores
+from sgdx_metric.units import ScoredFrames
 
-PER_FRAME = (".parquet", ".jsonl")
 # The files that are read in a folder of a release, or of predictions in its layout.
 _LAYOUT = ("schema.json", "dialogues_*.json")
 
@@ -109,7 +109,7 @@ def write_json(result: Mapping[str, Any], output: Path) -> None:
         path.write_text(_indented(result) + "\n", encoding="utf-8")
 
 
-def write_per_frame(variants: Mapping[str, FrameScores], output: Path) -> None:
+def write_per_frame(variants: Mapping[str, ScoredFrames], output: Path) -> None:
     """Write one row per variant and frame, with all metrics, as Parquet or JSON Lines.
 
     The columns are `frame_id`, `variant`, `service` (under the variant's name), `seen`, and the
@@ -126,15 +126,15 @@ def write_per_frame(variants: Mapping[str, FrameScores], output: Path) -> None:
                 file.write(msgspec.json.Encoder().encode_lines(_table(*item).to_pylist()))
 
 
-def _table(variant: str, frames: FrameScores) -> pa.Table:
+def _table(variant: str, frames: ScoredFrames) -> pa.Table:
     """One variant's rows of the per-frame file."""
     columns = {
         "frame_id": frames.frame_id,
         "variant": pa.array([variant] * len(frames.seen), pa.string()),
-        "service": frames.service,
+        **({"service": frames.service} if isinstance(frames, FrameScores) else {}),
         "seen": frames.seen,
     }
-    scores = {metric: pa.array(frames.scores[metric], from_pandas=True) for metric in METRICS}
+    scores = {metric: pa.array(frames.scores[metric], from_pandas=True) for metric in frames.scores}
     return pa.table(columns | scores)
 
 

@@ -6,7 +6,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Generic, TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -18,7 +17,6 @@ from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import read_input
 from sgdx_dataset.io.json import decode_json, parse_json
 from sgdx_dataset.io.memory import many_objects
-from sgdx_metric.calls import CALL_PREDICTION
 from sgdx_metric.columns import column, strings
 from sgdx_metric.rows import (
     EXAMPLE_ROW,
@@ -34,7 +32,6 @@ from sgdx_metric.variants import PAPER_VARIANTS
 
 from .headers import NO_HEADER, Header, PredictionLines, read_prediction_lines, stated_variant
 
-Rows = TypeVar("Rows")
 # What the official scorer writes into the directory of predictions that it scored.
 _SCORER_OUTPUT = "dialogues_and_metrics.json"
 
@@ -124,10 +121,6 @@ def _paths_in(folder: Path, variants: Sequence[str]) -> dict[str, Path]:
     return paths
 
 
-class _AnyRow(msgspec.Struct):
-    service_call: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-
-
 def note_unscored(predictions: Mapping[str, Path] | Path, variants: Sequence[str]) -> None:
     """Note on standard error the prediction files of a folder that are of no variant asked for.
 
@@ -190,127 +183,57 @@ class _Dialogue(msgspec.Struct, gc=False):
 
 
 @dataclass(frozen=True)
-class Predictions(Generic[Rows]):
-    """The predictions of one variant.
+class Predictions:
+    """The predictions of one variant."""
 
-    Attributes:
-        rows: Prediction rows. Those of dialogue states are a table with the columns of PREDICTION.
-        header: What the file says of itself; a directory says nothing.
-        by_user_turn: Whether the rows come from the release's layout. That layout knows a frame by
-            its service under the variant's name and by the place of its user turn among the
-            dialogue's user turns: `frame_id` is `<dialogue>/<place>/<service>` until
-            `with_frame_ids` finds the real one.
-    """
-
-    rows: Rows
+    rows: pa.Table
+    # What the file says of itself; a directory says nothing.
     header: Header = NO_HEADER
+    # Whether the rows come from the release's layout. That layout knows a frame by its service
+    # under the variant's name and by the place of its user turn among the dialogue's user turns:
+    # `frame_id` is `<dialogue>/<place>/<service>` until `with_frame_ids` finds the real one.
     by_user_turn: bool = False
 
 
-class CallParameter(msgspec.Struct, gc=False):
-    """A parameter of a call."""
+class _AnyRow(msgspec.Struct):
+    """What tells the rows of the tasks apart."""
 
-    slot: str
-    value: str
-
-
-class PredictedCall(msgspec.Struct, gc=False):
-    """A call of a service, under the names of the variant's schema."""
-
-    service: str
-    method: str
-    parameters: list[CallParameter]
+    service_call: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    utterance: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    calls: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
-class CallPrediction(msgspec.Struct, gc=False):
-    """Which call is predicted to follow a frame's turn; None where none is."""
-
-    frame_id: str
-    variant: str
-    service_call: PredictedCall | None
-
-
-def read_predictions(path: Path, split: str, variant: str) -> Predictions[pa.Table]:
-    """Read one variant's predictions of the dialogue state.
-
-    Args:
-        path: A JSONL file of prediction rows, whose first line may be {"metadata": {...}}, or a
-            directory of dialogues_*.json.
-        split, variant: What the file must be for.
-
-    Raises:
-        SgdxError: The path does not exist, or the file is malformed or for another split or
-            variant.
-    """
+def task_name(path: Path) -> str:
+    """The task of a prediction file: what its header says, or else its first row."""
     if path.is_dir():
-        return Predictions(_read_directory(path, variant), by_user_turn=True)
-    return _read_lines(path, split, variant, Prediction, PREDICTION)
-
-
-def read_calls(path: Path, split: str, variant: str) -> Predictions[pa.Table]:
-    """Read one variant's predictions of calls: a JSONL file of rows of ``CALL_PREDICTION``.
-
-    Raises:
-        SgdxError: As `read_predictions` does.
-    """
-    return _read_lines(path, split, variant, CallPrediction, CALL_PREDICTION)
-
-
-def read_states_or_calls(path: Path, split: str, variant: str) -> Predictions[pa.Table]:
-    """Read one variant's predictions of whichever of the two the first row is.
-
-    Rows of calls have the column `service_call`.
-
-    Raises:
-        SgdxError: As `read_predictions` does.
-    """
-    if path.is_dir():
-        return read_predictions(path, split, variant)
-    file = read_prediction_lines(path, split=split, variant=variant)
+        return "state"
+    file = read_prediction_lines(path)
+    if file.header.task is not None:
+        return file.header.task
     first = next((line for _, line in file.numbered()), b"{}")
     with suppress(msgspec.DecodeError, RecursionError):  # which the rows' reader tells
-        if msgspec.json.decode(first, type=_AnyRow).service_call is not msgspec.UNSET:
-            return _parse_rows(file, path, variant, CallPrediction, CALL_PREDICTION)
-    return _parse_rows(file, path, variant, Prediction, PREDICTION)
+        row = msgspec.json.decode(first, type=_AnyRow)
+        for key, name in (("service_call", "calls"), ("utterance", "turns"), ("calls", "tools")):
+            if getattr(row, key) is not msgspec.UNSET:
+                return name
+    return "state"
 
 
-def are_calls(predictions: Mapping[str, Predictions[pa.Table]]) -> bool:
-    """Whether predictions that `read_states_or_calls` read are of calls.
-
-    Raises:
-        SgdxError: Some are, and others are of dialogue states.
-    """
-    kinds = {name: "service_call" in read.rows.column_names for name, read in predictions.items()}
-    calls = [name for name, is_of_calls in kinds.items() if is_of_calls]
-    if calls and len(calls) < len(kinds):
-        states = next(name for name in kinds if name not in calls)
-        raise SgdxError(
-            f"predictions for {calls[0]}: found calls, and dialogue states in those for {states}: "
-            "expected one of the two"
-        )
-    return bool(calls)
-
-
-def _read_lines(
+def read_predictions(
     path: Path,
     split: str,
     variant: str,
-    kind: type[Prediction] | type[CallPrediction],
-    schema: pa.Schema,
-) -> Predictions[pa.Table]:
-    """Read the rows of a JSONL file, each of which must be of a kind."""
+    kind: type[msgspec.Struct] = Prediction,
+    schema: pa.Schema = PREDICTION,
+) -> Predictions:
+    """Read one variant's predictions, as a table with the columns of a schema.
+
+    The path is a JSONL file of rows of a kind, whose first line may be {"metadata": {...}}, or, of
+    dialogue states, a directory of dialogues_*.json. It must be for the split and the variant.
+    """
+    if path.is_dir() and kind is Prediction:
+        return Predictions(_read_directory(path, variant), by_user_turn=True)
     file = read_prediction_lines(path, split=split, variant=variant)
-    return _parse_rows(file, path, variant, kind, schema)
-
-
-def _parse_rows(
-    file: PredictionLines,
-    path: Path,
-    variant: str,
-    kind: type[Prediction] | type[CallPrediction],
-    schema: pa.Schema,
-) -> Predictions[pa.Table]:
-    """The rows of a JSONL file, each of which must be of a kind."""
     if not _are_rows(file.data.strip(), variant, kind):
         _check_lines(file, variant, path, kind)
     try:
@@ -322,30 +245,23 @@ def _parse_rows(
     return Predictions(rows, file.header)
 
 
-def _are_rows(data: bytes, variant: str, kind: type[Prediction] | type[CallPrediction]) -> bool:
+def _are_rows(data: bytes, variant: str, kind: type[msgspec.Struct]) -> bool:
     """Whether data are prediction rows for the variant, each on a line of its own.
 
     All rows in one call take a fraction of the time that lines take one by one. False says not
     which line is wrong, and none may be: lines may be blank, or end in other characters.
     """
     with suppress(ValueError, RecursionError), many_objects():
-        count, variants = _count_rows(data, kind)
+        rows = msgspec.json.Decoder(kind).decode_lines(data)
+        count, variants = len(rows), set(map(attrgetter("variant"), rows))
+        del rows
         # Rows may go over lines or share one, unless this is all that stands between any two.
         return data.count(b"}\n{") == data.count(b"\n") == count - 1 and variants == {variant}
     return False
 
 
-def _count_rows(data: bytes, kind: type[Prediction] | type[CallPrediction]) -> tuple[int, set[str]]:
-    """How many rows there are, and the variants that they are for."""
-    rows = msgspec.json.Decoder(kind).decode_lines(data)
-    return len(rows), set(map(attrgetter("variant"), rows))
-
-
 def _check_lines(
-    file: PredictionLines,
-    variant: str,
-    path: Path,
-    kind: type[Prediction] | type[CallPrediction],
+    file: PredictionLines, variant: str, path: Path, kind: type[msgspec.Struct]
 ) -> None:
     """Raise SgdxError for the first line that is not a prediction row for the variant."""
     decoder = msgspec.json.Decoder(kind)
@@ -360,8 +276,9 @@ def _check_lines(
                 row = decode_json(line, kind, f"{path}:{number}", "a prediction row")
             except SgdxError as named_error:
                 raise SgdxError(f"{named_error}{example}") from None
-        if row.variant != variant:
-            raise SgdxError(f"{path}:{number}: variant is '{row.variant}', not '{variant}'")
+        stated = row.variant  # type: ignore[attr-defined]
+        if stated != variant:
+            raise SgdxError(f"{path}:{number}: variant is '{stated}', not '{variant}'")
 
 
 def _dialogue_files(folder: Path) -> list[Path]:
@@ -398,7 +315,7 @@ def _rows(file: Path, variant: str) -> Iterator[Prediction]:
                 )
 
 
-def with_frame_ids(predictions: Predictions[pa.Table], references: pa.Table) -> pa.Table:
+def with_frame_ids(predictions: Predictions, references: pa.Table) -> pa.Table:
     """The rows under the references' frame ids; an id unknown to the references is left as it is.
 
     Args:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from sgdx_dataset.io.arguments import TURNS_HELP
 from sgdx_metric.signature import ZERO_MEAN
 
 from .arguments import (
@@ -15,14 +16,15 @@ from .arguments import (
     add_json_output,
     add_none,
     add_over,
+    add_per_item,
     add_predictions,
     add_push,
     add_references,
+    add_scored_turns,
     add_scores_output,
     run_program,
 )
 from .commands import (
-    run_calls,
     run_compare,
     run_explain,
     run_install,
@@ -41,14 +43,9 @@ def main(argv: list[str] | None = None) -> int:
 
 def _add_score(command: argparse.ArgumentParser) -> None:
     _add_inputs(command)
+    command.add_argument("--turns", type=Path, metavar="FILE", help=TURNS_HELP)
     add_scores_output(command)
-    command.add_argument(
-        "--per-frame",
-        type=Path,
-        metavar="FILE",
-        help="Also write the scores of every frame to this file. Its name ends in .parquet or "
-        ".jsonl.",
-    )
+    add_per_item(command)
     command.add_argument(
         "--plots",
         type=Path,
@@ -83,14 +80,6 @@ def _add_score(command: argparse.ArgumentParser) -> None:
         help="Choose how the schema sensitivity treats a frame that is wrong under every variant: "
         "count it as 0 (0, the default), or leave it out of the mean (drop).",
     )
-
-
-def _add_calls(command: argparse.ArgumentParser) -> None:
-    _add_inputs(command)
-    add_scores_output(command)
-    add_dialogues(command)
-    add_over(command)
-    _add_service(command)
 
 
 def _add_summarise(command: argparse.ArgumentParser) -> None:
@@ -139,11 +128,11 @@ def _add_compare(command: argparse.ArgumentParser) -> None:
 
 def _add_explain(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "frame_id",
+        "item",
         nargs="?",
         metavar="FRAME_ID",
         help="Show this frame: DIALOGUE/TURN/SERVICE, as in 1_00000/4/Hotels_2, with the original "
-        "name of the service.",
+        "name of the service. Of generated turns, DIALOGUE/TURN.",
     )
     command.add_argument(
         "--changed",
@@ -176,6 +165,7 @@ def _add_service(command: argparse.ArgumentParser) -> None:
 
 def _add_inputs(command: argparse.ArgumentParser) -> None:
     add_references(command, "frames")
+    add_scored_turns(command)
     add_predictions(
         command,
         " PATH is a JSONL file, or a directory of dialogues_*.json. The folder may have such "
@@ -189,19 +179,14 @@ def _add_inputs(command: argparse.ArgumentParser) -> None:
     )
 
 
-_COMMANDS = (
-    Command("install", run_install, add_none, 'Make evaluate.load("sgdx_metric") work anywhere.'),
+# What both metrics' programs have, for any task.
+SHARED = (
     Command(
         "score",
         run_score,
         _add_score,
-        "Score the predictions of one tracker under one or more wordings.",
-    ),
-    Command(
-        "calls",
-        run_calls,
-        _add_calls,
-        "Score predicted API calls under one or more wordings.",
+        "Score the predictions of one system under one or more wordings: states, calls or "
+        "generated turns.",
     ),
     Command(
         "summarise",
@@ -214,9 +199,14 @@ _COMMANDS = (
         "explain",
         run_explain,
         _add_explain,
-        "Show the scores of one frame or call slot by slot, or list those that got worse under "
-        "other words.",
+        "Show the scores of one frame or call slot by slot, or of one turn action by action, or "
+        "list those that got worse under other words.",
     ),
+)
+_COMMANDS = (
+    Command("install", run_install, add_none, 'Make evaluate.load("sgdx_metric") work anywhere.'),
+    *SHARED,
+    Command("calls", run_score, _add_score, "Do the same as score."),
     Command(
         "push",
         run_push,

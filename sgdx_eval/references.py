@@ -1,11 +1,14 @@
-"""References for the command line: frame rows of a release."""
+"""What predictions are scored against: the rows of a split, frames or turns, of a release."""
+
+from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from dataclasses import replace
+from functools import cache, cached_property
 from typing import Any
 
 import msgspec
@@ -18,9 +21,8 @@ from sgdx_dataset.release.dialogue import BriefFrame, read_dialogues
 from sgdx_dataset.release.release import Release
 from sgdx_dataset.release.remembered import announced_source, sources_named
 from sgdx_dataset.schema import Service
-from sgdx_metric.columns import column
 from sgdx_metric.rows import REFERENCE
-from sgdx_metric.variants import ORIGINAL, fingerprint, schema_digest
+from sgdx_metric.variants import ORIGINAL, fingerprint, own_wordings, schema_digest
 
 # The name of the source that predictions were made from, and the digest of the data; None unstated.
 Stated = tuple[str | None, str | None]
@@ -30,124 +32,142 @@ Turns = list[tuple[str, str]]
 OF_DIALOGUES = [*REFERENCE.names, "service_call", "history"]
 
 
-@dataclass(frozen=True)
-class References:
-    """The references of a split.
+class References(ABC):
+    """The rows of a split, frames or turns, and where they come from."""
 
-    Attributes:
-        frames: Makes the frame rows of a variant, with the columns of REFERENCE, or those that were
-            asked for; raises SgdxError where they cannot be had.
-        dialogue: Makes the frame rows of one dialogue, given a variant's name and the dialogue's
-            id, without those of the others. They have the columns `history`, the turns before
-            the frame's own (`speaker`, `utterance`, ...), and `service_call` besides, where the
-            data has them.
-        fingerprint: Makes the fingerprint of a variant's wording, given the variant's name and its
-            frame rows.
-        data: The digest of what a variant's rows are made from, as prediction files have it; None
-            where it is unknown.
-        find_release: Finds out `release`.
-        name: What the user calls the data.
-        schemas: Makes the schema of each service under a variant, by the service's original name.
-        turns: Makes the turns of every dialogue, by its id; {} where the data has not all of them.
-        available: How many dialogues the split has, where these are a choice of them; None where
-            they are all.
-    """
-
-    frames: Callable[[str], pa.Table]
-    dialogue: Callable[[str, str], pa.Table]
-    fingerprint: Callable[[str, pa.Table], str]
-    data: Callable[[str], str | None]
-    find_release: Callable[[], str | None]
+    # What the user calls the data, and the commit or name of it; None where that is unknown.
     name: str
-    schemas: Callable[[str], Mapping[str, Service]]
-    turns: Callable[[], dict[str, Turns]]
+    split: str
+    release: str | None
+    # How many dialogues the split has, where these are a choice of them.
     available: int | None = None
 
+    @abstractmethod
+    def rows(self, variant: str) -> pa.Table:
+        """The rows of a variant, with the columns that were asked for."""
+
+    @abstractmethod
+    def data(self, variant: str) -> str | None:
+        """The digest of what a variant's rows are made from; None where it is unknown."""
+
+    @abstractmethod
+    def fingerprint(self, variant: str) -> str:
+        """The fingerprint of a variant's wording, of the services of the split's frames."""
+
+    def marks(self, variants: Mapping[str, Any] | list[str]) -> dict[str, str]:
+        """The fingerprints of those variants that are the user's own."""
+        return {name: self.fingerprint(name) for name in own_wordings(variants)}
+
+    @abstractmethod
+    def dialogue(self, variant: str, dialogue_id: str) -> pa.Table:
+        """The frame rows of one dialogue, with `history` and `service_call` where there are."""
+
+    @abstractmethod
+    def schemas(self, variant: str) -> Mapping[str, Service]:
+        """The schema of each service under a variant, by the service's original name."""
+
+    @abstractmethod
+    def turns(self) -> dict[str, Turns]:
+        """The turns of every dialogue, by its id; {} where the data has not all of them."""
+
+
+class ReleaseReferences(References):
+    """The rows of a release."""
+
+    def __init__(self, opened: Release, split: str, columns: list[str], kind: str) -> None:
+        self.opened, self.split, self._kind = opened, split, kind
+        # The joined schemas of every turn would take longer than all else.
+        self._columns = [name for name in columns if kind == "frames" or name != "schemas"]
+        self.name = opened.name
+
     @cached_property
-    def release(self) -> str | None:
-        """The commit of the data, or a name of other data; None where it is unknown."""
-        return self.find_release()
+    def release(self) -> str | None:  # type: ignore[override]
+        """The commit of the data, or a name of other data."""
+        return self.opened.version(self.split) or None
+
+    def rows(self, variant: str) -> pa.Table:
+        """Frames or turns, as `sgdx_dataset` makes them."""
+        from sgdx_dataset import frame_tables, turn_tables  # Not needed for a folder.
+
+        if self._kind == "turns":
+            self.opened.check_dialogues(variant, self.split)
+            return turn_tables(self.opened, self.split, variant, self._columns)
+        return frame_tables(self.opened, self.split, variant, self._columns)
+
+    def data(self, variant: str) -> str | None:
+        return self.opened.data_digest(self.split, variant)
+
+    @cache  # noqa: B019 - a process opens few releases
+    def fingerprint(self, variant: str) -> str:
+        from sgdx_dataset import frame_tables
+
+        frames = frame_tables(self.opened, self.split, variant, ["service"])
+        scored_services = set(frames["service"].unique().to_pylist())
+        return fingerprint(
+            schema_digest(msgspec.to_builtins(service))
+            for name in self.opened.variants(variant)
+            for service in self.opened.schema(self.split, name).services
+            if service.service_name in scored_services
+        )
+
+    def dialogue(self, variant: str, dialogue_id: str) -> pa.Table:
+        from sgdx_dataset import frame_tables
+
+        rows = frame_tables(self._with_dialogue(dialogue_id), self.split, variant, OF_DIALOGUES)
+        return rows.filter(of_dialogue(rows["frame_id"], dialogue_id))
+
+    @cache  # noqa: B019 - likewise
+    def _with_dialogue(self, dialogue_id: str) -> Release:
+        """The release with those dialogue files alone whose text has an id, or all of them.
+
+        Searching the bytes of the files takes a fraction of the time of parsing them.
+        """
+        files = self.opened.dialogue_files(self.split)
+        quoted = json.dumps(dialogue_id).encode()
+        matching = {file for file in files if quoted in self.opened.read(file)}
+        kept = self.opened.files - (set(files) - matching)
+        return replace(self.opened, files=kept) if matching else self.opened
+
+    def schemas(self, variant: str) -> dict[str, Service]:
+        originals = self.opened.schema(self.split, ORIGINAL).services
+        services = self.opened.schema(self.split, variant).services
+        return {o.service_name: service for o, service in zip(originals, services, strict=True)}
+
+    def turns(self) -> dict[str, Turns]:
+        return {
+            dialogue.dialogue_id: [(turn.speaker, turn.utterance) for turn in dialogue.turns]
+            for file in self.opened.dialogue_files(self.split)
+            for dialogue in read_dialogues(
+                self.opened.read(file), f"{self.name}: {file}", BriefFrame
+            )
+        }
 
 
 def open_references(
     source: str | None,
     split: str,
-    own: Mapping[str, str],
-    columns: pa.Schema = REFERENCE,
+    own: Mapping[str, str] | None = None,
+    columns: list[str] | None = None,
+    kind: str = "frames",
     stated: Mapping[str, Stated] | None = None,
-) -> References:
-    """Open the SGD release for its frame rows.
+) -> ReleaseReferences:
+    """Open the SGD release for its rows, "frames" or "turns".
 
-    Args:
-        source: The release's directory or archive, or "sample"; None for `$SGDX_SOURCE` and, where
-            that is unset, what `sgdx_dataset prepare` was given.
-        split: "train", "validation" or "test".
-        own: The user's own schema variants: a directory or an overlay by name.
-        columns: The columns that frame rows are to have.
-        stated: What the predictions of each variant say that they were made from. Where no source
-            is given, and that of the default is other data, the one that they name is taken.
-
-    Raises:
-        SgdxError: The source or a variant of the user's own cannot be opened.
+    The source is a release's directory or archive, or "sample"; None is `$SGDX_SOURCE` and, where
+    that is unset, what `sgdx_dataset prepare` was given. Where that is other data than the
+    predictions of each variant say that they were made from (`stated`), the source that they name
+    is taken. `own` are the user's own schema variants: a directory or an overlay by name.
     """
-    from sgdx_dataset import frame_tables  # Not needed for a folder.
-
-    def frame_rows(variant: str) -> pa.Table:
-        return frame_tables(release, split, variant, columns.names)
-
-    @cache
-    def narrowed(dialogue_id: str) -> Any:
-        return _with_dialogue(release, split, dialogue_id)
-
-    def dialogue(variant: str, dialogue_id: str) -> pa.Table:
-        rows = frame_tables(narrowed(dialogue_id), split, variant, OF_DIALOGUES)
-        return rows.filter(of_dialogue(rows["frame_id"], dialogue_id))
-
-    def wording(variant: str, frames: pa.Table) -> str:
-        scored_services = set(column(frames, "service").unique().to_pylist())
-        services = (
-            service
-            for name in release.variants(variant)
-            for service in release.schema(split, name).services
-        )
-        return fingerprint(
-            schema_digest(msgspec.to_builtins(service))
-            for service in services
-            if service.service_name in scored_services
-        )
-
-    def schemas(variant: str) -> dict[str, Service]:
-        originals = release.schema(split, ORIGINAL).services
-        services = release.schema(split, variant).services
-        return {o.service_name: service for o, service in zip(originals, services, strict=True)}
-
-    release = stated_release(source, split, own, stated or {})
+    release = stated_release(source, split, own or {}, stated or {})
     if gaps := release.gaps():
         print(f"note: {gaps}", file=sys.stderr)
-    return References(
-        frame_rows,
-        dialogue,
-        wording,
-        partial(release.data_digest, split),
-        lambda: release.version(split) or None,
-        release.name,
-        schemas,
-        partial(_read_turns, release, split),
-    )
+    return ReleaseReferences(release, split, columns or REFERENCE.names, kind)
 
 
 def stated_release(
     source: str | None, split: str, own: Mapping[str, str], stated: Mapping[str, Stated]
 ) -> Release:
-    """Open the source that is named, else the one that predictions were made from.
-
-    Args:
-        source: The source that the user names; None for `$SGDX_SOURCE` and, where that is unset,
-            what `sgdx_dataset prepare` was given, unless predictions were made from another.
-        split: "train", "validation" or "test".
-        own: The user's own schema variants: a directory or an overlay by name.
-        stated: What the predictions of each variant say that they were made from.
-    """
+    """Open the source that is named, else the one that predictions were made from."""
     from sgdx_dataset import open_release
 
     named = [name for name, data in stated.values() if name and data]
@@ -178,26 +198,6 @@ def _is_stated(release: Release, split: str, stated: Mapping[str, Stated]) -> bo
         for variant, (_, data) in stated.items()
         if data is not None
     )
-
-
-def _read_turns(release: Release, split: str) -> dict[str, Turns]:
-    """The turns of every dialogue of a split, by the dialogue's id."""
-    return {
-        dialogue.dialogue_id: [(turn.speaker, turn.utterance) for turn in dialogue.turns]
-        for file in release.dialogue_files(split)
-        for dialogue in read_dialogues(release.read(file), f"{release.name}: {file}", BriefFrame)
-    }
-
-
-def _with_dialogue(release: Any, split: str, dialogue_id: str) -> Any:
-    """The release with those dialogue files alone whose text has an id, all of them if none has.
-
-    Searching the bytes of the files takes a fraction of the time of parsing them.
-    """
-    files = release.dialogue_files(split)
-    quoted = json.dumps(dialogue_id).encode()
-    matching = {file for file in files if quoted in release.read(file)}
-    return replace(release, files=release.files - (set(files) - matching)) if matching else release
 
 
 def of_dialogue(frame_ids: Any, dialogue_id: str) -> Any:

@@ -7,12 +7,36 @@ averages over runs, tables and pages.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import msgspec
+import pyarrow as pa
 
 from sgdx_metric.core import Figure, Over, Sample, Scores
 from sgdx_metric.signature import Rules
 from sgdx_metric.units import SEEN
+from sgdx_metric.variants import ORIGINAL
+
+if TYPE_CHECKING:
+    from .inputs import Inputs
+    from .predictions import Predictions
+    from .references import References
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What scoring gives."""
+
+    # What scores.json holds beside `predictions` and `paired`, which it ends with.
+    content: dict[str, Any]
+    paired: dict[str, Any]
+    # The scores of single items by wording, as the task's metric gives them.
+    by_wording: Mapping[str, Any]
+    # How many dialogues were chosen of how many, where they are not all.
+    chosen: tuple[int, int] | None = None
 
 
 class Task(ABC):
@@ -30,6 +54,36 @@ class Task(ABC):
     counted: ClassVar[str] = "frames"
     # The sets of services by which items are told apart, as scores.json names them.
     sets: ClassVar[Sequence[str]] = (SEEN,)
+    # The type of a line of predictions and its columns, of which the first is the item's id.
+    Prediction: ClassVar[type[msgspec.Struct]]
+    predicted: ClassVar[pa.Schema]
+    # What the name of a file of single items' scores ends in.
+    item_endings: ClassVar[tuple[str, ...]] = (".parquet", ".jsonl")
+    # The rows of the data that it is scored against, "frames" or "turns", and their columns.
+    kind: ClassVar[str] = "frames"
+    references: ClassVar[pa.Schema]
+
+    # ---- from predictions to scores
+
+    def wordings_read(self, predicted: Sequence[str]) -> Sequence[str]:
+        """The wordings whose rows are scored against, where some are predicted."""
+        return predicted
+
+    @abstractmethod
+    def score(
+        self, references: References, predictions: Mapping[str, Predictions], inputs: Inputs
+    ) -> Scored:
+        """Score the predictions of each wording, whose headers fit the references."""
+
+    def write_items(self, scored: Scored, output: Path) -> None:
+        """Write the scores of single items."""
+        raise NotImplementedError
+
+    def show(self, content: Mapping[str, Any], scored: Scored) -> None:
+        """Print scores as tables."""
+        raise NotImplementedError
+
+    # ---- from scores to figures
 
     @abstractmethod
     def figures(self, scores: Scores) -> list[Figure]:
@@ -45,7 +99,11 @@ class Task(ABC):
 
     def drawn(self, scores: Scores) -> list[Figure]:
         """The means over wordings, which are compared where wordings are drawn, too."""
-        return [figure for figure in self.figures(scores) if isinstance(figure.of, Over)]
+        return [
+            figure
+            for figure in self.figures(scores)
+            if isinstance(figure.of, Over) and {ORIGINAL} != {*figure.of.wordings}
+        ]
 
     def alone(self, scores: Scores) -> dict[str, float | None]:
         """The values of the figures that a system has by itself."""

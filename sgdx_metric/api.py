@@ -151,9 +151,11 @@ def score_files(
         >>> scores == json.loads((folder / "scores.json").read_text())
         True
     """
-    # Not at the top: `evaluate.load` copies this file without the folder `cli`.
+    # Not at the top: `evaluate.load` copies this file without the room `sgdx_eval`.
     from sgdx_eval.inputs import Inputs
-    from sgdx_eval.score import Outputs, score_states
+    from sgdx_eval.score import Outputs
+    from sgdx_eval.score import score as score_task
+    from sgdx_eval.tasks import TASKS
 
     inputs = Inputs(
         predictions=(
@@ -168,9 +170,12 @@ def score_files(
         dialogues=_path(dialogues),
         services=services,
         without_errata=without_errata,
+        rules=rules,
+        acts=acts_word(system_acts),
+        over=over,
     )
     outputs = Outputs(_path(output), _path(per_frame), _path(plots))
-    return score_states(inputs, rules, acts_word(system_acts), outputs, verbose, over)
+    return score_task(TASKS["state"], inputs, outputs, verbose)
 
 
 def acts_word(system_acts: bool | None) -> str | None:

@@ -11,11 +11,11 @@ import gradio as gr
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from sgdx_eval.explain_calls import CALL_LINES
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.release.remembered import resolve_source
 from sgdx_eval.explain import STATE_LINES, TaskLines, explain
-from sgdx_eval.explain_calls import CALL_LINES
 from sgdx_eval.headers import check_one_system, stated_variant
 from sgdx_eval.inputs import Inputs, stated_dialogues
 from sgdx_eval.predictions import Predictions, are_calls, read_states_or_calls

@@ -5,6 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from sgdx_metric.bootstrap import DIALOGUES
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.signature import split_name
 from sgdx_metric.variants import ORIGINAL, fingerprint, own_wordings
@@ -122,6 +123,7 @@ def score_files(
     cache: str | Path | None = None,
     options: Options = PAPER,
     gold: str | Path | None = None,
+    over: str = DIALOGUES,
     output: str | Path | None = None,
     per_turn: str | Path | None = None,
     verbose: bool = False,
@@ -148,6 +150,7 @@ def score_files(
         options: How SGSAcc is computed.
         gold: The file that the command `references` wrote, to be read instead of making the gold
             side again.
+        over: What the intervals are over: "dialogues", "wordings" or "both".
         output: The scores.json to write.
         per_turn: A `.jsonl` file to write the scores of every turn to.
         verbose: Whether to print the tables that the command prints.
@@ -177,33 +180,36 @@ def score_files(
         >>> scores == json.loads((folder / "scores.json").read_text())
         True
     """
-    from sgdx_eval.turns.score import (  # Rows need no code of the command line.
-        Inputs,
-        Outputs,
-        score_inputs,
-    )
+    # Rows need no code of the command line.
+    from sgdx_eval.inputs import Inputs
+    from sgdx_eval.score import Outputs
+    from sgdx_eval.score import score as score_task
+    from sgdx_eval.tasks import Turns
 
     inputs = Inputs(
+        predictions=(
+            {name: Path(path) for name, path in predictions.items()}
+            if isinstance(predictions, Mapping)
+            else Path(predictions)
+        ),
         split=split_name(split),
         source=source,
         references=_path(references),
         own_variants={name: str(path) for name, path in (own_variants or {}).items()},
+        dialogues=_path(dialogues),
+        over=over,
+    )
+    task = Turns(
         evaluator=evaluator,
         nli=nli,
         dtype=dtype,
         device=device,
         cache=_path(cache),
         options=options,
-        dialogues=_path(dialogues),
         turns=_path(turns),
         gold=_path(gold),
     )
-    paths = (
-        {name: Path(path) for name, path in predictions.items()}
-        if isinstance(predictions, Mapping)
-        else Path(predictions)
-    )
-    return score_inputs(paths, inputs, Outputs(_path(output), _path(per_turn)), verbose)
+    return score_task(task, inputs, Outputs(_path(output), _path(per_turn)), verbose)
 
 
 def _path(path: str | Path | None) -> Path | None:

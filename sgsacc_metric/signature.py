@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sgdx_metric.bootstrap import RESAMPLES, SEED
+from sgdx_metric.bootstrap import DIALOGUES, RESAMPLES, SEED
 from sgdx_metric.signature import (
     check_origin,
     check_parts,
@@ -106,6 +106,7 @@ def signature(
     nli: str = "none",
     gold: Sequence[GoldTurn] = (),
     options: Options | None = None,
+    over: str = DIALOGUES,
 ) -> str:
     """Write the line `sgsacc_metric|key:value|...`.
 
@@ -144,6 +145,8 @@ def signature(
         parts["oracle"] = "yes"
     if data.origin.made_elsewhere:
         parts["predictions"] = "made-elsewhere"
+    if over != DIALOGUES:
+        parts["over"] = over
     parts |= {"ci": f"95%-bootstrap-{RESAMPLES}-seed-{SEED}", "version": __version__}
     check_parts(parts)
     return "|".join([NAME, *(f"{key}:{value}" for key, value in parts.items())])

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sgdx_metric.bootstrap import DIALOGUES
 from sgdx_metric.core import Scores
 from sgdx_metric.report import paired_scores
 from sgdx_metric.variants import ORIGINAL
@@ -62,6 +63,7 @@ def score_system(
     nli: Nli | None = None,
     options: Options | None = None,
     gold: list[GoldTurn] | None = None,
+    over: str = DIALOGUES,
 ) -> SystemScores:
     """Score one system's predictions.
 
@@ -75,6 +77,7 @@ def score_system(
         nli: The model of entailment; None for BLEU and SER alone.
         options: How SGSAcc is computed.
         gold: The gold side of the turns, if it has been made already.
+        over: What the intervals are over: "dialogues", "wordings" or "both".
     """
     options = options or Options()
     utterances = utterances_by_variant(turns, predictions, split_turns)
@@ -88,7 +91,7 @@ def score_system(
     data = ScoredData.from_turns(
         split_turns, turns, split, release, wordings or {}, available_dialogues, origin
     )
-    line = signature(list(scores), [turns[0].variant], data, nli_name(nli), gold, options)
+    line = signature(list(scores), [turns[0].variant], data, nli_name(nli), gold, options, over)
     units = unit_scores(turns, scores)
-    content = report(turns, scores, units, line, gold, judge)
+    content = report(turns, scores, units, line, gold, judge, over)
     return SystemScores(scores, gold, units, content, origin)

@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from sgdx_eval.tables import print_line, table, to_terminal
-from sgdx_eval.turns.references import References
+from sgdx_eval.tasks.turns import read_turns, turns_of
 from sgdx_eval.turns.tables import bleu_table, robustness_table
 from sgsacc_metric import score_files
 
@@ -48,7 +48,8 @@ def demo(output: Path) -> None:
         ScoreError, SgdxError: A file cannot be written.
     """
     data = RequestedData("sample", "test")
-    turns = References(data.split, data.release).turns("original")
+    references = turns_of(data.release, data.split)
+    turns = read_turns(references, "original")
     scores = {}
     for name in SYSTEMS:
         generate(copy_system(name), data, DEFAULT_CONFIGS, output / name)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from sgdx_dataset import SgdxError
 from sgdx_eval.headers import Header
-from sgdx_eval.turns.references import References
-from sgdx_eval.turns.selection import select_turns
+from sgdx_eval.tasks.turns import chosen_turns, read_turns, turns_of
 from sgsacc_metric.rows import Turn
 
 from ..data.prediction_files import write_predictions
@@ -86,11 +85,11 @@ def generate(
         SgdxError, ScoreError: The release, a config or a file of ids cannot be used, or the system
             has nothing to say.
     """
-    references = References(data.split, data.release)
+    references = turns_of(data.release, data.split)
     paths = []
     for config in configs:
-        turns = select_turns(
-            references.turns(system.wording or config), data.split, data.dialogues, single
+        turns = chosen_turns(
+            read_turns(references, system.wording or config), data.split, data.dialogues, single
         )
         rows = [
             {"turn_id": turn.turn_id, "variant": config, "utterance": system.say(turn)}

@@ -23,7 +23,7 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
-from sgdx_dataset import CONFIGS
+from sgdx_dataset import CONFIGS, open_release
 from sgdx_dataset.io.arguments import (
     DIALOGUES_HELP,
     SPLIT_HELP,
@@ -37,12 +37,17 @@ from sgdx_dataset.release.schema import split_name
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_eval.files import write_json
 from sgdx_eval.headers import Header, check_data, check_one_system, is_oracle
-from sgdx_eval.predictions import prediction_paths
+from sgdx_eval.predictions import prediction_paths, read_predictions
+from sgdx_eval.references import ReleaseReferences
 from sgdx_eval.tables import format_figure, table, to_terminal
-from sgdx_eval.turns.predictions import read_predictions
-from sgdx_eval.turns.references import References, open_references
-from sgdx_eval.turns.score import score_rows
-from sgdx_eval.turns.selection import select_turns, turns_mark
+from sgdx_eval.tasks.turns import (
+    Turns,
+    chosen_turns,
+    read_turns,
+    score_rows,
+    turns_mark,
+    turns_of,
+)
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.subset import dialogues_mark
 from sgsacc_metric.candidates import APPENDIX_B, RULES, candidates
@@ -209,7 +214,7 @@ def picked(systems: Sequence[System], picks: Mapping[str, Sequence[int]]) -> dic
 
 
 def read_system(
-    argument: str, references: References, turns: Sequence[Turn], split_turns: Sequence[Turn]
+    argument: str, references: ReleaseReferences, turns: Sequence[Turn], split_turns: Sequence[Turn]
 ) -> System:
     """Read the responses of one generator.
 
@@ -226,13 +231,15 @@ def read_system(
     utterances: dict[str, list[str]] = {}
     likelihoods: dict[str, list[float]] = {}
     headers: dict[str, Header] = {}
-    own = references.release.own_variants if references.release else ()
-    for variant, path in prediction_paths(Path(folder), [*CONFIGS, *own]).items():
-        predictions = read_predictions(path, references.split, variant)
+    for variant, path in prediction_paths(
+        Path(folder), [*CONFIGS, *references.opened.own_variants]
+    ).items():
+        predictions = read_predictions(path, references.split, variant, Prediction, Turns.predicted)
         headers[variant] = predictions.header
-        mark = references.fingerprints([variant]).get(variant)
+        mark = references.marks([variant]).get(variant)
         check_data(predictions.header, variant, references.data(variant), mark)
-        utterances |= utterances_by_variant(turns, predictions.rows, split_turns)
+        rows = [msgspec.convert(row, Prediction) for row in predictions.rows.to_pylist()]
+        utterances |= utterances_by_variant(turns, rows, split_turns)
         scores = {
             row.turn_id: row.score
             for number, line in enumerate(path.read_bytes().split(b"\n"), 1)
@@ -246,7 +253,10 @@ def read_system(
 
 
 def _systems(
-    arguments: Sequence[str], references: References, turns: list[Turn], split_turns: list[Turn]
+    arguments: Sequence[str],
+    references: ReleaseReferences,
+    turns: list[Turn],
+    split_turns: list[Turn],
 ) -> list[System]:
     """All generators, which must have different names and the same variants."""
     systems = [read_system(argument, references, turns, split_turns) for argument in arguments]
@@ -265,7 +275,7 @@ def _systems(
 
 
 def _score_all(
-    references: References,
+    references: ReleaseReferences,
     every: list[Turn],
     turns: list[Turn],
     systems: Sequence[System],
@@ -338,9 +348,9 @@ def run(options: argparse.Namespace) -> None:
     """Choose, write the chosen responses, and print the table."""
     split = split_name(options.split)
     own = paths_by_name("--variant", options.variant)
-    references = open_references(source_of(options), None, split, own)
-    every = references.turns(options.evaluator)
-    turns = select_turns(every, split, options.dialogues, options.turns)
+    references = turns_of(open_release(source_of(options), own), split)
+    every = read_turns(references, options.evaluator)
+    turns = chosen_turns(every, split, options.dialogues, options.turns)
     systems = _systems(options.predictions, references, turns, every)
     models = [
         open_nli(name, device=options.device) for name in (options.nli, options.second_nli) if name
@@ -354,14 +364,14 @@ def run(options: argparse.Namespace) -> None:
         "rules": scoring.rules,
     }
     is_of_oracle = any(system.oracle for system in systems)
-    marks = references.fingerprints(list(picks))
+    marks = references.marks(list(picks))
     ids = read_dialogue_ids(options.dialogues, split) if options.dialogues else ()
     headers = {
         variant: Header(
             task="turns",
             variant=variant,
             split=split,
-            source=references.release.public_name if references.release else None,
+            source=references.opened.public_name,
             data=references.data(variant),
             wording=marks.get(variant),
             dialogues=dialogues_mark(ids) if ids else None,

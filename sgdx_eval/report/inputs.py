@@ -10,8 +10,8 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import parse_json
 from sgdx_dataset.subset import read_dialogue_ids
-from sgdx_eval.reference_folder import open_folder
-from sgdx_eval.references import Stated, open_references
+from sgdx_eval.reference_folder import FolderReferences
+from sgdx_eval.references import References, Stated, open_references
 from sgdx_eval.results import only_dialogues, only_services
 from sgdx_eval.tables import printable
 from sgdx_metric.rows import ScoreError
@@ -140,8 +140,9 @@ def read_gold(
 ) -> Gold:
     """What is right in the frames of a run and of all that compare with it."""
     results = run.results
+    data: References
     if references:
-        data = open_folder(references, list(results.variants))
+        data = FolderReferences(references, None, list(results.variants))
     else:
         data = open_references(source, run.split, {}, stated=stated)
     return Gold(data, run.split, results.variants, results.raw.items, results.rules)

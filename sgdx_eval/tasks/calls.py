@@ -2,17 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
 from sgdx_dataset.io.errors import SgdxError
-from sgdx_metric.calls import CALL, call_figures
-from sgdx_metric.core import Figure, Over, Scores
-from sgdx_metric.signature import Rules
+from sgdx_metric.calls import (
+    CALL,
+    CALL_METRICS,
+    CALL_PREDICTION,
+    CALL_REFERENCE,
+    DONTCARE,
+    CallScores,
+    call_figures,
+    report_calls,
+    score_calls,
+    wordings_drawn,
+)
+from sgdx_metric.core import Figure, Scores
+from sgdx_metric.signature import Rules, Setup
 from sgdx_metric.variants import ORIGINAL
 from sgdx_metric.wording_figures import with_tasks
 
-from ..task import Task
+from ..explain import Line, Row, judge_values
+from ..tables import terminal
+from ..task import Scored
+from .frames import FrameTask
 
 
-class Calls(Task):
+class CallParameter(msgspec.Struct, gc=False):
+    """A parameter of a call."""
+
+    slot: str
+    value: str
+
+
+class PredictedCall(msgspec.Struct, gc=False):
+    """A call of a service, under the names of the variant's schema."""
+
+    service: str
+    method: str
+    parameters: list[CallParameter]
+
+
+class CallPrediction(msgspec.Struct, gc=False):
+    """Which call is predicted to follow a frame's turn; None where none is."""
+
+    frame_id: str
+    variant: str
+    service_call: PredictedCall | None
+
+
+class Calls(FrameTask):
     """The calls of SGD's services, in the frames after which one is made."""
 
     name = "calls"
@@ -20,6 +63,72 @@ class Calls(Task):
     main = CALL
     title = "Accuracy of calls"
     deciding = (f"{CALL}.reworded",)
+    Prediction = CallPrediction
+    predicted = CALL_PREDICTION
+    references = CALL_REFERENCE
+    # The main metric comes first.
+    paired = CALL_METRICS
+    explained = ("service", "schema_slots", "slot_values", "service_call")
+
+    def score_rows(
+        self, references: pa.Table, predictions: pa.Table, wording: str, rules: Rules
+    ) -> CallScores:
+        """Function and arguments, call by call."""
+        return score_calls(references, predictions, wording, rules)
+
+    def report(
+        self, by_wording: Mapping[str, CallScores], dialogues: int, setup: Setup
+    ) -> dict[str, Any]:
+        """What `report_calls` returns."""
+        return report_calls(by_wording, dialogues, setup)
+
+    def show(self, content: Mapping[str, Any], scored: Scored) -> None:
+        """The accuracy of calls and tasks, and the decision to call."""
+        from ..terminal import print_calls
+
+        print_calls(dict(content), terminal())
+
+    def frame_lines(
+        self, variant: str, reference: Row, predicted: Row, scores: Mapping[str, float]
+    ) -> Iterator[Line]:
+        """The line of the whole call."""
+        yield Line(-3, "call", variant, "", [], [], scores["call_accuracy"], "product")
+
+    def slot_lines(
+        self, variant: str, reference: Row, predicted: Row, aspects: list[str], rules: Rules
+    ) -> Iterator[Line]:
+        """The lines of the function, of each slot of the schema, and of other parameters."""
+        true, call = reference["service_call"], predicted["service_call"]
+        yield _function_line(variant, reference["service"], true["method"], call)
+        state = {item["slot"]: item["values"] for item in reference["slot_values"]}
+        true_values = {item["slot"]: item["value"] for item in true["parameters"]}
+        predicted_values = {
+            item["slot"]: item["value"] for item in (call or {}).get("parameters", ())
+        }
+        is_of_service = call is not None and call["service"] == reference["service"]
+        for position, slot in enumerate(reference["schema_slots"]):
+            name = slot["name"]
+            canonical = true_values.get(name)
+            spoken = [] if canonical is None else state.get(name, [canonical])
+            value = predicted_values.pop(name, None) if is_of_service else None
+            score, why = _judge(spoken, canonical, value, slot["is_categorical"], rules)
+            expected = spoken if canonical in (None, *spoken) else [*spoken, canonical]
+            given = [] if value is None else [value]
+            yield Line(position, aspects[position], variant, name, expected, given, score, why)
+        why = "ignored: not a slot" if is_of_service else "of another API"
+        for name, value in predicted_values.items():
+            yield Line(len(aspects), name, variant, name, [], [value], None, why)
+
+    def called(self, frames: pa.Table, frame_id: str, variant: str) -> pa.Table:
+        """The frames that a call follows."""
+        called = frames.filter(frames["service_call"].is_valid())
+        ids = called["frame_id"].to_pylist()
+        if frame_id not in ids and frame_id in frames["frame_id"].to_pylist():
+            raise SgdxError(
+                f"references for {variant}: found no call after frame {frame_id}, expected one of "
+                f"the {len(ids)} frames of its dialogue that a call follows: {', '.join(ids)}"
+            )
+        return called
 
     def figures(self, scores: Scores) -> list[Figure]:
         """Those of each accuracy, which have keys such as `call_accuracy.drop`."""
@@ -36,4 +145,37 @@ class Calls(Task):
                 f"found calls under {', '.join(scores.wordings)}, expected two or more wordings "
                 "beside the original, because wordings are drawn"
             )
-        return [figure for figure in self.figures(scores) if isinstance(figure.of, Over)]
+        return wordings_drawn(scores)
+
+
+def _function_line(variant: str, service: str, method: str, call: Row | None) -> Line:
+    """The line of the function that is called, as `<service>.<intent>`."""
+    expected, given = f"{service}.{method}", ""
+    if call is None:
+        why = "no call"
+    else:
+        given = f"{call['service']}.{call['method']}"
+        another = "another intent" if call["service"] == service else "another API"
+        why = "equal" if given == expected else another
+    score = float(given == expected)
+    return Line(-2, "function", variant, "", [expected], [given] if given else [], score, why)
+
+
+def _judge(
+    spoken: list[str], canonical: str | None, value: str | None, categorical: bool, rules: Rules
+) -> tuple[float, str]:
+    """The score of a parameter in [0, 1], and what decided it.
+
+    Args:
+        spoken: The values of the state, which was spoken; [] where the call has no such parameter.
+        canonical: The value in the call; None likewise.
+        value: The predicted value; None for none.
+        categorical: Whether the slot is categorical.
+        rules: How values are compared.
+    """
+    is_dontcare = value is not None and value.strip().lower() == DONTCARE
+    guess = [] if value is None or is_dontcare else [value]
+    score, why = judge_values(spoken, guess, categorical, rules)
+    if guess and guess[0] == canonical and score < 1:
+        return 1.0, "canonical value"
+    return score, f"{why}: counts as left out" if is_dontcare else why

@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_metric.core import Figure, Sample, Scores
-from sgdx_metric.report import JGA, RELATIVE, headline, joined, state_figures, wordings_drawn
-from sgdx_metric.signature import Rules
+from sgdx_metric.report import (
+    JGA,
+    PAIRED,
+    RELATIVE,
+    empty_state_jga,
+    headline,
+    joined,
+    report,
+    state_figures,
+    wordings_drawn,
+)
+from sgdx_metric.rows import PREDICTION, REFERENCE, Prediction
+from sgdx_metric.scoring import FrameScores, score_frames
+from sgdx_metric.signature import Rules, Setup
 from sgdx_metric.variants import PAPER_VARIANTS
 
-from ..task import Task
+from ..explain import Line, Row, judge_values
+from ..headers import Header, unread_answers
+from ..tables import terminal
+from ..task import Scored
+from .frames import FrameTask
 
 
-class States(Task):
+class States(FrameTask):
     """The states that trackers predict, frame by frame."""
 
     name = "state"
@@ -19,6 +42,62 @@ class States(Task):
     main = JGA
     title = "Joint goal accuracy"
     deciding = ("jga_v1-5",)
+    Prediction = Prediction
+    predicted = PREDICTION
+    references = REFERENCE
+    paired = PAIRED
+    explained = ("schema_slots", "slot_values")
+
+    def score_rows(
+        self, references: pa.Table, predictions: pa.Table, wording: str, rules: Rules
+    ) -> FrameScores:
+        """The official scorer's metrics, frame by frame."""
+        return score_frames(references, predictions, wording, rules)
+
+    def report(
+        self, by_wording: Mapping[str, FrameScores], dialogues: int, setup: Setup
+    ) -> dict[str, Any]:
+        """What `sgdx_metric.report` returns."""
+        return report(by_wording, setup)
+
+    def show(self, content: Mapping[str, Any], scored: Scored) -> None:
+        """Joint goal accuracy and its sensitivity, and answers that could not be read."""
+        from ..terminal import print_scores, print_unread
+
+        print_scores(dict(content), terminal())
+        unread = unread_answers(
+            {name: msgspec.convert(h, Header) for name, h in content["predictions"].items()}
+        )
+        print_unread(unread, empty_state_jga(scored.by_wording), terminal())
+
+    def frame_lines(
+        self, variant: str, reference: Row, predicted: Row, scores: Mapping[str, float]
+    ) -> Iterator[Line]:
+        """The lines of the joint goal, the active intent and the requested slots."""
+        joint = scores["joint_goal_accuracy"]
+        why = "no slots" if np.isnan(joint) else "product"
+        yield Line(-3, "joint goal", variant, "", [], [], None if np.isnan(joint) else joint, why)
+        true, guess = reference["active_intent"], predicted["active_intent"]
+        score = scores["active_intent_accuracy"]
+        why = "equal" if score else "differs"
+        yield Line(-2, "active intent", variant, "", [true], [guess], score, why)
+        requested, asked = reference["requested_slots"], predicted["requested_slots"]
+        score = scores["requested_slots_f1"]
+        why = "equal" if score == 1 else "F1"
+        yield Line(-1, "requested slots", variant, "", requested, asked, score, why)
+
+    def slot_lines(
+        self, variant: str, reference: Row, predicted: Row, aspects: list[str], rules: Rules
+    ) -> Iterator[Line]:
+        """A line for each slot of the schema, and for each predicted slot that the schema lacks."""
+        true_values, predicted_values = _state(reference), _state(predicted)
+        for position, slot in enumerate(reference["schema_slots"]):
+            name = slot["name"]
+            values = true_values.get(name, []), predicted_values.pop(name, [])
+            judged = judge_values(*values, slot["is_categorical"], rules)
+            yield Line(position, aspects[position], variant, name, *values, *judged)
+        for name, unknown in predicted_values.items():
+            yield Line(len(aspects), name, variant, name, [], unknown, None, "ignored: not a slot")
 
     def figures(self, scores: Scores) -> list[Figure]:
         """Those of scores.json, which have keys such as `jga_orig`."""
@@ -41,3 +120,8 @@ class States(Task):
         """The figures, and the relative difference of two of them."""
         values = headline(Sample(scores, [*self.figures(scores), RELATIVE]))
         return {key: value for key, value in values.items() if key != "drop"}
+
+
+def _state(row: Row) -> dict[str, list[str]]:
+    """The values of each slot in a row's state."""
+    return {item["slot"]: item["values"] for item in row["slot_values"]}

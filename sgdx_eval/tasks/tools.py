@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sgdx_metric.calls import TASK_SUCCESS
 from sgdx_metric.core import Figure, Scores
 from sgdx_metric.wording_figures import case_figures
 
-from ..task import Task
+from ..inputs import Inputs
+from ..predictions import Predictions
+from ..references import References
+from ..task import Scored, Task
 
 CALL, NO_CALL = "call_accuracy", "no_call_accuracy"
 # What each metric is called, and what that means.
@@ -29,6 +34,12 @@ class Tools(Task):
     deciding = (f"{CALL}.reworded", f"{NO_CALL}.reworded")
     counted = "cases"
     sets = ()
+
+    def score(
+        self, references: References, predictions: Mapping[str, Predictions], inputs: Inputs
+    ) -> Scored:
+        """Tools are scored against a folder of theirs, by `sgdx_tools`."""
+        raise NotImplementedError
 
     def figures(self, scores: Scores) -> list[Figure]:
         """Those of each accuracy, which have keys such as `call_accuracy.drop`."""

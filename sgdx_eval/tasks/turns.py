@@ -2,13 +2,45 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from sgdx_dataset.io.files import read_input
+from sgdx_dataset.release.release import Release
+from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.core import Figure, Over, Scores
+from sgdx_metric.rows import ScoreError
+from sgdx_metric.variants import ORIGINAL, short_digest
 from sgsacc_metric.figures import SETS, headline_metrics, turn_figures, under
+from sgsacc_metric.gold import PAPER, GoldTurn, Options
+from sgsacc_metric.models import open_nli
+from sgsacc_metric.nli import Nli, nli_name
 from sgsacc_metric.report import turn_count
+from sgsacc_metric.rows import Prediction, Service, Turn, trimmed
+from sgsacc_metric.signature import UNSTATED, Origin
+from sgsacc_metric.system import SystemScores, score_system
 
-from ..task import Task
+from ..headers import is_oracle
+from ..inputs import Inputs
+from ..predictions import Predictions
+from ..references import References, ReleaseReferences
+from ..tables import terminal
+from ..task import Scored, Task
+from ..turns.files import write_per_turn
+from ..turns.gold_files import GoldHeader, read_gold
+
+# What is read of a turn row, beside the schemas.
+_COLUMNS = [name for name in Turn.__struct_fields__ if name not in ("schemas", "wording")]
+_TURN_ID = re.compile(r".+/\d+")
 
 
+@dataclass(frozen=True)
 class Turns(Task):
     """What generators say. An item is what a dialogue spends on a service: sums over its turns."""
 
@@ -19,6 +51,95 @@ class Turns(Task):
     deciding = ("sgsacc_v1-5", "ser_v1-5")
     counted = "turns"
     sets = SETS
+    Prediction = Prediction
+    predicted = pa.schema([(name, pa.string()) for name in ("turn_id", "variant", "utterance")])
+    item_endings = (".jsonl",)
+    kind = "turns"
+    references = pa.schema([(name, pa.string()) for name in (*_COLUMNS, "schemas")])
+
+    # The variant whose words the sentences that have to be entailed are made of.
+    evaluator: str = ORIGINAL
+    # The model of entailment, or its name, and how it is run; None for BLEU and SER alone.
+    nli: str | Nli | None = None
+    dtype: str = "float32"
+    device: str | None = None
+    cache: Path | None = None
+    options: Options = PAPER
+    # Files with the turns to score and with the gold side; None for all, and to make it.
+    turns: Path | None = None
+    gold: Path | None = None
+
+    def wordings_read(self, predicted: Sequence[str]) -> Sequence[str]:
+        """The evaluator's: whatever the generator read, what it has to say is the same."""
+        return [self.evaluator]
+
+    def open_nli(self) -> Nli | None:
+        """The model of entailment."""
+        if isinstance(self.nli, str):
+            return open_nli(self.nli, self.dtype, self.cache, self.device)
+        return self.nli
+
+    def require_nli(self) -> Nli:
+        """The model of entailment, where a command cannot do without."""
+        nli = self.open_nli()
+        if nli is None:
+            raise ScoreError("--nli: found no model, expected the name of one")
+        return nli
+
+    def gold_header(self, references: References, nli: Nli | None) -> GoldHeader:
+        """How the gold side is made; a gold file must have been made in the same way."""
+        evaluator = "@".join([self.evaluator, *references.marks([self.evaluator]).values()])
+        return GoldHeader.from_options(nli_name(nli), evaluator, references.split, self.options)
+
+    def score(
+        self, references: References, predictions: Mapping[str, Predictions], inputs: Inputs
+    ) -> Scored:
+        """Score the turns of each wording, or those that were chosen."""
+        every = read_turns(references, self.evaluator)
+        ids = inputs.chosen(predictions)
+        where = str(inputs.dialogues or "predictions")
+        turns = select_turns(every, ids, where, self.turns)
+        system = self.score_turns(references, every, turns, predictions, inputs.over)
+        content = system.scores_json()
+        available = len({turn.dialogue_id for turn in every})
+        chosen = (len(ids), available) if ids and not inputs.dialogues else None
+        return Scored(content, content.pop("paired"), {"": system, "turns": turns}, chosen)
+
+    def score_turns(
+        self,
+        references: References,
+        every: Sequence[Turn],
+        turns: list[Turn],
+        predictions: Mapping[str, Predictions],
+        over: str = "dialogues",
+    ) -> SystemScores:
+        """Score files of one system, with what they say of themselves in the signature."""
+        headers = {name: of_wording.header for name, of_wording in predictions.items()}
+        origin = Origin(
+            oracle=is_oracle(headers),
+            made_elsewhere=any(header.data is None for header in headers.values()),
+            by_variant=msgspec.to_builtins(headers),
+        )
+        rows = [
+            msgspec.convert(row, Prediction)
+            for of_wording in predictions.values()
+            for row in of_wording.rows.to_pylist()
+        ]
+        nli = self.open_nli()
+        header = self.gold_header(references, nli)
+        gold = None if self.gold is None else read_gold(self.gold, header, turns)
+        return score_rows(references, every, turns, rows, nli, self.options, gold, origin, over)
+
+    def write_items(self, scored: Scored, output: Path) -> None:
+        """A line for each turn and wording."""
+        system, turns = scored.by_wording[""], scored.by_wording["turns"]
+        write_per_turn(turns, system.turn_scores, system.gold, output)
+
+    def show(self, content: Mapping[str, Any], scored: Scored) -> None:
+        """BLEU, slot error rate and SGSAcc."""
+        from ..turns.terminal import print_scores
+
+        print_scores(dict(content), terminal())
 
     def figures(self, scores: Scores) -> list[Figure]:
         """Those of scores.json, which have keys such as `bleu_orig`."""
@@ -40,3 +161,116 @@ class Turns(Task):
         if not dialogue:
             raise ValueError(f"unit id is '{item}', expected DIALOGUE/SERVICE")
         return dialogue, item, service
+
+
+def score_rows(
+    references: References,
+    every: Sequence[Turn],
+    turns: Sequence[Turn],
+    predictions: Sequence[Prediction],
+    nli: Nli | None = None,
+    options: Options | None = None,
+    gold: list[GoldTurn] | None = None,
+    origin: Origin = UNSTATED,
+    over: str = "dialogues",
+) -> SystemScores:
+    """Score one system's predictions, with a signature that names where the turns come from."""
+    evaluator = turns[0].variant
+    variants = sorted({*(row.variant for row in predictions), evaluator})
+    return score_system(
+        every,
+        turns,
+        predictions,
+        split=references.split,
+        release=references.release,
+        wordings=references.marks(variants),
+        available_dialogues=references.available,
+        origin=origin,
+        nli=nli,
+        options=options,
+        gold=gold,
+        over=over,
+    )
+
+
+def turns_of(release: Release, split: str) -> ReleaseReferences:
+    """The turns of an open release as references."""
+    return ReleaseReferences(release, split, Turns.references.names, "turns")
+
+
+def read_turns(references: References, variant: str) -> list[Turn]:
+    """All turns of the split under a variant's wording, sorted by their ids."""
+    turns: list[Turn] = []
+    table = references.rows(variant)
+    try:
+        if isinstance(references, ReleaseReferences):
+            # The joined schemas of every row would take longer than all else.
+            schemas = {
+                service.service_name: msgspec.convert(msgspec.to_builtins(service), Service)
+                for service in references.opened.schema(references.split, variant).services
+            }
+            for row in table.to_pylist():
+                turn = msgspec.convert({**row, "schemas": []}, Turn)
+                services = [turn.service, *(action.service for action in turn.actions)]
+                of_turn = [schemas[name] for name in dict.fromkeys(services)]
+                turns.append(msgspec.structs.replace(turn, schemas=of_turn))
+        else:
+            rows = (row for batch in table.to_batches(1000) for row in batch.to_pylist())
+            turns = [trimmed(msgspec.convert(row, Turn)) for row in rows]
+    except msgspec.ValidationError as error:
+        raise ScoreError(f"{references.name}: {variant}: {error}, expected turn rows") from None
+    return sorted(turns, key=lambda turn: turn.turn_id)
+
+
+def select_turns(
+    turns: Sequence[Turn], ids: Sequence[str], where: str, single: Path | None = None
+) -> list[Turn]:
+    """The turns of some dialogues, or of all, and of these only those that a file lists."""
+    selected = list(turns)
+    if ids:
+        _check("dialogues", ids, {turn.dialogue_id for turn in turns}, where)
+        selected = [turn for turn in selected if turn.dialogue_id in {*ids}]
+    if single is not None:
+        chosen = read_turn_ids(single)
+        _check("turns", chosen, {turn.turn_id for turn in turns}, str(single))
+        selected = [turn for turn in selected if turn.turn_id in {*chosen}]
+    if not selected:
+        raise ScoreError(f"{single}: none of these turns is of the dialogues of {where}")
+    return selected
+
+
+def chosen_turns(
+    turns: Sequence[Turn], split: str, dialogues: Path | None, single: Path | None
+) -> list[Turn]:
+    """The turns that files of dialogues and of turns choose."""
+    ids = read_dialogue_ids(dialogues, split) if dialogues else []
+    return select_turns(turns, ids, str(dialogues), single)
+
+
+def read_turn_ids(path: Path) -> list[str]:
+    """Read a list of turns, a JSON list of their ids or one id a line; each id once."""
+    try:
+        text = read_input(path).decode()
+        is_json = text.lstrip().startswith("[")
+        ids = msgspec.json.decode(text, type=list[str]) if is_json else text.split()
+    except (UnicodeDecodeError, msgspec.DecodeError) as error:
+        raise ScoreError(f"{path}: cannot be read as a list of turn ids: {error}") from None
+    malformed = [turn_id for turn_id in ids if not _TURN_ID.fullmatch(turn_id)]
+    if malformed or not ids:
+        fault = f"'{malformed[0]}'" if malformed else "no turn id"
+        raise ScoreError(f"{path}: found {fault}, expected DIALOGUE/TURN, as in 1_00000/5")
+    return list(dict.fromkeys(ids))
+
+
+def turns_mark(turns: Sequence[Turn]) -> str:
+    """What tells chosen turns from others, as signatures have it: their number and a digest."""
+    ids = sorted(turn.turn_id for turn in turns)
+    return f"{len(ids)}@{short_digest(ids)}"
+
+
+def _check(what: str, ids: Sequence[str], available: Collection[str], where: str) -> None:
+    if missing := [id_ for id_ in ids if id_ not in available]:
+        raise ScoreError(
+            f"{where}: {len(missing)} of {len(ids)} {what} are not in the references, the first is"
+            f" {missing[0]}; is the list for another split?"
+        )

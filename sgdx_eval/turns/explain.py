@@ -3,6 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sgdx_eval.inputs import Inputs
+from sgdx_eval.predictions import Predictions
+from sgdx_eval.references import References
+from sgdx_eval.tables import terminal
+from sgdx_eval.tasks.turns import Turns, read_turns
+from sgdx_metric.rows import ScoreError
 from sgsacc_metric.claims import Judgement
 from sgsacc_metric.faithful import TurnVerdict
 from sgsacc_metric.gold import GoldAction, GoldTurn
@@ -33,6 +39,33 @@ class Line:
     in_context: Probabilities | None
     verdict: str
     values: str
+
+
+def print_turn(
+    task: Turns,
+    references: References,
+    predictions: Mapping[str, Predictions],
+    turn_id: str,
+    inputs: Inputs,
+) -> None:
+    """Print one turn action by action."""
+    every = read_turns(references, task.evaluator)
+    turns = [turn for turn in every if turn.turn_id == turn_id]
+    if not turns:
+        raise ScoreError(
+            f"TURN_ID {turn_id}: found no such turn among {len(every)}, expected one such as "
+            f"{every[0].turn_id}"
+        )
+    system = task.score_turns(references, every, turns, predictions)
+    gold = system.gold[0] if system.gold else None
+    utterances = {name: scores.utterances[0] for name, scores in system.turn_scores.items()}
+    judged = {
+        name: scores.verdicts[0] for name, scores in system.turn_scores.items() if system.gold
+    }
+    lines = explain(turns[0], utterances, gold, judged)
+    from .terminal import print_explanation
+
+    print_explanation(turns[0], utterances, lines, terminal())
 
 
 def explain(

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgdx_dataset import SgdxError
-from sgdx_eval.explain import STATE_LINES, Line, explain, find_flips
+from sgdx_eval.explain import Line, explain, find_flips
+from sgdx_eval.tasks import States
 from sgdx_metric.scoring import score_frames
 from sgdx_metric.signature import Rules
 
@@ -27,7 +28,7 @@ FRAME = "1_00000/0/Hotels_1"
 
 def lines_of(true: Row, guess: Row, rules: Rules | None = None) -> list[Line]:
     tables = {"original": reference_table(true)}, {"original": prediction_table(guess)}
-    return explain(FRAME, *tables, STATE_LINES, rules or Rules())
+    return explain(FRAME, *tables, States(), rules or Rules())
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,7 @@ def test_variants_line_up_by_the_place_in_the_schema() -> None:
         FRAME,
         {name: reference_table(row) for name, row in references.items()},
         {name: prediction_table(row) for name, row in predictions.items()},
-        STATE_LINES,
+        States(),
     )
     assert [(line.aspect, line.variant, line.slot, line.score) for line in lines] == [
         ("joint goal", "original", "", 0),
@@ -111,16 +112,16 @@ def test_the_product_of_the_slots_is_the_joint_goal(
 def test_unknown_frame() -> None:
     tables = {"v1": reference_table(reference())}, {"v1": prediction_table(prediction())}
     with pytest.raises(SgdxError, match="references for v1: found no frame of dialogue 7"):
-        explain("7/0/A", *tables, STATE_LINES)
+        explain("7/0/A", *tables, States())
     with pytest.raises(SgdxError, match=r"references for v1: found no frame '.udcff/0/A'"):
-        explain("\udcff/0/A", *tables, STATE_LINES)  # A byte of the command line that is no UTF-8.
+        explain("\udcff/0/A", *tables, States())  # A byte of the command line that is no UTF-8.
 
 
 def test_schemas_of_different_length_are_refused() -> None:
     one, two = reference_table(reference()), reference_table(reference(schema={"city": False}))
     guess = prediction_table(prediction())
     with pytest.raises(SgdxError, match="for v1: frame .* has 1 slots in its schema, expected 4"):
-        explain(FRAME, {"original": one, "v1": two}, {"original": guess, "v1": guess}, STATE_LINES)
+        explain(FRAME, {"original": one, "v1": two}, {"original": guess, "v1": guess}, States())
 
 
 def test_a_flip_says_under_which_wordings_and_what_changed() -> None:
@@ -141,7 +142,7 @@ def test_a_flip_says_under_which_wordings_and_what_changed() -> None:
             prediction({slot: ["Rome"], stars: ["3"]}, "9/0/A_1"),
             prediction({**found, stars: ["3"]}, FRAME),
         )
-    (flip,), right, count = find_flips(true, guesses, STATE_LINES)
+    (flip,), right, count = find_flips(true, guesses, States())
     assert (flip.frame_id, flip.right, flip.wrong) == (FRAME, ["v1"], ["original", "v2"])
     ((before, after),) = flip.changes
     assert (before.slot, before.predicted, before.score) == ("town", ["Rome"], 1)

@@ -10,7 +10,7 @@ import pytest
 
 from sgdx_dataset import frame_tables, open_release
 from sgdx_eval.explain import explain, find_flips
-from sgdx_eval.explain_calls import CALL_LINES
+from sgdx_eval.tasks import Calls
 from sgdx_metric.calls import CALL_PREDICTION, CALL_REFERENCE
 from sgdx_metric.signature import Rules
 
@@ -26,9 +26,7 @@ def lines_of(made: dict[str, Any] | None, rules: Rules | None = None) -> list[tu
     true = table([reference(0, GOLD, **STATE)], CALL_REFERENCE)
     row = {"frame_id": FRAME, "variant": "original", "service_call": made}
     predicted = table([row], CALL_PREDICTION)
-    lines = explain(
-        FRAME, {"original": true}, {"original": predicted}, CALL_LINES, rules or Rules()
-    )
+    lines = explain(FRAME, {"original": true}, {"original": predicted}, Calls(), rules or Rules())
     return [(line.aspect, line.reference, line.predicted, line.score, line.why) for line in lines]
 
 
@@ -96,7 +94,7 @@ def test_flips() -> None:
             ],
             CALL_PREDICTION,
         )
-    (flip,), right, count = find_flips(true, predicted, CALL_LINES)
+    (flip,), right, count = find_flips(true, predicted, Calls())
     assert (flip.frame_id, flip.right, flip.wrong) == (FRAME, ["original"], ["v1"])
     ((before, after),) = flip.changes
     assert (before.aspect, before.predicted, after.predicted, after.why) == (

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_eval.reference_folder import open_folder
+from sgdx_eval.reference_folder import FolderReferences
 from sgdx_eval.references import open_references
 from sgdx_metric.rows import REFERENCE
 
@@ -24,12 +24,12 @@ V1 = reference_table(reference({"city": ["Rome"]}, variant="v1"))
 def test_release_is_what_the_references_say(tmp_path: Path) -> None:
     path = tmp_path / "v1.parquet"
     pq.write_table(V1, path)
-    found = open_folder(tmp_path, ["v1"])
+    found = FolderReferences(tmp_path, None, ["v1"])
     assert found.release is None
-    assert found.frames("v1").to_pylist() == V1.to_pylist()
+    assert found.rows("v1").to_pylist() == V1.to_pylist()
     for stated, release in (("", None), ("c0ffee", "c0ffee")):
         pq.write_table(V1.replace_schema_metadata({"release": stated}), path)
-        assert open_folder(tmp_path, ["v1"]).release == release
+        assert FolderReferences(tmp_path, None, ["v1"]).release == release
 
 
 def test_release_of_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,19 +42,19 @@ def test_a_folder_of_the_datasets_has_the_rows_of_the_release(tmp_path: Path, co
     options = ("--config", "original", "v3", "--split", "test", "--output", tmp_path)
     made = command("sgdx_dataset", "frames", "--source", "sample", *options)
     assert made.returncode == 0, made.stderr
-    folder = open_folder(tmp_path, ["original", "v3"])
+    folder = FolderReferences(tmp_path, None, ["original", "v3"])
     release = open_references("sample", "test", {})
     assert folder.release == release.release == "sample"
     for variant in ("original", "v3"):
-        assert folder.frames(variant).schema.names == REFERENCE.names
-        assert folder.frames(variant).to_pylist() == release.frames(variant).to_pylist()
+        assert folder.rows(variant).schema.names == REFERENCE.names
+        assert folder.rows(variant).to_pylist() == release.rows(variant).to_pylist()
 
 
 def test_faults_of_the_release_are_passed_on() -> None:
     with pytest.raises(SgdxError, match="nowhere: no such source, expected a directory"):
         open_references("nowhere", "test", {})
     with pytest.raises(SgdxError, match="unknown config 'v9'"):
-        open_references("sample", "test", {}).frames("v9")
+        open_references("sample", "test", {}).rows("v9")
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_faults_of_a_folder_are_named(
     for name, table in tables.items():
         pq.write_table(table, tmp_path / f"{name}.parquet")
     with pytest.raises(SgdxError, match=re.escape(message)):
-        open_folder(tmp_path, sorted({*tables, "v1"} - {"v2"})).frames("v1")
+        FolderReferences(tmp_path, None, sorted({*tables, "v1"} - {"v2"})).rows("v1")
 
 
 @pytest.mark.parametrize(
@@ -103,10 +103,10 @@ def test_a_missing_value_in_a_folder_is_named(
     row = reference({"city": ["Rome", "Roma"]}, variant="v1", requested_slots=["name", "city"])
     pq.write_table(reference_table(row, row | change), tmp_path / "v1.parquet")
     with pytest.raises(SgdxError, match=f"v1.parquet: {message}"):
-        open_folder(tmp_path, ["v1"]).frames("v1")
+        FolderReferences(tmp_path, None, ["v1"]).rows("v1")
 
 
 def test_what_is_no_parquet_is_named(tmp_path: Path) -> None:
     (tmp_path / "v1.parquet").write_text("frame rows")
     with pytest.raises(SgdxError, match=r"v1.parquet: not a Parquet file: "):
-        open_folder(tmp_path, ["v1"])
+        FolderReferences(tmp_path, None, ["v1"])

@@ -22,4 +22,4 @@ KEYS = ["frame_id", "variant", "active_intent", "requested_slots", "slot_values"
 def gold() -> dict[str, list[Row]]:
     """Prediction rows by variant."""
     references = open_references("sample", "test", {})
-    return {name: references.frames(name).select(KEYS).to_pylist() for name in VARIANTS}
+    return {name: references.rows(name).select(KEYS).to_pylist() for name in VARIANTS}

@@ -20,7 +20,7 @@ from .frames import prediction_table, with_errors
 @pytest.mark.slow
 def test_every_metric_of_every_group(release_archive: Path) -> None:
     opened = open_references(str(release_archive), "test", {})
-    references = opened.frames("v5")
+    references = opened.rows("v5")
     rows = references.to_pylist()
     chance = random.Random(0)  # noqa: S311
     guesses = [with_errors(row, chance) for row in rows]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from baselines.copies.derived import derived
 from sgdx_dataset import open_release
-from sgdx_eval.turns.references import References
+from sgdx_eval.tasks.turns import read_turns, turns_of
 from sgsacc_metric.faithful import judge_utterances
 from sgsacc_metric.gold import GoldAction, Options, judge_gold
 from sgsacc_metric.lexical import LexicalNli
@@ -64,7 +64,7 @@ def test_verdicts_do_not_depend_on_validation() -> None:
 
     Validation of a turn means that its gold utterance is faithful.
     """
-    turns = References("test", open_release("sample")).turns("original")
+    turns = read_turns(turns_of(open_release("sample"), "test"), "original")
     utterances = {
         "gold": [one.utterance for one in turns],
         "derived": [derived(one) for one in turns],

@@ -8,7 +8,7 @@ import pytest
 
 from baselines.copies.derived import derived
 from sgdx_dataset import open_release
-from sgdx_eval.turns.references import References
+from sgdx_eval.tasks.turns import read_turns, turns_of
 from sgsacc_metric.candidates import candidates
 from sgsacc_metric.negatives import ValuePool, can_be_tampered, tamper
 from sgsacc_metric.ser import checked_values, contains, contains_words
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.release
 def test_gold_and_derived_utterances_of_the_test_split(release_archive: Path) -> None:
     """The gold utterances have every value that SER looks for, as whole words too."""
     release = open_release(release_archive)
-    turns = References("test", release).turns("original")
+    turns = read_turns(turns_of(release, "test"), "original")
     partial = len(turns) == 24_863
     wanted = [list(checked_values(turn)) for turn in turns]
     for turn, values in zip(turns, wanted, strict=True):

@@ -80,7 +80,7 @@ class Gold:
         """Lay out the answers of some frames, which are sorted by their ids."""
         self.split, self.frames, self.rules = split, frames, rules
         self.variants = sorted(variants, key=lambda name: name != ORIGINAL)  # the original first
-        self._name, self._all_rows = references.name, cache(references.frames)
+        self._name, self._all_rows = references.name, cache(references.rows)
         self.rows = cache(self._rows)
         self.schemas = {name: references.schemas(name) for name in self.variants}
         self.turns = references.turns()

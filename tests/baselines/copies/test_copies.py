@@ -17,7 +17,8 @@ from baselines.copies.templates import from_templates, read_templates, template_
 from baselines.data.requested import RequestedData
 from sgdx_dataset import SgdxError, open_release
 from sgdx_dataset.release.open import SAMPLE
-from sgdx_eval.turns.references import References
+from sgdx_eval.references import open_references
+from sgdx_eval.tasks.turns import Turns, read_turns
 from sgsacc_metric.rows import Action, Turn
 from sgsacc_metric.ser import checked_values, contains
 
@@ -118,16 +119,16 @@ def test_templates_that_cannot_be_used(folder: Path) -> None:
 
 
 def test_derived_sentences_have_every_value_under_every_wording() -> None:
-    references = References("validation", open_release("sample"))
+    references = open_references("sample", "validation", {}, Turns.references.names, "turns")
     for variant in ("original", "v2"):
-        turns = references.turns(variant)
+        turns = read_turns(references, variant)
         assert all(contains(derived(of), value) for of in turns for value in checked_values(of))
     assert len({derived(of) for of in turns}) > 30
 
 
 def test_templates_say_the_same_under_every_wording(tmp_path: Path) -> None:
-    references = References("test", open_release("sample"))
-    turns = references.turns("original")
+    references = open_references("sample", "test", {}, Turns.references.names, "turns")
+    turns = read_turns(references, "original")
     lines: dict[str, list[str]] = {}
     for of in turns:
         for action in of.actions:

@@ -10,7 +10,7 @@ import pytest
 from baselines.copies.templates import read_templates
 from baselines.t2g2.inputs import derived_input, input_of, naive_input, schema_input
 from sgdx_dataset import SgdxError, open_release
-from sgdx_eval.turns.references import References
+from sgdx_eval.tasks.turns import read_turns, turns_of
 from sgsacc_metric.rows import Action, Service, Turn
 
 from ...sgsacc_metric.turns import HOTELS, act, turn
@@ -108,8 +108,8 @@ def test_no_input_has_the_gold_words_or_what_the_user_said() -> None:
 
 def test_rewording_moves_what_is_read() -> None:
     """Under v1 every input differs somewhere, and no turn of the sample is without its values."""
-    of = References("test", open_release("sample"))
-    original, reworded = of.turns("original"), of.turns("v1")
+    of = turns_of(open_release("sample"), "test")
+    original, reworded = read_turns(of, "original"), read_turns(of, "v1")
     for say in (naive_input, schema_input, derived_input):
         assert [say(turn) for turn in original] != [say(turn) for turn in reworded]
         for one in (*original, *reworded):

@@ -7,8 +7,6 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Callable
-from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +34,14 @@ Change = Callable[[str, Row], None]  # a variant's name and a prediction row tha
 @pytest.fixture(scope="session")
 def sample() -> References:
     """The sample's test split."""
-    opened = open_references("sample", "test", {})
-    return replace(opened, frames=cache(opened.frames))
+    return open_references("sample", "test")
 
 
 @pytest.fixture(scope="session")
 def gold(sample: References) -> dict[str, list[Row]]:
     """The gold states of the sample's test split as prediction rows, by variant."""
     columns = PREDICTION.names[:5]
-    return {name: sample.frames(name).select(columns).to_pylist() for name in VARIANTS}
+    return {name: sample.rows(name).select(columns).to_pylist() for name in VARIANTS}
 
 
 def forget(seed: int, rate: float) -> Change:
@@ -86,7 +83,7 @@ def write_run(
         text = "\n".join(map(json.dumps, lines))
         (folder / "predictions" / f"{variant}.jsonl").write_text(text, encoding="utf-8")
         table = PREDICTION.empty_table().from_pylist(changed, PREDICTION)
-        scores[variant] = score_frames(data.frames(variant), table, variant)
+        scores[variant] = score_frames(data.rows(variant), table, variant)
     setup = Setup("test", "sample", system_acts="no")
     result = report(scores, setup) | {"paired": paired(scores)}
     result["predictions"] = {variant: {**header, "variant": variant} for variant in gold}

@@ -11,8 +11,9 @@ import pytest
 
 from baselines.copies.systems import copy_system, generate
 from baselines.data.requested import DEFAULT_CONFIGS, RequestedData
-from sgdx_dataset import SgdxError
+from sgdx_dataset import SgdxError, open_release
 from sgdx_eval.files import write_scores
+from sgdx_eval.predictions import read_predictions
 from sgdx_eval.report.figures import services_of, sets_of
 from sgdx_eval.report.inputs import read_inputs, read_one
 from sgdx_eval.report.page import render_html, render_markdown
@@ -20,9 +21,7 @@ from sgdx_eval.report.runs import Group
 from sgdx_eval.report.sections import build_report, comparison, items_table
 from sgdx_eval.report.turns import Validation, failing, published_generators, validated
 from sgdx_eval.tables import Cell, Table
-from sgdx_eval.turns.predictions import read_predictions
-from sgdx_eval.turns.references import open_references
-from sgdx_eval.turns.score import score_predictions
+from sgdx_eval.tasks.turns import Turns, read_turns, turns_of
 from sgdx_metric.rows import ScoreError
 from sgsacc_metric.__main__ import main as sgsacc
 from sgsacc_metric.lexical import LexicalNli
@@ -35,15 +34,18 @@ from .conftest import only_group, reported
 def generators(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Gold and derived responses to some turns of the sample, scored as the commands do it."""
     root = tmp_path_factory.mktemp("generators")
-    references = open_references("sample", None, "test", {})
-    every = references.turns("original")
+    references = turns_of(open_release("sample"), "test")
+    every = read_turns(references, "original")
     turns = [one for one in every if one.dialogue_id <= "1_00003"]
 
     def run(name: str, nli: Nli | None, output: str) -> None:
         data = RequestedData("sample", "test")
         paths = generate(copy_system(name), data, DEFAULT_CONFIGS, root / name)
-        predictions = {path.stem: read_predictions(path, "test", path.stem) for path in paths}
-        system = score_predictions(references, every, turns, predictions, nli)
+        predictions = {
+            path.stem: read_predictions(path, "test", path.stem, Turns.Prediction, Turns.predicted)
+            for path in paths
+        }
+        system = Turns(nli=nli).score_turns(references, every, turns, predictions)
         write_scores(system.scores_json(), root / output)
 
     run("gold", LexicalNli(), "gold.json")

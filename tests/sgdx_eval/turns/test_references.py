@@ -13,15 +13,18 @@ import pytest
 from baselines.data.requested import RequestedData
 from sgdx_dataset import SgdxError, frame_tables, open_release, turn_tables
 from sgdx_dataset.release.open import SAMPLE
-from sgdx_eval.references import open_references as open_frames
-from sgdx_eval.turns.references import open_references
+from sgdx_eval.reference_folder import FolderReferences
+from sgdx_eval.references import open_references
+from sgdx_eval.tasks.turns import Turns, read_turns
 from sgdx_metric.rows import ScoreError
+
+COLUMNS = Turns.references.names
 
 
 def test_a_folder_gives_the_same_turns_as_the_release(tmp_path: Path) -> None:
     pq.write_table(turn_tables(open_release("sample"), "test", "v2"), tmp_path / "v2.parquet")
-    folder = open_references(None, tmp_path, "test", {}).turns("v2")
-    release = open_references("sample", None, "test", {}).turns("v2")
+    folder = read_turns(FolderReferences(tmp_path, "test", ["v2"], COLUMNS, "turns"), "v2")
+    release = read_turns(open_references("sample", "test", {}, COLUMNS, "turns"), "v2")
     assert [turn.turn_id for turn in folder] == sorted(turn.turn_id for turn in folder)
     assert [(turn.actions, turn.utterance, turn.prompt) for turn in folder] == [
         (turn.actions, turn.utterance, turn.prompt) for turn in release
@@ -41,12 +44,11 @@ def test_a_wording_has_one_fingerprint_wherever_it_is_read(tmp_path: Path) -> No
     for file in others:
         file.unlink()
     rows = frame_tables(open_release(str(source), own), "test", "mine")
-    of_frames = open_frames(str(source), "test", own).fingerprint("mine", rows)
-    assert len(set(rows["service"].to_pylist())) == 1
-    assert open_references(str(source), None, "test", own).fingerprints(["mine"]) == {
-        "mine": of_frames
-    }
-    assert RequestedData(str(source), "test", own).facts("mine")["wording"] == of_frames
+    of_frames = open_references(str(source), "test", own).marks(["original", "mine"])
+    assert len(set(rows["service"].to_pylist())) == 1 and list(of_frames) == ["mine"]
+    of_turns = open_references(str(source), "test", own, COLUMNS, "turns")
+    assert of_turns.marks(["mine"]) == of_frames
+    assert RequestedData(str(source), "test", own).facts("mine")["wording"] == of_frames["mine"]
 
 
 def test_folders_that_are_none(tmp_path: Path) -> None:
@@ -57,7 +59,6 @@ def test_folders_that_are_none(tmp_path: Path) -> None:
         rows.set_column(0, "turn_id", pa.array([1] * len(rows))), tmp_path / "v4.parquet"
     )
     (tmp_path / "v5.parquet").write_text("x")
-    references = open_references(None, tmp_path, "test", {})
     for variant, message in {
         "v1": "found no v1.parquet, expected the turn rows of v1",
         "v2": "found variant v1, expected v2",
@@ -66,7 +67,7 @@ def test_folders_that_are_none(tmp_path: Path) -> None:
         "v5": "not a Parquet file",
     }.items():
         with pytest.raises((ScoreError, SgdxError)) as error:
-            references.turns(variant)
+            read_turns(FolderReferences(tmp_path, "test", [variant], COLUMNS, "turns"), variant)
         assert str(tmp_path) in str(error.value) and message in str(error.value), variant
-    with pytest.raises(ScoreError, match="found no folder"):
-        open_references(None, tmp_path / "none", "test", {})
+    with pytest.raises(SgdxError, match="found no folder"):
+        FolderReferences(tmp_path / "none", "test")

@@ -1,0 +1,151 @@
+"""What tasks have in common whose items are frames, such as states and calls."""
+
+from __future__ import annotations
+
+import sys
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from sgdx_dataset.io.errors import SgdxError
+from sgdx_metric.columns import column
+from sgdx_metric.report import paired
+from sgdx_metric.signature import Rules, Setup
+from sgdx_metric.subset import Subset, dialogue_ids_of, only_dialogues, only_services, subset_of
+from sgdx_metric.units import ScoredFrames
+
+from ..errata import check_is_sgd, leave_out, read_errata
+from ..explain import Line, Row
+from ..files import write_per_frame
+from ..headers import is_oracle, system_acts
+from ..inputs import Inputs
+from ..predictions import Predictions, with_frame_ids
+from ..references import References
+from ..task import Scored, Task
+
+
+class FrameTask(Task):
+    """A task whose items are frames, or what is done in them."""
+
+    # The metrics whose scores of single items scores.json has; the first is always there.
+    paired: ClassVar[Sequence[str]]
+
+    # The columns of references and predictions that `slot_lines` reads.
+    explained: ClassVar[Sequence[str]]
+
+    @abstractmethod
+    def score_rows(
+        self, references: pa.Table, predictions: pa.Table, wording: str, rules: Rules
+    ) -> ScoredFrames:
+        """Score the rows of one wording."""
+
+    @abstractmethod
+    def report(self, by_wording: Mapping[str, Any], dialogues: int, setup: Setup) -> dict[str, Any]:
+        """Sum up the scores of all wordings, of so many dialogues, as scores.json has them."""
+
+    @abstractmethod
+    def frame_lines(
+        self, variant: str, reference: Row, predicted: Row, scores: Mapping[str, float]
+    ) -> Iterator[Line]:
+        """The lines of a whole frame, by its scores."""
+
+    @abstractmethod
+    def slot_lines(
+        self, variant: str, reference: Row, predicted: Row, aspects: list[str], rules: Rules
+    ) -> Iterator[Line]:
+        """The lines of which a change may make a frame right or wrong.
+
+        Slots go by `aspects`, their names under the first variant.
+        """
+
+    def write_items(self, scored: Scored, output: Path) -> None:
+        """A row for each frame and wording, with all metrics."""
+        write_per_frame(scored.by_wording, output)
+
+    def called(self, frames: pa.Table, frame_id: str, variant: str) -> pa.Table:
+        """Those of a dialogue's frames in which there is something to explain."""
+        return frames
+
+    def score(
+        self, references: References, predictions: Mapping[str, Predictions], inputs: Inputs
+    ) -> Scored:
+        """Score the frames of each wording, or those that were chosen."""
+        headers = {name: of_wording.header for name, of_wording in predictions.items()}
+        acts = system_acts(headers, inputs.acts)
+        ids = inputs.chosen(predictions)
+        if inputs.without_errata:
+            check_is_sgd(references.release)
+        errata = read_errata(inputs.split) if inputs.without_errata else None
+        by_wording: dict[str, ScoredFrames] = {}
+        subset, left_out, dialogues = None, 0, 0
+        for name, of_wording in predictions.items():
+            frames = references.rows(name)
+            rows = with_frame_ids(of_wording, frames)
+            where = str(inputs.dialogues or f"predictions for {name}")
+            frames, rows, subset = choose(frames, rows, ids, inputs.services, where, references)
+            if errata:
+                frames, rows, left_out = leave_out(frames, rows, errata)
+            by_wording[name] = self.score_rows(frames, rows, name, inputs.rules)
+            dialogues = len(dialogue_ids_of(frames))
+        if errata:
+            print(
+                f"note: {left_out} slots of frames under each variant are left out, because SGD "
+                "contradicts itself there",
+                file=sys.stderr,
+            )
+        setup = Setup(
+            split=inputs.split,
+            release=references.release,
+            rules=inputs.rules,
+            system_acts=acts,
+            oracle=is_oracle(headers),
+            made_elsewhere=any(header.data is None for header in headers.values()),
+            wordings=references.marks([*predictions]),
+            subset=subset,
+            services=inputs.services,
+            errata=errata.mark if errata else "",
+            over=inputs.over,
+        )
+        content = self.report(by_wording, dialogues, setup)
+        is_stated = bool(ids) and not inputs.dialogues and not inputs.services
+        chosen = (dialogues, subset.available) if subset and is_stated else None
+        return Scored(content, paired(by_wording, self.paired), by_wording, chosen)
+
+
+def choose(
+    frames: pa.Table,
+    rows: pa.Table,
+    ids: Sequence[str],
+    services: Sequence[str],
+    where: str,
+    references: References,
+) -> tuple[pa.Table, pa.Table, Subset | None]:
+    """The references and predictions of chosen dialogues and services, and which these are."""
+    subset = None
+    if ids:
+        subset = subset_of(frames, ids, where)
+        frames, rows = only_dialogues(frames, subset), only_dialogues(rows, subset)
+    elif references.available is not None:
+        subset = Subset(dialogue_ids_of(frames), references.available)
+    if subset and references.available is not None:
+        subset = replace(subset, available=references.available)
+    if services:
+        check_services(services, frames)
+        available = subset.available if subset else len(dialogue_ids_of(frames))
+        frames, rows = (only_services(table, services) for table in (frames, rows))
+        subset = Subset(dialogue_ids_of(frames), available)
+    return frames, rows, subset
+
+
+def check_services(services: Sequence[str], frames: pa.Table) -> None:
+    """Refuse services of which there is no frame."""
+    frame_ids = column(frames, "frame_id").to_pylist()
+    known = sorted({frame_id.rpartition("/")[2] for frame_id in frame_ids})
+    if lacking := sorted(set(services) - set(known)):
+        raise SgdxError(
+            f"--service {lacking[0]}: found no frame of it, expected one of {', '.join(known)}"
+        )
