@@ -12,7 +12,6 @@ from sgdx_metric.api import acts_word
 from sgdx_metric.signature import Rules, signature_parts
 from sgsacc_metric.gold import Options
 
-from .comparison_tables import print_comparison, print_summary
 from .explain import broken_frames, explain, find_flips, frame_row
 from .files import check_apart, check_output, write_json
 from .headers import check_data, check_one_system
@@ -20,6 +19,7 @@ from .inputs import Inputs
 from .predictions import Predictions, parse_predictions, with_frame_ids
 from .references import References
 from .score import Outputs, note_subset, score
+from .show import print_comparison, print_summary
 from .tables import terminal
 from .task import Task
 from .tasks import TASKS, Turns
@@ -103,8 +103,9 @@ def run_compare(args: argparse.Namespace) -> None:
         check_apart({"--json": args.json}, [*first, *second])
     result = compare(first, second, args.dialogues, args.over)
     if args.json:
-        write_json(result, args.json)
-    parts = signature_parts(result["signature"], "signature")
+        write_json(result.content, args.json)
+    line = result.content["signature"]
+    parts = signature_parts(line, "signature", line.split("|")[0])
     if "dialogues" in parts:
         count, _, digest = parts["dialogues"].partition("@")
         note = f"note: compared on {count} dialogues of the split, which {digest} stands for below"
@@ -137,7 +138,7 @@ def run_summarise(args: argparse.Namespace) -> None:
         check_apart({"--output": args.output}, args.scores)
     result = summarise(args.scores)
     if args.output:
-        write_json(result, args.output)
+        write_json(result.content, args.output)
     print_summary(result, list(map(str, args.scores)), terminal())
 
 

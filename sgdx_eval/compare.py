@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric import core
 from sgdx_metric.bootstrap import DIALOGUES, RESAMPLES, TRIALS
 from sgdx_metric.columns import Ints
+from sgdx_metric.core import Figure
 
 from .results import (
     SYSTEM_PARTS,
@@ -21,6 +22,16 @@ from .results import (
     read_runs,
     with_common_metrics,
 )
+from .task import Task
+
+
+class Comparison(NamedTuple):
+    """What `compare` returns: the task, its figures, and what is written as JSON."""
+
+    task: Task
+    figures: list[Figure]
+    content: dict[str, Any]
+
 
 Sides = tuple[list[Results], list[Results]]
 
@@ -30,7 +41,7 @@ def compare(
     second: Sequence[Path],
     dialogues: Path | None = None,
     over: str = DIALOGUES,
-) -> dict[str, Any]:
+) -> Comparison:
     """Compare two systems, of any task, that were scored alike on the same items.
 
     With one run a side, the interval is of resampled dialogues and p of swapped ones (`compared`).
@@ -49,10 +60,11 @@ def compare(
             order in which they were observed.
 
     Returns:
-        `signature`, which all files share but for the system's own parts; `system_acts` of the
-        `first` and the `second` system; `oracle`, whether their models were trained on the schemas
-        that they are evaluated on; `runs`, how many each has; `resamples` and `trials`, the
-        numbers of random draws (no `trials` with several runs); `groups` and `by_variant`.
+        The task, its figures, and as content `signature`, which all files share but for the
+        system's own parts; `system_acts` of the `first` and the `second` system; `oracle`, whether
+        their models were trained on the schemas that they are evaluated on; `runs`, how many each
+        has; `resamples` and `trials`, the numbers of random draws (no `trials` with several runs);
+        `dialogues`, how many the items are of; `groups` and `by_variant`.
 
         For all, seen and unseen items and for each service (by its original name) a group has
         their number and, for each of the task's figures that the wordings give, a mapping of
@@ -84,16 +96,20 @@ def compare(
     if over == DIALOGUES:
         by_variant = core.compare(*([run.by_wording() for run in side] for side in sides))
     several = len(first) > 1 or len(second) > 1
-    return {
+    figures = task.figures(left.scores())
+    figures += task.drawn(left.scores()) if over != DIALOGUES else []
+    content = {
         "signature": _common_signature(left, right, over),
         "system_acts": _of_both(left, right, "system-acts"),
         "oracle": _of_both(left, right, "oracle"),
         "runs": {"first": len(first), "second": len(second)},
         "resamples": RESAMPLES,
         "trials": None if several or over != DIALOGUES else TRIALS,
+        "dialogues": len(left.dialogue_ids()),
         "groups": groups,
         "by_variant": by_variant,
     }
+    return Comparison(task, figures, content)
 
 
 def _of_both(left: Results, right: Results, key: str) -> dict[str, str]:

@@ -11,12 +11,15 @@ from typing import Any
 import msgspec
 
 from sgdx_dataset.io.console import escape_controls
+from sgdx_metric.report import paired_scores
 
 from .files import check_apart, check_folder, check_output, write_scores
 from .headers import check_data, check_one_system
 from .inputs import Inputs
 from .predictions import Predictions, note_lacking
 from .references import References
+from .show import print_scores
+from .tables import terminal
 from .task import Scored, Task
 
 
@@ -60,7 +63,7 @@ def score(
     scored = score_against(task, references, predictions, inputs)
     content = scored.content | {
         "predictions": {name: msgspec.to_builtins(header) for name, header in headers.items()},
-        "paired": scored.paired,
+        "paired": paired_scores(scored.raw, task.item_id),
     }
     if outputs.per_item:
         task.write_items(scored, outputs.per_item)
@@ -75,7 +78,8 @@ def score(
             note_subset(*scored.chosen)
         note_lacking(inputs.predictions, predictions)
         _warn(content)
-        task.show(content, scored)
+        figures = task.figures(task.derived(scored.raw, inputs.rules))
+        print_scores(task, figures, content, terminal(), task.notes(content, scored))
     return content
 
 

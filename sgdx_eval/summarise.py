@@ -4,21 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_metric.columns import Ints
+from sgdx_metric.core import Figure
 
 from .results import Results, read_runs
+from .task import Task
 
 
-def summarise(paths: Sequence[Path]) -> dict[str, Any]:
+class Summary(NamedTuple):
+    """What `summarise` returns: the task, its figures, and what is written as JSON."""
+
+    task: Task
+    figures: list[Figure]
+    content: dict[str, Any]
+
+
+def summarise(paths: Sequence[Path]) -> Summary:
     """Average the figures of two or more runs, of any task, that were scored alike.
 
     Returns:
-        `signature`, which all files share; `runs`, their number; and `groups`. For all, seen and
+        The task, its figures, and as content `signature`, which all files share; `runs`, their
+        number; and `groups`. For all, seen and
         unseen items a group has their number, the task's figures, and `by_variant`, the main
         figure under each wording. Each figure has its `mean`, its sample standard deviation `sd`
         (that of the population is estimated with n - 1) and its `values`, one a run. All but BLEU
@@ -31,11 +42,13 @@ def summarise(paths: Sequence[Path]) -> dict[str, Any]:
     runs = read_runs(paths)
     items = runs[0].raw.items
     groups = {name: m for name, m in items.groups().items() if name not in items.services()}
-    return {
+    content = {
         "signature": runs[0].signature,
         "runs": len(runs),
         "groups": {name: _group(runs, members) for name, members in groups.items()},
     }
+    task = runs[0].task
+    return Summary(task, task.figures(runs[0].scores()), content)
 
 
 def _group(runs: Sequence[Results], members: Ints) -> dict[str, Any]:

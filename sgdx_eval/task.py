@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from .inputs import Inputs
     from .predictions import Predictions
     from .references import References
+    from .tables import Table
+
+
+# By wording its difference to the original, as `differences` of scores.json.
+Changes = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,8 @@ class Scored:
 
     # What scores.json holds beside `predictions` and `paired`, which it ends with.
     content: dict[str, Any]
-    paired: dict[str, Any]
+    # The scores of single items, which `paired` has.
+    raw: Scores
     # The scores of single items by wording, as the task's metric gives them.
     by_wording: Mapping[str, Any]
     # How many dialogues were chosen of how many, where they are not all.
@@ -45,6 +51,8 @@ class Task(ABC):
     # What headers and signatures call it, and what an item of it is.
     name: ClassVar[str]
     unit: ClassVar[str]
+    # The key of the items' ids in scores.json.
+    item_id: ClassVar[str] = "frame_id"
     # The metric that tells whether an item is right, and what its mean is called.
     main: ClassVar[str]
     title: ClassVar[str]
@@ -79,9 +87,34 @@ class Task(ABC):
         """Write the scores of single items."""
         raise NotImplementedError
 
-    def show(self, content: Mapping[str, Any], scored: Scored) -> None:
-        """Print scores as tables."""
-        raise NotImplementedError
+    # ---- what scores.json holds, for tables
+
+    def groups_of(self, content: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+        """The figures of all items and of each set's, by key, with their `confidence`."""
+        every = content["sgdx"]
+        names = [name for each in self.sets for name in (each, f"un{each}")]
+        return {"all": every, **{name: every[name] for name in names}}
+
+    def counts_of(self, content: Mapping[str, Any]) -> Mapping[str, int]:
+        """How many items each group has."""
+        counts: Mapping[str, int] = content[self.counted]
+        return counts
+
+    def by_wording_of(self, content: Mapping[str, Any]) -> tuple[Mapping[str, Any], Changes]:
+        """The main figure under each wording, and how far it is from that under the original."""
+        return content["sgdx"]["by_variant"], content["sgdx"]["differences"]
+
+    def is_shown(self, key: str) -> bool:
+        """Whether a figure is shown without details."""
+        return True
+
+    def more_tables(self, content: Mapping[str, Any]) -> list[Table]:
+        """The tables that only this task has."""
+        return []
+
+    def notes(self, content: Mapping[str, Any], scored: Scored) -> list[str]:
+        """What has to be said beside the figures."""
+        return []
 
     # ---- from scores to figures
 

@@ -5,22 +5,23 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Callable
-from pathlib import Path
-
-import msgspec
+from collections.abc import Callable, Mapping
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import run
-from sgdx_dataset.io.files import write_bytes
-from sgdx_eval.files import check_apart, check_output
+from sgdx_eval.files import check_apart, check_output, write_scores
 from sgdx_eval.tables import terminal
+from sgdx_eval.task import Scored
+from sgdx_eval.tasks.tools import CALL, NO_CALL
+from sgdx_eval.verdict import Verdict, gate
 from sgdx_metric import ScoreError
 
+from .data import ToolSet
 from .folder import read_tool_set
 from .options import parser
+from .predictions import PredictionFile
 
-_INCOMPLETE, _TOO_COSTLY = 1, 1  # exit statuses
+_INCOMPLETE = 1  # exit status
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -31,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     Returns:
         The exit status: 0; 1 where ``--max-drop`` is exceeded, or answers are missing; 2 for input
-        that cannot be used.
+        that cannot be used, or where ``--max-drop`` cannot be told.
     """
     options = parser().parse_args(arguments)
     command = COMMANDS[options.command_name]
@@ -73,8 +74,9 @@ def _run(options: Namespace) -> int:
 
 
 def _score(options: Namespace) -> int:
-    from .scoring import exceeds, score
-    from .tables import drop_line, headline_metric, print_scores
+    from .predictions import read_predictions
+    from .scoring import report_scores, scores_json
+    from .tables import print_scores
 
     if options.max_drop is not None and not 0 <= options.max_drop <= 100:
         raise SgdxError(f"--max-drop {options.max_drop:g}: expected points from 0 to 100")
@@ -84,27 +86,30 @@ def _score(options: Namespace) -> int:
         read = [file for folder in folders for file in folder.glob("*.json*")]
         check_apart({"--output": options.output}, read)
     tool_set = read_tool_set(options.tools)
-    scores = score(tool_set, options.predictions, rules=options.rules, over=options.over)
-    drop = scores["calls"][headline_metric(scores)]["drop"]
-    if options.max_drop is not None and drop is None:
-        names = ", ".join(scores["predictions"])
-        expected = "expected those of original and of another wording"
-        raise SgdxError(f"--max-drop: found predictions for {names} alone, {expected}")
+    files = read_predictions(options.predictions, tool_set)
+    scored = report_scores(tool_set, files, options.rules, options.over)
     if options.output is not None:
-        _write_json(options.output, scores)
-    if lacking := [name for name in tool_set.wordings if name not in scores["predictions"]]:
+        write_scores(scores_json(tool_set, scored), options.output)
+    if lacking := [name for name in tool_set.wordings if name not in files]:
         print(f"note: found no predictions for {', '.join(lacking)}", file=sys.stderr)
     if not options.quiet:
-        print_scores(scores, terminal())
+        print_scores(scored.content, scored.raw, terminal())
     if options.max_drop is None:
         return 0
-    metrics = exceeds(scores, options.max_drop)
-    print(drop_line(scores, options.max_drop, metrics))
-    return _TOO_COSTLY if metrics else 0
+    verdict = _verdict(tool_set, files, scored, options.max_drop)
+    print(f"{'FAILED' if verdict.end == 'failed' else verdict.end}: {verdict.why}")
+    return verdict.status
 
 
-def _write_json(path: Path, content: object) -> None:
-    write_bytes(path, msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n")
+def _verdict(
+    tool_set: ToolSet, files: Mapping[str, PredictionFile], scored: Scored, max_drop: float
+) -> Verdict:
+    """Whether other words cost more than a limit."""
+    if not any(tool_set.wordings[name].tools for name in files):
+        return Verdict("cannot tell", "no name and no description is reworded")
+    asked = {name: sum(map(len, file.predictions)) for name, file in files.items()}
+    invalid = {name: (n, asked[name]) for name, n in scored.content["invalid"].items()}
+    return gate(scored.raw, {CALL: "call", NO_CALL: "no-call"}, max_drop, invalid)
 
 
 def _explain(options: Namespace) -> None:

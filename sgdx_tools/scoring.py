@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from sgdx_dataset import SgdxError
 from sgdx_eval.headers import check_one_system
+from sgdx_eval.task import Scored
 from sgdx_eval.tasks.tools import NO_CALL, TITLES
 from sgdx_metric.bootstrap import DIALOGUES
 from sgdx_metric.call_rules import score_case
@@ -91,21 +92,25 @@ def score(
         SgdxError: A file or row is malformed, or the rows do not fit the cases.
     """
     tool_set = cases if isinstance(cases, ToolSet) else read_tool_set(Path(cases))
-    if not tool_set.cases:
-        raise SgdxError(f"{tool_set.path}: found no cases, expected {CASES}")
     files = (
         read_predictions(Path(predictions), tool_set)
         if isinstance(predictions, str | Path)
         else predictions_from_rows(predictions, tool_set)
     )
-    return report_scores(tool_set, files, rules or tool_set.source.rules, over)
+    return scores_json(tool_set, report_scores(tool_set, files, rules, over))
 
 
 def report_scores(
-    tool_set: ToolSet, files: Mapping[str, PredictionFile], rules: Rule, over: str = DIALOGUES
-) -> dict[str, Any]:
-    """The content of scores.json, as ``score`` returns it."""
+    tool_set: ToolSet,
+    files: Mapping[str, PredictionFile],
+    rules: Rule | None = None,
+    over: str = DIALOGUES,
+) -> Scored:
+    """Score files of predictions that have been read."""
+    if not tool_set.cases:
+        raise SgdxError(f"{tool_set.path}: found no cases, expected {CASES}")
     check_files(tool_set, files)
+    rules = rules or tool_set.source.rules
     worded = {
         name: WordedTools(tool_set.tools, tool_set.wordings[name])
         for name in dict.fromkeys([ORIGINAL, *files])
@@ -118,7 +123,7 @@ def report_scores(
     calls = _calls(items, over)
     headline = next(name for name in (HEADLINE, NO_CALL) if name in calls)
     outcomes = {name: of_wording.outcomes[0] for name, of_wording in scores.items()}
-    return {
+    content = {
         "calls": calls,
         "differences": calls[headline]["differences"],
         "elements": rank_elements(tool_set, worded, outcomes, rules),
@@ -139,11 +144,14 @@ def report_scores(
         },
         "predictions": {name: msgspec.to_builtins(file.header) for name, file in files.items()},
         "signature": signature(tool_set, files, rules, over),
-        "paired": {
-            **paired_scores(items, "case_id"),
-            "dialogue": _dialogues(tool_set.cases),
-        },
     }
+    return Scored(content, items, scores)
+
+
+def scores_json(tool_set: ToolSet, scored: Scored) -> dict[str, Any]:
+    """The content of scores.json."""
+    paired = paired_scores(scored.raw, "case_id") | {"dialogue": _dialogues(tool_set.cases)}
+    return scored.content | {"paired": paired}
 
 
 def check_files(tool_set: ToolSet, files: Mapping[str, PredictionFile]) -> None:
@@ -276,21 +284,3 @@ def repeat_noise(runs: Floats) -> dict[str, float | int | None]:
         "flips": mean_defined(flipped(runs)),
         "sensitivity": mean_defined(variation(runs)),
     }
-
-
-def exceeds(scores: Mapping[str, Any], max_drop: float) -> list[str]:
-    """The metrics whose loss is above a limit, however the cases had been drawn.
-
-    Args:
-        scores: The content of scores.json.
-        max_drop: The limit in points, 0 to 100.
-
-    Returns:
-        Those of call and no-call accuracy of whose loss the whole 95 % interval is above the limit.
-    """
-    metrics = []
-    for metric in (HEADLINE, NO_CALL):
-        interval = scores["calls"].get(metric, {}).get("confidence", {}).get("drop")
-        if interval is not None and 100 * interval[1] < -max_drop:
-            metrics.append(metric)
-    return metrics

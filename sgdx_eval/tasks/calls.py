@@ -15,6 +15,7 @@ from sgdx_metric.calls import (
     CALL_PREDICTION,
     CALL_REFERENCE,
     DONTCARE,
+    TASK_SUCCESS,
     CallScores,
     call_figures,
     report_calls,
@@ -23,12 +24,13 @@ from sgdx_metric.calls import (
 )
 from sgdx_metric.core import Figure, Scores
 from sgdx_metric.signature import Rules, Setup
+from sgdx_metric.units import ALL, SEEN, UNSEEN
 from sgdx_metric.variants import ORIGINAL
-from sgdx_metric.wording_figures import with_tasks
+from sgdx_metric.wording_figures import FIGURES, with_tasks
 
 from ..explain import Line, Row, judge_values
-from ..tables import terminal
-from ..task import Scored
+from ..tables import Table, percent, table
+from ..task import Changes
 from .frames import FrameTask
 
 
@@ -82,11 +84,30 @@ class Calls(FrameTask):
         """What `report_calls` returns."""
         return report_calls(by_wording, dialogues, setup)
 
-    def show(self, content: Mapping[str, Any], scored: Scored) -> None:
-        """The accuracy of calls and tasks, and the decision to call."""
-        from ..terminal import print_calls
+    def groups_of(self, content: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+        """The figures of each metric, under keys such as `call_accuracy.drop`."""
+        return {name: metric_figures(content["calls"], name) for name in (ALL, SEEN, UNSEEN)}
 
-        print_calls(dict(content), terminal())
+    def by_wording_of(self, content: Mapping[str, Any]) -> tuple[Mapping[str, Any], Changes]:
+        """The accuracy of whole calls."""
+        return content["calls"][CALL]["by_variant"], content["differences"]
+
+    def is_shown(self, key: str) -> bool:
+        """All of calls and tasks, and of names and arguments the means."""
+        metric, _, figure = key.partition(".")
+        return metric in (CALL, TASK_SUCCESS) or figure in ("original", "reworded", "v1-5")
+
+    def more_tables(self, content: Mapping[str, Any]) -> list[Table]:
+        """Tasks, and the decision to call, by wording."""
+        decisions = content["decision"]
+        decided = ("precision", "recall") if any(decisions.values()) else ()
+        rows = [
+            [name, percent(mean), *(percent((decisions.get(name) or {}).get(k)) for k in decided)]
+            for name, mean in content["calls"][TASK_SUCCESS]["by_variant"].items()
+        ]
+        title = f"Tasks of {content['dialogues']} dialogues"
+        title += ", and the decision to call" if decided else ""
+        return [table(f"{title}, by wording", ["wording", "task", *decided], rows)]
 
     def frame_lines(
         self, variant: str, reference: Row, predicted: Row, scores: Mapping[str, float]
@@ -179,3 +200,14 @@ def _judge(
     if guess and guess[0] == canonical and score < 1:
         return 1.0, "canonical value"
     return score, f"{why}: counts as left out" if is_dontcare else why
+
+
+def metric_figures(metrics: Mapping[str, Any], group: str = ALL) -> dict[str, Any]:
+    """The figures of several metrics of a group, whose keys begin with the metric."""
+    figures: dict[str, Any] = {"confidence": {}}
+    for metric, of_all in metrics.items():
+        of_group = of_all if group == ALL else of_all[group]
+        for key in FIGURES:
+            figures[f"{metric}.{key}"] = of_group[key]
+            figures["confidence"][f"{metric}.{key}"] = of_group["confidence"][key]
+    return figures

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_metric.columns import column
-from sgdx_metric.report import paired
+from sgdx_metric.report import frame_scores
 from sgdx_metric.signature import Rules, Setup
 from sgdx_metric.subset import Subset, dialogue_ids_of, only_dialogues, only_services, subset_of
 from sgdx_metric.units import ScoredFrames
@@ -113,7 +113,8 @@ class FrameTask(Task):
         content = self.report(by_wording, dialogues, setup)
         is_stated = bool(ids) and not inputs.dialogues and not inputs.services
         chosen = (dialogues, subset.available) if subset and is_stated else None
-        return Scored(content, paired(by_wording, self.paired), by_wording, chosen)
+        raw = frame_scores(by_wording, self.paired, inputs.rules)
+        return Scored(content, raw, by_wording, chosen)
 
 
 def choose(

@@ -29,7 +29,7 @@ from sgdx_metric.variants import PAPER_VARIANTS
 
 from ..explain import Line, Row, judge_values
 from ..headers import Header, unread_answers
-from ..tables import terminal
+from ..tables import percent
 from ..task import Scored
 from .frames import FrameTask
 
@@ -60,15 +60,23 @@ class States(FrameTask):
         """What `sgdx_metric.report` returns."""
         return report(by_wording, setup)
 
-    def show(self, content: Mapping[str, Any], scored: Scored) -> None:
-        """Joint goal accuracy and its sensitivity, and answers that could not be read."""
-        from ..terminal import print_scores, print_unread
-
-        print_scores(dict(content), terminal())
-        unread = unread_answers(
-            {name: msgspec.convert(h, Header) for name, h in content["predictions"].items()}
-        )
-        print_unread(unread, empty_state_jga(scored.by_wording), terminal())
+    def notes(self, content: Mapping[str, Any], scored: Scored) -> list[str]:
+        """Slots that the schema lacks, and answers that could not be read."""
+        lines = []
+        for name, count in content["ignored_slots"].items():
+            if count:
+                share = percent(count / content["predicted_slots"][name], 1)
+                what = f"ignored {count} predicted slots ({share} %) that the schema lacks"
+                lines.append(f"{name}: {what}")
+        headers = {n: msgspec.convert(h, Header) for n, h in content["predictions"].items()}
+        unread = unread_answers(headers)
+        for name, (invalid, requests) in unread.items():
+            share = percent(invalid / requests if requests else None)
+            lines.append(f"{name}: {invalid} of {requests} answers invalid ({share} %)")
+        if unread:
+            jga = percent(empty_state_jga(scored.by_wording))
+            lines.append(f"An invalid answer counts as the empty state, whose JGA is {jga} %.")
+        return lines
 
     def frame_lines(
         self, variant: str, reference: Row, predicted: Row, scores: Mapping[str, float]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from sgdx_metric.calls import TASK_SUCCESS
 from sgdx_metric.core import Figure, Scores
@@ -11,7 +12,8 @@ from sgdx_metric.wording_figures import case_figures
 from ..inputs import Inputs
 from ..predictions import Predictions
 from ..references import References
-from ..task import Scored, Task
+from ..task import Changes, Scored, Task
+from .calls import metric_figures
 
 CALL, NO_CALL = "call_accuracy", "no_call_accuracy"
 # What each metric is called, and what that means.
@@ -29,11 +31,32 @@ class Tools(Task):
 
     name = "tools"
     unit = "case"
+    item_id = "case_id"
     main = CALL
     title = "Accuracy of calls"
     deciding = (f"{CALL}.reworded", f"{NO_CALL}.reworded")
     counted = "cases"
     sets = ()
+
+    def groups_of(self, content: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+        """The figures of each metric, under keys such as `call_accuracy.drop`."""
+        return {"all": metric_figures(content["calls"])}
+
+    def counts_of(self, content: Mapping[str, Any]) -> Mapping[str, int]:
+        """How many cases there are, and how many expect a call."""
+        cases = content["cases"]
+        return {"all": cases["all"], "with a call": cases["call"], "without": cases["no_call"]}
+
+    def by_wording_of(self, content: Mapping[str, Any]) -> tuple[Mapping[str, Any], Changes]:
+        """The accuracy of calls; where none is expected, of making none."""
+        calls = content["calls"]
+        return calls[CALL if CALL in calls else NO_CALL]["by_variant"], content["differences"]
+
+    def is_shown(self, key: str) -> bool:
+        """All of whole calls, no calls and tasks, and of tools and arguments the means."""
+        metric, _, figure = key.partition(".")
+        whole = metric in (CALL, NO_CALL, TASK_SUCCESS)
+        return figure != "v1-5" and (whole or figure in ("original", "reworded"))
 
     def score(
         self, references: References, predictions: Mapping[str, Predictions], inputs: Inputs

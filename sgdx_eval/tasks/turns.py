@@ -30,8 +30,8 @@ from ..headers import is_oracle
 from ..inputs import Inputs
 from ..predictions import Predictions
 from ..references import References, ReleaseReferences
-from ..tables import terminal
-from ..task import Scored, Task
+from ..tables import Table
+from ..task import Changes, Scored, Task
 from ..turns.files import write_per_turn
 from ..turns.gold_files import GoldHeader, read_gold
 
@@ -46,6 +46,7 @@ class Turns(Task):
 
     name = "turns"
     unit = "turn"
+    item_id = "unit_id"
     main = "turns"
     title = "SGSAcc, or SER"
     deciding = ("sgsacc_v1-5", "ser_v1-5")
@@ -100,10 +101,9 @@ class Turns(Task):
         where = str(inputs.dialogues or "predictions")
         turns = select_turns(every, ids, where, self.turns)
         system = self.score_turns(references, every, turns, predictions, inputs.over)
-        content = system.scores_json()
         available = len({turn.dialogue_id for turn in every})
         chosen = (len(ids), available) if ids and not inputs.dialogues else None
-        return Scored(content, content.pop("paired"), {"": system, "turns": turns}, chosen)
+        return Scored(system.report, system.units, {"": system, "turns": turns}, chosen)
 
     def score_turns(
         self,
@@ -135,11 +135,32 @@ class Turns(Task):
         system, turns = scored.by_wording[""], scored.by_wording["turns"]
         write_per_turn(turns, system.turn_scores, system.gold, output)
 
-    def show(self, content: Mapping[str, Any], scored: Scored) -> None:
-        """BLEU, slot error rate and SGSAcc."""
-        from ..turns.terminal import print_scores
+    def counts_of(self, content: Mapping[str, Any]) -> Mapping[str, int]:
+        """How many turns each group has."""
+        counts: Mapping[str, int] = content["counts"]["turns"]
+        return counts
 
-        print_scores(dict(content), terminal())
+    def by_wording_of(self, content: Mapping[str, Any]) -> tuple[Mapping[str, Any], Changes]:
+        """SGSAcc under each wording; without a model of entailment, SER."""
+        every = {name: groups["#ALL_SERVICES"] for name, groups in content["variants"].items()}
+        metric = "sgsacc" if "sgsacc" in next(iter(every.values())) else "ser"
+        changes = content["sgdx"]["differences"]
+        return (
+            {name: metrics[metric] for name, metrics in every.items()},
+            {name: of_wording[metric] for name, of_wording in changes.items()},
+        )
+
+    def more_tables(self, content: Mapping[str, Any]) -> list[Table]:
+        """All metrics by wording, and BLEU by four conventions."""
+        from ..turns.terminal import wording_tables
+
+        return wording_tables(content)
+
+    def notes(self, content: Mapping[str, Any], scored: Scored) -> list[str]:
+        """How many turns SER and SGSAcc look at."""
+        from ..turns.terminal import coverage_lines
+
+        return coverage_lines(dict(content))
 
     def figures(self, scores: Scores) -> list[Figure]:
         """Those of scores.json, which have keys such as `bleu_orig`."""

@@ -4,15 +4,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sgdx_eval.tables import number, percent
+from sgdx_eval.tables import format_figure, number, percent
+from sgdx_eval.tasks.turns import Turns
 from sgsacc_metric.bleu import CONVENTIONS
 
-from .terminal import figure_title, group_rows
-
-_ROBUSTNESS = (
-    *("bleu_orig", "bleu_v1-5", "ser_orig", "ser_v1-5", "sgsacc_orig", "sgsacc_v1-5", "ss_sgsacc"),
-    *("changed", "flips"),
-)
+_ROBUSTNESS = {
+    "bleu_orig": "BLEU orig",
+    "bleu_v1-5": "BLEU v1-5",
+    "ser_orig": "SER orig",
+    "ser_v1-5": "SER v1-5",
+    "sgsacc_orig": "SGSAcc orig",
+    "sgsacc_v1-5": "SGSAcc v1-5",
+    "ss_sgsacc": "SS_SGSAcc",
+    "changed": "changed",
+    "flips": "flips",
+}
 Rows = list[list[str]]
 
 
@@ -22,9 +28,15 @@ def robustness_table(scores: Mapping[str, Mapping[str, Any]]) -> tuple[list[str]
     BLEU is from 0 to 100, all else in percent.
     """
     rows = [
-        [system, *row] for system, each in scores.items() for row in group_rows(each, _ROBUSTNESS)
+        [
+            *(system, name.replace("_", " "), str(group["turns"])),
+            *(format_figure(key, group.get(key)) for key in _ROBUSTNESS),
+        ]
+        for system, each in scores.items()
+        for name, group in Turns().groups_of(each).items()
+        if group["turns"]
     ]
-    return ["system", "turns of", "number", *map(figure_title, _ROBUSTNESS)], rows
+    return ["system", "turns of", "number", *_ROBUSTNESS.values()], rows
 
 
 def bleu_table(scores: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows]:

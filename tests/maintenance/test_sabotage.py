@@ -254,11 +254,11 @@ SABOTAGES = {
         f"{_SGSACC}/test_robustness.py"),
     # --- sgdx_tools ---
     "a loss at the limit is above it": Sabotage(
-        "sgdx_tools/scoring.py", "100 * interval[1] < -max_drop", "100 * interval[1] <= -max_drop",
-        f"{_TOOLS}/test_scoring.py -k at_the_limit"),
+        "sgdx_eval/verdict.py", "100 * ends[1] < -max_drop", "100 * ends[1] <= -max_drop",
+        f"{_EVAL}/test_verdict.py -k above_the_limit"),
     "a loss by chance is above the limit": Sabotage(
-        "sgdx_tools/scoring.py", "100 * interval[1] < -max_drop", "100 * interval[0] < -max_drop",
-        f"{_TOOLS}/test_scoring.py -k max_drop"),
+        "sgdx_eval/verdict.py", "100 * ends[1] < -max_drop", "100 * ends[0] < -max_drop",
+        f"{_EVAL}/test_verdict.py -k a_loss"),
     "answers to other conversations are scored": Sabotage(
         "sgdx_tools/signature.py", "_digest([*tool_set.tools.values(), *conversations])",
         "_digest(tool_set.tools.values())", f"{_TOOLS}/test_scoring.py -k model_is_shown"),

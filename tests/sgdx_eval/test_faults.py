@@ -144,7 +144,7 @@ def test_every_field_of_scores_json(tmp_path: Path, run: Path, new: str) -> None
     for place in places(read):
         path.write_bytes(changed(scores, place, new))
         if may_be_undefined(place, json.loads(new)):
-            assert summarise([run, path])["runs"] == 2
+            assert summarise([run, path]).content["runs"] == 2
             continue
         with pytest.raises((ScoreError, SgdxError)) as caught:
             summarise([run, path])

@@ -14,7 +14,6 @@ from sgdx_tools import score
 from sgdx_tools.data import Json
 from sgdx_tools.explain import explain
 from sgdx_tools.folder import read_tool_set
-from sgdx_tools.scoring import exceeds
 from sgdx_tools.signature import data_digest
 
 from .conftest import Rows, rows
@@ -134,25 +133,6 @@ def test_the_signature_says_what_was_scored_and_who_reworded(folder: Path) -> No
     assert parts["variants"].startswith("original+v1@")
     fuzzy = score(folder, rows(), rules="fuzzy")["signature"]
     assert "|rules:fuzzy|" in fuzzy
-
-
-def test_max_drop_is_exceeded_only_where_the_whole_interval_is(folder: Path) -> None:
-    some = score(folder, rows([("v1", "b", []), ("v2", "b", [])]))
-    assert exceeds(some, 3) == []  # one case of three may be chance
-    all_wrong: list[tuple[str, str, list[Any]]] = [
-        (name, case, []) for name in ("v1", "v2") for case in "abc"
-    ]
-    assert exceeds(score(folder, rows(all_wrong)), 3) == ["call_accuracy"]
-    called = [(n, "d", [{"name": "ping", "arguments": {}}]) for n in ("v1", "v2")]
-    assert exceeds(score(folder, rows(called)), 3) == ["no_call_accuracy"]
-
-
-@pytest.mark.parametrize(("max_drop", "exceeded"), [(2.9, ["call_accuracy"]), (3, []), (3.1, [])])
-def test_an_interval_that_ends_at_the_limit_is_not_above_it(
-    max_drop: float, exceeded: list[str]
-) -> None:
-    scores = {"calls": {"call_accuracy": {"confidence": {"drop": [-0.05, -0.03]}}}}
-    assert exceeds(scores, max_drop) == exceeded
 
 
 @pytest.mark.parametrize(
