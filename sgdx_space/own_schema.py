@@ -18,8 +18,8 @@ from baselines.use import SHIPPED_MODEL, Dialogue, load_tracker, track_dialogues
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.json import parse_json
 
+from .dropped import shown_problem
 from .tools_as_service import are_tools, service_of_tools
-from .uploads import shown_problem
 
 _INTRODUCTION = """
 Describe your API, write a dialogue with it, and see what a tracker understands after each turn of

@@ -7,7 +7,7 @@ import gradio as gr
 from .generation import fill_generation_tab
 from .own_schema import fill_own_schema_tab
 from .tracking import fill_tracking_tab
-from .tracking_views import CSS
+from .views import CSS
 
 # The computer's own fonts, so that none is fetched from a server.
 _FONTS = {"font": ["system-ui", "sans-serif"], "font_mono": ["monospace"]}

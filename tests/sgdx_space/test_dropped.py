@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,36 +13,36 @@ import pytest
 from sgdx_dataset import SgdxError, open_release, turn_tables
 from sgdx_dataset.release.open import SAMPLE
 from sgdx_metric import ScoreError
-from sgdx_metric.report import report
 
 from ..sgdx_metric.conftest import gold as gold
 from ..sgdx_metric.frames import Row, written
 
 pytest.importorskip("gradio", reason="the Space needs gradio: pip install sgdx[app]")
 
-from sgdx_space.generation import score_dropped
-from sgdx_space.tracking import (
-    _explain_frame,
-    _fill,
-    read_dropped,
-    references_of,
-    score_tracked,
-    sources,
-)
-from sgdx_space.tracking_views import ServicePoint, services_plot
+from sgdx_space import generation, tracking
+from sgdx_space.dropped import references_of, score_dropped
+from sgdx_space.tracking import _explain_frame, _fill, sources
+from sgdx_space.views import ServicePoint, services_plot
 
 SignatureOf = Callable[[list[str]], str]
 
 
 def tracked(paths: list[str]) -> str:
     """The signature of dropped predictions of a tracker."""
-    scored = score_tracked("sample", read_dropped(paths))
-    return str(report(scored.variants, scored.setup)["signature"])
+    return score_dropped("sample", paths, tracking.TASKS).results.signature
 
 
 def generated(paths: list[str]) -> str:
     """The signature of dropped responses."""
-    return str(score_dropped(paths)["signature"])
+    return generation.scored(paths).results.signature
+
+
+def cells(html: str) -> dict[str, list[str]]:
+    """The texts of the rows of tables, by the first of each row."""
+    rows = (
+        re.findall("<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall("<tr>.*?</tr>", html)
+    )
+    return {row[0]: row[1:] for row in rows}
 
 
 @pytest.fixture(scope="module")
@@ -90,15 +91,15 @@ def test_a_copy_of_sgd_that_the_server_has_can_be_chosen(
     monkeypatch.setenv("SGDX_SOURCE", str(part))
     assert sources() == {"the sample corpus": "sample", "SGD, part": str(part)}
     path = str(written(tmp_path / "v1.jsonl", gold["v1"]))
-    problem, _, _, table, line, *_ = _fill(str(part), [path])
-    assert "frames are not in the references" in problem and table.empty and not line
-    ids = set(references_of(str(part)).frames("v1")["frame_id"].to_pylist())
+    problem, _, _, tables, line, *_ = _fill(str(part), [path])
+    assert "frames are not in the references" in problem and not tables and not line
+    ids = set(references_of(str(part)).rows("v1")["frame_id"].to_pylist())
     rows = [row for row in gold["v1"] if row["frame_id"] in ids]
-    problem, _, shown, table, line, *_ = _fill(
+    problem, _, shown, tables, line, *_ = _fill(
         str(part), [str(written(tmp_path / "v1.jsonl", rows))]
     )
     assert not problem and f"|frames:{len(ids)}|" in line and len(ids) < 273
-    assert shown["source"] == str(part) and table.value["data"]
+    assert shown.source == str(part) and cells(tables)["frames"][0] == str(len(ids))
     assert "Drop prediction files" in _fill(str(part), None)[0]  # nothing is invented for it
 
 
@@ -129,7 +130,7 @@ def test_calls_are_shown_as_states_are(tmp_path: Path) -> None:
     paths = []
     for name in ("original", "v3"):
         rows: list[Row] = []
-        for frame in references.frames(name).to_pylist():
+        for frame in references.rows(name).to_pylist():
             if (made := frame["service_call"]) is not None:
                 wrong = {"method": "Other"} if name == "v3" and not rows else {}
                 made = {**made, "service": frame["service"], **wrong}
@@ -137,15 +138,15 @@ def test_calls_are_shown_as_states_are(tmp_path: Path) -> None:
                 rows.append({"frame_id": frame["frame_id"], "variant": name, "service_call": made})
         paths.append(str(written(tmp_path / f"{name}.jsonl", rows)))
     first = rows[0]["frame_id"]
-    problem, _, shown, table, signature, plot, frames, details = _fill("sample", paths)
+    problem, _, shown, tables, signature, plot, frames, details = _fill("sample", paths)
     assert problem == "" and "|task:calls|" in signature
-    assert set(shown["predictions"]) == {"original", "v3"}
-    cells = dict(zip(table.value["headers"], zip(*table.value["data"], strict=True), strict=True))
-    assert cells["of 73 calls"][:3] == ("calls, all", "calls, seen", "calls, unseen")
-    assert (cells["original"][0], cells["v3"][0]) == ("100.0", "98.6")
-    assert cells["drop"][0].startswith("-1.4 (") and cells["flips"][0].startswith("1.4 (")
-    assert cells["of 73 calls"][-2:] == ("decision, precision", "decision, recall")
-    assert cells["v3"][-2:] == ("100.0", "100.0")
+    assert [*shown.predictions] == ["original", "v3"]
+    rows_of = cells(tables)
+    assert rows_of["calls"] == ["73", *rows_of["calls"][1:]]
+    assert rows_of["call drop"][0].startswith("-1.4<small>")
+    assert rows_of["call flips ↓"][0].startswith("1.4<small>")
+    assert rows_of["call"] == ["all", "100.0", "98.6"]
+    assert rows_of["recall"] == ["100.0", "100.0"]
     assert plot == ""  # One reworded variant has no sensitivity.
     assert frames.value == first and "another intent" in details and "v3 ✗" in details
     points = {"Cabs_1": ServicePoint(80.0, 5.0, True)}
@@ -153,13 +154,22 @@ def test_calls_are_shown_as_states_are(tmp_path: Path) -> None:
     state = {"active_intent": "NONE", "requested_slots": [], "slot_values": []}
     written(tmp_path / "v1.jsonl", [{"frame_id": first, "variant": "v1", **state}])
     problem, *_ = _fill("sample", [*paths, str(tmp_path / "v1.jsonl")])
-    assert "found calls, and dialogue states in those for v1" in problem
+    assert "v1.jsonl:1:" in problem
 
 
 @pytest.mark.parametrize("name", ["\uff561", "V1", "\u043eriginal", "mine"])
-def test_a_variant_that_is_none(name: str, tmp_path: Path, gold: dict[str, list[Row]]) -> None:
-    rows = [{**row, "variant": name} for row in gold["v1"]]
-    path = str(written(tmp_path / "p.jsonl", rows))
-    for signature_of in (tracked, generated):
-        with pytest.raises(ScoreError, match=f"found variant '{name}', expected one file for each"):
+def test_a_variant_that_is_none(
+    name: str, tmp_path: Path, gold: dict[str, list[Row]], responses: dict[str, list[Row]]
+) -> None:
+    for signature_of, rows in ((tracked, gold["v1"]), (generated, responses["v1"])):
+        path = str(written(tmp_path / "p.jsonl", [{**row, "variant": name} for row in rows]))
+        with pytest.raises(ScoreError, match=f"found variant '{name}'"):
             signature_of([path])
+
+
+def test_each_tab_has_tasks_of_its_own(
+    tmp_path: Path, gold: dict[str, list[Row]], responses: dict[str, list[Row]]
+) -> None:
+    for signature_of, rows in ((tracked, responses["v1"]), (generated, gold["v1"])):
+        with pytest.raises(SgdxError, match="found predictions of"):
+            signature_of([str(written(tmp_path / "p.jsonl", rows))])

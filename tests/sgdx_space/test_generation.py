@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from baselines.copies.derived import derived
-from sgdx_dataset import open_release
-from sgdx_eval.turns.references import References
+from sgdx_eval.references import open_references
+from sgdx_eval.tasks.turns import Turns, read_turns
 from sgsacc_metric.faithful import judge_utterances
 from sgsacc_metric.gold import Options, judge_gold
 from sgsacc_metric.lexical import LexicalNli
@@ -18,7 +18,8 @@ from sgdx_space.generation import _MEANING
 
 
 def test_the_figures_that_the_page_explains_are_those_of_the_sample() -> None:
-    turns = References("test", open_release("sample")).turns("original")
+    references = open_references("sample", "test", {}, Turns.references.names, "turns")
+    turns = read_turns(references, "original")
     judge = Judge(LexicalNli())
     gold = judge_gold(turns, judge, Options())
     utterances = {

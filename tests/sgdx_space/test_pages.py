@@ -121,13 +121,10 @@ def text(page: Any) -> str:
 
 
 def table(page: Any) -> dict[str, list[str]]:
-    """The main table, by the first cell of its rows."""
-    cells: dict[str, list[str]] = {}
-    script = """return [...document.querySelectorAll("[data-testid^='cell-']")].map(
-        cell => [cell.dataset.testid, cell.innerText.trim()])"""
-    for place, content in page.execute_script(script):
-        cells.setdefault(place.split("-")[1], []).append(content)
-    return {first: rest for first, *rest in cells.values()}
+    """The rows of the figures, by their first cells."""
+    script = """return [...document.querySelectorAll("#figures tr")].map(
+        row => [...row.cells].map(cell => cell.innerText.replace(/\\s+/g, " ").trim()))"""
+    return {first: rest for first, *rest in page.execute_script(script)}
 
 
 def services(page: Any) -> list[str]:
@@ -142,9 +139,8 @@ def signature(page: Any) -> str:
 
 def test_opens_with_the_sample(page: Any, gold: dict[str, list[Row]]) -> None:
     rows = table(page)
-    assert set(rows) == {"all", "seen", "unseen"}
-    assert rows["all"][0] == "273"
-    assert re.fullmatch(r"\d\d\.\d \(\d\d\.\d to \d\d\.\d\)", rows["all"][4])
+    assert rows["frames"] == ["273", "123", "150"]
+    assert re.fullmatch(r"\d\d\.\d ?\d\d\.\d to \d\d\.\d", rows["JGA_v1-5"][0])
     assert "|split:test|release:sample|frames:273|" in signature(page)
     names = sorted({row["frame_id"].rpartition("/")[2] for row in gold["original"]})
     until(lambda: services(page) == names)
@@ -170,9 +166,8 @@ def test_explains_the_frame_that_is_chosen(page: Any) -> None:
 def test_dropped_files_are_scored(page: Any, tmp_path: Path, gold: dict[str, list[Row]]) -> None:
     paths = [written(tmp_path / f"{variant}.jsonl", rows) for variant, rows in gold.items()]
     drop(page, *paths)
-    right, none = "100.0 (100.0 to 100.0)", "0.0 (0.0 to 0.0)"
-    overall = ["273", right, right, "0.0", none, right, none]
-    until(lambda: table(page)["all"] == [*overall, *["100.0"] * 5])
+    until(lambda: table(page)["JGA"] == ["all", *["100.0"] * 6])
+    assert table(page)["flips ↓"][0].startswith("0.0")
     assert "missing" not in page.find_element(By.CSS_SELECTOR, ".explain").text
 
 
@@ -187,7 +182,7 @@ def test_a_bad_file_is_named(page: Any, tmp_path: Path, gold: dict[str, list[Row
     assert str(tmp_path) not in text(page) and "/uploads/" not in text(page)
     # It is said once, and nothing of what was there before stands below it.
     assert text(page).count("not a prediction row") == 1
-    below = "[data-testid^='cell-'], textarea, .service, .explain td, .talk p"
+    below = "#figures td, textarea, .service, .explain td, .talk p"
     assert not [e for e in page.find_elements(By.CSS_SELECTOR, below) if e.is_displayed()]
 
 
@@ -213,7 +208,7 @@ def test_generators_have_a_tab(page: Any, tmp_path: Path) -> None:
     button(page, "Generation").click()
     table_of = "return document.querySelector('#faithfulness')?.innerText ?? ''"
     until(lambda: "SGSAcc" in page.execute_script(table_of))
-    until(lambda: re.search(r"all\s+265\s+100.00\s+100.00", page.execute_script(table_of)))
+    until(lambda: re.search(r"BLEU orig\s+100.0", page.execute_script(table_of)))
     turns = turn_tables(open_release("sample"), "test", "original", ["turn_id"]).to_pylist()
     rows = [{**row, "variant": "v2", "utterance": "So?"} for row in turns]
     silent = tmp_path / "silent.jsonl"
@@ -244,7 +239,7 @@ def test_the_space_of_generation_has_its_card_and_a_tab_to_try_it(
         assert "app_file" not in text(browser)  # the card's front matter
         button(browser, "Try it").click()
         table_of = "return document.querySelector('#faithfulness')?.innerText ?? ''"
-        until(lambda: re.search(r"all\s+265\s+100.00", browser.execute_script(table_of)))
+        until(lambda: re.search(r"BLEU orig\s+100.0", browser.execute_script(table_of)))
 
 
 def button(page: Any, words: str) -> Any:

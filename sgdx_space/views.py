@@ -1,36 +1,24 @@
-"""The tracking tab's table, plot, explanation and dialogue: rows of figures, and HTML."""
+"""The tracking tab's plot, explanation and dialogue as HTML, and the style of all pages."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from sgdx_eval.explain import Line
 from sgdx_eval.report.labels import place_labels
-from sgdx_eval.tables import NO_VALUE, interval, one_decimal
+from sgdx_eval.results import Results
+from sgdx_eval.tables import NO_VALUE
+from sgdx_metric.calls import CALL
+from sgdx_metric.robustness import RIGHT
 
-_GROUPS = {"all": "#ALL_SERVICES", "seen": "#SEEN_SERVICES", "unseen": "#UNSEEN_SERVICES"}
-_FIGURES = {
-    "JGA_orig": "jga_orig",
-    "JGA_v1-5": "jga_v1-5",
-    "Diff_rel": "relative_difference",
-    "SS_JGA": "ss_jga",
-    "JGA_worst": "jga_worst",
-    "flips": "flips",
-}
-_CALL_METRICS = {
-    "call_accuracy": "calls",
-    "task_success": "tasks",
-    "call_name_accuracy": "names",
-    "call_argument_accuracy": "arguments",
-}
-# The mean under the original is in the column of that variant.
-_CALL_FIGURES = {
-    "reworded": "reworded",
-    "drop": "drop",
-    "worst": "worst",
-    "flips": "flips",
-    "SS": "sensitivity",
+# The figures of the plot, along and up.
+PLOTTED = {
+    "state": ("jga_v1-5", "ss_jga"),
+    "calls": (f"{CALL}.reworded", f"{CALL}.sensitivity"),
 }
 # Background colours from wrong to right; the text on them stays dark in both of the browser's
 # colour schemes.
@@ -75,65 +63,19 @@ class ServicePoint(NamedTuple):
     is_seen: bool
 
 
-def overview(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Headers and rows of the main table: figures in percent, with their 95 % intervals."""
-    variants = [name for name in result["variants"] if name != "original"]
-    rows = []
-    for group, services in _GROUPS.items():
-        figures = result["sgdx"] if group == "all" else result["sgdx"][group]
-        ends = figures["confidence"]
-        row = [group, str(result["frames"][group])]
-        row += [_with_interval(figures[key], ends.get(key)) for key in _FIGURES.values()]
-        row += [
-            one_decimal(result["variants"][name].get(services, {}).get("joint_goal_accuracy"))
-            for name in variants
-        ]
-        rows.append(row)
-    return ["services", "frames", *_FIGURES, *variants], rows
-
-
-def call_overview(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Headers and rows of the main table of calls: percent, with 95 % intervals."""
-    calls = result["calls"]["call_accuracy"]
-    rows = []
-    for metric, unit in _CALL_METRICS.items():
-        for group in _GROUPS:
-            of_metric = result["calls"][metric]
-            figures = of_metric if group == "all" else of_metric[group]
-            ends = figures["confidence"]
-            cells = [_with_interval(figures[key], ends.get(key)) for key in _CALL_FIGURES.values()]
-            means = [one_decimal(figures["by_variant"][name]) for name in calls["by_variant"]]
-            rows.append([f"{unit}, {group}", *cells, *means])
-    headers = [f"of {result['frames']['all']} calls", *_CALL_FIGURES, *calls["by_variant"]]
-    decision = [result["decision"].get(name) for name in calls["by_variant"]]
-    for key in ("precision", "recall") if any(decision) else ():
-        cells = [one_decimal(of_variant[key] if of_variant else None) for of_variant in decision]
-        rows.append([f"decision, {key}", *[""] * len(_CALL_FIGURES), *cells])
-    return headers, rows
-
-
-def calls_by_service(result: Mapping[str, Any], seen: Iterable[str]) -> dict[str, ServicePoint]:
-    """The points of the plot of calls, as `by_service` has them."""
-    services = result["calls"]["call_accuracy"]["by_service"]
-    return _points({name: (f["reworded"], f["sensitivity"]) for name, f in services.items()}, seen)
-
-
-def by_service(result: Mapping[str, Any], seen: Iterable[str]) -> dict[str, ServicePoint]:
-    """The points of the plot by service, of the services that have both figures."""
-    services = result["sgdx"]["by_service"]
-    return _points({name: (f["jga_v1-5"], f["ss_jga"]) for name, f in services.items()}, seen)
-
-
-def _points(
-    services: Mapping[str, tuple[float | None, float | None]], seen: Iterable[str]
-) -> dict[str, ServicePoint]:
-    """The points of services of which accuracy and sensitivity are both known."""
-    seen_services = set(seen)
-    return {
-        name: ServicePoint(100 * accuracy, 100 * sensitivity, name in seen_services)
-        for name, (accuracy, sensitivity) in services.items()
-        if accuracy is not None and sensitivity is not None
-    }
+def service_points(results: Results) -> tuple[dict[str, ServicePoint], str, str]:
+    """The points of the services of which both figures are known, and what the axes are."""
+    keys, items = PLOTTED[results.task.name], results.raw.items
+    titles = {figure.key: figure.title for figure in results.task.figures(results.raw)}
+    points = {}
+    for name, members in items.groups().items():
+        if name in items.services():
+            values = results.sample(members).values()
+            accuracy, sensitivity = map(values.get, keys)
+            if accuracy is not None and sensitivity is not None:
+                seen = bool(items.sets["seen"][members[0]])
+                points[name] = ServicePoint(100 * accuracy, 100 * sensitivity, seen)
+    return points, titles[keys[0]], titles[keys[1]]
 
 
 # The plot's size, and the edges of its axes, in units of its viewBox.
@@ -211,31 +153,25 @@ def _mark(
     )
 
 
-def talk(
-    frame_id: str,
-    turns: Sequence[tuple[str, str]],
-    right: Mapping[str, Mapping[str, bool]],
-) -> str:
-    """A whole dialogue as HTML; below a user's turn, whether its state is right, by wording.
-
-    Args:
-        frame_id: The frame whose turn is marked, and whose service's states are shown.
-        turns: The speaker and the utterance of each turn.
-        right: Whether each frame that was scored is right under each wording.
-    """
+def talk(frame_id: str, turns: Sequence[tuple[str, str]], results: Results) -> str:
+    """A dialogue as HTML: the turn of a frame, and where its service is right, by wording."""
     dialogue_id, now, service = frame_id.rsplit("/", 2)
+    ids = pa.array(f"{dialogue_id}/{number}/{service}" for number in range(len(turns)))
+    places = pc.index_in(ids, value_set=results.raw.items.ids).to_pylist()
     lines = [f"<b>Dialogue {escape(dialogue_id)}; right or wrong for {escape(service)}</b>"]
-    for number, (speaker, utterance) in enumerate(turns):
-        kinds = " ".join([speaker.lower(), *(["now"] if str(number) == now else [])])
-        states = right.get(f"{dialogue_id}/{number}/{service}", {})
-        marks = "".join(
-            f"<span class='{'right' if is_right else 'wrong'}'>{escape(name)} "
-            f"{'✓' if is_right else '✗'}</span>"
-            for name, is_right in states.items()
-        )
-        shown = f"<span class='marks'>{marks}</span>" if marks else ""
+    for number, ((speaker, utterance), place) in enumerate(zip(turns, places, strict=True)):
+        kinds = f"{speaker.lower()} now" if str(number) == now else speaker.lower()
+        marks = ""
+        if place is not None:
+            right = results.raw.metrics[results.task.main][:, place] >= RIGHT
+            marks = "".join(
+                f"<span class='{'right' if ok else 'wrong'}'>{escape(name)} {'✓' if ok else '✗'}"
+                "</span>"
+                for name, ok in zip(results.variants, right, strict=True)
+            )
+            marks = f"<span class='marks'>{marks}</span>"
         lines.append(
-            f"<p class='{escape(kinds)}'><b>{escape(speaker)}</b>{escape(utterance)}{shown}</p>"
+            f"<p class='{escape(kinds)}'><b>{escape(speaker)}</b>{escape(utterance)}{marks}</p>"
         )
     return f"<div class='talk'>{''.join(lines)}</div>"
 
@@ -266,8 +202,3 @@ def _cell(line: Line) -> str:
         return badge
     slot = f"<code>{escape(line.slot)}</code>" if line.slot else ""
     return f"{slot}<b>{predicted}</b><i>{reference}</i>{badge}"
-
-
-def _with_interval(value: float | None, ends: list[float] | None) -> str:
-    text = one_decimal(value)
-    return f"{text} ({interval(ends, one_decimal)})" if ends else text
