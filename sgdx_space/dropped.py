@@ -21,6 +21,7 @@ from sgdx_eval.results import Results, parse_results
 from sgdx_eval.score import score_against
 from sgdx_eval.task import Task
 from sgdx_eval.tasks.turns import Turns as GeneratedTurns
+from sgdx_metric.report import paired_scores
 from sgdx_metric.rows import REFERENCE, ScoreError
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
@@ -94,7 +95,7 @@ def score(source: str, task: Task, predictions: Mapping[str, Predictions]) -> Sh
     """Score predictions as the commands do, which refuses those of other data."""
     references = references_of(source, task.kind)
     scored = score_against(task, references, predictions, Inputs({}, SPLIT, source))
-    content = {**scored.content, "paired": scored.paired}
+    content = {**scored.content, "paired": paired_scores(scored.raw, task.item_id)}
     results = parse_results(msgspec.json.encode(content), Path("what was dropped"))
     return Shown(source, predictions, content, results)
 
