@@ -10,7 +10,7 @@ from sgdx_eval.turns.tables import (
     robustness_table,
     validation_table,
 )
-from sgdx_eval.turns.terminal import coverage_lines, figure_title
+from sgdx_eval.turns.terminal import coverage_lines
 
 EMPTY: dict[str, Any] = {"turns": 0}
 SCORES: dict[str, Any] = {
@@ -71,17 +71,6 @@ def test_published_figures_have_their_scale_and_source() -> None:
     assert by_system["FT-T5 (t5-small)"]["data"] == "10,000 sampled test turns"
     assert by_system["GPT2"]["SER all / seen / unseen"] == "0.90"
     assert len(rows) == 20 and all(row[2] and row[6] and row[7] for row in rows)
-
-
-def test_titles() -> None:
-    keys = ("bleu_v1-5", "sgsacc_validated_orig", "ss_ser", "ss_bleu(v1..v5+mine)", "flips_ser")
-    assert [figure_title(key) for key in keys] == [
-        "BLEU v1-5",
-        "SGSAcc validated orig",
-        "SS_SER",
-        "SS_BLEU(v1..v5+mine)",
-        "flips_ser",
-    ]
 
 
 def test_coverage() -> None:
