@@ -33,16 +33,17 @@ class Outputs:
     # A folder of pictures.
     plots: Path | None = None
 
-    def check(self, inputs: Inputs, item_endings: tuple[str, ...]) -> None:
+    def check(self, inputs: Inputs, task: Task) -> None:
         """Refuse what could not be written, or would replace what is read, before any work."""
+        per_item = f"--per-{task.kind[:-1]}"
         if self.scores:
             check_output("--output", self.scores)
         if self.per_item:
-            check_output("--per-frame", self.per_item, item_endings)
+            check_output(per_item, self.per_item, task.item_endings)
         if self.plots:
             check_folder("--plots", self.plots)
             from . import plots  # noqa: F401  It asks for matplotlib, which is an extra.
-        check_apart({"--output": self.scores, "--per-frame": self.per_item}, inputs.files())
+        check_apart({"--output": self.scores, per_item: self.per_item}, inputs.files())
 
 
 NOTHING = Outputs()
@@ -55,7 +56,7 @@ def score(
 
     All predictions are read first, so that a bad file is refused before any data is opened.
     """
-    outputs.check(inputs, task.item_endings)
+    outputs.check(inputs, task)
     predictions = inputs.read(task)
     headers = {name: of_wording.header for name, of_wording in predictions.items()}
     check_one_system(headers)
@@ -78,7 +79,7 @@ def score(
             note_subset(*scored.chosen)
         note_lacking(inputs.predictions, predictions)
         _warn(content)
-        figures = task.figures(task.derived(scored.raw, inputs.rules))
+        figures = task.own_figures(task.derived(scored.raw, inputs.rules))
         print_scores(task, figures, content, terminal(), task.notes(content, scored))
     return content
 

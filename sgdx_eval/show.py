@@ -58,7 +58,7 @@ def print_scores(
         cells = [text(group.get(figure.key)) for group in groups.values()]
         rows.append([figure.title, cells[0], ends, *cells[1:]])
     counts = ", ".join(f"{n} {name}" for name, n in task.counts_of(content).items() if n)
-    names = [name.replace("_", " ") for name in groups]
+    names = [_heading(name) for name in groups]
     headers = ["figure", names[0], "95 % interval", *names[1:]]
     to_terminal(table(f"{task.unit.capitalize()}s: {counts}", headers, rows), console)
     by_wording, differences = task.by_wording_of(content)
@@ -73,6 +73,11 @@ def print_scores(
     terms = figure_terms(shown) + ([P_TERM] if changed else [])
     terms += [_SEEN_TERM] if "seen" in groups else []
     print_line("\n".join([legend(terms), "", *lines, content["signature"]]), console)
+
+
+def _heading(group: str) -> str:
+    """A group of items as headings call it: services keep their names."""
+    return group.replace("seen_domains", "seen domains")
 
 
 def figure_terms(figures: Sequence[Figure]) -> list[str]:
@@ -102,10 +107,11 @@ def print_comparison(
     With details each figure has a table by group and service, and there is one by wording.
     """
     task, figures, result = compared
+    has_acts = "|system-acts:" in result["signature"]
     for which, name in zip(("first", "second"), names):
-        facts = [f"system acts: {result['system_acts'][which]}"]
+        facts = [f"system acts: {result['system_acts'][which]}"] if has_acts else []
         facts += ["oracle"] if result["oracle"][which] == "yes" else []
-        print_line(f"{which}: {name} ({', '.join(facts)})", console)
+        print_line(f"{which}: {name}{' (' + ', '.join(facts) + ')' if facts else ''}", console)
     print_line(f"{_difference_line(compared)}\n", console)
     groups = result["groups"]
     every = groups["all"]
@@ -116,7 +122,7 @@ def print_comparison(
         to_terminal(table(title, ["figure", *_COMPARED], rows), console)
     for figure in known if details else ():
         rows = [
-            [name.replace("_", " "), str(group[task.counted]), *_cells(group[figure.key], figure)]
+            [_heading(name), str(group[task.counted]), *_cells(group[figure.key], figure)]
             for name, group in groups.items()
             if figure.key in group
         ]
@@ -131,7 +137,7 @@ def print_comparison(
             share = number(100 * every[figure.key]["same_order"])
             order = "of the resamples the systems stand in this order"
             print_line(f"{figure.title}: in {share} % {order}", console)
-    terms = [*figure_terms(known), _drawn_term(result), P_TERM, _ACTS_TERM]
+    terms = [*figure_terms(known), _drawn_term(result), P_TERM, *([_ACTS_TERM] if has_acts else [])]
     print_line(f"{legend(terms)}\n", console)
     if not details:
         print_line("--details prints these figures for every service and wording.\n", console)
@@ -189,7 +195,7 @@ def print_summary(summary: Summary, names: Sequence[str], console: Console) -> N
     shown = [f for f in figures if f.key in groups["all"] and task.is_shown(f.key)]
     rows = [[f.title, *(_spread(g[f.key], f) for g in groups.values())] for f in shown]
     counts = ", ".join(f"{group[task.counted]} {name}" for name, group in groups.items())
-    heads = [name.replace("_", " ") for name in groups]
+    heads = [_heading(name) for name in groups]
     title = f"{task.unit.capitalize()}s ({counts}) of {len(names)} runs"
     to_terminal(table(title, ["figure", *heads], rows), console)
     main = Figure("", "", lambda means: means.under(""))

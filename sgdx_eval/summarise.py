@@ -10,7 +10,7 @@ import numpy as np
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_metric.columns import Ints
-from sgdx_metric.core import Figure
+from sgdx_metric.core import Figure, Sample
 
 from .results import Results, read_runs
 from .task import Task
@@ -48,13 +48,14 @@ def summarise(paths: Sequence[Path]) -> Summary:
         "groups": {name: _group(runs, members) for name, members in groups.items()},
     }
     task = runs[0].task
-    return Summary(task, task.figures(runs[0].scores()), content)
+    return Summary(task, task.own_figures(runs[0].scores()), content)
 
 
 def _group(runs: Sequence[Results], members: Ints) -> dict[str, Any]:
     """The figures of some items, averaged over the runs."""
     task = runs[0].task
-    figures = [task.alone(run.scores(members)) for run in runs]
+    scores = [run.scores(members) for run in runs]
+    figures = [Sample(of_run, task.own_figures(of_run)).values() for of_run in scores]
     by_wording = [run.by_wording(members).values() for run in runs]
     return {
         task.counted: task.count(runs[0].raw.only(members)),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgspec
 import pyarrow as pa
 
-from sgdx_metric.core import Figure, Over, Sample, Scores
+from sgdx_metric.core import Figure, Over, Scores
 from sgdx_metric.signature import Rules
 from sgdx_metric.units import SEEN
 from sgdx_metric.variants import ORIGINAL
@@ -138,9 +138,9 @@ class Task(ABC):
             if isinstance(figure.of, Over) and {ORIGINAL} != {*figure.of.wordings}
         ]
 
-    def alone(self, scores: Scores) -> dict[str, float | None]:
-        """The values of the figures that a system has by itself."""
-        return Sample(scores, self.figures(scores)).values()
+    def own_figures(self, scores: Scores) -> list[Figure]:
+        """The figures of one system, of which some are for no comparison."""
+        return self.figures(scores)
 
     def count(self, scores: Scores) -> int:
         """How many items there are."""

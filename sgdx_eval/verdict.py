@@ -67,17 +67,14 @@ def gate(
     if unread := [name for name, (n, of) in invalid.items() if of and n / of > _MOST_INVALID]:
         count, of = invalid[unread[0]]
         return Verdict("cannot tell", f"{count} of {of} answers under {unread[0]} are invalid")
-    passed = Verdict("cannot tell", "found no score under the original and other words")
+    verdicts = []
     for metric, name in metrics.items():
-        if metric not in scores.metrics:
-            continue
-        applies = np.flatnonzero(~np.isnan(scores.metrics[metric]).all(axis=0))
-        verdict = _of_metric(scores.only(applies), metric, name, max_drop)
-        if verdict.end == "failed":
-            return verdict
-        # The first metric decides, unless nothing can be told by it.
-        passed = verdict if passed.end == "cannot tell" else passed
-    return passed
+        if metric in scores.metrics:
+            applies = np.flatnonzero(~np.isnan(scores.metrics[metric]).all(axis=0))
+            verdicts.append(_of_metric(scores.only(applies), metric, name, max_drop))
+    # A loss by any metric fails; else the first decides, which may have been too few to tell.
+    failed = (verdict for verdict in verdicts if verdict.end == "failed")
+    return next(failed, verdicts[0])
 
 
 def _of_metric(scores: Scores, metric: str, name: str, max_drop: float) -> Verdict:

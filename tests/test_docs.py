@@ -92,7 +92,7 @@ def test_commands_name_options_that_there_are(monkeypatch: pytest.MonkeyPatch) -
 def test_the_readme_shows_what_the_demo_prints(run: Run) -> None:
     done: subprocess.CompletedProcess[str] = run("baselines.demo")
     assert done.returncode == 0, done.stderr
-    (shown,) = re.findall(r"```\n(Joint goal.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    (shown,) = re.findall(r"```\n(Frames: .*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert done.stdout.startswith(shown)
     assert done.stderr == ""
 

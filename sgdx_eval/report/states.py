@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sgdx_eval.results import Results
 from sgdx_eval.tables import NO_VALUE, Cell, Column, Table, format_over_runs, number, table
 from sgdx_metric.core import Figure, Scores
-from sgdx_metric.report import JGA, RELATIVE
+from sgdx_metric.report import JGA
 from sgdx_metric.scoring import METRICS
 
 from ..published import read_published
@@ -36,10 +35,6 @@ class StatesView(View):
         """Joint goal accuracy."""
         legend = "JGA: joint goal accuracy; a frame is right if every slot of its state is."
         return [mean_over(scores, JGA, "JGA", legend)]
-
-    def figures(self, results: Results, scores: Scores) -> list[Figure]:
-        """Those of the task, and the relative difference."""
-        return [*results.task.figures(scores), RELATIVE]
 
     def costly(self, system: System, group: Group) -> tuple[str, list[CostlyWords]]:
         """The slots whose new words cost a system most."""

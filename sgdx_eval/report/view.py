@@ -68,7 +68,7 @@ class View(ABC):
 
     def figures(self, results: Results, scores: Scores) -> list[Figure]:
         """All figures that are shown."""
-        return results.task.figures(scores)
+        return results.task.own_figures(scores)
 
     def blocks(self, results: Results) -> list[Block]:
         """The rows and columns of the comparison."""

@@ -10,13 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from sgdx_dataset.io.errors import SgdxError
-from sgdx_metric.core import Figure, Sample, Scores
+from sgdx_metric.core import Figure, Scores
 from sgdx_metric.report import (
     JGA,
     PAIRED,
     RELATIVE,
     empty_state_jga,
-    headline,
     joined,
     report,
     state_figures,
@@ -124,10 +123,10 @@ class States(FrameTask):
             )
         return wordings_drawn(scores)
 
-    def alone(self, scores: Scores) -> dict[str, float | None]:
-        """The figures, and the relative difference of two of them."""
-        values = headline(Sample(scores, [*self.figures(scores), RELATIVE]))
-        return {key: value for key, value in values.items() if key != "drop"}
+    def own_figures(self, scores: Scores) -> list[Figure]:
+        """The figures, and the relative difference of the first two."""
+        original, reworded, *others = self.figures(scores)
+        return [original, reworded, RELATIVE, *others]
 
 
 def _state(row: Row) -> dict[str, list[str]]:

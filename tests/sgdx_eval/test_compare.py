@@ -73,8 +73,8 @@ def test_compare_begins_with_which_is_which(command: Run, scored: dict[str, Path
         f"second: {scored['good']} (system acts: unknown)",
     )
     assert verdict.startswith("JGA_v1-5: second is ") and empty == ""
-    assert verdict.endswith(" points above first, more than chance explains (p = 0.0001)")
-    assert title == "All 273 frames, in %" and "Cabs_1" not in brief
+    assert verdict.endswith(" points, more than chance explains (p = 0.0001)")
+    assert title == "All 273 frames" and "Cabs_1" not in brief
     same = command("sgdx_metric", "compare", scored["bad"], scored["bad"]).stdout
     assert "JGA_v1-5: the two are equal" in same
 

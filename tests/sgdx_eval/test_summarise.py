@@ -81,13 +81,14 @@ def test_values_are_those_of_scores_json(runs: list[Path], command: Run) -> None
         for name in ("all", "seen", "unseen"):
             single = sgdx if name == "all" else sgdx[name]
             for key in HEADLINE:
-                assert groups[name][key]["values"][i] == pytest.approx(single[key]), (name, key)
+                values = groups[name].get(key, {"values": [None] * 3})["values"]
+                assert values[i] == pytest.approx(single[key]), (name, key)
 
 
 def test_summary_on_the_terminal(runs: list[Path], command: Run) -> None:
     done = command("sgdx_metric", "summarise", *runs)
     lines = done.stdout.splitlines()
-    assert lines[0] == "Frames (4 all, 2 seen, 2 unseen) of 3 runs, in %"
+    assert lines[0] == "Frames (4 all, 2 seen, 2 unseen) of 3 runs"
     of_all = {line.split()[0]: " ".join(line.split()[1:3]) for line in lines[3:9]}
     assert of_all == {
         "JGA_orig": "66.67 (38.19)",

@@ -68,6 +68,17 @@ def test_cases_that_expect_no_call_count_too() -> None:
     assert verdict.end == "failed" and "no-call" in verdict.why
 
 
+def test_few_cases_without_a_call_hide_nothing_of_those_with_one() -> None:
+    """Four cases with a call are lost, of which nothing can be told; ten without pass."""
+    call, none = np.full((2, 14), np.nan), np.full((2, 14), np.nan)
+    call[:, :4], none[:, 4:] = [[1.0], [0.0]], 1.0
+    both = Scores(
+        ["original", "v1"], scores([1.0] * 14, [1.0] * 14).items, {"call": call, "none": none}
+    )
+    verdict = gate(both, METRICS, 3, {})
+    assert verdict.end == "cannot tell" and "no-call" not in verdict.why
+
+
 def test_a_difference_that_interval_and_p_do_not_agree_on() -> None:
     sure, open_, chance = (
         sureness([0.1, 0.2], 0.01, 9), sureness([0.1, 0.2], 0.06, 9), sureness([-0.1, 0.2], 0.3, 9)

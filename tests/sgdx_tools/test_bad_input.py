@@ -105,7 +105,7 @@ def test_a_description_of_ten_megabytes(tmp_path: Path) -> None:
 
 def test_a_folder_without_cases_cannot_be_scored(tmp_path: Path) -> None:
     folder = folder_of(tmp_path / "api", [Tool("a")], [])
-    with pytest.raises(SgdxError, match="found no cases"):
+    with pytest.raises(SgdxError, match="not in the cases"):
         score(folder, [{"id": "c", "variant": "original", "calls": []}])
 
 

@@ -96,7 +96,7 @@ def test_from_tools_to_the_verdict(folder: Path, capsys: pytest.CaptureFixture[s
     scores = json.loads(Path("runs/program/scores.json").read_text())
     assert scores["calls"]["call_accuracy"]["by_variant"]["original"] == 1.0
     assert scores["calls"]["call_accuracy"]["by_variant"]["ours"] == pytest.approx(1 / 3)
-    assert "ours book_table: lost 2 of 2" in out
+    assert "ours book_table: lost 4 of 4" in out
     assert "words of book_table: 'book_table' -> 'reserve'" in out
     assert "ours.book_table.date" in out
     assert "The words that did it" in Path("report/index.html").read_text()

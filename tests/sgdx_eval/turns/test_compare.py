@@ -23,10 +23,10 @@ def test_a_subset_and_a_comparison(
     assert "|dialogues:3@" in first["signature"] and "|nli:none|" in first["signature"]
     capsys.readouterr()
     files = [tmp_path / "gold.json", tmp_path / "derived.json"]
-    assert main(["compare", *map(str, files), "--json", str(tmp_path / "c.json")]) == 0
+    assert main(["compare", *map(str, files), "--json", str(tmp_path / "c.json"), "--details"]) == 0
     printed = capsys.readouterr().out
     assert "BLEU orig" in printed and "unseen domains" in printed
-    tables = printed.partition("\nfirst: ")[0].splitlines()
+    tables = printed.partition("\n\n")[2].partition("\nsgsacc_metric|")[0].splitlines()
     assert len(tables) > 20 and all(len(line) <= 80 for line in tables)
     found = json.loads((tmp_path / "c.json").read_text())["groups"]["all"]
     assert found["bleu_orig"]["first"] == pytest.approx(100)

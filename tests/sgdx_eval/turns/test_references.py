@@ -55,8 +55,10 @@ def test_folders_that_are_none(tmp_path: Path) -> None:
     rows = turn_tables(open_release("sample"), "test", "v1")
     pq.write_table(rows, tmp_path / "v2.parquet")
     pq.write_table(rows.drop_columns(["actions"]), tmp_path / "v3.parquet")
+    place = rows.column_names.index("variant")
+    of_v4 = rows.set_column(place, "variant", pa.array(["v4"] * len(rows)))
     pq.write_table(
-        rows.set_column(0, "turn_id", pa.array([1] * len(rows))), tmp_path / "v4.parquet"
+        of_v4.set_column(0, "turn_id", pa.array([1] * len(rows))), tmp_path / "v4.parquet"
     )
     (tmp_path / "v5.parquet").write_text("x")
     for variant, message in {
