@@ -20,7 +20,7 @@ from sgdx_eval.references import ReleaseReferences, Turns
 from sgdx_eval.results import Results, parse_results
 from sgdx_eval.score import score_against
 from sgdx_eval.task import Task
-from sgdx_eval.tasks.turns import Turns as GeneratedTurns
+from sgdx_eval.tasks import TASKS
 from sgdx_metric.report import paired_scores
 from sgdx_metric.rows import REFERENCE, ScoreError
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
@@ -30,7 +30,8 @@ WORDINGS = (ORIGINAL, *PAPER_VARIANTS)
 FAULTS = (ScoreError, SgdxError)
 _COLUMNS = {
     "frames": [*REFERENCE.names, "service_call"],
-    "turns": [name for name in GeneratedTurns.references.names if name != "schemas"],
+    # Without the last column, the schemas of each turn, which are read off the source once.
+    "turns": TASKS["turns"].references.names[:-1],
 }
 
 

@@ -5,9 +5,9 @@ from typing import Any
 import gradio as gr
 import pandas as pd
 
-from sgdx_eval.tables import table
+from sgdx_eval.tables import number, table
 from sgdx_eval.tasks.turns import Turns
-from sgdx_eval.turns.tables import bleu_table, published_table
+from sgdx_eval.turns.tables import published_table
 from sgsacc_metric.lexical import LexicalNli
 
 from .dropped import (
@@ -74,7 +74,12 @@ def _fill(paths: list[str] | None) -> tuple[Any, ...]:
         shown = scored(paths)
     except FAULTS as error:
         return shown_problem(error, paths or ()), gr.Column(visible=False), "", ""
-    headers, rows = bleu_table({"responses": shown.content})
+    conventions = shown.content["conventions"]
+    rows = [
+        [wording, *(number(bleu["bleu"]) for bleu in by_convention.values())]
+        for wording, by_convention in conventions.items()
+    ]
+    headers = ["wording", *next(iter(conventions.values()))]
     bleu = scrolling(table("BLEU under four conventions", headers, rows))
     return "", gr.Column(visible=True), figures_html(shown) + bleu, shown.results.signature
 

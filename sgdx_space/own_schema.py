@@ -3,23 +3,27 @@
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from html import escape
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 import msgspec
 
-from baselines.own_apis.suite import OwnDialogue, read_suite
+from baselines.own_apis.suite import read_suite
 from baselines.system import System
 from baselines.use import SHIPPED_MODEL, Dialogue, load_tracker, track_dialogues
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.json import parse_json
+from sgdx_eval.tables import NO_VALUE
 
 from .dropped import shown_problem
 from .tools_as_service import are_tools, service_of_tools
+from .views import marked_table
 
 _INTRODUCTION = """
 Describe your API, write a dialogue with it, and see what a tracker understands after each turn of
@@ -44,6 +48,7 @@ _OTHER_WORDS = {
     "intents": [{"name": "PlaceRequest", "description": "Ask for a beverage to collect"}],
 }
 _SAME, _DIFFERENT = "#a7e3b5", "#f8b4b4"  # background of a value, by what the other words give
+_MOST_SLOTS = 200  # which a tracker reads in seconds
 _SPEAKER = re.compile(r"(user|system):\s*", re.IGNORECASE)
 Service = Mapping[str, Any]
 
@@ -56,12 +61,7 @@ def default_model() -> str:
 
 
 def read_utterances(text: str) -> list[str]:
-    """The utterances of a dialogue that is written one a line.
-
-    Args:
-        text: Lines in turn of the user, who begins, and of the system. They may begin with
-            ``USER:`` and ``SYSTEM:``; empty lines do not count.
-    """
+    """The utterances of a dialogue, one a line; lines may begin with `USER:` and `SYSTEM:`."""
     _encode(text, "the dialogue")
     utterances: list[str] = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -78,41 +78,38 @@ def read_utterances(text: str) -> list[str]:
     return utterances
 
 
-def reworded(service: Service, words: Service) -> dict[str, Any]:
-    """A service under other words."""
+def reworded(service: Service, words: Service) -> Service:
+    """A service under other words, whose slots and intents come in the same order."""
     for kind in ("slots", "intents"):
-        if len(words.get(kind, ())) != len(service[kind]):
+        found, expected = len(words[kind]), len(service[kind])
+        if found != expected:
             raise SgdxError(
-                f"the other words: found {len(words.get(kind, ()))} {kind}, expected "
-                f"{len(service[kind])}, one for each of your API in its order"
+                f"the other words: found {found} {kind}, expected {expected}, one for each of your "
+                "API in its order"
             )
-    names = [slot.get("name") for slot in words["slots"]]
-    if repeated := next((name for name in names if names.count(name) > 1), None):
-        raise SgdxError(f"the other words: found two slots named {repeated!r}")
-    new_name = dict(zip([slot["name"] for slot in service["slots"]], names, strict=True))
+    names = [slot["name"] for slot in words["slots"]]
+    for name, count in Counter(names).most_common(1):
+        if count > 1:
+            raise SgdxError(f"the other words: found two slots named {name!r}")
+    new_name = dict(zip((slot["name"] for slot in service["slots"]), names, strict=True))
+    slots = zip(service["slots"], words["slots"], strict=True)
+    intents = []
+    for intent, new in zip(service["intents"], words["intents"], strict=True):
+        required, optional = intent.get("required_slots", ()), intent.get("optional_slots", {})
+        renamed = {
+            "required_slots": [new_name[slot] for slot in required],
+            "optional_slots": {new_name[slot]: value for slot, value in optional.items()},
+        }
+        intents.append({**intent, **_texts(new, "name"), **renamed})
     return {
         **service,
         **_texts(words, "service_name"),
-        "slots": [
-            {**slot, **_texts(new, "name")}
-            for slot, new in zip(service["slots"], words["slots"], strict=True)
-        ],
-        "intents": [
-            {
-                **intent,
-                **_texts(new, "name"),
-                "required_slots": [new_name[slot] for slot in intent.get("required_slots", ())],
-                "optional_slots": {
-                    new_name[slot]: value
-                    for slot, value in intent.get("optional_slots", {}).items()
-                },
-            }
-            for intent, new in zip(service["intents"], words["intents"], strict=True)
-        ],
+        "slots": [{**slot, **_texts(new, "name")} for slot, new in slots],
+        "intents": intents,
     }
 
 
-def _texts(element: Service, name: str) -> dict[str, Any]:
+def _texts(element: Service, name: str) -> Service:
     return {key: element[key] for key in (name, "description") if key in element}
 
 
@@ -122,35 +119,26 @@ def states_table(
     """An HTML table of the state after each of the user's turns, under both wordings."""
     services = [service, reworded(service, words)]
     states = track_dialogues(tracker, [Dialogue(wording, utterances) for wording in services])
-    head = "".join(f"<th>{escape(wording['service_name'])}</th>" for wording in services)
-    body = [
-        f"<tr><td>{escape(utterances[2 * turn])}</td>"
-        + "".join(f"<td>{cell}</td>" for cell in _cells(services, pair))
-        + "</tr>"
-        for turn, pair in enumerate(zip(*states, strict=True))
-    ]
-    return (
-        "<div class='scroll'><table class='explain states'><thead><tr>"
-        f"<th>the user says</th>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
-    )
+    heads = ["the user says", *(wording["service_name"] for wording in services)]
+    rows = zip(utterances[::2], map(partial(_cells, services), zip(*states, strict=True)))
+    return marked_table(heads, rows)
 
 
-def _cells(services: Sequence[Service], states: Sequence[Mapping[str, Any]]) -> list[str]:
+def _cells(services: Sequence[Service], states: Sequence[Service]) -> list[str]:
     """The state under each wording, slot by slot; values that differ are marked."""
-    slots = zip(*(service["slots"] for service in services), strict=True)
-    lines: list[list[str]] = [[] for _ in services]
-    for pair in slots:
+    cells = [""] * len(services)
+    for slots in zip(*(service["slots"] for service in services), strict=True):
+        names = [slot["name"] for slot in slots]
         values = [
-            " | ".join(state["slot_values"].get(slot["name"], ()))
-            for slot, state in zip(pair, states, strict=True)
+            " | ".join(state["slot_values"].get(name, ()))
+            for name, state in zip(names, states, strict=True)
         ]
-        if not any(values):
-            continue
         shade = _SAME if len(set(values)) == 1 else _DIFFERENT
-        for cell, slot, value in zip(lines, pair, values, strict=True):
-            name = f"<code>{escape(slot['name'])}</code>"
-            cell.append(f"{name}<span style='background:{shade}'>{escape(value) or '–'}</span>")
-    return ["".join(cell) or "–" for cell in lines]
+        for i, (name, value) in enumerate(zip(names, values, strict=True)):
+            if any(values):
+                badge = f"<span style='background:{shade}'>{escape(value) or NO_VALUE}</span>"
+                cells[i] += f"<code>{escape(name)}</code>{badge}"
+    return [cell or NO_VALUE for cell in cells]
 
 
 class _Element(msgspec.Struct, omit_defaults=True):
@@ -170,34 +158,34 @@ class _Service(msgspec.Struct):
     description: str = ""
 
 
-def read_service(text: str, title: str) -> dict[str, Any]:
-    """A service from the JSON that a visitor writes."""
+def read_service(text: str, title: str) -> Service:
+    """A service from the JSON that a visitor writes, be it of a service or of tools."""
     data = _encode(text, title)
     content: Any = parse_json(data, object, title, "a service, or tools")
     if are_tools(content):
-        return service_of_tools(content, title)
-    service = parse_json(data, _Service, title, "a service with slots and intents")
-    names = [slot.name for slot in service.slots]
-    for intent in service.intents:
-        if unknown := [
-            slot for slot in (*intent.required_slots, *intent.optional_slots) if slot not in names
-        ]:
-            raise SgdxError(
-                f"{title}: intent {intent.name} names the slot {unknown[0]}, expected one of "
-                f"{', '.join(names)}"
-            )
-    return dict(msgspec.to_builtins(service))
+        service = service_of_tools(content, title)
+    else:
+        read = parse_json(data, _Service, title, "a service with slots and intents")
+        service = msgspec.to_builtins(read)
+    names = dict.fromkeys(slot["name"] for slot in service["slots"])
+    if len(names) > _MOST_SLOTS:
+        raise SgdxError(f"{title}: found {len(names)} slots, expected {_MOST_SLOTS} at most")
+    for intent in service["intents"]:
+        for slot in (*intent.get("required_slots", ()), *intent.get("optional_slots", ())):
+            if slot not in names:
+                raise SgdxError(
+                    f"{title}: intent {intent['name']} names the slot {slot}, expected one of "
+                    f"{', '.join(names)}"
+                )
+    return service
 
 
 def _encode(text: str, title: str) -> bytes:
-    """The text in UTF-8; SgdxError for half of a pair of UTF-16, which a browser can send."""
+    """A text in UTF-8; a browser can send what is none, or half of a pair of UTF-16."""
     try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        half = text[error.start]
-        raise SgdxError(
-            f"{title}: found an incomplete character, {half!a}, expected Unicode"
-        ) from None
+        return str.encode(text)
+    except (TypeError, UnicodeEncodeError) as error:
+        raise SgdxError(f"{title}: {error}, expected Unicode text") from None
 
 
 @cache
@@ -220,33 +208,21 @@ def _track(schema: str, words: str, dialogue: str) -> str:
 def fill_own_schema_tab() -> None:
     """Add the tab's parts, with an example that can be tracked as it stands."""
     example = next(dialogue for dialogue in read_suite() if dialogue.dialogue_id == _EXAMPLE)
+    said = zip(cycle(("USER", "SYSTEM")), example.utterances)
     gr.Markdown(_INTRODUCTION.format(tracker=Path(default_model()).name))
     with gr.Row():
-        schema = gr.Code(_json(example.service), language="json", label="Your API", wrap_lines=True)
-        words = gr.Code(
-            _json(_OTHER_WORDS), language="json", label="Other words for it", wrap_lines=True
+        texts = {"Your API": example.service, "Other words for it": _OTHER_WORDS}
+        schema, words = (
+            gr.Code(_json(service), language="json", label=label, wrap_lines=True)
+            for label, service in texts.items()
         )
-    dialogue = gr.Textbox(_dialogue(example), label="A dialogue, one utterance a line", lines=7)
+    lines = "\n".join(f"{speaker}: {utterance}" for speaker, utterance in said)
+    dialogue = gr.Textbox(lines, label="A dialogue, one utterance a line", lines=7)
     button = gr.Button("Track", variant="primary", elem_id="track")
     states = gr.HTML(elem_id="states")
     button.click(_track, [schema, words, dialogue], states)
 
 
 def _json(service: Service) -> str:
-    """Readable JSON with one line for each slot and each intent."""
-    lists = {key: value for key, value in service.items() if isinstance(value, list)}
-    texts = [
-        f"{json.dumps(key)}: {json.dumps(service[key])}" for key in service if key not in lists
-    ]
-    rows = [
-        f"{json.dumps(key)}: [\n  " + ",\n  ".join(map(json.dumps, value)) + "]"
-        for key, value in lists.items()
-    ]
-    return "{" + ",\n ".join([*texts, *rows]) + "}"
-
-
-def _dialogue(example: OwnDialogue) -> str:
-    speakers = ("USER", "SYSTEM")
-    return "\n".join(
-        f"{speakers[turn % 2]}: {utterance}" for turn, utterance in enumerate(example.utterances)
-    )
+    """JSON with one line for each slot and each intent."""
+    return re.sub(r'(?<=[\[,]) ?(?={"name")', "\n  ", json.dumps(service))

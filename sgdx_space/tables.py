@@ -25,11 +25,11 @@ def figures_html(shown: Shown) -> str:
     known = samples["all"].values()
     figures = [figure for figure in samples["all"].figures if figure.key in known]
     terms = dict.fromkeys(term for figure in figures for term in figure.legend)
-    legend = " ".join([*terms, "↓: lower is better."])
+    legend = "<br>".join(map(escape, [*terms, "↓: lower is better."]))
     return (
         scrolling(_figures(shown, samples, figures))
         + scrolling(_by_wording(shown, samples))
-        + f"<p class='legend'>{escape(legend)}</p>"
+        + f"<p class='legend'>{legend}</p>"
     )
 
 

@@ -25,12 +25,7 @@ def service_of_tools(content: Any, title: str) -> dict[str, Any]:
 
     A parameter that several tools have is one slot, as an assistant keeps its value from one call
     to the next, unless the tools give it different values: then the later tool's slot is named
-    ``tool.parameter``. A parameter inside an object has a slot of its own, named ``address.city``.
-
-    Args:
-        content: Tools as OpenAI, Anthropic or a server of the Model Context Protocol writes them: a
-            list, an object with the list as ``tools``, or a whole answer to ``tools/list``.
-        title: What the content is, for error messages.
+    `tool.parameter`. A parameter inside an object has a slot of its own, named `address.city`.
     """
     if isinstance(content, dict):
         content = content.get("result", content)
@@ -82,9 +77,10 @@ def _slots(
     required_names = schema.get("required") or ()
     if not isinstance(required_names, list | tuple):
         raise SgdxError(f"{where}: required is {required_names!r:.60}, expected a list of names")
+    needed_names = {name for name in required_names if isinstance(name, str)}
     for name, written in schema.get("properties", {}).items():
         described = _branch(written)
-        needed = required and name in required_names
+        needed = required and name in needed_names
         if isinstance(described.get("properties"), dict):
             yield from _slots(described, f"{prefix}{name}.", needed, where, depth + 1)
             continue

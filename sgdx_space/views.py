@@ -1,6 +1,6 @@
 """The tracking tab's plot, explanation and dialogue as HTML, and the style of all pages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from itertools import groupby
 from typing import NamedTuple
@@ -25,12 +25,15 @@ PLOTTED = {
 _SHADES = ("#f8b4b4", "#fcd9b6", "#fdf3b0", "#cfeec0", "#a7e3b5")
 
 CSS = """
-.explain { border-collapse: collapse; font-size: .85rem }
-.explain th, .explain td { border: 1px solid #8884; padding: .35rem .5rem; vertical-align: top }
-.explain th { text-align: left; white-space: nowrap }
-.explain td { min-width: 8.5rem }
-.explain tr > :first-child { position: sticky; left: 0; background: var(--body-background-fill);
-  white-space: normal; min-width: 5rem }
+.scroll table { border-collapse: collapse; font-size: .85rem; margin: 0 }
+.scroll th, .scroll td { border: 1px solid #8884; padding: .35rem .5rem; vertical-align: top }
+.scroll caption { text-align: left; font-weight: bold; padding: .8rem 0 .3rem; white-space: nowrap }
+.scroll th { text-align: left; white-space: nowrap }
+.scroll tr > th:first-child { position: sticky; left: 0; background: var(--body-background-fill) }
+.scroll .number { text-align: right }
+.scroll small { opacity: .7; display: block; white-space: nowrap }
+.legend { font-size: .85rem; opacity: .8; margin-top: .8rem }
+.explain td { min-width: 8.5rem } .scroll .explain tr > th:first-child { white-space: normal }
 .explain td > * { display: block; border: 0; padding: 0; background: none }
 .explain code { opacity: .65; font-size: .75rem }
 .explain i { opacity: .7 } .explain i::before { content: "gold: "; font-style: normal }
@@ -81,6 +84,7 @@ def service_points(results: Results) -> tuple[dict[str, ServicePoint], str, str]
 # The plot's size, and the edges of its axes, in units of its viewBox.
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 900, 420, 55, 885, 15, 370
 _COLOURS = {True: "#2563eb", False: "#ea580c"}
+_CIRCLE, _TRIANGLE = "m-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0z", "m0 -6l5.5 10h-11z"
 
 
 def services_plot(points: Mapping[str, ServicePoint], accuracy: str, sensitivity: str) -> str:
@@ -89,20 +93,29 @@ def services_plot(points: Mapping[str, ServicePoint], accuracy: str, sensitivity
         return ""
     highest = max(10.0, *(1.08 * point.sensitivity for point in points.values()))
     lowest = max(0, 10 * int((min(point.accuracy for point in points.values()) - 5) // 10))
-    span = 100 - lowest
     scaled = {
-        name: ((p.accuracy - lowest) / span, p.sensitivity / highest) for name, p in points.items()
+        name: ((point.accuracy - lowest) / (100 - lowest), point.sensitivity / highest)
+        for name, point in points.items()
     }
     labels = place_labels(scaled, 6.5 / (_RIGHT - _LEFT), 15 / (_BOTTOM - _TOP))
-    axes = accuracy, sensitivity
-    marks = [_mark(name, points[name], axes, scaled[name], *labels[name]) for name in points]
+    marks = []
+    for name, point in points.items():
+        (x, y), (side, lift) = _place(*scaled[name]), labels[name]
+        beside = f"x='{x + 9:.1f}'" if side == "left" else f"x='{x - 9:.1f}' text-anchor='end'"
+        title = f"{name}: {accuracy} {point.accuracy:.1f}, {sensitivity} {point.sensitivity:.1f}"
+        shape = f"M{x:.1f} {y:.1f}{_CIRCLE if point.is_seen else _TRIANGLE}"
+        marks.append(
+            f"<g class='service'><title>{escape(title)}</title>"
+            f"<path d='{shape}' fill='{_COLOURS[point.is_seen]}'/>"
+            f"<text {beside} y='{y + 4 - 15 * lift:.1f}'>{escape(name)}</text></g>"
+        )
     return (
         "<div class='services'><b>Services, %: a robust tracker has them at the lower right</b> "
         f"<span style='color:{_COLOURS[True]}'>● seen in train</span> "
         f"<span style='color:{_COLOURS[False]}'>▲ not</span>"
         f"<svg viewBox='0 0 {_WIDTH} {_HEIGHT}' font-size='12' fill='currentColor' role='img' "
         f"aria-label='{accuracy} and {sensitivity} of each service'>"
-        f"{_axes(lowest, highest, axes)}{''.join(marks)}</svg></div>"
+        f"{_axes(lowest, highest, accuracy, sensitivity)}{''.join(marks)}</svg></div>"
     )
 
 
@@ -111,46 +124,21 @@ def _place(x: float, y: float) -> tuple[float, float]:
     return _LEFT + x * (_RIGHT - _LEFT), _BOTTOM - y * (_BOTTOM - _TOP)
 
 
-def _axes(lowest: int, highest: float, names: tuple[str, str]) -> str:
+def _axes(lowest: int, highest: float, accuracy: str, sensitivity: str) -> str:
     """The axes, from the lowest accuracy to 100 and from 0 to the highest sensitivity."""
     step = next(step for step in (2, 5, 10, 25, 50) if highest / step <= 10)
-    ticks = []
+    drawn = [
+        f"<path d='M{_LEFT} {_TOP}V{_BOTTOM}H{_RIGHT}' fill='none' stroke='currentColor' "
+        f"opacity='.5'/><text x='{_RIGHT}' y='{_HEIGHT - 8}' text-anchor='end'>{accuracy}</text>"
+        f"<text transform='translate(14 {_HEIGHT // 2}) rotate(-90)'>{sensitivity}</text>"
+    ]
     for value in range(lowest, 101, 10):
-        x, _ = _place((value - lowest) / (100 - lowest), 0)
-        ticks.append(f"<text x='{x:.0f}' y='{_BOTTOM + 18}' text-anchor='middle'>{value}</text>")
+        x, y = _place((value - lowest) / (100 - lowest), 0)
+        drawn.append(f"<text x='{x:.0f}' y='{y + 18:.0f}' text-anchor='middle'>{value}</text>")
     for value in range(0, int(highest) + 1, step):
-        _, y = _place(0, value / highest)
-        ticks.append(f"<text x='{_LEFT - 8}' y='{y + 4:.0f}' text-anchor='end'>{value}</text>")
-    middle = (_TOP + _BOTTOM) // 2
-    lines = f"M{_LEFT} {_TOP}V{_BOTTOM}H{_RIGHT}"
-    return (
-        f"<path d='{lines}' fill='none' stroke='currentColor' opacity='.5'/>{''.join(ticks)}"
-        f"<text x='{_RIGHT}' y='{_HEIGHT - 8}' text-anchor='end'>{names[0]}</text>"
-        f"<text x='14' y='{middle}' text-anchor='middle' "
-        f"transform='rotate(-90 14 {middle})'>{names[1]}</text>"
-    )
-
-
-def _mark(
-    name: str,
-    point: ServicePoint,
-    axes: tuple[str, str],
-    scaled: tuple[float, float],
-    side: str,
-    lift: int,
-) -> str:
-    x, y = _place(*scaled)
-    shape = f"M{x:.1f} {y - 6:.1f}l5.5 10h-11z"
-    if point.is_seen:
-        shape = f"M{x - 5:.1f} {y:.1f}a5 5 0 1 0 10 0a5 5 0 1 0 -10 0z"
-    anchor, beside = ("start", x + 9) if side == "left" else ("end", x - 9)
-    title = f"{escape(name)}: {axes[0]} {point.accuracy:.1f}, {axes[1]} {point.sensitivity:.1f}"
-    return (
-        f"<g class='service' data-service='{escape(name)}'><title>{title}</title>"
-        f"<path d='{shape}' fill='{_COLOURS[point.is_seen]}'/>"
-        f"<text x='{beside:.1f}' y='{y + 4 - 15 * lift:.1f}' text-anchor='{anchor}'>"
-        f"{escape(name)}</text></g>"
-    )
+        x, y = _place(0, value / highest)
+        drawn.append(f"<text x='{x - 8:.0f}' y='{y + 4:.0f}' text-anchor='end'>{value}</text>")
+    return "".join(drawn)
 
 
 def talk(frame_id: str, turns: Sequence[tuple[str, str]], results: Results) -> str:
@@ -158,37 +146,39 @@ def talk(frame_id: str, turns: Sequence[tuple[str, str]], results: Results) -> s
     dialogue_id, now, service = frame_id.rsplit("/", 2)
     ids = pa.array(f"{dialogue_id}/{number}/{service}" for number in range(len(turns)))
     places = pc.index_in(ids, value_set=results.raw.items.ids).to_pylist()
+    right = results.raw.metrics[results.task.main] >= RIGHT
     lines = [f"<b>Dialogue {escape(dialogue_id)}; right or wrong for {escape(service)}</b>"]
     for number, ((speaker, utterance), place) in enumerate(zip(turns, places, strict=True)):
+        marks = "".join(
+            f"<span class='right'>{name} ✓</span>" if ok else f"<span class='wrong'>{name} ✗</span>"
+            for name, ok in zip(results.variants, [] if place is None else right[:, place])
+        )
         kinds = f"{speaker.lower()} now" if str(number) == now else speaker.lower()
-        marks = ""
-        if place is not None:
-            right = results.raw.metrics[results.task.main][:, place] >= RIGHT
-            marks = "".join(
-                f"<span class='{'right' if ok else 'wrong'}'>{escape(name)} {'✓' if ok else '✗'}"
-                "</span>"
-                for name, ok in zip(results.variants, right, strict=True)
-            )
-            marks = f"<span class='marks'>{marks}</span>"
         lines.append(
-            f"<p class='{escape(kinds)}'><b>{escape(speaker)}</b>{escape(utterance)}{marks}</p>"
+            f"<p class='{escape(kinds)}'><b>{escape(speaker)}</b>{escape(utterance)}"
+            f"<span class='marks'>{marks}</span></p>"
         )
     return f"<div class='talk'>{''.join(lines)}</div>"
 
 
-def explanation(lines: list[Line]) -> str:
-    """An HTML table with a row for each aspect of a frame and a column for each variant."""
+def explanation(lines: Sequence[Line]) -> str:
+    """An HTML table with a row for each aspect of a frame and a column for each wording."""
     variants = list(dict.fromkeys(line.variant for line in lines))
-    head = "".join(f"<th>{escape(name)}</th>" for name in ("", *variants))
-    body = []
+    rows = []
     for (_, aspect), group in groupby(lines, key=lambda line: (line.position, line.aspect)):
         cells = {line.variant: _cell(line) for line in group}
-        row = "".join(f"<td>{cells.get(name, '')}</td>" for name in variants)
-        body.append(f"<tr><th>{escape(aspect)}</th>{row}</tr>")
-    return (
-        "<div class='scroll'><table class='explain'>"
-        f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
+        rows.append((aspect, [cells.get(name, "") for name in variants]))
+    return marked_table(["", *variants], rows)
+
+
+def marked_table(heads: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]) -> str:
+    """A table whose rows have a name, and cells that are HTML already."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in heads)
+    body = "".join(
+        f"<tr><th>{escape(name)}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+        for name, cells in rows
     )
+    return f"<div class='scroll'><table class='explain'><tr>{head}</tr>{body}</table></div>"
 
 
 def _cell(line: Line) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,7 +13,15 @@ pytest.importorskip("gradio", reason="the Space needs gradio: pip install sgdx[a
 from baselines.own_apis.suite import read_suite
 from baselines.use import load_tracker
 from sgdx_dataset import SgdxError
-from sgdx_space.own_schema import _cells, read_service, read_utterances, reworded, states_table
+from sgdx_space.own_schema import (
+    _cells,
+    _track,
+    read_service,
+    read_utterances,
+    reworded,
+    states_table,
+)
+from sgdx_space.tracking import _explain_frame
 
 SERVICE = {
     "service_name": "Cabs",
@@ -92,9 +102,18 @@ def test_what_is_no_service_is_refused() -> None:
         read_service(text + '"required_slots": ["to", "day"]}]}', "your API")
 
 
-def test_half_a_character_is_refused() -> None:
-    """A browser can send one half of a pair of UTF-16, which no encoding of the text has."""
-    with pytest.raises(SgdxError, match="the dialogue: found an incomplete character"):
-        read_utterances("Hi \ud83d")
-    with pytest.raises(SgdxError, match="your API: found an incomplete character"):
-        read_service('{"service_name": "\ud83d"}', "your API")
+@pytest.mark.parametrize("sent", ['{"service_name": "\ud83d"}', None, 5])
+def test_what_is_no_text_is_refused(sent: Any) -> None:
+    """A browser can send one half of a pair of UTF-16, and a program what is no text at all."""
+    for read in (read_utterances, partial(read_service, title="your API")):
+        with pytest.raises(SgdxError):
+            read(sent)
+    assert "role='alert'" in _track(sent, sent, sent) and _explain_frame(sent, None) == ""
+
+
+def test_a_service_with_many_slots_is_refused_at_once() -> None:
+    slots = [{"name": f"slot_{i}"} for i in range(20_000)]
+    service = {"service_name": "A", "slots": slots, "intents": [{"name": "Go"}]}
+    with pytest.raises(SgdxError, match="20000 slots"):
+        read_service(json.dumps(service), "your API")
+    assert len(reworded(service, service)["slots"]) == 20_000
