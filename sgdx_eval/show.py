@@ -14,6 +14,8 @@ from sgdx_metric.signature import signature_parts
 from .tables import (
     CHANGE,
     NO_VALUE,
+    Cell,
+    Table,
     change_cells,
     interval,
     legend,
@@ -44,35 +46,65 @@ def print_scores(
     console: Console,
     lines: Iterable[str] = (),
 ) -> None:
-    """Print the figures of a scores.json by group, with their intervals, and those by wording.
+    """Print the tables of a scores.json and what they mean; `lines` follow, and the signature."""
+    for shown in score_tables(task, figures, content):
+        to_terminal(shown, console)
+    terms = legend(score_terms(task, figures, content))
+    print_line("\n".join([terms, "", *lines, content["signature"]]), console)
 
-    `lines` follow the legend; the signature comes last.
+
+def score_tables(
+    task: Task, figures: Sequence[Figure], content: Mapping[str, Any], wide: bool = False
+) -> list[Table]:
+    """The figures of a scores.json by group, and those by wording.
+
+    All figures have their intervals beside them where there is room, else those of all items.
     """
-    groups = {name: g for name, g in task.groups_of(content).items() if any(g.values())}
-    every = groups["all"]
-    shown = [f for f in figures if task.is_shown(f.key) and every.get(f.key) is not None]
-    rows = []
-    for figure in shown:
+    groups = _groups(task, content)
+    rows: list[list[str | Cell]] = []
+    for figure in _shown(task, figures, content):
         text = _text(figure)
-        ends = interval(every["confidence"].get(figure.key), text) or NO_VALUE
-        cells = [text(group.get(figure.key)) for group in groups.values()]
-        rows.append([figure.title, cells[0], ends, *cells[1:]])
+        cells = [
+            Cell(text(g.get(figure.key)), interval(g.get("confidence", {}).get(figure.key), text))
+            for g in groups.values()
+        ]
+        every, *others = cells
+        narrow = [every.text, every.detail or NO_VALUE, *(cell.text for cell in others)]
+        rows.append([figure.title, *(cells if wide else narrow)])
     counts = ", ".join(f"{n} {name}" for name, n in task.counts_of(content).items() if n)
     names = [_heading(name) for name in groups]
-    headers = ["figure", names[0], "95 % interval", *names[1:]]
-    to_terminal(table(f"{task.unit.capitalize()}s: {counts}", headers, rows), console)
+    headers = ["figure", *names] if wide else ["figure", names[0], "95 % interval", *names[1:]]
+    by_group = table(f"{task.unit.capitalize()}s: {counts}", headers, rows)
     by_wording, differences = task.by_wording_of(content)
-    changed = CHANGE if any(differences.values()) else ()
+    changed = _changed(task, content)
     rows = [
         [name, percent(mean), *(change_cells(differences.get(name, {})) if changed else ())]
         for name, mean in by_wording.items()
     ]
-    to_terminal(table(f"{task.title} by wording", ["wording", "all", *changed], rows), console)
-    for more in task.more_tables(content):
-        to_terminal(more, console)
-    terms = figure_terms(shown) + ([P_TERM] if changed else [])
-    terms += [_SEEN_TERM] if "seen" in groups else []
-    print_line("\n".join([legend(terms), "", *lines, content["signature"]]), console)
+    wordings = table(f"{task.title} by wording", ["wording", "all", *changed], rows)
+    return [by_group, wordings, *task.more_tables(content)]
+
+
+def score_terms(task: Task, figures: Sequence[Figure], content: Mapping[str, Any]) -> list[str]:
+    """What the words in the tables of a scores.json mean."""
+    terms = figure_terms(_shown(task, figures, content))
+    terms += [P_TERM] if _changed(task, content) else []
+    return terms + ([_SEEN_TERM] if "seen" in _groups(task, content) else [])
+
+
+def _groups(task: Task, content: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The groups of items that have a figure."""
+    return {name: group for name, group in task.groups_of(content).items() if any(group.values())}
+
+
+def _shown(task: Task, figures: Sequence[Figure], content: Mapping[str, Any]) -> list[Figure]:
+    every = task.groups_of(content)["all"]
+    return [f for f in figures if task.is_shown(f.key) and every.get(f.key) is not None]
+
+
+def _changed(task: Task, content: Mapping[str, Any]) -> Sequence[str]:
+    """The columns of the differences to the original, where there are any."""
+    return CHANGE if any(task.by_wording_of(content)[1].values()) else ()
 
 
 def _heading(group: str) -> str:

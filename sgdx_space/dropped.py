@@ -1,4 +1,4 @@
-"""What a visitor drops: prediction files are read, scored as commands score them, and summed up."""
+"""What a visitor drops: prediction files are read, scored as commands score them, and shown."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from html import escape
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import pyarrow as pa
 
 from sgdx_dataset import SgdxError, open_release
@@ -17,12 +15,15 @@ from sgdx_eval.headers import Header, check_one_system, stated_variant
 from sgdx_eval.inputs import Inputs
 from sgdx_eval.predictions import Predictions, read_predictions, task_name
 from sgdx_eval.references import ReleaseReferences, Turns
-from sgdx_eval.results import Results, parse_results
 from sgdx_eval.score import score_against
-from sgdx_eval.task import Task
+from sgdx_eval.show import score_tables, score_terms
+from sgdx_eval.tables import Table, percent, table, to_html
+from sgdx_eval.task import Scored, Task
 from sgdx_eval.tasks import TASKS
-from sgdx_metric.report import paired_scores
+from sgdx_metric.core import Sample, Scores
+from sgdx_metric.report import RELATIVE
 from sgdx_metric.rows import REFERENCE, ScoreError
+from sgdx_metric.signature import OFFICIAL
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 SAMPLE, SPLIT = "sample", "test"
@@ -40,10 +41,9 @@ class Shown:
     """What a page holds of the predictions that it shows."""
 
     source: str
+    task: Task
     predictions: Mapping[str, Predictions]
-    # The content of scores.json.
-    content: Mapping[str, Any]
-    results: Results
+    scored: Scored
 
 
 class _Kept(ReleaseReferences):
@@ -96,9 +96,28 @@ def score(source: str, task: Task, predictions: Mapping[str, Predictions]) -> Sh
     """Score predictions as the commands do, which refuses those of other data."""
     references = references_of(source, task.kind)
     scored = score_against(task, references, predictions, Inputs({}, SPLIT, source))
-    content = {**scored.content, "paired": paired_scores(scored.raw, task.item_id)}
-    results = parse_results(msgspec.json.encode(content), Path("what was dropped"))
-    return Shown(source, predictions, content, results)
+    return Shown(source, task, predictions, scored)
+
+
+def figures_html(shown: Shown) -> str:
+    """The tables of the figures, and what their words mean."""
+    task, content, raw = shown.task, shown.scored.content, shown.scored.raw
+    figures = [*task.figures(raw), RELATIVE]
+    tables = [*score_tables(task, figures, content, wide=True), _by_wording(task, raw)]
+    scrolling = (f"<div class='scroll'>{to_html(each)}</div>" for each in tables)
+    terms = "<br>".join(map(escape, score_terms(task, figures, content)))
+    return f"{''.join(scrolling)}<p class='legend'>{terms}</p>"
+
+
+def _by_wording(task: Task, raw: Scores) -> Table:
+    """The main figure of all items and of each set of services, under each wording."""
+    rows = []
+    for name, members in raw.items.groups().items():
+        if len(members) and name not in raw.items.services():
+            scores = task.derived(raw.only(members), OFFICIAL)
+            values = Sample(scores, task.by_wording(scores)).values()
+            rows.append([name.replace("_", " "), *map(percent, map(values.get, raw.wordings))])
+    return table(f"{task.title} of services", ["services", *raw.wordings], rows)
 
 
 def shown_problem(error: Exception, paths: Sequence[str] = ()) -> str:

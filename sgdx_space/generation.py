@@ -5,7 +5,6 @@ from typing import Any
 import gradio as gr
 import pandas as pd
 
-from sgdx_eval.tables import number, table
 from sgdx_eval.tasks.turns import Turns
 from sgdx_eval.turns.tables import published_table
 from sgsacc_metric.lexical import LexicalNli
@@ -15,12 +14,12 @@ from .dropped import (
     SAMPLE,
     WORDINGS,
     Shown,
+    figures_html,
     references_of,
     score_dropped,
     score_example,
     shown_problem,
 )
-from .tables import figures_html, scrolling
 
 TASK = Turns(nli=LexicalNli())
 _INTRODUCTION = """
@@ -74,14 +73,7 @@ def _fill(paths: list[str] | None) -> tuple[Any, ...]:
         shown = scored(paths)
     except FAULTS as error:
         return shown_problem(error, paths or ()), gr.Column(visible=False), "", ""
-    conventions = shown.content["conventions"]
-    rows = [
-        [wording, *(number(bleu["bleu"]) for bleu in by_convention.values())]
-        for wording, by_convention in conventions.items()
-    ]
-    headers = ["wording", *next(iter(conventions.values()))]
-    bleu = scrolling(table("BLEU under four conventions", headers, rows))
-    return "", gr.Column(visible=True), figures_html(shown) + bleu, shown.results.signature
+    return "", gr.Column(visible=True), figures_html(shown), shown.scored.content["signature"]
 
 
 def fill_generation_tab(tab: gr.Tab) -> None:

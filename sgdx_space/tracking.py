@@ -11,7 +11,6 @@ import pyarrow as pa
 from sgdx_dataset import SgdxError
 from sgdx_dataset.release.remembered import resolve_source
 from sgdx_eval.explain import explain
-from sgdx_eval.results import Results
 from sgdx_eval.tasks.calls import Calls
 from sgdx_eval.tasks.frames import FrameTask
 from sgdx_eval.tasks.states import States
@@ -23,12 +22,12 @@ from .dropped import (
     SAMPLE,
     WORDINGS,
     Shown,
+    figures_html,
     references_of,
     score_dropped,
     score_example,
     shown_problem,
 )
-from .tables import figures_html
 from .views import explanation, service_points, services_plot, talk
 
 # How many frames the list offers; of more, a browser's list is slow. Any other can be typed.
@@ -79,10 +78,11 @@ def invented_predictions(references: pa.Table, variant: str) -> pa.Table:
     return pa.Table.from_pylist(rows, PREDICTION)
 
 
-def most_varied_first(results: Results) -> list[str]:
+def most_varied_first(shown: Shown) -> list[str]:
     """The ids of all frames; first come those whose accuracy varies most between wordings."""
-    order = np.argsort(-variation(results.raw.metrics[results.task.main]), kind="stable")
-    ids: list[str] = results.raw.items.ids.take(pa.array(order)).to_pylist()
+    raw = shown.scored.raw
+    order = np.argsort(-variation(raw.metrics[shown.task.main]), kind="stable")
+    ids: list[str] = raw.items.ids.take(pa.array(order)).to_pylist()
     return ids
 
 
@@ -97,14 +97,14 @@ def _fill(source: str, paths: list[str] | None) -> tuple[Any, ...]:
         shown = score_dropped(source, paths, TASKS) if paths else _invented()
     except FAULTS as error:
         return _nothing(shown_problem(error, [*(paths or ()), source]))
-    frame_ids = most_varied_first(shown.results)
+    frame_ids = most_varied_first(shown)
     return (
         "",
         gr.Column(visible=True),
         shown,
         figures_html(shown),
-        shown.results.signature,
-        services_plot(*service_points(shown.results)),
+        shown.scored.content["signature"],
+        services_plot(*service_points(shown.task, shown.scored.raw)),
         gr.Dropdown(choices=frame_ids[:_MOST_FRAMES], value=frame_ids[0]),
         _explain_frame(frame_ids[0], shown),
     )
@@ -126,15 +126,15 @@ def _explain_frame(frame_id: str | None, shown: Shown | None) -> str:
     """A frame under the wordings for which there are predictions, and its dialogue, as HTML."""
     if not (isinstance(frame_id, str) and frame_id and shown):
         return ""
-    references, results = references_of(shown.source), shown.results
+    references, raw = references_of(shown.source), shown.scored.raw
     rows = {name: read.rows for name, read in shown.predictions.items()}
-    true = {name: references.rows(name) for name in results.variants}
+    true = {name: references.rows(name) for name in raw.wordings}
     try:
-        lines = explain(frame_id, true, rows, TASKS[results.task.name])
+        lines = explain(frame_id, true, rows, TASKS[shown.task.name])
     except FAULTS as error:
         return shown_problem(error)
     turns = references.turns()[frame_id.rsplit("/", 2)[0]]
-    return explanation(lines) + talk(frame_id, turns, results)
+    return explanation(lines) + talk(frame_id, turns, shown.task, raw)
 
 
 def fill_tracking_tab(page: gr.Blocks) -> None:

@@ -10,10 +10,12 @@ import pyarrow.compute as pc
 
 from sgdx_eval.explain import Line
 from sgdx_eval.report.labels import place_labels
-from sgdx_eval.results import Results
 from sgdx_eval.tables import NO_VALUE
+from sgdx_eval.task import Task
 from sgdx_metric.calls import CALL
+from sgdx_metric.core import Sample, Scores
 from sgdx_metric.robustness import RIGHT
+from sgdx_metric.signature import OFFICIAL
 
 # The figures of the plot, along and up.
 PLOTTED = {
@@ -66,19 +68,20 @@ class ServicePoint(NamedTuple):
     is_seen: bool
 
 
-def service_points(results: Results) -> tuple[dict[str, ServicePoint], str, str]:
+def service_points(task: Task, raw: Scores) -> tuple[dict[str, ServicePoint], str, str]:
     """The points of the services of which both figures are known, and what the axes are."""
-    keys, items = PLOTTED[results.task.name], results.raw.items
-    titles = {figure.key: figure.title for figure in results.task.figures(results.raw)}
+    keys, items = PLOTTED[task.name], raw.items
+    figures = {figure.key: figure for figure in task.figures(raw)}
+    axes = [figures[key] for key in keys]
     points = {}
     for name, members in items.groups().items():
         if name in items.services():
-            values = results.sample(members).values()
+            values = Sample(task.derived(raw.only(members), OFFICIAL), axes).values()
             accuracy, sensitivity = map(values.get, keys)
             if accuracy is not None and sensitivity is not None:
                 seen = bool(items.sets["seen"][members[0]])
                 points[name] = ServicePoint(100 * accuracy, 100 * sensitivity, seen)
-    return points, titles[keys[0]], titles[keys[1]]
+    return points, axes[0].title, axes[1].title
 
 
 # The plot's size, and the edges of its axes, in units of its viewBox.
@@ -141,17 +144,17 @@ def _axes(lowest: int, highest: float, accuracy: str, sensitivity: str) -> str:
     return "".join(drawn)
 
 
-def talk(frame_id: str, turns: Sequence[tuple[str, str]], results: Results) -> str:
+def talk(frame_id: str, turns: Sequence[tuple[str, str]], task: Task, raw: Scores) -> str:
     """A dialogue as HTML: the turn of a frame, and where its service is right, by wording."""
     dialogue_id, now, service = frame_id.rsplit("/", 2)
     ids = pa.array(f"{dialogue_id}/{number}/{service}" for number in range(len(turns)))
-    places = pc.index_in(ids, value_set=results.raw.items.ids).to_pylist()
-    right = results.raw.metrics[results.task.main] >= RIGHT
+    places = pc.index_in(ids, value_set=raw.items.ids).to_pylist()
+    right = raw.metrics[task.main] >= RIGHT
     lines = [f"<b>Dialogue {escape(dialogue_id)}; right or wrong for {escape(service)}</b>"]
     for number, ((speaker, utterance), place) in enumerate(zip(turns, places, strict=True)):
         marks = "".join(
             f"<span class='right'>{name} ✓</span>" if ok else f"<span class='wrong'>{name} ✗</span>"
-            for name, ok in zip(results.variants, [] if place is None else right[:, place])
+            for name, ok in zip(raw.wordings, [] if place is None else right[:, place])
         )
         kinds = f"{speaker.lower()} now" if str(number) == now else speaker.lower()
         lines.append(
