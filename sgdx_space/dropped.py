@@ -117,7 +117,7 @@ def _by_wording(task: Task, raw: Scores) -> Table:
             scores = task.derived(raw.only(members), OFFICIAL)
             values = Sample(scores, task.by_wording(scores)).values()
             rows.append([name.replace("_", " "), *map(percent, map(values.get, raw.wordings))])
-    return table(f"{task.title} of services", ["services", *raw.wordings], rows)
+    return table(f"{task.title} by services and wording", ["services", *raw.wordings], rows)
 
 
 def shown_problem(error: Exception, paths: Sequence[str] = ()) -> str:

@@ -1,6 +1,7 @@
 """The tab on which predictions of states, or of calls, are scored and explained."""
 
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,8 @@ TASKS: dict[str, FrameTask] = {task.name: task for task in (States(), Calls())}
 _INTRODUCTION = """
 Does a dialogue state tracker, or a model that calls the API, still work when somebody else words
 the API's schema? Drop one JSONL file of predictions per wording, of states or of calls. Until then
-you see an **invented** tracker on the sample corpus:
-the right states, with slots dropped at random, more of them under later wordings.
+you see an **invented** tracker on the sample corpus: the right states, with slots dropped at
+random, more of them under later wordings.
 
 `python -m sgdx_dataset frames --source sample --split test --output DIR` writes the frames to
 predict. Started where `SGDX_SOURCE` names a copy of SGD, the page scores predictions on that too.
@@ -45,37 +46,37 @@ predict. Started where `SGDX_SOURCE` names a copy of SGD, the page scores predic
 
 
 def sources() -> dict[str, str]:
-    """What predictions can be scored on, by what the page calls it.
-
-    That is the sample corpus and, where the server has one, the copy of SGD that ``SGDX_SOURCE``
-    names or that was prepared last.
-    """
+    """What predictions can be scored on: the sample, and a copy of SGD if the server has one."""
     named = {"the sample corpus": SAMPLE}
-    try:
+    with suppress(SgdxError):  # Nothing was prepared here.
         source = resolve_source(None)
-    except SgdxError:  # Nothing was prepared here.
-        return named
-    if source in (SAMPLE, "download"):
-        return named
-    return named | {f"SGD, {Path(source).name}": source}
+        if source not in (SAMPLE, "download"):
+            named[f"SGD, {Path(source).name}"] = source
+    return named
 
 
-def invented_predictions(references: pa.Table, variant: str) -> pa.Table:
-    """Predictions of an invented tracker for a variant's frames.
+def invented() -> Shown:
+    """An invented tracker: the right states, from which slots are dropped by chance.
 
-    They are the gold states with slots dropped at random, always the same ones, and more of them
-    under later variants.
+    It is the same chance at all times, and a greater one under later wordings.
     """
-    rows = references.select(["frame_id", *PREDICTION.names[1:5]]).to_pylist()
-    for row in rows:
-        service = row["frame_id"].rpartition("/")[2]
-        rate = 0.02 + 0.01 * WORDINGS.index(variant) * (zlib.crc32(service.encode()) % 5)
-        row["slot_values"] = [
-            slot_value
-            for i, slot_value in enumerate(row["slot_values"])
-            if zlib.crc32(f"{row['frame_id']}/{i}/{variant}".encode()) / 2**32 >= rate
-        ]
-    return pa.Table.from_pylist(rows, PREDICTION)
+    references, predictions = references_of(SAMPLE), {}
+    for place, wording in enumerate(WORDINGS):
+        rows = references.rows(wording).select(["frame_id", *PREDICTION.names[1:5]]).to_pylist()
+        for row in rows:
+            frame_id = row["frame_id"]
+            rate = 0.02 + 0.01 * place * (_crc(frame_id.rpartition("/")[2]) % 5)
+            row["slot_values"] = [
+                slot_value
+                for i, slot_value in enumerate(row["slot_values"])
+                if _crc(f"{frame_id}/{i}/{wording}") / 2**32 >= rate
+            ]
+        predictions[wording] = pa.Table.from_pylist(rows, PREDICTION)
+    return score_example(TASKS["state"], predictions)
+
+
+def _crc(text: str) -> int:
+    return zlib.crc32(text.encode())
 
 
 def most_varied_first(shown: Shown) -> list[str]:
@@ -94,7 +95,7 @@ def _fill(source: str, paths: list[str] | None) -> tuple[Any, ...]:
     if not paths and source != SAMPLE:
         return _nothing("Drop prediction files for the test split of this copy of SGD.")
     try:
-        shown = score_dropped(source, paths, TASKS) if paths else _invented()
+        shown = score_dropped(source, paths, TASKS) if paths else invented()
     except FAULTS as error:
         return _nothing(shown_problem(error, [*(paths or ()), source]))
     frame_ids = most_varied_first(shown)
@@ -114,12 +115,6 @@ def _nothing(problem: str) -> tuple[Any, ...]:
     """The tab with an error and nothing else."""
     no_frame = gr.Dropdown(choices=[], value=None)
     return problem, gr.Column(visible=False), None, "", "", "", no_frame, ""
-
-
-def _invented() -> Shown:
-    references = references_of(SAMPLE)
-    rows = {name: invented_predictions(references.rows(name), name) for name in WORDINGS}
-    return score_example(TASKS["state"], rows)
 
 
 def _explain_frame(frame_id: str | None, shown: Shown | None) -> str:
@@ -144,22 +139,15 @@ def fill_tracking_tab(page: gr.Blocks) -> None:
     choices = list(sources().items())
     source = gr.Dropdown(choices=choices, value=SAMPLE, label="Scored on", visible=len(choices) > 1)
     files = gr.File(
-        label="Prediction files (.jsonl)",
-        file_count="multiple",
-        file_types=[".jsonl"],
-        height=120,
+        label="Prediction files (.jsonl)", file_count="multiple", file_types=[".jsonl"], height=120
     )
     problem = gr.HTML(elem_id="problem")
     with gr.Column() as results:
         table = gr.HTML(elem_id="figures")
         signature = gr.Textbox(label="Signature", interactive=False)
         plot = gr.HTML(elem_id="services")
-        frame = gr.Dropdown(
-            label="Frame, the most sensitive first",
-            choices=[],
-            interactive=True,
-            allow_custom_value=True,
-        )
+        label = "Frame, the most sensitive first"
+        frame = gr.Dropdown([], label=label, interactive=True, allow_custom_value=True)
         details = gr.HTML()
     outputs = [problem, results, shown, table, signature, plot, frame, details]
     for event in (page.load, files.change, source.input):

@@ -32,7 +32,7 @@ CSS = """
 .scroll caption { text-align: left; font-weight: bold; padding: .8rem 0 .3rem; white-space: nowrap }
 .scroll th { text-align: left; white-space: nowrap }
 .scroll tr > th:first-child { position: sticky; left: 0; background: var(--body-background-fill) }
-.scroll .number { text-align: right }
+.scroll .number { text-align: right; white-space: nowrap }
 .scroll small { opacity: .7; display: block; white-space: nowrap }
 .legend { font-size: .85rem; opacity: .8; margin-top: .8rem }
 .explain td { min-width: 8.5rem } .scroll .explain tr > th:first-child { white-space: normal }

@@ -42,7 +42,7 @@ WORDS = {
 def test_a_dialogue_is_read_line_by_line() -> None:
     text = "user: Hi: all\n\n  SYSTEM: Where to?\nHome"
     assert read_utterances(text) == ["Hi: all", "Where to?", "Home"]
-    with pytest.raises(SgdxError, match="line 3 of the dialogue: found USER, expected SYSTEM"):
+    with pytest.raises(SgdxError, match="line 3 .* USER"):
         read_utterances("Hi\n\nUSER: Hello")
 
 
@@ -63,9 +63,9 @@ def test_other_words_keep_values_and_what_intents_need() -> None:
             }
         ],
     }
-    with pytest.raises(SgdxError, match="found 1 slots, expected 2, one for each"):
+    with pytest.raises(SgdxError, match="1 slots"):
         reworded(SERVICE, {**WORDS, "slots": WORDS["slots"][:1]})
-    with pytest.raises(SgdxError, match="found two slots named 'goal'"):
+    with pytest.raises(SgdxError, match="'goal'"):
         reworded(SERVICE, {**WORDS, "slots": [{"name": "goal"}, {"name": "goal"}]})
 
 
@@ -95,10 +95,10 @@ def test_a_value_is_no_markup() -> None:
 
 
 def test_what_is_no_service_is_refused() -> None:
-    with pytest.raises(SgdxError, match="your API: not a service with slots and intents"):
+    with pytest.raises(SgdxError, match="your API"):
         read_service('{"service_name": "Cabs"}', "your API")
     text = '{"service_name": "Cabs", "slots": [{"name": "to"}], "intents": [{"name": "Order", '
-    with pytest.raises(SgdxError, match="your API: intent Order names the slot day, expected one"):
+    with pytest.raises(SgdxError, match="your API: .* day"):
         read_service(text + '"required_slots": ["to", "day"]}]}', "your API")
 
 

@@ -74,34 +74,32 @@ def test_a_parameter_of_two_tools_is_one_slot() -> None:
     assert service["intents"][1]["optional_slots"] == {"ask.pets": ""}
 
 
+def with_parameters(name: str, **parameters: Any) -> dict[str, Any]:
+    return {"name": name, "parameters": parameters}
+
+
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "place"),
     [
-        ({"tools": 3}, "your API: found int, expected a list of tools"),
-        ([{"description": "x"}], "your API: tool 1: found no name, expected one"),
-        ([{"name": "a", "parameters": []}], "your API: tool a: found no JSON Schema of an object"),
-        ([], "your API: found no tools, expected one at least"),
-        ([{"name": "a"}, {"name": "a"}], "your API: found two tools named a, expected one"),
-        ([{"name": "a", "description": 5}], "your API: tool a: description is 5, expected text"),
-        (
-            [{"name": "a", "parameters": {"properties": {"x": {"description": ["y"]}}}}],
-            r"your API: tool a, x: description is \['y'\], expected text",
-        ),
-        (
-            [{"name": "a", "parameters": {"properties": {"x": {}}, "required": True}}],
-            "your API: tool a: required is True, expected a list of names",
-        ),
+        ({"tools": 3}, "int"),
+        ([{"description": "x"}], "tool 1"),
+        ([{"name": "a", "parameters": []}], "tool a"),
+        ([], "no tools"),
+        ([{"name": "a"}, {"name": "a"}], "two tools named a"),
+        ([{"name": "a", "description": 5}], "tool a: description is 5"),
+        ([with_parameters("a", properties={"x": {"description": ["y"]}})], "tool a, x"),
+        ([with_parameters("a", properties={"x": {}}, required=True)], "tool a: required is True"),
         (
             [
-                {"name": "g", "parameters": {"properties": {"x": {"enum": ["1"]}, "f.x": {}}}},
-                {"name": "f", "parameters": {"properties": {"x": {"enum": ["2"]}}}},
+                with_parameters("g", properties={"x": {"enum": ["1"]}, "f.x": {}}),
+                with_parameters("f", properties={"x": {"enum": ["2"]}}),
             ],
-            "your API: tool f: found f.x with other values than another tool gives it",
+            "tool f: found f.x",
         ),
     ],
 )
-def test_what_are_no_tools_is_refused(content: Any, message: str) -> None:
-    with pytest.raises(SgdxError, match=message):
+def test_what_are_no_tools_is_refused(content: Any, place: str) -> None:
+    with pytest.raises(SgdxError, match=f"your API: .*{place}"):
         service_of_tools(content, "your API")
 
 
@@ -116,7 +114,7 @@ def test_an_object_that_holds_itself_deeply_is_refused() -> None:
     schema: dict[str, Any] = {"properties": {"x": {"type": "string"}}}
     for _ in range(12):
         schema = {"properties": {"x": schema}}
-    with pytest.raises(SgdxError, match="found nested objects, expected 10 at most"):
+    with pytest.raises(SgdxError, match="tool a"):
         service_of_tools([{"name": "a", "parameters": schema}], "your API")
 
 
