@@ -83,7 +83,7 @@ def explain(
         predicted_row = frame_row(predictions[variant], frame_id, f"predictions for {variant}")
         scores = task.score_rows(true_row, predicted_row, variant, rules).scores
         reference, predicted = true_row.to_pylist()[0], predicted_row.to_pylist()[0]
-        names = [slot["name"] for slot in reference["schema_slots"]]
+        names = [slot["name"] for slot in reference.get("schema_slots", ())]
         aspects = aspects or names
         if len(names) != len(aspects):
             raise SgdxError(
@@ -216,7 +216,7 @@ def find_flips(
     for i, position in enumerate(flipping.tolist()):
         right = [name for name, ok in zip(names, is_right[:, position]) if ok]
         wrong = [name for name in names if name not in right]
-        aspects = [slot["name"] for slot in true_rows[names[0]][i]["schema_slots"]]
+        aspects = [slot["name"] for slot in true_rows[names[0]][i].get("schema_slots", ())]
         before, after = (
             list(task.slot_lines(name, true_rows[name][i], predicted_rows[name][i], aspects, rules))
             for name in (right[0], wrong[0])

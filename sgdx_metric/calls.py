@@ -31,7 +31,7 @@ from .rows import REFERENCE, ScoreError
 from .scoring import CANONICAL
 from .signature import OFFICIAL, Rules, Setup, signature
 from .slots import SchemaSlots, score_slots
-from .units import ALL, SEEN, UNSEEN
+from .units import ALL, SEEN, UNSEEN, ScoredFrames
 from .variants import ORIGINAL, PAPER_VARIANTS
 from .wording_figures import case_figures, over_wordings, with_tasks, wording_figures
 
@@ -65,21 +65,12 @@ CALL_PREDICTION = pa.schema(
 
 
 @dataclass(frozen=True)
-class CallScores:
-    """The scores of one variant's gold calls, sorted by `frame_id`.
+class CallScores(ScoredFrames):
+    """The scores by each of CALL_METRICS of the frames that a gold call follows."""
 
-    Attributes:
-        frame_id: The ids of the frames that a call follows [calls].
-        seen: Whether the service is in the original train split [calls].
-        scores: For each of CALL_METRICS, values in [0, 1] [calls].
-        decision: `precision` and `recall` of the decision to call, over all turns that are
-            predicted; None where all of them are followed by a call, as there is nothing to decide.
-    """
-
-    frame_id: pa.Array
-    seen: Bools
-    scores: dict[str, Floats]
-    decision: dict[str, float | None] | None
+    # `precision` and `recall` of the decision to call, over all turns that are predicted; None
+    # where all of them are followed by a call, as there is nothing to decide.
+    decision: Mapping[str, float | None] | None
 
 
 def score_calls(

@@ -28,6 +28,7 @@ from .f1 import requested_slots, slot_tagging
 from .rows import ScoreError
 from .signature import OFFICIAL, Rules
 from .slots import SchemaSlots, SlotScores, score_slots
+from .units import ScoredFrames
 
 METRICS = (
     "active_intent_accuracy",
@@ -51,22 +52,12 @@ CANONICAL = "canonical_values"  # a column that references may lack
 
 
 @dataclass(frozen=True)
-class FrameScores:
-    """The scores of one variant's frames, which are sorted by `frame_id`.
+class FrameScores(ScoredFrames):
+    """The scores of one variant's frames by each of METRICS."""
 
-    Attributes:
-        frame_id: The frames' ids, which are the same under every variant [frames].
-        service: The services under the variant's names [frames].
-        seen: Whether the service is in the original train split [frames].
-        scores: For each of METRICS, values in [0, 1], NaN where undefined [frames].
-        ignored_slots: How many predicted slots are unknown to their schema.
-        predicted_slots: How many slots are predicted, those among them.
-    """
-
-    frame_id: pa.Array
+    # The services under the variant's names [frames].
     service: pa.Array
-    seen: Bools
-    scores: dict[str, Floats]
+    # How many predicted slots are unknown to their schema, and how many slots are predicted.
     ignored_slots: int
     predicted_slots: int
 
@@ -110,7 +101,7 @@ def score_frames(
     scores["joint_canonical_accuracy"] = np.where(known, joint, np.nan)
     seen = flags(reference.aligned("seen"))
     service, predicted_slots = strings(reference.aligned("service")), len(states[1].slot.code)
-    return FrameScores(order, service, seen, scores, slots.ignored, predicted_slots)
+    return FrameScores(order, seen, scores, service, slots.ignored, predicted_slots)
 
 
 def score_variants(

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -22,20 +21,15 @@ _JOINT = (
 )
 
 
-class ScoredFrames(Protocol):
+@dataclass(frozen=True)
+class ScoredFrames:
     """The scores of one variant's frames, whatever was predicted."""
 
-    @property
-    def frame_id(self) -> pa.Array:
-        """The ids of the frames, sorted [frames]."""
-
-    @property
-    def seen(self) -> Bools:
-        """Whether the service is in the original train split [frames]."""
-
-    @property
-    def scores(self) -> Mapping[str, Floats]:
-        """The scores in [0, 1] by metric, NaN where undefined [frames]."""
+    frame_id: pa.Array  # sorted, the same under every variant [frames]
+    # Whether the service is in the original train split [frames].
+    seen: Bools
+    # By metric, values in [0, 1], NaN where undefined [frames].
+    scores: Mapping[str, Floats]
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,12 @@ import pyarrow as pa
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_metric.columns import column
-from sgdx_metric.report import frame_scores
-from sgdx_metric.signature import Rules, Setup
+from sgdx_metric.core import Sample, Scores
+from sgdx_metric.report import frame_scores, wording_differences
+from sgdx_metric.signature import Rules, Setup, signature
 from sgdx_metric.subset import Subset, dialogue_ids_of, only_dialogues, only_services, subset_of
-from sgdx_metric.units import ScoredFrames
+from sgdx_metric.units import ALL, SEEN, UNSEEN, ScoredFrames
+from sgdx_metric.variants import ORIGINAL
 
 from ..errata import check_is_sgd, leave_out, read_errata
 from ..explain import Line, Row
@@ -35,7 +37,7 @@ class FrameTask(Task):
     paired: ClassVar[Sequence[str]]
 
     # The columns of references and predictions that `slot_lines` reads.
-    explained: ClassVar[Sequence[str]]
+    explained: ClassVar[Sequence[str]] = ("frame_id",)
 
     @abstractmethod
     def score_rows(
@@ -43,17 +45,32 @@ class FrameTask(Task):
     ) -> ScoredFrames:
         """Score the rows of one wording."""
 
-    @abstractmethod
     def report(self, by_wording: Mapping[str, Any], dialogues: int, setup: Setup) -> dict[str, Any]:
         """Sum up the scores of all wordings, of so many dialogues, as scores.json has them."""
+        scores = frame_scores(by_wording, self.paired, setup.rules)
+        groups = {name: scores.only(scores.items.groups()[name]) for name in (ALL, SEEN, UNSEEN)}
+        sums = {name: self._sums(of_group, setup.over) for name, of_group in groups.items()}
+        counts = {name: len(of_group.items.ids) for name, of_group in groups.items()}
+        by_variant = Sample(scores, self.by_wording(scores)).values()
+        changes = wording_differences(scores, self.main)
+        return {
+            "sgdx": {**sums.pop(ALL), **sums, "by_variant": by_variant, "differences": changes},
+            "frames": counts,
+            "signature": signature(scores.wordings, counts[ALL], dialogues, setup, self.name),
+        }
 
-    @abstractmethod
+    def _sums(self, scores: Scores, over: str) -> dict[str, Any]:
+        """The figures of some frames, with their intervals."""
+        sample = Sample(scores, self.figures(scores))
+        drawn = [name for name in scores.wordings if name != ORIGINAL]
+        return {**sample.values(), "confidence": sample.intervals(over, drawn)}
+
     def frame_lines(
         self, variant: str, reference: Row, predicted: Row, scores: Mapping[str, float]
     ) -> Iterator[Line]:
         """The lines of a whole frame, by its scores."""
+        yield Line(-3, self.unit, variant, "", [], [], scores[self.main], self.main)
 
-    @abstractmethod
     def slot_lines(
         self, variant: str, reference: Row, predicted: Row, aspects: list[str], rules: Rules
     ) -> Iterator[Line]:
@@ -61,6 +78,7 @@ class FrameTask(Task):
 
         Slots go by `aspects`, their names under the first variant.
         """
+        yield from ()
 
     def write_items(self, scored: Scored, output: Path) -> None:
         """A row for each frame and wording, with all metrics."""

@@ -1,0 +1,98 @@
+"""The task and the figure that the page for contributors shows, run as they stand there."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sgdx_dataset import frame_tables, open_release
+from sgdx_eval.tasks import TASKS
+from sgdx_metric.core import Sample, Scores
+from sgdx_metric.units import index_frames
+
+from ..conftest import ROOT
+
+Run = Callable[..., CompletedProcess[str]]
+FIGURE, TASK = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.S)
+WORDINGS = ("original", "v1", "v5")
+
+
+def module(path: Path, code: str) -> Any:
+    path.write_text(code)
+    spec = spec_from_file_location(path.stem, path)
+    assert spec and spec.loader
+    made = module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+@pytest.fixture
+def predictions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Gold intents but for every fifth frame under v5, and the task of the page."""
+    task = module(tmp_path / "intents.py", TASK).Intents()
+    monkeypatch.setitem(TASKS, task.name, task)
+    for wording in WORDINGS:
+        columns = ["frame_id", "variant", "active_intent"]
+        rows = frame_tables(open_release("sample"), "test", wording, columns).to_pylist()
+        for row in rows[::5] if wording == "v5" else ():
+            row["active_intent"] = "?"
+        header = {"metadata": {"task": "intents", "variant": wording}}
+        lines = [json.dumps(row) for row in (header, *rows)]
+        (tmp_path / f"{wording}.jsonl").write_text("\n".join(lines))
+    return tmp_path
+
+
+def test_a_task_of_one_file(predictions: Path, command: Run) -> None:
+    words = ("--source", "sample", "--predictions", predictions)
+    done = command("sgdx_metric", "score", *words, "--output", "s.json")
+    assert done.returncode == 0, done.stderr
+    scores = json.loads(Path("s.json").read_text())
+    wrong = 55 / 273
+    figures = scores["sgdx"]
+    assert figures["intent.original"] == 1 and scores["frames"]["all"] == 273
+    assert figures["intent.reworded"] == pytest.approx(1 - wrong / 2)
+    assert figures["intent.worst"] == pytest.approx(1 - wrong)
+    assert figures["intent.flips"] == pytest.approx(wrong)
+    assert figures["by_variant"] == {"original": 1, "v1": 1, "v5": pytest.approx(1 - wrong)}
+    low, high = figures["confidence"]["intent.drop"]
+    assert figures["intent.drop"] == pytest.approx(-wrong / 2)
+    assert low < -wrong / 2 < high
+    assert scores["signature"].startswith("sgdx_metric|task:intents|")
+    assert "Intent accuracy by wording" in done.stdout
+
+
+def test_all_commands_take_it(predictions: Path, command: Run) -> None:
+    words = ("--source", "sample", "--predictions", predictions)
+    for name in ("first", "second"):
+        assert command("sgdx_metric", "score", *words, "--output", f"{name}.json").returncode == 0
+    done = command("sgdx_metric", "compare", "first.json", "second.json", "--json", "c.json")
+    assert done.returncode == 0, done.stderr
+    compared = json.loads(Path("c.json").read_text())["groups"]["unseen"]["intent.worst"]
+    assert (compared["difference"], compared["p"]) == (0, 1)
+    done = command("sgdx_metric", "summarise", "first.json", "second.json", "--output", "m.json")
+    assert done.returncode == 0, done.stderr
+    mean = json.loads(Path("m.json").read_text())["groups"]["all"]["intent.flips"]
+    assert (mean["mean"], mean["sd"]) == (pytest.approx(55 / 273), 0)
+    done = command("sgdx_metric", "explain", *words, "--flips")
+    assert done.returncode == 0, done.stderr
+    assert "55" in done.stdout
+
+
+def test_a_figure_of_one_entry(tmp_path: Path) -> None:
+    imports = "from operator import methodcaller\nfrom sgdx_metric.report import JGA, Figure\n"
+    figure = module(tmp_path / "figure.py", f"{imports}FIGURE = {FIGURE}").FIGURE
+    frames = pa.array([f"1_0000{i}/0/Cabs_1" for i in range(4)])
+    items = index_frames(frames, np.array([True] * 4))
+    rows = np.array([[1.0, 1, 1, 1], [1, 0, 0, 1]])
+    scores = Scores(["original", "v5"], items, {"joint_goal_accuracy": rows})
+    sample = Sample(scores, [figure])
+    assert sample.values() == {"jga_v5": 0.5} and sample.intervals()["jga_v5"] == [0, 1]
