@@ -11,7 +11,7 @@ from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric import core
 from sgdx_metric.bootstrap import DIALOGUES, RESAMPLES, TRIALS
 from sgdx_metric.columns import Ints
-from sgdx_metric.core import Figure
+from sgdx_metric.core import Figure, Sample
 
 from .results import (
     SYSTEM_PARTS,
@@ -44,9 +44,9 @@ def compare(
 ) -> Comparison:
     """Compare two systems, of any task, that were scored alike on the same items.
 
-    With one run a side, the interval is of resampled dialogues and p of swapped ones (`compared`).
-    With several runs of a side, such as those of several seeds, both take the runs into account
-    (`compared_runs`), and every figure is the mean over the side's runs.
+    With one run a side, the interval is of resampled dialogues and p of swapped ones. With several
+    runs of a side, such as those of several seeds, both take the runs into account, and every
+    figure is the mean over the side's runs (`sgdx_metric.bootstrap.compared`).
 
     Args:
         first, second: Files that `score` wrote, one for each run of a system.
@@ -54,7 +54,7 @@ def compare(
             the sides were scored on different ones, for those of the side that has fewer, which the
             other side must have too.
         over: What the intervals are over, beside the runs where there are several. Over wordings,
-            or both, wordings are a sample too (`compared_over_wordings`): only the means over them
+            or both, wordings are a sample too (`resamples` there): only the means over them
             are compared, such as `jga_v1-5` and, where there are others, `jga(v1..v5+mine)`, and
             each has `same_order`, the share of resamples in which the two systems stand in the
             order in which they were observed.
@@ -94,7 +94,7 @@ def compare(
     }
     by_variant = {}
     if over == DIALOGUES:
-        by_variant = core.compare(*([run.by_wording() for run in side] for side in sides))
+        by_variant = core.compare(*[[run.by_wording() for run in side] for side in sides])
     several = len(first) > 1 or len(second) > 1
     figures = task.figures(left.scores())
     figures += task.drawn(left.scores()) if over != DIALOGUES else []
@@ -134,11 +134,12 @@ def _on_the_same_dialogues(sides: Sides, dialogues: Path | None) -> Sides:
 def _compared(sides: Sides, members: Ints, over: str) -> dict[str, Any]:
     """The figures of both systems for some items, compared; {} for no items."""
     if over == DIALOGUES:
-        return core.compare(*([run.sample(members) for run in side] for side in sides))
-    first, second = ([run.scores(members) for run in side] for side in sides)
+        return core.compare(*[[run.sample(members) for run in side] for side in sides])
     run = sides[0][0]
     try:
-        return core.compare_over_wordings(first, second, run.task.drawn(first[0]), over)
+        drawn = run.task.drawn(run.scores(members))
+        samples = [[Sample(run.scores(members), drawn) for run in side] for side in sides]
+        return core.compare(*samples, over=over)
     except SgdxError as error:
         raise SgdxError(f"{run.path}: {error}") from None
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import staged
-from sgdx_metric.core import Sample, means_under
+from sgdx_metric.core import Over, Sample
 from sgdx_metric.report import JGA, frame_scores, joined
 from sgdx_metric.scoring import FrameScores
 from sgdx_metric.signature import Rules
@@ -50,7 +50,7 @@ def jga_by_variant(
     names = list(result["sgdx"]["by_variant"])
     means = np.array([100 * (result["sgdx"]["by_variant"][name] or 0) for name in names])
     scores = joined(frame_scores(variants, [JGA], rules), rules)
-    intervals = Sample(scores, means_under(JGA, names)).intervals()
+    intervals = Sample(scores, Over(names).each(JGA)).intervals()
     ends = 100 * np.array([intervals.get(name) or [0.0, 0.0] for name in names]).T
     figure = Figure(figsize=(max(4.5, 0.9 * len(names)), 4), layout="constrained", dpi=150)
     axes = figure.add_subplot()

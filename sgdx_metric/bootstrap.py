@@ -4,9 +4,8 @@ Every statistic here is a function of sums over dialogues. So each dialogue's su
 and a resample is only a weight for each dialogue: how often it was drawn.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,18 +22,16 @@ DIALOGUES, WORDINGS, BOTH = OVER = ("dialogues", "wordings", "both")
 
 Draw = Callable[[np.random.Generator, int, int], Floats]
 Statistics = dict[str, Floats]
+# Makes figures [draws] of mean scores [draws, rows] and, where wordings are drawn too, of the share
+# of each wording in each draw [draws, wordings].
+Statistic = Callable[..., Statistics]
 Interval = list[float] | None
 
 
-@dataclass(frozen=True)
-class Sums:
-    """Sums of scores by dialogue, from which the figures of any resample follow.
+class Sums(NamedTuple):
+    """Sums of scores by dialogue, from which the figures of any resample follow."""
 
-    Attributes:
-        total: The sum of each dialogue's defined scores, one row a kind of score [dialogues, rows].
-        number: How many scores that sum has [dialogues, rows].
-    """
-
+    # The sum of each dialogue's defined scores, and how many there are [dialogues, rows].
     total: Floats
     number: Floats
 
@@ -42,18 +39,9 @@ class Sums:
         """Mean scores [draws, rows] of the dialogues under weights [draws, dialogues]."""
         return safe_divide(weights @ self.total, weights @ self.number)
 
-    def only(self, rows: list[int]) -> "Sums":
-        """Some of the rows, in the order given; a row may be taken more than once."""
-        return Sums(self.total[:, rows], self.number[:, rows])
-
 
 def sums_by_dialogue(rows: Floats, dialogue: Ints) -> Sums:
-    """Add up scores by dialogue.
-
-    Args:
-        rows: Scores, NaN where undefined, one row a kind of score [rows, units].
-        dialogue: The dialogue of each unit, as any numbers [units].
-    """
+    """Add up scores [rows, items], NaN where undefined, by the dialogues of the items [items]."""
     dialogues, position = np.unique(dialogue, return_inverse=True)
     # An undefined score adds 0 to its dialogue's total and 0 to the number that it is divided by.
     totals = [np.bincount(position, row, len(dialogues)) for row in np.nan_to_num(rows)]
@@ -83,144 +71,53 @@ def resampled(draw: Draw, dialogues: int, number: int) -> Iterator[Floats]:
         yield draw(random, min(_CHUNK, number - start), dialogues)
 
 
-def bootstrap(statistic: Callable[[Floats], Statistics], dialogues: int) -> dict[str, Interval]:
-    """95 % intervals of figures, by the percentile method over dialogues drawn with replacement.
+def resamples(dialogues: int, wordings: int, over: str) -> Iterator[tuple[Floats, ...]]:
+    """Weights of dialogues [draws, dialogues] and, over wordings, shares [draws, wordings].
 
-    Source: Efron and Tibshirani 1993, "An Introduction to the Bootstrap", chapter 13.
-
-    Args:
-        statistic: Computes the figures [draws] from weights of the dialogues [draws, dialogues].
-        dialogues: How many dialogues there are.
-
-    Returns:
-        [low, high] of each figure, in its own unit; None for a figure that is undefined in every
-        resample. Without dialogues the result is empty.
-    """
-    if not dialogues:
-        return {}
-    draws = [statistic(weights) for weights in resampled(with_replacement, dialogues, RESAMPLES)]
-    return {name: _middle(np.concatenate([draw[name] for draw in draws])) for name in draws[0]}
-
-
-def crossed_draws(dialogues: int, wordings: int, over: str) -> Iterator[tuple[Floats, Floats]]:
-    """Draw dialogues and wordings apart from each other, always the same.
-
-    This is the pigeonhole bootstrap of Owen 2007 (Annals of Applied Statistics 1(2), 386-411) for a
-    table in which every dialogue is scored under every wording: rows and columns are drawn with
-    replacement, independently. No bootstrap of such a table is exact (McCullagh 2000, Bernoulli
-    6(2), 285-301); this one errs on the wide side. Of r wordings r - 1 are drawn, as in
-    `compared_runs`, since with r the spread of a mean of few would be underestimated.
-
-    Args:
-        dialogues, wordings: How many there are; one of each at least.
-        over: "wordings", for which each dialogue counts once in every draw, or "both".
-
-    Yields:
-        In chunks, how often each dialogue is drawn [draws, dialogues], and the share of each
-        wording among those that are drawn [draws, wordings].
+    Dialogues and wordings are drawn apart: the pigeonhole bootstrap of Owen 2007 (Annals of Applied
+    Statistics 1(2), 386-411) for a table in which every dialogue is scored under every wording. No
+    bootstrap of such a table is exact (McCullagh 2000, Bernoulli 6(2), 285-301); this one errs on
+    the wide side. Of r wordings r - 1 are drawn, as in `compared`, since with r the spread of a
+    mean of few would be underestimated.
     """
     # The dialogues are drawn as for them alone, and the wordings by a generator of their own.
     random = np.random.default_rng((SEED, 3))
     number = max(wordings - 1, 1)
     for weights in resampled(with_replacement, dialogues, RESAMPLES):
-        drawn = random.multinomial(number, np.full(wordings, 1 / wordings), len(weights)) / number
-        yield np.ones_like(weights) if over == WORDINGS else weights, drawn
+        if over == DIALOGUES:
+            yield (weights,)
+        else:
+            shares = random.multinomial(number, np.full(wordings, 1 / wordings), len(weights))
+            yield np.ones_like(weights) if over == WORDINGS else weights, shares / number
 
 
-def crossed_intervals(
-    statistic: Callable[[Floats, Floats], Statistics], dialogues: int, wordings: int, over: str
-) -> dict[str, Interval]:
-    """95 % intervals of figures over wordings, or over dialogues and wordings.
+def intervals(drawn: Iterable[Statistics]) -> dict[str, Interval]:
+    """95 % intervals [low, high] of figures that were drawn in chunks, by the percentile method.
 
-    Args:
-        statistic: Computes the figures [draws] from what `crossed_draws` yields.
-        dialogues, wordings, over: As for `crossed_draws`.
-
-    Returns:
-        [low, high] of each figure, by the percentile method; None for one that is undefined.
-        Without dialogues or wordings the result is empty.
+    Source: Efron and Tibshirani 1993, "An Introduction to the Bootstrap", chapter 13.
     """
-    if not (dialogues and wordings):
+    return {name: _middle(values) for name, values in _joined(drawn).items()}
+
+
+def bootstrap(statistic: Callable[[Floats], Statistics], dialogues: int) -> dict[str, Interval]:
+    """The intervals over dialogues of figures [draws] of weights [draws, dialogues]."""
+    if not dialogues:
         return {}
-    draws = [statistic(*drawn) for drawn in crossed_draws(dialogues, wordings, over)]
-    return {name: _middle(np.concatenate([draw[name] for draw in draws])) for name in draws[0]}
-
-
-def compared_over_wordings(
-    first: Sequence[Sums],
-    second: Sequence[Sums],
-    by_wording: Callable[[Floats], Floats],
-    over: str,
-) -> dict[str, Any]:
-    """Compare two sides' means over the same wordings, which are a sample of wordings.
-
-    Args:
-        first, second: The sums of both sides' runs over the same dialogues, of which there must be
-            at least one. Of several runs of a side some are drawn in each resample, as in
-            `compared_runs`.
-        by_wording: Computes a figure under each wording [draws, wordings] from means [draws, rows].
-        over: "wordings" or "both".
-
-    Returns:
-        `first`, `second` (means over runs), `difference` (second - first), its 95 % `interval`, `p`
-        as `compared_runs` has it, and `same_order`: the share of resamples in which the difference
-        has the sign of the observed one; with several runs `first_sd` and `second_sd`, too, as in
-        `compared_runs`. None where undefined.
-    """
-    dialogues = len(first[0].total)
-    whole = np.ones((1, dialogues))
-    wordings = by_wording(first[0].means(whole)).shape[1]
-    left, right = (
-        np.stack([by_wording(run.means(whole)).mean(axis=1) for run in runs])
-        for runs in (first, second)
-    )  # Each is [runs, 1].
-    observed = right.mean(axis=0) - left.mean(axis=0)
-    random = np.random.default_rng((SEED, 1))
-    drawn = []
-    for weights, shares in crossed_draws(dialogues, wordings, over):
-
-        def mean(means: Floats, shares: Floats = shares) -> Statistics:
-            return {"mean": (by_wording(means) * shares).sum(axis=1)}
-
-        drawn_first, drawn_second = (
-            _mean_of_drawn(runs, weights, mean, random)["mean"] for runs in (first, second)
-        )
-        drawn.append(drawn_second - drawn_first)
-    differences = np.concatenate(drawn)
-    same = np.sign(differences) == np.sign(observed)
-    several = {"first_sd": _deviation(left), "second_sd": _deviation(right)}
-    return {
-        "first": _number(left.mean(axis=0)),
-        "second": _number(right.mean(axis=0)),
-        "difference": _number(observed),
-        "interval": _middle(differences),
-        "p": _shifted_p(differences, observed),
-        "same_order": None if np.isnan(observed[0]) else float(same.mean()),
-        **(several if max(len(first), len(second)) > 1 else {}),
-    }
+    return intervals(map(statistic, resampled(with_replacement, dialogues, RESAMPLES)))
 
 
 def randomisation(
     first: Sums,
     second: Sums,
-    statistic: Callable[[Floats], Statistics],
+    statistic: Statistic,
     observed: Statistics,
     trials: int = TRIALS,
 ) -> dict[str, float | None]:
     """Two-sided p-values of paired approximate randomisation, in which whole dialogues are swapped.
 
     In each trial, each dialogue's two results change sides with probability 1/2. If the
-    difference is at least as large as the observed one in n trials, p is (n + 1) / (trials + 1).
-    Source: Noreen 1989, "Computer-Intensive Methods for Testing Hypotheses".
-
-    Args:
-        first, second: Both sides' sums over the same dialogues.
-        statistic: Computes the figures [draws] from mean scores [draws, rows].
-        observed: The observed difference of each figure [1].
-        trials: How many trials there are.
-
-    Returns:
-        The p-value of each figure in (0, 1]; None where a difference is undefined.
+    difference is at least as large as the observed one [1] in n trials, p is (n + 1) / (trials +
+    1). Source: Noreen 1989, "Computer-Intensive Methods for Testing Hypotheses".
     """
     as_large = dict.fromkeys(observed, 0)
     total, number = second.total - first.total, second.number - first.number
@@ -245,92 +142,69 @@ def randomisation(
 
 
 def compared(
-    first: Sums, second: Sums, statistic: Callable[[Floats], Statistics], trials: int = TRIALS
+    first: Sequence[Sums],
+    second: Sequence[Sums],
+    statistic: Statistic,
+    trials: int = TRIALS,
+    over: str = DIALOGUES,
+    wordings: int = 0,
 ) -> dict[str, dict[str, Any]]:
-    """Compare two sides, such as two systems, or one system under two wordings.
+    """Compare two sides by the sums of their runs over the same dialogues, one at least.
 
-    Args:
-        first, second: Both sides' sums over the same dialogues; there must be at least one.
-        statistic: Computes the figures [draws] from mean scores [draws, rows].
-        trials: How many trials of `randomisation` give the p-value.
+    A side's figure is the mean over its runs. In each resample the dialogues are drawn, the same
+    for all runs of both sides, and apart from them each side's runs and, where they are a sample
+    too, the wordings (`resamples`). Of r runs r - 1 are drawn with replacement: with r, the spread
+    of the mean of few runs would be underestimated (Rao and Wu 1988, Journal of the American
+    Statistical Association 83, 231-241). A single run stays as it is.
 
-    Returns:
-        For each figure `first`, `second`, `difference` (second - first), its 95 % bootstrap
-        `interval` ([low, high]), for which both sides are resampled alike, and `p`; None where
-        undefined.
-    """
-    dialogues = len(first.total)
-
-    def difference(weights: Floats) -> Statistics:
-        left, right = statistic(first.means(weights)), statistic(second.means(weights))
-        return {name: right[name] - left[name] for name in left}
-
-    interval = bootstrap(difference, dialogues)
-    whole = np.ones((1, dialogues))
-    left, right = statistic(first.means(whole)), statistic(second.means(whole))
-    observed = {name: right[name] - left[name] for name in left}
-    p = randomisation(first, second, statistic, observed, trials)
-    return {
-        name: {
-            "first": _number(left[name]),
-            "second": _number(right[name]),
-            "difference": _number(observed[name]),
-            "interval": interval[name],
-            "p": p[name],
-        }
-        for name in left
-    }
-
-
-def compared_runs(
-    first: Sequence[Sums], second: Sequence[Sums], statistic: Callable[[Floats], Statistics]
-) -> dict[str, dict[str, Any]]:
-    """Compare two systems of which there are several runs, such as those of several seeds.
-
-    A system's figure is the mean over its runs. What it would be with other dialogues and with
-    other seeds is estimated by the pigeonhole bootstrap (Owen 2007, Annals of Applied Statistics
-    1(2), 386-411), which errs on the side of wide intervals: in each resample the dialogues are
-    drawn, the same for all runs of both systems, and apart from them each system's runs. Of r runs,
-    r - 1 are drawn with replacement: with r, the spread of the mean of few runs would be
-    underestimated (Rao and Wu 1988, Journal of the American Statistical Association 83, 231-241). A
-    single run stays as it is.
-
-    Args:
-        first, second: The sums of both systems' runs over the same dialogues; there must be at
-            least one dialogue and one run of each.
-        statistic: Computes the figures [draws] of one run from mean scores [draws, rows].
-
-    Returns:
-        For each figure `first` and `second` (means over runs), `difference` (second - first), its
-        95 % `interval` ([low, high]), `p`, and `first_sd` and `second_sd`, the sample standard
-        deviations over runs; None where undefined. The two-sided p is that of the bootstrap test
-        with shifted resamples (Efron and Tibshirani 1993, chapter 16): the share of resamples that
-        lie as far from the difference as the difference does from 0.
+    For each figure `first`, `second`, `difference` (second - first), its 95 % `interval` and `p`;
+    None where undefined. The p of single runs over dialogues is that of `randomisation`. Otherwise
+    it is that of the bootstrap test with shifted resamples (Efron and Tibshirani 1993, chapter 16):
+    the share of resamples that lie as far from the difference as the difference does from 0. Over
+    wordings `same_order` is the share of resamples in which the difference has the sign of the
+    observed one, and of several runs there are the sample standard deviations over runs.
     """
     whole = np.ones((1, len(first[0].total)))
-    sides = [
+    left, right = (
         _stacked([statistic(run.means(whole)) for run in runs]) for runs in (first, second)
-    ]  # Each is figures [runs, 1].
+    )  # Each is figures [runs, 1].
+    observed = {name: right[name].mean(axis=0) - left[name].mean(axis=0) for name in left}
     random = np.random.default_rng((SEED, 1))  # The dialogues are drawn as for single runs.
-    drawn: list[Statistics] = []
-    for weights in resampled(with_replacement, len(first[0].total), RESAMPLES):
-        left, right = (_mean_of_drawn(runs, weights, statistic, random) for runs in (first, second))
-        drawn.append({name: right[name] - left[name] for name in left})
-    comparisons = {}
-    for name, first_runs in sides[0].items():
-        second_runs = sides[1][name]
-        difference = second_runs.mean(axis=0) - first_runs.mean(axis=0)
-        differences = np.concatenate([draw[name] for draw in drawn])
+
+    def difference(weights: Floats, *shares: Floats) -> Statistics:
+        ours = _mean_of_drawn(first, weights, shares, statistic, random)
+        theirs = _mean_of_drawn(second, weights, shares, statistic, random)
+        return {name: theirs[name] - ours[name] for name in ours}
+
+    drawn = _joined(difference(*draw) for draw in resamples(whole.shape[1], wordings, over))
+    several = len(first) > 1 or len(second) > 1
+    if several or over != DIALOGUES:
+        p = {name: _shifted_p(values, observed[name]) for name, values in drawn.items()}
+    else:
+        p = randomisation(first[0], second[0], statistic, observed, trials)
+    comparisons: dict[str, dict[str, Any]] = {}
+    for name, values in drawn.items():
         comparisons[name] = {
-            "first": _number(first_runs.mean(axis=0)),
-            "second": _number(second_runs.mean(axis=0)),
-            "difference": _number(difference),
-            "interval": _middle(differences),
-            "p": _shifted_p(differences, difference),
-            "first_sd": _deviation(first_runs),
-            "second_sd": _deviation(second_runs),
+            "first": _number(left[name].mean(axis=0)),
+            "second": _number(right[name].mean(axis=0)),
+            "difference": _number(observed[name]),
+            "interval": _middle(values),
+            "p": p[name],
         }
+        if over != DIALOGUES:
+            same = np.sign(values) == np.sign(observed[name])
+            is_defined = not np.isnan(observed[name][0])
+            comparisons[name]["same_order"] = float(same.mean()) if is_defined else None
+        if several:
+            comparisons[name]["first_sd"] = _deviation(left[name])
+            comparisons[name]["second_sd"] = _deviation(right[name])
     return comparisons
+
+
+def _joined(drawn: Iterable[Statistics]) -> Statistics:
+    """The figures of chunks of draws as figures [draws] of all of them."""
+    chunks = list(drawn)
+    return {name: np.concatenate([chunk[name] for chunk in chunks]) for name in chunks[0]}
 
 
 def _stacked(runs: Sequence[Statistics]) -> Statistics:
@@ -341,13 +215,14 @@ def _stacked(runs: Sequence[Statistics]) -> Statistics:
 def _mean_of_drawn(
     runs: Sequence[Sums],
     weights: Floats,
-    statistic: Callable[[Floats], Statistics],
+    shares: Sequence[Floats],
+    statistic: Statistic,
     random: np.random.Generator,
 ) -> Statistics:
     """The mean figures [draws] of runs that are drawn anew for each weighting of the dialogues."""
     number = max(len(runs) - 1, 1)
     counts = random.multinomial(number, np.full(len(runs), 1 / len(runs)), len(weights))
-    statistics = _stacked([statistic(run.means(weights)) for run in runs])
+    statistics = _stacked([statistic(run.means(weights), *shares) for run in runs])
     return {name: (figure * counts.T).sum(axis=0) / number for name, figure in statistics.items()}
 
 

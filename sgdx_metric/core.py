@@ -7,8 +7,8 @@ and its difference between two systems follow from it.
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,14 +16,13 @@ import numpy as np
 from .bootstrap import (
     DIALOGUES,
     RESAMPLES,
+    TRIALS,
     Interval,
     Statistics,
-    Sums,
     bootstrap,
     compared,
-    compared_over_wordings,
-    compared_runs,
-    crossed_intervals,
+    intervals,
+    resamples,
     sums_by_dialogue,
 )
 from .columns import Floats, Ints
@@ -33,6 +32,8 @@ from .variants import ORIGINAL
 
 # A metric, what is taken of it, and the wordings of which it is taken.
 _Row = tuple[str, str, tuple[str, ...]]
+# Wordings that are drawn, and the share of each in each resample [draws, wordings].
+_Drawn = tuple[Sequence[str], Floats]
 _SUMS = ("sum", "shared")
 
 
@@ -60,11 +61,19 @@ class Scores:
 class Means:
     """The means of one metric over the items of each resample, for figures to be made of [draws].
 
-    A KeyError says that a figure needs a wording that is not there.
+    A KeyError says that a figure needs a wording that is not there. Where wordings are drawn, too,
+    only a mean over all of these is defined, or one under a wording: the least of wordings that are
+    drawn twice is of fewer wordings, and so is their deviation.
     """
 
-    def __init__(self, row: Callable[[_Row], Floats], metric: str, wordings: Sequence[str]) -> None:
-        self._row, self._metric, self.wordings = row, metric, wordings
+    def __init__(
+        self,
+        row: Callable[[_Row], Floats],
+        metric: str,
+        wordings: Sequence[str],
+        drawn: _Drawn | None = None,
+    ) -> None:
+        self._row, self._metric, self.wordings, self._drawn = row, metric, wordings, drawn
 
     def under(self, wording: str) -> Floats:
         """The mean under a wording."""
@@ -74,10 +83,13 @@ class Means:
         self, wordings: Sequence[str], of: Callable[["Means", str], Floats] | None = None
     ) -> Floats:
         """The mean over wordings, all of which must be there, of what there is under each."""
-        values = [(of or Means.under)(self, wording) for wording in wordings]
-        if not values:
-            raise KeyError
-        return np.asarray(np.mean(values, axis=0))
+        names, shares = self._drawn or (wordings, None)
+        if not wordings or sorted(wordings) != sorted(names):
+            raise KeyError(*wordings)
+        values = [(of or Means.under)(self, wording) for wording in names]
+        if shares is None:
+            return np.asarray(np.mean(values, axis=0))
+        return np.asarray((np.stack(values, axis=1) * shares).sum(axis=1))
 
     def sensitivity(self, wordings: Sequence[str]) -> Floats:
         """The mean of each item's coefficient of variation over two wordings or more."""
@@ -100,7 +112,7 @@ class Means:
         return self._row((name, "shared", ()))
 
     def _of_several(self, statistic: str, wordings: Sequence[str]) -> Floats:
-        if len(wordings) < 2:
+        if self._drawn or len(wordings) < 2:
             raise KeyError(wordings)
         return self._across(statistic, wordings)
 
@@ -108,35 +120,6 @@ class Means:
         if missing := [wording for wording in wordings if wording not in self.wordings]:
             raise KeyError(*missing)
         return self._row((self._metric, statistic, tuple(wordings)))
-
-
-class _DrawnMeans(Means):
-    """Means where wordings are drawn, too: only a mean over those that are drawn is defined.
-
-    The least of wordings that are drawn twice is of fewer wordings, and so is their deviation.
-    """
-
-    def __init__(
-        self,
-        row: Callable[[_Row], Floats],
-        metric: str,
-        wordings: Sequence[str],
-        drawn: Sequence[str],
-        shares: Floats,  # of each wording of `drawn` in each resample [draws, wordings]
-    ) -> None:
-        super().__init__(row, metric, wordings)
-        self._drawn, self._shares = drawn, shares
-
-    def over(
-        self, wordings: Sequence[str], of: Callable[[Means, str], Floats] | None = None
-    ) -> Floats:
-        if sorted(wordings) != sorted(self._drawn):
-            raise KeyError(*wordings)
-        values = np.stack([(of or Means.under)(self, name) for name in self._drawn], axis=1)
-        return np.asarray((values * self._shares).sum(axis=1))
-
-    def _of_several(self, statistic: str, wordings: Sequence[str]) -> Floats:
-        raise KeyError(statistic)
 
 
 class Figure(NamedTuple):
@@ -167,16 +150,10 @@ class Over:
 
     def each(self, metric: str) -> list[Figure]:
         """The figure under each of the wordings, by the name of the wording."""
-        return [_under(metric, name, self.under) for name in self.wordings]
+        return [Figure(name, metric, partial(self._of, name)) for name in self.wordings]
 
-
-def _under(metric: str, wording: str, under: Callable[[Means, str], Floats]) -> Figure:
-    return Figure(wording, metric, lambda means: under(means, wording))
-
-
-def means_under(metric: str, wordings: Sequence[str]) -> list[Figure]:
-    """The mean under each wording as a figure, by the name of the wording."""
-    return Over(wordings).each(metric)
+    def _of(self, wording: str, means: Means) -> Floats:
+        return self.under(means, wording)
 
 
 class Sample:
@@ -189,7 +166,7 @@ class Sample:
         self.scores, self.figures = scores, figures
         self._places: dict[_Row, int] = {}
         # Computing the figures once shows which rows they need.
-        _computed(figures, self._means(self._note))
+        self._computed(self._note)
         rows = [self._item_scores(*row) for row in self._places]
         stacked = np.stack(rows) if rows else np.empty((0, len(scores.items.ids)))
         # A row for everything that the figures take means of [dialogues, rows].
@@ -198,9 +175,15 @@ class Sample:
         is_sum = [statistic in _SUMS for _, statistic, _ in self._places]
         self.sums.number[:, is_sum] = 1 / max(len(self.sums.number), 1)
 
-    def statistics(self, means: Floats) -> Statistics:
-        """The figures [...] of the means of the rows [..., rows]."""
-        return _computed(self.figures, self._means(lambda row: means[..., self._places[row]]))
+    def statistics(
+        self, means: Floats, shares: Floats | None = None, drawn: Sequence[str] = ()
+    ) -> Statistics:
+        """The figures [...] of the means of the rows [..., rows].
+
+        Where wordings are drawn, their shares [..., drawn] are given.
+        """
+        of_drawn = None if shares is None else (drawn, shares)
+        return self._computed(lambda row: means[..., self._places[row]], of_drawn)
 
     def resampled(self, weights: Floats) -> Statistics:
         """The figures [draws] of the dialogues under weights [draws, dialogues]."""
@@ -222,35 +205,28 @@ class Sample:
         In the latter two the wordings of `drawn` are drawn anew; without all of them there is no
         interval. Figures other than means over all of them, or under one, have none.
         """
-        count, wordings = len(self.sums.total), self.scores.wordings
+        count = len(self.sums.total)
         if over == DIALOGUES:
             return bootstrap(self.resampled, count)
-        if not set(drawn) <= set(wordings):
+        if not (count and drawn and {*drawn} <= {*self.scores.wordings}):
             return {}
-
-        def statistic(weights: Floats, shares: Floats) -> Statistics:
-            means = self.sums.means(weights)
-
-            def of_metric(metric: str) -> Means:
-                def row(name: _Row) -> Floats:
-                    return np.asarray(means[..., self._places[name]])
-
-                return _DrawnMeans(row, metric, wordings, drawn, shares)
-
-            return _computed(self.figures, of_metric)
-
-        return crossed_intervals(statistic, count, len(drawn), over)
-
-    def under(self, metric: str, wordings: Sequence[str]) -> Sums:
-        """The sums of a metric's scores under some wordings, which the figures are made of."""
-        return self.sums.only([self._places[metric, "mean", (wording,)] for wording in wordings])
+        return intervals(
+            self.statistics(self.sums.means(weights), shares, drawn)
+            for weights, shares in resamples(count, len(drawn), over)
+        )
 
     def _note(self, row: _Row) -> Floats:
         self._places.setdefault(row, len(self._places))
         return np.ones(1)
 
-    def _means(self, row: Callable[[_Row], Floats]) -> Callable[[str], Means]:
-        return lambda metric: Means(row, metric, self.scores.wordings)
+    def _computed(self, row: Callable[[_Row], Floats], drawn: _Drawn | None = None) -> Statistics:
+        """The figures whose wordings are there."""
+        statistics = {}
+        for figure in self.figures:
+            with suppress(KeyError):
+                means = Means(row, figure.metric, self.scores.wordings, drawn)
+                statistics[figure.key] = figure.of(means)
+        return statistics
 
     def _item_scores(self, metric: str, statistic: str, wordings: Sequence[str]) -> Floats:
         """What a row is of each item [items]."""
@@ -269,66 +245,30 @@ class Sample:
                 return np.asarray(scores[0])
 
 
-def _computed(figures: Sequence[Figure], means: Callable[[str], Means]) -> Statistics:
-    """The figures whose wordings are there."""
-    statistics = {}
-    for figure in figures:
-        with suppress(KeyError):
-            statistics[figure.key] = figure.of(means(figure.metric))
-    return statistics
-
-
-def pooled(samples: Sequence[Sample]) -> Sample:
-    """The runs of a system on the same items as one, whose means are means over the runs."""
-    total = np.sum([sample.sums.total for sample in samples], axis=0)
-    number = np.sum([sample.sums.number for sample in samples], axis=0)
-    together = copy(samples[0])
-    together.sums = Sums(total, number)
-    return together
-
-
-def compare(first: Sequence[Sample], second: Sequence[Sample]) -> dict[str, dict[str, Any]]:
+def compare(
+    first: Sequence[Sample],
+    second: Sequence[Sample],
+    *,
+    over: str = DIALOGUES,
+    trials: int = TRIALS,
+) -> dict[str, dict[str, Any]]:
     """Compare all figures of two systems, by one sample a run of each, of the same items.
 
-    The result is that of `compared` for single runs, and of `compared_runs` for several of a side.
+    What there is of each figure says `compared`. Over wordings, or both, each figure is an `Over`,
+    whose wordings are drawn, too.
     """
     if not len(first[0].sums.total):
         return {}
-    sums = [run.sums for run in first], [run.sums for run in second]
-    if len(first) == len(second) == 1:
-        return compared(sums[0][0], sums[1][0], first[0].statistics)
-    return compared_runs(*sums, first[0].statistics)
-
-
-def compare_over_wordings(
-    first: Sequence[Scores], second: Sequence[Scores], figures: Sequence[Figure], over: str
-) -> dict[str, dict[str, Any]]:
-    """Compare means over wordings that are a sample, too, by the scores of each run.
-
-    Each figure is an `Over`, and its result that of `compared_over_wordings`.
-    """
-    if not len(first[0].items.ids):
-        return {}
-    comparisons = {}
-    for figure in figures:
-        each = _each(figure)
-        ours, theirs = ([Sample(run, each) for run in side] for side in (first, second))
-        comparisons[figure.key] = compared_over_wordings(
-            [run.sums for run in ours], [run.sums for run in theirs], _by_wording(ours[0]), over
-        )
-    return comparisons
-
-
-def _each(figure: Figure, wordings: Sequence[str] = ()) -> list[Figure]:
-    """The figure, a mean over wordings, under each of these or of others."""
-    if not isinstance(figure.of, Over):
-        raise TypeError(f"{figure.key} is no mean over wordings")
-    return replace(figure.of, wordings=wordings or figure.of.wordings).each(figure.metric)
-
-
-def _by_wording(sample: Sample) -> Callable[[Floats], Floats]:
-    """What makes the figures under each wording [draws, wordings] of means [draws, rows]."""
-    return lambda means: np.stack(list(sample.statistics(means).values()), axis=-1)
+    sides, sample = ([run.sums for run in first], [run.sums for run in second]), first[0]
+    if over == DIALOGUES:
+        return compared(*sides, sample.statistics, trials)
+    formulas = [figure.of for figure in sample.figures]
+    comparisons: dict[str, dict[str, Any]] = {}
+    for drawn in {tuple(of.wordings): of for of in formulas if isinstance(of, Over)}:
+        statistic = partial(sample.statistics, drawn=drawn)
+        comparisons |= compared(*sides, statistic, over=over, wordings=len(drawn))
+    keys = [figure.key for figure in sample.figures]
+    return {key: comparisons[key] for key in keys if key in comparisons}
 
 
 def against_original(scores: Scores) -> tuple[Scores, Scores] | None:
@@ -355,9 +295,9 @@ def differences(scores: Scores, figure: Figure) -> dict[str, dict[str, Any]]:
     For each wording but the original the comparison of `compared`; {} without the original.
     """
     sides = against_original(scores)
-    if sides is None or not len(scores.items.ids):
+    if sides is None or not isinstance(figure.of, Over):
         return {}
-    each = _each(figure, sides[0].wordings)
+    each = replace(figure.of, wordings=sides[0].wordings).each(figure.metric)
     original, reworded = (Sample(side, each) for side in sides)
     # As few trials as resamples: more would take longer than all of the scoring.
-    return compared(original.sums, reworded.sums, reworded.statistics, RESAMPLES)
+    return compare([original], [reworded], trials=RESAMPLES)

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from .bootstrap import DIALOGUES, RESAMPLES, compared
+from .bootstrap import DIALOGUES, RESAMPLES
 from .columns import Bools, Floats, Ints
-from .core import Figure, Means, Over, Sample, Scores, against_original, compare_over_wordings
+from .core import Figure, Means, Over, Sample, Scores, against_original, compare
 from .robustness import RIGHT, mean_defined
 from .variants import ORIGINAL, PAPER_VARIANTS
 
@@ -109,21 +109,13 @@ def _figures(sample: Sample, metric: str) -> dict[str, Any]:
 
 
 def _p_of_drop(scores: Scores, metric: str, over: str) -> float | None:
-    """The p-value of the drop, over what its interval is over.
-
-    Over dialogues it is of `randomisation`, where a dialogue's two sides change places as a whole;
-    over wordings, or both, of the resamples of `compared_over_wordings`.
-    """
+    """The p-value of the drop, over what its interval is over."""
     sides = against_original(scores)
     if sides is None or not len(scores.items.ids):
         return None
     drop = Figure("drop", metric, Over(sides[0].wordings))
-    if over != DIALOGUES:
-        by_wording = compare_over_wordings([sides[0]], [sides[1]], [drop], over)
-        p: float | None = by_wording["drop"]["p"]
-        return p
     original, reworded = (Sample(side, [drop]) for side in sides)
-    p = compared(original.sums, reworded.sums, reworded.statistics, RESAMPLES)["drop"]["p"]
+    p: float | None = compare([original], [reworded], over=over, trials=RESAMPLES)["drop"]["p"]
     return p
 
 

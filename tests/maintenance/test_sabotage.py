@@ -166,8 +166,8 @@ SABOTAGES = {
         "sgdx_metric/robustness.py", "(most >= RIGHT)", "(most > RIGHT)",
         f"{_METRIC}/test_report.py -k equal_the_plain"),
     "a mean over v1 to v5 is of fewer": Sabotage(
-        "sgdx_metric/core.py", "(self, wording) for wording in wordings]",
-        "(self, w) for w in wordings if w in self.wordings]",
+        "sgdx_metric/core.py", "(self, wording) for wording in names]",
+        "(self, w) for w in names if w in self.wordings]",
         f"{_METRIC}/test_report.py -k not_there"),
     "a drop is a gain": Sabotage(
         "sgdx_metric/report.py", "means.over(PAPER_VARIANTS) - means.under(ORIGINAL)",
@@ -184,8 +184,7 @@ SABOTAGES = {
         f"{_METRIC}/test_bootstrap.py -k theory"),
     "two sides are resampled apart": Sabotage(
         "sgdx_metric/bootstrap.py",
-        "statistic(second.means(weights))\n        return {name: right",
-        "statistic(second.means(weights[::-1]))\n        return {name: right",
+        "_mean_of_drawn(second, weights,", "_mean_of_drawn(second, weights[::-1],",
         f"{_METRIC}/test_report.py -k differences_to"),
     "a p is zero": Sabotage(
         "sgdx_metric/bootstrap.py", "(as_large[name] + 1) / (trials + 1)",

@@ -11,7 +11,7 @@ import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_eval.files import write_scores
-from sgdx_metric.bootstrap import Sums, compared, compared_runs
+from sgdx_metric.bootstrap import Sums, compared
 from sgdx_metric.columns import Floats
 from sgdx_metric.report import HEADLINE, paired, report
 from sgdx_metric.scoring import score_variants
@@ -190,8 +190,8 @@ def test_equal_runs_have_the_interval_of_one() -> None:
     """Only the dialogues differ then, and they are drawn as for single runs."""
     random = np.random.default_rng(5)
     one, other = sums(random.random(50)), sums(random.random(50))
-    single = compared(one, other, original)["jga_orig"]
-    several = compared_runs([one] * 3, [other] * 2, original)["jga_orig"]
+    single = compared([one], [other], original)["jga_orig"]
+    several = compared([one] * 3, [other] * 2, original)["jga_orig"]
     for key in ("first", "second", "difference", "interval"):
         assert several[key] == pytest.approx(single[key], abs=1e-12), key
     assert several["first_sd"] == pytest.approx(0) and several["second_sd"] == pytest.approx(0)
@@ -202,7 +202,7 @@ def test_the_interval_has_the_spread_over_seeds() -> None:
     means is s1^2 / 3 + s2^2 / 4, which drawing r - 1 of r runs gives without bias."""
     levels = np.array([0.4, 0.5, 0.65]), np.array([0.5, 0.55, 0.7, 0.75])
     first, second = ([sums(np.full(20, level)) for level in side] for side in levels)
-    found = compared_runs(first, second, original)["jga_orig"]
+    found = compared(first, second, original)["jga_orig"]
     variance = sum(side.var(ddof=1) / len(side) for side in levels)
     low, high = found["interval"]
     assert (high - low) / 3.92 == pytest.approx(variance**0.5, rel=0.15)
@@ -220,7 +220,7 @@ def test_the_interval_holds_no_difference_19_times_in_20_and_p_agrees() -> None:
             [sums(dialogues + random.normal(0, 0.04) + random.normal(0, 0.1, 40)) for _ in range(5)]
             for _ in "ab"
         ]
-        found = compared_runs(sides[0], sides[1], original)["jga_orig"]
+        found = compared(sides[0], sides[1], original)["jga_orig"]
         held += found["interval"][0] <= 0 <= found["interval"][1]
         rejected += found["p"] < 0.05
     assert 53 <= held <= 60 and rejected <= 7
@@ -229,9 +229,9 @@ def test_the_interval_holds_no_difference_19_times_in_20_and_p_agrees() -> None:
 def test_no_difference_has_p_1_and_a_large_one_has_little() -> None:
     random = np.random.default_rng(2)
     runs = [sums(random.random(30)) for _ in range(3)]
-    assert compared_runs(runs, runs, original)["jga_orig"]["p"] == 1
+    assert compared(runs, runs, original)["jga_orig"]["p"] == 1
     far = [sums(run.total[:, 0] + 5) for run in runs]
-    assert compared_runs(runs, far, original)["jga_orig"]["p"] == pytest.approx(1 / 1001)
+    assert compared(runs, far, original)["jga_orig"]["p"] == pytest.approx(1 / 1001)
 
 
 def test_a_missing_file_is_named(command: Run) -> None:

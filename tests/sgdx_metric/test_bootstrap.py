@@ -12,11 +12,11 @@ from sgdx_metric.bootstrap import (
     Statistics,
     Sums,
     bootstrap,
-    compared_over_wordings,
-    crossed_draws,
-    crossed_intervals,
+    compared,
+    intervals,
     randomisation,
     resampled,
+    resamples,
     with_replacement,
 )
 from sgdx_metric.columns import Floats
@@ -174,15 +174,15 @@ def test_equal_systems_do_not_differ() -> None:
 def test_dialogues_and_wordings_are_drawn_apart() -> None:
     """The dialogues as for them alone; of five wordings four, each a quarter of the draw."""
     alone = np.concatenate(list(resampled(with_replacement, 7, 1000)))
-    drawn = list(crossed_draws(7, 5, "both"))
+    drawn = list(resamples(7, 5, "both"))
     dialogues, shares = (np.concatenate([draw[i] for draw in drawn]) for i in (0, 1))
     assert (dialogues == alone).all() and shares.shape == (1000, 5)
     assert set((4 * shares).ravel()) <= {0, 1, 2, 3, 4} and set(shares.sum(axis=1)) == {1}
     assert shares.mean(axis=0) == pytest.approx([0.2] * 5, abs=0.02)
-    some = list(crossed_draws(7, 5, "wordings"))
+    some = list(resamples(7, 5, "wordings"))
     assert all((weights == 1).all() for weights, _ in some)
     assert (np.concatenate([share for _, share in some]) == shares).all()
-    ((_, single), *_) = crossed_draws(7, 1, "both")
+    ((_, single), *_) = resamples(7, 1, "both")
     assert set(single.ravel()) == {1}
 
 
@@ -190,9 +190,12 @@ def test_a_comparison_over_two_wordings_by_hand() -> None:
     """The second system is right under one of two wordings: of two, one is drawn."""
     first, second = np.zeros((3, 2)), np.tile([1.0, 0.0], (3, 1))
     number = np.ones((3, 2))
-    found = compared_over_wordings(
-        [Sums(first, number)], [Sums(second, number)], lambda means: means, "both"
-    )
+
+    def mean(means: Floats, shares: Floats | None = None) -> Statistics:
+        return {"mean": (means * (0.5 if shares is None else shares)).sum(axis=1)}
+
+    sides = [Sums(first, number)], [Sums(second, number)]
+    found = compared(*sides, mean, over="both", wordings=2)["mean"]
     # Each draw has 0 or 1, as far from the difference of a half as that is from 0.
     assert (found["first"], found["second"], found["difference"]) == (0, 0.5, 0.5)
     assert (found["interval"], found["p"]) == ([0, 1], 1)
@@ -211,13 +214,13 @@ def test_an_interval_over_both_holds_the_truth_where_that_over_dialogues_does_no
         def mean(weights: Floats, sums: Sums = sums) -> Statistics:
             return {"mean": sums.means(weights).mean(axis=1)}
 
-        def crossed(weights: Floats, shares: Floats, sums: Sums = sums) -> Statistics:
+        def crossed(weights: Floats, shares: Floats, *, sums: Sums = sums) -> Statistics:
             return {"mean": (sums.means(weights) * shares).sum(axis=1)}
 
-        for over, intervals in (
+        for over, found in (
             ("dialogues", bootstrap(mean, 40)),
-            ("both", crossed_intervals(crossed, 40, 8, "both")),
+            ("both", intervals(crossed(*both) for both in resamples(40, 8, "both"))),
         ):
-            low, high = intervals["mean"] or (0, 0)
+            low, high = found["mean"] or (0, 0)
             held[over] += low <= 0.5 <= high
     assert held["both"] >= 88 and held["dialogues"] <= 75
