@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import msgspec
 import pyarrow as pa
@@ -43,6 +43,14 @@ class Scored:
     by_wording: Mapping[str, Any]
     # How many dialogues were chosen of how many, where they are not all.
     chosen: tuple[int, int] | None = None
+
+
+class Question(NamedTuple):
+    """What is to be explained: one item, items under two wordings, or those that flip."""
+
+    item: str | None = None
+    changed: list[str] | None = None
+    flips: bool = False
 
 
 class Task(ABC):
@@ -86,6 +94,16 @@ class Task(ABC):
     def write_items(self, scored: Scored, output: Path) -> None:
         """Write the scores of single items."""
         raise NotImplementedError
+
+    @abstractmethod
+    def explain(
+        self,
+        question: Question,
+        references: References,
+        predictions: Mapping[str, Predictions],
+        inputs: Inputs,
+    ) -> None:
+        """Print why items score what they do."""
 
     # ---- what scores.json holds, for tables
 

@@ -7,7 +7,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run a command; return the exit status."""
     from sgdx_eval.program import main as run_program
 
-    return run_program(argv)
+    return run_program("sgdx_metric", argv)
 
 
 if __name__ == "__main__":

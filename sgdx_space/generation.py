@@ -6,7 +6,7 @@ import gradio as gr
 import pandas as pd
 
 from sgdx_eval.tasks.turns import Turns
-from sgdx_eval.turns.tables import published_table
+from sgdx_eval.turn_tables import published_table
 from sgsacc_metric.lexical import LexicalNli
 
 from .dropped import (

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeAlias, get_args
 
 from baselines.llm.options import add_model, add_sending, add_server
-from sgdx_eval.arguments import add_over
+from sgdx_eval.arguments import OVER, add
 
 from .data import Rule
 from .importing.command import add_import
@@ -162,7 +162,7 @@ def _add_score(commands: Commands) -> None:
     )
     add_tool_set(command)
     _add_predictions(command)
-    add_over(command)
+    add(command, [OVER])
     text = "Also write the scores to this JSON file."
     command.add_argument("--output", type=Path, metavar="FILE", help=text)
     text = "Print no tables, only the verdict of --max-drop."

@@ -1,13 +1,13 @@
-"""Score generated responses on SGD and SGD-X: the commands of ``sgdx_eval.turns``."""
+"""Score generated responses on SGD and SGD-X: the commands of ``sgdx_eval``."""
 
 import sys
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run a command; return the exit status."""
-    from sgdx_eval.turns.program import main as run_program
+    from sgdx_eval.program import main as run_program
 
-    return run_program(argv)
+    return run_program("sgsacc_metric", argv)
 
 
 if __name__ == "__main__":

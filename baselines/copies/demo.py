@@ -6,21 +6,31 @@ from pathlib import Path
 
 from rich.console import Console
 
-from sgdx_eval.tables import print_line, table, to_terminal
-from sgdx_eval.tasks.turns import read_turns, turns_of
-from sgdx_eval.turns.tables import bleu_table, robustness_table
+from sgdx_eval.tables import format_figure, print_line, table, to_terminal
+from sgdx_eval.tasks.turns import Turns, read_turns, turns_of
+from sgdx_eval.turn_tables import bleu_table
 from sgsacc_metric import score_files
 
 from ..data.requested import DEFAULT_CONFIGS, RequestedData
 from .systems import copy_system, generate
 
 SYSTEMS = ("gold", "derived", "empty")
+# The figures of each table, by key.
 _TABLES = {
-    "What rewording does: BLEU, from 0 to 100, and in % slot error rate and text": (
-        "BLEU orig", "BLEU v1-5", "SER orig", "SER v1-5", "changed"
-    ),
-    "What rewording does: SGSAcc, in %": ("SGSAcc orig", "SGSAcc v1-5", "SS_SGSAcc", "flips"),
-}  # fmt: skip
+    "What rewording does: BLEU, from 0 to 100, and in % slot error rate and text": {
+        "bleu_orig": "BLEU orig",
+        "bleu_v1-5": "BLEU v1-5",
+        "ser_orig": "SER orig",
+        "ser_v1-5": "SER v1-5",
+        "changed": "changed",
+    },
+    "What rewording does: SGSAcc, in %": {
+        "sgsacc_orig": "SGSAcc orig",
+        "sgsacc_v1-5": "SGSAcc v1-5",
+        "ss_sgsacc": "SS_SGSAcc",
+        "flips": "flips",
+    },
+}
 _NEXT = """
 These are {turns} turns of the project's own sample corpus, answered without
 learning. Entailment is judged by comparing words: the figures show how the
@@ -57,11 +67,17 @@ def demo(output: Path) -> None:
             output / name, source="sample", nli="lexical", output=output / f"{name}.json"
         )
     console = Console(width=80)
-    headers, rows = robustness_table(scores)
     for title, figures in _TABLES.items():
-        shown = [0, 1, 2, *map(headers.index, figures)]
-        of_title = [[row[i] for i in shown] for row in rows]
-        to_terminal(table(title, [headers[i] for i in shown], of_title), console)
+        rows = [
+            [system, name.replace("_", " "), str(group["turns"])]
+            + [format_figure(key, group.get(key)) for key in figures]
+            for system, content in scores.items()
+            for name, group in Turns().groups_of(content).items()
+            if group["turns"]
+        ]
+        to_terminal(
+            table(title, ["system", "turns of", "number", *figures.values()], rows), console
+        )
     bleu = table("BLEU of all turns under the original schemas", *bleu_table(scores))
     to_terminal(bleu, console)
     print_line(scores["gold"]["signature"], console)

@@ -10,7 +10,7 @@ import msgspec
 
 from sgdx_eval.results import Results
 from sgdx_eval.tables import NO_VALUE, Cell, Table, format_over_runs, table
-from sgdx_eval.turns.tables import bleu_table, published_table, validation_table
+from sgdx_eval.turn_tables import bleu_table, published_table, validation_table
 from sgdx_metric.core import Figure, Scores
 from sgdx_metric.variants import ORIGINAL
 from sgsacc_metric.bleu import CONVENTIONS

@@ -21,13 +21,16 @@ from sgdx_metric.units import ALL, SEEN, UNSEEN, ScoredFrames
 from sgdx_metric.variants import ORIGINAL
 
 from ..errata import check_is_sgd, leave_out, read_errata
-from ..explain import Line, Row
+from ..explain import Line, Row, broken_frames, explain, find_flips, frame_row
 from ..files import write_per_frame
 from ..headers import is_oracle, system_acts
 from ..inputs import Inputs
 from ..predictions import Predictions, with_frame_ids
 from ..references import References
-from ..task import Scored, Task
+from ..score import note_subset
+from ..tables import terminal
+from ..task import Question, Scored, Task
+from ..terminal import print_broken, print_explanation, print_flips
 
 
 class FrameTask(Task):
@@ -133,6 +136,77 @@ class FrameTask(Task):
         chosen = (dialogues, subset.available) if subset and is_stated else None
         raw = frame_scores(by_wording, self.paired, inputs.rules)
         return Scored(content, raw, by_wording, chosen)
+
+    def explain(
+        self,
+        question: Question,
+        references: References,
+        predictions: Mapping[str, Predictions],
+        inputs: Inputs,
+    ) -> None:
+        """Print one frame slot by slot, or list the frames that got worse or flip."""
+        if question.item is not None:
+            self._explain_frame(question.item, references, predictions, inputs.rules)
+            return
+        chosen = question.changed or list(predictions)
+        if lacking := [name for name in chosen if name not in predictions]:
+            raise SgdxError(
+                f"--changed {' '.join(chosen)}: found no predictions for '{lacking[0]}', expected "
+                f"one of {', '.join(predictions)}"
+            )
+        if len(chosen) < 2:
+            raise SgdxError(
+                f"--flips: found predictions for {', '.join(chosen)} alone, expected those for two "
+                "wordings or more"
+            )
+        of_chosen = {name: predictions[name] for name in chosen}
+        ids = inputs.chosen(of_chosen)
+        true, predicted = {}, {}
+        for name, of_wording in of_chosen.items():
+            frames = references.rows(name)
+            rows = with_frame_ids(of_wording, frames)
+            where = str(inputs.dialogues or f"predictions for {name}")
+            true[name], predicted[name], subset = choose(
+                frames, rows, ids, inputs.services, where, references
+            )
+        if ids and subset and not inputs.dialogues:
+            note_subset(len(set(ids)), subset.available)
+        if question.flips:
+            found = find_flips(true, predicted, self, inputs.rules)
+            print_flips(*found, self.unit, terminal())
+            return
+        first, second = (
+            self.score_rows(true[name], predicted[name], name, inputs.rules) for name in chosen
+        )
+        broken = broken_frames(first, second, self.main)
+        print_broken(broken, len(first.seen), self.unit, chosen, terminal())
+
+    def _explain_frame(
+        self,
+        frame_id: str,
+        references: References,
+        predictions: Mapping[str, Predictions],
+        rules: Rules,
+    ) -> None:
+        """Print the dialogue up to a frame, and what the frame scores slot by slot."""
+        true, predicted = {}, {}
+        dialogue_id = frame_id.rsplit("/", 2)[0]
+        for name, of_wording in predictions.items():
+            frames = references.dialogue(name, dialogue_id)
+            if not frames.num_rows:
+                raise SgdxError(
+                    f"frame {frame_id}: the references for {name} have no dialogue "
+                    f"'{dialogue_id}', expected DIALOGUE/TURN/SERVICE of one that they have"
+                )
+            rows = with_frame_ids(of_wording, frames)
+            frames = self.called(frames, frame_id, name)
+            true[name] = frame_row(frames, frame_id, f"references for {name}")
+            predicted[name] = frame_row(rows, frame_id, f"predictions for {name}")
+        lines = explain(frame_id, true, predicted, self, rules)
+        row = next(iter(true.values())).to_pylist()[0]
+        dialogue = [(turn["speaker"], turn["utterance"]) for turn in row.get("history", [])]
+        dialogue.append(("USER", row["utterance"] or ""))
+        print_explanation(frame_id, dialogue, lines, terminal())
 
 
 def choose(

@@ -12,7 +12,7 @@ from sgdx_metric.wording_figures import case_figures
 from ..inputs import Inputs
 from ..predictions import Predictions
 from ..references import References
-from ..task import Changes, Scored, Task
+from ..task import Changes, Question, Scored, Task
 from .calls import metric_figures
 
 CALL, NO_CALL = "call_accuracy", "no_call_accuracy"
@@ -61,7 +61,17 @@ class Tools(Task):
     def score(
         self, references: References, predictions: Mapping[str, Predictions], inputs: Inputs
     ) -> Scored:
-        """Tools are scored against a folder of theirs, by `sgdx_tools`."""
+        """Tools are scored and explained against a folder of theirs, by `sgdx_tools`."""
+        raise NotImplementedError
+
+    def explain(
+        self,
+        question: Question,
+        references: References,
+        predictions: Mapping[str, Predictions],
+        inputs: Inputs,
+    ) -> None:
+        """Likewise."""
         raise NotImplementedError
 
     def figures(self, scores: Scores) -> list[Figure]:

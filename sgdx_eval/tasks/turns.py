@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from sgdx_dataset.io.files import read_input
+from sgdx_dataset.io.files import read_input, staged
 from sgdx_dataset.release.release import Release
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.core import Figure, Over, Scores
@@ -26,14 +26,15 @@ from sgsacc_metric.rows import Prediction, Service, Turn, trimmed
 from sgsacc_metric.signature import UNSTATED, Origin
 from sgsacc_metric.system import SystemScores, score_system
 
+from ..explain_turns import explain_turn
+from ..gold_files import GoldHeader, read_gold
 from ..headers import is_oracle
 from ..inputs import Inputs
 from ..predictions import Predictions
 from ..references import References, ReleaseReferences
-from ..tables import Table
-from ..task import Changes, Scored, Task
-from ..turns.files import write_per_turn
-from ..turns.gold_files import GoldHeader, read_gold
+from ..tables import Table, print_line, terminal
+from ..task import Changes, Question, Scored, Task
+from ..turn_tables import coverage_lines, wording_tables
 
 # What is read of a turn row, beside the schemas.
 _COLUMNS = [name for name in Turn.__struct_fields__ if name not in ("schemas", "wording")]
@@ -90,7 +91,8 @@ class Turns(Task):
     def gold_header(self, references: References, nli: Nli | None) -> GoldHeader:
         """How the gold side is made; a gold file must have been made in the same way."""
         evaluator = "@".join([self.evaluator, *references.marks([self.evaluator]).values()])
-        return GoldHeader.from_options(nli_name(nli), evaluator, references.split, self.options)
+        options = (self.options.validate, self.options.context, self.options.rules)
+        return GoldHeader(nli_name(nli), evaluator, references.split, *options, self.options.seed)
 
     def score(
         self, references: References, predictions: Mapping[str, Predictions], inputs: Inputs
@@ -131,9 +133,56 @@ class Turns(Task):
         return score_rows(references, every, turns, rows, nli, self.options, gold, origin, over)
 
     def write_items(self, scored: Scored, output: Path) -> None:
-        """A line for each turn and wording."""
+        """A JSON line for each turn and wording: its BLEU, what SER misses, what SGSAcc says."""
         system, turns = scored.by_wording[""], scored.by_wording["turns"]
-        write_per_turn(turns, system.turn_scores, system.gold, output)
+        with staged(output) as path, path.open("wb") as file:
+            for variant, scores in system.turn_scores.items():
+                for i, turn in enumerate(turns):
+                    row = {
+                        "turn_id": turn.turn_id,
+                        "variant": variant,
+                        "service": turn.service,
+                        "utterance": scores.utterances[i],
+                        "bleu": float(scores.sentence_bleu[i]),
+                        "values": int(scores.counts["values"][i]),
+                        "missing": int(scores.counts["missing"][i]),
+                    }
+                    if system.gold:
+                        row |= {
+                            "judged": system.gold[i].judged,
+                            "valid": system.gold[i].valid,
+                            "faithful": scores.verdicts[i].faithful,
+                        }
+                    file.write(msgspec.json.encode(row) + b"\n")
+
+    def explain(
+        self,
+        question: Question,
+        references: References,
+        predictions: Mapping[str, Predictions],
+        inputs: Inputs,
+    ) -> None:
+        """Print the utterances before and in one turn, and how each action is judged."""
+        every = read_turns(references, self.evaluator)
+        turns = [turn for turn in every if turn.turn_id == question.item]
+        if not turns:
+            raise ScoreError(
+                f"TURN_ID {question.item}: found no such turn among {len(every)}, expected one "
+                f"such as {every[0].turn_id}"
+            )
+        system = self.score_turns(references, every, turns, predictions)
+        scores = system.turn_scores
+        utterances = {name: of_wording.utterances[0] for name, of_wording in scores.items()}
+        verdicts = {name: of.verdicts[0] for name, of in scores.items() if system.gold}
+        console = terminal()
+        print_line(turns[0].turn_id, console)
+        by_speaker = {"user": turns[0].prompt, "gold": turns[0].utterance, **utterances}
+        for speaker, utterance in by_speaker.items():
+            print_line(f"{speaker:>8}: {utterance}", console, fold=True)
+        print_line("", console)
+        gold = system.gold[0] if system.gold else None
+        for line in explain_turn(turns[0], utterances, gold, verdicts):
+            print_line(line, console)
 
     def counts_of(self, content: Mapping[str, Any]) -> Mapping[str, int]:
         """How many turns each group has."""
@@ -152,15 +201,11 @@ class Turns(Task):
 
     def more_tables(self, content: Mapping[str, Any]) -> list[Table]:
         """All metrics by wording, and BLEU by four conventions."""
-        from ..turns.terminal import wording_tables
-
         return wording_tables(content)
 
     def notes(self, content: Mapping[str, Any], scored: Scored) -> list[str]:
         """How many turns SER and SGSAcc look at."""
-        from ..turns.terminal import coverage_lines
-
-        return coverage_lines(dict(content))
+        return coverage_lines(content)
 
     def figures(self, scores: Scores) -> list[Figure]:
         """Those of scores.json, which have keys such as `bleu_orig`."""

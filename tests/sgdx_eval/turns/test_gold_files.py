@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from sgdx_dataset.__main__ import main as sgdx_dataset
-from sgdx_eval.turns.gold_files import GoldHeader, read_gold, write_gold
+from sgdx_eval.gold_files import GoldHeader, read_gold, write_gold
 from sgdx_metric.rows import ScoreError
 from sgsacc_metric.__main__ import main
-from sgsacc_metric.gold import GoldAction, GoldTurn, Options
+from sgsacc_metric.gold import GoldAction, GoldTurn
 
 from ...sgsacc_metric.turns import act, turn
 from .commands import LEXICAL, SAMPLE, error_of, scores_of
@@ -38,7 +38,7 @@ def test_the_same_from_parquet_files_and_a_gold_side(
 
 
 def test_gold_files_that_do_not_fit(tmp_path: Path) -> None:
-    header = GoldHeader.from_options("script", "original", "test", Options())
+    header = GoldHeader("script", "original", "test", True, True, "appendix-b", 0)
     gold = [GoldTurn("1_00000/1", [GoldAction("City is Rome.", True, ["City is Pisa."], False)])]
     path = tmp_path / "gold.jsonl"
     write_gold(header, gold, path)
@@ -51,7 +51,7 @@ def test_gold_files_that_do_not_fit(tmp_path: Path) -> None:
         "tampered": ["City is Pisa."],
         "fooled": False,
     }
-    other = GoldHeader.from_options("script", "v1", "test", Options())
+    other = GoldHeader("script", "v1", "test", True, True, "appendix-b", 0)
     cases = (
         (other, turn(), ":1: evaluator is 'original', expected 'v1'"),
         (header, turn(turn_id="9/9"), ": turn 9/9: found no such turn, expected 1 actions"),

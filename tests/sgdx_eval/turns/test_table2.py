@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sgdx_eval.turns.table2 import table2
+from sgdx_eval.entailment import table2
 from sgsacc_metric.__main__ import main
 from sgsacc_metric.gold import GoldAction, GoldTurn
 

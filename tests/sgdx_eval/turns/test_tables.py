@@ -2,43 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from sgdx_eval.turns.tables import (
+from sgdx_eval.turn_tables import (
     bleu_table,
+    coverage_lines,
     published_table,
-    robustness_table,
     validation_table,
 )
-from sgdx_eval.turns.terminal import coverage_lines
-
-EMPTY: dict[str, Any] = {"turns": 0}
-SCORES: dict[str, Any] = {
-    "sgdx": {
-        "turns": 4,
-        "bleu_orig": 12.345,
-        "ser_orig": 0.25,
-        "ser_v1-5": None,
-        "seen": {"turns": 3, "bleu_orig": 1.0, "changed": 0.5},
-        "unseen": EMPTY,
-        "seen_domains": EMPTY,
-        "unseen_domains": EMPTY,
-    },
-    "conventions": {"original": {name: {"bleu": 12.345} for name in ("13a", "13a-lc")}},
-}
-
-
-def test_rows_of_robustness() -> None:
-    headers, rows = robustness_table({"mine": SCORES})
-    assert headers[:5] == ["system", "turns of", "number", "BLEU orig", "BLEU v1-5"]
-    assert rows == [
-        ["mine", "all", "4", "12.35", "–", "25.00", "–", "–", "–", "–", "–", "–"],
-        ["mine", "seen", "3", "1.00", "–", "–", "–", "–", "–", "–", "50.00", "–"],
-    ]
 
 
 def test_rows_of_bleu() -> None:
-    headers, rows = bleu_table({"mine": SCORES, "without": {"conventions": {}}})
+    conventions = {"original": {name: {"bleu": 12.345} for name in ("13a", "13a-lc")}}
+    headers, rows = bleu_table(
+        {"mine": {"conventions": conventions}, "without": {"conventions": {}}}
+    )
     assert headers == [
         "system",
         "tok:13a case:mixed",

@@ -1,46 +1,48 @@
-"""What the commands do that only generated turns have."""
+"""Whether a model of entailment can be relied on: commands that only generated turns have."""
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-import sgsacc_metric
 from sgdx_dataset.io.arguments import paths_by_name
-from sgdx_eval.files import check_output, write_json
-from sgdx_eval.inputs import Inputs
-from sgdx_eval.references import References
-from sgdx_eval.tables import print_line, table, terminal, to_terminal
-from sgdx_eval.tasks.turns import Turns, chosen_turns, read_turns
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
-from sgsacc_metric.gold import Options, judge_gold
+from sgsacc_metric.gold import GoldTurn, Options, judge_gold
 from sgsacc_metric.negatives import ValuePool
 from sgsacc_metric.nli import Judge, nli_name
 from sgsacc_metric.report import gold_counts
 from sgsacc_metric.rows import Turn
 from sgsacc_metric.signature import ScoredData, signature
 
+from .files import check_output, write_json
 from .gold_files import write_gold
+from .inputs import Inputs
 from .labels import agreement_of_files
-from .table2 import table2
-from .tables import validation_table
-from .terminal import print_agreement
+from .references import References
+from .tables import (
+    NO_VALUE,
+    interval,
+    number,
+    one_decimal,
+    print_line,
+    table,
+    terminal,
+    to_terminal,
+)
+from .tasks.turns import Turns, chosen_turns, read_turns
+from .turn_tables import validation_table
 
-_METRIC = Path(sgsacc_metric.__file__).parent
-
-
-def run_install(_: argparse.Namespace) -> None:
-    """Install the metric for `evaluate` and print where."""
-    from sgdx_eval.install import install  # `evaluate` takes seconds to import.
-
-    print(install(_METRIC / "sgsacc_metric.py"))
-
-
-def run_push(args: argparse.Namespace) -> None:
-    """Upload the metric as a Space and print its address."""
-    from sgdx_eval.push import push  # `huggingface_hub` takes a while to import.
-
-    print(push(args.repo_id, args.private, _METRIC))
+# Precision, recall and F1 in Table 2 of Chen et al. 2023, of FacebookAI/roberta-large-mnli on
+# 10,000 sampled test turns, by the wording of the evaluator's schemas.
+PUBLISHED = {
+    "original": (0.958, 0.968, 0.963),
+    "v1": (0.970, 0.970, 0.970),
+    "v2": (0.963, 0.958, 0.960),
+    "v3": (0.969, 0.945, 0.957),
+    "v4": (0.969, 0.947, 0.958),
+    "v5": (0.969, 0.939, 0.954),
+}
 
 
 def run_references(args: argparse.Namespace) -> None:
@@ -103,7 +105,18 @@ def run_agreement(args: argparse.Namespace) -> None:
     result = agreement_of_files(args.labels)
     if args.json:
         write_json(result, args.json)
-    print_agreement(result, terminal())
+    rows = []
+    for key, title, text in (
+        ("agreement", "model and most people, %", one_decimal),
+        ("kappa", "people, Fleiss' kappa", number),
+    ):
+        if key in result:
+            ends = interval(result["confidence"][key], text) or NO_VALUE
+            rows.append([title, text(result[key]), ends])
+    title = f"{result['items']} items, {result['people']} people"
+    to_terminal(table(title, ["agreement of", "value", "95 % interval"], rows), terminal())
+    print_line(f"No label of most people: {result['undecided']} items.", terminal())
+    print_line("Intervals are over dialogues.", terminal())
 
 
 def _task(args: argparse.Namespace, evaluator: str = ORIGINAL, validate: bool = True) -> Turns:
@@ -115,10 +128,38 @@ def _task(args: argparse.Namespace, evaluator: str = ORIGINAL, validate: bool = 
 def _open(args: argparse.Namespace, task: Turns, variants: list[str]) -> References:
     """Open the turns of some variants."""
     if args.references:
-        from sgdx_eval.reference_folder import FolderReferences  # Parquet takes a while to import.
+        from .reference_folder import FolderReferences  # Parquet takes a while to import.
 
         names = task.references.names
         return FolderReferences(args.references, args.split, variants, names, "turns")
     own = paths_by_name("--variant", args.variant)
-    inputs = Inputs({}, args.split, args.source, own_variants=own)
-    return inputs.open_references(task, {})
+    return Inputs({}, args.split, args.source, own_variants=own).open_references(task, {})
+
+
+def table2(gold: Mapping[str, Sequence[GoldTurn]]) -> dict[str, dict[str, Any]]:
+    """Precision and recall of entailment on gold utterances, by wording, as Table 2 has them.
+
+    An action is a positive, found if the gold utterance entails one of its sentences. Its tampered
+    self is a negative, and a false positive if the gold utterance entails one of its sentences.
+    """
+    by_evaluator = {}
+    for evaluator, turns in gold.items():
+        actions = [action for turn in turns for action in turn.actions if action.reference]
+        entailed = sum(bool(action.entailed) for action in actions)
+        fooled = sum(bool(action.fooled) for action in actions)
+        precision = entailed / (entailed + fooled) if entailed + fooled else None
+        recall = entailed / len(actions) if actions else None
+        total = (precision or 0) + (recall or 0)
+        by_evaluator[evaluator] = {
+            "precision": precision,
+            "recall": recall,
+            "f1": 2 * (precision or 0) * (recall or 0) / total if total else None,
+            "positives": len(actions),
+            "found": entailed,
+            "negatives": sum(bool(action.tampered) for action in actions),
+            "false_positives": fooled,
+            "turns": len(turns),
+            "valid_turns": sum(turn.valid for turn in turns),
+            "published": PUBLISHED.get(evaluator),
+        }
+    return by_evaluator

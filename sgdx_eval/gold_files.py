@@ -8,44 +8,25 @@ from sgdx_dataset.io.files import read_input, staged
 from sgdx_dataset.io.json import decode_json, parse_json
 from sgdx_metric.rows import ScoreError
 from sgsacc_metric.candidates import REVISION
-from sgsacc_metric.gold import GoldTurn, Options
+from sgsacc_metric.gold import GoldTurn
 from sgsacc_metric.rows import Turn
 
 
 class GoldHeader(msgspec.Struct, forbid_unknown_fields=True):
-    """How a file's gold side was made.
+    """How a file's gold side was made."""
 
-    Attributes:
-        nli: The name of the model of entailment, with its revision and precision.
-        evaluator: The variant whose words the sentences are made of, with the fingerprint of a
-            wording of one's own.
-        split: `train`, `validation` or `test`.
-        validate, context, rules, seed: As in `Options`.
-        references: The `REVISION` by which the sentences are made and chosen.
-    """
-
+    # The name of the model of entailment, with its revision and precision.
     nli: str
+    # The variant whose words the sentences are made of, with the fingerprint of an own wording.
     evaluator: str
     split: str
+    # As in `Options`.
     validate: bool
     context: bool
     rules: str
     seed: int
-    references: int
-
-    @classmethod
-    def from_options(cls, nli: str, evaluator: str, split: str, options: Options) -> "GoldHeader":
-        """The header of a gold side that is made with some options."""
-        return cls(
-            nli,
-            evaluator,
-            split,
-            options.validate,
-            options.context,
-            options.rules,
-            options.seed,
-            REVISION,
-        )
+    # The revision by which the sentences are made and chosen.
+    references: int = REVISION
 
 
 class _FirstLine(msgspec.Struct, forbid_unknown_fields=True):
@@ -59,16 +40,7 @@ def write_gold(header: GoldHeader, gold: list[GoldTurn], path: Path) -> None:
 
 
 def read_gold(path: Path, header: GoldHeader, turns: list[Turn]) -> list[GoldTurn]:
-    """Read the gold side of some turns, which must have been made as `header` says.
-
-    Args:
-        path: The file, as `write_gold` writes it.
-        header: How it must have been made.
-        turns: The turns, each of which it must have.
-
-    Returns:
-        The gold side of each turn.
-    """
+    """Read the gold side of some turns, which must have been made as `header` says."""
     first, *lines = read_input(path).splitlines() or [b""]
     metadata = parse_json(first, _FirstLine, f"{path}:1", "a header of a gold side").metadata
     for key in GoldHeader.__struct_fields__:

@@ -1,0 +1,106 @@
+"""Tables that only generated turns have, from scores.json and from papers."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sgsacc_metric.bleu import CONVENTIONS
+
+from .tables import Table, format_figure, number, percent, table
+
+_BY_WORDING = {
+    "bleu": "BLEU",
+    "ser": "SER",
+    "sgsacc": "SGSAcc",
+    "sgsacc_validated": "SGSAcc validated",
+    "sgsacc_alone": "SGSAcc without context",
+    "sgsacc_without_offers": "SGSAcc without offers",
+    "ser_agreement": "SER agrees",
+}
+Rows = list[list[str]]
+
+
+def wording_tables(scores: Mapping[str, Any]) -> list[Table]:
+    """All turns' metrics under each wording, and BLEU under all conventions."""
+    by_variant = {name: groups["#ALL_SERVICES"] for name, groups in scores["variants"].items()}
+    shown = [
+        key for key in _BY_WORDING if any(of.get(key) is not None for of in by_variant.values())
+    ]
+    rows = [
+        [name, *(format_figure(key, means.get(key)) for key in shown)]
+        for name, means in by_variant.items()
+    ]
+    headers = ["wording", *(_BY_WORDING[key] for key in shown)]
+    by_wording = table("By wording, all turns", headers, rows)
+    conventions = scores["conventions"]
+    rows = [
+        [name, *(number(bleu["bleu"]) for bleu in by_convention.values())]
+        for name, by_convention in conventions.items()
+    ]
+    headers = ["wording", *next(iter(conventions.values()))]
+    return [by_wording, table("BLEU under four conventions", headers, rows)]
+
+
+def coverage_lines(scores: Mapping[str, Any]) -> list[str]:
+    """How many turns SER and SGSAcc look at, and how many are valid, whatever the generator says.
+
+    There is no such line of SGSAcc where no model of entailment was asked.
+    """
+    counts, shares = scores["counts"], next(iter(scores["variants"].values()))["#ALL_SERVICES"]
+    lines = [
+        f"ser_coverage {percent(shares['ser_coverage'], 1)} %: turns with a slot that SER looks at"
+        " (the paper: 66)."
+    ]
+    if "actions" not in counts:
+        return lines
+    turns, actions, pairs = counts["turns"]["all"], counts["actions"], counts["pairs"]
+    lines.append(
+        f"coverage {percent(shares['coverage'], 1)} %: judged turns, {counts['judged_turns']} of"
+        f" {turns} ({actions['judged']} of {actions['all']} actions)."
+    )
+    if shares.get("validated") is not None:
+        without_offers = percent(shares["validated_without_offers"], 1)
+        lines += [
+            f"validated {percent(shares['validated'], 1)} %: valid turns, {counts['valid_turns']}"
+            f" of {turns} (the paper: 97.0).",
+            f"validated_without_offers {without_offers} %: of turns that do more than offer an"
+            " intent.",
+        ]
+    return [*lines, f"{pairs['sent']} pairs were judged for {pairs['asked']} answers."]
+
+
+def bleu_table(scores: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows]:
+    """BLEU of all turns under the original schemas by the four conventions of sacreBLEU."""
+    headers = [
+        f"tok:{convention['tokenize']} case:{'lc' if convention['lowercase'] else 'mixed'}"
+        for convention in CONVENTIONS.values()
+    ]
+    rows = []
+    for system, of_system in scores.items():
+        if by_convention := of_system["conventions"].get("original"):
+            rows.append([system, *(number(bleu["bleu"]) for bleu in by_convention.values())])
+    return ["system", *headers], rows
+
+
+def validation_table(by_evaluator: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows]:
+    """How well a model of entailment judges gold utterances, beside Table 2 of the paper."""
+    headers = ["evaluator", "precision", "recall", "F1", "paper P", "paper R", "paper F1", "valid"]
+    rows = []
+    for evaluator, found in by_evaluator.items():
+        ours = [found[key] for key in ("precision", "recall", "f1")]
+        published = found["published"] or (None, None, None)
+        figures = map(percent, (*ours, *published))
+        rows.append([evaluator, *figures, f"{found['valid_turns']}/{found['turns']}"])
+    return headers, rows
+
+
+def published_table() -> tuple[list[str], Rows]:
+    """The published figures, as printed, each with its data, the scale of its BLEU and its source.
+
+    The paper is Chen, Lin and Byrne 2023 (arXiv 2301.12568). Its own systems were tested on 10,000
+    sampled test turns; of those that it cites it does not say so. Its seen and unseen are of
+    domains. BLEU figures do not stand on one scale, as most sources do not say how they were made.
+    """
+    text = Path(__file__).with_name("published.tsv").read_text(encoding="utf-8")
+    headers, *rows = (line.split("\t") for line in text.splitlines())
+    return headers, rows

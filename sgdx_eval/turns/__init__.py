@@ -1,1 +1,0 @@
-"""Generated turns: what is read, scored and printed."""
