@@ -30,10 +30,7 @@ from .subset import check_dialogue_ids, read_dialogue_ids, subset, write_subset
 
 
 def _release(options: Namespace, cache: Path | None = None) -> Release:
-    """Open the source; a note on standard error says what it lacks.
-
-    ``cache`` is the cache whose remembered source is the default; None for the user's own.
-    """
+    """Open the source; a note on standard error says what it lacks."""
     release = open_release(
         announced_source(options.source, cache), paths_by_name("--variant", options.variant)
     )

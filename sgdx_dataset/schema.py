@@ -18,20 +18,12 @@ DONTCARE = "dontcare"  # the value of a slot where the user accepts any value
 
 
 class Slot(msgspec.Struct, forbid_unknown_fields=True):
-    """A slot of a service.
-
-    Attributes:
-        name: Name of the slot.
-        description: What the slot means, in words.
-        is_categorical: Whether the slot takes one of ``possible_values``. Other slots take any
-            text, most often a span of an utterance.
-        possible_values: The values of a categorical slot; of other slots, perhaps some examples.
-    """
+    """A slot of a service."""
 
     name: str
     description: str
-    is_categorical: bool
-    possible_values: list[str]
+    is_categorical: bool  # else it takes any text, most often a span of an utterance
+    possible_values: list[str]  # of a slot that is not categorical, perhaps some examples
 
     @property
     def values(self) -> list[str]:
@@ -54,37 +46,18 @@ class Slot(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Intent(msgspec.Struct, forbid_unknown_fields=True):
-    """An intent of a service.
-
-    Attributes:
-        name: Name of the intent.
-        description: What the intent does, in words.
-        is_transactional: Whether its call changes something, as a reservation does and a search
-            does not.
-        required_slots: Names of the slots that have to have a value before the call.
-        optional_slots: Default values of the slots that may have a value, by the slots' names.
-        result_slots: Names of the slots that the call's results have.
-    """
+    """An intent of a service."""
 
     name: str
     description: str
-    is_transactional: bool
-    required_slots: list[str]
-    optional_slots: dict[str, str]
+    is_transactional: bool  # its call changes something, as a reservation does
+    required_slots: list[str]  # have to have a value before the call
+    optional_slots: dict[str, str]  # default values by name
     result_slots: list[str]
 
 
 class Service(msgspec.Struct, forbid_unknown_fields=True, eq=False, dict=True):
-    """The schema of a service under one variant.
-
-    Services are compared by identity, so that texts made from one can be cached by it.
-
-    Attributes:
-        service_name: Name of the service.
-        description: What the service does, in words.
-        slots: The slots, in the schema's order.
-        intents: The intents, in the schema's order.
-    """
+    """The schema of a service; compared by identity, so that texts made from it can be cached."""
 
     service_name: str
     description: str
@@ -107,11 +80,7 @@ class Service(msgspec.Struct, forbid_unknown_fields=True, eq=False, dict=True):
 
     @cached_property
     def tracked(self) -> frozenset[str]:
-        """Names of the slots that an intent requires or has as optional.
-
-        Only these have values in a dialogue state. Other slots occur in results alone: users ask
-        for them.
-        """
+        """The slots of intents, which alone have values in states; others occur in results."""
         return frozenset(
             slot
             for intent in self.intents
@@ -130,12 +99,7 @@ class Service(msgspec.Struct, forbid_unknown_fields=True, eq=False, dict=True):
 
 
 def read_service(schema: Mapping[str, Any]) -> Service:
-    """Read a service as rows have it: ``schema`` of a frame row, an entry of a row's ``schemas``.
-
-    Args:
-        schema: The service, with its optional slots as ``{"slot": ..., "value": ...}``. The fields
-            ``original_name`` and ``seen`` are not read.
-    """
+    """Read a service as rows have it, in ``schema`` or ``schemas``."""
     intents = [
         {**intent, "optional_slots": {x["slot"]: x["value"] for x in intent["optional_slots"]}}
         for intent in schema["intents"]

@@ -62,11 +62,8 @@ class SGDX(datasets.ArrowBasedBuilder):  # type: ignore[misc]  # datasets is not
     DEFAULT_CONFIG_NAME = "original"
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        """Take what ``DatasetBuilder`` takes, of which ``data_dir`` is the source.
-
-        Where it is not given, the source is the one that ``open_release`` would take; as
-        ``data_dir`` it is part of the cache's folder name, so that sources do not mix.
-        """
+        """Take what ``DatasetBuilder`` takes, of which ``data_dir`` is the source."""
+        # As ``data_dir`` it is part of the cache's folder name, so that sources do not mix.
         if not options.get("data_dir"):
             options["data_dir"] = resolve_source(None)
         super().__init__(*arguments, **options)

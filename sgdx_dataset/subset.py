@@ -26,42 +26,22 @@ from .rows.name_codes import Coder
 
 
 class Subset(msgspec.Struct, frozen=True, kw_only=True):
-    """Chosen dialogues of a split, as the file of ``python -m sgdx_dataset subset`` holds them.
+    """Chosen dialogues of a split, as the file of ``python -m sgdx_dataset subset`` holds them."""
 
-    Attributes:
-        split: ``train``, ``validation`` or ``test``.
-        seed: The random seed of the choice, 0 or more.
-        count: How many dialogues are chosen.
-        of: How many dialogues of the split the source has.
-        ids: The chosen dialogues' ids. The first n of them are the sample of n dialogues.
-    """
-
-    split: str
+    split: str  # ``train``, ``validation`` or ``test``
     seed: int
-    count: int
-    of: int
-    ids: tuple[str, ...]
+    count: int  # how many dialogues are chosen
+    of: int  # how many dialogues of the split the source has
+    ids: tuple[str, ...]  # the first n of them are the sample of n dialogues
 
 
 def choose_dialogues(
     services: Mapping[str, Collection[str]], count: int, seed: int
 ) -> tuple[str, ...]:
-    """Choose dialogues so that every set of services has its share.
-
-    The dialogues of each set of services are put into an order by a hash of the seed and their id.
-    With N of them, and u in [0, 1) from a hash of the seed and the set, the i-th (from 0) has the
-    rank (i + u) / N. The dialogues of the lowest ranks are chosen. This is systematic sampling
-    within strata of proportional size, so scores need no weights.
-
-    Args:
-        services: The original names of the services of each dialogue, by dialogue id.
-        count: How many dialogues to choose.
-        seed: The random seed, 0 or more.
-
-    Returns:
-        The ids of the chosen dialogues, lowest rank first; all of them where there are no more than
-        ``count``.
-    """
+    """Choose dialogues so that every set of services has its share, lowest rank first."""
+    # Systematic sampling within strata of proportional size, so that scores need no weights: the
+    # i-th of the N dialogues of a stratum, ordered by a hash of the seed and their ids, has the rank
+    # (i + u) / N, with u in [0, 1) from a hash of the seed and the stratum.
     strata = defaultdict(list)
     for dialogue, names in services.items():
         strata["+".join(sorted(set(names)))].append(dialogue)
@@ -112,10 +92,7 @@ def _services_of(
 
 
 def check_dialogue_ids(release: Release, split: str, ids: Collection[str], where: str) -> None:
-    """Refuse ids of dialogues that a split lacks.
-
-    ``where`` is what the error message begins with, such as the file that they are from.
-    """
+    """Refuse ids of dialogues that a split lacks; ``where`` says where they are from."""
     services = _services(release, split)
     if lacking := [dialogue for dialogue in ids if dialogue not in services]:
         raise SgdxError(
@@ -130,17 +107,7 @@ def write_subset(sample: Subset, path: Path) -> None:
 
 
 def read_dialogue_ids(path: Path, split: str | None = None) -> list[str]:
-    """Read the ids of a choice of dialogues.
-
-    Args:
-        path: A file of ``python -m sgdx_dataset subset``, a JSON list of dialogue ids, or a text
-            file with one id a line.
-        split: The split that they are to be of; None for any. Dialogues of different splits may
-            have the same id, so a subset of another split is refused. A list names no split.
-
-    Returns:
-        The ids in the file's order, each once.
-    """
+    """Read the ids of a subset, a JSON list or lines; a subset of another split is refused."""
     try:
         text = read_input(path).decode()
     except UnicodeDecodeError as error:

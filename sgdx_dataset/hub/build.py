@@ -42,19 +42,7 @@ def build(
     max_shard_bytes: int = MAX_SHARD_BYTES,
     repo_id: str = "YOU/sgdx",
 ) -> Path:
-    """Write a dataset repository with all configs that the release has.
-
-    ``load_dataset(output, "v3")`` and streaming from it work without this package.
-
-    Args:
-        release: The release to build from.
-        output: A folder that does not exist yet; it appears only when it is complete.
-        max_shard_bytes: A split is cut into files of about this many bytes of Arrow data.
-        repo_id: The repository's name in the examples of the dataset card.
-
-    Returns:
-        The folder.
-    """
+    """Write a dataset repository with all configs that the release has."""
     if output.exists():
         raise SgdxError(f"{output}: exists already, expected a new folder to build in")
     release.check_any_dialogues("original")
@@ -70,19 +58,7 @@ def build(
 
 
 def push(release: Release, repo_id: str, private: bool = False) -> str:
-    """Build a dataset repository and upload it to the Hub as the user who is logged in.
-
-    The upload is tagged with the dataset's version, as ``v1.0.0``, so that
-    ``load_dataset(repo_id, "v3", revision="v1.0.0")`` stays the same when ``main`` moves on.
-
-    Args:
-        release: The release to build from.
-        repo_id: The repository to upload to, which is created if need be, such as ``you/sgdx``.
-        private: Whether to create it as a private one.
-
-    Returns:
-        The repository's address.
-    """
+    """Build a dataset repository and upload it to the Hub as the user who is logged in."""
     check_upload(repo_id)
     with tempfile.TemporaryDirectory(prefix="sgdx-") as folder:
         built = build(release, Path(folder) / "sgdx", repo_id=repo_id)
@@ -101,11 +77,7 @@ def push(release: Release, repo_id: str, private: bool = False) -> str:
 def _write_configs(
     release: Release, folder: Path, max_shard_bytes: int
 ) -> dict[str, datasets.DatasetInfo]:
-    """Write every config's Parquet files, two splits at a time.
-
-    Returns:
-        What the dataset card states about each config: its columns, splits and sizes.
-    """
+    """Write every config's Parquet files, two splits at a time."""
     jobs = [(config, split) for config in release.configs() for split in release.splits(config)]
     for split in release.splits("original"):
         read_split(release, split)
@@ -155,10 +127,7 @@ def _row_groups(release: Release, config: str, split: str) -> Iterator[pa.Table]
 
 
 def _shards(groups: Iterator[pa.Table], max_bytes: int) -> Iterator[Iterator[pa.Table]]:
-    """Divide tables into shards of at least ``max_bytes``; the last may be smaller.
-
-    Each shard has to be read to its end before the next one is asked for.
-    """
+    """Divide tables into shards of at least ``max_bytes``; the last may be smaller."""
 
     def shard(table: pa.Table) -> Iterator[pa.Table]:
         size = table.nbytes

@@ -26,14 +26,7 @@ _EXAMPLE = "Vets_1"  # the service of the sample corpus that the card shows unde
 def write_card(
     release: Release, folder: Path, infos: dict[str, datasets.DatasetInfo], repo_id: str
 ) -> None:
-    """Write the dataset card, ``README.md``, of a repository.
-
-    Args:
-        release: The release that the repository is built from.
-        folder: The repository, which has the Parquet files already.
-        infos: Columns, splits and sizes of each config.
-        repo_id: The repository's name in the card's examples.
-    """
+    """Write the dataset card, ``README.md``, of a repository."""
     text = Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(
         repo_id=repo_id,
         splits=_splits(infos),

@@ -26,25 +26,10 @@ def export(
     splits: Iterable[str] | None = None,
     dialogue_ids: Collection[str] | None = None,
 ) -> list[Path]:
-    """Write a config's dialogues and schemas as ``output/{train,dev,test}/*.json``.
-
-    For ``original`` this is the release's JSON, for ``v1``..``v5`` what its converter
-    (``sgd_x/generate_sgdx_dialogues.py``, fixed version of 2023-08-07) makes, value for value.
-    ``backtrans`` has every dialogue once per language, in ``output/backtrans-zh/train`` and so on.
-
-    Args:
-        release: The release to export from.
-        config: One of ``CONFIGS``, or of the release's own variants.
-        output: The folder to write to, which may exist.
-        splits: ``train``, ``validation`` (or ``dev``) or ``test``; None stands for all that the
-            config has.
-        dialogue_ids: The dialogues to export, which each of the splits must have; None for all.
-            Files that none of them is in are left out.
-
-    Returns:
-        The folder of each split. A new output appears only when all splits are in it; in one that
-        exists a split appears only when it is complete.
-    """
+    """Write a config's dialogues and schemas as ``output/{train,dev,test}/*.json``."""
+    # For ``original`` this is the release's JSON, for ``v1``..``v5`` what its converter
+    # (``sgd_x/generate_sgdx_dialogues.py``, fixed version of 2023-08-07) makes, value for value.
+    # ``backtrans`` has every dialogue once per language, as in ``output/backtrans-zh/train``.
     release.check_any_dialogues(config)
     splits = [split_name(split) for split in splits or release.splits(config)]
     for split in splits:

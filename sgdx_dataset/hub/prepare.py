@@ -158,12 +158,10 @@ def _own_cache(source: str, splits: list[str] | None, cache: Path) -> Path:
 
 
 def _read_whole(release: Release, config: str, cache: Path, split: str | None) -> _Loaded | None:
-    """Read a prepared config; None where it is not there, or is replaced while it is read.
-
-    A folder that is replaced is renamed and never comes back, so that what is read between two
-    looks that find the same folder is of that folder. While it is open, no other one can get its
-    number. Readers take no lock, as they may have no right to write to the cache.
-    """
+    """Read a prepared config; None where it is not there, or is replaced while it is read."""
+    # A folder that is replaced is renamed and never comes back, and while it is open no other one
+    # gets its number: two looks that find one folder say that what was read is of it. Readers take
+    # no lock, as they may have no right to write to the cache.
     folder = _config_folder(config, cache)
     if os.name != "posix":  # there a folder whose files are open cannot be renamed
         return _read(folder, split) if _is_prepared(release, config, cache) else None
@@ -212,10 +210,7 @@ def cached_configs(cache_dir: str | Path | None = None) -> list[CachedConfig]:
 
 
 def clear_cache(cache_dir: str | Path | None = None) -> list[CachedConfig]:
-    """Remove all that ``prepare`` and ``load`` have put into a cache; give what was there.
-
-    The remembered source stays. What others keep in the same cache is not touched.
-    """
+    """Remove all that ``prepare`` and ``load`` have put into a cache; give what was there."""
     cache, removed = cache_folder(cache_dir), cached_configs(cache_dir)
     if removed:
         with _locked(cache):
@@ -267,13 +262,9 @@ def _prepare_missing(
     remembering: bool = False,
     splits: Sequence[str] | None = None,
 ) -> list[Path]:
-    """Prepare the configs that a cache lacks, and remove those of another source.
-
-    ``splits`` are all that is prepared of a config; None stands for all that it has.
-
-    All are built before the first is moved into place, so that a source at fault, or a process that
-    is killed, leaves the cache as it was. A cache that needs nothing is not written to.
-    """
+    """Prepare the configs that a cache lacks, and remove those of another source."""
+    # All are built before the first is moved into place, so that a source at fault, or a process
+    # that is killed, leaves the cache as it was. A cache that needs nothing is not written to.
     configs = list(dict.fromkeys(configs))
     for config in configs:
         release.check_any_dialogues(config)
@@ -293,10 +284,7 @@ def _prepare_missing(
 
 @contextmanager
 def _locked(cache: Path) -> Iterator[None]:
-    """Lock the cache while it is written, and clean up afterwards.
-
-    Errors of the file system become an ``SgdxError``, and nothing half-written is left.
-    """
+    """Lock the cache while it is written, and clean up afterwards."""
     try:
         cache.mkdir(parents=True, exist_ok=True)
         with FileLock(cache / "sgdx.lock"):
@@ -319,10 +307,7 @@ def _config_folder(config: str, cache: Path) -> Path:
 
 
 def _made_from(folder: Path) -> dict[str, str]:
-    """The fingerprints of what a config was made from; nothing where none is prepared.
-
-    The first is that of the config itself, the second that of the whole source.
-    """
+    """The fingerprints of a prepared config itself, and of its whole source; nothing of none."""
     try:
         record = datasets.DatasetInfo.from_directory(str(folder)).download_checksums or {}
         return {name: entry["checksum"] for name, entry in record.items()}

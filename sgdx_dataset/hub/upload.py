@@ -38,35 +38,16 @@ def upload(
     repo_id: str,
     kind: str,
     *,
-    own: Sequence[str],
-    mark: str,
+    own: Sequence[str],  # patterns of all paths that uploads of this sort may have made
+    mark: str,  # the pattern of a path that every such upload has; other repositories are refused
     message: str,
     private: bool = False,
-    tag: str | None = None,
-    sdk: str | None = None,
+    tag: str | None = None,  # put on the commit once and never moved
+    sdk: str | None = None,  # what runs a Space: ``gradio`` or ``static``
 ) -> str:
-    """Upload files to a repository on the Hub, which is created if need be.
-
-    All files come in one commit, so that nobody ever loads a half of them. Files of the upload
-    before that are not among them are removed in the same commit; they are in a list that it left
-    there (``LIST``). Files that others have added stay. A commit whose answer was lost is found
-    again, not made twice. If nothing has changed, no commit is made.
-
-    Args:
-        files: The files by their path in the repository.
-        repo_id: The repository, such as ``you/sgdx``.
-        kind: ``model``, ``dataset`` or ``space``.
-        own: Patterns of all paths that uploads of this sort may have made.
-        mark: Pattern of a path that every upload of this sort has. A repository that holds files,
-            but none like this or some that are not ``own``, is left alone.
-        message: The commit's message.
-        private: Whether to create the repository as a private one.
-        tag: Name of the version. It is put on the commit once and never moved.
-        sdk: What runs a Space: ``gradio`` or ``static``.
-
-    Returns:
-        The address of the repository.
-    """
+    """Upload files, by path, to a repository on the Hub, which is created if need be."""
+    # All come in one commit, so that nobody ever loads a half of them. It removes what the upload
+    # before has brought (``LIST``), and no files of others.
     check_upload(repo_id)
     api = HfApi()
     try:

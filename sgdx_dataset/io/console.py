@@ -42,23 +42,10 @@ def run(
     faults: tuple[type[Exception], ...] = (SgdxError,),
     is_main_process: bool = True,
 ) -> int:
-    """Run a command, and end in one line on standard error where it does not end well.
-
-    Args:
-        program: What error messages begin with.
-        command: Does the work, and prints to standard output. It returns its exit status, or None
-            for 0.
-        faults: The errors that say what is wrong with the input. An ``OSError`` is one too.
-        is_main_process: Whether to print how the command ended. Of several processes that run the
-            same command, only one should.
-
-    Returns:
-        The exit status: the command's own; 2 when the input cannot be used or is no Unicode text,
-        something cannot be written, or there is too little memory; 1 where nobody reads standard
-        output any more, as in ``| head``; 130 after Ctrl-C and 143 after SIGTERM, when what was
-        being written has been removed. A command that can go on says where it was stopped in notes
-        of the exception.
-    """
+    """Run a command, and end in one line on standard error where it does not end well."""
+    # The status is the command's own (None is 0); 2 for input or a place that cannot be used; 1
+    # where nobody reads standard output; 130 after Ctrl-C and 143 after SIGTERM. Of processes that
+    # run one command, the main one prints. Notes of an exception say where it can go on.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # such as one that is ASCII alone
             stream.reconfigure(errors="backslashreplace")
@@ -105,10 +92,7 @@ def say(program: str, message: str) -> None:
 
 
 def _discard_output() -> None:
-    """Send what is still to be written to standard output nowhere.
-
-    Otherwise Python prints an error of its own at the end of the process.
-    """
+    """Drop what is left of standard output, or Python prints an error of its own at the end."""
     with suppress(OSError, ValueError, AttributeError):  # standard output may be no file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -124,11 +108,8 @@ def escape_controls(text: str) -> str:
 
 @contextmanager
 def _signals_raise() -> Iterator[None]:
-    """Let SIGTERM, as SIGINT does, raise an exception, so that what is half-written is removed.
-
-    Only the first signal counts, as a second one would break off the cleaning up. Programs such as
-    ``timeout`` and launchers of several processes send each process two.
-    """
+    """Let SIGTERM, as SIGINT does, raise an exception, so that what is half-written is removed."""
+    # Only the first counts, as a second would break off the cleaning up; launchers send two.
     if threading.current_thread() is not threading.main_thread():
         yield  # signals belong to the main thread
         return

@@ -2,8 +2,4 @@
 
 
 class SgdxError(ValueError):
-    """Input cannot be used.
-
-    The message is one line. It names the file and the record in it, says what was found there and
-    what was expected.
-    """
+    """Input cannot be used: one line of file, record, what was found and what was expected."""

@@ -10,13 +10,7 @@ from .errors import SgdxError
 
 
 def require(module: str, extra: str = "report") -> Any:
-    """Import a module of an optional library.
-
-    Args:
-        module: Full name of a module of the library, for example ``sacrebleu.metrics``, or of a
-            module that imports the library, for example ``baselines.t5dst.tracker``.
-        extra: The extra of this package, as in ``sgdx[report]``, that installs the library.
-    """
+    """Import a module of an optional library, which ``sgdx[extra]`` installs."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -49,14 +49,9 @@ def file_digest(path: Path) -> str:
 
 @contextmanager
 def staged(target: Path) -> Iterator[Path]:
-    """Give a path beside ``target`` to write to; what is written becomes ``target`` at the end.
-
-    The block writes a file, or makes a folder, at the path that it is given, in a folder
-    (``.NAME.*.incomplete``) that no other process uses. Where the block raises an error, what it
-    wrote is removed and ``target`` is as it was before. Where two processes make the same folder,
-    the second to end gets an error. Missing parent folders are made. Where ``target`` is a link,
-    what it points to is replaced, and the link stays.
-    """
+    """Give a path beside ``target`` to write to; what is written becomes ``target`` at the end."""
+    # An error removes what was written and leaves the target as it was. Where the target is a link,
+    # what it points to is replaced. Where two processes make one folder, the second gets an error.
     try:
         destination = target.resolve()
         if destination.exists() and not (destination.is_file() or destination.is_dir()):
@@ -83,10 +78,7 @@ def write_bytes(target: Path, content: bytes) -> None:
 
 
 def flush(path: Path) -> None:
-    """Have the disk hold a file, or all files of a folder, before the name says that it is there.
-
-    Otherwise a machine that loses power may keep the name and lose the content.
-    """
+    """Have the disk hold a file or folder whole before its name says that it is there."""
     for file in [path, *path.rglob("*")] if path.is_dir() else [path]:
         if os.name == "posix" or file.is_file():
             descriptor = os.open(file, os.O_RDONLY if os.name == "posix" else os.O_RDWR)

@@ -23,16 +23,7 @@ class _Record(msgspec.Struct):
 def parse_json(
     data: bytes, kind: type[Parsed], path: str, what: str, *, verified: bool = False
 ) -> Parsed:
-    """Parse JSON of a given type.
-
-    Args:
-        data: The file's content.
-        kind: The type to parse; keys that it lacks are skipped.
-        path: Where it comes from, for error messages: a file, or a file and a line.
-        what: What the file should be, for error messages, as in ``a schema.json of the release``.
-        verified: Whether the content is known to be intact, as a file with the release's checksum
-            is. Then no repeated keys are looked for, which takes longer than parsing.
-    """
+    """Parse JSON; no key may be twice, which is not looked for in ``verified`` content."""
     parsed = decode_json(data, kind, path, what)
     if not verified:
         try:
@@ -43,11 +34,7 @@ def parse_json(
 
 
 def decode_json(data: bytes | msgspec.Raw, kind: type[Parsed], path: str, what: str) -> Parsed:
-    """Parse JSON as ``parse_json`` does, without looking for keys that are there twice.
-
-    It is for the lines of large files, where looking at each would take longer than all the rest,
-    and for parts of what has been parsed already.
-    """
+    """Parse JSON as ``parse_json`` does, without looking for keys that are there twice."""
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError as error:

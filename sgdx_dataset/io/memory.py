@@ -9,11 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def many_objects() -> Iterator[None]:
-    """Suspend the garbage collector while many objects are made that form no circles.
-
-    It would search all of them again and again, which takes as long as making them. Objects that
-    nothing refers to any more are freed as before.
-    """
+    """Suspend the garbage collector while many objects are made that form no circles."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

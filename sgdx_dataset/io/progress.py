@@ -18,12 +18,7 @@ _current: ContextVar[tqdm | None] = ContextVar("work in progress", default=None)
 
 @contextmanager
 def progress(description: str, total: int, unit: str = " files") -> Iterator[None]:
-    """Show one bar for the work in the ``with`` block, which ``advance`` moves.
-
-    The bar appears after ``DELAY`` seconds and only on a terminal. Where a bar is shown already,
-    that one goes on and no second one appears. The bars of ``datasets`` itself, one for every
-    config and split, are off meanwhile. ``unit`` begins with the space after the number.
-    """
+    """Show one bar for the work in the ``with`` block, which ``advance`` moves."""
     if _current.get() is not None:
         yield
         return

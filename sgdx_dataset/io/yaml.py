@@ -29,11 +29,7 @@ def parse_yaml(data: bytes, kind: type[Parsed], path: str) -> Parsed:
 
 
 def parse_yaml_document(data: bytes, path: str) -> Any:
-    """Parse a document of another program in YAML 1.2, of which JSON is a part.
-
-    Values are those of JSON: ``no`` and dates are texts, as the core schema of YAML 1.2 has it, and
-    keys are texts, such as the ``200`` of a response.
-    """
+    """Parse a document of another program in YAML 1.2, of which JSON is a part."""
     try:
         _check_depth(data, MAX_DOCUMENT_DEPTH)
         loader = _DocumentLoader(data)
@@ -77,10 +73,7 @@ _DocumentLoader.add_constructor(_INT, _construct_int)
 
 
 def _prepare_document(root: yaml.Node | None) -> None:
-    """Make all keys texts, and raise ``ValueError`` where a document is no JSON or has no end.
-
-    Aliases make one node stand in many places: the nodes of each are counted once, and added up.
-    """
+    """Make all keys texts, and raise ``ValueError`` where a document is no JSON or has no end."""
     counts: dict[int, int] = {}
     path = set[int]()
 
@@ -117,10 +110,7 @@ def _children(node: yaml.Node) -> list[yaml.Node]:
 
 
 def _check_depth(data: bytes, most: int) -> None:
-    """Raise ``ValueError`` where lists or mappings are nested far deeper than they need to be.
-
-    The parser, which is written in C, would fill its stack and end the process.
-    """
+    """Raise ``ValueError`` where lists or mappings are nested far deeper than they need to be."""
     depth = 0
     for event in yaml.parse(data, yaml.CSafeLoader):
         depth += isinstance(event, yaml.CollectionStartEvent)

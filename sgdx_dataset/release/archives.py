@@ -34,12 +34,7 @@ _FOLDERS = ("", "*/", "sgd_x/data/*/*/")
 
 
 def read_directory(root: Path) -> tuple[str, set[str], Read]:
-    """List a release directory.
-
-    Returns:
-        A fingerprint of the files' content, their paths relative to ``root``, and a function that
-        reads one of them and raises ``SgdxError`` where it is not what it was when it was listed.
-    """
+    """List a release directory."""
     path_of = {
         file: path
         for folder in _FOLDERS
@@ -59,12 +54,7 @@ def read_directory(root: Path) -> tuple[str, set[str], Read]:
 
 
 def read_archive(name: str, path: Path) -> tuple[str, set[str], Read]:
-    """List a release archive.
-
-    Returns:
-        The archive's SHA-256, the release's files in it as relative paths, and a function that
-        reads one of them.
-    """
+    """List a release archive."""
     try:
         with path.open("rb") as file:
             is_zip = file.read(2) == b"PK"
@@ -82,11 +72,7 @@ def digest(content: bytes) -> str:
 
 
 class _Listing:
-    """The release's files among the entries of an archive that have been looked at so far.
-
-    Attributes:
-        files: The path of each, as the release has it.
-    """
+    """The release's files among the entries of an archive that have been looked at so far."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -146,12 +132,7 @@ def _read_zip(name: str, path: Path) -> tuple[set[str], Read]:
 
 
 def _check_entries(name: str, archive: zipfile.ZipFile, file: BinaryIO) -> None:
-    """Raise ``SgdxError`` unless the entries that the directory lists fill the zip, end to end.
-
-    A zip says what it has twice: in its directory, which is what programs read, and in a header
-    before each entry. A damaged directory that has lost an entry, or calls it something else, is
-    noticed by the headers.
-    """
+    """Raise ``SgdxError`` unless the entries that the directory lists fill the zip, end to end."""
     end = 0
     for info in sorted(archive.infolist(), key=lambda info: info.header_offset):
         _check_gap(name, end, info.header_offset)
@@ -176,10 +157,7 @@ def _check_gap(name: str, end: int, start: int) -> None:
 
 
 def _read_tar(name: str, path: Path) -> tuple[set[str], Read]:
-    """Unpack the release's files to one nameless file, as a tar has no index to read them by.
-
-    The file has no name, so that nothing is left of it however the process ends.
-    """
+    """Unpack the release's files to one nameless file, as a tar has no index to read them by."""
     spans: dict[str, tuple[int, int]] = {}
     listing = _Listing(name)
     unpacked = tempfile.TemporaryFile(prefix="sgdx-")  # noqa: SIM115  # the function below reads it

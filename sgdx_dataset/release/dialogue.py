@@ -115,11 +115,7 @@ def read_dialogues(
 
 
 def _check_frames(dialogue: Dialogue[AnyFrame]) -> None:
-    """Raise ``SgdxError`` unless the frames are what frame rows rely on.
-
-    A turn has at most one frame per service, as frame rows go by turn and service; and its services
-    are among the dialogue's, whose schemas are joined into the row. Spans are in the utterance.
-    """
+    """Raise ``SgdxError`` unless the frames are what frame rows rely on."""
     services = set(dialogue.services)
     for index, turn in enumerate(dialogue.turns):
         if turn.speaker not in _SPEAKERS:

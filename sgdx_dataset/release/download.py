@@ -29,11 +29,7 @@ def is_sgd(services: set[str]) -> bool:
 
 
 def missing_from_sgd(counts: Mapping[str, int], whole: Mapping[str, int], what: str) -> str:
-    """Say in words what a copy of SGD lacks.
-
-    Returns:
-        For example ``test 24 of 34 dialogue files``; empty where nothing is missing.
-    """
+    """Say in words what a copy of SGD lacks."""
     return ", ".join(
         f"{split} {counts.get(split, 0):,} of {number:,} {what}"
         for split, number in whole.items()
@@ -42,11 +38,7 @@ def missing_from_sgd(counts: Mapping[str, int], whole: Mapping[str, int], what: 
 
 
 def download(check: Callable[[Path], None], url: str = URL, checksum: str | None = SHA256) -> Path:
-    """Download the pinned archive to the Hugging Face cache, unless it is there already.
-
-    A download that broke off is continued. What was downloaded is kept only where ``check`` raises
-    no ``SgdxError``, and its checksum is the expected one.
-    """
+    """Download the pinned archive to the Hugging Face cache, unless it is there already."""
     from filelock import FileLock  # It takes a while to import, and most commands download nothing.
 
     archive = datasets_cache() / "downloads" / f"sgdx-{Path(url).name}"

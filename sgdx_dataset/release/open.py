@@ -80,11 +80,7 @@ def _check_whole(path: Path) -> None:
 
 
 def open_files(name: str, path: Path) -> tuple[str, set[str], Read]:
-    """List a copy of the release, a directory or an archive.
-
-    Returns:
-        A fingerprint, the release's files as relative paths, and a function that reads one of them.
-    """
+    """List a copy of the release, a directory or an archive."""
     try:
         if path.is_dir():
             return read_directory(path)
@@ -172,10 +168,7 @@ def _with_variants(release: Release, variants: Variants) -> Release:
 
 
 def _schemas(release: Release, path: Path) -> dict[str, tuple[Path, Callable[[], bytes]]]:
-    """A variant's files and functions that read them as ``schema.json``, by the release's splits.
-
-    An overlay makes a variant of train alone, a rewording file one of every split.
-    """
+    """The files of a variant, and functions that read them as ``schema.json``, by split."""
     if path.suffix == ".json" and not path.is_dir():
         schema_of_split = _reworded_schemas(release, path)
         return {

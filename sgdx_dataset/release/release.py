@@ -31,24 +31,18 @@ from .schema import (
 
 @dataclass(frozen=True)
 class Release:
-    """A copy of the SGD release, or of another corpus in its layout, that can be read.
+    """A copy of the SGD release, or of another corpus in its layout, that can be read."""
 
-    Attributes:
-        name: What the user called it, for error messages.
-        fingerprint: A hexadecimal digest that changes when the copy does.
-        files: The release's own relative paths, such as ``test/dialogues_001.json``.
-        source: What opens it again from any directory: ``sample``, ``download`` or a whole path.
-        own_variants: Names of the user's own variants; their schemas are among ``files``.
-        added_paths: The paths of those of ``files`` that are not in the copy itself, for error
-            messages: schemas of the user's own variants, and the overlays of this package.
-    """
-
-    name: str
-    fingerprint: str
-    files: frozenset[str]
+    name: str  # what the user called it, for error messages
+    fingerprint: str  # a hexadecimal digest that changes when the copy does
+    files: frozenset[str]  # the release's own relative paths, such as ``test/dialogues_001.json``
     _read: Read = field(repr=False)
+    # What opens it again from any directory: ``sample``, ``download`` or a whole path.
     source: str = ""
+    # Names of the user's own variants; their schemas are among ``files``.
     own_variants: tuple[str, ...] = ()
+    # The paths of those of ``files`` that are not in the copy itself, for error messages: schemas
+    # of the user's own variants, and the overlays of this package.
     added_paths: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     _digests: dict[str, str] = field(default_factory=dict, init=False, compare=False, repr=False)
     _schemas: dict[tuple[str, str], Schema] = field(
@@ -90,10 +84,7 @@ class Release:
         return [config for config in self.configs() if config != BACKTRANS]
 
     def variants(self, config: str) -> list[str]:
-        """A config's schema variants: ``backtrans`` has one per language, others just one.
-
-        There is none of what this copy has no schema for, in any split.
-        """
+        """A config's schema variants: ``backtrans`` has one per language, others just one."""
         if config != BACKTRANS:
             return [config] if self.schema_splits(config) else []
         files = (f for f in self.files if f.startswith(f"{BACKTRANS}/"))
@@ -180,20 +171,8 @@ class Release:
         return f"the source has {text}{unseen}" if gaps else ""
 
     def data_digest(self, split: str, config: str) -> str:
-        """A digest of all that the rows of a split under a config are made from.
-
-        Prediction files carry it, and are scored only against data of the same digest. It is of the
-        dialogue files' bytes, of what the split's schemas say under ``original`` and under the
-        config, and of the names of the services in the train split, which make a service a seen
-        one. So a directory and an archive of the same files have the same digest.
-
-        Args:
-            split: ``train``, ``validation`` or ``test``.
-            config: One of ``CONFIGS``, or of the release's own variants.
-
-        Returns:
-            The first 16 hexadecimal digits of a SHA-256.
-        """
+        """A digest of all that the rows of a split under a config are made from, 16 digits."""
+        # Prediction files carry it. A directory and an archive of the same files have the same.
         split = split_name(split)
         self.check_config(config)
         services = (
@@ -206,20 +185,9 @@ class Release:
         return digest(msgspec.json.encode(made_from))[:16]
 
     def version(self, split: str | None = None) -> str:
-        """Which published data this is, as far as the SHA-256 of its files tell, for a signature.
-
-        Args:
-            split: ``train``, ``validation`` or ``test``, of which alone the files are looked at,
-                with their schemas, and the original train schema, by which a service is a seen one;
-                None stands for all.
-
-        Returns:
-            ``sample`` for the sample corpus. For SGD, whose files are all as published, its commit,
-            or an empty string where the copy is partial. For anything else
-            ``unverified:<16 hexadecimal digits>``, which are the same for the same content. That
-            includes a whole copy of SGD, unless it is the pinned download, as long as the project
-            does not know the checksums of all files.
-        """
+        """Which published data this is, by the SHA-256 of its files, for a signature."""
+        # ``sample``; SGD's commit; nothing for a partial copy of SGD; ``unverified:`` and a digest
+        # for all else, which a whole copy of SGD is while the checksums of some files are unknown.
         files = self._published_files(split)
         digests = {file: self.digest_of(file) for file in files}
         if files and digests.items() <= checksums("sample").items():
@@ -236,10 +204,7 @@ class Release:
         return f"unverified:{digest(content.encode())[:16]}"
 
     def _published_files(self, split: str | None) -> list[str]:
-        """The files, of a split or of all, that are neither a user's own nor of this package.
-
-        Back-translated schemas are of the train split.
-        """
+        """The files, of a split or of all, that are neither a user's own nor of this package."""
         folders = [SPLITS[split_name(split)]] if split else [*SPLITS.values()]
         if "train" in folders:
             folders.append(BACKTRANS)
@@ -302,11 +267,7 @@ class Release:
 
 
 def write_variants(variants: Mapping[str, Mapping[str, Schema]], output: Path) -> list[Path]:
-    """Write schema variants as ``output/VARIANT/{train,dev,test}/schema.json``.
-
-    Returns:
-        The variants' folders. ``open_release`` takes each as a variant of the user's own.
-    """
+    """Write schema variants as ``output/VARIANT/{train,dev,test}/schema.json``."""
     if output.exists():
         raise SgdxError(f"{output}: exists already, expected a new folder for variants")
     with staged(output) as staging:

@@ -41,11 +41,7 @@ def remember(source: str, cache: Path) -> None:
 
 
 def remembered_source(cache: Path | None = None) -> str | None:
-    """The source that a cache was prepared from last, or None where nothing is noted.
-
-    Args:
-        cache: The cache's folder; None for the user's own, ``datasets_cache()``.
-    """
+    """The source that a cache was prepared from last, or None where nothing is noted."""
     note = (cache or datasets_cache()) / NOTE
     try:
         return parse_json(note.read_bytes(), _Note, str(note), "a note of prepare").source
@@ -56,11 +52,7 @@ def remembered_source(cache: Path | None = None) -> str | None:
 
 
 def sources_named(name: str) -> list[str]:
-    """Sources of this machine that go by a name: ``sample``, ``download``, or paths that end in it.
-
-    Prediction files say by such a name what they were made from. Paths are those that ``prepare``
-    and ``load`` have read before, as the caches' notes have them.
-    """
+    """Sources of this machine that go by a name: ``sample``, ``download``, or known paths."""
     if name in ("sample", "download"):
         return [name]
     cache = datasets_cache()
@@ -70,10 +62,7 @@ def sources_named(name: str) -> list[str]:
 
 
 def source_of_file(file: str | os.PathLike[str]) -> str | None:
-    """The source that a file of a cache was made from: what the nearest folder above it notes.
-
-    None where no folder has a note, or it cannot be read.
-    """
+    """The source that a file of a cache was made from: what the nearest folder above it notes."""
     for folder in Path(file).absolute().parents:
         if (folder / NOTE).is_file():
             with suppress(SgdxError):
@@ -82,12 +71,7 @@ def source_of_file(file: str | os.PathLike[str]) -> str | None:
 
 
 def resolve_source(source: str | os.PathLike[str] | None, cache: Path | None = None) -> str:
-    """The source to open: what the caller names, else ``$SGDX_SOURCE``, else the remembered one.
-
-    Args:
-        source: What the caller names, or None.
-        cache: The cache whose remembered source counts; None for the user's own.
-    """
+    """The source to open: what the caller names, else ``$SGDX_SOURCE``, else the remembered one."""
     named = source or os.environ.get("SGDX_SOURCE")
     if named:
         return str(named)
@@ -104,10 +88,7 @@ def resolve_source(source: str | os.PathLike[str] | None, cache: Path | None = N
 
 
 def announced_source(source: str | os.PathLike[str] | None, cache: Path | None = None) -> str:
-    """The source that a command opens, as ``resolve_source`` finds it.
-
-    A note on standard error says where it is the remembered one, and how to choose another.
-    """
+    """The source that a command opens; a note says where it is the remembered one."""
     resolved = resolve_source(source, cache)
     if not (source or os.environ.get("SGDX_SOURCE")):
         print(

@@ -40,11 +40,7 @@ class ServiceRewording(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_rewording(data: bytes, path: str) -> dict[str, ServiceRewording]:
-    """Parse a rewording file.
-
-    Returns:
-        What changes, by service; the entries of ``slots`` and ``intents`` are ``NewWords``.
-    """
+    """Parse a rewording file."""
     services = parse_json(data, dict[str, Any], path, "a rewording file")
     return {name: _service(value, f"{path}: service {name}") for name, value in services.items()}
 
@@ -78,16 +74,7 @@ def _check_name(name: str | None, record: str) -> None:
 def apply_rewording(
     schemas: Mapping[str, Schema], rewording: Mapping[str, ServiceRewording], path: str
 ) -> dict[str, Schema]:
-    """Put new words into the schemas of all splits.
-
-    Args:
-        schemas: The original schemas by split; a service may be in several.
-        rewording: What ``read_rewording`` returned.
-        path: Where it comes from, for error messages.
-
-    Returns:
-        The schemas in other words, by split. Services that the file does not name stay as they are.
-    """
+    """Put new words into the schemas of all splits."""
     names = {name for schema in schemas.values() for name in schema.service_names()}
     if unknown := sorted(rewording.keys() - names):
         expected = f"expected one of {', '.join(sorted(names))}"

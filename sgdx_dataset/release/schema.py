@@ -23,10 +23,7 @@ Wording = dict[str, tuple[str, str]]  # new name and description, by the origina
 
 @dataclass(frozen=True)
 class Schema:
-    """The services of a split under a variant, in the order of the original schema.
-
-    ``path`` says where the schema comes from, for error messages.
-    """
+    """The services of a split under a variant, in the order of the original schema."""
 
     path: str
     services: list[Service]
@@ -54,14 +51,10 @@ def read_schema(data: bytes, path: str) -> Schema:
 
 
 def check_distinct(schema: Schema) -> None:
-    """Raise ``SgdxError`` where two services, or two slots or intents of a service, share a name.
-
-    Renaming the dialogues would lose one of the two. A service's name with a ``/`` is refused too:
-    frame ids are ``DIALOGUE/TURN/SERVICE``, and such services would be taken for one another.
-    """
+    """Refuse a name that two services, or two slots or intents of a service, share."""
     _check_names(schema, "service", schema.service_names())
     for name in schema.service_names():
-        if "/" in name:
+        if "/" in name:  # Frame ids are DIALOGUE/TURN/SERVICE.
             raise SgdxError(f"{schema.path}: service {name}: found a '/', expected a name without")
     for service in schema.services:
         where = f"service {service.service_name}"
@@ -106,11 +99,7 @@ def reworded(
 
 
 def check_aligned(original: Schema, variant: Schema) -> None:
-    """Raise ``SgdxError`` unless ``variant`` is ``original`` in other words.
-
-    The release pairs elements by position. So both need the same numbers of services, slots and
-    intents, and, position by position, the same flags, values and (renamed) slots of intents.
-    """
+    """Raise ``SgdxError`` unless ``variant`` is ``original`` in other words."""
     shapes = zip(_shape(variant), _shape(original), strict=False)
     for (record, what, value), (_, _, expected) in shapes:
         if value != expected:
@@ -121,10 +110,8 @@ def check_aligned(original: Schema, variant: Schema) -> None:
 
 
 def check_variant(original: Schema, variant: Schema, expected: str) -> None:
-    """Raise ``SgdxError`` where a schema of SGD-X is another variant's than ``expected``.
-
-    SGD-X names the services of v2 as the original ones with the digit 2 behind them.
-    """
+    """Raise ``SgdxError`` where a schema of SGD-X is another variant's than ``expected``."""
+    # SGD-X names the services of v2 as the original ones with the digit 2 behind them.
     for old, new in zip(original.services, variant.services):
         number = new.service_name.removeprefix(old.service_name)
         if number != new.service_name and f"v{number}" in VARIANTS and f"v{number}" != expected:
@@ -134,10 +121,8 @@ def check_variant(original: Schema, variant: Schema, expected: str) -> None:
 
 
 def _shape(schema: Schema) -> Iterator[tuple[str, str, object]]:
-    """What other words must not change, as (record, property, value).
-
-    The length of a list comes before its items, so that schemas of different lengths differ there.
-    """
+    """What other words must not change, as (record, property, value)."""
+    # Lengths come before items, so that schemas of different lengths differ there.
     yield "schema", "number of services", len(schema.services)
     for service in schema.services:
         record = f"service {service.service_name}"

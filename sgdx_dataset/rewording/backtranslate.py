@@ -27,14 +27,7 @@ Json = dict[str, Any]
 
 
 def backtranslate(release: Release, output: Path, settings: TranslationSettings) -> str:
-    """Write an overlay of a release's train schemas, translated to a pivot language and back.
-
-    Finished batches of translations are kept in ``.OUTPUT.partial.jsonl`` beside the output until
-    all are done. A run that broke off continues from there and makes the same overlay.
-
-    Returns:
-        A line with the number of texts translated, and of names and descriptions that changed.
-    """
+    """Write an overlay of a release's train schemas, translated to a pivot language and back."""
     if output.exists():
         raise SgdxError(f"{output}: exists already, expected a new file for the overlay")
     schema = release.schema("train", "original")
@@ -69,16 +62,10 @@ def descriptions(schema: Schema) -> Iterator[str]:
 
 @dataclass
 class Changes:
-    """What translations change in a schema, and how many of its texts change or stay.
+    """What translations change in a schema, and how many of its texts change or stay."""
 
-    Attributes:
-        translations: The translations, by the texts of the schema.
-        originals: The schema's descriptions, each on one line; none of them gets into an overlay.
-        counts: How many names and descriptions there are, changed, and stayed for which reason.
-    """
-
-    translations: Mapping[str, TranslatedText]
-    originals: frozenset[str]
+    translations: Mapping[str, TranslatedText]  # by the texts of the schema
+    originals: frozenset[str]  # the schema's descriptions; none of them gets into an overlay
     counts: Counter[str] = field(default_factory=Counter)
 
     def __str__(self) -> str:

@@ -27,21 +27,7 @@ def compose(
     splits: Collection[str] | None = None,
     services: Collection[str] | None = None,
 ) -> list[Path]:
-    """Write K variants of a release's schemas as ``output/v1`` to ``output/vK``, in its layout.
-
-    Args:
-        release: The release that has the original schemas.
-        pool_file: JSON, ``{service: {"description": [...], "slots": {slot: {"name": [...],
-            "description": [...]}}, "intents": {intent: {...}}}}`` with K paraphrases in each list,
-            of every element of these splits and services.
-        output: A folder that does not exist yet; it appears only when it is complete.
-        splits: ``train``, ``validation`` (or ``dev``) or ``test``; None stands for all.
-        services: Original names of the services to put into other words, while the others keep
-            theirs; None stands for all.
-
-    Returns:
-        The variants' folders.
-    """
+    """Write K variants of a release's schemas as ``output/v1`` to ``output/vK``, in its layout."""
     pool = read_pool(read_file(pool_file), str(pool_file))
     names = [split_name(split) for split in splits or release.schema_splits("original")]
     schemas = {split: release.schema(split, "original") for split in names}
@@ -71,14 +57,9 @@ def _of_services(
 
 
 def compose_schema(original: Schema, pool: Pool) -> list[Schema]:
-    """Make the variants of a schema, the nearest to the original first.
-
-    The pool must have passed ``check_pool``. A service that it does not have keeps its words.
-
-    Paraphrases equally far from the original keep the pool's order. Elements are sorted one by
-    one, so two slots of a service may get the same name in one variant. That is an error and not
-    resolved here: any other order would break the promise of increasing distance.
-    """
+    """The variants of a schema, the nearest first; services that the pool lacks stay."""
+    # Elements are sorted one by one, so two slots of a service may get one name in a variant. That
+    # is an error: any other order would break the promise of increasing distance.
     services = [
         compose_service(service, pool.services[service.service_name])
         if service.service_name in pool.services

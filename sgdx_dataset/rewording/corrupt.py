@@ -32,23 +32,7 @@ def corrupt(
     replace: float = 0.3,
     window: int = 3,
 ) -> list[Path]:
-    """Write K variants, ``output/corrupt-1`` to ``output/corrupt-K``, of the train schema alone.
-
-    No text becomes one of v1..v5 that the original schemas lack; v1..v5 are read for nothing else.
-    Where the release has none of them, nothing is excluded.
-
-    Args:
-        release: The release that has the original train schema.
-        output: A folder that does not exist yet; it appears only when it is complete.
-        variants: How many variants to write, K; 1 or more.
-        seed: Random seed, 0 or more. A variant's number is part of its seed, so that further
-            variants do not change the first ones.
-        replace: Probability of replacing a word, in [0, 1]; see ``corrupt_words``.
-        window: How far words move, 1 or more; see ``corrupt_words``.
-
-    Returns:
-        The variants' folders.
-    """
+    """Write K variants, ``output/corrupt-1`` to ``output/corrupt-K``, of the train schema alone."""
     _check("variants", variants, variants >= 1, "1 or more")
     _check("seed", seed, seed >= 0, "0 or more")
     _check("replace", replace, 0 <= replace <= 1, "a probability")
@@ -74,20 +58,9 @@ def corrupt_schema(
     window: int,
     excluded: Container[Key] = (),
 ) -> Schema:
-    """Corrupt each name and description of a schema; services keep their names.
-
-    The same text is corrupted in the same way wherever it occurs. Names keep their style
-    (CamelCase, or words between underscores) and stay distinct within a service. A text for which
-    that fails, or which is in ``excluded``, is drawn again.
-
-    Args:
-        schema: The original.
-        random: The random numbers, drawn for the distinct texts in the schema's order.
-        replace, window: See ``corrupt_words``. A name's words are replaced by words of other names,
-            a description's by words of other descriptions, the more likely the more of these
-            texts have them.
-        excluded: Texts that must not come out, as ``leaks.text_key`` makes them.
-    """
+    """Corrupt each name and description of a schema; services keep their names."""
+    # The same text is corrupted in the same way wherever it occurs. Names keep their style and stay
+    # distinct within a service. A text for which that fails, or that is excluded, is drawn again.
     services = _services(schema)
     words = {key: _words(*key) for key in services}
     corruption_of: dict[KindAndText, str] = {}
@@ -120,15 +93,12 @@ def corrupt_words(
     replace: float,
     window: int,
 ) -> list[str]:
-    """Replace each word by one of ``pool`` with probability ``replace``, then move the words.
-
-    To be moved, words are sorted by their position plus a uniform draw from [0, window), so that
-    each moves by less than ``window`` places. With an empty pool no word is replaced.
-    """
+    """Replace each word by one of ``pool`` with probability ``replace``, then move the words."""
     drawn = [
         pool[int(random.integers(len(pool)))] if pool and random.random() < replace else word
         for word in words
     ]
+    # By its place plus a draw from [0, window), each moves by less than ``window`` places.
     order = np.argsort(np.arange(len(words)) + random.uniform(0, window, len(words)))
     return [drawn[i] for i in order]
 

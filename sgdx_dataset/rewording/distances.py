@@ -16,19 +16,14 @@ STOP_WORDS = frozenset("a an the this that these those what which".split())
 
 
 def name_distance(original: str, name: str) -> int:
-    """Levenshtein distance: insertions, deletions and substitutions of characters.
-
-    All 453 names of the released v1..v5 are in the order of this distance. They are not in the
-    order of the normalised distance that the paper's Table 1 reports.
-    """
+    """Levenshtein distance: insertions, deletions and substitutions of characters."""
+    # All 453 names of the released v1..v5 are in this order, and not in that of the normalised
+    # distance that the paper's Table 1 reports.
     return int(Levenshtein.distance(original, name))
 
 
 def description_distance(original: str, description: str) -> float:
-    """Jaccard distance of the sets of lemmatised words that are no stop words, in [0, 1].
-
-    It is 0 where neither text has such a word. It needs simplemma, of the extra ``report``.
-    """
+    """Jaccard distance of the sets of lemmatised words that are no stop words, in [0, 1]."""
     first, second = _words(original), _words(description)
     union = first | second
     return 1 - len(first & second) / len(union) if union else 0.0

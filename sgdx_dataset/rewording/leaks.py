@@ -45,10 +45,7 @@ class Location(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The kind of text: ``slot name``, ``intent name`` or ``description``.
-
-        Only texts of the same kind are compared.
-        """
+        """The kind of text: ``slot name``, ``intent name`` or ``description``."""
         return f"{self.element} name" if self.part == "name" else DESCRIPTION
 
 
@@ -91,25 +88,16 @@ def overlaps(release: Release, variants: Mapping[str, Schema]) -> list[Overlap]:
 
 
 class Leak(NamedTuple):
-    """What schemas for training have in common with v1..v5.
+    """What schemas for training have in common with v1..v5."""
 
-    Attributes:
-        overlaps: Number of their texts that v1..v5 have and the original schemas lack.
-        oracle: Whether these are more than rewording without a look at v1..v5 yields.
-    """
-
-    overlaps: int
-    oracle: bool
+    overlaps: int  # number of their texts that v1..v5 have and the original schemas lack
+    oracle: bool  # whether these are more than rewording without a look at v1..v5 yields
 
 
 def find_leak(release: Release, schemas: Mapping[str, Schema]) -> Leak:
-    """Whether schemas for training have the words of v1..v5: of the release, SGD or the sample.
-
-    Of the texts that the original schemas lack, v1..v5 may have the share ``LIMITS``, in each of
-    the schemas and in all of them together. SGD and the sample are compared with whatever the
-    release is, because a source that was made from them may have v1..v5 in the place of the
-    original schemas, or other schemas in the place of v1..v5.
-    """
+    """Whether schemas for training have the words of v1..v5: of the release, SGD or the sample."""
+    # SGD and the sample count whatever the release is: a source that was made from them may have
+    # v1..v5 in the place of the original schemas, or other schemas in the place of v1..v5.
     original = release.schema("train", "original")
     digests = {
         variant: [
@@ -128,15 +116,10 @@ def find_leak(release: Release, schemas: Mapping[str, Schema]) -> Leak:
 
 
 class Words(NamedTuple):
-    """The words of a corpus, as digests, because the sentences of SGD are not in this project.
+    """The words of a corpus, as digests, because the sentences of SGD are not in this project."""
 
-    Attributes:
-        original: Digests of the texts of the original schemas.
-        variants: Digests of the texts of v1..v5 that the original schemas lack.
-    """
-
-    original: frozenset[str]
-    variants: frozenset[str]
+    original: frozenset[str]  # digests of the texts of the original schemas
+    variants: frozenset[str]  # digests of the texts of v1..v5 that the original schemas lack
 
 
 def release_words(release: Release) -> Words:
@@ -159,10 +142,7 @@ def published_words() -> tuple[Words, ...]:
 
 
 def copied_variants(release: Release) -> list[str]:
-    """Those of v1..v5 most of whose texts are the original schemas': no other words at all.
-
-    In SGD-X at most 2 % of a variant's texts are the original ones.
-    """
+    """Those of v1..v5 most of whose texts are the original schemas': no other words at all."""
     return [variant for variant in VARIANTS if _is_copy(release, variant)]
 
 
@@ -253,10 +233,8 @@ def _all_texts(release: Release, variant: str) -> list[tuple[Location, str]]:
 
 
 def texts(variant: str, original: Schema, schema: Schema) -> Iterator[tuple[Location, str]]:
-    """Every name and description of ``schema``, which lines up with ``original``, and its place.
-
-    The names of services are left out: back-translations keep them, and v1..v5 add a number.
-    """
+    """Every name and description of ``schema``, which lines up with ``original``, and its place."""
+    # Not the names of services: back-translations keep them, and v1..v5 add a number.
     for old, new in zip(original.services, schema.services, strict=True):
         name = old.service_name
         yield Location(variant, name, "service", name, "description"), new.description

@@ -19,15 +19,7 @@ def phrase(name: str) -> str:
 
 
 def identifier(text: str, like: str) -> str:
-    """Write words as a name, in CamelCase if ``like`` is, and in snake_case otherwise.
-
-    A name has ASCII letters, digits and underscores, and begins with a letter. Accents and
-    apostrophes are left out.
-
-    Returns:
-        The name; empty where the text makes none: it does not begin with a letter, or has letters
-        of another script, which would be lost.
-    """
+    """Words as a name, in CamelCase if ``like`` is, else in snake_case; empty if they make none."""
     folded = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     words = re.findall("[a-z0-9]+", re.sub("['’]", "", folded).lower())
     lost = any(c.isalpha() and not c.isascii() for c in folded)
@@ -38,19 +30,9 @@ def identifier(text: str, like: str) -> str:
 
 
 def distinct(originals: list[str], new_names: list[str]) -> list[str]:
-    """Drop the new names that would give two elements the same name.
-
-    Of several elements with the same name, the one whose original name it is keeps it, or else the
-    first one. The others go back to their original names. Where another element has such a name as
-    its new one, that is dropped for the same reason.
-
-    Args:
-        originals: The elements' original names, which are distinct.
-        new_names: Their new names; empty for an element that keeps its original name.
-
-    Returns:
-        The new names, empty where they are dropped.
-    """
+    """Drop (make empty) the new names that would give two elements the same name."""
+    # Of several elements with one name, the one whose original name it is keeps it, or else the
+    # first. The others go back to their original names, which may take one from another's new name.
     new_names = list(new_names)
     while True:
         names = [new or old for old, new in zip(originals, new_names)]

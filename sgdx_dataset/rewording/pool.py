@@ -36,10 +36,7 @@ class ServicePool(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Pool(msgspec.Struct):
-    """Paraphrases by the services' original names.
-
-    ``path`` says where they come from, for error messages.
-    """
+    """Paraphrases by the services' original names."""
 
     path: str
     services: dict[str, ServicePool]
@@ -58,12 +55,7 @@ def read_pool(data: bytes, path: str) -> Pool:
 
 
 def check_pool(pool: Pool, schemas: Iterable[Schema]) -> None:
-    """Raise ``SgdxError`` unless the pool has what variants of these schemas need.
-
-    A pool has exactly the services, slots and intents of the schemas. Every element has the same
-    number of paraphrases, from 2 to 9, and they are distinct. Names are in the style of the
-    original name (snake_case or CamelCase), and none is ``NONE``.
-    """
+    """Raise ``SgdxError`` unless the pool has what variants of these schemas need."""
     services = {service.service_name: service for schema in schemas for service in schema.services}
     _check_keys(pool, "service", pool.services, services)
     for name, service in services.items():

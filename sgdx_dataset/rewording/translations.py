@@ -22,10 +22,7 @@ _ADVICE = "delete it to begin anew"
 
 
 class TranslationSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings that decide how texts are translated: the options of ``backtranslate``.
-
-    For each direction there is either a model or a command, see ``translators``.
-    """
+    """The settings that decide how texts are translated: the options of ``backtranslate``."""
 
     forward: str | None = None
     forward_command: str | None = None
@@ -40,19 +37,11 @@ class TranslationSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass
 class FinishedBatches:
-    """The finished batches of translations, kept in a JSON Lines file.
+    """The finished batches of translations, kept in a JSON Lines file."""
 
-    Attributes:
-        path: The file. Its first line has the settings, and each further line a batch's number and
-            translations. It is made when the first batch is finished; a batch is in it once its
-            line is complete.
-        header: The settings and a checksum of the texts.
-        done: The translations of each finished batch.
-    """
-
-    path: Path
-    header: dict[str, Any]
-    done: list[list[str]]
+    path: Path  # first a line with the header, then one with number and translations of each batch
+    header: dict[str, Any]  # the settings and a checksum of the texts
+    done: list[list[str]]  # the translations of each finished batch
 
     def translate(self, number: int, texts: Sequence[str], translator: Translator) -> list[str]:
         """Translate a batch, each text to one line, unless the file has its translations."""
@@ -104,19 +93,9 @@ def open_finished_batches(path: Path, header: dict[str, Any]) -> FinishedBatches
 def translate_round_trip(
     texts: Sequence[str], settings: TranslationSettings, path: Path
 ) -> dict[str, TranslatedText]:
-    """Translate texts to the pivot language and back.
-
-    Batches follow from the texts, and a batch's random numbers from its number and the seed. So the
-    result does not depend on whether one run or several runs translate them.
-
-    Args:
-        texts: Distinct texts of one line each.
-        settings: Who translates and how.
-        path: The file of finished batches, which the caller deletes.
-
-    Returns:
-        The text in the pivot language and its translation back, by original text.
-    """
+    """Translate distinct lines to the pivot language and back; by original text."""
+    # Batches follow from the texts, and random numbers from a batch's number and the seed: the
+    # result does not depend on how many runs translate them.
     forward, backward = translators(settings)
     digest = hashlib.sha256("\n".join(texts).encode()).hexdigest()
     header = msgspec.json.decode(msgspec.json.encode(settings))
@@ -155,10 +134,7 @@ def translators(settings: TranslationSettings) -> tuple[Translator, Translator]:
 
 
 def batches(texts: Sequence[str], size: int) -> list[list[str]]:
-    """Divide texts into batches of similar length.
-
-    The longest come first, so that a text that is too long for a model shows at once.
-    """
+    """Batches of texts of like length, the longest first: one that is too long shows at once."""
     order = sorted(texts, key=len, reverse=True)
     return [order[i : i + size] for i in range(0, len(order), size)]
 

@@ -20,11 +20,7 @@ _MAX_TOKENS = 256
 
 
 def command_translator(line: str) -> Translator:
-    """Translate with a command that reads one text per line and writes as many lines, in UTF-8.
-
-    Args:
-        line: The command and its arguments, quoted as for a shell, although no shell runs it.
-    """
+    """Translate with a command that reads one text per line and writes as many lines, in UTF-8."""
     try:
         arguments = shlex.split(line)
     except ValueError as error:
@@ -58,16 +54,7 @@ def command_translator(line: str) -> Translator:
 def model_translator(
     name: str, source: str | None, target: str | None, temperature: float | None
 ) -> Translator:
-    """Translate with an encoder-decoder model, on the GPU if there is one.
-
-    Args:
-        name: The folder or Hub name of a model like MarianMT, M2M-100 or NLLB, whose weights are
-            in safetensors files.
-        source: The model's own code of the texts' language, if it needs one.
-        target: The model's own code of the language to translate to, if it needs one.
-        temperature: The temperature at which translations are sampled from the whole distribution;
-            None to search for them as the model's settings say, most often with beams.
-    """
+    """Translate with an encoder-decoder model, on the GPU if there is one."""
     torch = require("torch", "translate")
     model, tokenizer = _load(name)
     prefix, options = _language_options(name, tokenizer, source, target)

@@ -15,10 +15,7 @@ def code_array(integers: list[int]) -> pa.Int32Array:
 
 
 def offsets_of(lists: Iterable[Sized]) -> pa.Int32Array:
-    """Where each list begins when all are laid end to end, and where the last one ends.
-
-    For n lists these are n + 1 offsets, the first of which is 0.
-    """
+    """Where each list begins when all are laid end to end, and where the last one ends."""
     lengths = np.fromiter(map(len, lists), np.int32)
     return pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int32())
 

@@ -19,51 +19,26 @@ from .arrays import list_array
 
 
 class SaidValues(NamedTuple):
-    """Values of dialogue acts, each with its canonical value.
+    """Values of dialogue acts, each with its canonical value."""
 
-    Attributes:
-        turn: The turn of each value; turns of all dialogues are laid end to end [values].
-        value: The values as they were said [values].
-        canonical: The canonical values [values].
-    """
-
-    turn: np.ndarray
-    value: pa.StringArray
-    canonical: pa.StringArray
+    turn: np.ndarray  # the turn of each value; turns of all dialogues are laid end to end [values]
+    value: pa.StringArray  # as they were said [values]
+    canonical: pa.StringArray  # [values]
 
 
 class StateValues(NamedTuple):
-    """Values of states. An assignment gives a slot its values.
+    """Values of states."""
 
-    Attributes:
-        turn: The turn of each value [values].
-        assignment: The assignment that each value belongs to, never decreasing [values].
-        value: The values [values].
-        assignments: How many assignments there are.
-    """
-
-    turn: np.ndarray
-    assignment: np.ndarray
-    value: pa.StringArray
-    assignments: int
+    turn: np.ndarray  # [values]
+    assignment: np.ndarray  # that each value belongs to, never decreasing [values]
+    value: pa.StringArray  # [values]
+    assignments: int  # how many there are
 
 
 def canonical_values(
     said: SaidValues, states: StateValues, dialogue_of_turn: np.ndarray
 ) -> pa.ListArray:
-    """The canonical values that each assignment's values have, and that are none of these values.
-
-    A value has the canonical values that dialogue acts of the same dialogue give it, in the turn of
-    the state or before.
-
-    Args:
-        said: The values of dialogue acts.
-        states: The values of states.
-        dialogue_of_turn: The dialogue of each turn, as an index [turns].
-
-    Returns:
-        Lists of text, which are empty for most assignments [assignments].
-    """
+    """The canonical values of each assignment's values that are none of these [assignments]."""
     differs = pc.not_equal(said.value, said.canonical)
     turn_said = said.turn[differs.to_numpy(zero_copy_only=False)]
     texts = [said.value.filter(differs), said.canonical.filter(differs), states.value]
@@ -125,11 +100,7 @@ def of_dialogues(dialogues: Sequence[Dialogue[AnyFrame]]) -> pa.ListArray:
 
 
 def of_turns(turn_lists: pa.ListArray) -> pa.ListArray:
-    """The canonical values of all slots that the states in the turns set, laid end to end.
-
-    Args:
-        turn_lists: The turns of dialogue rows, with their actions [dialogues].
-    """
+    """The canonical values of all slots that the states in the turns set, laid end to end."""
     frame_lists = pc.struct_field(turn_lists.flatten(), "frames")
     frames = frame_lists.flatten()
     turn_of_frame = pc.list_parent_indices(frame_lists).to_numpy()

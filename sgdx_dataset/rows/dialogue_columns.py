@@ -26,11 +26,7 @@ Gathered = TypeVar("Gathered")
 def dialogue_columns(
     dialogues: Sequence[Dialogue[Frame]], coder: Coder, path: str
 ) -> Callable[[Names], pa.Table]:
-    """Gather dialogues into columns.
-
-    Returns:
-        A function from a variant's names to its table of dialogue rows (``DIALOGUE_COLUMNS``).
-    """
+    """Gather dialogues into columns."""
     return gathered(_dialogue_columns, dialogues, coder, path)
 
 

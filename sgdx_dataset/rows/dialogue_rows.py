@@ -19,12 +19,7 @@ from .name_codes import Coder, Names
 
 
 def dialogue_tables(release: Release, split: str, config: str) -> Iterator[tuple[str, pa.Table]]:
-    """Make the dialogue rows of a split under a config.
-
-    Yields:
-        The path of each dialogue file, in order, with its table of rows (``DIALOGUE_COLUMNS``). A
-        config of several variants (``backtrans``) goes through the files once for each variant.
-    """
+    """Make the dialogue rows of a split under a config."""
     original, seen = release.schema(split, "original"), release.seen_services()
     for variant in release.variants(config):
         names = Names(variant, release.schema(split, variant), original, seen)
@@ -35,12 +30,7 @@ def dialogue_tables(release: Release, split: str, config: str) -> Iterator[tuple
 
 @lru_cache(maxsize=len(SPLITS))
 def read_split(release: Release, split: str) -> list[tuple[str, Callable[[Names], pa.Table]]]:
-    """Parse a split's dialogue files; the result is kept, as every variant is made from it.
-
-    Returns:
-        The path of each dialogue file, in order, with a function from a variant's names to its
-        table of rows (``DIALOGUE_COLUMNS``).
-    """
+    """Parse a split's dialogue files; the result is kept, as every variant is made from it."""
     return list(parse_files(release, split, Frame, dialogue_columns))
 
 
@@ -50,18 +40,7 @@ def parse_files(
     frame: type[AnyFrame],
     gather: Callable[[list[Dialogue[AnyFrame]], Coder, str], Gathered],
 ) -> Iterator[tuple[str, Gathered]]:
-    """Parse a split's dialogue files one after the other.
-
-    Args:
-        release: The release to read.
-        split: ``train``, ``validation`` or ``test``.
-        frame: What to read of the frames: all of them (``Frame``), or ``BriefFrame``.
-        gather: Makes what is wanted of a file's dialogues, given them, the codes of the original
-            names, and what error messages call the file.
-
-    Yields:
-        The path of each dialogue file, in order, with what is made of it.
-    """
+    """Parse a split's dialogue files one after the other."""
     coder = Coder.from_schema(release.schema(split, "original"))
     file_of: dict[str, str] = {}
 
@@ -88,10 +67,7 @@ def parse_files(
 
 
 def steps(release: Release, configs: Iterable[str], splits: Iterable[str] | None = None) -> int:
-    """How many steps of a progress bar it takes to parse splits and name every config's rows.
-
-    Each dialogue file is a step when it is parsed, and another one under every variant.
-    """
+    """How many steps of a progress bar it takes to parse splits and name every config's rows."""
     split_names = set(SPLITS if splits is None else splits)
     pairs = [(c, s) for c in configs for s in release.splits(c) if s in split_names]
     parsed = sum(len(release.dialogue_files(split)) for split in {split for _, split in pairs})

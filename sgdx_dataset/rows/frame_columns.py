@@ -76,11 +76,7 @@ def _actions(actions: Sequence[list[Action]], services: list[int], coder: Coder)
 
 
 def _action_values(values: Sequence[list[str]], intents: Sequence[dict[str, int] | None]) -> Column:
-    """The values of actions.
-
-    ``intents`` has, for each action, the codes of intents by name where its values are names of
-    intents, which are renamed, and None elsewhere.
-    """
+    """The values of actions."""
     offsets = offsets_of(values)
     flat = pa.array([value for action_values in values for value in action_values], pa.string())
     named = [

@@ -84,10 +84,7 @@ def frame_tables(
 
 
 def frame_parts(release: Release, split: str, config: str) -> Iterator[pa.Table]:
-    """The frame rows of ``frame_tables``, with all columns, in one table per dialogue file.
-
-    No more than one of these tables is in memory at a time, unless the caller keeps it.
-    """
+    """The frame rows of ``frame_tables``, with all columns, in one table per dialogue file."""
     split = split_name(split)
     release.check_dialogues(config, split)
     for _, table in dialogue_tables(release, split, config):
@@ -103,12 +100,7 @@ def check_columns(columns: Sequence[str] | None) -> None:
 
 
 def frame_table(dialogues: pa.Table, columns: Sequence[str] | None = None) -> pa.Table:
-    """Make the frame rows (``FRAME_COLUMNS``) of a table of dialogue rows (``DIALOGUE_COLUMNS``).
-
-    Args:
-        dialogues: The dialogue rows.
-        columns: Names of the columns to make, in the order of the result; None stands for all.
-    """
+    """The frame rows (``FRAME_COLUMNS``) of a table of dialogue rows (``DIALOGUE_COLUMNS``)."""
     # All turns of the dialogues are laid end to end, and so are all frames of these turns. The
     # parent index of an item is the position of its turn, or of its dialogue, in the level above.
     turn_lists = dialogues["turns"].combine_chunks()
@@ -162,13 +154,7 @@ def frame_table(dialogues: pa.Table, columns: Sequence[str] | None = None) -> pa
 def schema_index(
     schema_lists: pa.ListArray, dialogue: np.ndarray, services: pa.StringArray
 ) -> pa.Int32Array:
-    """The index in the flattened ``schema_lists`` of each row's schema, from its own dialogue.
-
-    Args:
-        schema_lists: The schemas joined into each dialogue.
-        dialogue: Each row's dialogue, as an index in ``schema_lists``.
-        services: Each row's service.
-    """
+    """The index in the flattened ``schema_lists`` of each row's schema, from its own dialogue."""
     # Two dialogues may have the same service, so the key is the dialogue with the service.
     names = pc.struct_field(schema_lists.flatten(), "service_name")
     owner = pc.list_parent_indices(schema_lists).cast(pa.string())
@@ -180,14 +166,7 @@ def schema_index(
 def _history(
     turns: pa.StructArray, users: np.ndarray, first: np.ndarray, end: np.ndarray
 ) -> pa.ListArray:
-    """Each row's turns from ``first`` up to ``end``, excluded, with the system's actions.
-
-    Args:
-        turns: All turns of the dialogues, laid end to end.
-        users: Whether each of ``turns`` is the user's.
-        first: Each row's first turn of the history, as an index in ``turns``.
-        end: Each row's own turn, as an index in ``turns``.
-    """
+    """Each row's turns from ``first`` up to ``end``, excluded, with the system's actions."""
     lengths = end - first
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     # Row i has the turns first[i], first[i] + 1, ..., end[i] - 1: its place in the result, shifted.
@@ -223,14 +202,7 @@ def _system_actions(turns: pa.StructArray, users: np.ndarray) -> pa.ListArray:
 def _next_calls(
     turns: pa.StructArray, owner: np.ndarray, turn: np.ndarray, services: pa.StringArray
 ) -> pa.StructArray:
-    """The call of each row's service in the turn after, which is the system's; null without one.
-
-    Args:
-        turns: All turns of the dialogues, laid end to end.
-        owner: The dialogue of each of ``turns``, as an index.
-        turn: Each row's own turn, as an index in ``turns``.
-        services: Each row's service.
-    """
+    """The call of each row's service in the turn after, which is the system's; null without one."""
     frame_lists = pc.struct_field(turns, "frames")
     all_frames = frame_lists.flatten()
     calls = pc.struct_field(all_frames, "service_call")

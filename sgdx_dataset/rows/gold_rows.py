@@ -33,10 +33,7 @@ Gold = Callable[[Names, Sequence[str]], pa.Table]
 def gold_tables(
     release: Release, split: str, config: str, columns: Sequence[str]
 ) -> Iterator[pa.Table]:
-    """Make some of ``GOLD_COLUMNS`` for each dialogue file of a split under a config, in order.
-
-    Acts, service calls and results are skipped unchecked.
-    """
+    """Make some of ``GOLD_COLUMNS`` for each dialogue file of a split under a config, in order."""
     original, seen = release.schema(split, "original"), release.seen_services()
     for variant in release.variants(config):
         names = Names(variant, release.schema(split, variant), original, seen)
@@ -52,11 +49,7 @@ def _read_gold(release: Release, split: str) -> list[tuple[str, Gold]]:
 
 
 def gold_columns(dialogues: Sequence[Dialogue[BriefFrame]], coder: Coder, path: str) -> Gold:
-    """Gather the frames of users into columns.
-
-    Returns:
-        A function from a variant's names, and the names of columns, to a table of them.
-    """
+    """Gather the frames of users into columns."""
     return gathered(_frames_of_users, dialogues, coder, path)
 
 

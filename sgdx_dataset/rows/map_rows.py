@@ -26,22 +26,7 @@ _EXPECTED = (
 
 
 def map_rows(dialogues: Any, make: MakeTable, what: str, features: Features, made_by: str) -> Any:
-    """Make rows of dialogue rows, in the dialogues' order.
-
-    Args:
-        dialogues: Dialogue rows, with the columns of ``DIALOGUE_COLUMNS``: a ``Dataset`` or
-            ``IterableDataset``, a dictionary of them by split (``DatasetDict``), one row, or a list
-            of rows.
-        make: Makes the table of rows of a table of dialogue rows.
-        what: What the rows are called, such as ``frame rows``.
-        features: Their columns.
-        made_by: The code and the settings that ``make`` depends on, as text. ``datasets`` goes by a
-            function's name alone, and would take rows from its cache that earlier code has made.
-
-    Returns:
-        The same kind of dataset, or of dictionary of datasets, which as with any ``map`` is cached
-        on disk where the dataset is; of one row or a list of rows, a list.
-    """
+    """Make rows of dialogue rows, in the dialogues' order."""
     from datasets import Dataset, DatasetDict, IterableDataset, IterableDatasetDict
 
     if isinstance(dialogues, DatasetDict | IterableDatasetDict):

@@ -40,21 +40,13 @@ class _Codes(dict[str, int]):
 
 @dataclass(frozen=True)
 class Coder:
-    """The codes of a schema's names.
-
-    Attributes:
-        services: Codes of the services.
-        slots: Codes of the slots, by the code of their service.
-        action_slots: Codes of what an action may have as its slot, by service code.
-        intents: Codes of the intents and of ``NONE``, by service code.
-        intent_slot: The code of an action's slot ``intent`` that stands for the intents.
-    """
+    """The codes of a schema's names."""
 
     services: _Codes
-    slots: list[_Codes]
-    action_slots: list[_Codes]
-    intents: list[_Codes]
-    intent_slot: int
+    slots: list[_Codes]  # by the code of their service
+    action_slots: list[_Codes]  # codes of what an action may have as its slot, by service code
+    intents: list[_Codes]  # codes of the intents and of ``NONE``, by service code
+    intent_slot: int  # the code of an action's slot ``intent`` that stands for the intents
 
     @classmethod
     def from_schema(cls, schema: Schema) -> Coder:
@@ -77,21 +69,12 @@ class Coder:
 
 @dataclass(frozen=True)
 class Names:
-    """The names that the codes stand for under a variant.
-
-    Arrays have the entry of code i at index i.
-
-    Attributes:
-        variant: The variant's name.
-        schema: The split's schema under the variant.
-        original: The split's original schema, which ``schema`` lines up with.
-        seen: Original names of the services that the train split has.
-    """
+    """The names that the codes stand for under a variant."""
 
     variant: str
-    schema: Schema
-    original: Schema
-    seen: set[str]
+    schema: Schema  # the split's schema under the variant
+    original: Schema  # the split's original schema, which ``schema`` lines up with
+    seen: set[str]  # original names of the services that the train split has
 
     @cached_property
     def services(self) -> pa.StringArray:

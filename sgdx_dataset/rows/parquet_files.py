@@ -27,18 +27,7 @@ def write_frames(
     output: Path,
     dialogue_ids: Sequence[str] | None = None,
 ) -> list[Path]:
-    """Write the frame rows of a split as ``CONFIG.parquet`` files, each whole or not at all.
-
-    Args:
-        release: What ``open_release`` returned.
-        split: ``train``, ``validation`` (or ``dev``) or ``test``.
-        configs: The configs to write.
-        output: The folder for the files.
-        dialogue_ids: The dialogues whose frames are written; None for all of the split.
-
-    Returns:
-        The files, in the order of the configs.
-    """
+    """Write the frame rows of a split as ``CONFIG.parquet`` files, each whole or not at all."""
 
     def parts(config: str) -> Iterator[pa.Table]:
         for part in frame_parts(release, split, config):
@@ -56,10 +45,7 @@ def write_turns(
     output: Path,
     dialogue_ids: Sequence[str] | None = None,
 ) -> list[Path]:
-    """Write the turn rows of a split as ``CONFIG.parquet`` files, each whole or not at all.
-
-    The arguments, the result and the errors are those of ``write_frames``.
-    """
+    """Write the turn rows of a split as ``CONFIG.parquet`` files, each whole or not at all."""
 
     def parts(config: str) -> Iterator[pa.Table]:
         for part in turn_parts(release, split, config):
@@ -89,11 +75,7 @@ def _write(
     parts: Callable[[str], Iterator[pa.Table]],
     dialogue_ids: Sequence[str] | None,
 ) -> list[Path]:
-    """Write the parts of each config as one file, with what they were made from as metadata.
-
-    ``data`` and ``split`` are those of the release. A choice of dialogues has ``dialogues``, which
-    says of how many in the split it is.
-    """
+    """Write the parts of each config as one file, with what they were made from as metadata."""
     split = split_name(split)
     for config in configs:
         release.check_dialogues(config, split)

@@ -100,10 +100,7 @@ def turn_tables(
 def turn_parts(
     release: Release, split: str, config: str, columns: Sequence[str] | None = None
 ) -> Iterator[pa.Table]:
-    """The turn rows of ``turn_tables`` in one table per dialogue file.
-
-    No more than one of these tables is in memory at a time, unless the caller keeps it.
-    """
+    """The turn rows of ``turn_tables`` in one table per dialogue file."""
     for column in columns or ():
         if column not in TURN_COLUMNS.names:
             names = ", ".join(TURN_COLUMNS.names)
@@ -119,13 +116,7 @@ def turn_parts(
 def turn_table(
     dialogues: pa.Table, seen_domains: Collection[str], columns: Sequence[str] | None = None
 ) -> pa.Table:
-    """Make the turn rows (``TURN_COLUMNS``) of a table of dialogue rows (``DIALOGUE_COLUMNS``).
-
-    Args:
-        dialogues: The dialogue rows.
-        seen_domains: The domains of the original train split.
-        columns: Names of the columns to make, in the order of the result; None stands for all.
-    """
+    """Make the turn rows (``TURN_COLUMNS``) of a table of dialogue rows (``DIALOGUE_COLUMNS``)."""
     # Levels are laid end to end and joined by parent indices, as in ``frame_rows.frame_table``.
     turn_lists = dialogues["turns"].combine_chunks()
     all_turns = turn_lists.flatten()

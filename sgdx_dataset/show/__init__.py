@@ -23,17 +23,7 @@ def show(
     split: str | None = None,
     html: Path | None = None,
 ) -> None:
-    """Print a dialogue under several wordings at the terminal, and write it as a web page if asked.
-
-    Args:
-        release: The release that has the dialogue.
-        dialogue_id: The dialogue's id, as in ``1_00000``; None for the first of the split with a
-            service that the wordings put into other words.
-        configs: The wordings to show, each a config of the release.
-        split: The split that has the dialogue, as splits may have the same ids; None stands for the
-            first of test, validation and train that has it.
-        html: A file to write a web page to that needs no other file, or None.
-    """
+    """Print a dialogue under several wordings, and write it as a web page if asked."""
     shown = shown_dialogue(release, dialogue_id, configs, split)
     if html:
         write_bytes(html, web_page(shown).encode())

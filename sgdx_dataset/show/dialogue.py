@@ -18,17 +18,11 @@ from ..rows.name_codes import Coder, Names
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a turn's table.
+    """A line of a turn's table."""
 
-    Attributes:
-        kind: What the line is about: ``service``, ``intent``, ``slot`` or ``asks for``.
-        names: Its name under each wording.
-        value: What a slot is filled with, and empty for the other kinds.
-    """
-
-    kind: str
-    names: list[str]
-    value: str = ""
+    kind: str  # what the line is about: ``service``, ``intent``, ``slot`` or ``asks for``
+    names: list[str]  # its name under each wording
+    value: str = ""  # what a slot is filled with, and empty for the other kinds
 
 
 @dataclass(frozen=True)
@@ -81,11 +75,7 @@ def shown_dialogue(
 def _first(
     release: Release, splits: Sequence[str], wordings: Sequence[str]
 ) -> tuple[str, str, str]:
-    """The first of the splits that has dialogues, and the file and id of a dialogue in it.
-
-    It is the split's first dialogue with a service that the wordings put into other words, and its
-    first dialogue where there is none.
-    """
+    """The first of the splits that has dialogues, and the file and id of a dialogue in it."""
     for split in splits:
         first = None
         reworded = _reworded_services(release, split, wordings)
@@ -114,10 +104,7 @@ def _reworded_services(release: Release, split: str, wordings: Sequence[str]) ->
 
 
 def _find(release: Release, dialogue_id: str, splits: Sequence[str]) -> tuple[str, str]:
-    """The first of the splits that has a dialogue, and its file.
-
-    Only files that mention the id are parsed.
-    """
+    """The first of the splits that has a dialogue, and its file."""
     quoted_id = f'"{dialogue_id}"'.encode()
     for split in splits:
         for file in release.dialogue_files(split):

@@ -11,10 +11,7 @@ from ..schema import Intent, Slot
 
 
 def words_of_service(release: Release, service_name: str) -> str:
-    """All names and descriptions of a service, as JSON that ``--variant NAME=FILE`` takes.
-
-    As it is, the file changes nothing; whoever edits it may leave out what is to stay.
-    """
+    """All names and descriptions of a service, as JSON that ``--variant NAME=FILE`` takes."""
     services = {
         service.service_name: service
         for split in SPLITS

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
+from ..io.files import write_bytes
 from ..release.download import DIALOGUES, missing_from_sgd
 from ..release.release import Release
 from . import published
 from .dialogues import dialogue_statistics
-from .report import print_report, write_json
+from .report import print_report
 from .schemas import schema_statistics
 
 
@@ -18,18 +20,13 @@ def stats(release: Release, json_file: Path | None = None) -> None:
     figures = statistics(release)
     print_report(figures)
     if json_file:
-        write_json(figures, json_file)
+        text = json.dumps(figures, indent=2, ensure_ascii=False)
+        write_bytes(json_file, text.encode() + b"\n")
 
 
 def statistics(release: Release) -> dict[str, Any]:
-    """The statistics that ``stats`` prints, as JSON values.
-
-    ``schemas`` and ``dialogues`` are computed from the release. ``published`` has the same figures
-    where papers or the release's own page have them, and is null unless the release is SGD.
-    ``missing`` says in words which dialogues a partial copy of SGD lacks.
-    """
-    schemas = schema_statistics(release)
-    dialogues = dialogue_statistics(release)
+    """The statistics that ``stats`` prints, as JSON values; ``published`` has the same keys."""
+    schemas, dialogues = schema_statistics(release), dialogue_statistics(release)
     counts = {split: kinds["combined"]["dialogues"] for split, kinds in dialogues["counts"].items()}
     is_sgd = release.is_sgd()
     return {

@@ -20,7 +20,6 @@ _VARIANTS = ["original", "v1", "v2", "v3", "v4", "v5", "average"]
 # dstc8.md, "Dataset Statistics" (commit 3716015): train, dev and test, each single-domain,
 # multi-domain and combined.
 SGD = "the release's dstc8.md"
-_KINDS = [(s, k) for s in ("train", "validation", "test") for k in ("single", "multi", "combined")]
 _COUNTS: dict[str, list[float]] = {
     "dialogues": [5403, 10739, 16142, 836, 1646, 2482, 1331, 2870, 4201],
     "turns": [82588, 247376, 329964, 11928, 36798, 48726, 16850, 67744, 84594],
@@ -38,14 +37,6 @@ _COUNTS: dict[str, list[float]] = {
 }
 
 
-def _by_split_and_kind() -> dict[str, dict[str, dict[str, float]]]:
-    counts: dict[str, dict[str, dict[str, float]]] = {}
-    for i, (split, kind) in enumerate(_KINDS):
-        column = {name: row[i] for name, row in _COUNTS.items()}
-        counts.setdefault(split, {})[kind] = column
-    return counts
-
-
 FIGURES: dict[str, Any] = {
     "sources": {"schemas": SGDX, "dialogues": SGD},
     "schemas": {
@@ -58,5 +49,13 @@ FIGURES: dict[str, Any] = {
         "backtrans": {"average": {"name_distance": 0.14, "description_bleu": 34.1}},
         "backtrans_self_bleu": 41.8,
     },
-    "dialogues": {"counts": _by_split_and_kind()},
+    "dialogues": {
+        "counts": {
+            split: {
+                kind: {name: row[3 * i + j] for name, row in _COUNTS.items()}
+                for j, kind in enumerate(("single", "multi", "combined"))
+            }
+            for i, split in enumerate(("train", "validation", "test"))
+        }
+    },
 }

@@ -1,10 +1,8 @@
-"""Statistics as tables on the terminal, and as JSON for programs."""
+"""Statistics as tables on the terminal."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -12,7 +10,6 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..io.console import escape_controls
-from ..io.files import write_bytes
 
 Statistics = dict[str, Any]
 # By the name of a figure: its label, the format of what is computed here, that of the published.
@@ -24,27 +21,24 @@ _ROWS = {
 }
 
 
-def write_json(figures: Statistics, path: Path) -> None:
-    """Write what ``statistics`` returned to a file; ``SgdxError`` where it cannot be written."""
-    write_bytes(path, json.dumps(figures, indent=2, ensure_ascii=False).encode() + b"\n")
-
-
 def print_report(figures: Statistics, console: Console | None = None) -> None:
     """Print what ``statistics`` returned as tables; for SGD, beside the published figures."""
     console = console or Console(highlight=False)
-    published = figures["published"]
-    note = f"Partial copy of SGD: {figures['missing']}." if figures["missing"] else ""
-    schemas = figures["schemas"]
-    published_schemas = published["schemas"] if published else None
+    schemas, published = figures["schemas"], figures["published"] or {}
+    theirs = published.get("schemas", {})
     for part, title in (("variants", "Schema variants"), ("backtrans", "Back-translated schemas")):
+        name = "self_bleu" if part == "variants" else "backtrans_self_bleu"
         if schemas[part]:
-            console.print(
-                _schema_table(title, schemas[part], published_schemas and published_schemas[part])
-            )
-            prefix = "" if part == "variants" else "backtrans_"
-            _print_self_bleu(console, schemas, published_schemas, f"{prefix}self_bleu")
+            console.print(_schema_table(title, schemas[part], theirs.get(part, {})))
+        if scores := schemas[name]:
+            text = "self-BLEU: {corpus:.1f} as corpora, {sentence:.1f} as sentences"
+            console.print(f"{text.format(**scores)} {_beside(theirs.get(name), '.1f')}".rstrip())
     if overlaps := schemas["overlaps"]:
-        console.print(_overlap_table(overlaps))
+        title = "Of train texts that the original lacks, those that v1..v5 have (same element)"
+        table, form = _table(title, overlaps), "{count} of {new} ({of_same_element})"
+        for part in ("names", "descriptions"):
+            table.add_row(part, *(form.format(**entry[part]) for entry in overlaps.values()))
+        console.print(table)
     console.print(
         "{services} services, {slots} slots, {intents} intents".format(**schemas["elements"])
     )
@@ -53,45 +47,22 @@ def print_report(figures: Statistics, console: Console | None = None) -> None:
     console.print(f"BLEU: of descriptions; {schemas['bleu']}")
     if published:
         console.print("In brackets: {schemas}; {dialogues}.".format(**published["sources"]))
-    published_counts = published["dialogues"]["counts"] if published else {}
+    note = f"Partial copy of SGD: {figures['missing']}." if figures["missing"] else ""
+    published_counts = published.get("dialogues", {}).get("counts", {})
     for split, kinds in figures["dialogues"]["counts"].items():
         console.print(_count_table(split, kinds, published_counts.get(split, {}), note))
 
 
-def _schema_table(title: str, rows: Statistics, published: Statistics | None) -> Table:
+def _schema_table(title: str, rows: Statistics, published: Statistics) -> Table:
     table = _table(title, rows)
     for name, (label, form, their_form) in _ROWS.items():
         values = [row.get(name) for row in rows.values()]
         if any(value is not None for value in values):
-            table.add_row(label, *(_number(value, form) for value in values))
+            table.add_row(label, *("–" if v is None else format(v, form) for v in values))
             if published:
-                published_values = [published.get(variant, {}).get(name) for variant in rows]
-                table.add_row(
-                    "",
-                    *(_beside(value, their_form) for value in published_values),
-                    end_section=True,
-                )
-    return table
-
-
-def _print_self_bleu(
-    console: Console, schemas: Statistics, published: Statistics | None, name: str
-) -> None:
-    if scores := schemas[name]:
-        beside = f" {_beside(published[name], '.1f')}" if published else ""
-        text = "self-BLEU: {corpus:.1f} as corpora, {sentence:.1f} as sentences".format(**scores)
-        console.print(f"{text}{beside}")
-
-
-def _overlap_table(overlaps: Statistics) -> Table:
-    title = "Of train texts that the original lacks, those that v1..v5 have (same element)"
-    table = _table(title, overlaps)
-    for part in ("names", "descriptions"):
-        cells = [
-            "{count} of {new} ({of_same_element})".format(**entry[part])
-            for entry in overlaps.values()
-        ]
-        table.add_row(part, *cells)
+                theirs = (published.get(variant, {}).get(name) for variant in rows)
+                beside = (_beside(value, their_form) for value in theirs)
+                table.add_row("", *beside, end_section=True)
     return table
 
 
@@ -101,8 +72,8 @@ def _count_table(split: str, kinds: Statistics, published: Statistics, note: str
         form = ",.3f" if "_per_" in name else ",d"
         cells = []
         for kind, counts in kinds.items():
-            published_count = published.get(kind, {}).get(name)
-            cells.append(_pair(_number(counts[name], form), published_count, form))
+            beside = _beside(published.get(kind, {}).get(name), form)
+            cells.append(f"{counts[name]:{form}} {beside}".rstrip())
         table.add_row(name.replace("_", " "), *cells)
     return table
 
@@ -117,13 +88,5 @@ def _table(title: str, columns: Iterable[str], note: str = "") -> Table:
     return table
 
 
-def _pair(text: str, published: float | None, form: str) -> str:
-    return text if published is None else f"{text} {_beside(published, form)}"
-
-
 def _beside(published: float | None, form: str) -> str:
     return "" if published is None else f"[dim]({published:{form}})[/dim]"
-
-
-def _number(value: float | None, form: str) -> str:
-    return "–" if value is None else format(value, form)

@@ -15,25 +15,16 @@ from rapidfuzz.distance import Indel
 
 from ..io.extras import require
 from ..release.release import Release
-from ..release.schema import BACKTRANS, SPLITS, VARIANTS
+from ..release.schema import BACKTRANS, SPLITS, VARIANTS, Schema
+from ..rewording.leaks import new_texts, overlaps, train_variants
 from ..schema import Service
-from .leaks import overlap_statistics
 
 Row = dict[str, float | None]
 Pairs = list[tuple[Service, Service]]  # (original, variant)
 
 
 def schema_statistics(release: Release) -> dict[str, Any]:
-    """Table 1 of Lee et al. 2022 for the variants that a release has.
-
-    Returns:
-        ``elements`` (numbers of services, slots and intents), ``variants`` and ``backtrans`` (a row
-        for each variant, and ``average``), ``self_bleu`` and ``backtrans_self_bleu`` (see
-        ``self_bleu``), ``bleu`` (sacreBLEU's signature) and ``overlaps`` (see
-        ``overlap_statistics``). A row's ``slots_seen`` and ``intents_seen`` are percentages, null
-        where no test service is unseen; ``name_distance`` is in [0, 1] and ``description_bleu`` in
-        [0, 100].
-    """
+    """Table 1 of Lee et al. 2022 for the variants that a release has."""
     bleu = Bleu()
     pairs = {v: _pairs(release, v) for v in (*VARIANTS, *release.own_variants)}
     pairs = {v: variant_pairs for v, variant_pairs in pairs.items() if variant_pairs}
@@ -42,6 +33,8 @@ def schema_statistics(release: Release) -> dict[str, Any]:
     rows = {v: {**_seen(release, v), **_wording(pairs[v], bleu)} for v in pairs}
     released = {v: row for v, row in rows.items() if v in VARIANTS}
     pivot_rows = {v: _wording(pivot_pairs, bleu) for v, pivot_pairs in pivots.items()}
+    is_compared = any(release.schema_splits(variant) for variant in VARIANTS)
+    trained = train_variants(release) if is_compared else {}
     return {
         "elements": {
             "services": len(original),
@@ -49,21 +42,19 @@ def schema_statistics(release: Release) -> dict[str, Any]:
             "intents": len(_intents(original)),
         },
         "variants": {"original": _seen(release, "original"), **rows, **_average(released)},
-        "self_bleu": self_bleu([_descriptions(pairs[v]) for v in released], bleu),
+        "self_bleu": self_bleu([_descriptions(s for _, s in pairs[v]) for v in released], bleu),
         "backtrans": {**pivot_rows, **_average(pivot_rows)},
-        "backtrans_self_bleu": self_bleu([*map(_descriptions, pivots.values())], bleu),
+        "backtrans_self_bleu": self_bleu(
+            [_descriptions(service for _, service in of) for of in pivots.values()], bleu
+        ),
         "bleu": bleu.signature,
-        "overlaps": overlap_statistics(release),
+        "overlaps": {v: _overlaps(release, v, schema) for v, schema in trained.items()},
     }
 
 
 def name_distance(originals: Sequence[str], variants: Sequence[str]) -> float:
-    """Mean normalised Indel distance of names, in [0, 1].
-
-    It is the number of insertions and deletions divided by the sum of both lengths. The paper calls
-    it Levenshtein distance; but that, divided by the longer length, gives 0.39 for v1, where the
-    paper has 0.30.
-    """
+    """Mean normalised Indel distance of names, in [0, 1]."""
+    # The paper calls it Levenshtein distance; but that gives 0.39 for v1, where it has 0.30.
     return fmean(map(Indel.normalized_distance, originals, variants))
 
 
@@ -94,17 +85,11 @@ class Bleu:
 
 
 def self_bleu(variants: Sequence[Sequence[str]], bleu: Bleu) -> dict[str, float] | None:
-    """How similar the variants' descriptions are to each other; lower is more diverse.
-
-    Returns:
-        Means over all ordered pairs of variants, in [0, 100]: of the pairs' ``corpus`` BLEU, and of
-        the ``sentence`` BLEU of their descriptions. The paper describes the second; but that
-        depends on the smoothing, and the first comes near the paper's figure. None of fewer than
-        two variants.
-    """
+    """Mean BLEU of ordered pairs of variants, lower where they differ; None of fewer than two."""
     if len(variants) < 2:
         return None
     pairs = list(permutations(variants, 2))
+    # The paper describes the second, which depends on the smoothing; the first comes near it.
     return {
         "corpus": fmean(bleu.corpus(*pair) for pair in pairs),
         "sentence": fmean(bleu.sentences(*pair) for pair in pairs),
@@ -112,12 +97,12 @@ def self_bleu(variants: Sequence[Sequence[str]], bleu: Bleu) -> dict[str, float]
 
 
 def _wording(pairs: Pairs, bleu: Bleu) -> Row:
+    """How far the words of a variant are from the original ones."""
     originals, variants = [original for original, _ in pairs], [variant for _, variant in pairs]
     names = [_slots(services) + _intents(services) for services in (originals, variants)]
-    references = [text for service in originals for text in _texts(service)]
     return {
         "name_distance": name_distance(*names),
-        "description_bleu": bleu.corpus(_descriptions(pairs), references),
+        "description_bleu": bleu.corpus(_descriptions(variants), _descriptions(originals)),
     }
 
 
@@ -132,6 +117,27 @@ def _seen(release: Release, variant: str) -> Row:
         "slots_seen": share_seen(_slots(unseen), _slots(train)),
         "intents_seen": share_seen(_intents(unseen), _intents(train)),
     }
+
+
+def _overlaps(release: Release, variant: str, schema: Schema) -> dict[str, Any]:
+    """The texts of a train schema that v1..v5 have and the original lacks, counted and listed."""
+    found, new = overlaps(release, {variant: schema}), new_texts(release, variant, schema)
+    counted = {}
+    for part in ("name", "description"):
+        same = [overlap.same_element for overlap in found if overlap.location.part == part]
+        counted[f"{part}s"] = {
+            "count": len(same),
+            "of_same_element": sum(same),
+            "new": sum(location.part == part for location in new),  # v1..v5 have them or not
+        }
+    texts = []
+    for overlap in found:
+        location = overlap.location._asdict()
+        del location["variant"]
+        equals = [released._asdict() for released in overlap.equals]
+        same_element = {"text": overlap.text, "same_element": overlap.same_element}
+        texts.append({**location, **same_element, "equals": equals})
+    return {**counted, "texts": texts}
 
 
 def _pairs(release: Release, variant: str, splits: Iterable[str] = SPLITS) -> Pairs:
@@ -153,13 +159,12 @@ def _intents(services: Iterable[Service]) -> list[str]:
     return [intent.name for service in services for intent in service.intents]
 
 
-def _descriptions(pairs: Pairs) -> list[str]:
-    return [text for _, service in pairs for text in _texts(service)]
-
-
-def _texts(service: Service) -> list[str]:
-    slots = [slot.description for slot in service.slots]
-    return [service.description, *slots, *(intent.description for intent in service.intents)]
+def _descriptions(services: Iterable[Service]) -> list[str]:
+    texts = []
+    for service in services:
+        elements = (*service.slots, *service.intents)
+        texts += [service.description, *(element.description for element in elements)]
+    return texts
 
 
 def _average(rows: dict[str, Row]) -> dict[str, Row]:

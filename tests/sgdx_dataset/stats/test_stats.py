@@ -18,7 +18,7 @@ from sgdx_dataset.release.release import Release
 from sgdx_dataset.stats import statistics, stats
 from sgdx_dataset.stats.dialogues import dialogue_statistics
 from sgdx_dataset.stats.published import FIGURES
-from sgdx_dataset.stats.report import print_report, write_json
+from sgdx_dataset.stats.report import print_report
 from sgdx_dataset.stats.schemas import (
     Bleu,
     name_distance,
@@ -87,29 +87,6 @@ def test_table_1_by_hand(unseen: Release) -> None:
     assert "name_distance" not in rows["original"]
 
 
-def test_shares_are_null_where_every_test_service_is_seen(mini: Path) -> None:
-    row = schema_statistics(open_release(mini))["variants"]["v1"]
-    assert (row["slots_seen"], row["intents_seen"]) == (None, None)
-
-
-def test_a_source_without_variants(mini: Path) -> None:
-    shutil.rmtree(mini / "sgd_x")
-    table = schema_statistics(open_release(mini))
-    assert list(table["variants"]) == ["original"]
-    assert (table["self_bleu"], table["backtrans"]) == (None, {})
-    print_report(statistics(open_release(mini)), Console(file=io.StringIO()))
-
-
-def test_own_variants_have_a_row_and_are_not_in_the_average(mini: Path, tmp_path: Path) -> None:
-    (tmp_path / "mine" / "test").mkdir(parents=True)
-    schema = (mini / "sgd_x" / "data" / "v4" / "test" / "schema.json").read_text()
-    (tmp_path / "mine" / "test" / "schema.json").write_text(schema)
-    plain = schema_statistics(open_release(mini))["variants"]
-    rows = schema_statistics(open_release(mini, {"mine": tmp_path / "mine"}))["variants"]
-    assert rows["mine"] == plain["v4"]
-    assert rows["average"] == plain["average"]
-
-
 @pytest.fixture
 def trained(mini: Path, tmp_path: Path) -> Release:
     """``mini`` with two variants of the train schema alone, one of them as an overlay."""
@@ -120,13 +97,44 @@ def trained(mini: Path, tmp_path: Path) -> Release:
     return open_release(mini, {"mine": tmp_path / "mine", "fr": tmp_path / "fr.json"})
 
 
-def test_variants_of_train_alone_have_rows(trained: Release) -> None:
-    rows = schema_statistics(trained)["variants"]
+def test_own_variants_have_rows_that_are_not_in_the_average(trained: Release, mini: Path) -> None:
+    plain, table = schema_statistics(open_release(mini)), schema_statistics(trained)
+    rows = table["variants"]
     assert list(rows) == ["original", "v1", "v2", "v3", "v4", "v5", "mine", "fr", "average"]
-    assert (rows["fr"]["slots_seen"], rows["fr"]["intents_seen"]) == (None, None)
+    assert (rows["v1"], rows["average"]) == (plain["variants"]["v1"], plain["variants"]["average"])
+    # Every test service is seen, and the variant is of train alone.
+    assert (rows["v1"]["slots_seen"], rows["fr"]["intents_seen"]) == (None, None)
     # city-ville: the one letter they share is i, of 4 + 5; the other four names are the same
     assert rows["fr"]["name_distance"] == pytest.approx((7 / 9) / 5)
     assert rows["fr"]["description_bleu"] == pytest.approx(100)
+
+
+def test_a_source_without_variants(mini: Path, trained: Release) -> None:
+    shutil.rmtree(mini / "sgd_x")
+    figures = statistics(open_release(mini, {"fr": mini.parent / "fr.json"}))
+    table = figures["schemas"]
+    assert list(table["variants"]) == ["original", "fr"]
+    assert (table["self_bleu"], table["backtrans"], table["overlaps"]) == (None, {}, {})
+    console = Console(file=io.StringIO(), width=100)
+    print_report(figures, console)
+    assert "lacks" not in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_back_translations_of_the_sample() -> None:
+    table = schema_statistics(open_release("sample"))
+    rows = table["backtrans"]
+    assert list(rows) == ["backtrans-ja", "backtrans-ko", "backtrans-zh", "average"]
+    assert all(0 < row["name_distance"] < 1 for row in rows.values())
+    assert set(table["backtrans_self_bleu"]) == {"corpus", "sentence"}
+    counts = {
+        variant: [tuple(of[part].values()) for part in ("names", "descriptions")]
+        for variant, of in table["overlaps"].items()
+    }
+    assert counts == {
+        "backtrans-ja": [(16, 15, 53), (0, 0, 66)],
+        "backtrans-ko": [(5, 3, 43), (0, 0, 66)],
+        "backtrans-zh": [(12, 11, 51), (0, 0, 64)],
+    }
 
 
 def test_overlaps_are_counted_and_listed(trained: Release) -> None:
@@ -154,37 +162,6 @@ def test_overlaps_are_counted_and_listed(trained: Release) -> None:
         "same_element": False,
         "equals": [{**v1, "part": "name"}],
     }
-
-
-def test_overlaps_of_the_samples_back_translations() -> None:
-    found = schema_statistics(open_release("sample"))["overlaps"]
-    counts = {
-        variant: [tuple(of[part].values()) for part in ("names", "descriptions")]
-        for variant, of in found.items()
-    }
-    assert counts == {
-        "backtrans-ja": [(16, 15, 53), (0, 0, 66)],
-        "backtrans-ko": [(5, 3, 43), (0, 0, 66)],
-        "backtrans-zh": [(12, 11, 51), (0, 0, 64)],
-    }
-
-
-def test_without_v1_to_v5_there_is_nothing_to_overlap_with(mini: Path, trained: Release) -> None:
-    variants = {"fr": mini.parent / "fr.json"}
-    shutil.rmtree(mini / "sgd_x")
-    figures = statistics(open_release(mini, variants))
-    assert figures["schemas"]["overlaps"] == {}
-    console = Console(file=io.StringIO(), width=100)
-    print_report(figures, console)
-    assert "lacks" not in console.file.getvalue()  # type: ignore[attr-defined]
-
-
-def test_back_translations_have_rows() -> None:
-    table = schema_statistics(open_release("sample"))
-    rows = table["backtrans"]
-    assert list(rows) == ["backtrans-ja", "backtrans-ko", "backtrans-zh", "average"]
-    assert all(0 < row["name_distance"] < 1 for row in rows.values())
-    assert set(table["backtrans_self_bleu"]) == {"corpus", "sentence"}
 
 
 def test_counts_by_hand(mini: Path) -> None:
@@ -252,14 +229,6 @@ def test_published_figures_agree_with_each_other() -> None:
             turns = counts["turns"]
             assert counts["turns_per_dialogue"] == round(turns / counts["dialogues"], 3)
             assert counts["tokens_per_turn"] == round(counts["tokens"] / turns, 3)
-
-
-def test_json_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
-    write_json({"a": 1}, tmp_path / "new" / "stats.json")
-    assert json.loads((tmp_path / "new" / "stats.json").read_text()) == {"a": 1}
-    (tmp_path / "file").write_text("")
-    with pytest.raises(SgdxError, match="file/stats.json: cannot be written: "):
-        write_json({"a": 1}, tmp_path / "file" / "stats.json")
 
 
 def test_the_command(run: Run, mini: Path, tmp_path: Path) -> None:
