@@ -115,8 +115,8 @@ def _heading(group: str) -> str:
 def figure_terms(figures: Sequence[Figure]) -> list[str]:
     """What the words of titles mean, and which figures are better when they are low."""
     terms = [*dict.fromkeys(term for figure in figures for term in figure.legend if term)]
-    low = dict.fromkeys(f.legend[-1].partition(":")[0] for f in figures if f.lower_is_better)
-    better = [f"Better: lower {listed([*low])}; of all else, higher."] if low else []
+    low = [figure.title for figure in figures if figure.lower_is_better]
+    better = [f"Better: lower {listed(low)}; of all else, higher."] if low else []
     scaled = ["In %, but for BLEU."] if any(f.scale == 1 for f in figures) else ["In %."]
     return [*scaled, *terms, *better]
 
