@@ -9,31 +9,21 @@ from typing import Any, NamedTuple
 
 from baselines.llm.answers import call_in_text
 
-from .data import Json
 from .predictions import MadeCall
 
 
 class CallsReading(NamedTuple):
-    """The calls of an answer.
-
-    Attributes:
-        calls: The calls; none where the answer is text, or cannot be read.
-        counts: How often each of these occurred: ``invalid``, the answer cannot be read;
-            ``truncated``, it reached the limit of tokens; ``refused`` by the server, a filter or
-            the model; ``salvaged``, the call was read from the answer's text.
-    """
+    """The calls of an answer; none where the answer is text, or cannot be read."""
 
     calls: tuple[MadeCall, ...]
+    # How often each occurred: ``invalid``, the answer cannot be read; ``truncated``, it reached the
+    # limit of tokens; ``refused`` by the server, a filter or the model; ``salvaged``, the call was
+    # read from the answer's text.
     counts: Counter[str]
 
 
 def read_calls(body: Any) -> CallsReading:
-    """Read the calls of an answer.
-
-    Args:
-        body: A chat completion; ``{"calls": [{"name", "arguments"}]}`` of a program; or
-            ``{"error": ...}``.
-    """
+    """Read a chat completion, ``{"calls": ...}`` of a program, or ``{"error": ...}``."""
     counts: Counter[str] = Counter()
     try:
         calls = tuple(_calls(body, counts))
@@ -63,16 +53,11 @@ def _calls(body: Any, counts: Counter[str]) -> Iterator[MadeCall]:
     for call in message.get("tool_calls") or ():
         yield _call(call["function"]["name"], call["function"].get("arguments", {}))
     if not message.get("tool_calls"):
-        yield from _call_in_text(message, counts)
-
-
-def _call_in_text(message: Json, counts: Counter[str]) -> Iterator[MadeCall]:
-    """The call that an answer's text consists of or has in it, if it is whole."""
-    text_counts = Counter({"truncated": counts["truncated"]})
-    name, arguments = call_in_text(message, text_counts)
-    if isinstance(name, str) and isinstance(arguments, dict):
-        counts["salvaged"] += 1
-        yield MadeCall(name, arguments)
+        # The text consists of a call or has one in it; one that was cut off is none.
+        name, arguments = call_in_text(message, Counter({"truncated": counts["truncated"]}))
+        if isinstance(name, str) and isinstance(arguments, dict):
+            counts["salvaged"] += 1
+            yield MadeCall(name, arguments)
 
 
 def _call(name: Any, arguments: Any) -> MadeCall:

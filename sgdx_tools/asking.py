@@ -5,44 +5,54 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator
+from pathlib import Path
 
+import msgspec
+
+from baselines.data.prediction_files import finished_names, write_predictions
+from baselines.llm.answer_file import AnswerFile
 from baselines.llm.asking import ask, open_answers
 from baselines.llm.endpoint import base_url, host_of
-from baselines.llm.estimate import Estimate, TokenCounter, body_tokens
+from baselines.llm.estimate import Estimate, TokenCounter, estimate_wording
 from baselines.llm.options import read_headers, read_limits, read_parameters, read_prices
+from baselines.llm.predictions import AnswerTally
 from baselines.llm.program import HOST, split_command
 from baselines.llm.providers import PROVIDERS
 from baselines.llm.requests import RequestSettings
 from baselines.llm.tables import prediction_line
-from baselines.llm.usage import Usage
+from baselines.llm.usage import Price
+from baselines.training.run_folder import versions
 from sgdx_dataset import SgdxError
 
+from .answers import read_calls
+from .data import Json
 from .folder import read_tool_set
 from .plan import ToolPlan, ToolRequest
-from .runs import unfinished_names, write_run
+from .predictions import Prediction
+
+
+def settings_of(options: Namespace, model: str, parameters: Json) -> tuple[RequestSettings, str]:
+    """What requests ask for, and the server that is asked, from the options."""
+    settings = RequestSettings(
+        model=model,
+        task="calls",
+        tool_choice="auto",
+        parameters=parameters,
+        omitted=tuple(dict.fromkeys(options.omit)),
+        provider=PROVIDERS[options.provider],
+    )
+    return settings, host_of(base_url(options.base_url, settings.provider))
 
 
 def read_plan(options: Namespace) -> ToolPlan:
-    """The plan of a run, from the options.
-
-    Raises:
-        SgdxError: An option is at fault, or the tools or cases are.
-    """
+    """The plan of a run, from the options."""
     if options.command:
         split_command(options.command)  # an error in it is told before anything is read
     model = options.model or options.command
     if not model:
         raise SgdxError("found neither --model nor --command, expected one of them")
-    settings = RequestSettings(
-        model=model,
-        task="calls",
-        tool_choice="auto",
-        parameters=read_parameters(options.set),
-        omitted=tuple(dict.fromkeys(options.omit)),
-        provider=PROVIDERS[options.provider],
-    )
-    server = host_of(base_url(options.base_url, settings.provider))
+    settings, server = settings_of(options, model, read_parameters(options.set))
     host = f"{HOST}{options.command}" if options.command else server
     tool_set = read_tool_set(options.tools)
     names = list(dict.fromkeys(options.wording or tool_set.wordings))
@@ -52,23 +62,23 @@ def read_plan(options: Namespace) -> ToolPlan:
 def run_plan(options: Namespace) -> int:
     """Ask what has no answer yet, and write the predictions of wordings that have all of theirs.
 
-    Args:
-        options: Those of ``options.parser`` for ``run``.
-
-    Returns:
-        How many answers are missing still.
+    Returns how many answers are missing still.
     """
     read_headers(options)
     limits = read_limits(options)
     plan, output = read_plan(options), options.output
     with open_answers(output) as answers:
-        if unfinished_names(plan, output):
+        headers = {name: plan.header(name) for name in plan.names}
+        if len(finished_names(output, headers)) < len(headers):
             provider = plan.settings.provider
             ask(options, plan, plan.count(), answers, provider, limits, ToolRequest.line)
-            for name, figures in write_run(plan, answers, output, read_prices(options)).items():
-                print(prediction_line(name, figures), file=sys.stderr)
-            if missing := plan.missing_counts(answers):
-                parts = ", ".join(f"{name} {number}" for name, number in missing.items())
+            missing = plan.missing_counts(answers)
+            for name in plan.names:
+                if not missing[name]:
+                    figures = _write(plan, name, answers, output, read_prices(options))
+                    print(prediction_line(name, figures), file=sys.stderr)
+            if missing:
+                parts = ", ".join(f"{name} {missing[name]}" for name in plan.names if missing[name])
                 print(
                     f"{missing.total()} answers are missing ({parts}): give the same command again "
                     "to continue",
@@ -79,34 +89,39 @@ def run_plan(options: Namespace) -> int:
         return 0
 
 
+def _write(
+    plan: ToolPlan, name: str, answers: AnswerFile, output: Path, price: Price | None
+) -> Json:
+    """Write the predictions under a wording; returns the figures in their header."""
+    tally, predictions = AnswerTally(), []
+    for request in plan.requests_of(name):
+        line = answers.get(request.keys[0])
+        if line is None:
+            raise SgdxError(f"{request.custom_id}: its answer has gone while it was being read")
+        reading = read_calls(line["body"])
+        tally.add([line], 0, reading.counts)
+        repeat = int(request.custom_id.rpartition("|")[2])
+        invalid = bool(reading.counts["invalid"])
+        predictions.append(Prediction(request.case["id"], name, reading.calls, repeat, invalid))
+    figures = tally.facts(price)
+    header = msgspec.structs.replace(plan.header(name), counts=figures, versions=versions())
+    write_predictions(output / f"{name}.jsonl", header, predictions)
+    return figures
+
+
 def estimate(plan: ToolPlan, count: TokenCounter) -> list[Estimate]:
     """Count the requests of a plan and their tokens, one wording after the other."""
     counted_keys = set[str]()
-    return [_estimate_wording(plan, name, count, counted_keys) for name in plan.names]
+    return [
+        estimate_wording(name, _answered(plan, name), count, counted_keys) for name in plan.names
+    ]
 
 
-def _estimate_wording(
-    plan: ToolPlan, name: str, count: TokenCounter, counted_keys: set[str]
-) -> Estimate:
-    requests = repeated = sent = made = longest = 0
-    for request, answer in zip(plan.requests_of(name), _right_answers(plan, name)):
-        requests += 1
-        if request.keys[0] in counted_keys:
-            repeated += 1
-            continue
-        counted_keys.add(request.keys[0])
-        tokens = body_tokens({"tools": [], **request.bodies[0]}, count)
-        longest = max(longest, tokens)
-        sent, made = sent + tokens, made + count(answer)
-    return Estimate(name, requests, repeated, longest, Usage(sent=sent, made=made))
-
-
-def _right_answers(plan: ToolPlan, name: str) -> Sequence[str]:
-    """The expected calls of each request as JSON; empty where none is right."""
-    answers = []
-    for case in plan.tool_set.cases:
-        calls = plan.worded[name].expect(case) or ()
-        made = [{"name": call.name, "arguments": call.arguments} for call in calls]
-        text = json.dumps(made, ensure_ascii=False) if made else ""
-        answers += plan.repeats * [text]
-    return answers
+def _answered(plan: ToolPlan, name: str) -> Iterator[tuple[str, Json, str]]:
+    """Each request's key and body, and its expected calls as JSON; empty where none is right."""
+    cases = {case.id: case for case in plan.tool_set.cases}
+    for request in plan.requests_of(name):
+        calls = plan.worded[name].expect(cases[request.case["id"]]) or ()
+        made = [msgspec.structs.asdict(call) for call in calls]
+        answer = json.dumps(made, ensure_ascii=False) if made else ""
+        yield request.keys[0], request.bodies[0], answer

@@ -17,22 +17,19 @@ Json = dict[str, Any]
 Rule = Literal["exact", "bfcl", "fuzzy"]
 # An argument that is an object with one of these keys alone is no value of a tool's.
 ANY_OF, ABSENT = "any_of", "absent"
+# A tool's id and the path of one of its parameters; the path is empty for the tool's own words.
+ElementId = tuple[str, str]
 
 
 class Tool(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A tool, as a model's provider gets it.
+    """A tool, as a model's provider gets it."""
 
-    Attributes:
-        name: What a call says; letters, digits, ``_`` and ``-``, 64 at most.
-        description: What the tool does; empty where nothing says so.
-        parameters: The JSON Schema of the arguments, of type ``object``; empty for a tool without
-            parameters. No part of it is ever turned into text.
-        id: What cases and wordings call it: the name, unless several definitions share one.
-    """
-
+    # What a call says; letters, digits, ``_`` and ``-``, 64 at most.
     name: str
     description: str = ""
+    # The JSON Schema of the arguments, of type ``object``; empty for a tool without parameters.
     parameters: Json = {}
+    # What cases and wordings call it: the name, unless several definitions share one.
     id: str = ""
 
     def __post_init__(self) -> None:
@@ -41,35 +38,28 @@ class Tool(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
 
 
 class ExpectedCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A call that is right.
+    """A call that is right."""
 
-    Attributes:
-        name: The tool's id.
-        arguments: The value of each argument, by the names in ``tools.json``. In place of a value,
-            at any depth, ``{"any_of": [...]}`` gives several that are right; ``{"absent": true}``
-            among them says that the argument may be left out.
-    """
-
+    # The tool's id.
     name: str
+    # The value of each argument, by the names in ``tools.json``. In place of a value, at any depth,
+    # ``{"any_of": [...]}`` gives several that are right; ``{"absent": true}`` among them says that
+    # the argument may be left out.
     arguments: Json = {}
 
 
 class Case(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A conversation up to the moment at which a model answers, and the answer that is right.
-
-    Attributes:
-        id: A name that no other case has.
-        messages: The conversation in OpenAI's form; calls in it go by the tools' ids.
-        expect: The calls that are right, in any order; None where no tool is to be called.
-        tools: The ids of the tools that the model may call; None for all.
-        dialogue: What the cases that are turns of one dialogue have in common; empty for a case
-            that stands alone. Intervals are over dialogues.
-    """
+    """A conversation up to the moment at which a model answers, and the answer that is right."""
 
     id: str
+    # The conversation in OpenAI's form; calls in it go by the tools' ids.
     messages: tuple[Json, ...]
+    # The calls that are right, in any order; None where no tool is to be called.
     expect: tuple[ExpectedCall, ...] | None
+    # The ids of the tools that the model may call; None for all.
     tools: tuple[str, ...] | None = None
+    # What the cases that are turns of one dialogue have in common; empty for a case that stands
+    # alone. Intervals are over dialogues.
     dialogue: str = ""
 
 
@@ -81,67 +71,57 @@ class Words(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
 
 
 class ToolWords(Words, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """New words of a tool.
+    """New words of a tool."""
 
-    Attributes:
-        parameters: New words of its parameters by their paths, which ``json_schema.py`` describes:
-            ``party_size``, ``address.city``, ``guests[].name``.
-    """
-
+    # New words of its parameters by their paths, as ``json_schema.py`` describes them:
+    # ``party_size``, ``address.city``, ``guests[].name``.
     parameters: Mapping[str, Words] = {}
 
 
 class Wording(msgspec.Struct, frozen=True):
-    """New words for some tools.
+    """New words for some tools."""
 
-    Attributes:
-        name: ``v1`` or another name; ``original`` has no words.
-        tools: The new words by the tools' ids.
-        made_by: Who found them, as ``model:NAME``; empty where nobody says so. The signature of a
-            score has it, since a model may like its own words. In the file it is ``$made_by``.
-    """
-
+    # ``v1`` or another name; ``original`` has no words.
     name: str
+    # The new words by the tools' ids.
     tools: Mapping[str, ToolWords] = {}
+    # Who found them, as ``model:NAME``; empty where nobody says so. The signature of a score has
+    # it, since a model may like its own words. In the file it is ``$made_by``.
     made_by: str = ""
+
+    def elements(self) -> dict[ElementId, Words]:
+        """The new words of each element that changes."""
+        elements: dict[ElementId, Words] = {}
+        for tool, words in self.tools.items():
+            if words.name is not None or words.description is not None:
+                elements[tool, ""] = words
+            elements |= {(tool, path): new for path, new in words.parameters.items()}
+        return elements
 
 
 class Source(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Where tools and cases come from.
+    """Where tools and cases come from."""
 
-    Attributes:
-        form: What was imported: ``openai``, ``anthropic``, ``mcp``, ``openapi``, ``bfcl`` or
-            ``sgd``; empty for tools written by hand.
-        files: The SHA-256 of each file that was imported, by its name.
-        rules: How values are compared unless ``score --rules`` says otherwise.
-        left_out: What could not be expressed, a line for each.
-    """
-
+    # What was imported, such as ``openai``; empty for tools written by hand.
     form: str = ""
+    # The SHA-256 of each file that was imported, by its name.
     files: Mapping[str, str] = {}
+    # How values are compared unless ``score --rules`` says otherwise.
     rules: Rule = "exact"
+    # What could not be expressed, a line for each.
     left_out: tuple[str, ...] = ()
 
 
 class ToolSet(msgspec.Struct, frozen=True):
-    """A folder of tools.
+    """A folder of tools."""
 
-    Attributes:
-        path: The folder, for error messages.
-        tools: The tools by their ids, in the order of ``tools.json``.
-        cases: The cases, in the order of ``cases.jsonl``.
-        wordings: All wordings by name: first ``original``, then those of ``wordings/`` by name.
-        source: Where tools and cases come from.
-    """
-
+    # The folder, for error messages.
     path: str
+    # By their ids, in the order of ``tools.json``.
     tools: Mapping[str, Tool]
     cases: tuple[Case, ...] = ()
+    # All wordings by name: first ``original``, then those of ``wordings/`` by name.
     wordings: Mapping[str, Wording] = msgspec.field(
         default_factory=lambda: {ORIGINAL: Wording(ORIGINAL)}
     )
     source: Source = Source()
-
-    def tools_of(self, case: Case) -> list[Tool]:
-        """The tools that a case's model may call, in the order in which it is shown them."""
-        return [self.tools[i] for i in (self.tools if case.tools is None else case.tools)]

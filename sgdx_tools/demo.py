@@ -32,11 +32,7 @@ docs/your-own-tools.md has every step from there."""
 def demo(output: Path | None) -> None:
     """Run the sample's program under all wordings, score it, and mend the words that cost most.
 
-    Args:
-        output: A new folder to keep everything in; None for a temporary one.
-
-    Raises:
-        SgdxError: The folder exists already.
+    A new folder keeps everything; without one it is a temporary one.
     """
     if output is None:
         with tempfile.TemporaryDirectory() as folder:
@@ -61,7 +57,7 @@ def _demo(folder: Path) -> None:
     tool_set = read_tool_set(tools)
     mended = mend(tool_set.wordings["v2"], scores)
     write_wording(tools / "wordings" / f"{_MENDED}.json", mended)
-    before, after = _size(tool_set.wordings["v2"]), _size(mended)
+    before, after = len(tool_set.wordings["v2"].elements()), len(mended.elements())
     print(f"\nThe mend: v2 rewords {before} elements. In {_MENDED}, the {before - after} that cost")
     print(f"cases have their original words again, and {after} stay reworded.\n")
     _command(run, folder)
@@ -76,12 +72,7 @@ def _demo(folder: Path) -> None:
 
 
 def mend(wording: Wording, scores: Mapping[str, Any]) -> Wording:
-    """A wording in which the elements that cost more cases than they won have their old words.
-
-    Args:
-        wording: The wording.
-        scores: The content of a scores.json with this wording in it.
-    """
+    """A wording in which the elements that cost more cases than they won have their old words."""
     costly = {
         (element["tool"], element["path"])
         for element in scores["elements"]
@@ -93,14 +84,6 @@ def mend(wording: Wording, scores: Mapping[str, Any]) -> Wording:
         own = ToolWords() if (tool, "") in costly else words
         tools[tool] = msgspec.structs.replace(own, parameters=parameters)
     return Wording(f"{wording.name}-mended", tools, wording.made_by)
-
-
-def _size(wording: Wording) -> int:
-    """How many elements a wording changes."""
-    return sum(
-        len(words.parameters) + ((words.name or words.description) is not None)
-        for words in wording.tools.values()
-    )
 
 
 def _command(arguments: list[str], folder: Path) -> None:

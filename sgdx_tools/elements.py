@@ -10,31 +10,23 @@ same way. This says where to look; a wording with one element changed is what me
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sgdx_metric.call_rules import CaseScore, alternatives, is_absent, score_arguments
+from sgdx_metric.call_rules import CaseScore, score_arguments
 from sgdx_metric.robustness import RIGHT
 from sgdx_metric.variants import ORIGINAL
 
-from .data import Case, Json, Rule, Tool, ToolSet, Wording, Words
-from .json_schema import Layout
+from .data import Case, ElementId, Json, Rule, Tool, ToolSet, Words
+from .json_schema import elements_of
 from .renaming import WordedTools
-
-# A tool's id and the path of one of its parameters; the path is empty for the tool's own words.
-ElementId = tuple[str, str]
 
 
 class Outcome(NamedTuple):
-    """What became of a case under a wording.
-
-    Attributes:
-        score: Its scores.
-        expected: The calls that are right, in the wording's names; None where none is.
-        made: The calls that were made.
-    """
+    """What became of a case under a wording."""
 
     score: CaseScore
+    # The calls that are right, in the wording's names; None where none is.
     expected: Sequence[Json] | None
     made: Sequence[Json]
 
@@ -51,93 +43,44 @@ def rank_elements(
     outcomes: Mapping[str, Sequence[Outcome]],
     rules: Rule,
 ) -> list[dict[str, Any]]:
-    """The reworded elements that lost or won cases, the most costly first.
+    """The reworded elements that lost or won cases, the most costly first, as scores.json has them.
 
-    Args:
-        tool_set: Tools, cases and wordings.
-        worded: The tools under each wording.
-        outcomes: What became of each case, by wording.
-        rules: How values are compared.
-
-    Returns:
-        For each element ``wording``, ``tool``, ``path`` (empty for the tool itself), its
-        ``original`` and ``reworded`` words, the number of ``cases`` that expect a call of the tool,
-        and how many were ``lost`` and ``won``, with ``net`` = lost - won. Empty without the
-        original.
+    Of each it says how many `cases` expect a call of the tool, and how many were `lost` and `won`.
     """
     if ORIGINAL not in outcomes:
         return []
-    ranked = []
     expecting = Counter(
         tool for case in tool_set.cases for tool in {call.name for call in case.expect or ()}
     )
-    for name, of_wording in outcomes.items():
-        if name != ORIGINAL:
-            elements = reworded_elements(tool_set.wordings[name])
-            cases = zip(tool_set.cases, outcomes[ORIGINAL], of_wording)
-            lost, won = _lost_and_won(cases, worded[ORIGINAL], worded[name], elements, rules)
-            for element in lost.keys() | won.keys():
-                tool, path = element
-                ranked.append(
-                    {
-                        "wording": name,
-                        "tool": tool,
-                        "path": path,
-                        **both_words(tool_set.tools[tool], path, elements[tool][path]),
-                        "cases": expecting[tool],
-                        "lost": lost[element],
-                        "won": won[element],
-                        "net": lost[element] - won[element],
-                    }
-                )
+    ranked = []
+    for name in outcomes:
+        elements = tool_set.wordings[name].elements()
+        lost, won = Counter[ElementId](), Counter[ElementId]()
+        for case, before, after in zip(tool_set.cases, outcomes[ORIGINAL], outcomes[name]):
+            if before.is_right and not after.is_right:
+                lost.update(blamed(case, after, worded[name], elements, rules))
+            elif after.is_right and not before.is_right:
+                won.update(blamed(case, before, worded[ORIGINAL], elements, rules))
+        for tool, path in lost.keys() | won.keys():
+            element = tool, path
+            ranked.append(
+                {
+                    "wording": name,
+                    "tool": tool,
+                    "path": path,
+                    **both_words(tool_set.tools[tool], path, elements[element]),
+                    "cases": expecting[tool],
+                    "lost": lost[element],
+                    "won": won[element],
+                    "net": lost[element] - won[element],
+                }
+            )
     return sorted(ranked, key=lambda e: (-e["net"], -e["lost"], e["wording"], e["tool"], e["path"]))
 
 
-def _lost_and_won(
-    cases: Iterable[tuple[Case, Outcome, Outcome]],
-    original: WordedTools,
-    worded: WordedTools,
-    elements: Mapping[str, Mapping[str, Words]],
-    rules: Rule,
-) -> tuple[Counter[ElementId], Counter[ElementId]]:
-    """How many cases each reworded element of a wording lost and won.
-
-    Args:
-        cases: Each case with what became of it under the original and under the wording.
-        original, worded: The tools under either.
-        elements: The elements that the wording changes.
-        rules: How values are compared.
-    """
-    lost, won = Counter[ElementId](), Counter[ElementId]()
-    for case, before, after in cases:
-        if before.is_right and not after.is_right:
-            lost.update(blamed(case, after, worded, elements, rules))
-        elif after.is_right and not before.is_right:
-            won.update(blamed(case, before, original, elements, rules))
-    return lost, won
-
-
-def reworded_elements(wording: Wording) -> dict[str, dict[str, Words]]:
-    """The new words of each element that a wording changes, by tool and path."""
-    elements: dict[str, dict[str, Words]] = {}
-    for tool, words in wording.tools.items():
-        of_tool = dict(words.parameters)
-        if words.name is not None or words.description is not None:
-            of_tool = {"": words, **of_tool}
-        if of_tool:
-            elements[tool] = of_tool
-    return elements
-
-
-def both_words(original: Tool, path: str, new: Words) -> dict[str, dict[str, str]]:
-    """The ``original`` and the ``reworded`` words of an element, only those that change.
-
-    Args:
-        original: The tool in its original words.
-        path: The element's path; empty for the tool itself.
-        new: The element's new words.
-    """
-    old: Any = Layout(original.parameters, "").elements[path] if path else original
+def both_words(tool: Tool, path: str, new: Words) -> dict[str, dict[str, str]]:
+    """The ``original`` and the ``reworded`` words of an element, only those that change."""
+    old = elements_of(tool)[path]
     fields = [f for f in ("name", "description") if getattr(new, f) is not None]
     return {
         "original": {field: getattr(old, field) for field in fields},
@@ -149,28 +92,16 @@ def blamed(
     case: Case,
     outcome: Outcome,
     worded: WordedTools,
-    elements: Mapping[str, Mapping[str, Words]],
+    elements: Mapping[ElementId, Words],
     rules: Rule,
 ) -> set[ElementId]:
-    """Those of some elements that a wrong answer has to do with.
-
-    Args:
-        case: The case.
-        outcome: Its wrong outcome under a wording.
-        worded: The tools under that wording.
-        elements: The elements to choose from, by tool and path.
-        rules: How values are compared.
-    """
-    wrong = {
-        (tool, path)
-        for tool, path in wrong_elements(case, outcome, worded, rules)
-        if path in elements.get(tool, {})
-    }
+    """Those of a wording's elements that a wrong outcome, under these words, has to do with."""
     tools = {call.name for call in case.expect or ()}
-    return wrong or {(tool, path) for tool in tools for path in elements.get(tool, {})}
+    wrong = elements.keys() & _wrong_elements(case, outcome, worded, rules)
+    return wrong or {(tool, path) for tool, path in elements if tool in tools}
 
 
-def wrong_elements(
+def _wrong_elements(
     case: Case, outcome: Outcome, worded: WordedTools, rules: Rule
 ) -> Iterator[ElementId]:
     """The tools that are called by mistake or not called, and the arguments that are wrong."""
@@ -181,31 +112,16 @@ def wrong_elements(
         if name in ids:
             yield ids[name], ""
     for name in expected & made:
+        # What is left out is looked at by itself, and not by what the schema requires.
+        schema = {**worded.tool(ids[name]).parameters, "required": []}
         pairs = zip(
             (call["arguments"] for call in outcome.expected or () if call["name"] == name),
             (call["arguments"] for call in outcome.made if call["name"] == name),
         )
-        for arguments, values in pairs:
-            for path in _wrong_paths(arguments, values, worded, ids[name], rules):
-                yield ids[name], path
-
-
-def _wrong_paths(
-    expected: Json, made: Any, worded: WordedTools, tool: str, rules: Rule
-) -> Iterator[str]:
-    """The paths of the arguments of a call that are missing, wrong, or not expected."""
-    renaming = worded.renaming(tool)
-    schema = {**worded.tool(tool).parameters, "required": []}
-    values = made if isinstance(made, dict) else {}
-    for key in {**expected, **values}:
-        if not _is_right(key, expected, values, schema, rules):
-            yield from renaming.paths_below(key)
-
-
-def _is_right(key: str, expected: Json, values: Json, schema: Json, rules: Rule) -> bool:
-    if key not in expected:
-        return False
-    if key not in values:
-        return any(map(is_absent, alternatives(expected[key])))
-    score = score_arguments({key: expected[key]}, {key: values[key]}, schema, rules)
-    return score >= RIGHT
+        for right, given in pairs:
+            values = given if isinstance(given, dict) else {}
+            for key in {**right, **values}:
+                one, other = ({key: of[key]} if key in of else {} for of in (right, values))
+                if score_arguments(one, other, schema, rules) < RIGHT:
+                    for path in worded.renaming(ids[name]).paths_below(key):
+                        yield ids[name], path

@@ -18,7 +18,8 @@ from baselines.llm.requests import RequestSettings, request_key, with_seed
 from .answers import read_calls
 from .data import Json, Tool
 from .json_schema import NAME, Element, elements_of
-from .pool import ElementPool, ToolPool
+from .plan import AskedOnce, ToolRequest
+from .pool import KINDS, ElementPool, ToolPool, tool_pool
 
 # Words that differ from time to time need chance, and those of many parameters many tokens.
 PARAMETERS: Json = {"temperature": 1.0, "max_tokens": 8192}
@@ -53,19 +54,14 @@ _TOOL: Json = {
 
 @dataclass
 class ToolRewording:
-    """The words that one tool has been given in one round of asking.
-
-    Attributes:
-        tool: The tool.
-        number: Which of the several rewordings it is, from 1.
-        names, descriptions: The words that were accepted, by path.
-        refusals: Why words were refused in the last attempt, a line for each.
-    """
+    """The words that one tool has been given in one round of asking."""
 
     tool: Tool
+    # Which of the several rewordings it is, from 1.
     number: int
-    names: dict[str, str] = field(default_factory=dict)
-    descriptions: dict[str, str] = field(default_factory=dict)
+    # The words that were accepted, by path and kind: ``name`` or ``description``.
+    words: dict[tuple[str, str], str] = field(default_factory=dict)
+    # Why words were refused in the last attempt, a line for each.
     refusals: list[str] = field(default_factory=list)
 
     @property
@@ -73,18 +69,21 @@ class ToolRewording:
         """The tool's elements by path."""
         return elements_of(self.tool)
 
-    def missing(self) -> list[Element]:
-        """The elements whose words are not there yet."""
+    def missing(self) -> list[str]:
+        """The paths of elements whose words are not there yet."""
         return [
-            element
+            path
             for path, element in self.elements.items()
-            if (element.name and path not in self.names)
-            or (element.description and path not in self.descriptions)
+            if any(getattr(element, kind) and (path, kind) not in self.words for kind in KINDS)
         ]
+
+    def names(self) -> list[str]:
+        """The new names."""
+        return [text for (_, kind), text in self.words.items() if kind == "name"]
 
     def accept(self, answer: Any) -> None:
         """Take the words of an answer that can be used, and note why others cannot."""
-        self.refusals = []
+        self.refusals, elements = [], self.elements
         calls = read_calls(answer).calls
         words = calls[0].arguments.get("elements") if calls else _elements_in_text(answer)
         if not isinstance(words, list):
@@ -92,32 +91,31 @@ class ToolRewording:
             return
         for entry in words:
             path = entry.get("path") if isinstance(entry, dict) else None
-            if not isinstance(path, str) or path not in self.elements:
+            if not isinstance(path, str) or path not in elements:
                 self.refusals.append(f"{path!r}: is no path of the tool")
                 continue
-            for kind in ("name", "description"):
-                text = entry.get(kind)
-                if isinstance(text, str) and text.strip():
-                    self._accept_text(self.elements[path], kind, text)
+            for kind in KINDS:
+                text, original = entry.get(kind), getattr(elements[path], kind)
+                if not isinstance(text, str) or not text.strip() or not original:
+                    continue
+                if (path, kind) in self.words:
+                    continue
+                if fault := self._fault(kind, text, original):
+                    self.refusals.append(f"{path or 'the tool'}: {fault}")
+                else:
+                    self.words[path, kind] = " ".join(text.split())
 
-    def _accept_text(self, element: Element, kind: str, text: str) -> None:
-        original = getattr(element, kind)
-        accepted = self.names if kind == "name" else self.descriptions
-        if not original or element.path in accepted:
-            return
-        reason = ""
+    def _fault(self, kind: str, text: str, original: str) -> str:
+        """Why new words cannot be used; empty where they can."""
         if text.strip() == original:
-            reason = f"the {kind} is the old one"
-        elif kind == "name":
-            others = {e.name for e in self.elements.values()} | set(self.names.values())
+            return f"the {kind} is the old one"
+        if kind == "name":
+            others = {element.name for element in self.elements.values()} | {*self.names()}
             if not NAME.fullmatch(text):
-                reason = "the name is not of 1 to 64 letters, digits, _ and -"
+                return "the name is not of 1 to 64 letters, digits, _ and -"
             elif text in others:
-                reason = f"another element is called {text}"
-        if reason:
-            self.refusals.append(f"{element.path or 'the tool'}: {reason}")
-        else:
-            accepted[element.path] = text if kind == "name" else " ".join(text.split())
+                return f"another element is called {text}"
+        return ""
 
 
 def _elements_in_text(answer: Any) -> Any:
@@ -130,43 +128,21 @@ def _elements_in_text(answer: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class RewordRequest:
-    """A request for the words of one tool.
-
-    Attributes:
-        custom_id: ``<tool id>|<number>|<attempt>``.
-        bodies: The body, in a list.
-        keys: The key of the answer, in a list.
-    """
-
-    custom_id: str
-    bodies: Sequence[Json]
-    keys: Sequence[str]
-
-
-@dataclass(frozen=True)
-class RewordPlan:
-    """The requests of one attempt: for every rewording that lacks words, one.
-
-    Attributes:
-        rewordings: The rewordings so far.
-        attempt: Which attempt it is, from 0.
-        settings: The model, and the fields of requests.
-        host: The server, without credentials.
-    """
+class RewordPlan(AskedOnce):
+    """The requests of one attempt: for every rewording that lacks words, one."""
 
     rewordings: Sequence[ToolRewording]
+    # Which attempt it is, from 0.
     attempt: int
     settings: RequestSettings
+    # The server, without credentials.
     host: str
 
-    def requests(self) -> Iterator[RewordRequest]:
+    def requests(self) -> Iterator[ToolRequest]:
         """All requests, in order."""
-        for rewording in self.rewordings:
-            if rewording.missing():
-                yield self.request(rewording)
+        return (self.request(rewording) for rewording in self.rewordings if rewording.missing())
 
-    def request(self, rewording: ToolRewording) -> RewordRequest:
+    def request(self, rewording: ToolRewording) -> ToolRequest:
         """The request for the words that a rewording lacks."""
         choice = self.settings.provider.chosen(FUNCTION)
         body = {
@@ -177,17 +153,9 @@ class RewordPlan:
         turn = rewording.number + 1000 * self.attempt
         body = with_seed(body, turn, self.settings.provider.seed)
         name = f"{rewording.tool.id}|{rewording.number}|{self.attempt + 1}"
-        return RewordRequest(name, [body], [request_key(body, self.host, turn)])
+        return ToolRequest(name, [body], [request_key(body, self.host, turn)])
 
-    def count(self) -> int:
-        """How many requests there are."""
-        return sum(bool(rewording.missing()) for rewording in self.rewordings)
-
-    def missing(self, request: RewordRequest, answers: AnswerFile) -> int | None:
-        """0 where a request has no answer yet, else None."""
-        return None if request.keys[0] in answers else 0
-
-    def is_invalid(self, request: RewordRequest, body: Any) -> bool:
+    def is_invalid(self, request: ToolRequest, body: Any) -> bool:
         """Whether an answer has no words at all."""
         return not read_calls(body).calls and _elements_in_text(body) is None
 
@@ -195,28 +163,23 @@ class RewordPlan:
 def _messages(rewording: ToolRewording) -> list[Json]:
     shown = [
         {
-            "path": element.path,
+            "path": path,
             **({"name": element.name} if element.name else {}),
             **({"description": element.description} if element.description else {}),
         }
-        for element in rewording.elements.values()
+        for path, element in rewording.elements.items()
     ]
     messages: list[Json] = [
         {"role": "system", "content": _PROMPT.read_text(encoding="utf-8")},
         {"role": "user", "content": json.dumps(shown, ensure_ascii=False, indent=1)},
     ]
-    if rewording.names or rewording.descriptions or rewording.refusals:
-        lines = [f"- {refusal}" for refusal in rewording.refusals]
-        paths = [element.path or "the tool" for element in rewording.missing()]
-        text = "Words are missing still, of: " + ", ".join(paths)
-        taken = ", ".join(rewording.names.values())
-        refused = "\nRefused were:\n" + "\n".join(lines) if lines else ""
-        messages.append(
-            {
-                "role": "user",
-                "content": f"{text}.{refused}\nNames that are taken: {taken or 'none'}",
-            }
-        )
+    if rewording.words or rewording.refusals:
+        paths = ", ".join(path or "the tool" for path in rewording.missing())
+        refused = "".join(f"\n- {refusal}" for refusal in rewording.refusals)
+        refused = f"\nRefused were:{refused}" if refused else ""
+        taken = ", ".join(rewording.names()) or "none"
+        text = f"Words are missing still, of: {paths}.{refused}\nNames that are taken: {taken}"
+        messages.append({"role": "user", "content": text})
     return messages
 
 
@@ -230,59 +193,39 @@ def ask_model(
     settings: RequestSettings,
     host: str,
     answers: AnswerFile,
-    ask_plan: Callable[[RewordPlan], None],
+    ask_plan: Callable[[RewordPlan, int], None],
 ) -> tuple[dict[str, ToolPool], list[str]]:
-    """Have a model reword every tool several times.
+    """Have a model reword every tool ``count`` times, by asking so many requests of plans.
 
-    Args:
-        tools: The tools by id.
-        count: How often each tool is reworded.
-        settings: The model, and the fields of requests.
-        host: The server, without credentials.
-        answers: Where answers are kept.
-        ask_plan: Asks what a plan has no answer to yet.
-
-    Returns:
-        The distinct words of each element, and a line for each element that has none.
-
-    Raises:
-        IncompleteError: Answers are missing, as asking was stopped.
+    Returns the distinct words of each element, and a line for each element that has none.
     """
     rewordings = [ToolRewording(tool, i) for tool in tools.values() for i in range(1, count + 1)]
     for attempt in range(MOST_ATTEMPTS):
-        plan = RewordPlan(rewordings, attempt, settings, host)
-        if not plan.count():
-            break
-        ask_plan(plan)
         pending = [rewording for rewording in rewordings if rewording.missing()]
+        if not pending:
+            break
+        plan = RewordPlan(pending, attempt, settings, host)
+        ask_plan(plan, len(pending))
         lines = [answers.get(plan.request(rewording).keys[0]) for rewording in pending]
         if missing := sum(line is None for line in lines):
             raise IncompleteError(missing)
         for rewording, line in zip(pending, lines):
             rewording.accept((line or {})["body"])
-    return _pool(rewordings)
-
-
-def _pool(rewordings: Sequence[ToolRewording]) -> tuple[dict[str, ToolPool], list[str]]:
     pool: dict[str, ToolPool] = {}
     without_words = []
-    for tool in {rewording.tool.id: rewording.tool for rewording in rewordings}.values():
-        own = [rewording for rewording in rewordings if rewording.tool.id == tool.id]
+    for tool in tools.values():
+        own = [rewording.words for rewording in rewordings if rewording.tool.id == tool.id]
         parts = {}
         for path, element in elements_of(tool).items():
-            names = dict.fromkeys(r.names[path] for r in own if path in r.names)
-            texts = dict.fromkeys(r.descriptions[path] for r in own if path in r.descriptions)
-            parts[path] = ElementPool(tuple(names), tuple(texts))
-            lacking = [
-                kind
-                for kind, words in (("name", names), ("description", texts))
-                if getattr(element, kind) and not words
-            ]
-            if lacking:
+            new = {}
+            for kind in KINDS:
+                texts = (words[path, kind] for words in own if (path, kind) in words)
+                new[kind] = tuple(dict.fromkeys(texts))
+            parts[path] = ElementPool(**new)
+            if lacking := [kind for kind in KINDS if getattr(element, kind) and not new[kind]]:
                 of_path = f" path {path}" if path else ""
                 without_words.append(
                     f"tool {tool.id}{of_path}: no new {' and no new '.join(lacking)}"
                 )
-        head = parts.pop("")
-        pool[tool.id] = ToolPool(head.name, head.description, parts)
+        pool[tool.id] = tool_pool(parts)
     return pool, without_words

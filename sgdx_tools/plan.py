@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -20,50 +20,47 @@ from sgdx_dataset import SgdxError
 from sgdx_eval.headers import Header
 
 from .answers import read_calls
-from .data import Case, Json, Tool, ToolSet
+from .data import Case, Json, ToolSet
 from .renaming import WordedTools
 from .signature import data_digest
 
 
 @dataclass(frozen=True)
 class ToolRequest:
-    """One request: a case under a wording.
-
-    Attributes:
-        custom_id: ``<wording>|<case id>|<repeat>``.
-        case: The case as a program reads it: ``id``, ``messages`` and ``tools`` as worded.
-        bodies: The body for a model, in a list.
-        keys: The key under which the answer is kept, in a list.
-    """
+    """One request; it has one body, and the key under which the answer to that is kept."""
 
     custom_id: str
-    case: Json
     bodies: Sequence[Json]
     keys: Sequence[str]
+    # The case as a program reads it: `id`, `messages` and `tools` as worded.
+    case: Json = field(default_factory=dict)
 
     def line(self) -> Json:
         """The line that a program reads."""
         return {"custom_id": self.custom_id, "case": self.case, "body": self.bodies[0]}
 
 
-@dataclass(frozen=True)
-class ToolPlan:
-    """The requests of a run.
+class AskedOnce:
+    """A plan whose requests have one body each."""
 
-    Attributes:
-        tool_set: Tools, cases and wordings.
-        names: The wordings to ask under.
-        settings: The model, and the fields of requests.
-        host: The server or program that is asked, without credentials.
-        repeats: How often every request is sent.
-        distractors: How many other tools a model is shown beside those of a case.
-    """
+    def missing(self, request: ToolRequest, answers: AnswerFile) -> int | None:
+        """0 where a request has no answer yet, else None."""
+        return None if request.keys[0] in answers else 0
+
+
+@dataclass(frozen=True)
+class ToolPlan(AskedOnce):
+    """The requests of a run."""
 
     tool_set: ToolSet
+    # The wordings to ask under.
     names: Sequence[str]
     settings: RequestSettings
+    # The server or program that is asked, without credentials.
     host: str
+    # How often every request is sent.
     repeats: int = 1
+    # How many other tools a model is shown beside those of a case.
     distractors: int = 0
 
     def __post_init__(self) -> None:
@@ -89,38 +86,39 @@ class ToolPlan:
     def requests(self) -> Iterator[ToolRequest]:
         """All requests, in order; they are made one after the other."""
         for case in self.tool_set.cases:
-            tools = self.shown_tools(case)
+            tools = self._shown_tools(case)
             for name in self.names:
                 yield from self._requests_of(name, case, tools)
 
     def requests_of(self, name: str) -> Iterator[ToolRequest]:
         """The requests under one wording."""
         for case in self.tool_set.cases:
-            yield from self._requests_of(name, case, self.shown_tools(case))
+            yield from self._requests_of(name, case, self._shown_tools(case))
 
     def _requests_of(self, name: str, case: Case, ids: Sequence[str]) -> Iterator[ToolRequest]:
         worded = self.worded[name]
         tools = [worded.tool(tool) for tool in ids]
-        shown: Json = {
-            "id": case.id,
-            "messages": worded.messages(case),
-            "tools": [_shown(tool) for tool in tools],
-        }
-        functions = [{"type": "function", "function": tool} for tool in shown["tools"]]
+        shown = [
+            {
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.parameters or {"type": "object", "properties": {}},
+            }
+            for tool in tools
+        ]
+        messages = worded.messages(case)
+        functions = [{"type": "function", "function": tool} for tool in shown]
         how = {"tools": functions, "tool_choice": "auto"} if functions else {}
-        body = {
-            "model": self.settings.model,
-            **self.settings.fields(how),
-            "messages": shown["messages"],
-        }
+        body = {"model": self.settings.model, **self.settings.fields(how), "messages": messages}
         host = self.host
         if self.host.startswith(HOST):  # a program may answer by the case's id, a model cannot
             host += f"|{case.id}"
         for repeat in range(1, self.repeats + 1):
             key = request_key(body, host, repeat)
-            yield ToolRequest(custom_id(name, case.id, repeat), shown, [body], [key])
+            case_shown = {"id": case.id, "messages": messages, "tools": shown}
+            yield ToolRequest(custom_id(name, case.id, repeat), [body], [key], case_shown)
 
-    def shown_tools(self, case: Case) -> list[str]:
+    def _shown_tools(self, case: Case) -> list[str]:
         """The ids of a case's tools, and of its distractors where there are to be any.
 
         Distractors are other tools of ``tools.json`` whose names differ from those of all shown
@@ -131,27 +129,19 @@ class ToolPlan:
         ids = list(case.tools)
         if not self.distractors:
             return ids
-        names = {name: {worded.name(tool) for tool in ids} for name, worded in self.worded.items()}
-        for tool in self._in_random_order(case, self.tool_set.tools):
+        taken = {(name, worded.name(i)) for i in ids for name, worded in self.worded.items()}
+        for tool in _in_random_order(case, self.tool_set.tools):
             if len(ids) == len(case.tools) + self.distractors:
                 break
-            new_names = {name: worded.name(tool) for name, worded in self.worded.items()}
-            if all(new_names[name] not in names[name] for name in names):
+            new_names = {(name, worded.name(tool)) for name, worded in self.worded.items()}
+            if not new_names & taken:
                 ids.append(tool)
-                for name in names:
-                    names[name].add(new_names[name])
-        return self._in_random_order(case, ids)
-
-    def _in_random_order(self, case: Case, ids: Iterable[str]) -> list[str]:
-        return sorted(ids, key=lambda tool: hashlib.sha256(f"{case.id}\n{tool}".encode()).digest())
+                taken |= new_names
+        return _in_random_order(case, ids)
 
     def count(self) -> int:
         """How many requests there are."""
         return len(self.tool_set.cases) * len(self.names) * self.repeats
-
-    def missing(self, request: ToolRequest, answers: AnswerFile) -> int | None:
-        """0 where a request has no answer yet, else None."""
-        return None if request.keys[0] in answers else 0
 
     def is_invalid(self, request: ToolRequest, body: Any) -> bool:
         """Whether an answer cannot be read."""
@@ -179,13 +169,9 @@ class ToolPlan:
 
     def missing_counts(self, answers: AnswerFile) -> Counter[str]:
         """How many requests have no answer, by wording."""
-        missing = Counter[str]()
-        for request in self.requests():
-            missing[request.custom_id.split("|", 1)[0]] += int(request.keys[0] not in answers)
-        return +missing
+        requests = (r for r in self.requests() if r.keys[0] not in answers)
+        return Counter(request.custom_id.split("|", 1)[0] for request in requests)
 
 
-def _shown(tool: Tool) -> Json:
-    """A tool as a model is shown it; one without parameters takes an empty object."""
-    parameters = tool.parameters or {"type": "object", "properties": {}}
-    return {"name": tool.name, "description": tool.description, "parameters": parameters}
+def _in_random_order(case: Case, ids: Iterable[str]) -> list[str]:
+    return sorted(ids, key=lambda tool: hashlib.sha256(f"{case.id}\n{tool}".encode()).digest())

@@ -36,26 +36,24 @@ class ToolPool(ElementPool, frozen=True, omit_defaults=True, forbid_unknown_fiel
 
 
 Pool = Mapping[str, ToolPool]
+KINDS = ("name", "description")
+
+
+def tool_pool(parts: Mapping[str, ElementPool]) -> ToolPool:
+    """A pool of the paraphrases of a tool's elements by path; the tool's own has none."""
+    own, parameters = parts.get("", ElementPool()), {p: part for p, part in parts.items() if p}
+    return ToolPool(own.name, own.description, parameters)
 
 
 def read_pool(path: Path, tools: Mapping[str, Tool]) -> dict[str, ToolPool]:
-    """Read ``{tool id: {"name": [...], "description": [...], "parameters": {path: {...}}}}``.
-
-    Raises:
-        SgdxError: It is malformed, or ``check_pool`` raises.
-    """
+    """Read ``{tool id: {"name": [...], "description": [...], "parameters": {path: {...}}}}``."""
     pool = parse_json(read_input(path), dict[str, ToolPool], str(path), "a pool of paraphrases")
     check_pool(pool, tools, str(path))
     return pool
 
 
 def check_pool(pool: Pool, tools: Mapping[str, Tool], where: str) -> None:
-    """Check that a pool fits the tools.
-
-    Raises:
-        SgdxError: It is empty, has an element that the tools lack, a name that is not valid, or a
-            paraphrase that is empty or there twice.
-    """
+    """Refuse a pool that is empty or does not fit the tools."""
     if not any(True for _ in pool_elements(pool)):
         raise SgdxError(f"{where}: found no paraphrases, expected some by tool")
     elements = {tool: elements_of(tools[tool]) for tool in pool if tool in tools}
@@ -91,12 +89,6 @@ def compose_wordings(
     Of an element with fewer paraphrases than wordings, some stand for two wordings; of one with
     more, the nearest, the farthest and those evenly between are taken. A name that another element
     beside it has in the same wording is left out of that wording, as names must differ.
-
-    Args:
-        tools: The tools by id.
-        pool: The paraphrases, which ``check_pool`` has accepted.
-        count: How many wordings to make.
-        made_by: Who found the words.
     """
     changes: list[dict[str, dict[str, Words]]] = [{} for _ in range(count)]
     originals = {tool: elements_of(tools[tool]) for tool in pool}
@@ -109,7 +101,7 @@ def compose_wordings(
         for wording, name, text in zip(changes, names, texts):
             wording.setdefault(tool, {})[path] = Words(name, text)
     return [
-        Wording(f"v{number}", _tool_words(tools, words), made_by)
+        Wording(f"v{number}", _distinct(tools, words), made_by)
         for number, words in enumerate(changes, 1)
     ]
 
@@ -122,16 +114,17 @@ def _spread(paraphrases: Sequence[str], count: int) -> list[str | None]:
     return [paraphrases[round(i * last / max(count - 1, 1))] for i in range(count)]
 
 
-def _tool_words(
+def _distinct(
     tools: Mapping[str, Tool], words: Mapping[str, Mapping[str, Words]]
 ) -> dict[str, ToolWords]:
     """The words of a wording, without names that would not be distinct."""
-    own = {tool: of_tool.get("", Words()).name for tool, of_tool in words.items()}
-    names = distinct_names({tool: tools[tool].name for tool in tools}, own)
+    own = {tool: of_tool.get("", Words()) for tool, of_tool in words.items()}
+    originals = {tool: tools[tool].name for tool in tools}
+    names = distinct_names(originals, {tool: new.name for tool, new in own.items()})
     return {
         tool: ToolWords(
             names.get(tool),
-            of_tool.get("", Words()).description,
+            own[tool].description,
             _distinct_parameters(tools[tool], {p: w for p, w in of_tool.items() if p}),
         )
         for tool, of_tool in words.items()
@@ -159,14 +152,9 @@ def _distinct_parameters(tool: Tool, words: Mapping[str, Words]) -> dict[str, Wo
 def distinct_names(
     originals: Mapping[str, str], new_names: Mapping[str, str | None]
 ) -> dict[str, str | None]:
-    """Drop the new names that would give two elements one name, and those that change nothing.
+    """New names, None where one would give two elements one name, or changes nothing.
 
-    Args:
-        originals: The original names, which may be shared by elements that never meet.
-        new_names: The new names; None for an element that keeps its original name.
-
-    Returns:
-        The new names, None where they are dropped.
+    The original names may be shared by elements that never meet.
     """
     names = {key: name for key, name in new_names.items() if name and name != originals[key]}
     while True:

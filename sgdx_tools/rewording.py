@@ -4,62 +4,48 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from baselines.llm.asking import ask, open_answers
-from baselines.llm.endpoint import base_url, host_of
 from baselines.llm.options import read_headers, read_limits, read_parameters
 from baselines.llm.providers import PROVIDERS
-from baselines.llm.requests import RequestSettings
 from sgdx_dataset import SgdxError
 from sgdx_dataset.rewording.phrases import identifier, one_line, phrase
 from sgdx_dataset.rewording.translations import read_settings, translate_round_trip
 
+from .asking import settings_of
 from .data import Tool, ToolSet, ToolWords, Wording, Words
-from .elements import reworded_elements
 from .folder import check_wording, read_tool_set, read_tools, read_wording, write_wording
 from .json_schema import NAME, Layout, Renaming, elements_of
 from .model_words import PARAMETERS, IncompleteError, RewordPlan, ask_model
-from .pool import ElementPool, Pool, ToolPool, compose_wordings, pool_elements, read_pool
-from .review import read_review, review_lines, write_review
+from .pool import ElementPool, Pool, ToolPool, compose_wordings, pool_elements, read_pool, tool_pool
+from .review import read_review, write_review
 
-WAYS = ("model", "pool", "backtranslate", "file", "tools")
 _COMMAND = "command:"  # before a program that translates
 
 
 class NewWords(NamedTuple):
-    """What a way of rewording gives: a pool to compose wordings of, or a finished wording.
+    """What a way of rewording gives: a pool to compose wordings of, or a finished wording."""
 
-    Attributes:
-        pool: The paraphrases; empty where there is a wording.
-        made_by: Who found the words.
-        wording: The finished wording, if there is one.
-        notes: What could not be done, a line for each.
-    """
-
+    # Empty where there is a wording.
     pool: Pool
     made_by: str
     wording: Wording | None = None
-    notes: tuple[str, ...] = ()
+    # What could not be done, a line for each.
+    notes: Sequence[str] = ()
 
 
 def reword(options: Namespace) -> int:
     """Make wordings as the options say, and print the paths of what was written.
 
-    Args:
-        options: Those of ``options.parser`` for ``reword``.
-
-    Returns:
-        How many answers of a model are missing still.
-
-    Raises:
-        SgdxError: An option, a file or the tools are at fault, or a wording is there already.
+    Returns how many answers of a model are missing still.
     """
     if not 1 <= options.count <= 9:
         raise SgdxError(f"--count {options.count}: expected 1 to 9")
     tool_set = read_tool_set(options.tools)
+    tools = tool_set.tools
     try:
         words = _new_words(options, tool_set)
     except IncompleteError as error:
@@ -69,77 +55,70 @@ def reword(options: Namespace) -> int:
         return int(str(error))
     for note in words.notes:
         print(f"note: {note}", file=sys.stderr)
-    pool = without_names(words.pool) if options.keep_names else words.pool
-    if not words.wording and not any(pool_elements(pool)):
+    pool = words.pool
+    if options.keep_names:
+        without_names: dict[str, dict[str, ElementPool]] = {}
+        for tool, path, part in pool_elements(pool):
+            without_names.setdefault(tool, {})[path] = ElementPool((), part.description)
+        pool = {tool: tool_pool(parts) for tool, parts in without_names.items()}
+    if words.wording:
+        wordings = [words.wording]
+    elif any(pool_elements(pool)):
+        wordings = compose_wordings(tools, pool, options.count, words.made_by)
+    else:
         way = f"--with {options.by}" if options.by else str(options.review)
         answers = options.output / "answers.jsonl"
         hint = f"; what the model said is in {answers}" if answers.exists() else ""
         raise SgdxError(f"{way}: found no new words for any tool, expected some{hint}")
-    wordings = (
-        [words.wording]
-        if words.wording
-        else compose_wordings(tool_set.tools, pool, options.count, words.made_by)
-    )
     if options.one_at_a_time:
         wordings = [part for wording in wordings for part in one_at_a_time(wording, tool_set)]
     for wording in wordings:
-        check_wording(wording, tool_set.tools, tool_set.cases, f"wording {wording.name}")
+        check_wording(wording, tools, tool_set.cases, f"wording {wording.name}")
         path = options.output / f"{wording.name}.json"
         if path.exists() and options.review is None:
             raise SgdxError(f"{path}: exists already, expected a new wording")
     if pool and options.review is None:
-        lines = list(review_lines(tool_set.tools, pool, words.made_by))
-        print(*write_review(options.output, lines), sep="\n")
+        print(*write_review(options.output, tools, pool, words.made_by), sep="\n")
     for wording in wordings:
         print(write_wording(options.output / f"{wording.name}.json", wording))
     return 0
 
 
 def _new_words(options: Namespace, tool_set: ToolSet) -> NewWords:
+    tools = tool_set.tools
     if options.review is not None:
-        pool, made_by = read_review(options.review, tool_set.tools)
-        return NewWords(pool, made_by)
+        return NewWords(*read_review(options.review, tools))
     way, _, what = (options.by or "").partition(":")
-    if way not in WAYS or not what:
-        expected = "expected model:NAME, pool:FILE, backtranslate:F,B, file:FILE or tools:FILE"
-        raise SgdxError(f"--with {options.by}: {expected}")
-    if way == "pool":
-        return NewWords(read_pool(Path(what), tool_set.tools), f"pool:{Path(what).name}")
-    if way == "file":
-        wording = read_wording(Path(what), tool_set.tools, tool_set.cases)
+    if what and way == "model":
+        return _model_words(options, tools, what)
+    if what and way == "pool":
+        return NewWords(read_pool(Path(what), tools), f"pool:{Path(what).name}")
+    if what and way == "file":
+        wording = read_wording(Path(what), tools, tool_set.cases)
         return NewWords({}, wording.made_by, wording)
-    if way == "tools":
-        return NewWords({}, "", wording_between(tool_set.tools, Path(what)))
-    if way == "backtranslate":
-        pool = backtranslated(
-            tool_set.tools, what, options.count, options.output, options.languages
-        )
+    if what and way == "tools":
+        return NewWords({}, "", wording_between(tools, Path(what)))
+    if what and way == "backtranslate":
+        pool = backtranslated(tools, what, options.count, options.output, options.languages)
         return NewWords(pool, f"backtranslate:{what}")
-    return _model_words(options, tool_set, what)
+    expected = "expected model:NAME, pool:FILE, backtranslate:F,B, file:FILE or tools:FILE"
+    raise SgdxError(f"--with {options.by}: {expected}")
 
 
-def _model_words(options: Namespace, tool_set: ToolSet, model: str) -> NewWords:
-    settings = RequestSettings(
-        model=model,
-        task="calls",
-        parameters={
-            **{k: v for k, v in PARAMETERS.items() if k not in PROVIDERS[options.provider].omitted},
-            **read_parameters(options.set),
-        },
-        omitted=tuple(dict.fromkeys(options.omit)),
-        provider=PROVIDERS[options.provider],
-    )
-    host = host_of(base_url(options.base_url, settings.provider))
+def _model_words(options: Namespace, tools: Mapping[str, Tool], model: str) -> NewWords:
+    omitted = PROVIDERS[options.provider].omitted
+    defaults = {name: value for name, value in PARAMETERS.items() if name not in omitted}
+    settings, host = settings_of(options, model, {**defaults, **read_parameters(options.set)})
     limits = read_limits(options)
     read_headers(options)
     options.command = None  # models alone reword
     with open_answers(options.output) as answers:
 
-        def ask_plan(plan: RewordPlan) -> None:
-            ask(options, plan, plan.count(), answers, settings.provider, limits)
+        def ask_plan(plan: RewordPlan, count: int) -> None:
+            ask(options, plan, count, answers, settings.provider, limits)
 
-        pool, notes = ask_model(tool_set.tools, options.count, settings, host, answers, ask_plan)
-    return NewWords(pool, f"model:{model}", notes=tuple(notes))
+        pool, notes = ask_model(tools, options.count, settings, host, answers, ask_plan)
+    return NewWords(pool, f"model:{model}", notes=notes)
 
 
 def backtranslated(
@@ -149,17 +128,10 @@ def backtranslated(
     output: Path,
     languages: Sequence[str] | None = None,
 ) -> dict[str, ToolPool]:
-    """Paraphrases by translating names and descriptions to another language and back.
+    """Paraphrases by translating names and descriptions ``count`` times to a language and back.
 
-    Args:
-        tools: The tools by id.
-        translators: ``FORWARD,BACKWARD``, each a model, or ``command:`` and a program.
-        count: How often to translate; models are sampled where it is more than once.
-        output: The folder in which unfinished translations are kept.
-        languages: The language codes of models that know several.
-
-    Raises:
-        SgdxError: A translator fails, or programs are asked for more than one translation.
+    ``FORWARD,BACKWARD`` are two models, or programs after ``command:``; models are sampled where
+    they translate several times. Unfinished translations are kept in the output folder.
     """
     forward, _, backward = translators.partition(",")
     programs = [t.startswith(_COMMAND) for t in (forward, backward)]
@@ -167,15 +139,17 @@ def backtranslated(
         raise SgdxError(f"--with backtranslate:{translators}: expected FORWARD,BACKWARD")
     if any(programs) and count > 1:
         raise SgdxError(f"--count {count}: programs translate in one way, expected --count 1")
+    elements = {i: elements_of(tool) for i, tool in tools.items()}
     texts = {
         text: None
-        for tool in tools.values()
-        for element in elements_of(tool).values()
+        for of_tool in elements.values()
+        for element in of_tool.values()
         for text in (phrase(element.name), one_line(element.description))
         if any(character.isalpha() for character in text)
     }
     rounds = []
-    for seed in range(count):
+    batches = [output / f".backtranslate-{seed}.partial.jsonl" for seed in range(count)]
+    for seed, unfinished in enumerate(batches):
         settings = read_settings(
             {
                 **_translator("forward", forward),
@@ -185,23 +159,21 @@ def backtranslated(
                 "seed": seed,
             }
         )
-        batches = output / f".backtranslate-{seed}.partial.jsonl"
-        rounds.append(translate_round_trip(list(texts), settings, batches))
-    for seed in range(count):
-        (output / f".backtranslate-{seed}.partial.jsonl").unlink(missing_ok=True)
+        rounds.append(translate_round_trip(list(texts), settings, unfinished))
+    for unfinished in batches:
+        unfinished.unlink(missing_ok=True)
     pool = {}
-    for tool in tools.values():
+    for i, of_tool in elements.items():
         parts = {}
-        for path, element in elements_of(tool).items():
+        for path, element in of_tool.items():
             name, description = phrase(element.name), one_line(element.description)
             names = [identifier(r[name].text, element.name) for r in rounds if name in r]
             descriptions = [r[description].text for r in rounds if description in r]
             parts[path] = ElementPool(
-                tuple(_new(names, element.name, NAME.fullmatch)),
-                tuple(_new(descriptions, description, str.strip)),
+                _new(names, element.name, NAME.fullmatch),
+                _new(descriptions, description, str.strip),
             )
-        head = parts.pop("")
-        pool[tool.id] = ToolPool(head.name, head.description, parts)
+        pool[i] = tool_pool(parts)
     return pool
 
 
@@ -211,22 +183,18 @@ def _translator(way: str, translator: str) -> dict[str, str]:
     return {way: translator}
 
 
-def _new(texts: Iterable[str], original: str, is_usable: Callable[[str], object]) -> Iterator[str]:
+def _new(
+    texts: Iterable[str], original: str, is_usable: Callable[[str], object]
+) -> tuple[str, ...]:
     """The distinct texts that are usable and not the original."""
-    yield from (t for t in dict.fromkeys(texts) if t != original and is_usable(t))
+    return tuple(t for t in dict.fromkeys(texts) if t != original and is_usable(t))
 
 
 def wording_between(tools: Mapping[str, Tool], file: Path) -> Wording:
     """The wording ``new`` that turns tools into those of another ``tools.json``.
 
-    Tools of one id belong together where all ids are there; else they do in their order.
-
-    Args:
-        tools: The tools by id.
-        file: Another version of them, which differs in words alone, and may have further tools.
-
-    Raises:
-        SgdxError: It lacks a tool, or one differs in more than its words.
+    Tools of one id belong together where all ids are there; else they do in their order. They may
+    differ in words alone, and there may be further tools.
     """
     others = read_tools(file)
     if set(tools) <= set(others):
@@ -278,18 +246,6 @@ def _without_titles(schema: Any) -> Any:
     }
 
 
-def without_names(pool: Pool) -> dict[str, ToolPool]:
-    """A pool without its names."""
-    return {
-        tool: ToolPool(
-            (),
-            words.description,
-            {path: ElementPool((), part.description) for path, part in words.parameters.items()},
-        )
-        for tool, words in pool.items()
-    }
-
-
 def one_at_a_time(wording: Wording, tool_set: ToolSet) -> list[Wording]:
     """A wording for each element that a wording changes, in which it is the only one.
 
@@ -297,19 +253,16 @@ def one_at_a_time(wording: Wording, tool_set: ToolSet) -> list[Wording]:
     are ``WORDING.TOOL.PATH``, with ``-`` in place of what a file's name should not have.
     """
     parts: dict[str, Wording] = {}
-    elements = reworded_elements(wording)
-    for tool, path in [(tool, path) for tool, of_tool in elements.items() for path in of_tool]:
-        words = elements[tool][path]
-        own = Words(words.name, words.description)
-        tool_words = (
-            ToolWords(parameters={path: own}) if path else ToolWords(own.name, own.description)
-        )
+    for (tool, path), words in wording.elements().items():
+        own = ToolWords(words.name, words.description)
+        if path:
+            own = ToolWords(parameters={path: Words(words.name, words.description)})
         ending = "".join(c if (c.isalnum() and c.isascii()) or c == "_" else "-" for c in path)
         name = ".".join(filter(None, [wording.name, tool.replace("#", "-"), ending.strip("-")]))
         name = name[:90]
         while name in parts:
             name += "-"
-        part = Wording(name, {tool: tool_words}, wording.made_by)
+        part = Wording(name, {tool: own}, wording.made_by)
         try:
             check_wording(part, tool_set.tools, tool_set.cases, name)
         except SgdxError:

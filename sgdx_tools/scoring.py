@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,11 @@ import pyarrow as pa
 
 from sgdx_dataset import SgdxError
 from sgdx_eval.headers import check_one_system
-from sgdx_eval.task import Scored
 from sgdx_eval.tasks.tools import NO_CALL, TITLES
 from sgdx_metric.bootstrap import DIALOGUES
 from sgdx_metric.call_rules import score_case
 from sgdx_metric.calls import TASK_SUCCESS
-from sgdx_metric.columns import Floats, Ints
+from sgdx_metric.columns import Floats
 from sgdx_metric.core import Scores
 from sgdx_metric.report import paired_scores, wording_differences
 from sgdx_metric.robustness import RIGHT, flipped, mean_defined, variation
@@ -26,15 +24,10 @@ from sgdx_metric.units import Items
 from sgdx_metric.variants import ORIGINAL
 from sgdx_metric.wording_figures import one_run, over_wordings, task_success
 
-from .data import Case, Json, Rule, ToolSet
+from .data import Case, Rule, ToolSet
 from .elements import Outcome, rank_elements
 from .folder import CASES, read_tool_set
-from .predictions import (
-    Prediction,
-    PredictionFile,
-    predictions_from_rows,
-    read_predictions,
-)
+from .predictions import PredictionFile, predictions_from_rows, read_predictions
 from .renaming import WordedTools
 from .signature import data_digest, signature
 
@@ -46,20 +39,7 @@ METRICS = {
     "no_call_accuracy": "no_call",
 }
 HEADLINE = "call_accuracy"
-
-
-@dataclass(frozen=True)
-class WordingScores:
-    """The scores of all cases under one wording.
-
-    Attributes:
-        outcomes: For each run, what became of each case [runs][cases].
-        metrics: For each of METRICS the score of each run and case, NaN where it does not apply
-            [runs, cases].
-    """
-
-    outcomes: Sequence[Sequence[Outcome]]
-    metrics: Mapping[str, Floats]
+Outcomes = Sequence[Sequence[Outcome]]  # [runs][cases]
 
 
 def score(
@@ -97,16 +77,16 @@ def score(
         if isinstance(predictions, str | Path)
         else predictions_from_rows(predictions, tool_set)
     )
-    return scores_json(tool_set, report_scores(tool_set, files, rules, over))
+    return score_files(tool_set, files, rules, over)[0]
 
 
-def report_scores(
+def score_files(
     tool_set: ToolSet,
     files: Mapping[str, PredictionFile],
     rules: Rule | None = None,
     over: str = DIALOGUES,
-) -> Scored:
-    """Score files of predictions that have been read."""
+) -> tuple[dict[str, Any], Scores]:
+    """The content of scores.json, and the scores of all cases, of predictions that were read."""
     if not tool_set.cases:
         raise SgdxError(f"{tool_set.path}: found no cases, expected {CASES}")
     check_files(tool_set, files)
@@ -115,28 +95,33 @@ def report_scores(
         name: WordedTools(tool_set.tools, tool_set.wordings[name])
         for name in dict.fromkeys([ORIGINAL, *files])
     }
-    scores = {
+    outcomes = {
         name: score_wording(tool_set.cases, worded[name], file, rules)
         for name, file in files.items()
     }
-    items = tool_scores(tool_set.cases, scores)
-    calls = _calls(items, over)
+    dialogues = [f"d {c.dialogue}" if c.dialogue else f"c {c.id}" for c in tool_set.cases]
+    runs, scores = _scores(tool_set.cases, dialogues, outcomes)
+    calls = _calls(scores, over)
     headline = next(name for name in (HEADLINE, NO_CALL) if name in calls)
-    outcomes = {name: of_wording.outcomes[0] for name, of_wording in scores.items()}
+    first_runs = {name: of_wording[0] for name, of_wording in outcomes.items()}
     content = {
         "calls": calls,
         "differences": calls[headline]["differences"],
-        "elements": rank_elements(tool_set, worded, outcomes, rules),
+        "elements": rank_elements(tool_set, worded, first_runs, rules),
         "noise": {
-            name: repeat_noise(of_wording.metrics[headline])
-            for name, of_wording in scores.items()
-            if len(of_wording.outcomes) > 1
+            name: {
+                "repeats": len(of_wording),
+                "flips": mean_defined(flipped(of_wording)),
+                "sensitivity": mean_defined(variation(of_wording)),
+            }
+            for name, of_wording in zip(files, runs[headline])
+            if len(of_wording) > 1
         },
         "cases": {
             "all": len(tool_set.cases),
             "call": sum(case.expect is not None for case in tool_set.cases),
             "no_call": sum(case.expect is None for case in tool_set.cases),
-            "dialogues": len(set(_dialogues(tool_set.cases))),
+            "dialogues": len(set(dialogues)),
         },
         "invalid": {
             name: sum(p.invalid for run in file.predictions for p in run.values())
@@ -144,115 +129,73 @@ def report_scores(
         },
         "predictions": {name: msgspec.to_builtins(file.header) for name, file in files.items()},
         "signature": signature(tool_set, files, rules, over),
+        "paired": paired_scores(scores, "case_id") | {"dialogue": dialogues},
     }
-    return Scored(content, items, scores)
-
-
-def scores_json(tool_set: ToolSet, scored: Scored) -> dict[str, Any]:
-    """The content of scores.json."""
-    paired = paired_scores(scored.raw, "case_id") | {"dialogue": _dialogues(tool_set.cases)}
-    return scored.content | {"paired": paired}
+    return content, scores
 
 
 def check_files(tool_set: ToolSet, files: Mapping[str, PredictionFile]) -> None:
-    """Refuse predictions of other tools, words or conversations, or of different systems.
-
-    Raises:
-        SgdxError: They say so of themselves.
-    """
+    """Refuse predictions that say they are of other tools or words, or of different systems."""
     for name, file in files.items():
-        _check_same_words(tool_set, name, file)
+        digest, own = data_digest(tool_set, name), file.header.data
+        if own not in (None, digest):
+            raise SgdxError(
+                f"predictions for {name}: were made from other tools, words or conversations than "
+                f"those of {tool_set.path}: found {own}, expected {digest}; run again"
+            )
     check_one_system({name: file.header for name, file in files.items()})
-
-
-def _check_same_words(tool_set: ToolSet, name: str, file: PredictionFile) -> None:
-    """Raise ``SgdxError`` where predictions were made from other words, tools or conversations."""
-    digest, own = data_digest(tool_set, name), file.header.data
-    if own not in (None, digest):
-        raise SgdxError(
-            f"predictions for {name}: were made from other tools, words or conversations than those"
-            f" of {tool_set.path}: found {own}, expected {digest}; run again"
-        )
 
 
 def score_wording(
     cases: Sequence[Case], worded: WordedTools, file: PredictionFile, rules: Rule
-) -> WordingScores:
-    """Score the predictions under one wording."""
-    expectations = [_Expectation.of(case, worded) for case in cases]
-    outcomes = [
-        [expectation.outcome(run[case.id], rules) for case, expectation in zip(cases, expectations)]
-        for run in file.predictions
-    ]
-    metrics = {
-        metric: np.array(
-            [[_number(getattr(outcome.score, field)) for outcome in run] for run in outcomes]
-        )
-        for metric, field in METRICS.items()
-    }
-    return WordingScores(outcomes, metrics)
-
-
-@dataclass(frozen=True)
-class _Expectation:
-    """What is right in a case under a wording, in the form of ``score_case``."""
-
-    calls: Sequence[Json] | None
-    parameters: Mapping[str, Json]
-
-    @classmethod
-    def of(cls, case: Case, worded: WordedTools) -> _Expectation:
+) -> Outcomes:
+    """What becomes of each case in each run under one wording [runs][cases]."""
+    outcomes: list[list[Outcome]] = [[] for _ in file.predictions]
+    for case in cases:
         calls = worded.expect(case)
-        if calls is None:
-            return cls(None, {})
+        expected = None if calls is None else [msgspec.structs.asdict(call) for call in calls]
         tools = [worded.tool(call.name) for call in case.expect or ()]
-        return cls(
-            [
-                {"name": worded.name(c.name), "arguments": w.arguments}
-                for c, w in zip(case.expect or (), calls)
-            ],
-            {tool.name: tool.parameters for tool in tools},
-        )
-
-    def outcome(self, prediction: Prediction, rules: Rule) -> Outcome:
-        calls = [{"name": c.name, "arguments": c.arguments} for c in prediction.calls]
-        return Outcome(score_case(self.calls, calls, self.parameters, rules), self.calls, calls)
+        parameters = {tool.name: tool.parameters for tool in tools}
+        for run, of_run in zip(file.predictions, outcomes):
+            made = [msgspec.structs.asdict(call) for call in run[case.id].calls]
+            score = score_case(expected, made, parameters, rules)
+            of_run.append(Outcome(score, expected, made))
+    return outcomes
 
 
-def _number(value: float | None) -> float:
-    return np.nan if value is None else value
+def _scores(
+    cases: Sequence[Case], dialogues: Sequence[str], outcomes: Mapping[str, Outcomes]
+) -> tuple[dict[str, list[Floats]], Scores]:
+    """By metric the scores under each wording [runs, cases], and their means over the runs.
 
-
-def _dialogues(cases: Sequence[Case]) -> list[str]:
-    """What each case is counted with: its dialogue, or itself."""
-    return [f"d {case.dialogue}" if case.dialogue else f"c {case.id}" for case in cases]
-
-
-def tool_scores(cases: Sequence[Case], scores: Mapping[str, WordingScores]) -> Scores:
-    """The scores of all cases: means over the runs, and those of the first run beside them."""
-    dialogues = _dialogues(cases)
+    The means stand beside the scores of the first run, where there are several.
+    """
     index = {name: i for i, name in enumerate(dict.fromkeys(dialogues))}
     dialogue = np.array([index[name] for name in dialogues], dtype=np.int64)
-    ids = [case.id for case in cases]
-    runs = {m: [scores[name].metrics[m] for name in scores] for m in METRICS}
+    runs = {
+        metric: [
+            # None, where a score does not apply, becomes NaN.
+            np.array([[getattr(o.score, field) for o in run] for run in of_wording], dtype=float)
+            for of_wording in outcomes.values()
+        ]
+        for metric, field in METRICS.items()
+    }
     if len(index) < len(cases):
-        runs[TASK_SUCCESS] = [_task_success(scores[name], dialogue) for name in scores]
-    several = any(len(of_wording.outcomes) > 1 for of_wording in scores.values())
+        rights = (
+            np.where(np.isnan(call), no_call, call) >= RIGHT
+            for call, no_call in zip(runs[HEADLINE], runs[NO_CALL])
+        )
+        runs[TASK_SUCCESS] = [
+            np.stack([task_success(of_run, dialogue) for of_run in right]) for right in rights
+        ]
     metrics = {m: np.stack([rows.mean(axis=0) for rows in of_all]) for m, of_all in runs.items()}
-    if several:
+    if any(len(of_wording) > 1 for of_wording in outcomes.values()):
         first = {one_run(m): np.stack([rows[0] for rows in of_all]) for m, of_all in runs.items()}
         metrics |= first
     known = {m: rows for m, rows in metrics.items() if not np.isnan(rows).all()}
-    services = np.array([""] * len(ids), dtype=object)
+    ids, services = [case.id for case in cases], np.array([""] * len(cases), dtype=object)
     items = Items(pa.array(ids, pa.string()), dialogue, np.arange(len(ids)), services, {})
-    return Scores(list(scores), items, known)
-
-
-def _task_success(scores: WordingScores, dialogue: Ints) -> Floats:
-    """1 for each dialogue whose cases are all right, with or without calls [runs, cases]."""
-    call, no_call = scores.metrics[HEADLINE], scores.metrics[NO_CALL]
-    right = np.where(np.isnan(call), no_call, call) >= RIGHT
-    return np.stack([task_success(of_run, dialogue) for of_run in right])
+    return runs, Scores(list(outcomes), items, known)
 
 
 def _calls(scores: Scores, over: str) -> dict[str, Any]:
@@ -268,19 +211,3 @@ def _calls(scores: Scores, over: str) -> dict[str, Any]:
                 "differences": wording_differences(of_metric, metric)
             }
     return calls
-
-
-def repeat_noise(runs: Floats) -> dict[str, float | int | None]:
-    """How much scores change without any rewording, over several runs under one wording.
-
-    Args:
-        runs: The scores of each run [runs, cases].
-
-    Returns:
-        ``repeats``, how many runs there are; the ``flips`` and the ``sensitivity`` over them.
-    """
-    return {
-        "repeats": len(runs),
-        "flips": mean_defined(flipped(runs)),
-        "sensitivity": mean_defined(variation(runs)),
-    }

@@ -20,11 +20,7 @@ NAME = "sgdx_tools"
 def signature(
     tool_set: ToolSet, files: Mapping[str, PredictionFile], rules: Rule, over: str = DIALOGUES
 ) -> str:
-    """Write the line ``sgdx_tools|key:value|...``.
-
-    ``variants`` has the digest of each wording's words, ``reworded-by`` who found them, ``cases``
-    the number and the digest of the cases, ``tools`` those of the tools.
-    """
+    """The line ``sgdx_tools|key:value|...``, with digests of all tools, cases and words."""
     makers = {tool_set.wordings[name].made_by for name in files if name != ORIGINAL}
     distractors = {str(file.header.system.get("distractors", 0)) for file in files.values()} - {"0"}
     parts = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -55,26 +55,40 @@ def token_counter() -> tuple[TokenCounter, str]:
 def estimate(plan: Plan, count: TokenCounter) -> list[Estimate]:
     """Count the requests of a plan and their tokens, one wording after the other."""
     counted_keys: set[str] = set()
-    return [_estimate_wording(plan, name, count, counted_keys) for name in plan.names]
+    return [
+        estimate_wording(name, _answered(plan, name), count, counted_keys) for name in plan.names
+    ]
 
 
-def _estimate_wording(
-    plan: Plan, name: str, count: TokenCounter, counted_keys: set[str]
-) -> Estimate:
-    requests = repeated = longest = sent = made = 0
+def _answered(plan: Plan, name: str) -> Iterator[tuple[str, Json, str]]:
     gold = plan.gold(name)
     for dialogue in plan.dialogues:
         for request in plan.requests_of(name, dialogue):
-            requests += 1
-            if request.keys[0] in counted_keys:
-                repeated += 1
-                continue
-            counted_keys.add(request.keys[0])
-            tokens = body_tokens(request.bodies[0], count)
-            longest = max(longest, tokens)
-            sent += tokens
-            made += count(json.dumps(_gold_answer(plan, request, gold), ensure_ascii=False))
-    return Estimate(name, requests, repeated, longest, Usage(sent=sent, made=made))
+            answer = json.dumps(_gold_answer(plan, request, gold), ensure_ascii=False)
+            yield request.keys[0], request.bodies[0], answer
+
+
+def estimate_wording(
+    name: str,
+    requests: Iterable[tuple[str, Json, str]],
+    count: TokenCounter,
+    counted_keys: set[str],
+) -> Estimate:
+    """Count requests, of which there are the key, the body and the right answer.
+
+    Those whose keys are counted already are not sent; the keys of the others are added.
+    """
+    number = repeated = longest = sent = made = 0
+    for key, body, answer in requests:
+        number += 1
+        if key in counted_keys:
+            repeated += 1
+            continue
+        counted_keys.add(key)
+        tokens = body_tokens(body, count)
+        longest = max(longest, tokens)
+        sent, made = sent + tokens, made + count(answer)
+    return Estimate(name, number, repeated, longest, Usage(sent=sent, made=made))
 
 
 def body_tokens(body: Json, count: TokenCounter) -> int:

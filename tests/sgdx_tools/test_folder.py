@@ -57,7 +57,6 @@ def test_a_folder_is_read_as_it_was_written(folder: Path) -> None:
     assert list(tool_set.cases) == CASES
     assert tool_set.wordings == {"original": Wording("original"), "v1": wording}
     assert tool_set.source == Source("bfcl", {"a.json": "12"}, "bfcl")
-    assert [tool.id for tool in tool_set.tools_of(tool_set.cases[0])] == ["get_weather", "ping"]
 
 
 def test_tools_alone_are_enough(tmp_path: Path) -> None:

@@ -213,7 +213,7 @@ def test_names_that_other_elements_have_are_refused() -> None:
     names = {"people": "place", "place": "spot", "place.city": "spot", "": "reserve"}
     elements = [{"path": path, "name": name} for path, name in names.items()]
     rewording.accept({"calls": [{"name": "reword", "arguments": {"elements": elements}}]})
-    assert rewording.names == {"place": "spot", "": "reserve"}
+    assert rewording.words == {("place", "name"): "spot", ("", "name"): "reserve"}
     assert len(rewording.refusals) == 2
 
 

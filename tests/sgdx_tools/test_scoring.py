@@ -214,7 +214,7 @@ def test_faults_of_files_have_file_and_line(
     lines = (run / "v1.jsonl").read_text().splitlines()
     for content, message in (
         ("\n".join([lines[0], "{", *lines[2:]]), "v1.jsonl:2: not a prediction"),
-        ("\n".join(lines[:3]), "v1.jsonl: 1 of 4 cases are missing, the first is d"),
+        ("\n".join(lines[:3]), "v1.jsonl: 1 of 4 cases of repeat 1 are missing, the first is d"),
         ("\n".join(lines).replace("v1", "v2"), "v1.jsonl:1: variant is 'v2'"),
         ("", "v1.jsonl: found the repeats"),
     ):
