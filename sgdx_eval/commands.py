@@ -12,7 +12,7 @@ from sgdx_dataset.io.errors import SgdxError
 from sgdx_metric.signature import Rules, signature_parts
 from sgsacc_metric.gold import Options
 
-from .files import check_apart, check_output, write_json
+from .files import check_outputs, write_json
 from .headers import check_data, check_one_system
 from .inputs import Inputs
 from .predictions import parse_predictions
@@ -23,23 +23,18 @@ from .task import Question, Task
 from .tasks import TASKS, Turns
 
 
-def _folder(args: argparse.Namespace) -> Path:
-    """The folder of a program's metric, with the metric's script."""
-    return Path(str(resources.files(args.program)))
-
-
 def run_install(args: argparse.Namespace) -> None:
     """Install the metric for `evaluate` and print where."""
     from .install import install  # `evaluate` takes seconds to import.
 
-    print(install(_folder(args) / f"{args.program}.py"))
+    print(install(Path(str(resources.files(args.program)))))
 
 
 def run_push(args: argparse.Namespace) -> None:
     """Upload the metric as a Space and print its address."""
-    from .push import push  # `huggingface_hub` takes a while to import.
+    from .install import push  # Likewise.
 
-    print(push(args.repo_id, args.private, _folder(args)))
+    print(push(args.repo_id, args.private, Path(str(resources.files(args.program)))))
 
 
 def run_score(args: argparse.Namespace) -> None:
@@ -106,9 +101,7 @@ def run_compare(args: argparse.Namespace) -> None:
             "compare: expected either two scores.json, or --first and --second with the "
             "scores.json of each run of each system"
         )
-    if args.json:
-        check_output("--json", args.json)
-        check_apart({"--json": args.json}, [*first, *second])
+    check_outputs({"--json": args.json}, [*first, *second])
     result = compare(first, second, args.dialogues, args.over)
     if args.json:
         write_json(result.content, args.json)
@@ -126,9 +119,7 @@ def run_summarise(args: argparse.Namespace) -> None:
     """Average the scores.json of several runs; print tables and write JSON if asked."""
     from .summarise import summarise  # Likewise.
 
-    if args.output:
-        check_output("--output", args.output)
-        check_apart({"--output": args.output}, args.scores)
+    check_outputs({"--output": args.output}, args.scores)
     result = summarise(args.scores)
     if args.output:
         write_json(result.content, args.output)

@@ -44,40 +44,15 @@ def compare(
 ) -> Comparison:
     """Compare two systems, of any task, that were scored alike on the same items.
 
-    With one run a side, the interval is of resampled dialogues and p of swapped ones. With several
-    runs of a side, such as those of several seeds, both take the runs into account, and every
-    figure is the mean over the side's runs (`sgdx_metric.bootstrap.compared`).
+    Each side has a scores.json for each run, such as those of several seeds; its figures are means
+    over them. Where the sides have different dialogues, those of the side with fewer are compared.
+    Where wordings are drawn, only the means over them are compared, such as `jga_v1-5`, and each
+    has `same_order`, the share of resamples in which the systems stand in the order observed.
 
-    Args:
-        first, second: Files that `score` wrote, one for each run of a system.
-        dialogues: A file with the ids of the dialogues to compare on. None for all of them; where
-            the sides were scored on different ones, for those of the side that has fewer, which the
-            other side must have too.
-        over: What the intervals are over, beside the runs where there are several. Over wordings,
-            or both, wordings are a sample too (`resamples` there): only the means over them
-            are compared, such as `jga_v1-5` and, where there are others, `jga(v1..v5+mine)`, and
-            each has `same_order`, the share of resamples in which the two systems stand in the
-            order in which they were observed.
-
-    Returns:
-        The task, its figures, and as content `signature`, which all files share but for the
-        system's own parts; `system_acts` of the `first` and the `second` system; `oracle`, whether
-        their models were trained on the schemas that they are evaluated on; `runs`, how many each
-        has; `resamples` and `trials`, the numbers of random draws (no `trials` with several runs);
-        `dialogues`, how many the items are of; `groups` and `by_variant`.
-
-        For all, seen and unseen items and for each service (by its original name) a group has
-        their number and, for each of the task's figures that the wordings give, a mapping of
-        `first`, `second`, `difference` (second - first), its 95 % bootstrap `interval`, and `p`.
-        With several runs, `first_sd` and `second_sd` are the sample standard deviations over a
-        side's runs. `by_variant` has the same mapping for the main figure of all items under each
-        wording. All figures but BLEU are fractions.
-
-    Raises:
-        SgdxError: A file is not a scores.json or appears twice on a side, or the items or the
-            signatures differ, except in what is a system's own: whether it was given the system's
-            dialogue acts, and whether it is an oracle; or wordings are to be drawn, and there are
-            too few.
+    For all, seen and unseen items and each service a group of the content has, by figure, `first`,
+    `second`, `difference` (second - first), its 95 % `interval` and `p`; with several runs the
+    sample standard deviations `first_sd` and `second_sd`. `by_variant` has the same of the main
+    figure under each wording. All figures but BLEU are fractions.
     """
     sides = read_runs(first), read_runs(second)
     for key in ("release", "split"):  # Dialogues of other data cannot be chosen.

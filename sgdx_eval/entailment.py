@@ -15,7 +15,7 @@ from sgsacc_metric.report import gold_counts
 from sgsacc_metric.rows import Turn
 from sgsacc_metric.signature import ScoredData, signature
 
-from .files import check_output, write_json
+from .files import check_outputs, write_json
 from .gold_files import write_gold
 from .inputs import Inputs
 from .labels import agreement_of_files
@@ -47,7 +47,7 @@ PUBLISHED = {
 
 def run_references(args: argparse.Namespace) -> None:
     """Write the gold side, which every system shares."""
-    check_output("--output", args.output)
+    check_outputs({"--output": args.output})
     task = _task(args, args.evaluator, not args.no_validation)
     references = _open(args, task, [args.evaluator])
     turns = read_turns(references, args.evaluator)
@@ -65,8 +65,7 @@ def run_references(args: argparse.Namespace) -> None:
 
 def run_validate(args: argparse.Namespace) -> None:
     """Print how well the model tells right from wrong actions by the gold utterances."""
-    if args.json:
-        check_output("--json", args.json)
+    check_outputs({"--json": args.json})
     task = _task(args)
     evaluators = list(args.evaluators or (ORIGINAL, *PAPER_VARIANTS))
     references = _open(args, task, evaluators)
@@ -100,8 +99,7 @@ def run_validate(args: argparse.Namespace) -> None:
 
 def run_agreement(args: argparse.Namespace) -> None:
     """Print how far people agree with each other, and a model with most of them."""
-    if args.json:
-        check_output("--json", args.json)
+    check_outputs({"--json": args.json})
     result = agreement_of_files(args.labels)
     if args.json:
         write_json(result, args.json)

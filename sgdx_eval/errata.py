@@ -20,25 +20,19 @@ _LIST = Path(__file__).with_name("errata.tsv")
 
 
 class Errata(NamedTuple):
-    """What of a split is left out.
+    """What of a split is left out."""
 
-    Attributes:
-        positions: Positions in the schema of the slots of each frame, by the frame's id.
-        mark: The part `errata` of a signature, with a digest of the split's part of the list.
-    """
-
+    # Positions in the schema of the slots of each frame, by the frame's id.
     positions: dict[str, set[int]]
+    # The part `errata` of a signature, with a digest of the split's part of the list.
     mark: str
 
 
 @cache
 def read_errata(split: str) -> Errata:
     """Read the list of a split: "train", "validation" or "test"."""
-    lines = [
-        line
-        for line in _LIST.read_text(encoding="utf-8").splitlines()
-        if line.split("\t", 1)[0] == split
-    ]
+    text = _LIST.read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line.startswith(f"{split}\t")]
     positions: dict[str, set[int]] = defaultdict(set)
     for line in lines:
         _, dialogue_id, service, _, position, turns, _ = line.split("\t")
@@ -48,11 +42,7 @@ def read_errata(split: str) -> Errata:
 
 
 def check_is_sgd(release: str | None) -> None:
-    """Raise SgdxError for references that are not of SGD, of which alone the list is.
-
-    Args:
-        release: The release as a signature has it; None for a partial copy.
-    """
+    """Refuse references that are not of SGD, of which alone the list is, by their signature."""
     if release == "sample" or (release or "").startswith("unverified:"):
         raise SgdxError(
             f"--without-errata: found the references '{release}', expected those of SGD"
@@ -62,13 +52,7 @@ def check_is_sgd(release: str | None) -> None:
 def leave_out(
     frames: pa.Table, predictions: pa.Table, errata: Errata
 ) -> tuple[pa.Table, pa.Table, int]:
-    """The same frames without the slots of the list, and how many slots of frames those are.
-
-    Args:
-        frames: Frame rows of one variant.
-        predictions: The predictions for them.
-        errata: What is left out.
-    """
+    """Frames and predictions of a variant without the slots of the list, and how many those are."""
     names: dict[str, set[str]] = {}
     listed = pa.array(sorted(errata.positions), pa.string())
     ids = column(frames, "frame_id").cast(pa.string())

@@ -129,12 +129,8 @@ def check_one_system(headers: Mapping[str, Header]) -> None:
 
     Those that say nothing are taken to be of the same.
     """
+    oracles = {n: {"oracle": h.oracle} for n, h in headers.items() if h.oracle is not None}
     systems = {name: header.system for name, header in headers.items() if header.system}
-    oracles = {
-        name: {"oracle": header.oracle}
-        for name, header in headers.items()
-        if header.oracle is not None
-    }
     for facts in (oracles, systems):
         first = next(iter(facts), "")
         for name in facts:
@@ -154,14 +150,8 @@ def _shown(value: Any) -> str:
 def check_data(header: Header, name: str, data: str | None, wording: str | None) -> None:
     """Refuse predictions that say of themselves that they were made from other data.
 
-    Where the digests of the data agree, so do the wordings: the digest is of their words too.
-
-    Args:
-        header: What the predictions of a variant say.
-        name: The variant.
-        data: The digest of the references' data; None where it is unknown.
-        wording: The fingerprint of the variant's wording; None where it is unknown, or the release
-            has it.
+    `data` is the digest of the references, `wording` the fingerprint of an own wording; None where
+    that is unknown. Where the digests agree, so do the wordings: they are of their words too.
     """
     if header.wording is not None and not own_wordings([name]):
         raise SgdxError(
@@ -199,14 +189,9 @@ def unread_answers(headers: Mapping[str, Header]) -> dict[str, tuple[int, int]]:
 
 
 def system_acts(headers: Mapping[str, Header], option: str | None) -> str:
-    """Whether the predictions used the system's dialogue acts, for the signature.
+    """Whether the predictions used the system's dialogue acts: "yes", "no", "unknown" or "mixed".
 
-    Args:
-        headers: What the predictions of each variant say.
-        option: "yes" or "no" for those that do not say; None where that is unknown.
-
-    Returns:
-        "yes", "no", "unknown", or "mixed" where the variants differ.
+    The option is "yes" or "no" for those that do not say; None where that is unknown.
     """
     distinct = set()
     for name, header in headers.items():

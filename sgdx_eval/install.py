@@ -1,4 +1,4 @@
-"""Put a metric where `evaluate.load(NAME)` finds it from any directory, off line too."""
+"""Put a metric where `evaluate.load` finds it: the cache of this machine, or a Space of the Hub."""
 
 import hashlib
 import os
@@ -8,53 +8,77 @@ from pathlib import Path
 from evaluate.loading import get_imports, init_dynamic_modules
 
 import sgdx_metric
+from sgdx_dataset.hub.upload import upload
+from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import staged
+from sgdx_metric.version import __version__
 
-SCRIPT = Path(sgdx_metric.__file__).with_name("sgdx_metric.py")
+FOLDER = Path(sgdx_metric.__file__).parent
+# Patterns of all files that a push has ever uploaded: what no longer belongs there is removed.
+_UPLOADED = ("*.py", "README.md", "requirements.txt")
 
 
-def install(script: Path = SCRIPT) -> Path:
+def install(folder: Path = FOLDER) -> Path:
     """Copy a metric's core into the Hugging Face modules cache (`HF_MODULES_CACHE`).
 
     `evaluate` looks up a plain name as <cache>/evaluate_modules/metrics/evaluate-metric--<name>/
     <64 hex digits>/<name>.py and takes the newest. The command line's files are not needed there.
-
-    Args:
-        script: The metric's script; its stem is the metric's name.
-
-    Returns:
-        The folder of the copy.
     """
-    files = script_files(script)
-    home = Path(init_dynamic_modules()) / "metrics" / f"evaluate-metric--{script.stem}"
+    files = script_files(folder)
+    home = Path(init_dynamic_modules()) / "metrics" / f"evaluate-metric--{folder.name}"
     home.mkdir(parents=True, exist_ok=True)
     for package in (home.parent, home):
         (package / "__init__.py").touch()
     digest = hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
     target = home / digest
-    if not _is_whole(target, files):
+    copies = [target / file.name for file in files]
+    if not (target / "__init__.py").is_file() or not all(
+        copy.is_file() and copy.read_bytes() == file.read_bytes()
+        for copy, file in zip(copies, files)
+    ):
         shutil.rmtree(target, ignore_errors=True)
-        with staged(target) as folder:
-            folder.mkdir()
-            (folder / "__init__.py").touch()
+        with staged(target) as staging:
+            staging.mkdir()
+            (staging / "__init__.py").touch()
             for file in files:
-                shutil.copyfile(file, folder / file.name)
-    os.utime(target / script.name)
+                shutil.copyfile(file, staging / file.name)
+    os.utime(copies[0])
     return target
 
 
-def _is_whole(copy: Path, files: list[Path]) -> bool:
-    """Whether a copy has every file as it is, which the name of its folder does not tell."""
-    copies = [copy / file.name for file in files]
-    return all(path.is_file() for path in [copy / "__init__.py", *copies]) and all(
-        path.read_bytes() == file.read_bytes() for path, file in zip(copies, files, strict=True)
+def script_files(folder: Path) -> list[Path]:
+    """A metric's script, and the files beside it that `evaluate` copies with it."""
+    script = folder / f"{folder.name}.py"
+    imports = get_imports(str(script))
+    return [script, *(folder / f"{name}.py" for kind, name, *_ in imports if kind == "internal")]
+
+
+def push(repo_id: str, private: bool = False, folder: Path = FOLDER) -> str:
+    """Upload a metric as a Space, such as ``you/sgdx_metric``; return the Space's address.
+
+    The upload is tagged with the package's version, so that
+    ``evaluate.load(repo_id, revision="v0.1.0")`` stays the same.
+    """
+    if repo_id.rpartition("/")[2] != folder.name:
+        raise SgdxError(
+            f"{repo_id}: found another name than the metric's, expected YOU/{folder.name}, since "
+            "evaluate.load looks for a script of the Space's name"
+        )
+    return upload(
+        space_files(folder),
+        repo_id,
+        "space",
+        own=_UPLOADED,
+        mark=f"{folder.name}.py",
+        message=f"{folder.name}, version {__version__}",
+        private=private,
+        tag=f"v{__version__}",
+        sdk="gradio",
     )
 
 
-def script_files(script: Path) -> list[Path]:
-    """A metric's script, and the files beside it that `evaluate` copies with it."""
-    imports = get_imports(str(script))
-    return [
-        script,
-        *(script.with_name(f"{name}.py") for kind, name, *_ in imports if kind == "internal"),
-    ]
+def space_files(folder: Path = FOLDER) -> dict[str, Path]:
+    """The files of a metric's Space by name: its script, page, card and requirements."""
+    others = ("app.py", "README.md", "requirements.txt")
+    paths = [*script_files(folder), *(folder / name for name in others)]
+    return {path.name: path for path in paths}

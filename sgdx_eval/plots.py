@@ -28,19 +28,17 @@ _SEEN, _UNSEEN, _PLAIN = "#2563eb", "#ea580c", "#475569"
 def write_plots(
     result: Mapping[str, Any], variants: Mapping[str, FrameScores], rules: Rules, folder: Path
 ) -> None:
-    """Write `jga_by_variant.png` and, where there is something to drop, `drop_by_service.png`.
-
-    Args:
-        result: What `report` returned.
-        variants: The scores that it summed up, by variant.
-        rules: How the frames were scored.
-        folder: Where the pictures are written; it is made where it lacks.
-    """
-    _save(jga_by_variant(result, variants, rules), folder / "jga_by_variant.png")
+    """Write `jga_by_variant.png` and, where there is something to drop, `drop_by_service.png`."""
     first = next(iter(variants.values()))
     seen_services = set(index_frames(first.frame_id, first.seen).service[first.seen])
-    if picture := drop_by_service(result, seen_services):
-        _save(picture, folder / "drop_by_service.png")
+    pictures = {
+        "jga_by_variant.png": jga_by_variant(result, variants, rules),
+        "drop_by_service.png": drop_by_service(result, seen_services),
+    }
+    for name, picture in pictures.items():
+        if picture:
+            with staged(folder / name) as path:
+                picture.savefig(path, format="png")
 
 
 def jga_by_variant(
@@ -69,14 +67,9 @@ def jga_by_variant(
 
 
 def drop_by_service(result: Mapping[str, Any], seen: set[str]) -> Figure | None:
-    """Draw how much joint goal accuracy each service loses from the original to v1..v5.
+    """Draw how many points of joint goal accuracy each service loses from the original to v1..v5.
 
-    Args:
-        result: What `report` returned.
-        seen: Original names of the services that are in the train split.
-
-    Returns:
-        The picture, in percentage points; None where the original or one of v1 to v5 was not given.
+    None where the original or one of v1 to v5 was not given.
     """
     rows = [
         (100 * (figures["jga_v1-5"] - figures["jga_orig"]), name)
@@ -98,8 +91,3 @@ def drop_by_service(result: Mapping[str, Any], seen: set[str]) -> Figure | None:
     axes.legend(frameon=False, fontsize=8, loc="best")
     axes.spines[["top", "right"]].set_visible(False)
     return figure
-
-
-def _save(figure: Figure, target: Path) -> None:
-    with staged(target) as path:
-        figure.savefig(path, format="png")

@@ -37,14 +37,7 @@ _SCORER_OUTPUT = "dialogues_and_metrics.json"
 
 
 def parse_predictions(arguments: Sequence[str]) -> dict[str, Path] | Path:
-    """Read what `--predictions` was given: VARIANT=PATH for each variant, or one folder.
-
-    Returns:
-        The paths by variant, or the folder.
-
-    Raises:
-        SgdxError: An argument is malformed, a variant is named twice, or both forms are mixed.
-    """
+    """What `--predictions` was given: VARIANT=PATH for each variant, or one folder."""
     folders = [argument for argument in arguments if "=" not in argument]
     if folders and len(arguments) > 1:
         raise SgdxError(
@@ -65,38 +58,18 @@ def parse_predictions(arguments: Sequence[str]) -> dict[str, Path] | Path:
 def prediction_paths(
     predictions: Mapping[str, Path] | Path, variants: Sequence[str]
 ) -> dict[str, Path]:
-    """Find the prediction files of each variant.
-
-    Args:
-        predictions: Paths by variant, or one folder that holds VARIANT.jsonl or VARIANT/ for each.
-        variants: Names of the variants that are looked for in a folder; other entries of the folder
-            are passed over.
-
-    Returns:
-        Paths by variant, in the order of the mapping or of `variants`.
-
-    Raises:
-        SgdxError: A path does not exist, or a folder has none or two for a variant.
-    """
-    if isinstance(predictions, Path):
-        return _paths_in(predictions, variants)
-    for path in predictions.values():
-        if not path.exists():
-            raise SgdxError(f"{path}: No such file or directory")
-    return dict(predictions)
-
-
-def _paths_in(folder: Path, variants: Sequence[str]) -> dict[str, Path]:
-    """The one path of each of the variants that a folder has predictions for."""
-    if not folder.exists():
-        raise SgdxError(
-            f"--predictions {folder}: found no such folder, expected one with VARIANT.jsonl or "
-            "VARIANT/ for each variant, or VARIANT=PATH, as in v1=v1.jsonl"
-        )
+    """The path of each variant, in the order of the mapping, or those of `variants` in a folder."""
+    if not isinstance(predictions, Path):
+        for path in predictions.values():
+            if not path.exists():
+                raise SgdxError(f"{path}: No such file or directory")
+        return dict(predictions)
+    folder = predictions
     if not folder.is_dir():
+        found = "a file" if folder.exists() else "no such folder"
         raise SgdxError(
-            f"--predictions {folder}: found a file, expected VARIANT=PATH, as in "
-            "v1=v1.jsonl, or a folder with VARIANT.jsonl or VARIANT/ for each variant"
+            f"--predictions {folder}: found {found}, expected a folder with VARIANT.jsonl or "
+            "VARIANT/ for each variant, or VARIANT=PATH, as in v1=v1.jsonl"
         )
     if _dialogue_files(folder):
         raise SgdxError(
@@ -124,8 +97,7 @@ def _paths_in(folder: Path, variants: Sequence[str]) -> dict[str, Path]:
 def note_unscored(predictions: Mapping[str, Path] | Path, variants: Sequence[str]) -> None:
     """Note on standard error the prediction files of a folder that are of no variant asked for.
 
-    They are those whose first line, a header or a row, states a variant: without
-    ``--variant NAME=PATH`` nobody knows the wording that a file is named after.
+    Without ``--variant NAME=PATH`` nobody knows the wording that a file is named after.
     """
     if not isinstance(predictions, Path):
         return
@@ -145,12 +117,7 @@ def note_unscored(predictions: Mapping[str, Path] | Path, variants: Sequence[str
 
 
 def note_lacking(predictions: Mapping[str, Path] | Path, scored: Collection[str]) -> None:
-    """Note on standard error which of v1 to v5 a folder of predictions lacks, if it has others.
-
-    Args:
-        predictions: What was given: one folder, or files by variant, of which nothing is noted.
-        scored: The variants that the folder has.
-    """
+    """Note on standard error which of v1 to v5 a folder of predictions lacks, if it has others."""
     lacking = [name for name in PAPER_VARIANTS if name not in scored]
     if isinstance(predictions, Path) and 0 < len(lacking) < len(PAPER_VARIANTS):
         names = ", ".join(lacking)
@@ -316,12 +283,7 @@ def _rows(file: Path, variant: str) -> Iterator[Prediction]:
 
 
 def with_frame_ids(predictions: Predictions, references: pa.Table) -> pa.Table:
-    """The rows under the references' frame ids; an id unknown to the references is left as it is.
-
-    Args:
-        predictions: The rows of one variant.
-        references: The frame rows of the same variant.
-    """
+    """The rows under the ids of the references; an id that is unknown there is left as it is."""
     if not predictions.by_user_turn:
         return predictions.rows
     frame_ids = strings(column(references, "frame_id"))

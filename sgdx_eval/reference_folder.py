@@ -16,14 +16,10 @@ from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.schema import Service, read_service
 from sgdx_metric.columns import column
 from sgdx_metric.rows import REFERENCE
-from sgdx_metric.scoring import CANONICAL
 from sgdx_metric.signature import split_name
 from sgdx_metric.variants import fingerprint, names_digest, schema_digest
 
 from .references import OF_DIALOGUES, References, Turns, of_dialogue
-
-# Columns of frames that references need only where spans are predicted.
-_OPTIONAL = ("slots", "utterance", "service_call", CANONICAL)
 
 
 class _Facts(msgspec.Struct):
@@ -116,9 +112,6 @@ class FolderReferences(References):
         if variants != [variant]:
             names = ", ".join(map(str, variants)) or "no rows"
             raise SgdxError(f"{path}: found variant {names}, expected {variant}")
-        for name in self._names if isinstance(self._columns, pa.Schema) else ():
-            if name not in _OPTIONAL and (row := _first_null(column(table, name))) is not None:
-                raise SgdxError(f"{path}: row {row}: found no value in {name}, expected one")
         return table
 
     def _read(self, path: Path, names: list[str], wanted: pc.Expression | None = None) -> pa.Table:
@@ -179,17 +172,3 @@ class FolderReferences(References):
                 before = [(turn["speaker"], turn["utterance"]) for turn in row["history"]]
                 turns[row["dialogue_id"]] = [*before, ("USER", row["utterance"])]
         return turns
-
-
-def _first_null(array: pa.Array) -> int | None:
-    """The first row of a column that is null or has a null inside; None where there is none."""
-    null = array.is_null().to_numpy(zero_copy_only=False)
-    if null.any():
-        return int(np.flatnonzero(null)[0])
-    if pa.types.is_list(array.type):
-        inside = _first_null(array.flatten())
-        return None if inside is None else int(pc.list_parent_indices(array)[inside].as_py())
-    if pa.types.is_struct(array.type):
-        field_rows = (_first_null(pc.struct_field(array, i)) for i in range(array.type.num_fields))
-        return min((row for row in field_rows if row is not None), default=None)
-    return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -132,51 +131,35 @@ def _scores(file: _File, task: Task, where: str, parts: dict[str, str]) -> Score
     lists = {key: part for key, part in file.paired.items() if isinstance(part, list)}
     by_metric = {key: p for key, p in file.paired.items() if isinstance(p, dict) and p}
     ids, names = next(iter(lists.values()), []), list(wordings(parts))
-    ((item, count),) = Counter(ids).most_common(1) or [("", 1)]
-    if count > 1:
-        raise SgdxError(f"{where}: paired: found {item} {count} times, expected it once")
     if not ids or task.main not in by_metric:
         raise SgdxError(f"{where}: paired: found no {task.main} of any {task.unit}, expected it")
     shared = {key: by_metric.pop(key)[""] for key in [*by_metric] if [*by_metric[key]] == [""]}
-    for metric, by_wording in by_metric.items():
-        if sorted(by_wording) != sorted(names):
-            raise SgdxError(
-                f"{where}: paired: {metric} has {', '.join(by_wording)}, expected "
-                f"{', '.join(names)} as the signature says"
-            )
-        for name, row in by_wording.items():
-            if len(row) != len(ids):
-                raise SgdxError(
-                    f"{where}: paired: {metric}: {len(row)} scores of {name}, expected {len(ids)}"
-                )
     order = np.argsort(np.array(ids))
-    sets = {name: lists.get(name, []) for name in task.sets}
+    ids = [ids[i] for i in order]
     try:
-        items = _items(task, [ids[i] for i in order], sets)
-    except ValueError as error:
-        raise SgdxError(f"{where}: paired: {error}") from None
-    if dialogues := lists.get("dialogue"):
-        # Numbered as they were scored, so that intervals draw the same ones.
-        number = {name: i for i, name in enumerate(dict.fromkeys(dialogues))}
-        items = replace(items, dialogue=np.array([number[name] for name in dialogues])[order])
-    metrics = {
-        metric: np.array([by_wording[name] for name in names], dtype=np.float64)[:, order]
-        for metric, by_wording in by_metric.items()
-    }
-    together = {name: np.array(row, dtype=np.float64)[order] for name, row in shared.items()}
+        dialogues, turns, services = zip(*map(task.place, ids))
+        items = Items(
+            pa.array(ids, pa.string()),
+            np.unique(np.array(dialogues), return_inverse=True)[1],
+            np.unique(np.array(turns), return_inverse=True)[1],
+            np.array(services, dtype=object),
+            {name: np.isin(services, lists.get(name, [])) for name in task.sets},
+        )
+        if scored := lists.get("dialogue"):
+            # Numbered as they were scored, so that intervals draw the same ones.
+            number = {name: i for i, name in enumerate(dict.fromkeys(scored))}
+            items = replace(items, dialogue=np.array([number[name] for name in scored])[order])
+        metrics = {
+            metric: np.array([by_wording[name] for name in names], dtype=np.float64)[:, order]
+            for metric, by_wording in by_metric.items()
+        }
+        together = {name: np.array(row, dtype=np.float64)[order] for name, row in shared.items()}
+    except (ValueError, KeyError, IndexError) as error:
+        raise SgdxError(
+            f"{where}: paired: expected a score of each of the {len(ids)} {task.unit}s for "
+            f"{', '.join(names)} ({error})"
+        ) from None
     return Scores(names, items, metrics, rules_of(parts, where).zero_mean, together)
-
-
-def _items(task: Task, ids: Sequence[str], sets: Mapping[str, Sequence[str]]) -> Items:
-    """Where items belong, by their sorted ids and the services of each set."""
-    dialogues, turns, services = zip(*map(task.place, ids))
-    return Items(
-        pa.array(ids, pa.string()),
-        np.unique(np.array(dialogues), return_inverse=True)[1],
-        np.unique(np.array(turns), return_inverse=True)[1],
-        np.array(services, dtype=object),
-        {name: np.isin(services, list(members)) for name, members in sets.items()},
-    )
 
 
 def only_dialogues(results: AnyResults, dialogue_ids: Sequence[str], where: str) -> AnyResults:

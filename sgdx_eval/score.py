@@ -11,9 +11,10 @@ from typing import Any
 import msgspec
 
 from sgdx_dataset.io.console import escape_controls
+from sgdx_dataset.io.errors import SgdxError
 from sgdx_metric.report import paired_scores
 
-from .files import check_apart, check_folder, check_output, write_scores
+from .files import check_folder, check_outputs, write_scores
 from .headers import check_data, check_one_system
 from .inputs import Inputs
 from .predictions import Predictions, note_lacking
@@ -36,14 +37,13 @@ class Outputs:
     def check(self, inputs: Inputs, task: Task) -> None:
         """Refuse what could not be written, or would replace what is read, before any work."""
         per_item = f"--per-{task.kind[:-1]}"
-        if self.scores:
-            check_output("--output", self.scores)
-        if self.per_item:
-            check_output(per_item, self.per_item, task.item_endings)
+        check_outputs({"--output": self.scores, per_item: self.per_item}, inputs.files())
+        if self.per_item and self.per_item.suffix not in task.item_endings:
+            endings = " or ".join(task.item_endings)
+            raise SgdxError(f"{per_item} {self.per_item}: expected a name ending in {endings}")
         if self.plots:
             check_folder("--plots", self.plots)
             from . import plots  # noqa: F401  It asks for matplotlib, which is an extra.
-        check_apart({"--output": self.scores, per_item: self.per_item}, inputs.files())
 
 
 NOTHING = Outputs()

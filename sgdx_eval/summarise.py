@@ -27,13 +27,8 @@ class Summary(NamedTuple):
 def summarise(paths: Sequence[Path]) -> Summary:
     """Average the figures of two or more runs, of any task, that were scored alike.
 
-    Returns:
-        The task, its figures, and as content `signature`, which all files share; `runs`, their
-        number; and `groups`. For all, seen and
-        unseen items a group has their number, the task's figures, and `by_variant`, the main
-        figure under each wording. Each figure has its `mean`, its sample standard deviation `sd`
-        (that of the population is estimated with n - 1) and its `values`, one a run. All but BLEU
-        are fractions; a figure that is undefined in a run has neither mean nor deviation.
+    Of each group of items, each figure has its `mean`, its sample standard deviation `sd` and its
+    `values`, one a run. One that is undefined in a run has neither mean nor deviation.
     """
     if len(paths) < 2:
         raise SgdxError(

@@ -56,13 +56,7 @@ def gate(
 
     It fails where the whole interval of the loss is above the limit and chance does not explain the
     loss. It cannot be told where there is too little to lose or to compare, or where too many
-    answers could not be read.
-
-    Args:
-        scores: The scores of items, whose means are taken.
-        metrics: What each metric is called.
-        max_drop: The limit in percentage points.
-        invalid: How many of how many answers could not be read, by wording.
+    answers could not be read: `invalid` has how many of how many, by wording.
     """
     if unread := [name for name, (n, of) in invalid.items() if of and n / of > _MOST_INVALID]:
         count, of = invalid[unread[0]]

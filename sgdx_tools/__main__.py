@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import run
-from sgdx_eval.files import check_apart, check_output, write_scores
+from sgdx_eval.files import check_outputs, write_scores
 from sgdx_eval.tables import terminal
 from sgdx_eval.tasks.tools import CALL, NO_CALL
 from sgdx_eval.verdict import Verdict, gate
@@ -74,10 +74,9 @@ def _score(options: Namespace) -> int:
     if options.max_drop is not None and not 0 <= options.max_drop <= 100:
         raise SgdxError(f"--max-drop {options.max_drop:g}: expected points from 0 to 100")
     if options.output is not None:
-        check_output("--output", options.output)
         folders = (options.tools, options.tools / "wordings", options.predictions)
         read = [file for folder in folders for file in folder.glob("*.json*")]
-        check_apart({"--output": options.output}, read)
+        check_outputs({"--output": options.output}, read)
     tool_set = read_tool_set(options.tools)
     files = read_predictions(options.predictions, tool_set)
     content, scores = score_files(tool_set, files, options.rules, options.over)

@@ -187,12 +187,7 @@ def _judge(
 ) -> tuple[float, str]:
     """The score of a parameter in [0, 1], and what decided it.
 
-    Args:
-        spoken: The values of the state, which was spoken; [] where the call has no such parameter.
-        canonical: The value in the call; None likewise.
-        value: The predicted value; None for none.
-        categorical: Whether the slot is categorical.
-        rules: How values are compared.
+    It is expected as it was `spoken` in the state, or as the call has it; [] and None for none.
     """
     is_dontcare = value is not None and value.strip().lower() == DONTCARE
     guess = [] if value is None or is_dontcare else [value]

@@ -9,20 +9,31 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import msgspec
 import pyarrow as pa
 
 from sgdx_dataset.io.errors import SgdxError
+from sgdx_dataset.io.files import staged
 from sgdx_metric.columns import column
 from sgdx_metric.core import Sample, Scores
 from sgdx_metric.report import frame_scores, wording_differences
+from sgdx_metric.scoring import FrameScores
 from sgdx_metric.signature import Rules, Setup, signature
 from sgdx_metric.subset import Subset, dialogue_ids_of, only_dialogues, only_services, subset_of
 from sgdx_metric.units import ALL, SEEN, UNSEEN, ScoredFrames
 from sgdx_metric.variants import ORIGINAL
 
 from ..errata import check_is_sgd, leave_out, read_errata
-from ..explain import Line, Row, broken_frames, explain, find_flips, frame_row
-from ..files import write_per_frame
+from ..explain import (
+    Line,
+    Row,
+    explain,
+    find_flips,
+    frame_row,
+    print_broken,
+    print_explanation,
+    print_flips,
+)
 from ..headers import is_oracle, system_acts
 from ..inputs import Inputs
 from ..predictions import Predictions, with_frame_ids
@@ -30,7 +41,6 @@ from ..references import References
 from ..score import note_subset
 from ..tables import terminal
 from ..task import Question, Scored, Task
-from ..terminal import print_broken, print_explanation, print_flips
 
 
 class FrameTask(Task):
@@ -85,7 +95,15 @@ class FrameTask(Task):
 
     def write_items(self, scored: Scored, output: Path) -> None:
         """A row for each frame and wording, with all metrics."""
-        write_per_frame(scored.by_wording, output)
+        by_wording = scored.by_wording.items()
+        rows = pa.concat_tables(_item_rows(name, frames) for name, frames in by_wording)
+        with staged(output) as path:
+            if output.suffix == ".parquet":
+                import pyarrow.parquet as pq  # It takes a while to import.
+
+                pq.write_table(rows, path)
+            else:
+                path.write_bytes(msgspec.json.Encoder().encode_lines(rows.to_pylist()))
 
     def called(self, frames: pa.Table, frame_id: str, variant: str) -> pa.Table:
         """Those of a dialogue's frames in which there is something to explain."""
@@ -178,8 +196,7 @@ class FrameTask(Task):
         first, second = (
             self.score_rows(true[name], predicted[name], name, inputs.rules) for name in chosen
         )
-        broken = broken_frames(first, second, self.main)
-        print_broken(broken, len(first.seen), self.unit, chosen, terminal())
+        print_broken(first, second, self, chosen, terminal())
 
     def _explain_frame(
         self,
@@ -198,15 +215,25 @@ class FrameTask(Task):
                     f"frame {frame_id}: the references for {name} have no dialogue "
                     f"'{dialogue_id}', expected DIALOGUE/TURN/SERVICE of one that they have"
                 )
-            rows = with_frame_ids(of_wording, frames)
-            frames = self.called(frames, frame_id, name)
-            true[name] = frame_row(frames, frame_id, f"references for {name}")
-            predicted[name] = frame_row(rows, frame_id, f"predictions for {name}")
+            predicted[name] = with_frame_ids(of_wording, frames)
+            true[name] = self.called(frames, frame_id, name)
         lines = explain(frame_id, true, predicted, self, rules)
-        row = next(iter(true.values())).to_pylist()[0]
+        row = frame_row(next(iter(true.values())), frame_id, "references").to_pylist()[0]
         dialogue = [(turn["speaker"], turn["utterance"]) for turn in row.get("history", [])]
         dialogue.append(("USER", row["utterance"] or ""))
         print_explanation(frame_id, dialogue, lines, terminal())
+
+
+def _item_rows(variant: str, frames: ScoredFrames) -> pa.Table:
+    """The frames of one wording with all metrics, which are null where undefined."""
+    columns = {
+        "frame_id": frames.frame_id,
+        "variant": pa.array([variant] * len(frames.seen), pa.string()),
+        **({"service": frames.service} if isinstance(frames, FrameScores) else {}),
+        "seen": frames.seen,
+    }
+    scores = {metric: pa.array(frames.scores[metric], from_pandas=True) for metric in frames.scores}
+    return pa.table(columns | scores)
 
 
 def choose(

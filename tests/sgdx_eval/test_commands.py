@@ -460,7 +460,7 @@ def test_predictions_are_refused_before_the_source_is_opened(
             ["--predictions", "v1=p", "--references", "f"],
             "--references f: found --source or --",
         ),
-        (["--predictions", "v1=p", "--output", "."], "--output .: found a folder, expected a file"),
+        (["--predictions", "v1=p", "--output", "."], "--output .: found a folder"),
     ],
 )
 def test_bad_arguments(tmp_path: Path, command: Run, arguments: list[str], message: str) -> None:

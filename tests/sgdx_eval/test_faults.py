@@ -181,7 +181,7 @@ def test_damaged_scores_json(
         assert main(words) == 2
         out, err = capsys.readouterr()
         assert out == "" and err.count("\n") == 1
-        assert err.startswith(f"sgdx_metric: error: {path}: "), err
+        assert err.startswith("sgdx_metric: error: ") and str(path) in err
 
 
 def test_nothing_in_common_with_the_rows_of_another_release(

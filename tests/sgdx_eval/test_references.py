@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -78,32 +77,6 @@ def test_faults_of_a_folder_are_named(
         pq.write_table(table, tmp_path / f"{name}.parquet")
     with pytest.raises(SgdxError, match=re.escape(message)):
         FolderReferences(tmp_path, None, sorted({*tables, "v1"} - {"v2"})).rows("v1")
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"service": None}, "row 1: found no value in service, expected one"),
-        ({"schema_slots": None}, "row 1: found no value in schema_slots"),
-        ({"requested_slots": ["city", None]}, "row 1: found no value in requested_slots"),
-        (
-            {"slot_values": [{"slot": "city", "values": None}]},
-            "row 1: found no value in slot_value",
-        ),
-        (
-            {"slot_values": [{"slot": "city", "values": ["Rome", None]}]},
-            "row 1: found no value in s",
-        ),
-        ({"schema_slots": [{"name": "city"}]}, "row 1: found no value in schema_slots"),
-    ],
-)
-def test_a_missing_value_in_a_folder_is_named(
-    tmp_path: Path, change: dict[str, Any], message: str
-) -> None:
-    row = reference({"city": ["Rome", "Roma"]}, variant="v1", requested_slots=["name", "city"])
-    pq.write_table(reference_table(row, row | change), tmp_path / "v1.parquet")
-    with pytest.raises(SgdxError, match=f"v1.parquet: {message}"):
-        FolderReferences(tmp_path, None, ["v1"]).rows("v1")
 
 
 def test_what_is_no_parquet_is_named(tmp_path: Path) -> None:

@@ -15,9 +15,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from sgdx_eval.explain import Flip, Line
+from sgdx_eval.explain import Flip, Line, print_explanation, print_flips
 from sgdx_eval.references import open_references
-from sgdx_eval.terminal import print_explanation, print_flips
 from sgdx_metric.__main__ import main
 from sgdx_metric.rows import PREDICTION
 

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from sgdx_dataset import open_release, turn_tables
-from sgdx_eval.push import space_files
+from sgdx_eval.install import space_files
 from sgdx_eval.references import open_references
 
 from ..conftest import ROOT

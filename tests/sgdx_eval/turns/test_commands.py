@@ -21,7 +21,7 @@ def test_other_bad_input(copies: Path, tmp_path: Path, capsys: pytest.CaptureFix
         ),
         (["score", *predictions, *SAMPLE, "--variant", "mine", *output], "expected NAME=PATH"),
         (["score", *predictions, *SAMPLE, "--evaluator", "v9", *output], "unknown config 'v9'"),
-        (["score", *predictions, *SAMPLE, "--output", tmp_path], "found a folder, expected a file"),
+        (["score", *predictions, *SAMPLE, "--output", tmp_path], "found a folder"),
         (["references", *SAMPLE, "--nli", tmp_path, *output], "cannot be loaded as a model"),
         (["compare", tmp_path / "a", tmp_path / "b"], "No such file or directory"),
     ]
