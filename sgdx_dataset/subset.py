@@ -40,7 +40,7 @@ def choose_dialogues(
 ) -> tuple[str, ...]:
     """Choose dialogues so that every set of services has its share, lowest rank first."""
     # Systematic sampling within strata of proportional size, so that scores need no weights: the
-    # i-th of the N dialogues of a stratum, ordered by a hash of the seed and their ids, has the rank
+    # i-th of N dialogues of a stratum, ordered by a hash of the seed and their ids, has the rank
     # (i + u) / N, with u in [0, 1) from a hash of the seed and the stratum.
     strata = defaultdict(list)
     for dialogue, names in services.items():

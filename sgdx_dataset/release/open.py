@@ -9,17 +9,16 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import msgspec
+from msgspec.json import encode
 
 from ..io.errors import SgdxError
 from ..io.files import read_file
 from .archives import Read, read_archive, read_directory
 from .download import download
-from .overlay import apply_overlay, is_overlay, read_overlay
+from .new_words import apply_words, read_words
 from .release import Release
 from .remembered import resolve_source
-from .rewording_file import apply_rewording, read_rewording
-from .schema import BACKTRANS, CONFIGS, SPLITS, Schema
+from .schema import BACKTRANS, CONFIGS, SPLITS
 
 SAMPLE = Path(__file__).parents[1] / "sample"
 _OVERLAYS = Path(__file__).parents[1] / BACKTRANS  # of SGD's train schemas
@@ -28,6 +27,7 @@ DOWNLOAD = "download"  # the source that is the pinned archive
 
 Source = str | os.PathLike[str] | None
 Variants = Mapping[str, str | os.PathLike[str]]
+Added = dict[str, tuple[Path, Callable[[], bytes]]]  # where each file is, and what reads it
 
 
 def open_release(source: Source = None, variants: Variants | None = None) -> Release:
@@ -40,7 +40,7 @@ def open_release(source: Source = None, variants: Variants | None = None) -> Rel
             source that ``prepare`` was given last.
         variants: The user's own schema variants, as paths by name. A path is a directory with
             ``{train,dev,test}/schema.json``, of which some may be missing, or a ``.json`` file:
-            a rewording file (``rewording_file``), which makes a variant of every split, or an
+            a rewording file (``new_words``), which makes a variant of every split, or an
             overlay, as ``backtranslate`` writes it, which makes a variant of train alone.
 
     Returns:
@@ -63,7 +63,9 @@ def open_release(source: Source = None, variants: Variants | None = None) -> Rel
         if not splits or (release.dialogue_files(split) and split not in splits):
             release.read(release.schema_file(split, "original"))
     if release.is_sgd() and not release.variants(BACKTRANS):
-        release = _with_overlays(release)
+        overlays = {f"{BACKTRANS}/{path.name}": path for path in _OVERLAYS.glob("*.json")}
+        files_read = {file: (path, partial(read_file, path)) for file, path in overlays.items()}
+        release = _with_files(release, files_read)
     return _with_variants(release, variants) if variants else release
 
 
@@ -90,17 +92,6 @@ def open_files(name: str, path: Path) -> tuple[str, set[str], Read]:
         raise SgdxError(f"{name}: cannot be opened: {error}") from None
     expected = f"expected a directory, an archive, 'sample' or '{DOWNLOAD}'"
     raise SgdxError(f"{name}: no such source, {expected}")
-
-
-def _with_overlays(release: Release) -> Release:
-    """Add the back-translated schemas that come with this package to a copy of SGD."""
-    overlays = {f"{BACKTRANS}/{path.name}": path for path in _OVERLAYS.glob("*.json")}
-
-    def read(file: str) -> bytes:
-        return read_file(overlays[file]) if file in overlays else release.read(file)
-
-    paths = {file: str(path) for file, path in overlays.items()}
-    return replace(release, files=release.files.union(overlays), _read=read, added_paths=paths)
 
 
 def find_variants(folder: Path) -> dict[str, Path]:
@@ -144,55 +135,38 @@ def _is_taken(name: str) -> bool:
 
 def _with_variants(release: Release, variants: Variants) -> Release:
     """Add the schemas of the user's own variants to a release, as further files of it."""
-    own: dict[str, Callable[[], bytes]] = {}  # how to read each added file
-    paths: dict[str, str] = {}  # what the user calls each added file
+    added: Added = {}
     for name, path in variants.items():
         if _is_taken(name) or not re.fullmatch(r"[A-Za-z0-9_-]+", name):
             raise SgdxError(
                 f"variant {name!r}: expected a name of letters from a to z and digits, not taken"
             )
-        for split, (file, reader) in _schemas(release, Path(path)).items():
-            added = f"sgd_x/data/{name}/{split}/schema.json"
-            own[added], paths[added] = reader, str(file)
+        for split, file in _schemas(release, Path(path)).items():
+            added[f"sgd_x/data/{name}/{SPLITS[split]}/schema.json"] = file
+    return replace(_with_files(release, added), own_variants=tuple(variants))
 
+
+def _with_files(release: Release, added: Added) -> Release:
     def read(file: str) -> bytes:
-        return own[file]() if file in own else release.read(file)
+        return added[file][1]() if file in added else release.read(file)
 
+    paths = {file: str(path) for file, (path, _) in added.items()}
     return replace(
         release,
-        files=release.files.union(own),
+        files=release.files.union(added),
         _read=read,
-        own_variants=tuple(variants),
         added_paths={**release.added_paths, **paths},
     )
 
 
-def _schemas(release: Release, path: Path) -> dict[str, tuple[Path, Callable[[], bytes]]]:
+def _schemas(release: Release, path: Path) -> Added:
     """The files of a variant, and functions that read them as ``schema.json``, by split."""
     if path.suffix == ".json" and not path.is_dir():
-        schema_of_split = _reworded_schemas(release, path)
-        return {
-            SPLITS[s]: (path, partial(_encoded, schema)) for s, schema in schema_of_split.items()
-        }
-    schemas = {split: path / split / "schema.json" for split in SPLITS.values()}
-    readers: dict[str, tuple[Path, Callable[[], bytes]]] = {
-        split: (file, partial(read_file, file)) for split, file in schemas.items() if file.is_file()
-    }
-    if not readers:
+        words = read_words(read_file(path), str(path))
+        splits = ["train"] if words.is_overlay else release.schema_splits("original")
+        made = apply_words(words, {split: release.schema(split, "original") for split in splits})
+        return {s: (path, partial(encode, schema.services)) for s, schema in made.items()}
+    files = {split: path / folder / "schema.json" for split, folder in SPLITS.items()}
+    if not any(file.is_file() for file in files.values()):
         raise SgdxError(f"{path}: has no schema.json in train, dev or test, expected one")
-    return readers
-
-
-def _reworded_schemas(release: Release, path: Path) -> dict[str, Schema]:
-    """The schemas, by split, that a variant's single file makes of the original ones."""
-    data = read_file(path)
-    if is_overlay(data):
-        overlay = read_overlay(data, str(path))
-        return {"train": apply_overlay(release.schema("train", "original"), overlay)}
-    splits = release.schema_splits("original")
-    originals = {split: release.schema(split, "original") for split in splits}
-    return apply_rewording(originals, read_rewording(data, str(path)), str(path))
-
-
-def _encoded(schema: Schema) -> bytes:
-    return msgspec.json.encode(schema.services)
+    return {s: (file, partial(read_file, file)) for s, file in files.items() if file.is_file()}

@@ -15,7 +15,7 @@ from .archives import Read, digest
 from .checksums import checksums
 from .dialogue import BriefFrame, read_dialogues
 from .download import COMMIT, FILES, is_sgd, missing_from_sgd
-from .overlay import apply_overlay, read_overlay
+from .new_words import apply_words, read_words
 from .schema import (
     BACKTRANS,
     CONFIGS,
@@ -129,10 +129,8 @@ class Release:
     def _read_schema(self, split: str, variant: str) -> Schema:
         if variant.startswith(f"{BACKTRANS}-"):
             file = f"{BACKTRANS}/{variant.removeprefix(f'{BACKTRANS}-')}.json"
-            path = f"{self.name}: {file}"
-            return apply_overlay(
-                self.schema(split, "original"), read_overlay(self.read(file), path)
-            )
+            words = read_words(self.read(file), f"{self.name}: {file}")
+            return apply_words(words, {split: self.schema(split, "original")})[split]
         file = self.schema_file(split, variant)
         schema = read_schema(self.read(file), self.added_paths.get(file, f"{self.name}: {file}"))
         if variant != "original":

@@ -16,7 +16,7 @@ import msgspec
 
 from ..io.errors import SgdxError
 from ..io.files import write_bytes
-from ..release.overlay import TranslatedText, apply_overlay, read_overlay
+from ..release.new_words import TranslatedText, apply_words, read_words
 from ..release.release import Release
 from ..release.schema import Schema
 from ..schema import Intent, Service, Slot
@@ -38,7 +38,7 @@ def backtranslate(release: Release, output: Path, settings: TranslationSettings)
         changes = Changes(translate_round_trip(texts, settings, batches), originals)
         overlay = {service.service_name: changes.service(service) for service in schema.services}
         data = msgspec.json.format(msgspec.json.encode(_without_empty(overlay)), indent=1) + b"\n"
-        apply_overlay(schema, read_overlay(data, str(output)))
+        apply_words(read_words(data, str(output)), {"train": schema})
         write_bytes(output, data)
         batches.unlink(missing_ok=True)
     except OSError as error:

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 
 from sgdx_dataset.release.dialogue import Frame, read_dialogues
+from sgdx_dataset.release.new_words import apply_words, read_words
 from sgdx_dataset.release.open import SAMPLE
-from sgdx_dataset.release.overlay import apply_overlay, read_overlay
-from sgdx_dataset.release.rewording_file import apply_rewording, read_rewording
 from sgdx_dataset.release.schema import read_schema
 from sgdx_dataset.rewording.pool import check_pool, read_pool
 from sgdx_dataset.rows.dialogue_columns import dialogue_columns
@@ -50,7 +49,7 @@ KINDS: dict[str, tuple[Json, Callable[[bytes], object]]] = {
     "dialogues": ([short_dialogue()], read_columns),
     "overlay": (
         {SERVICE: json.loads((SAMPLE / "backtrans" / "ja.json").read_bytes())[SERVICE]},
-        lambda data: apply_overlay(ORIGINAL, read_overlay(data, "file")),
+        lambda data: apply_words(read_words(data, "file"), {"train": ORIGINAL}),
     ),
     "rewording": (
         {
@@ -60,7 +59,7 @@ KINDS: dict[str, tuple[Json, Callable[[bytes], object]]] = {
                 "intents": {INTENTS[0]: {"name": "New"}},
             }
         },
-        lambda data: apply_rewording({"train": ORIGINAL}, read_rewording(data, "file"), "file"),
+        lambda data: apply_words(read_words(data, "file"), {"train": ORIGINAL}),
     ),
     "pool": (
         {

@@ -141,7 +141,7 @@ def test_an_overlay_variant_is_made_anew_when_the_file_changes(mini: Path, overl
     [
         ({"Cabs_1": {}}, "service Cabs_1 is not in"),
         ({"Flats_1": {"slots": {"rent": {}}}}, "service Flats_1: slot rent is not in its schema"),
-        ([MINE], "not a rewording file: Expected `object`, got `array`"),
+        ([MINE], "not a file of new words: Expected `object`, got `array`"),
         (
             {"Flats_1": {"slots": {"area": {"name": {"pivot": "市", "text": "city"}}}}},
             "service Flats_1: slot city appears twice",

@@ -16,8 +16,8 @@ import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.__main__ import main
+from sgdx_dataset.release.new_words import apply_words, read_words
 from sgdx_dataset.release.open import open_release
-from sgdx_dataset.release.overlay import apply_overlay, read_overlay
 from sgdx_dataset.rewording.backtranslate import backtranslate
 from sgdx_dataset.rewording.translations import TranslationSettings, batches
 
@@ -357,7 +357,8 @@ def test_the_real_release(release_archive: Path, tmp_path: Path) -> None:
         " another's name"
     )
     original = release.schema("train", "original")
-    turned = apply_overlay(original, read_overlay(output.read_bytes(), str(output)))
+    words = read_words(output.read_bytes(), str(output))
+    turned = apply_words(words, {"train": original})["train"]
     for service, other in zip(original.services, turned.services):
         assert other.service_name == service.service_name
         assert other.description.split() == service.description.split()[::-1]
