@@ -22,7 +22,7 @@ from .rewording.backtranslate import backtranslate
 from .rewording.compose import compose
 from .rewording.corrupt import corrupt
 from .rewording.translations import read_settings
-from .rows.parquet_files import write_frames, write_turns
+from .rows.parquet_files import write_rows
 from .show import show
 from .show.words import words_of_service
 from .stats import stats
@@ -105,16 +105,11 @@ def _export(options: Namespace) -> None:
     print(*export(release, options.config, options.output, _splits(options), ids), sep="\n")
 
 
-def _frames(options: Namespace) -> None:
+def _rows(options: Namespace) -> None:
     release = _release(options)
     configs, ids = options.config or release.wordings(), _dialogue_ids(options, release)
-    print(*write_frames(release, options.split, configs, options.output, ids), sep="\n")
-
-
-def _turns(options: Namespace) -> None:
-    release = _release(options)
-    configs, ids = options.config or release.wordings(), _dialogue_ids(options, release)
-    print(*write_turns(release, options.split, configs, options.output, ids), sep="\n")
+    written = write_rows(options.command, release, options.split, configs, options.output, ids)
+    print(*written, sep="\n")
 
 
 def _stats(options: Namespace) -> None:
@@ -173,8 +168,8 @@ COMMANDS: dict[str, Callable[[Namespace], None]] = {
     "build": _build,
     "push": _push,
     "export": _export,
-    "frames": _frames,
-    "turns": _turns,
+    "frames": _rows,
+    "turns": _rows,
     "stats": _stats,
     "subset": _subset,
     "show": _show,

@@ -74,6 +74,16 @@ class Service(msgspec.Struct, forbid_unknown_fields=True, eq=False, dict=True):
         """The intents by their names, in the schema's order."""
         return {intent.name: intent for intent in self.intents}
 
+    @property
+    def elements(self) -> list[Slot | Intent]:
+        """The slots, and then the intents."""
+        return [*self.slots, *self.intents]
+
+    @property
+    def descriptions(self) -> list[str]:
+        """The descriptions of the service, its slots and its intents."""
+        return [self.description, *(element.description for element in self.elements)]
+
     def slot(self, name: str) -> Slot:
         """The slot of a name; ``KeyError`` where the service has none."""
         return self.slots_by_name[name]

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from ..io.errors import SgdxError
 from ..io.files import staged
@@ -65,14 +63,10 @@ def _export_split(
         staging.mkdir()
         services = release.schema(split, variant).services
         (staging / "schema.json").write_bytes(_json(services))
-        for file, table in dialogue_tables(release, split, variant):
-            if dialogue_ids is not None:
-                ids = pa.array(sorted(dialogue_ids), pa.string())
-                table = table.filter(pc.is_in(table["dialogue_id"], ids))
-                if not len(table):
-                    continue
-            dialogues = [release_dialogue(row) for row in table.to_pylist()]
-            (staging / Path(file).name).write_bytes(_json(dialogues, order="sorted"))
+        for file, table in dialogue_tables(release, split, variant, dialogue_ids):
+            if len(table):
+                dialogues = [release_dialogue(row) for row in table.to_pylist()]
+                (staging / Path(file).name).write_bytes(_json(dialogues, order="sorted"))
 
 
 def _json(value: object, order: Literal["sorted"] | None = None) -> bytes:

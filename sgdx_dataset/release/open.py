@@ -64,7 +64,9 @@ def open_release(source: Source = None, variants: Variants | None = None) -> Rel
             release.read(release.schema_file(split, "original"))
     if release.is_sgd() and not release.variants(BACKTRANS):
         overlays = {f"{BACKTRANS}/{path.name}": path for path in _OVERLAYS.glob("*.json")}
-        files_read = {file: (path, partial(read_file, path)) for file, path in overlays.items()}
+        files_read: Added = {
+            file: (path, partial(read_file, path)) for file, path in overlays.items()
+        }
         release = _with_files(release, files_read)
     return _with_variants(release, variants) if variants else release
 

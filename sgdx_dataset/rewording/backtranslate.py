@@ -7,7 +7,7 @@ z) for the config ``backtrans``, or be given as a variant: ``--variant NAME=LANG
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ def backtranslate(release: Release, output: Path, settings: TranslationSettings)
     texts = schema_texts(schema)
     batches = output.with_name(f".{output.name}.partial.jsonl")
     try:
-        originals = frozenset(map(one_line, descriptions(schema)))
+        originals = frozenset(_descriptions(schema))
         changes = Changes(translate_round_trip(texts, settings, batches), originals)
         overlay = {service.service_name: changes.service(service) for service in schema.services}
         data = msgspec.json.format(msgspec.json.encode(_without_empty(overlay)), indent=1) + b"\n"
@@ -48,16 +48,13 @@ def backtranslate(release: Release, output: Path, settings: TranslationSettings)
 
 def schema_texts(schema: Schema) -> list[str]:
     """The texts to translate, each once: names as phrases, and descriptions."""
-    names = [element.name for service in schema.services for element in _elements(service)]
-    texts = [*map(phrase, names), *map(one_line, descriptions(schema))]
+    names = [element.name for service in schema.services for element in service.elements]
+    texts = [*map(phrase, names), *_descriptions(schema)]
     return [text for text in dict.fromkeys(texts) if _has_letter(text)]
 
 
-def descriptions(schema: Schema) -> Iterator[str]:
-    """The descriptions of services, slots and intents."""
-    for service in schema.services:
-        yield service.description
-        yield from (element.description for element in _elements(service))
+def _descriptions(schema: Schema) -> list[str]:
+    return [one_line(text) for service in schema.services for text in service.descriptions]
 
 
 @dataclass
@@ -129,10 +126,6 @@ class Changes:
     def _keep(self, reason: str) -> Json:
         self.counts[reason] += 1
         return {}
-
-
-def _elements(service: Service) -> list[Slot | Intent]:
-    return [*service.slots, *service.intents]
 
 
 def _has_letter(text: str) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..io.errors import SgdxError
 from ..io.memory import many_objects
@@ -18,14 +19,23 @@ from .dialogue_columns import Gathered, dialogue_columns
 from .name_codes import Coder, Names
 
 
-def dialogue_tables(release: Release, split: str, config: str) -> Iterator[tuple[str, pa.Table]]:
-    """Make the dialogue rows of a split under a config."""
+def dialogue_tables(
+    release: Release, split: str, config: str, dialogue_ids: Collection[str] | None = None
+) -> Iterator[tuple[str, pa.Table]]:
+    """The rows of some dialogues, or all, under a config, by dialogue file: once per variant."""
+    ids = None if dialogue_ids is None else pa.array(sorted(dialogue_ids), pa.string())
+    for names in names_of(release, split, config):
+        for file, named in read_split(release, split):
+            table = named(names)
+            yield file, table if ids is None else table.filter(pc.is_in(table["dialogue_id"], ids))
+            advance()
+
+
+def names_of(release: Release, split: str, config: str) -> Iterator[Names]:
+    """The names of a split's elements under each variant of a config."""
     original, seen = release.schema(split, "original"), release.seen_services()
     for variant in release.variants(config):
-        names = Names(variant, release.schema(split, variant), original, seen)
-        for file, table in read_split(release, split):
-            yield file, table(names)
-            advance()
+        yield Names(variant, release.schema(split, variant), original, seen)
 
 
 @lru_cache(maxsize=len(SPLITS))
@@ -40,7 +50,7 @@ def parse_files(
     frame: type[AnyFrame],
     gather: Callable[[list[Dialogue[AnyFrame]], Coder, str], Gathered],
 ) -> Iterator[tuple[str, Gathered]]:
-    """Parse a split's dialogue files one after the other."""
+    """Parse a split's dialogue files one after the other; what ``gather`` makes of each."""
     coder = Coder.from_schema(release.schema(split, "original"))
     file_of: dict[str, str] = {}
 

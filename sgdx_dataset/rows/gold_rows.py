@@ -21,7 +21,7 @@ from .arrays import code_array, list_array, struct_array
 from .canonical_values import of_dialogues
 from .columns import FRAME_COLUMNS, STATE
 from .dialogue_columns import gathered
-from .dialogue_rows import parse_files
+from .dialogue_rows import names_of, parse_files
 from .frame_columns import spans_column, states_column
 from .name_codes import Coder, Names
 
@@ -34,9 +34,7 @@ def gold_tables(
     release: Release, split: str, config: str, columns: Sequence[str]
 ) -> Iterator[pa.Table]:
     """Make some of ``GOLD_COLUMNS`` for each dialogue file of a split under a config, in order."""
-    original, seen = release.schema(split, "original"), release.seen_services()
-    for variant in release.variants(config):
-        names = Names(variant, release.schema(split, variant), original, seen)
+    for names in names_of(release, split, config):
         for _, gold in _read_gold(release, split):
             yield gold(names, columns)
             advance()
@@ -77,9 +75,7 @@ def _frames_of_users(dialogues: Sequence[Dialogue[BriefFrame]], coder: Coder) ->
     canonical = canonical.take(pa.array(has_canonical))
     unnamed = {
         # Dialogues have the original names of services, as frame ids do.
-        "frame_id": _strings(
-            [f"{name}/{index}/{frame.service}" for name, index, _, frame in tracked]
-        ),
+        "frame_id": _strings([f"{name}/{i}/{frame.service}" for name, i, _, frame in tracked]),
         "dialogue_id": _strings([name for name, _, _, _ in tracked]),
         "turn": code_array([index for _, index, _, _ in tracked]),
         "utterance": _strings([utterance for _, _, utterance, _ in tracked]),

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from ..io.errors import SgdxError
 from ..io.progress import advance, progress
-from . import columns as column_types
 from .columns import DIALOGUE_COLUMNS
 
 if TYPE_CHECKING:
@@ -25,25 +23,16 @@ _EXPECTED = (
 )
 
 
-def map_rows(dialogues: Any, make: MakeTable, what: str, features: Features, made_by: str) -> Any:
+def map_rows(dialogues: Any, make: MakeTable, what: str, features: Features) -> Any:
     """Make rows of dialogue rows, in the dialogues' order."""
     from datasets import Dataset, DatasetDict, IterableDataset, IterableDatasetDict
 
     if isinstance(dialogues, DatasetDict | IterableDatasetDict):
-        splits = dialogues.items()
-        mapped_splits = {
-            name: map_rows(rows, make, what, features, made_by) for name, rows in splits
-        }
-        return type(dialogues)(mapped_splits)
+        splits = {s: map_rows(rows, make, what, features) for s, rows in dialogues.items()}
+        return type(dialogues)(splits)
     if isinstance(dialogues, Dataset | IterableDataset):
-        return _dataset(dialogues, make, what, features, made_by)
+        return _dataset(dialogues, make, what, features)
     return make(_table([dialogues] if isinstance(dialogues, Mapping) else dialogues)).to_pylist()
-
-
-def code_of(*files: str) -> str:
-    """The content of some source files and of ``columns.py``, as ``map_rows`` takes it."""
-    paths = [*files, column_types.__file__]
-    return "".join(Path(file).read_text(encoding="utf-8") for file in paths)
 
 
 def _table(rows: Any) -> pa.Table:
@@ -65,14 +54,12 @@ def _check_columns(columns: Sequence[str]) -> None:
 
 
 def _dataset(
-    dialogues: Dataset | IterableDataset,
-    make: MakeTable,
-    what: str,
-    features: Features,
-    made_by: str,
+    dialogues: Dataset | IterableDataset, make: MakeTable, what: str, features: Features
 ) -> Dataset | IterableDataset:
     """The rows made of a split, as the same kind of dataset."""
     from datasets import IterableDataset
+
+    from .. import sgdx_dataset as builder
 
     _check_columns(dialogues.column_names)
     settings: dict[str, Any] = {
@@ -82,10 +69,12 @@ def _dataset(
         "remove_columns": [name for name in dialogues.column_names if name not in features],
     }
     batch = partial(_batch, make=make)
-    with progress(f"Making {what}", _length(dialogues), " dialogues"):
+    length = len(dialogues) if hasattr(dialogues, "__len__") else 0  # 0 where it is not known
+    with progress("Making rows", length, " dialogues"):
         if isinstance(dialogues, IterableDataset):
             return dialogues.with_format("arrow").map(batch, **settings).with_format(None)
-        key = f"{dialogues._fingerprint} {what} {made_by}"
+        # ``datasets`` goes by a function's name, and would take rows that earlier code has made.
+        key = f"{dialogues._fingerprint} {what} {builder.VERSION}"
         settings["new_fingerprint"] = sha256(key.encode()).hexdigest()[:32]
         rows = dialogues.with_format("arrow")
         try:
@@ -95,11 +84,6 @@ def _dataset(
         except (FileNotFoundError, FileExistsError):
             made = rows.map(batch, keep_in_memory=True, **settings)
     return made.with_format(None)
-
-
-def _length(dialogues: Dataset | IterableDataset) -> int:
-    """The number of dialogues, or 0 where it is not known before they are read."""
-    return len(dialogues) if hasattr(dialogues, "__len__") else 0
 
 
 def _batch(dialogues: pa.Table, make: MakeTable) -> pa.Table:

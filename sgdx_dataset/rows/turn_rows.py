@@ -16,11 +16,11 @@ from ..release.open import open_release
 from ..release.release import Release
 from ..release.remembered import resolve_source, source_of_file
 from ..release.schema import split_name
-from . import frame_rows
+from .arrays import check_columns, lists_of, table_of
 from .columns import TURN_COLUMNS
 from .dialogue_rows import dialogue_tables, steps
-from .frame_rows import schema_index
-from .map_rows import code_of, map_rows
+from .levels import Levels
+from .map_rows import map_rows
 
 
 def turns(dialogues: Any, seen_domains: Collection[str] | None = None) -> Any:
@@ -56,9 +56,8 @@ def turns(dialogues: Any, seen_domains: Collection[str] | None = None) -> Any:
     if seen_domains is None:
         seen_domains = domains_seen(open_release(resolve_source(_source(dialogues))))
     seen = sorted(seen_domains)
-    made_by = code_of(__file__, frame_rows.__file__) + " ".join(seen)
     make = partial(turn_table, seen_domains=seen)
-    return map_rows(dialogues, make, "turn rows", TURN_ROW, made_by)
+    return map_rows(dialogues, make, f"turn rows {' '.join(seen)}", TURN_ROW)
 
 
 def _source(dialogues: Any) -> str | None:
@@ -94,73 +93,64 @@ def turn_tables(
             the config, or the release is at fault.
     """
     with progress("Making turn rows", steps(release, [config], [split_name(split)])):
-        return pa.concat_tables(turn_parts(release, split, config, columns))
+        return pa.concat_tables(turn_parts(release, split, config, columns=columns))
 
 
 def turn_parts(
-    release: Release, split: str, config: str, columns: Sequence[str] | None = None
+    release: Release,
+    split: str,
+    config: str,
+    dialogue_ids: Collection[str] | None = None,
+    columns: Sequence[str] | None = None,
 ) -> Iterator[pa.Table]:
-    """The turn rows of ``turn_tables`` in one table per dialogue file."""
-    for column in columns or ():
-        if column not in TURN_COLUMNS.names:
-            names = ", ".join(TURN_COLUMNS.names)
-            raise SgdxError(f"unknown column {column!r}, expected one of {names}")
+    """The turn rows of some dialogues, or all, in one table per dialogue file."""
+    check_columns(columns, TURN_COLUMNS)
     split = split_name(split)
     release.check_dialogues(config, split)
     domains = domains_seen(release)
-    return (
-        turn_table(table, domains, columns) for _, table in dialogue_tables(release, split, config)
-    )
+    for _, table in dialogue_tables(release, split, config, dialogue_ids):
+        yield turn_table(table, domains, columns)
 
 
 def turn_table(
     dialogues: pa.Table, seen_domains: Collection[str], columns: Sequence[str] | None = None
 ) -> pa.Table:
-    """Make the turn rows (``TURN_COLUMNS``) of a table of dialogue rows (``DIALOGUE_COLUMNS``)."""
-    # Levels are laid end to end and joined by parent indices, as in ``frame_rows.frame_table``.
-    turn_lists = dialogues["turns"].combine_chunks()
-    all_turns = turn_lists.flatten()
-    speaker = pc.struct_field(all_turns, "speaker").to_numpy(zero_copy_only=False)
-    all_frames = pc.struct_field(all_turns, "frames")
-    has_frames = all_frames.value_lengths().to_numpy() > 0
-    system_turns = np.flatnonzero((speaker == "SYSTEM") & has_frames)
-    dialogue = pc.list_parent_indices(turn_lists).to_numpy()[system_turns]
-    first_turn = (turn_lists.offsets.to_numpy() - turn_lists.offsets[0].as_py())[dialogue]
+    """The turn rows (``TURN_COLUMNS``) of a table of dialogue rows (``DIALOGUE_COLUMNS``)."""
+    levels = Levels(dialogues)
+    has_frames = np.bincount(levels.turn, minlength=len(levels.turns)) > 0
+    turn = np.flatnonzero((levels.speaker == "SYSTEM") & has_frames)
+    dialogue = levels.dialogue[turn]
+    first_turn = levels.first_turn[dialogue]
     # The turn before a dialogue's first one is another dialogue's, and is no prompt.
-    prompted = (system_turns > first_turn) & (speaker[system_turns - 1] == "USER")
+    prompted = (turn > first_turn) & (levels.speaker[turn - 1] == "USER")
 
-    rows = all_turns.take(pa.array(system_turns))
-    frame_lists = pc.struct_field(rows, "frames")
-    frames = frame_lists.flatten()
-    turn = pc.list_parent_indices(frame_lists).to_numpy()
-    first = np.flatnonzero(np.diff(turn, prepend=-1))  # each turn's first frame
-    schemas = dialogues["schemas"].combine_chunks()
-    schema = schema_index(schemas, dialogue[turn], frames.field("service"))
-    words = pc.struct_field(schemas.flatten(), "original_name").take(schema.take(pa.array(first)))
-    seen = pc.struct_field(schemas.flatten(), "seen").take(schema.take(pa.array(first)))
-    ids = dialogues["dialogue_id"].combine_chunks().take(pa.array(dialogue))
-    utterances = pc.struct_field(all_turns, "utterance")
-    index = pa.array(system_turns - first_turn, pa.int32()).cast(pa.string())
+    frame = np.flatnonzero(np.isin(levels.turn, turn))
+    row = np.searchsorted(turn, levels.turn[frame])  # the row of each of these frames
+    first = pa.array(frame[np.diff(row, prepend=-1) > 0])  # each row's first frame
+    services = levels.of_frames("service")
+    schema = levels.schema_of(levels.dialogue[levels.turn], services)
+    words = pc.struct_field(levels.schemas, "original_name").take(schema.take(first))
+    seen = pc.struct_field(levels.schemas, "seen").take(schema.take(first))
+    utterances = levels.of_turns("utterance")
+    ids = levels.ids.take(pa.array(dialogue))
+    index = pa.array(turn - first_turn, pa.int32()).cast(pa.string())
     make: dict[str, Callable[[], pa.Array]] = {
         "turn_id": lambda: pc.binary_join_element_wise(ids, index, "/"),
-        "variant": lambda: dialogues["variant"].combine_chunks().take(pa.array(dialogue)),
-        "service": lambda: frames.field("service").take(pa.array(first)),
+        "variant": lambda: levels.variants.take(pa.array(dialogue)),
+        "service": lambda: services.take(first),
         "seen": lambda: seen,
         "seen_domain": lambda: _seen_domain(words, seen, seen_domains),
-        "actions": lambda: _actions(frames, turn, len(system_turns)),
-        "intent": lambda: _called(frames, turn, len(system_turns)),
-        "schemas": lambda: pa.ListArray.from_arrays(
-            _offsets(turn, len(system_turns)), schemas.flatten().take(schema)
+        "actions": lambda: levels.system_actions().take(pa.array(turn)),
+        "intent": lambda: _called(levels, turn),
+        "schemas": lambda: lists_of(
+            np.bincount(row, minlength=len(turn)), levels.schemas.take(schema.take(pa.array(frame)))
         ),
         "prompt": lambda: pc.if_else(
-            pa.array(prompted), utterances.take(pa.array(np.maximum(system_turns - 1, 0))), ""
+            pa.array(prompted), utterances.take(pa.array(np.maximum(turn - 1, 0))), ""
         ),
-        "utterance": partial(rows.field, "utterance"),
+        "utterance": lambda: utterances.take(pa.array(turn)),
     }
-    schema_of_rows = pa.schema([TURN_COLUMNS.field(name) for name in columns or TURN_COLUMNS.names])
-    return pa.table(
-        [make[column.name]().cast(column.type) for column in schema_of_rows], schema=schema_of_rows
-    )
+    return table_of(make, TURN_COLUMNS, columns)
 
 
 def _seen_domain(
@@ -178,29 +168,12 @@ def _seen_domain(
     return in_train
 
 
-def _actions(frames: pa.StructArray, turn: np.ndarray, count: int) -> pa.ListArray:
-    """The actions of each turn's frames, with their services [turns]."""
-    lists = frames.field("actions")
-    actions, frame = lists.flatten(), pc.list_parent_indices(lists).to_numpy()
-    services = frames.field("service").take(pa.array(frame))
-    fields = [field.name for field in actions.type]
-    with_service = pa.StructArray.from_arrays(
-        [services, *(actions.field(name) for name in fields)], ["service", *fields]
-    )
-    return pa.ListArray.from_arrays(_offsets(turn[frame], count), with_service)
-
-
-def _called(frames: pa.StructArray, turn: np.ndarray, count: int) -> pa.StringArray:
-    """The intent of each turn's first service call, empty where there is none [turns]."""
-    methods = frames.field("service_call").field("method")
-    calls = np.flatnonzero(frames.field("service_call").is_valid().to_numpy(zero_copy_only=False))
-    calling, first = np.unique(turn[calls], return_index=True)
-    index = np.full(count, -1)
-    index[calling] = calls[first]
-    return methods.take(pa.array(index, mask=index < 0)).fill_null("")
-
-
-def _offsets(owner: np.ndarray, owners: int) -> pa.Int32Array:
-    """Where each owner's items begin, and the last one's end, from the items' owners, sorted."""
-    counts = np.bincount(owner, minlength=owners)
-    return pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int32())
+def _called(levels: Levels, turn: np.ndarray) -> pa.StringArray:
+    """The intent of each turn's first service call, empty where there is none [rows]."""
+    calls = levels.of_frames("service_call")
+    frame = np.flatnonzero(calls.is_valid().to_numpy(zero_copy_only=False))
+    calling, first = np.unique(levels.turn[frame], return_index=True)
+    call = np.full(len(levels.turns), -1)
+    call[calling] = frame[first]
+    index = pa.array(call[turn], mask=call[turn] < 0)
+    return calls.field("method").take(index).fill_null("")

@@ -160,11 +160,7 @@ def _intents(services: Iterable[Service]) -> list[str]:
 
 
 def _descriptions(services: Iterable[Service]) -> list[str]:
-    texts = []
-    for service in services:
-        elements = (*service.slots, *service.intents)
-        texts += [service.description, *(element.description for element in elements)]
-    return texts
+    return [text for service in services for text in service.descriptions]
 
 
 def _average(rows: dict[str, Row]) -> dict[str, Row]:

@@ -102,11 +102,11 @@ SABOTAGES = {
         "before = turn_said[match] <= states.turn[repeated]", "before = turn_said[match] >= 0",
         f"{_DATASET}/rows/test_canonical_values.py"),
     "the history has the user's acts": Sabotage(
-        "sgdx_dataset/rows/frame_rows.py", "system_actions = np.flatnonzero(~users[turn])",
-        "system_actions = np.arange(len(turn))",
+        "sgdx_dataset/rows/levels.py",
+        'own = np.flatnonzero(self.speaker[turn] == "SYSTEM")', "own = np.arange(len(turn))",
         f"{_DATASET}/rows/test_frame_rows.py -k no_gold_act"),
     "a first turn answers another dialogue": Sabotage(
-        "sgdx_dataset/rows/turn_rows.py", "(system_turns > first_turn) & (speaker", "(speaker",
+        "sgdx_dataset/rows/turn_rows.py", "(turn > first_turn) & (levels", "(levels",
         f"{_DATASET}/rows/test_turn_rows.py -k prompt"),
     "the last rows of a data set are not built": Sabotage(
         "sgdx_dataset/hub/build.py", "    if pending:\n        yield pa.concat_tables(pending)\n",

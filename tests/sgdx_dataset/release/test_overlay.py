@@ -85,7 +85,11 @@ def test_a_language_is_exported_to_its_own_folder(mini: Path, tmp_path: Path) ->
     [
         ({}, "Cabs_1", "backtrans/zh.json: service Cabs_1 is not in"),
         ({"slots": {"rent": AREA}}, "Flats_1", "service Flats_1: slot rent is not in its schema"),
-        ({"slots": {"city": {"nam": AREA}}}, "Flats_1", "zh.json: service Flats_1: slot city: .*`nam`"),
+        (
+            {"slots": {"city": {"nam": AREA}}},
+            "Flats_1",
+            "Flats_1: slot city: .*`nam`",
+        ),
         (
             {"slots": {"city": {"name": {"pivot": "", "text": "area"}}}},
             "Flats_1",

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 from datasets import Value, concatenate_datasets
 
-from sgdx_dataset import CONFIGS, SgdxError, frame_tables, frames, load, open_release
-from sgdx_dataset.rows import frame_rows
+from sgdx_dataset import CONFIGS, SgdxError, frame_tables, frames, load, open_release, turns
 from sgdx_dataset.rows.columns import DIALOGUE_COLUMNS, FRAME_COLUMNS
 from sgdx_dataset.rows.features import DIALOGUE_ROW, FRAME_ROW
 from sgdx_dataset.rows.frame_rows import frame_parts
+from sgdx_dataset.rows.turn_rows import domains_seen
 
 from ...conftest import ROOT
 
@@ -191,17 +191,18 @@ def test_frames_of_all_splits_one_row_or_a_list() -> None:
     assert frames([]) == []
 
 
-def test_rows_that_another_version_made_are_not_taken_from_the_cache(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_rows_of_another_version_are_not_taken_from_the_cache(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """``datasets`` goes by the name of the function that makes them, and by nothing in it."""
     dialogues = load("v1", "test", "sample")
-    made = frames(dialogues)._fingerprint
-    assert frames(dialogues)._fingerprint == made
-    changed = tmp_path / "frame_rows.py"
-    changed.write_bytes(Path(frame_rows.__file__).read_bytes() + b"#")
-    monkeypatch.setattr(frame_rows, "__file__", str(changed))
-    assert frames(dialogues)._fingerprint != made
+    made = [[of(dialogues)._fingerprint for _ in range(2)] for of in (frames, turns)]
+    monkeypatch.setattr("sgdx_dataset.sgdx_dataset.VERSION", "9.9.9")
+    for of, (first, again) in zip((frames, turns), made):
+        assert first == again != of(dialogues)._fingerprint
+    domains = domains_seen(open_release("sample"))
+    assert turns(dialogues, domains)._fingerprint == turns(dialogues)._fingerprint
+    assert turns(dialogues, {*domains, "Other"})._fingerprint != turns(dialogues)._fingerprint
 
 
 def test_what_frames_does_not_take() -> None:

@@ -14,7 +14,6 @@ from datasets import DatasetDict, concatenate_datasets
 
 from sgdx_dataset import SgdxError, load, open_release, turn_tables, turns
 from sgdx_dataset.__main__ import main
-from sgdx_dataset.rows import turn_rows
 from sgdx_dataset.rows.columns import TURN_COLUMNS
 from sgdx_dataset.rows.features import TURN_ROW
 from sgdx_dataset.rows.turn_rows import domains_seen
@@ -192,16 +191,3 @@ def test_counts_of_the_release(release_archive: Path) -> None:
     assert round(len(actions) / len(rows), 1) == 1.9
     assert max(len(row["actions"]) for row in rows) == 7
     assert max(len(action["values"]) for action in actions) == 3
-
-
-def test_rows_made_with_other_domains_or_code_are_not_taken_from_the_cache(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, domains: set[str]
-) -> None:
-    dialogues = load("v1", "test", "sample")
-    made = turns(dialogues, domains)._fingerprint
-    assert turns(dialogues, domains)._fingerprint == made
-    assert turns(dialogues, {*domains, "Other"})._fingerprint != made
-    changed = tmp_path / "turn_rows.py"
-    changed.write_bytes(Path(turn_rows.__file__).read_bytes() + b"#")
-    monkeypatch.setattr(turn_rows, "__file__", str(changed))
-    assert turns(dialogues, domains)._fingerprint != made
