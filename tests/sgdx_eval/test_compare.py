@@ -230,7 +230,7 @@ def test_explain(command: Run, folder: Path, gold: dict[str, list[Row]]) -> None
             "found no frame 1_00000/0/Hotels_9; that turn has 1_00000/0/Cabs",
         ),
         ("1_00000", "one of the 6 frames of dialogue 1_00000: "),
-        ("1_00000/1/Cabs_1", "found no frame 1_00000/1/Cabs_1, expected one of the 6 frames of"),
+        ("1_00000/1/Cabs_1", "found no frame 1_00000/1/Cabs_1, "),
     ):
         done = command("sgdx_metric", "explain", frame_id, *SAMPLE, *arguments)
         (line,) = done.stderr.splitlines()
