@@ -14,25 +14,18 @@ from sgdx_dataset.io.files import read_file, read_input, staged, write_bytes
 from sgdx_dataset.io.json import decode_json, parse_json
 from sgdx_metric.variants import ORIGINAL
 
-from .data import Case, ExpectedCall, Json, Source, Tool, ToolSet, ToolWords, Wording
+from .data import Case, Json, Source, Tool, ToolSet, ToolWords, Wording
 from .json_schema import Layout, check_name
 
 TOOLS, CASES, WORDINGS, SOURCE = "tools.json", "cases.jsonl", "wordings", "source.json"
 _MADE_BY = "$made_by"
+_ROLES = ("system", "developer", "user", "assistant", "tool")
 # A wording's name is the name of a file and the first part of a request's id.
 _WORDING_NAME = re.compile(r"[A-Za-z0-9_.+-]{1,100}")
-_ROLES = ("system", "developer", "user", "assistant", "tool")
 
 
 def read_tool_set(folder: Path) -> ToolSet:
-    """Read and check a folder of tools.
-
-    Only ``tools.json`` has to be there. All wordings in ``wordings/`` are read.
-
-    Raises:
-        SgdxError: A file is malformed, or what it says does not fit the other files: the message
-            names the file and the record or the line.
-    """
+    """Read and check a folder of tools, in which only ``tools.json`` has to be."""
     if not folder.is_dir():
         raise SgdxError(f"{folder}: found no folder, expected one with {TOOLS}")
     tools = read_tools(folder / TOOLS)
@@ -55,25 +48,21 @@ def write_tool_set(
     source: Source | None = None,
     wordings: Iterable[Wording] = (),
 ) -> None:
-    """Write a new folder of tools, completely or not at all.
-
-    Args:
-        folder: The folder, which does not exist yet.
-        tools: The tools, with distinct ids.
-        cases: The cases; without any, no ``cases.jsonl`` is written.
-        source: Where they come from.
-        wordings: Wordings but the original.
-
-    Raises:
-        SgdxError: The folder exists, or cannot be written, or would not be read again.
-    """
+    """Write a new folder of tools, completely or not at all."""
     if folder.exists():
         raise SgdxError(f"{folder}: exists already, expected a new folder")
     with staged(folder) as staging:
         staging.mkdir()
-        (staging / TOOLS).write_bytes(_pretty([_tool_builtins(tool) for tool in tools]))
-        lines = list(cases)
-        if lines:
+        records = [
+            {
+                **({} if tool.id == tool.name else {"id": tool.id}),
+                **{"name": tool.name, "description": tool.description},
+                "parameters": tool.parameters,
+            }
+            for tool in tools
+        ]
+        (staging / TOOLS).write_bytes(_pretty(records))
+        if lines := list(cases):
             (staging / CASES).write_bytes(msgspec.json.Encoder().encode_lines(lines))
         if source is not None:
             (staging / SOURCE).write_bytes(_pretty(source))
@@ -86,12 +75,7 @@ def write_tool_set(
 
 
 def read_tools(path: Path) -> dict[str, Tool]:
-    """Read ``tools.json``: the tools by their ids.
-
-    Raises:
-        SgdxError: It is malformed; two tools have one id; a name is not valid; or a tool's
-            parameters are no JSON Schema of an object.
-    """
+    """Read ``tools.json``: the tools by their ids."""
     records = parse_json(read_input(path), list[msgspec.Raw], str(path), "a list of tools")
     if not records:
         raise SgdxError(f"{path}: found no tools, expected one at least")
@@ -108,12 +92,7 @@ def read_tools(path: Path) -> dict[str, Tool]:
 
 
 def read_cases(path: Path, tools: Mapping[str, Tool]) -> tuple[Case, ...]:
-    """Read ``cases.jsonl``.
-
-    Raises:
-        SgdxError: A line is malformed, two cases have one id, or a case speaks of a tool or an
-            argument that there is not.
-    """
+    """Read ``cases.jsonl``, whose cases may call only what the tools are."""
     cases: dict[str, Case] = {}
     layouts = {i: Layout(tool.parameters, f"tool {i}") for i, tool in tools.items()}
     distinct = set[tuple[str, ...] | None]()
@@ -147,59 +126,55 @@ def _check_case(
     if case.expect is not None and not case.expect:
         raise SgdxError(f"{where}: expect: found no calls, expected null where none is to be made")
     for call in case.expect or ():
-        _check_expected(call, ids, layouts, where)
+        _check_called(call.name, ids, f"{where}: expect")
+        layout = layouts[call.name]
+        names = layout.properties()
+        unknown = [name for name in call.arguments if name not in names]
+        if unknown and not layout.is_open():
+            known = f"expected one of {', '.join(names)}" if names else "the tool has no parameters"
+            fault = f"{call.name} has no argument {unknown[0]!r}, {known}"
+            raise SgdxError(f"{where}: expect: {fault}")
+
+
+class _Function(msgspec.Struct):
+    name: str
+    arguments: str = "{}"
+
+
+class _Call(msgspec.Struct):
+    function: _Function
+    id: str = ""
+
+
+class _Message(msgspec.Struct):
+    """What is needed of a message; it may have more."""
+
+    role: str
+    content: str | list[Any] | None = None
+    tool_calls: list[_Call] | None = None
 
 
 def _check_message(message: Json, ids: Collection[str], where: str) -> None:
-    role, content = message.get("role"), message.get("content")
-    if role not in _ROLES:
-        raise SgdxError(f"{where}: role is {role!r}, expected one of {', '.join(_ROLES)}")
-    if not isinstance(content, str | list | None):
-        raise SgdxError(f"{where}: content: expected text, a list of parts or null")
-    calls = message.get("tool_calls") or []
-    if not isinstance(calls, list):
-        raise SgdxError(f"{where}: tool_calls: expected a list")
-    for call in calls:
-        function = call.get("function") if isinstance(call, dict) else None
-        name = function.get("name") if isinstance(function, dict) else None
-        arguments = function.get("arguments", "{}") if isinstance(function, dict) else None
-        if not isinstance(name, str) or not isinstance(arguments, str):
-            expected = 'expected {"function": {"name": ..., "arguments": JSON in a string}}'
-            raise SgdxError(f"{where}: tool_calls: {expected}")
-        if name not in ids:
-            raise SgdxError(f"{where}: tool_calls: {_no_tool(name, ids)}")
-        decode_json(arguments.encode(), dict[str, Any], f"{where}: arguments", "an object")
+    try:
+        read = msgspec.convert(message, _Message)
+    except msgspec.ValidationError as error:
+        raise SgdxError(f"{where}: {error}") from None
+    if read.role not in _ROLES:
+        raise SgdxError(f"{where}: role is {read.role!r}, expected one of {', '.join(_ROLES)}")
+    for call in read.tool_calls or ():
+        _check_called(call.function.name, ids, f"{where}: tool_calls")
+        arguments = call.function.arguments.encode()
+        decode_json(arguments, dict[str, Any], f"{where}: arguments", "an object")
 
 
-def _no_tool(name: str, ids: Collection[str]) -> str:
-    """What an error message says of a call of a tool that is not there."""
-    return f"{name!r} is no tool of the case, expected one of {', '.join(ids)}"
-
-
-def _check_expected(
-    call: ExpectedCall, ids: Collection[str], layouts: Mapping[str, Layout], where: str
-) -> None:
-    if call.name not in ids:
-        raise SgdxError(f"{where}: expect: {_no_tool(call.name, ids)}")
-    layout = layouts[call.name]
-    unknown = [name for name in call.arguments if name not in layout.properties()]
-    if unknown and not layout.is_open():
-        names = ", ".join(layout.properties())
-        expected = f"expected one of {names}" if names else "the tool has no parameters"
-        raise SgdxError(f"{where}: expect: {call.name} has no argument {unknown[0]!r}, {expected}")
+def _check_called(name: str, ids: Collection[str], where: str) -> None:
+    if name not in ids:
+        known = ", ".join(ids)
+        raise SgdxError(f"{where}: {name!r} is no tool of the case, expected one of {known}")
 
 
 def read_wording(path: Path, tools: Mapping[str, Tool], cases: Iterable[Case] = ()) -> Wording:
-    """Read a wording: ``{tool id: {"name", "description", "parameters": {path: {...}}}}``.
-
-    Args:
-        path: The file; its name without ``.json`` is the wording's.
-        tools: The tools by id.
-        cases: The cases, whose tools must stay distinct.
-
-    Raises:
-        SgdxError: It is malformed, or ``check_wording`` raises.
-    """
+    """Read a wording: ``{tool id: {"name", "description", "parameters": {path: {...}}}}``."""
     records = parse_json(read_file(path), dict[str, msgspec.Raw], str(path), "a wording")
     made_by = records.pop(_MADE_BY, msgspec.Raw(b'""'))
     words = {
@@ -213,11 +188,7 @@ def read_wording(path: Path, tools: Mapping[str, Tool], cases: Iterable[Case] = 
 
 
 def write_wording(path: Path, wording: Wording) -> Path:
-    """Write a wording's file, completely or not at all; returns its path.
-
-    Raises:
-        SgdxError: It cannot be written.
-    """
+    """Write a wording's file, completely or not at all; returns its path."""
     made_by = {_MADE_BY: wording.made_by} if wording.made_by else {}
     write_bytes(path, _pretty({**made_by, **wording.tools}))
     return path
@@ -226,19 +197,14 @@ def write_wording(path: Path, wording: Wording) -> Path:
 def check_wording(
     wording: Wording, tools: Mapping[str, Tool], cases: Iterable[Case], where: str
 ) -> None:
-    """Check that a wording fits the tools, and leaves what was distinct distinct.
-
-    Raises:
-        SgdxError: A tool or a path does not exist, a name is not valid, the wording has the name of
-            the original, or two tools of a case, or two properties of an object, get one name.
-    """
+    """Refuse a wording that does not fit the tools, or makes two names of a case one."""
     if not _WORDING_NAME.fullmatch(wording.name) or wording.name == ORIGINAL:
         expected = f"expected letters, digits, _ . + and -, and not {ORIGINAL}"
         raise SgdxError(f"{where}: the wording's name is {wording.name!r}, {expected}")
     for i, words in wording.tools.items():
         record = f"{where}: tool {i}"
         if i not in tools:
-            raise SgdxError(f"{record} is not in {TOOLS}, expected one of {_some(tools)}")
+            raise SgdxError(f"{record} is not in {TOOLS}, expected one of {', '.join(tools):.300}")
         if words.name is not None:
             check_name(words.name, record)
         if words.parameters:
@@ -253,14 +219,7 @@ def check_wording(
 def check_distinct_names(
     ids: Collection[str] | None, tools: Mapping[str, Tool], wording: Wording, where: str
 ) -> None:
-    """Raise ``SgdxError`` where two tools that a model sees together get one name.
-
-    Args:
-        ids: The tools' ids; None for all.
-        tools: All tools by id.
-        wording: The new words.
-        where: What the error message begins with.
-    """
+    """Refuse a wording under which two tools that a model sees together have one name."""
     first: dict[str, str] = {}
     for i in tools if ids is None else ids:
         words = wording.tools.get(i)
@@ -270,17 +229,6 @@ def check_distinct_names(
             raise SgdxError(
                 f"{where}: tools {other} and {i} are both called {name!r}, expected distinct names"
             )
-
-
-def _tool_builtins(tool: Tool) -> Json:
-    """A tool as ``tools.json`` has it; its id only where that is not its name."""
-    record = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-    return record if tool.id == tool.name else {"id": tool.id, **record}
-
-
-def _some(names: Iterable[str]) -> str:
-    text = ", ".join(names)
-    return text if len(text) <= 300 else f"{text[:300]}..."
 
 
 def _pretty(content: Any) -> bytes:

@@ -25,9 +25,14 @@ from .data import ANY_OF, Json, Tool, Words
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # of tools and of reworded parameters
 ROOT = "$"  # path of the description of the whole schema
 _DEEPEST = 100  # schemas in each other
-# Keywords whose schemas describe the value that the schema around them describes.
-_BRANCHES = ("allOf", "anyOf", "oneOf")
-# Keywords with one schema, and what its path has after that of the schema around it.
+# Keywords with an object of schemas, with a list of schemas and with one schema, and what the path
+# of such a schema has after that of the schema around it, where {} is its key or its number. It has
+# nothing after it where both describe the same value.
+_OBJECTS = {
+    **{"properties": "{}", "$defs": "$defs.{}", "definitions": "definitions.{}"},
+    **{"patternProperties": "*", "dependentSchemas": ""},
+}
+_LISTS = {"allOf": "", "anyOf": "", "oneOf": "", "prefixItems": "[{}]", "items": "[{}]"}
 _SINGLE = {
     **dict.fromkeys(("not", "if", "then", "else"), ""),
     **dict.fromkeys(("items", "contains", "additionalItems", "unevaluatedItems"), "[]"),
@@ -35,71 +40,37 @@ _SINGLE = {
 }
 _VALUES = ("default", "example", "const")  # keywords that hold a value
 _VALUE_LISTS = ("examples", "enum")
-_DEFINITIONS = ("$defs", "definitions")
 
 
 class Element(NamedTuple):
-    """Words of a schema that can be replaced.
+    """Words of a schema that can be replaced."""
 
-    Attributes:
-        path: Where they stand.
-        name: The property's name; empty for what has none, such as an item of an array.
-        description: The description; empty where there is none.
-    """
-
-    path: str
+    # The property's name; empty for what has none, such as an item of an array.
     name: str
+    # Empty where there is none.
     description: str
 
 
 class _Node(NamedTuple):
-    """A schema, or one inside it, and where it stands.
+    """A schema, or one inside it, and where it stands."""
 
-    Attributes:
-        pointer: Its JSON pointer, such as ``#/properties/city``.
-        path: Its path, without ``#2``; empty for the whole schema.
-        schema: The schema.
-        parent: The path of the node around it, where the two differ.
-        name: The name of the property that it describes; empty where it describes none.
-    """
-
+    # Its JSON pointer, such as ``#/properties/city``.
     pointer: str
+    # Its path, without ``#2``; empty for the whole schema.
     path: str
     schema: Json
+    # The path of the node around it.
     parent: str = ""
-    name: str = ""
-
-
-class _Child(NamedTuple):
-    """A schema directly inside another one.
-
-    Attributes:
-        tokens: What its JSON pointer has after that of the other one.
-        step: What its path has after that of the other one; empty for a branch.
-        schema: The schema.
-        name: The name of the property that it describes; empty where it describes none.
-    """
-
-    tokens: tuple[str, ...]
-    step: str
-    schema: Any
+    # The name of the property that it describes; empty where it describes none.
     name: str = ""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A schema and all schemas inside it, its nodes.
-
-    Attributes:
-        schema: The schema.
-        where: What error messages begin with, such as ``tools.json: tool book_table``.
-
-    Raises:
-        SgdxError: On use, where a part is no schema, is nested over 100 deep, or refers to what is
-            not in it.
-    """
+    """A schema and all schemas inside it, its nodes. What is wrong in it is told on use."""
 
     schema: Json
+    # What error messages begin with, such as ``tools.json: tool book_table``.
     where: str
 
     @cached_property
@@ -112,51 +83,34 @@ class Layout:
             yield node._replace(schema={})
             return
         if not isinstance(node.schema, dict):
-            problem = f"found {_shown(node.schema)}, expected a schema"
-            raise SgdxError(f"{self.where}: {node.pointer}: {problem}")
+            raise self._fault(node.pointer, node.schema, "a schema")
         if depth > _DEEPEST:
             raise SgdxError(f"{self.where}: found over {_DEEPEST} schemas in each other")
         yield node
         for child in self._children(node):
-            pointer = "/".join([node.pointer, *map(_escape, child.tokens)])
-            path = step(node.path, child.step)
-            inner = _Node(pointer, path, child.schema, node.path, child.name)
-            yield from self._walk(inner, depth + 1)
+            yield from self._walk(child, depth + 1)
 
-    def _children(self, node: _Node) -> Iterator[_Child]:
+    def _children(self, node: _Node) -> Iterator[_Node]:
         for keyword, value in node.schema.items():
-            if keyword == "properties":
-                for name, schema in self._object(value, node, keyword).items():
-                    yield _Child((keyword, name), name, schema, name)
-            elif keyword in _DEFINITIONS:
-                for name, schema in self._object(value, node, keyword).items():
-                    yield _Child((keyword, name), f"{keyword}.{name}", schema)
-            elif keyword == "patternProperties":
-                for pattern, schema in self._object(value, node, keyword).items():
-                    yield _Child((keyword, pattern), "*", schema)
-            elif keyword == "dependentSchemas":
-                for name, schema in self._object(value, node, keyword).items():
-                    yield _Child((keyword, name), "", schema)
-            elif keyword in _BRANCHES:
-                for i, schema in enumerate(self._list(value, node, keyword)):
-                    yield _Child((keyword, str(i)), "", schema)
-            elif keyword == "prefixItems" or (keyword == "items" and isinstance(value, list)):
-                for i, schema in enumerate(self._list(value, node, keyword)):
-                    yield _Child((keyword, str(i)), f"[{i}]", schema)
+            pointer = f"{node.pointer}/{keyword}"
+            if keyword in _OBJECTS:
+                if not isinstance(value, dict):
+                    raise self._fault(pointer, value, "an object")
+                for key, schema in value.items():
+                    path = step(node.path, _OBJECTS[keyword].format(key))
+                    name = key if keyword == "properties" else ""
+                    yield _Node(f"{pointer}/{_escape(key)}", path, schema, node.path, name)
+            elif keyword in _LISTS and (keyword != "items" or isinstance(value, list)):
+                if not isinstance(value, list):
+                    raise self._fault(pointer, value, "an array")
+                for i, schema in enumerate(value):
+                    path = step(node.path, _LISTS[keyword].format(i))
+                    yield _Node(f"{pointer}/{i}", path, schema, node.path)
             elif keyword in _SINGLE:
-                yield _Child((keyword,), _SINGLE[keyword], value)
+                yield _Node(pointer, step(node.path, _SINGLE[keyword]), value, node.path)
 
-    def _object(self, value: Any, node: _Node, keyword: str) -> Json:
-        if not isinstance(value, dict):
-            problem = f"found {_shown(value)}, expected an object"
-            raise SgdxError(f"{self.where}: {node.pointer}/{keyword}: {problem}")
-        return value
-
-    def _list(self, value: Any, node: _Node, keyword: str) -> list[Any]:
-        if not isinstance(value, list):
-            problem = f"found {_shown(value)}, expected an array"
-            raise SgdxError(f"{self.where}: {node.pointer}/{keyword}: {problem}")
-        return value
+    def _fault(self, pointer: str, value: Any, expected: str) -> SgdxError:
+        return SgdxError(f"{self.where}: {pointer}: found {_shown(value)}, expected {expected}")
 
     @cached_property
     def element_paths(self) -> dict[str, str]:
@@ -180,8 +134,7 @@ class Layout:
     def _description(self, node: _Node) -> str:
         description = node.schema.get("description", "")
         if not isinstance(description, str):
-            problem = f"found {_shown(description)}, expected text"
-            raise SgdxError(f"{self.where}: {node.pointer}/description: {problem}")
+            raise self._fault(f"{node.pointer}/description", description, "text")
         return description
 
     @cached_property
@@ -190,11 +143,10 @@ class Layout:
         elements: dict[str, Element] = {}
         for pointer, node in self.nodes.items():
             if node.name:
-                elements.setdefault(node.path, Element(node.path, node.name, ""))
+                elements.setdefault(node.path, Element(node.name, ""))
             path, description = self.element_paths.get(pointer, ""), self._description(node)
             if path and description:
-                name = elements[path].name if path in elements else ""
-                elements[path] = Element(path, name, description)
+                elements[path] = Element(elements.get(path, Element("", "")).name, description)
         return elements
 
     @cached_property
@@ -273,21 +225,12 @@ class Layout:
                     raise SgdxError(f"{self.where}: path {node.path} is of two parts, {expected}")
 
     def check_words(self, words: Mapping[str, Words], where: str) -> None:
-        """Check new words of this schema's elements.
-
-        Args:
-            words: The new words by path.
-            where: What error messages begin with, such as ``wordings/v1.json: tool book_table``.
-
-        Raises:
-            SgdxError: A path does not exist, a name is not valid or given to what has none, or two
-                properties of an object get one name.
-        """
+        """Refuse new words by path that do not fit this schema, in a file and tool."""
         for path, new in words.items():
             element = self.elements.get(path)
             if element is None:
-                paths = ", ".join(self.elements)
-                expected = f"expected one of {paths}" if paths else "the tool has no parameters"
+                known = ", ".join(self.elements)
+                expected = f"expected one of {known}" if known else "the tool has no parameters"
                 raise SgdxError(f"{where}: path {path} is not in the tool, {expected[:500]}")
             if new.name is not None and not element.name:
                 raise SgdxError(f"{where}: path {path}: found a name, expected a description alone")
@@ -295,37 +238,28 @@ class Layout:
                 check_name(new.name, f"{where}: path {path}")
         names = {path: new.name for path, new in words.items() if new.name is not None}
         for path, members in self.members.items() if names else ():
-            self._check_distinct(members, names, f"{where}: properties of {path or 'the tool'}")
-
-    def _check_distinct(
-        self, members: Mapping[str, tuple[str, ...]], names: Mapping[str, str], where: str
-    ) -> None:
-        originals: dict[str, str] = {}
-        for name, paths in members.items():
-            new_names = sorted({names.get(path, name) for path in paths})
-            if len(new_names) > 1:
-                nodes = " and ".join(paths)
-                raise SgdxError(f"{where}: {nodes} are one property, found {new_names} for it")
-            other = originals.setdefault(new_names[0], name)
-            if other != name:
-                both = f"{other} and {name} are both {new_names[0]!r}"
-                raise SgdxError(f"{where}: {both}, expected distinct names")
+            place = f"{where}: properties of {path or 'the tool'}"
+            originals: dict[str, str] = {}
+            for name, paths in members.items():
+                new_name, *others = sorted({names.get(p, name) for p in paths})
+                if others:
+                    nodes, found = " and ".join(paths), [new_name, *others]
+                    raise SgdxError(f"{place}: {nodes} are one property, found {found} for it")
+                other = originals.setdefault(new_name, name)
+                if other != name:
+                    both = f"{other} and {name} are both {new_name!r}"
+                    raise SgdxError(f"{place}: {both}, expected distinct names")
 
 
 def elements_of(tool: Tool) -> dict[str, Element]:
     """What can be reworded in a tool, by path; the tool itself has the empty path."""
-    own = Element("", tool.name, tool.description)
+    own = Element(tool.name, tool.description)
     return {"": own, **Layout(tool.parameters, f"tool {tool.id}").elements}
 
 
 @dataclass(frozen=True)
 class Renaming:
-    """New words of a schema, ready to be put into it and into values of it.
-
-    Attributes:
-        layout: The schema's nodes.
-        words: The new words by path, which ``Layout.check_words`` has accepted.
-    """
+    """New words of a schema by path, ready to be put into it and into values of it."""
 
     layout: Layout
     words: Mapping[str, Words]
@@ -347,9 +281,11 @@ class Renaming:
 
     def schema(self) -> Json:
         """The schema in the new words."""
-        return self._schema("#") if self.words else self.layout.schema
+        schema: Json = self._schema("#", self.layout.schema) if self.words else self.layout.schema
+        return schema
 
-    def _schema(self, pointer: str) -> Json:
+    def _schema(self, pointer: str, original: Any) -> Any:
+        """A node in the new words; ``true`` and ``false`` stay where they get none."""
         node = self.layout.nodes[pointer]
         schema = {
             keyword: self._keyword(node, keyword, value) for keyword, value in node.schema.items()
@@ -360,25 +296,21 @@ class Renaming:
         new_name = self._new_name(node.path) if node.name else None
         if new_name not in (None, node.name) and isinstance(schema.get("title"), str):
             schema["title"] = title(str(new_name))  # a title repeats the old name
-        return schema
+        return original if isinstance(original, bool) and not schema else schema
 
     def _keyword(self, node: _Node, keyword: str, value: Any) -> Any:
         """What stands under a keyword, in the new words."""
-        names = self.names.get(node.path, {})
-        if keyword in ("properties", "dependentSchemas"):
+        names, pointer = self.names.get(node.path, {}), f"{node.pointer}/{keyword}"
+        if keyword in _OBJECTS:
+            new = names if keyword in ("properties", "dependentSchemas") else {}
             return {
-                names.get(name, name): self._child(node, keyword, name, child)
-                for name, child in value.items()
+                new.get(key, key): self._schema(f"{pointer}/{_escape(key)}", child)
+                for key, child in value.items()
             }
-        if keyword in ("patternProperties", *_DEFINITIONS):
-            return {n: self._child(node, keyword, n, child) for n, child in value.items()}
-        if keyword in (*_BRANCHES, "prefixItems") or (
-            keyword == "items" and isinstance(value, list)
-        ):
-            return [self._child(node, keyword, str(i), child) for i, child in enumerate(value)]
+        if keyword in _LISTS and isinstance(value, list):
+            return [self._schema(f"{pointer}/{i}", child) for i, child in enumerate(value)]
         if keyword in _SINGLE:
-            schema = self._schema(f"{node.pointer}/{keyword}")
-            return schema if schema or not isinstance(value, bool) else value
+            return self._schema(pointer, value)
         if keyword == "$ref":
             return self._pointer(value)
         if keyword in _VALUES:
@@ -386,10 +318,6 @@ class Renaming:
         if keyword in _VALUE_LISTS and isinstance(value, list):
             return [self.value(item, node.path) for item in value]
         return _renamed_lists(keyword, value, names)
-
-    def _child(self, node: _Node, keyword: str, token: str, child: Any) -> Any:
-        schema = self._schema(f"{node.pointer}/{keyword}/{_escape(token)}")
-        return schema if schema or not isinstance(child, bool) else child
 
     def _pointer(self, pointer: str) -> str:
         """A JSON pointer into the schema in the new words."""
@@ -418,10 +346,8 @@ class Renaming:
     def value(self, value: Any, path: str = "") -> Any:
         """A value of the schema, or of the part of it at a path, with the new names of its keys.
 
-        Alternatives of an expected call, ``{"any_of": [...]}``, are values too.
-
-        Raises:
-            SgdxError: Two keys of an object get one name, as one of them is not in the schema.
+        Alternatives of an expected call, ``{"any_of": [...]}``, are values too. An object in which
+        two keys would get one name, as one of them is not in the schema, is refused.
         """
         return self._value(value, (path,)) if self.names else value
 

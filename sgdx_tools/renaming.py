@@ -18,12 +18,7 @@ _NO_WORDS = ToolWords()
 
 
 class WordedTools:
-    """Tools under a wording.
-
-    Args:
-        tools: The tools by id.
-        wording: The new words, which ``folder.check_wording`` has accepted.
-    """
+    """Tools by id under a wording that ``folder.check_wording`` has accepted."""
 
     def __init__(self, tools: Mapping[str, Tool], wording: Wording) -> None:
         self._tools, self._wording = tools, wording
@@ -70,11 +65,7 @@ class WordedTools:
         )
 
     def expect(self, case: Case) -> tuple[ExpectedCall, ...] | None:
-        """The calls that are right under the wording, by the tools' names.
-
-        Raises:
-            SgdxError: An argument that is not in the schema has the new name of another one.
-        """
+        """The calls that are right under the wording, by the tools' names."""
         if case.expect is None or not self._renames:
             return case.expect
         return tuple(

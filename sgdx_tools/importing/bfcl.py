@@ -46,37 +46,8 @@ class _Answer(msgspec.Struct):
     ground_truth: list[dict[str, dict[str, list[Any]]]]
 
 
-class _Definitions:
-    """The tools of all cases: those that differ and share a name have the ids ``name#2``, ...."""
-
-    def __init__(self) -> None:
-        self._ids = dict[bytes, str]()
-        self._numbers = dict[str, int]()
-
-    def add(self, collection: Collection, function: _Function) -> str:
-        """Add the tool of a case, unless it is there already; returns its id."""
-        name = function.name.replace(".", "_")  # as the leaderboard gives it to providers
-        definition = msgspec.json.encode(function)
-        if definition not in self._ids:
-            number = self._numbers[name] = self._numbers.get(name, 0) + 1
-            tool_id = name if number == 1 else f"{name}#{number}"
-            schema = json_schema(function.parameters)
-            collection.tools[tool_id] = Tool(name, function.description, schema, tool_id)
-            self._ids[definition] = tool_id
-        return self._ids[definition]
-
-
 def import_bfcl(files: Sequence[Path], answer_files: Sequence[Path]) -> Collection:
-    """Read cases of the leaderboard.
-
-    Args:
-        files: Files of cases.
-        answer_files: The files of their answers, in any order.
-
-    Raises:
-        SgdxError: A line is not of the form, an id appears twice, or a case that expects a call
-            has no answer.
-    """
+    """Read files of cases, and the files of their answers, in any order."""
     collection = Collection("bfcl", rules="bfcl")
     answers = dict[str, _Answer]()
     for path in answer_files:
@@ -84,16 +55,24 @@ def import_bfcl(files: Sequence[Path], answer_files: Sequence[Path]) -> Collecti
             if answer.id in answers:
                 raise SgdxError(f"{where}: found case {answer.id} twice, expected one answer")
             answers[answer.id] = answer
-    case_ids, definitions = set[str](), _Definitions()
+    case_ids, definitions = set[str](), dict[bytes, str]()
     for path in files:
         for where, question in _read_lines(path, _Question, collection):
             if question.id in case_ids:
                 raise SgdxError(f"{where}: found case {question.id} twice, expected distinct ids")
             case_ids.add(question.id)
-            _add_case(collection, definitions, where, question, answers.get(question.id))
+            is_single = len(question.question) == 1
+            if is_single and question.id not in answers and _NO_CALL not in question.id:
+                fault = f"found no answer for case {question.id}, expected it in --answers"
+                raise SgdxError(f"{where}: {fault}")
+            fault = _add_case(collection, definitions, question, answers.get(question.id))
+            if fault:
+                collection.left_out.append(f"case {question.id}: {fault}")
     unused = [case_id for case_id in answers if case_id not in case_ids]
     if unused:
-        collection.leave_out(f"{len(unused)} answers, such as {unused[0]}: they are of no case")
+        collection.left_out.append(
+            f"{len(unused)} answers, such as {unused[0]}: they are of no case"
+        )
     return collection
 
 
@@ -107,56 +86,48 @@ def _read_lines(path: Path, kind: type[Any], collection: Collection) -> list[tup
 
 def _add_case(
     collection: Collection,
-    definitions: _Definitions,
-    where: str,
+    definitions: dict[bytes, str],
     question: _Question,
     answer: _Answer | None,
-) -> None:
-    """Add a case and its tools, or say why it is left out."""
+) -> str:
+    """Add a case and its tools, whose ids are noted by their definitions, or say why not."""
     if len(question.question) != 1:
-        fault = f"found {len(question.question)} turns of the user, expected one"
-        collection.leave_out(f"case {question.id}: {fault}")
-        return
-    expect = None
-    if answer is not None:
-        expect = _expected_calls(collection, question, answer)
-        if expect is None:
-            return
-    elif _NO_CALL not in question.id:
-        raise SgdxError(
-            f"{where}: found no answer for case {question.id}, expected it in --answers"
-        )
-    ids = [definitions.add(collection, function) for function in question.function]
+        return f"found {len(question.question)} turns of the user, expected one"
+    functions = {function.name: function for function in question.function}
+    calls = []
+    for item in answer.ground_truth if answer else ():
+        for name, accepted in item.items():
+            if name not in functions:
+                return f"its answer calls {name}, which it lacks"
+            arguments, fault = _expected_arguments(accepted, functions[name].parameters)
+            if fault:
+                return f"its answer for {name} {fault}, so that no call is right"
+            calls.append((name, arguments))
+    ids = [_add_tool(collection, definitions, function) for function in question.function]
     names = [collection.tools[i].name for i in ids]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        collection.leave_out(f"case {question.id}: two of its tools are called {twice}")
-        return
-    if expect is not None:
-        id_of = {function.name: ids[i] for i, function in enumerate(question.function)}
-        expect = tuple(ExpectedCall(id_of[call.name], call.arguments) for call in expect)
+        return f"two of its tools are called {twice}"
+    id_of = {function.name: tool for tool, function in zip(ids, question.function)}
+    expect = tuple(ExpectedCall(id_of[name], arguments) for name, arguments in calls)
     messages = tuple(question.question[0])
-    collection.cases.append(Case(question.id, messages, expect, tuple(ids)))
+    collection.cases.append(Case(question.id, messages, expect if answer else None, tuple(ids)))
+    return ""
 
 
-def _expected_calls(
-    collection: Collection, question: _Question, answer: _Answer
-) -> tuple[ExpectedCall, ...] | None:
-    """The calls of an answer by the functions' own names; None where no call could be right."""
-    functions = {function.name: function for function in question.function}
-    calls = []
-    for item in answer.ground_truth:
-        for name, accepted in item.items():
-            if name not in functions:
-                collection.leave_out(f"case {question.id}: its answer calls {name}, which it lacks")
-                return None
-            arguments, fault = _expected_arguments(accepted, functions[name].parameters)
-            if fault:
-                reason = f"its answer for {name} {fault}, so that no call is right"
-                collection.leave_out(f"case {question.id}: {reason}")
-                return None
-            calls.append(ExpectedCall(name, arguments))
-    return tuple(calls)
+def _add_tool(collection: Collection, definitions: dict[bytes, str], function: _Function) -> str:
+    """The id of a tool, which is added if it is new; a second one of its name is ``name#2``."""
+    definition = msgspec.json.encode(function)
+    if definition not in definitions:
+        name = tool_id = function.name.replace(".", "_")  # as the leaderboard gives it to providers
+        number = 1
+        while tool_id in collection.tools:
+            number += 1
+            tool_id = f"{name}#{number}"
+        schema = json_schema(function.parameters)
+        collection.tools[tool_id] = Tool(name, function.description, schema, tool_id)
+        definitions[definition] = tool_id
+    return definitions[definition]
 
 
 def _expected_arguments(accepted: dict[str, list[Any]], schema: Json) -> tuple[Json, str]:
@@ -183,7 +154,7 @@ def json_schema(schema: Json) -> Json:
     kind = schema.get("type")
     if isinstance(kind, str) and kind in _TYPES:
         converted["type"] = _TYPES[kind]
-        if converted["type"] is None:
+        if kind == "any":
             del converted["type"]
     if isinstance(schema.get("items"), dict):
         converted["items"] = json_schema(schema["items"])

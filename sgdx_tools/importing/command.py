@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 
 from baselines.command_line import add_source
@@ -11,28 +10,16 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.arguments import DIALOGUES_HELP, SPLIT_HELP, VARIANT_HELP, paths_by_name
 from sgdx_dataset.io.console import say
 
-from ..folder import SOURCE, write_tool_set
-from .anthropic import import_anthropic
+from ..folder import SOURCE
 from .bfcl import import_bfcl
 from .collection import Collection
-from .mcp import import_mcp
-from .openai import import_openai
 from .openapi import import_openapi
+from .tool_lists import import_list
 
-_FILES: dict[str, tuple[Callable[[Path], Collection], str]] = {
-    "openai": (
-        import_openai,
-        "Read tools as OpenAI's APIs take them, nested or flat: a list, or a request.",
-    ),
-    "anthropic": (
-        import_anthropic,
-        "Read tools as Anthropic's API takes them: a list, or a request.",
-    ),
-    "mcp": (
-        import_mcp,
-        "Read what an MCP server answers to tools/list, or the result in that answer.",
-    ),
-    "openapi": (import_openapi, "Read an OpenAPI 3.0 or 3.1 document in JSON or YAML."),
+_LISTS = {
+    "openai": "Read tools as OpenAI's APIs take them, nested or flat: a list, or a request.",
+    "anthropic": "Read tools as Anthropic's API takes them: a list, or a request.",
+    "mcp": "Read what an MCP server answers to tools/list, or the result in that answer.",
 }
 _PROGRAM = "sgdx_tools"
 _LONGEST_LIST = 20  # lines about what was left out
@@ -41,7 +28,8 @@ _LONGEST_LIST = 20  # lines about what was left out
 def add_import(command: argparse.ArgumentParser) -> None:
     """Add the options of ``import``."""
     form = command.add_mutually_exclusive_group(required=True)
-    for name, (_, text) in _FILES.items():
+    texts = {**_LISTS, "openapi": "Read an OpenAPI 3.0 or 3.1 document in JSON or YAML."}
+    for name, text in texts.items():
         form.add_argument(f"--{name}", type=Path, metavar="FILE", help=text)
     text = "Read cases of the Berkeley Function Calling Leaderboard, one JSON object per line."
     form.add_argument("--bfcl", type=Path, nargs="+", metavar="FILE", help=text)
@@ -71,18 +59,13 @@ def add_import(command: argparse.ArgumentParser) -> None:
 
 
 def run_import(options: argparse.Namespace) -> None:
-    """Import what the options name, and say what was left out.
-
-    Raises:
-        SgdxError: A file is not of its form, or the output folder exists.
-    """
+    """Import what the options name, and say what was left out."""
     if options.output.exists():
         raise SgdxError(f"{options.output}: exists already, expected a new folder")
     if options.answers and not options.bfcl:
         raise SgdxError("--answers: found no --bfcl, whose answers these are")
     collection = _collect(options)
-    tools, cases = collection.tools.values(), collection.cases
-    write_tool_set(options.output, tools, cases, collection.source, collection.wordings)
+    collection.write(options.output)
     lines = collection.left_out
     for line in lines[:_LONGEST_LIST]:
         say(_PROGRAM, f"left out: {line}")
@@ -90,7 +73,7 @@ def run_import(options: argparse.Namespace) -> None:
         rest = len(lines) - _LONGEST_LIST
         say(_PROGRAM, f"left out: {rest} more, which {options.output / SOURCE} lists")
     counts = [f"{len(collection.tools)} tools"]
-    counts += [f"{len(cases)} cases"] if cases else []
+    counts += [f"{len(collection.cases)} cases"] if collection.cases else []
     counts += [f"{len(collection.wordings)} wordings"] if collection.wordings else []
     print(f"{options.output}: {', '.join(counts)}")
 
@@ -104,7 +87,7 @@ def _collect(options: argparse.Namespace) -> Collection:
         variants = paths_by_name("--variant", options.variant)
         configs = list(dict.fromkeys(options.sgd))
         return import_sgd(configs, options.source, options.split, variants, options.dialogues)
-    for name, (read, _) in _FILES.items():
-        if (path := getattr(options, name)) is not None:
-            return read(path)
-    raise AssertionError("argparse demands one of the forms")
+    if options.openapi:
+        return import_openapi(options.openapi)
+    form = next(name for name in _LISTS if getattr(options, name))  # argparse demands one
+    return import_list(form, getattr(options, form))

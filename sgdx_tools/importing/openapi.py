@@ -40,17 +40,13 @@ BODY = "body"
 
 
 class _Operation(NamedTuple):
-    """An operation of the document.
+    """An operation of the document."""
 
-    Attributes:
-        method: In lower case.
-        path: Its path, as ``/pets/{petId}``.
-        item: The path item, whose parameters all of its operations have.
-        content: The operation object.
-    """
-
+    # In lower case.
     method: str
+    # As ``/pets/{petId}``.
     path: str
+    # The path item, whose parameters all of its operations have, and the operation object.
     item: Json
     content: Json
 
@@ -74,11 +70,7 @@ class _Operation(NamedTuple):
 
 
 def import_openapi(path: Path) -> Collection:
-    """Read the operations of an OpenAPI document in JSON or YAML.
-
-    Raises:
-        SgdxError: It is no such document, or has no operation that can be a tool.
-    """
+    """Read the operations of an OpenAPI document in JSON or YAML."""
     collection = Collection("openapi")
     data = collection.add_file(path)
     is_json = data.lstrip()[:1] == b"{"
@@ -93,12 +85,12 @@ def import_openapi(path: Path) -> Collection:
         try:
             parameters = _Arguments(document, collection, operation).schema()
         except SgdxError as error:
-            collection.leave_out(f"{error}: the tool is left out")
+            collection.left_out.append(f"{error}: the tool is left out")
             continue
         tools.append((operation.name, operation.description, parameters))
     webhooks = parsed.get("webhooks")
     for name in webhooks if isinstance(webhooks, dict) else ():
-        collection.leave_out(f"webhook {name}: the API calls it, and not the model")
+        collection.left_out.append(f"webhook {name}: the API calls it, and not the model")
     collection.add_tools(tools)
     return collection
 
@@ -124,7 +116,7 @@ def _operations(document: Document, collection: Collection) -> Iterator[_Operati
         try:
             item = document.part(entry, path)
         except SgdxError as error:
-            collection.leave_out(f"{error}: its tools are left out")
+            collection.left_out.append(f"{error}: its tools are left out")
             continue
         for method in _METHODS:
             if isinstance(item.get(method), dict):
@@ -133,28 +125,17 @@ def _operations(document: Document, collection: Collection) -> Iterator[_Operati
 
 @dataclass
 class _Arguments:
-    """The arguments of an operation's tool, which are being read.
-
-    Attributes:
-        document: The document.
-        collection: Where it is noted what cannot be expressed.
-        operation: The operation.
-        properties: The schemas by name.
-        required: Names of those that are required.
-    """
+    """The arguments of an operation's tool, which are being read."""
 
     document: Document
     collection: Collection
     operation: _Operation
+    # The schemas by name.
     properties: Json = field(default_factory=dict)
     required: list[str] = field(default_factory=list)
 
     def schema(self) -> Json:
-        """The schema of all arguments; empty where there are none.
-
-        Raises:
-            SgdxError: A part refers to what is not in the document.
-        """
+        """The schema of all arguments; empty where there are none."""
         converter = SchemaConverter(self.document, self.operation.where)
         parameters = self._parameters()
         keys = [f"{parameter['name']} in {parameter['in']}" for parameter in parameters]
@@ -178,7 +159,7 @@ class _Arguments:
         return {**schema, **definitions}
 
     def _note(self, what: str) -> None:
-        self.collection.leave_out(f"{self.operation.where}: {what}")
+        self.collection.left_out.append(f"{self.operation.where}: {what}")
 
     def _parameters(self) -> list[Json]:
         """The operation's parameters, which replace the path's of the same name and location."""

@@ -29,16 +29,12 @@ _DROPPED = ("xml", "externalDocs", "discriminator")
 
 @dataclass
 class Document:
-    """An OpenAPI document.
-
-    Attributes:
-        content: The whole document.
-        version: Such as ``3.0.3``.
-        where: The file, for error messages.
-    """
+    """An OpenAPI document."""
 
     content: Json
+    # Such as ``3.0.3``.
     version: str
+    # The file, for error messages.
     where: str
 
     @property
@@ -47,11 +43,7 @@ class Document:
         return self.version.startswith("3.0.")
 
     def part(self, entry: Any, where: str) -> Json:
-        """An object of the document, or what its ``$ref`` leads to.
-
-        Raises:
-            SgdxError: It is no object, or refers to what is not in the document.
-        """
+        """An object of the document, or what its ``$ref`` leads to."""
         visited = set[str]()
         while isinstance(entry, dict) and "$ref" in entry:
             reference = entry["$ref"]
@@ -64,11 +56,7 @@ class Document:
         return entry
 
     def lookup(self, reference: Any, where: str) -> Any:
-        """What a ``$ref`` points to.
-
-        Raises:
-            SgdxError: It is no pointer into the document, or nothing is there.
-        """
+        """What a ``$ref`` points to."""
         if not isinstance(reference, str) or not (reference + "/").startswith("#/"):
             fault = f"{where}: found $ref {str(reference)[:200]}"
             raise SgdxError(f"{fault}, expected one inside the file: bundle the files into one")
@@ -86,26 +74,18 @@ class Document:
 
 @dataclass
 class SchemaConverter:
-    """Converts the schemas of one tool, and collects what they refer to.
-
-    Attributes:
-        document: The document.
-        where: Such as ``GET /pets``, for error messages.
-        read_only: Names of the properties that were left out, as they are only in responses.
-    """
+    """Converts the schemas of one tool, and collects what they refer to."""
 
     document: Document
+    # Such as ``GET /pets``, for error messages.
     where: str
+    # Names of the properties that were left out, as they are only in responses.
     read_only: dict[str, None] = field(default_factory=dict)
     _names: dict[str, str] = field(default_factory=dict)  # of definitions, by reference
     _pending: list[str] = field(default_factory=list)
 
     def definitions(self) -> Json:
-        """``$defs`` with all that the converted schemas refer to, where they refer to anything.
-
-        Raises:
-            SgdxError: A schema refers to what is not in the document.
-        """
+        """``$defs`` with all that the converted schemas refer to, where they refer to anything."""
         schemas: Json = {}
         while self._pending:
             reference = self._pending.pop(0)
@@ -114,15 +94,7 @@ class SchemaConverter:
         return {"$defs": schemas} if schemas else {}
 
     def convert(self, schema: Any, hidden: frozenset[str] = frozenset()) -> Any:
-        """A schema as a JSON Schema.
-
-        Args:
-            schema: The schema.
-            hidden: Properties of the same object that are read only, which it must not require.
-
-        Raises:
-            SgdxError: It is no schema, or refers to what is outside of the document.
-        """
+        """A schema as a JSON Schema, without properties that are read only and thus hidden."""
         if isinstance(schema, bool):
             return schema
         if not isinstance(schema, dict):

@@ -36,22 +36,12 @@ def import_sgd(
     variants: Mapping[str, str] | None = None,
     dialogues: Path | None = None,
 ) -> Collection:
-    """Read the calls of a split.
+    """Read the calls of a split, in which the first variant has the tools and others are wordings.
 
     The values of a call are those of the dialogue state as they were said, and the canonical value
     that the call itself has. Under the rule ``fuzzy`` a value that is only near the canonical one
     scores its similarity, where ``sgdx_metric calls`` takes that one whole or not at all. Cases are
     turns that a call follows; those of a dialogue belong together.
-
-    Args:
-        configs: The variant of the schemas that the tools have, and those that become wordings.
-        source: The release, as for ``sgdx_dataset.load``.
-        split: ``train``, ``validation`` or ``test``.
-        variants: The user's own variants by name, as for ``sgdx_dataset.load``.
-        dialogues: A file with the ids of the dialogues to import; None for all.
-
-    Raises:
-        SgdxError: The source, a variant, the split or the file of dialogues cannot be used.
     """
     release, split = open_release(source, variants), split_name(split)
     for config in configs:
@@ -77,19 +67,15 @@ def import_sgd(
 
 
 class _Tools:
-    """The tools of all services of a split under one variant.
-
-    Attributes:
-        services: The services by their names under the variant.
-        by_id: The tools by their ids.
-        ids: The id of each intent's tool, by the names of its service and its own.
-        dialogue_ids: The dialogues whose calls became cases.
-    """
+    """The tools of all services of a split under one variant."""
 
     def __init__(self, services: Sequence[Service]) -> None:
+        # The services by their names under the variant, and the tools by their ids.
         self.services = {service.service_name: service for service in services}
         self.by_id: dict[str, Tool] = {}
+        # The id of each intent's tool, by the names of its service and its own.
         self.ids: dict[tuple[str, str], str] = {}
+        # The dialogues whose calls became cases.
         self.dialogue_ids = set[str]()
         for tool_id, (service, intent) in call_functions(services).items():
             function = call_function(tool_id, service, intent)

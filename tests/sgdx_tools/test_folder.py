@@ -111,9 +111,9 @@ def calls(name: Any, arguments: Any = "{}") -> list[Json]:
             "get_weather has no argument 'x', expected one of city, days",
         ),
         (line(messages=[{"role": "robot"}]), "messages\\[0\\]: role is 'robot'"),
-        (line(messages=[{"role": "user", "content": 1}]), "messages\\[0\\]: content"),
+        (line(messages=[{"role": "user", "content": 1}]), "messages\\[0\\]: .*content"),
         (line(messages=calls("x")), "messages\\[0\\]: tool_calls: 'x' is no tool"),
-        (line(messages=calls("ping", {})), "messages\\[0\\]: tool_calls: expected"),
+        (line(messages=calls("ping", {})), "messages\\[0\\]: .*tool_calls.*arguments"),
         (line(messages=calls("ping", "[]")), "messages\\[0\\]: arguments: not an object"),
     ],
 )

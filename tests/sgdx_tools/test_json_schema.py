@@ -80,21 +80,21 @@ def properties(**names: Any) -> Json:
 
 
 def test_elements_are_properties_and_whatever_is_described() -> None:
-    assert list(Layout(SCHEMA, "").elements.values()) == [
-        Element("party_size", "party_size", "How many"),
-        Element("address", "address", "Where"),
-        Element("guests", "guests", ""),
-        Element("guests[].name", "name", "Who"),
-        Element("guests[].home", "home", ""),
-        Element("when", "when", "A date"),
-        Element("when.start", "start", "First day"),
-        Element("when.start#2", "", "Days from now"),
-        Element("labels", "labels", ""),
-        Element("any", "any", ""),
-        Element("$defs.Address", "", "A place"),
-        Element("$defs.Address.city", "city", ""),
-        Element("$defs.Address.next", "next", ""),
-    ]
+    assert Layout(SCHEMA, "").elements == {
+        "party_size": Element("party_size", "How many"),
+        "address": Element("address", "Where"),
+        "guests": Element("guests", ""),
+        "guests[].name": Element("name", "Who"),
+        "guests[].home": Element("home", ""),
+        "when": Element("when", "A date"),
+        "when.start": Element("start", "First day"),
+        "when.start#2": Element("", "Days from now"),
+        "labels": Element("labels", ""),
+        "any": Element("any", ""),
+        "$defs.Address": Element("", "A place"),
+        "$defs.Address.city": Element("city", ""),
+        "$defs.Address.next": Element("next", ""),
+    }
 
 
 def test_a_schema_keeps_everything_but_its_words() -> None:

@@ -11,7 +11,7 @@ import pytest
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.yaml import parse_yaml_document
 from sgdx_tools.data import Tool
-from sgdx_tools.folder import read_tool_set, write_tool_set
+from sgdx_tools.folder import read_tool_set
 from sgdx_tools.importing.collection import Collection
 from sgdx_tools.importing.openapi import import_openapi
 
@@ -139,7 +139,7 @@ def test_a_document_of_3_0(tmp_path: Path) -> None:
         "tool put/cover: providers do not take its name: it is put_cover here",
     ]
     folder = tmp_path / "api"
-    write_tool_set(folder, collection.tools.values(), (), collection.source)
+    collection.write(folder)
     assert read_tool_set(folder).tools == collection.tools
 
 

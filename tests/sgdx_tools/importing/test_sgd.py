@@ -8,7 +8,7 @@ import pytest
 
 from sgdx_dataset import SgdxError, frame_tables, open_release
 from sgdx_tools.data import Words
-from sgdx_tools.folder import read_tool_set, write_tool_set
+from sgdx_tools.folder import read_tool_set
 from sgdx_tools.importing.sgd import import_sgd
 
 VARIANTS = ("v1", "v2", "v3", "v4", "v5")
@@ -51,7 +51,7 @@ def test_variants_are_wordings_with_the_tools_of_the_variant(tmp_path: Path) -> 
     collection = import_sgd(["original", *VARIANTS], "sample")
     wordings = collection.wordings
     folder = tmp_path / "api"
-    write_tool_set(folder, collection.tools.values(), collection.cases, collection.source, wordings)
+    collection.write(folder)
     assert list(read_tool_set(folder).wordings) == ["original", *VARIANTS]
     for wording in wordings:
         tools = import_sgd([wording.name], "sample").tools

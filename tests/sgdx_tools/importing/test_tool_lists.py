@@ -11,11 +11,8 @@ import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_tools.data import Tool
-from sgdx_tools.folder import read_tool_set, write_tool_set
-from sgdx_tools.importing.anthropic import import_anthropic
-from sgdx_tools.importing.collection import Collection
-from sgdx_tools.importing.mcp import import_mcp
-from sgdx_tools.importing.openai import import_openai
+from sgdx_tools.folder import read_tool_set
+from sgdx_tools.importing.tool_lists import import_list
 
 Json = Any
 TABLE = {
@@ -79,30 +76,30 @@ MCP = [
 
 
 @pytest.mark.parametrize(
-    ("read", "content"),
+    ("form", "content"),
     [
-        (import_openai, NESTED),
-        (import_openai, FLAT),
-        (import_openai, {"model": "m", "messages": [], "tools": NESTED}),
-        (import_openai, {"functions": [NESTED[0]["function"], {"name": "now"}]}),
-        (import_anthropic, ANTHROPIC),
-        (import_anthropic, {"model": "m", "tools": ANTHROPIC}),
-        (import_mcp, MCP),
-        (import_mcp, {"tools": MCP}),
-        (import_mcp, {"jsonrpc": "2.0", "id": 1, "result": {"tools": MCP, "nextCursor": None}}),
+        ("openai", NESTED),
+        ("openai", FLAT),
+        ("openai", {"model": "m", "messages": [], "tools": NESTED}),
+        ("openai", {"functions": [NESTED[0]["function"], {"name": "now"}]}),
+        ("anthropic", ANTHROPIC),
+        ("anthropic", {"model": "m", "tools": ANTHROPIC}),
+        ("mcp", MCP),
+        ("mcp", {"tools": MCP}),
+        ("mcp", {"jsonrpc": "2.0", "id": 1, "result": {"tools": MCP, "nextCursor": None}}),
     ],
 )
 def test_the_same_tools_come_of_all_forms(
-    read: Callable[[Path], Collection],
+    form: str,
     content: Json,
     write: Callable[[Json], Path],
     tmp_path: Path,
 ) -> None:
-    collection = read(write(content))
+    collection = import_list(form, write(content))
     assert collection.tools == {"book_table": BOOK, "now": NOW}
     assert collection.left_out == []
     folder = tmp_path / "api"
-    write_tool_set(folder, collection.tools.values(), (), collection.source)
+    collection.write(folder)
     assert read_tool_set(folder).tools == collection.tools
     assert list(read_tool_set(folder).source.files) == ["tools.json"]
 
@@ -110,21 +107,21 @@ def test_the_same_tools_come_of_all_forms(
 def test_what_cannot_be_expressed_is_noted_tool_by_tool(write: Callable[[Json], Path]) -> None:
     function = {**NESTED[0]["function"], "strict": True}
     content: Json = [{"type": "function", "function": function}, {"type": "web_search"}]
-    assert import_openai(write(content)).left_out == [
+    assert import_list("openai", write(content)).left_out == [
         "tool book_table: strict",
-        "tool 2: it is of type web_search, and not a function",
+        "tool 2: it is of type web_search",
     ]
     content = [
         {**ANTHROPIC[0], "cache_control": {"type": "ephemeral"}},
         {"type": "bash_20250124", "name": "bash"},
     ]
-    assert import_anthropic(write(content)).left_out == [
+    assert import_list("anthropic", write(content)).left_out == [
         "tool book_table: cache_control",
-        "tool bash: its type is bash_20250124, whose schema the provider has",
+        "tool bash: it is of type bash_20250124",
     ]
     titled = {"title": "Book", "annotations": {"readOnlyHint": False}, "outputSchema": {}}
     answer = {"result": {"tools": [{**MCP[0], **titled}], "nextCursor": "p2"}}
-    assert import_mcp(write(answer)).left_out == [
+    assert import_list("mcp", write(answer)).left_out == [
         "tool book_table: title, annotations, outputSchema",
         "the tools of further pages: the answer has a nextCursor",
     ]
@@ -132,7 +129,7 @@ def test_what_cannot_be_expressed_is_noted_tool_by_tool(write: Callable[[Json], 
 
 def test_names_that_providers_do_not_take_are_changed(write: Callable[[Json], Path]) -> None:
     names = ["fs/read.file", "fs_read_file", "x" * 70]
-    collection = import_mcp(write([{"name": name, "inputSchema": {}} for name in names]))
+    collection = import_list("mcp", write([{"name": name, "inputSchema": {}} for name in names]))
     assert list(collection.tools) == ["fs_read_file_2", "fs_read_file", "x" * 64]
     assert collection.left_out == [
         "tool fs/read.file: providers do not take its name: it is fs_read_file_2 here",
@@ -147,7 +144,7 @@ def test_a_tool_whose_schema_is_not_understood_is_left_out(write: Callable[[Json
         deep = {"properties": {"a": deep}}
     tools = [*MCP, {"name": "remote", "inputSchema": remote}, {"name": "deep", "inputSchema": deep}]
     tools.append({"name": "list", "inputSchema": {"type": "array"}})
-    collection = import_mcp(write(tools))
+    collection = import_list("mcp", write(tools))
     assert list(collection.tools) == ["book_table", "now"]
     assert [line.split(":")[0] for line in collection.left_out] == [
         "tool remote",
@@ -157,37 +154,37 @@ def test_a_tool_whose_schema_is_not_understood_is_left_out(write: Callable[[Json
 
 
 @pytest.mark.parametrize(
-    ("read", "content", "parts"),
+    ("form", "content", "parts"),
     [
-        (import_openai, "[", ["tools.json", "truncated"]),
-        (import_openai, '[{"name": "a", "name": "b"}]', ["tools.json", "'name' twice"]),
-        (import_openai, {"a": 1}, ["tools.json", "tools or functions"]),
-        (import_openai, 3, ["tools.json", "expected a list of tools"]),
-        (import_openai, [], ["tools.json", "found no tool"]),
-        (import_openai, [1], ["tool 1", "found int"]),
-        (import_openai, [{"name": 5}], ["tool 1", "$.name"]),
-        (import_openai, [{"name": "a", "parameters": []}], ["tool 1", "$.parameters"]),
-        (import_openai, [{"name": "a"}, {"name": "a"}], ["tool a", "twice"]),
-        (import_openai, [{"name": ""}], ["tool 1", "empty"]),
-        (import_anthropic, [{"name": "a"}], ["tool 1", "input_schema"]),
-        (import_mcp, {"error": {"code": -32601, "message": "no"}}, ["-32601"]),
+        ("openai", "[", ["tools.json", "truncated"]),
+        ("openai", '[{"name": "a", "name": "b"}]', ["tools.json", "'name' twice"]),
+        ("openai", {"a": 1}, ["tools.json", "tools or functions"]),
+        ("openai", 3, ["tools.json", "expected a list of tools"]),
+        ("openai", [], ["tools.json", "found no tool"]),
+        ("openai", [1], ["tool 1", "found int"]),
+        ("openai", [{"name": 5}], ["tool 1", "$.name"]),
+        ("openai", [{"name": "a", "parameters": []}], ["tool 1", "$.parameters"]),
+        ("openai", [{"name": "a"}, {"name": "a"}], ["tool a", "twice"]),
+        ("openai", [{"name": ""}], ["tool 1", "empty"]),
+        ("anthropic", [{"name": "a"}], ["tool 1", "input_schema"]),
+        ("mcp", {"error": {"code": -32601, "message": "no"}}, ["-32601"]),
         (
-            import_openai,
+            "openai",
             {"jsonrpc": "2.0", "result": {"tools": []}},
             ["found an object with jsonrpc, result, expected a list of tools, or one as tools"],
         ),
-        (import_mcp, {"result": {"resources": []}}, ["expected a list of tools"]),
-        (import_mcp, [{"name": "a", "inputSchema": {"$ref": "#/x"}}], ["found no tool", "#/x"]),
+        ("mcp", {"result": {"resources": []}}, ["expected a list of tools"]),
+        ("mcp", [{"name": "a", "inputSchema": {"$ref": "#/x"}}], ["found no tool", "#/x"]),
     ],
 )
 def test_bad_files(
-    read: Callable[[Path], Collection],
+    form: str,
     content: Json,
     parts: list[str],
     write: Callable[[Json], Path],
 ) -> None:
     with pytest.raises(SgdxError) as error:
-        read(write(content))
+        import_list(form, write(content))
     assert all(part in str(error.value) for part in parts), str(error.value)
     assert "\n" not in str(error.value)
 
@@ -197,8 +194,8 @@ def test_a_thousand_tools_and_a_description_of_ten_megabytes(
 ) -> None:
     tools = [{"name": f"t{i}", "inputSchema": TABLE, "description": "d"} for i in range(1000)]
     tools[7]["description"] = "long " * 2_000_000
-    collection = import_mcp(write(tools))
+    collection = import_list("mcp", write(tools))
     assert len(collection.tools) == 1000
     assert len(collection.tools["t7"].description) == 10_000_000
-    write_tool_set(tmp_path / "api", collection.tools.values(), (), collection.source)
+    collection.write(tmp_path / "api")
     assert read_tool_set(tmp_path / "api").tools["t7"] == collection.tools["t7"]
