@@ -16,6 +16,8 @@ from sgdx_metric.signature import ZERO_MEAN, split_name
 from sgsacc_metric import candidates
 from sgsacc_metric.models import DTYPES
 
+from .task import OF_FRAMES, OF_STATES, OF_TURNS
+
 Arguments: TypeAlias = "argparse._ActionsContainer"
 
 
@@ -25,6 +27,12 @@ class Option(NamedTuple):
     names: str
     keywords: dict[str, Any]
     group: str = ""
+
+    def is_given(self, args: argparse.Namespace) -> bool:
+        """Whether it has another value than the one that it has without being given."""
+        name = self.names.removeprefix("--").replace("-", "_")
+        default = self.keywords.get("default", self.keywords.get("action") and False)
+        return bool(getattr(args, name) != default)
 
 
 class Command(NamedTuple):
@@ -75,7 +83,7 @@ def run_program(
         for command in commands:
             text = command.help
             subparser = subparsers.add_parser(command.name, help=text, description=text)
-            subparser.set_defaults(run=command.run, program=program)
+            subparser.set_defaults(run=command.run, program=program, options=command.options)
             add(subparser, command.options)
         args = parser.parse_args(argv)
         args.run(args)
@@ -214,24 +222,24 @@ TURNS = file("--turns", shared.TURNS_HELP)
 JSON = file("--json", "Also write the tables to this JSON file.")
 SERVICE = option(
     "--service",
-    "Take only the frames of these services, by their original names. Default: all.",
+    "Take only the frames or turns of these services, by their original names, or those under "
+    "--evaluator. Default: all.",
     nargs="+",
     action="extend",
     default=[],
     metavar="SERVICE",
 )
-_OF_TURNS = "of generated turns"
 # What is scored against what, for any task.
 INPUTS = (
     *references("frames"),
-    evaluator(_OF_TURNS),
+    evaluator(OF_TURNS),
     file(
         "--gold",
         "Read this file, which the command references wrote, instead of making it again.",
-        group=_OF_TURNS,
+        group=OF_TURNS,
     ),
-    *nli(None, _OF_TURNS),
-    no_validation(_OF_TURNS),
+    *nli(None, OF_TURNS),
+    no_validation(OF_TURNS),
     option(
         "--predictions",
         "Read the predictions from one folder with VARIANT.jsonl for each variant, or give "
@@ -245,11 +253,12 @@ INPUTS = (
         "--no-fuzzy-match",
         "Score a free-form value 1 if it equals a reference value, and otherwise 0, instead "
         "of by its similarity.",
+        OF_FRAMES,
     ),
 )
 SCORE = (
     *INPUTS,
-    TURNS,
+    file("--turns", shared.TURNS_HELP, group=OF_TURNS),
     file(
         "--output",
         "Write the scores to this JSON file, which other commands read. Default: only print "
@@ -261,12 +270,6 @@ SCORE = (
         ".parquet or .jsonl, of turns in .jsonl.",
         dest="per_item",
     ),
-    file(
-        "--plots",
-        "Also draw the joint goal accuracy of each variant, and its drop for each service, "
-        "as PNG files in this folder. This needs the extra sgdx[report].",
-        "DIR",
-    ),
     dialogues(),
     OVER,
     SERVICE,
@@ -274,21 +277,25 @@ SCORE = (
         "--without-errata",
         "Leave out the slots of frames whose annotations in SGD contradict each other. The "
         "signature says so.",
+        OF_FRAMES,
     ),
     option(
         "--system-acts",
         "Say whether the tracker read the system's dialogue acts, if the predictions do not "
         "say it. The signature has it. It changes no score.",
+        OF_FRAMES,
         choices=("yes", "no"),
     ),
     flag(
         "--joint-acc-across-turn",
         "Compute the joint accuracies of whole turns instead of frames, as in MultiWOZ.",
+        OF_STATES,
     ),
     option(
         "--zero-mean",
         "Choose how the schema sensitivity treats a frame that is wrong under every variant: "
         "count it as 0 (0, the default), or leave it out of the mean (drop).",
+        OF_FRAMES,
         choices=ZERO_MEAN,
         default="0",
     ),

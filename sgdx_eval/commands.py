@@ -40,7 +40,7 @@ def run_push(args: argparse.Namespace) -> None:
 def run_score(args: argparse.Namespace) -> None:
     """Score prediction files of any task; write what was asked for; print tables."""
     inputs = _inputs(args)
-    outputs = Outputs(args.output, args.per_item, args.plots)
+    outputs = Outputs(args.output, args.per_item)
     score(_task(args, inputs), inputs, outputs, verbose=True)
 
 
@@ -48,7 +48,7 @@ def _task(args: argparse.Namespace, inputs: Inputs) -> Task:
     """The task of the predictions, with its options; tools are scored against their own folder."""
     name = inputs.task_name()
     if name == "turns":
-        return Turns(
+        task: Task = Turns(
             evaluator=args.evaluator,
             nli=args.nli,
             dtype=args.dtype,
@@ -58,14 +58,21 @@ def _task(args: argparse.Namespace, inputs: Inputs) -> Task:
             turns=getattr(args, "turns", None),
             gold=args.gold,
         )
-    if name == "tools":
+    elif name == "tools":
         raise SgdxError(
             "predictions: found calls of tools, expected python -m sgdx_tools with their folder"
         )
-    if name not in TASKS:
+    elif name in TASKS:
+        task = TASKS[name]
+    else:
         expected = ", ".join(TASKS)
         raise SgdxError(f"predictions: found the task {name!r}, expected one of {expected}")
-    return TASKS[name]
+    for option in args.options:
+        if option.group not in ("", *task.option_groups) and option.is_given(args):
+            raise SgdxError(
+                f"{option.names}: found predictions of {name}, expected it only {option.group}"
+            )
+    return task
 
 
 def _inputs(args: argparse.Namespace) -> Inputs:

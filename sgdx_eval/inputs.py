@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -136,3 +136,12 @@ def stated_dialogues(predictions: Mapping[str, Predictions]) -> list[str]:
             "the same; name the dialogues to score with --dialogues FILE"
         )
     return ids
+
+
+def check_services(chosen: Sequence[str], services: Iterable[str]) -> None:
+    """Refuse services that are none of those."""
+    known = sorted({*services})
+    if lacking := sorted({*chosen} - {*known}):
+        raise SgdxError(
+            f"--service {lacking[0]}: found nothing of it, expected one of {', '.join(known)}"
+        )

@@ -14,7 +14,7 @@ from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_metric.report import paired_scores
 
-from .files import check_folder, check_outputs, write_scores
+from .files import check_outputs, write_scores
 from .headers import check_data, check_one_system
 from .inputs import Inputs
 from .predictions import Predictions, note_lacking
@@ -31,8 +31,6 @@ class Outputs:
     # A scores.json, and the scores of every item.
     scores: Path | None = None
     per_item: Path | None = None
-    # A folder of pictures.
-    plots: Path | None = None
 
     def check(self, inputs: Inputs, task: Task) -> None:
         """Refuse what could not be written, or would replace what is read, before any work."""
@@ -41,9 +39,6 @@ class Outputs:
         if self.per_item and self.per_item.suffix not in task.item_endings:
             endings = " or ".join(task.item_endings)
             raise SgdxError(f"{per_item} {self.per_item}: expected a name ending in {endings}")
-        if self.plots:
-            check_folder("--plots", self.plots)
-            from . import plots  # noqa: F401  It asks for matplotlib, which is an extra.
 
 
 NOTHING = Outputs()
@@ -68,10 +63,6 @@ def score(
     }
     if outputs.per_item:
         task.write_items(scored, outputs.per_item)
-    if outputs.plots:
-        from .plots import write_plots
-
-        write_plots(content, scored.by_wording, inputs.rules, outputs.plots)
     if outputs.scores:
         write_scores(content, outputs.scores)
     if verbose:

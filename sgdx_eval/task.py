@@ -7,7 +7,7 @@ averages over runs, tables and pages.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from .tables import Table
 
 
+# What options are about that not every task has: the headings over them in a help text.
+OF_FRAMES, OF_STATES = "of states and calls", "of states"
+OF_TURNS = "of generated turns"
 # By wording its difference to the original, as `differences` of scores.json.
 Changes = Mapping[str, Mapping[str, Any]]
 
@@ -78,6 +81,9 @@ class Task(ABC):
     # The rows of the data that it is scored against, "frames" or "turns", and their columns.
     kind: ClassVar[str] = "frames"
     references: ClassVar[pa.Schema]
+
+    # Which options it has beside those of every task.
+    option_groups: ClassVar[Collection[str]] = ()
 
     # ---- from predictions to scores
 

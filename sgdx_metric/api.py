@@ -96,7 +96,6 @@ def score_files(
     over: str = DIALOGUES,
     output: str | Path | None = None,
     per_frame: str | Path | None = None,
-    plots: str | Path | None = None,
     verbose: bool = False,
 ) -> dict[str, Any]:
     """Score prediction files of one or more schema variants, as `python -m sgdx_metric score` does.
@@ -122,8 +121,6 @@ def score_files(
         over: What the intervals are over: "dialogues", "wordings" or "both".
         output: The scores.json to write.
         per_frame: A `.parquet` or `.jsonl` file to write the scores of every frame to.
-        plots: A folder to draw joint goal accuracy by variant and by service in, as PNG files; it
-            needs the extra `sgdx[report]`.
         verbose: Whether to print the tables and warnings that the command prints.
 
     Returns:
@@ -174,7 +171,7 @@ def score_files(
         acts=acts_word(system_acts),
         over=over,
     )
-    outputs = Outputs(_path(output), _path(per_frame), _path(plots))
+    outputs = Outputs(_path(output), _path(per_frame))
     return score_task(TASKS["state"], inputs, outputs, verbose)
 
 

@@ -34,11 +34,13 @@ class Origin:
         oracle: Whether their model was trained on schemas that it is evaluated on.
         made_elsewhere: Whether some say not what data they were made from.
         by_variant: What scores.json repeats of each file, by variant.
+        services: Those of which turns were chosen; empty for all.
     """
 
     oracle: bool = False
     made_elsewhere: bool = False
     by_variant: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    services: Collection[str] = ()
 
 
 UNSTATED = Origin()
@@ -129,6 +131,8 @@ def signature(
     }
     if len(dialogues) < available_dialogues:
         parts["dialogues"] = f"{len(dialogues)}@{short_digest(dialogues)}"
+    if data.origin.services:
+        parts["services"] = "+".join(sorted(set(data.origin.services)))
     parts["turns"] = str(len(data.turn_ids))
     if len(data.turn_ids) < (data.available_turns or 0):
         parts["turns"] = f"{len(data.turn_ids)}@{short_digest(sorted(data.turn_ids))}"

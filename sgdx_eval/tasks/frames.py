@@ -35,12 +35,12 @@ from ..explain import (
     print_flips,
 )
 from ..headers import is_oracle, system_acts
-from ..inputs import Inputs
+from ..inputs import Inputs, check_services
 from ..predictions import Predictions, with_frame_ids
 from ..references import References
 from ..score import note_subset
 from ..tables import terminal
-from ..task import Question, Scored, Task
+from ..task import OF_FRAMES, Question, Scored, Task
 
 
 class FrameTask(Task):
@@ -48,6 +48,7 @@ class FrameTask(Task):
 
     # The metrics whose scores of single items scores.json has; the first is always there.
     paired: ClassVar[Sequence[str]]
+    option_groups: ClassVar[Sequence[str]] = (OF_FRAMES,)
 
     # The columns of references and predictions that `slot_lines` reads.
     explained: ClassVar[Sequence[str]] = ("frame_id",)
@@ -254,18 +255,9 @@ def choose(
     if subset and references.available is not None:
         subset = replace(subset, available=references.available)
     if services:
-        check_services(services, frames)
+        frame_ids = column(frames, "frame_id").to_pylist()
+        check_services(services, (frame_id.rpartition("/")[2] for frame_id in frame_ids))
         available = subset.available if subset else len(dialogue_ids_of(frames))
         frames, rows = (only_services(table, services) for table in (frames, rows))
         subset = Subset(dialogue_ids_of(frames), available)
     return frames, rows, subset
-
-
-def check_services(services: Sequence[str], frames: pa.Table) -> None:
-    """Refuse services of which there is no frame."""
-    frame_ids = column(frames, "frame_id").to_pylist()
-    known = sorted({frame_id.rpartition("/")[2] for frame_id in frame_ids})
-    if lacking := sorted(set(services) - set(known)):
-        raise SgdxError(
-            f"--service {lacking[0]}: found no frame of it, expected one of {', '.join(known)}"
-        )

@@ -29,7 +29,7 @@ from sgdx_metric.variants import PAPER_VARIANTS
 from ..explain import Line, Row, judge_values
 from ..headers import Header, unread_answers
 from ..tables import percent
-from ..task import Scored
+from ..task import OF_FRAMES, OF_STATES, Scored
 from .frames import FrameTask
 
 
@@ -38,6 +38,7 @@ class States(FrameTask):
 
     name = "state"
     unit = "frame"
+    option_groups = (OF_FRAMES, OF_STATES)
     main = JGA
     title = "Joint goal accuracy"
     deciding = ("jga_v1-5",)

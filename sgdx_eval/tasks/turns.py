@@ -29,11 +29,11 @@ from sgsacc_metric.system import SystemScores, score_system
 from ..explain_turns import explain_turn
 from ..gold_files import GoldHeader, read_gold
 from ..headers import is_oracle
-from ..inputs import Inputs
+from ..inputs import Inputs, check_services
 from ..predictions import Predictions
 from ..references import References, ReleaseReferences
 from ..tables import Table, print_line, terminal
-from ..task import Changes, Question, Scored, Task
+from ..task import OF_TURNS, Changes, Question, Scored, Task
 from ..turn_tables import coverage_lines, wording_tables
 
 # What is read of a turn row, beside the schemas.
@@ -57,6 +57,7 @@ class Turns(Task):
     predicted = pa.schema([(name, pa.string()) for name in ("turn_id", "variant", "utterance")])
     item_endings = (".jsonl",)
     kind = "turns"
+    option_groups = (OF_TURNS,)
     references = pa.schema([(name, pa.string()) for name in (*_COLUMNS, "schemas")])
 
     # The variant whose words the sentences that have to be entailed are made of.
@@ -102,7 +103,10 @@ class Turns(Task):
         ids = inputs.chosen(predictions)
         where = str(inputs.dialogues or "predictions")
         turns = select_turns(every, ids, where, self.turns)
-        system = self.score_turns(references, every, turns, predictions, inputs.over)
+        if services := inputs.services:
+            check_services(services, (turn.service for turn in turns))
+            turns = [turn for turn in turns if turn.service in services]
+        system = self.score_turns(references, every, turns, predictions, inputs)
         available = len({turn.dialogue_id for turn in every})
         chosen = (len(ids), available) if ids and not inputs.dialogues else None
         return Scored(system.report, system.units, {"": system, "turns": turns}, chosen)
@@ -113,7 +117,7 @@ class Turns(Task):
         every: Sequence[Turn],
         turns: list[Turn],
         predictions: Mapping[str, Predictions],
-        over: str = "dialogues",
+        inputs: Inputs,
     ) -> SystemScores:
         """Score files of one system, with what they say of themselves in the signature."""
         headers = {name: of_wording.header for name, of_wording in predictions.items()}
@@ -121,6 +125,7 @@ class Turns(Task):
             oracle=is_oracle(headers),
             made_elsewhere=any(header.data is None for header in headers.values()),
             by_variant=msgspec.to_builtins(headers),
+            services=inputs.services,
         )
         rows = [
             msgspec.convert(row, Prediction)
@@ -130,7 +135,9 @@ class Turns(Task):
         nli = self.open_nli()
         header = self.gold_header(references, nli)
         gold = None if self.gold is None else read_gold(self.gold, header, turns)
-        return score_rows(references, every, turns, rows, nli, self.options, gold, origin, over)
+        return score_rows(
+            references, every, turns, rows, nli, self.options, gold, origin, inputs.over
+        )
 
     def write_items(self, scored: Scored, output: Path) -> None:
         """A JSON line for each turn and wording: its BLEU, what SER misses, what SGSAcc says."""
@@ -170,7 +177,7 @@ class Turns(Task):
                 f"TURN_ID {question.item}: found no such turn among {len(every)}, expected one "
                 f"such as {every[0].turn_id}"
             )
-        system = self.score_turns(references, every, turns, predictions)
+        system = self.score_turns(references, every, turns, predictions, inputs)
         scores = system.turn_scores
         utterances = {name: of_wording.utterances[0] for name, of_wording in scores.items()}
         verdicts = {name: of.verdicts[0] for name, of in scores.items() if system.gold}

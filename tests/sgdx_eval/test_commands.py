@@ -300,37 +300,6 @@ def test_the_services_of_a_wrong_frame_id_s_turn_are_named(
     )
 
 
-def test_plots(tmp_path: Path, command: Run, gold: dict[str, list[Row]]) -> None:
-    pytest.importorskip("matplotlib", reason="pip install sgdx[report]")
-    arguments = [
-        f"--predictions={name}={written(tmp_path / f'{name}.jsonl', rows)}"
-        for name, rows in gold.items()
-    ]
-    done = command(*SCORE, *arguments, "--split", "test", "--plots", "new/plots")
-    assert done.returncode == 0, done.stderr
-    pictures = sorted((tmp_path / "new" / "plots").iterdir())
-    assert [path.name for path in pictures] == ["drop_by_service.png", "jga_by_variant.png"]
-    assert all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)
-
-
-def test_plots_name_the_extra_that_they_need(tmp_path: Path, gold: dict[str, list[Row]]) -> None:
-    path = written(tmp_path / "v1.jsonl", gold["v1"])
-    program = (
-        "import sys\n"
-        "sys.modules['matplotlib'] = None\n"
-        "from sgdx_metric.__main__ import main\n"
-        "sys.exit(main(sys.argv[1:]))\n"
-    )
-    words = [sys.executable, "-c", program, *SCORE[1:], "--predictions", f"v1={path}", "--plots=p"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        "sgdx_metric: error: --plots: found no matplotlib, expected the extra: pip install "
-        "'sgdx[report]'\n"
-    )
-    assert not (tmp_path / "p").exists()
-
-
 def test_dev_is_validation(tmp_path: Path, command: Run) -> None:
     out = ("--config", "v2", "--split", "validation", "--output", tmp_path)
     exported = command("sgdx_dataset", "export", "--source", "sample", *out)

@@ -46,7 +46,6 @@ def refused(tmp_path: Path, command: Run, *words: object) -> str:
         (["--output", "v1.jsonl/s.json"], "--output v1.jsonl: v1.jsonl is a file, expected a fol"),
         (["--output", LONG], "xxx: File name too long"),
         (["--output", f"{LONG}/s.json"], "xxx/s.json: File name too long"),
-        (["--output", "s.json", "--plots", LONG], "xxx: File name too long"),
         (["--output", "s.json", "--dialogues", LONG], "xxx: File name too long"),
         (["--output", "s.json", "--source", LONG], "xxx: "),
         (["--output", "s.json", "--references", LONG], "expected one way to have the references"),

@@ -13,6 +13,7 @@ from baselines.copies.systems import copy_system, generate
 from baselines.data.requested import DEFAULT_CONFIGS, RequestedData
 from sgdx_dataset import SgdxError, open_release
 from sgdx_eval.files import write_scores
+from sgdx_eval.inputs import Inputs
 from sgdx_eval.predictions import read_predictions
 from sgdx_eval.report.figures import services_of, sets_of
 from sgdx_eval.report.inputs import read_inputs, read_one
@@ -45,7 +46,9 @@ def generators(tmp_path_factory: pytest.TempPathFactory) -> Path:
             path.stem: read_predictions(path, "test", path.stem, Turns.Prediction, Turns.predicted)
             for path in paths
         }
-        system = Turns(nli=nli).score_turns(references, every, turns, predictions)
+        system = Turns(nli=nli).score_turns(
+            references, every, turns, predictions, Inputs(paths[0].parent)
+        )
         write_scores(system.scores_json(), root / output)
 
     run("gold", LexicalNli(), "gold.json")

@@ -1,0 +1,67 @@
+"""Options that every task has, and those that only some have."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from baselines.copies.systems import copy_system, generate
+from baselines.data.requested import DEFAULT_CONFIGS, RequestedData
+
+from ..conftest import Run
+
+SCORE = ("sgdx_metric", "score", "--source", "sample", "--predictions")
+
+
+@pytest.fixture(scope="module")
+def turns(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Responses derived from the actions of the sample's test turns, under all six wordings."""
+    folder = tmp_path_factory.mktemp("turns")
+    generate(copy_system("derived"), RequestedData("sample", "test"), DEFAULT_CONFIGS, folder)
+    return folder
+
+
+@pytest.fixture
+def states(tmp_path: Path) -> Path:
+    row = {"frame_id": "1_00000/0/Cabs_1", "variant": "v1", "active_intent": "NONE"}
+    (tmp_path / "v1.jsonl").write_text(json.dumps(row | {"requested_slots": [], "slot_values": []}))
+    return tmp_path / "v1.jsonl"
+
+
+def test_services_of_turns(turns: Path, command: Run) -> None:
+    for name, services in (("all", ()), ("cabs", ("--service", "Cabs_1"))):
+        done = command(*SCORE, turns, "--output", f"{name}.json", *services)
+        assert done.returncode == 0, done.stderr
+    every, cabs = (json.loads(Path(f"{name}.json").read_text()) for name in ("all", "cabs"))
+    assert (cabs["counts"]["turns"]["all"], every["counts"]["turns"]["all"]) == (48, 265)
+    assert "|services:Cabs_1|turns:48@" in cabs["signature"]
+    for variant, groups in cabs["variants"].items():
+        assert groups["#ALL_SERVICES"] == every["variants"][variant]["Cabs_1"]
+    done = command(*SCORE, turns, "--service", "Cabs_2")
+    assert (done.returncode, done.stdout) == (2, "") and "Cabs_2" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--without-errata",),
+        ("--system-acts", "no"),
+        ("--no-fuzzy-match",),
+        ("--zero-mean", "drop"),
+        ("--joint-acc-across-turn",),
+    ],
+)
+def test_turns_have_no_options_of_states(
+    turns: Path, command: Run, option: tuple[str, ...]
+) -> None:
+    done = command(*SCORE, turns, *option, "--output", "s.json")
+    assert (done.returncode, done.stdout) == (2, "") and option[0] in done.stderr
+    assert not Path("s.json").exists()
+
+
+@pytest.mark.parametrize("option", [("--nli", "lexical"), ("--seed", "1"), ("--no-validation",)])
+def test_states_have_no_options_of_turns(
+    states: Path, command: Run, option: tuple[str, ...]
+) -> None:
+    done = command(*SCORE, f"v1={states}", *option, "--output", "s.json")
+    assert (done.returncode, done.stdout) == (2, "") and option[0] in done.stderr
