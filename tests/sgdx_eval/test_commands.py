@@ -249,13 +249,13 @@ def test_some_services_alone(tmp_path: Path, command: Run, gold: dict[str, list[
     assert f"|services:Cabs_1+Vets_1|frames:{len(services)}|" in scores["signature"]
     (tmp_path / "s.json").unlink()
     line = failed(tmp_path, command, "--predictions", f"v1={path}", "--service", "Cabs_11")
-    assert "--service Cabs_11: found no frame of it, expected one of " in line
+    assert "--service Cabs_11" in line and "Cabs_1," in line
     changed = ("sgdx_metric", "explain", "--changed", "v1", "v2", *SAMPLE, *words)
     other = written(tmp_path / "q.jsonl", gold["v2"])
     done = command(*changed, "--predictions", f"v2={other}")
     assert f"0 of {len(services)} frames score less" in done.stdout
     done = command(*changed, "--predictions", f"v2={other}", "--service", "Cabs_11")
-    assert done.returncode == 2 and "--service Cabs_11: found no frame of it" in done.stderr
+    assert done.returncode == 2 and "--service Cabs_11" in done.stderr
 
 
 def test_system_acts_are_set_where_the_predictions_do_not_say(
