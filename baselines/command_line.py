@@ -27,8 +27,6 @@ from sgdx_metric import ScoreError
 from .data.requested import RequestedData
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
-# Older spellings of options, which commands still take.
-_ALIASES = {"chunk_size": ("--shard-size",)}
 
 
 class ParagraphFormatter(argparse.HelpFormatter):
@@ -107,7 +105,6 @@ def add_struct(parser: argparse.ArgumentParser, kind: type[msgspec.Struct], titl
         default = "" if shape.default is None else f" Default: {shape.default}."
         group.add_argument(
             _option(shape.name),
-            *_ALIASES.get(shape.name, ()),
             dest=shape.name,
             metavar=shape.name.upper(),
             help=f"{schema.get('description', '')}{default}".replace("%", "%%"),

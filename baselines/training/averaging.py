@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.distributed.tensor import DTensor
@@ -73,19 +72,11 @@ class AveragedWeights:
             save_file(whole, folder / _FILE)
 
     def load(self, folder: Path) -> None:
-        """Set the mean to the one in a checkpoint's folder.
-
-        Raises:
-            SgdxError: The file is missing or damaged.
-        """
-        if self.ema is None:
-            return
-        try:
+        """Set the mean to the one in a checkpoint's folder."""
+        if self.ema is not None:
             saved = load_file(folder / _FILE)
             for name, mean in self.means.items():
                 mean.copy_(saved[name])
-        except (OSError, SafetensorError, KeyError, RuntimeError) as error:
-            raise SgdxError(f"{folder / _FILE}: {error}") from None
 
     @torch.no_grad()
     def _set(self, weights: dict[str, torch.Tensor]) -> None:

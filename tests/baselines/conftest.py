@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ _RECIPE: dict[str, Any] = {
     "learning_rate": 0.001,
     "clip": 1.0,
     "precision": "fp32",
-    "log_every": 4,
+    "log_every": 3,  # a line is of steps before and after a checkpoint
     "save_every": 4,
     "evaluate_every": 12,
     "evaluate_frames": 20,
@@ -87,7 +88,7 @@ LAUNCH = (
 )  # fmt: skip
 
 
-def write_recipe(path: Path, tracker: str = "t5dst", **changes: Any) -> Path:
+def write_recipe(path: Path, tracker: str = "t5dst", /, **changes: Any) -> Path:
     """Write a recipe of seconds for a tracker, one of ``RECIPES`` with the given changes."""
     path.write_bytes(msgspec.yaml.encode(RECIPES[tracker] | changes))
     return path
@@ -130,8 +131,7 @@ def train_once(factory: pytest.TempPathFactory, tracker: str, **changes: Any) ->
     """
     base = factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    named = (f"{name}={value}" for name, value in changes.items())
-    folder = shared / "-".join(("run", tracker, *named))
+    folder = shared / f"run-{tracker}-{zlib.crc32(repr(changes).encode())}"
     with FileLock(f"{folder}.lock"):
         if not (folder / "run" / "README.md").exists():
             shutil.rmtree(folder, ignore_errors=True)

@@ -71,7 +71,7 @@ def test_what_needs_an_extra_names_it_in_one_line(tmp_path: Path, model: Path) -
         "baselines.train --config onepass/smoke": "baselines",
         "baselines.predict --tracker t5dst --model x --output o": "baselines",
         "baselines.evaluate --model model --output o": "baselines",
-        "baselines.report.__main__ run --output report": "report",
+        "baselines.report run --output report": "report",
         "baselines.llm.__main__ predict --model m --base-url http://a --output l": "llm",
         "baselines.llm.__main__ from-inspect log.eval --output l": "inspect",
     }

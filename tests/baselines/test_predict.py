@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import subprocess
-import sys
-import time
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from transformers import BertConfig, BertModel
 
 from baselines import evaluate, predict
 
-from ..conftest import ROOT, Run
-from .conftest import LAUNCH, Refuse, command
+from ..conftest import Run
+from .conftest import LAUNCH, Refuse, command, train_once
 
 LEXICAL = ("--tracker", "lexical", "--source", "sample")
 SMALL = ("--config", "original", "v5", "--chunk-size", 10, "--batch-size", 5)
-
-
-def lines(path: Path) -> list[Any]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -35,25 +27,6 @@ def predicted(trained: Path, three: Path, tmp_path_factory: pytest.TempPathFacto
     with pytest.MonkeyPatch.context() as patch:
         assert command(patch, predict, *arguments) == 0
     return folder
-
-
-def test_a_file_says_how_it_was_made(predicted: Path, trained: Path) -> None:
-    assert sorted(path.name for path in predicted.iterdir()) == ["original.jsonl", "v5.jsonl"]
-    header, *rows = lines(predicted / "v5.jsonl")
-    metadata = header["metadata"]
-    expected = {"task": "state", "variant": "v5", "split": "test", "oracle": False}
-    assert expected.items() <= metadata.items()
-    system = {
-        "model": str(trained), "format": "t5dst", "seed": 0, "system_acts": False,
-        "train": ["original"], "tracks": ["slot_values"],
-    }  # fmt: skip
-    assert system.items() <= metadata["system"].items()
-    libraries = {"python", "torch", "transformers", "accelerate", "datasets"}
-    assert set(metadata["versions"]) == libraries
-    assert metadata["counts"]["frames"] == 2 * len(rows)
-    assert metadata["counts"]["cut"]["inputs"] > 0
-    assert len(rows) == 6 + 8 + 12
-    assert {row["variant"] for row in rows} == {"v5"}
 
 
 def test_a_tiny_model_is_asked_on_one_thread(
@@ -86,52 +59,23 @@ def test_two_processes_predict_what_one_does(
         assert (tmp_path / "two" / name).read_bytes() == (predicted / name).read_bytes()
 
 
-@pytest.mark.posix
-def test_a_killed_run_goes_on_from_its_chunks(
-    predicted: Path, trained: Path, three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    output = tmp_path / "o"
-    arguments = ("--model", trained, "--dialogues", three, "--output", output, *SMALL)
-    words = [sys.executable, "-m", "baselines.predict", *map(str, arguments)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(words, env=environment) as process:
-        chunks = output / "chunks"
-        for _ in range(60000):  # four minutes, for machines that do other things too
-            if len(list(chunks.rglob("*.json"))) >= 2 or process.poll() is not None:
-                break
-            time.sleep(0.004)
-        process.send_signal(signal.SIGKILL)
-    done = sorted(chunks.rglob("*.json"))
-    assert done, "it was killed too late to test anything"
-    # What it goes on from is what it wrote: answers put in the files by hand come out.
-    for chunk in done:
-        chunk.write_text(json.dumps(["Xanadu"] * len(json.loads(chunk.read_text()))))
-    assert command(monkeypatch, predict, *arguments) == 0
-    assert not chunks.exists()
-    found = [row for name in ("original", "v5") for row in lines(output / f"{name}.jsonl")]
-    values = [v["values"] for row in found for v in row.get("slot_values", [])]
-    assert ["Xanadu"] in values
-    for name in ("original.jsonl", "v5.jsonl"):
-        assert len(lines(output / name)) == len(lines(predicted / name))
-
-
 WRONG: dict[str, tuple[Any, tuple[object, ...], str]] = {
-    "nothing named": (predict, (), "found neither --model nor --tracker"),
-    "no such tracker": (
-        predict, ("--tracker", "simple"), "tracker 'simple' is unknown, expected one of lexical",
+    "nothing named": (predict, (), "--model nor --tracker"),
+    "no such tracker": (predict, ("--tracker", "simple"), "'simple'"),
+    "a tracker that is trained": (evaluate, ("--tracker", "sgp_dst"), "--tracker sgp_dst: "),
+    "out of range": (predict, ("--model", "{trained}", "--batch-size", 0), "--batch-size"),
+    "no chunks": (predict, ("--model", "{trained}", "--chunk-size", 0), "--chunk-size"),
+    "of another kind": (evaluate, ("--model", "{trained}", "--shuffle", "x"), "--shuffle"),
+    "no precision to choose": (predict, (*LEXICAL, "--precision", "bf16"), "--precision bf16: "),
+    "no path": (predict, (*LEXICAL, "--variant", "mine"), "--variant mine: expected NAME=PATH"),
+    "no such model": (predict, ("--model", "nowhere"), "nowhere: "),
+    "no such wording": (predict, ("--model", "{trained}", "--config", "v9"), "v9"),
+    "no such split": (predict, ("--model", "{trained}", "--split", "exam"), "exam"),
+    "no model of the project": (predict, ("--model", "{bert}"), "run.json or config.json"),
+    "another tracker's model": (
+        predict, ("--model", "{bert}", "--tracker", "sgd_baseline"), "bert model",
     ),
-    "a tracker that is trained": (
-        evaluate, ("--tracker", "sgp_dst"), "--tracker sgp_dst: it is trained, expected --model",
-    ),
-    "an option out of range": (
-        predict, ("--model", "{trained}", "--batch-size", 0), "--batch-size: Expected `int` >= 1",
-    ),
-    "an option of another kind": (
-        evaluate, ("--model", "{trained}", "--shuffle", "x"), "--shuffle: Expected `int | null`",
-    ),
-    "a folder of another run": (
-        evaluate, (*LEXICAL, "--output", "{trained}/../o"), "run.json: not the record of a run: ",
-    ),
+    "another run's folder": (evaluate, (*LEXICAL, "--output", "{bert}/../other"), "run.json: "),
 }  # fmt: skip
 
 
@@ -139,14 +83,20 @@ WRONG: dict[str, tuple[Any, tuple[object, ...], str]] = {
 def test_what_is_wrong_is_one_line(
     name: str, trained: Path, tmp_path: Path, refuse: Refuse
 ) -> None:
-    (trained.parent / "o").mkdir(exist_ok=True)
-    (trained.parent / "o" / "run.json").write_text("[]")
-    module, words, expected = WRONG[name]
-    arguments = [str(word).format(trained=trained) for word in words]
-    assert expected in refuse(module, "--output", tmp_path / "o", *arguments)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "run.json").write_text("[]")
+    tiny = BertConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=1, vocab_size=9)
+    BertModel(tiny).save_pretrained(tmp_path / "bert")
+    module, words, named = WRONG[name]
+    arguments = [str(word).format(trained=trained, bert=tmp_path / "bert") for word in words]
+    assert named in refuse(module, "--output", tmp_path / "o", *arguments)
     assert not (tmp_path / "o").exists()
 
 
-def test_a_variant_without_a_path(tmp_path: Path, refuse: Refuse) -> None:
-    message = refuse(predict, *LEXICAL, "--output", tmp_path, "--variant", "mine")
-    assert "--variant mine: expected NAME=PATH" in message
+def test_a_missing_sub_model_is_named(
+    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, refuse: Refuse
+) -> None:
+    whole, part = train_once(tmp_path_factory, "sgp_dst"), tmp_path / "copy"
+    shutil.copytree(whole, part, ignore=shutil.ignore_patterns("checkpoints", "cross"))
+    assert f"{part / 'cross'}: " in refuse(predict, "--model", part, "--output", tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -13,10 +13,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from datasets import concatenate_datasets
+from safetensors.torch import load_file
+from transformers import AutoModel, AutoTokenizer
 
 from baselines import evaluate, predict, train
+from baselines.data.frames import track, training_columns
 from baselines.sgp_dst.submodels import PARTS
+from baselines.system import get_trainable
 from baselines.training import chunks
+from baselines.training.accelerator import make_accelerator
+from sgdx_dataset import frames, load
 from sgdx_dataset.io.files import write_bytes
 from sgdx_dataset.release.open import SAMPLE
 
@@ -64,13 +72,16 @@ def test_a_run_s_folder(tracker: str, folder: Path) -> None:
         config = json.loads((model / "config.json").read_text())
         assert config["sgdx"]["tracker"] == tracker
         assert config["sgdx"].get("part", model.name) == model.name
-        lines = [json.loads(line) for line in (model / "log.jsonl").read_text().splitlines()]
-        assert [line["step"] for line in lines if "loss" in line][-1] == run["record"]["settings"][
-            "steps"
-        ]
-        assert all(line["loss"] > 0 for line in lines if "loss" in line)
-        assert any(key.startswith("dev_") for line in lines for key in line)
+        assert losses(model)[0][-1][0] == run["record"]["settings"]["steps"]
+        assert '"dev_' in (model / "log.jsonl").read_text()
     assert not (folder / "dev").exists()
+
+
+@pytest.mark.parametrize("tracker", ["onepass", "sgd_baseline"])
+def test_the_hub_s_classes_read_a_run(tracker: str, folder: Path) -> None:
+    get_trainable(tracker)  # makes its classes known to transformers
+    assert AutoModel.from_pretrained(folder).config.model_type == tracker
+    assert AutoTokenizer.from_pretrained(folder).is_fast
 
 
 @pytest.mark.parametrize("tracker", TRACKERS)
@@ -86,14 +97,15 @@ def test_the_card_tracks_a_dialogue(
     assert state.keys() == {"active_intent", "requested_slots", "slot_values"}
 
 
-@pytest.mark.parametrize("tracker", ["onepass", "sgd_baseline", "sgp_dst"])
-def test_the_card_s_second_example_runs_without_the_project(
-    tracker: str, folder: Path, tmp_path: Path
+def test_the_cards_second_examples_run_without_the_project(
+    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
 ) -> None:
     """In a process that cannot import it: the code beside the weights is enough."""
-    examples = re.findall(r"```python\n(.*?)```", (folder / "README.md").read_text(), re.DOTALL)
-    hidden = "import sys\nsys.modules['baselines'] = sys.modules['sgdx_dataset'] = None\n"
-    (tmp_path / "use.py").write_text(hidden + examples[1])
+    script = "import sys\nsys.modules['baselines'] = sys.modules['sgdx_dataset'] = None\n"
+    for tracker in ("onepass", "sgd_baseline", "sgp_dst"):
+        card = (train_once(tmp_path_factory, tracker) / "README.md").read_text()
+        script += re.findall(r"```python\n(.*?)```", card, re.DOTALL)[1] + "print('next')\n"
+    (tmp_path / "use.py").write_text(script)
     done = subprocess.run(
         [sys.executable, "-P", "use.py"],
         cwd=tmp_path,
@@ -104,17 +116,16 @@ def test_the_card_s_second_example_runs_without_the_project(
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
-    said = ast.literal_eval(done.stdout.splitlines()[-1])
-    if tracker == "onepass":
-        assert said.keys() == {"intent", "requested", "status", "destination", "shared"}
-        assert said["destination"]
-        assert {len(said["requested"]), len(said["status"])} == {2}
-    elif tracker == "sgd_baseline":
-        assert said.keys() == {
-            "intent", "requested", "categorical_status", "value", "free_status", "start", "end",
-        }  # fmt: skip
-    else:
-        assert 0 <= said <= 1
+    onepass, baseline, cross = (
+        ast.literal_eval(said.splitlines()[-1]) for said in done.stdout.split("\nnext\n")[:3]
+    )
+    assert onepass.keys() == {"intent", "requested", "status", "destination", "shared"}
+    assert onepass["destination"]
+    assert {len(onepass["requested"]), len(onepass["status"])} == {2}
+    assert baseline.keys() == {
+        "intent", "requested", "categorical_status", "value", "free_status", "start", "end",
+    }  # fmt: skip
+    assert 0 <= cross <= 1
 
 
 def weights(folder: Path) -> dict[str, bytes]:
@@ -123,10 +134,23 @@ def weights(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
+def losses(folder: Path) -> list[list[tuple[int, float]]]:
+    """The losses that the models of a run have logged, with their steps."""
+    logs = [map(json.loads, path.open()) for path in sorted(folder.rglob("log.jsonl"))]
+    return [[(line["step"], line["loss"]) for line in log if "loss" in line] for log in logs]
+
+
+# Every setting of onepass that a training could forget.
+ALL: dict[str, Any] = {
+    "acts": "sometimes", "drop_carried": 0.2, "replace_carried": 0.1, "ema": 0.9,
+    "drop_descriptions": 0.2, "augment": {"schemas": "backtrans", "ratio": 0.2},
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("tracker", "changes"),
     [
-        ("onepass", {}),
+        ("onepass", ALL),
         ("sgd_baseline", {}),
         ("sgp_dst", {}),  # in the first of its four models
         ("t2g2", {}),
@@ -149,6 +173,34 @@ def test_a_killed_training_ends_in_the_same_weights(
     assert not list((tmp_path / "run").rglob("README.md"))
     assert command(monkeypatch, train, *arguments, "--resume") == 0
     assert weights(tmp_path / "run") == weights(whole)
+    assert losses(tmp_path / "run") == losses(whole)
+    if "ema" in changes:  # the model is the mean of the weights, which go on by themselves
+        (last,) = (whole / "checkpoints").iterdir()
+        best, own, mean = map(
+            load_file,
+            (
+                whole / "model.safetensors",
+                *(last / f"{n}.safetensors" for n in ("model", "average")),
+            ),
+        )
+        assert all(torch.equal(best[name], mean[name]) for name in best)
+        assert any(not torch.equal(best[name], own[name]) for name in best)
+
+
+def test_a_model_for_dialogues_with_acts_and_without(
+    three: Path, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    run = train_once(tmp_path_factory, "onepass", **ALL)
+    written = {}
+    for acts in ("true", "false"):
+        some = ("--model", run, "--config", "v3", "--acts", acts, "--dialogues", three)
+        assert command(monkeypatch, predict, *some, "--output", tmp_path / acts) == 0
+        header, *written[acts] = (tmp_path / acts / "v3.jsonl").read_text().splitlines()
+        system = json.loads(header)["metadata"]["system"]
+        assert (system["system_acts"], system["acts"]) == (acts == "true", "sometimes")
+    assert len(written["true"]) == len(written["false"]) == 26
+    assert written["true"] != written["false"]
 
 
 SAYS: dict[str, dict[str, Any]] = {
@@ -158,72 +210,106 @@ SAYS: dict[str, dict[str, Any]] = {
         "tracks": ["active_intent", "requested_slots", "slot_values"],
     },
     "sgp_dst": {"system_acts": True, "train": ["original"], "augment": None, "overlaps": 0},
+    "t5dst": {"system_acts": False, "format": "t5dst", "seed": 0, "tracks": ["slot_values"]},
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("tracker", SAYS)
+@pytest.mark.parametrize("tracker", TRACKERS)
 def test_predictions_are_scored_and_say_whose_they_are(
     tracker: str, folder: Path, three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     some = ("--config", "original", "v3", "--dialogues", three, "--output", tmp_path)
     files = tmp_path / "predictions"
     for model in (folder, *folder.glob("checkpoints/step-*")):  # the last one's are made again
-        assert command(monkeypatch, evaluate, "--model", model, *some, "--shard-size", 20) == 0
+        assert command(monkeypatch, evaluate, "--model", model, *some) == 0
         assert {path.name for path in files.iterdir()} == {"original.jsonl", "v3.jsonl"}
         header, *rows = map(json.loads, (files / "v3.jsonl").read_text().splitlines())
         said = header["metadata"]
-        assert (said["variant"], said["split"], said["oracle"]) == ("v3", "test", False)
+        assert (said["task"], said["variant"], said["split"], said["oracle"]) == (
+            "state", "v3", "test", False,
+        )  # fmt: skip
         assert said["system"].items() >= ({"model": str(model)} | SAYS[tracker]).items()
-        assert len(rows) == 26
+        assert set(said["versions"]) == {
+            "python",
+            "torch",
+            "transformers",
+            "accelerate",
+            "datasets",
+        }
+        assert [row["variant"] for row in rows] == ["v3"] * 26
     acts = "yes" if SAYS[tracker]["system_acts"] else "no"
     signature = json.loads((tmp_path / "scores.json").read_text())["signature"]
     assert f"system-acts:{acts}" in signature
 
 
-def stopped_prediction(model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """Stop a prediction after its first chunk, which then gets an intent put in by hand.
+def states(predicted: list[dict[str, Any]]) -> list[tuple[str, list[str], list[Any]]]:
+    return [(row["active_intent"], row["requested_slots"], row["slot_values"]) for row in predicted]
 
-    Args:
-        model: The model that predicts.
-        folder: A new folder for a copy of the sample corpus and for the predictions, ``out``.
-        monkeypatch: Restores what is changed to stop it.
 
-    Returns:
-        The arguments of the prediction but for the value of ``--output``.
-    """
-    shutil.copytree(SAMPLE, folder / "source")
-    (folder / "two.txt").write_text("1_00000\n2_00000\n")
-    arguments: list[object] = [
-        *("--model", model, "--source", folder / "source", "--dialogues", folder / "two.txt"),
-        *("--config", "original", "--chunk-size", 1, "--output"),
-    ]
+@pytest.mark.parametrize("tracker", ["onepass", "sgd_baseline", "sgp_dst"])
+def test_gold_batches_chunks_and_other_wordings_change_nothing(
+    tracker: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("REQUESTED", "SPAN", "VALUE", "CROSS", "COPY"):  # which few heads of seconds pass
+        monkeypatch.setattr(f"baselines.sgp_dst.rules.{name}", 0.02)
+    system = get_trainable(tracker)
+    whole, small = (
+        system.load(str(folder), system.OPTIONS(**options), make_accelerator())
+        for options in ({}, {"batch_size": 2, "chunk_size": 1, "token_budget": 512})
+    )
+    parts = [frames(load(config, "test", "sample")).select(range(30)) for config in ("v2", "v5")]
+    rows = concatenate_datasets(parts)
+    together = track(whole, rows, tmp_path / "together").rows
+    apart = [track(small, part, tmp_path / str(i)).rows for i, part in enumerate(parts)]
+    assert states([*apart[0], *apart[1]]) == states(together)
+    seeing = whole.predict(training_columns(rows, system.READS), tmp_path / "gold").rows
+    assert states(seeing) == states(together)
+    assert [row["frame_id"] for row in together] == list(rows["frame_id"])
+    assert [row["variant"] for row in together] == list(rows["variant"])
+    assert len({str(state) for state in states(together)}) > 3
 
-    def write_first(path: Path, content: bytes) -> None:
-        if path.name != "000000.json":
+
+def stop_and_go_on(
+    model: Path, source: Path, output: Path, monkeypatch: pytest.MonkeyPatch, change: Any = None
+) -> list[str]:
+    """Stop a prediction after its first chunk and go on; return the chunks that are made then."""
+    written: list[str] = []
+    (source / "two.txt").write_text("1_00000\n2_00000\n")
+    some = (
+        "--model", model, "--source", source, "--dialogues", source / "two.txt",
+        "--config", "original", "--chunk-size", 1, "--output", output,
+    )  # fmt: skip
+
+    def write(path: Path, content: bytes) -> None:
+        if stops and path.name != "000000.json":
             raise KeyboardInterrupt
-        write_bytes(path, re.sub(rb'("active_intent":")[^"]*', rb"\1Xanadu", content))
+        written.append(path.name)
+        write_bytes(path, content)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(chunks, "write_bytes", write_first)
-        assert command(patch, predict, *arguments, folder / "out") == 130
-    return arguments
+    monkeypatch.setattr(chunks, "write_bytes", write)
+    for stops in (True, False) if change is not None else (False,):
+        written.clear()
+        assert command(monkeypatch, predict, *some) == (130 if stops else 0)
+        if stops:
+            change(source)
+    return written
 
 
-@pytest.mark.parametrize("tracker", ["onepass", "sgp_dst"])
+@pytest.mark.parametrize("tracker", [*TRACKERS, "t2g2"])
 def test_a_stopped_prediction_goes_on_where_the_data_are_the_same(
     tracker: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    same, changed = tmp_path / "same", tmp_path / "changed"
-    arguments = stopped_prediction(folder, same, monkeypatch)
-    assert command(monkeypatch, predict, *arguments, same / "out") == 0
-    assert "Xanadu" in (same / "out" / "original.jsonl").read_text()
-    arguments = stopped_prediction(folder, changed, monkeypatch)
-    change_the_data(changed / "source")
-    for output in (changed / "out", tmp_path / "new"):
-        assert command(monkeypatch, predict, *arguments, output) == 0
-    predictions = (changed / "out" / "original.jsonl").read_bytes()
-    assert predictions == (tmp_path / "new" / "original.jsonl").read_bytes()
-    assert b"Xanadu" not in predictions
+    source = tmp_path / "source"
+    shutil.copytree(SAMPLE, source)
+    for change, goes_on in ((lambda source: None, True), (change_the_data, False)):
+        out, new = tmp_path / f"out-{goes_on}", tmp_path / f"new-{goes_on}"
+        later = stop_and_go_on(folder, source, out, monkeypatch, change)
+        every = stop_and_go_on(folder, source, new, monkeypatch)
+        assert later == (every[1:] if goes_on else every)
+        assert len(every) > 1
+        files = [place / "original.jsonl" for place in (out, new)]
+        assert files[0].read_bytes() == files[1].read_bytes()
+        assert not (out / "chunks").exists()
 
 
 @pytest.mark.slow
@@ -248,7 +334,6 @@ def of_parts(**changes: Any) -> dict[str, Any]:
         ("onepass", {"static_shapes": True}, "static_shapes"),
         ("onepass", {"drop_names": 0.6, "drop_descriptions": 0.6}, "drop_names"),
         ("onepass", {"max_tokens": 1024}, "max_tokens: 1024"),
-        ("sgd_baseline", {"augment": {"schemas": "oracle"}}, "--oracle"),
         ("sgd_baseline", {"static_shapes": True}, "static_shapes"),
         ("sgd_baseline", {"max_turn": 8}, "max_turn"),
         ("sgd_baseline", {"max_turn": 4096}, "max_turn"),
@@ -259,6 +344,13 @@ def of_parts(**changes: Any) -> dict[str, Any]:
         ("sgp_dst", {"parts": {"intent": SUBMODEL}}, "$.parts"),
         ("sgp_dst", {"model": "/nowhere/bert"}, "/nowhere/bert: "),
         ("sgp_dst", of_parts(max_tokens=12), "max_tokens: 12 "),
+        ("t5dst", {"augment": {"schemas": "oracle"}}, "augment: oracle "),
+        ("t5dst", {"augment": {"schemas": "paraphrases"}}, "augment: paraphrases: "),
+        ("t5dst", {"model": "./no/such"}, "./no/such: "),
+        ("t5dst", {"accumulation": 3}, "batch_size: 8 "),
+        ("t5dst", {"max_input": 20}, "max_input: 20 "),
+        ("t5dst", {"tracker": "t7"}, "'t7'"),
+        ("t5dst", {"tracker": "lexical"}, "'lexical'"),
         ("t2g2", {"input": "t2g2"}, "templates: "),
         ("t2g2", {"templates": "x"}, "templates: "),
         ("t2g2", {"input": "gold"}, "$.input"),

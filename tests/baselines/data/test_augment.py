@@ -27,7 +27,6 @@ from sgdx_dataset import SgdxError, frames, load
 from sgdx_dataset.hub.export import export
 from sgdx_dataset.release.open import SAMPLE, open_release
 from sgdx_dataset.release.schema import SPLITS, reworded
-from sgdx_dataset.rewording.corrupt import corrupt
 from sgdx_dataset.schema import Intent, Service, Slot
 
 from ..conftest import command, write_recipe
@@ -262,16 +261,6 @@ def test_a_source_made_of_v5(tmp_path: Path) -> None:
         provenance = training_frames(SETTINGS, str(source), oracle=True).provenance
         assert (provenance.train, provenance.oracle) == (("original",), True)
         assert provenance.overlaps > 100
-
-
-def test_a_folder_of_corruptions_of_ones_own(tmp_path: Path) -> None:
-    corrupt(open_release("sample"), tmp_path / "mine", variants=1, replace=1.0)
-    provenance = training_frames(settings(tmp_path / "mine"), "sample", oracle=False).provenance
-    assert (provenance.train, provenance.overlaps, provenance.oracle) == (
-        ("original", "corrupt-1"),
-        0,
-        False,
-    )
 
 
 def test_no_such_augmentation(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from datasets import Dataset, concatenate_datasets
 
-from baselines.data.frames import IDENTITY, input_columns
+from baselines.data.frames import input_columns
 from sgdx_dataset import frames, load
 
 Row = dict[str, Any]
@@ -17,11 +17,6 @@ BLIND = ("history", "utterance", "schema")
 @pytest.fixture(scope="module")
 def rows() -> Dataset:
     return frames(load("v2", "test", "sample"))
-
-
-def test_an_input_that_is_not_declared_is_not_there(rows: Dataset) -> None:
-    assert input_columns(rows, ["utterance"]).column_names == [*IDENTITY, "utterance"]
-    assert input_columns(rows, ()).column_names == list(IDENTITY)
 
 
 def test_without_acts_everything_else_stays(rows: Dataset) -> None:

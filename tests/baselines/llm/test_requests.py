@@ -82,11 +82,6 @@ def test_fields_can_be_set_and_left_out() -> None:
     assert settings.facts()["parameters"] == {"temperature": 0.5, "max_tokens": 1024}
 
 
-def test_what_the_project_decides_cannot_be_set() -> None:
-    with pytest.raises(SgdxError, match=r"^--set, --omit: found messages"):
-        RequestSettings(model="m", parameters={"messages": []})
-
-
 def test_another_try_has_another_seed_and_so_another_key() -> None:
     body = state_body(ROW, SERVICE, RequestSettings(model="m"))
     assert with_seed(body, 0) is body

@@ -2,41 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from baselines.data.frames import dev_frames, track, whole_dialogues
-from baselines.onepass.calibration import BIASES, best_keep_bias, cached
-from baselines.onepass.decode import Answer
-from baselines.onepass.frames import FrameInput
+from baselines.onepass.calibration import BIASES, best_keep_bias
 from baselines.onepass.settings import OnePassOptions
 from baselines.onepass.tracker import OnePassTracker
 from baselines.training.accelerator import make_accelerator
 from baselines.training.evaluation import joint_goal_accuracy
-from sgdx_dataset.schema import Service
-
-from .conftest import frame_of
 
 
 def test_the_smallest_of_the_best_biases() -> None:
     assert best_keep_bias(lambda bias: 0.5) == (0.0, 0.5)
     assert best_keep_bias(lambda bias: -bias) == (-1.0, 1.0)
     assert best_keep_bias(lambda bias: float(abs(bias) == 0.5)) == (-0.5, 1.0)
-
-
-def test_what_was_read_before_is_not_read_again(restaurants: Service) -> None:
-    asked: list[list[FrameInput]] = []
-
-    def answers(frames: Sequence[FrameInput]) -> list[Answer]:
-        asked.append(list(frames))
-        return [Answer(str(frame.carried), {}) for frame in frames]
-
-    answer = cached(answers)
-    plain, changed = frame_of(restaurants), frame_of(restaurants, carried={"time": "8 pm"})
-    first = answer([plain, changed, frame_of(restaurants)])
-    assert [each.intent for each in first] == [str(f.carried) for f in (plain, changed, plain)]
-    assert answer([changed]) == first[1:2]
-    assert asked == [[plain, changed], []]
 
 
 def test_the_score_is_that_of_predicted_states(trained: Path, tmp_path: Path) -> None:

@@ -96,13 +96,6 @@ def test_slots_compete_by_probability_and_not_by_logit(restaurants: Service) -> 
     assert (values["time"], values["day"]) == (["7 pm"], ["8"])
 
 
-def test_the_bias_of_keeping(restaurants: Service) -> None:
-    answers = Answer("NONE", {"time": says(SAY, spans=(CandidateSpan(EIGHT, 0.0),))})
-    frame = frame_of(restaurants)
-    assert decode(frame, answers, keep_bias=0.9).values["time"] == ["8"]
-    assert decode(frame, answers, keep_bias=1.1).values["time"] == ["7 pm"]
-
-
 def test_untracked_slots_are_dropped(restaurants: Service) -> None:
     frame = frame_of(restaurants, carried={"price": "dear", "time": "7 pm"})
     answers = {"price": says(DONTCARE)}

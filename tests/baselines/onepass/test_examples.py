@@ -9,7 +9,7 @@ import pytest
 import torch
 from datasets import Dataset
 
-from baselines.data.dialogues import UserTurn, prediction_rows, read_dialogues
+from baselines.data.dialogues import prediction_rows, read_dialogues
 from baselines.data.frames import SYSTEM_ACTS, training_columns
 from baselines.encoders.tiny import corpus_texts, tiny_tokenizer
 from baselines.onepass.examples import FrameExamples, SchemaNoise, all_examples, drop_acts_of_some
@@ -72,23 +72,6 @@ def test_the_ceiling_on_the_release(
     assert walked(rows, reading)[1] == pytest.approx(ceiling, abs=0.003)
 
 
-def test_no_act_reaches_a_tracker_without_acts(rows: Dataset) -> None:
-    for example in walked(rows, TEXT)[0]:
-        frame = example.frame
-        assert not (frame.offered_now or frame.offered_earlier or frame.asked)
-        assert all(utterance.readable for utterance in frame.utterances)
-        assert len(frame.utterances) <= 4
-
-
-def test_acts_are_read_where_there_are_any() -> None:
-    sometimes = Reading("sometimes", 2)
-    silent, speaking = UserTurn("Where?", "Here.", [], []), UserTurn("Here?", "Yes.", [{}], [])
-    assert sometimes.at([silent]) == Reading(False, 4)
-    assert sometimes.at([silent, speaking]) == sometimes.at([speaking, silent]) == ACTS
-    assert ACTS.at([silent]) == ACTS
-    assert TEXT.at([speaking]) == TEXT
-
-
 def test_a_third_of_the_dialogues_has_no_acts(rows: Dataset) -> None:
     """Their frames are those of a tracker without acts; the others are those of one with acts."""
     seen = training_columns(rows, READS)
@@ -115,15 +98,6 @@ def test_two_slots_never_share_a_span(examples: list[Example]) -> None:
         paths = labels_of(example.frame, example.gold).paths
         spans = [span for each in paths.values() for span in each.spans[:1]]
         assert len(spans) == len(set(spans))
-
-
-def test_what_is_left_out_is_counted(examples: list[Example], vocabulary: Vocabulary) -> None:
-    made = FrameExamples(examples, vocabulary, 512, SchemaNoise(), 0)
-    assert len(made.lengths) == len(examples)
-    assert made.counts == {"slots": 1629, "without_path": 2}
-    batch = made.batch(np.arange(3))
-    assert batch["input_ids"].shape[0] == 3
-    assert batch["attention_mask"].sum(1).tolist() == made.lengths[:3].tolist()
 
 
 @pytest.mark.parametrize("limit", [512, 128])

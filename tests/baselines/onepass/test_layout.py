@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from baselines.onepass.frames import FrameInput, KnownValue, Utterance
+from baselines.onepass.frames import FrameInput, Utterance
 from baselines.onepass.layout import MARKERS, TokenSequence, Vocabulary, sequences, words
 from sgdx_dataset import SgdxError
 from sgdx_dataset.schema import Service
@@ -157,10 +157,3 @@ def test_a_service_without_slots_is_read_too(vocabulary: Vocabulary) -> None:
     schema = Service("Radio_9", "Music", [], [])
     sequence = only(frame_of(schema, carried={}, offered_now={}, known=()), vocabulary)
     assert (sequence.slots, list(sequence.intents)) == ({}, ["NONE"])
-
-
-def test_known_values_have_their_slots_words(restaurants: Service, vocabulary: Vocabulary) -> None:
-    frame = frame_of(restaurants, known=(KnownValue("party_size", "3"),))
-    sequence = only(frame, vocabulary)
-    tokens = tokens_of(vocabulary, sequence)
-    assert tokens[slice(*sequence.known[0])] == ["[FROM]", "party", "size", "=", "3"]

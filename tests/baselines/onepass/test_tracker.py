@@ -9,16 +9,13 @@ from typing import Any
 import msgspec
 import pytest
 import torch
-from datasets import Dataset, concatenate_datasets
+from datasets import Dataset
 
 from baselines.data.dialogues import read_dialogues
 from baselines.data.frames import (
-    GOLD,
-    IDENTITY,
     SYSTEM_ACTS,
     input_columns,
     track,
-    training_columns,
 )
 from baselines.onepass.decode import Answer
 from baselines.onepass.frames import FrameInput
@@ -66,30 +63,6 @@ def test_autocast_predicts_with_an_encoder_in_bfloat16(
     float32 = {torch.float32}
     assert formats == [{torch.bfloat16}, float32, float32, float32]
     assert {p.dtype for p in tracker.model.parameters()} == float32
-
-
-def test_gold_states_change_nothing(tracker: OnePassTracker, rows: Dataset, tmp_path: Path) -> None:
-    assert {*GOLD}.isdisjoint({*IDENTITY, *tracker.READS})
-    blind, seeing = (
-        list(read_dialogues(select(rows, tracker.READS)))
-        for select in (input_columns, training_columns)
-    )
-    with_gold = tracker.track_dialogues(seeing)
-    assert with_gold == tracker.track_dialogues(blind)
-
-
-def test_batches_chunks_and_other_variants_change_nothing(
-    tracker: OnePassTracker, rows: Dataset, tmp_path: Path
-) -> None:
-    together = track(tracker, rows, tmp_path / "a").rows
-    few = msgspec.structs.replace(tracker.options, batch_size=2, chunk_size=1)
-    alone = OnePassTracker(
-        tracker.model, tracker.tokenizer, tracker.provenance, few, tracker.accelerator
-    )
-    assert states(track(alone, rows, tmp_path / "b").rows) == states(together)
-    others = frames(load("v5", "test", "sample")).select(range(30))
-    both = track(tracker, concatenate_datasets([others, rows]), tmp_path / "c").rows
-    assert states(both[30:]) == states(together)
 
 
 def test_parts_of_a_schema_give_what_the_whole_gives(

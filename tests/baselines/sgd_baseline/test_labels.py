@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from datasets import Dataset
 
-from baselines.sgd_baseline.batches import TurnExamples, ranges
+from baselines.sgd_baseline.batches import TurnExamples
 from baselines.sgd_baseline.decode import best_spans, prediction_rows, read_changes
 from baselines.sgd_baseline.frames import by_turn, read_frames
 from baselines.sgd_baseline.labels import ACTIVE, IS_DONTCARE, Labels, read_labels
@@ -84,48 +83,6 @@ def expected_status(slot: str, changed: Any) -> int:
     if slot not in changed:
         return 0
     return IS_DONTCARE if changed[slot] == ["dontcare"] else ACTIVE
-
-
-def test_a_batch_is_its_turns_frames_and_labels(examples: TurnExamples) -> None:
-    chosen = [next(i for i, g in enumerate(examples.groups) if len(g) > 1), 0, 7]
-    batch = examples.training_batch(chosen)
-    frames = np.concatenate([examples.groups[i] for i in chosen])
-    table, columns = examples.table, labels_of(examples).columns
-    assert batch["turn"].tolist() == [
-        place for place, i in enumerate(chosen) for _ in examples.groups[i]
-    ]
-    assert batch["intent_label"].tolist() == columns["intent"][frames].tolist()
-    first = table.services[examples.frames.service[frames[0]]]
-    # Vectors say which pair they are: the batch's few elements are those of the whole table.
-    pairs = [table.pairs[int(place)] for place in batch["elements"][:, 0]]
-    assert [pairs[i - 1] for i in batch["intents"][0].tolist() if i > 0] == first.pairs[
-        : len(first.intents)
-    ]
-    of_first = batch["categorical"][batch["categorical_frame"] == 0]
-    begin = len(first.intents)
-    assert [pairs[i - 1] for i in of_first.tolist()] == first.pairs[
-        begin : begin + len(first.categorical)
-    ]
-    slots = len(batch["categorical"]) + len(batch["free"])
-    assert len(batch["requested_label"]) == slots
-    assert len(batch["span"]) == len(batch["start_label"])
-    active = batch["free_status_label"] == ACTIVE  # also where the value is not in the turn
-    assert batch["span"].tolist() == active.nonzero()[:, 0].tolist()
-    assert (batch["value_label"] >= 0).tolist() == (
-        batch["categorical_status_label"] == ACTIVE
-    ).tolist()
-
-
-def test_every_turn_is_one_example(examples: TurnExamples, train_rows: Dataset) -> None:
-    turns = set(zip(train_rows["dialogue_id"], train_rows["turn"]))
-    assert len(examples.groups) == len(turns) < len(train_rows)
-    assert np.concatenate(examples.groups).tolist() == list(range(len(train_rows)))
-
-
-def test_ranges() -> None:
-    places, owners = ranges(np.array([0, 2, 2, 5]), np.array([2, 1, 0]))
-    assert places.tolist() == [2, 3, 4, 0, 1]
-    assert owners.tolist() == [0, 0, 0, 2, 2]
 
 
 def test_perfect_logits_give_the_gold_state(examples: TurnExamples, train_rows: Dataset) -> None:

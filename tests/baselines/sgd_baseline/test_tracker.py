@@ -10,7 +10,7 @@ import numpy as np
 from datasets import Dataset
 
 from baselines.data.frames import track
-from baselines.sgd_baseline.frames import last_utterances, read_frames
+from baselines.sgd_baseline.frames import read_frames
 from baselines.sgd_baseline.settings import SgdSettings
 from baselines.sgd_baseline.tracker import SgdTracker
 from baselines.trained import with_steps
@@ -54,38 +54,6 @@ def test_variants_together_are_variants_apart_for_one_pass_of_the_encoder(
     assert len(values) > 10
 
 
-def test_a_state_lasts_in_its_dialogue(
-    tracker: SgdTracker, test_rows: Dataset, tmp_path: Path
-) -> None:
-    """Slots are changed or kept, never dropped, and a dialogue begins with none of another's."""
-    rows = predictions(tracker, test_rows, tmp_path)
-    before: dict[tuple[str, str, str], set[str]] = {}
-    kept = 0
-    for row in rows:
-        dialogue, _, service = row["frame_id"].split("/")
-        slots = {given["slot"] for given in row["slot_values"]}
-        last = before.get((row["variant"], dialogue, service), set())
-        assert last <= slots
-        kept += len(last)
-        before[row["variant"], dialogue, service] = slots
-    assert kept > 0
-
-
-def test_a_killed_run_goes_on(
-    tracker: SgdTracker,
-    test_rows: Dataset,
-    tmp_path: Path,
-) -> None:
-    expected = predictions(tracker, test_rows, tmp_path)
-    chunks = sorted(tmp_path.rglob("*.json"))
-    assert len(chunks) > 1
-    kept = chunks[0].stat().st_mtime_ns
-    chunks[1].unlink()
-    assert predictions(tracker, test_rows, tmp_path) == expected
-    assert chunks[0].stat().st_mtime_ns == kept
-    assert chunks[1].exists()
-
-
 def test_epochs_are_whole_whatever_the_data() -> None:
     """Under an augmentation that doubles the turns, there are twice as many steps."""
     recipe = msgspec.convert(RECIPES["sgd_baseline"] | {"epochs": 3, "steps": None}, SgdSettings)
@@ -98,12 +66,3 @@ def test_epochs_are_whole_whatever_the_data() -> None:
     small = msgspec.structs.replace(recipe, token_budget=8 * 8)
     assert with_steps(small, turns, 1).steps == 15
     assert with_steps(msgspec.structs.replace(recipe, steps=4), turns, 1).steps == 4
-
-
-def test_what_was_said_last(test_rows: Dataset) -> None:
-    table = test_rows.with_format("arrow")[3:40]
-    found = last_utterances(table["history"])
-    histories = test_rows.select(range(3, 40))["history"]
-    expected = [turns[-1]["utterance"] if turns else "" for turns in histories]
-    assert found == expected
-    assert "" in found

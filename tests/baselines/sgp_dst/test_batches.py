@@ -14,7 +14,6 @@ from baselines.encoders.tiny import corpus_texts, tiny_encoder
 from baselines.sgp_dst.batches import (
     ExampleColumns,
     TrainingData,
-    all_epochs,
     dev_examples,
     epoch_examples,
     part_settings,
@@ -56,12 +55,6 @@ def test_an_epoch_keeps_positives_and_samples_the_others() -> None:
     assert len(epoch_examples(KINDS, part(negatives=0.0), 0, 0)) == 12
     some = Counter(KINDS[epoch_examples(KINDS, part(negatives=3.0, hard=0.5, system=1 / 3), 0, 0)])
     assert some == {EASY: 18, HARD: 2, POSITIVE: 5, SYSTEM: 1}
-
-
-def test_a_training_is_one_epoch_after_the_other() -> None:
-    settings = PartSettings(epochs=2, warmup=0.1, max_tokens=99, negatives=2.0)
-    expected = [*epoch_examples(KINDS, settings, 3, 0), *epoch_examples(KINDS, settings, 3, 1)]
-    assert all_epochs(KINDS, settings, 3).tolist() == expected
 
 
 @pytest.mark.parametrize(

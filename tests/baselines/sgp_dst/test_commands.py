@@ -5,13 +5,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from baselines import predict
 from baselines.data.frames import whole_dialogues
 from baselines.model_card import published
 from baselines.sgp_dst.submodels import PARTS
 from sgdx_dataset import frames, load
-
-from ..conftest import Refuse
 
 
 def test_dev_is_whole_dialogues() -> None:
@@ -21,14 +18,6 @@ def test_dev_is_whole_dialogues() -> None:
     assert 25 <= len(some) <= 75
     assert some["frame_id"] == [r["frame_id"] for r in rows if r["dialogue_id"] in ids]
     assert whole_dialogues(rows, 10**6)["frame_id"] == rows["frame_id"]
-
-
-def test_a_missing_sub_model_is_named(trained: Path, tmp_path: Path, refuse: Refuse) -> None:
-    ignored = shutil.ignore_patterns("checkpoints", "cross")
-    shutil.copytree(trained, tmp_path / "copy", ignore=ignored)
-    arguments = ("--model", tmp_path / "copy", "--output", tmp_path / "out")
-    assert f"{tmp_path / 'copy' / 'cross'}: " in refuse(predict, *arguments)
-    assert not (tmp_path / "out").exists()
 
 
 def test_what_is_published(trained: Path, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from baselines.data.dialogues import Memory, State, read_dialogues
-from baselines.data.frames import input_columns, training_columns
+from baselines.data.frames import input_columns
 from baselines.sgp_dst.batches import READS
 from sgdx_dataset import frames, load
 from sgdx_dataset.schema import Service
@@ -13,18 +13,6 @@ from sgdx_dataset.schema import Service
 
 def act(service: str, name: str, slot: str = "", *values: str) -> dict[str, Any]:
     return {"service": service, "act": name, "slot": slot, "values": [*values]}
-
-
-def test_every_frame_is_read_once_and_in_order() -> None:
-    rows = frames(load("v2", "test", "sample"))
-    dialogues = list(read_dialogues(training_columns(rows, READS)))
-    read = [f.frame_id for d in dialogues for turn in d.turns for f in turn.frames]
-    assert read == rows["frame_id"]
-    assert len(dialogues) == len(set(rows["dialogue_id"]))
-    assert {dialogue.variant for dialogue in dialogues} == {"v2"}
-    schemas = {id(f.schema) for d in dialogues for turn in d.turns for f in turn.frames}
-    assert len(schemas) == 7  # one a service
-    assert max(len(turn.frames) for dialogue in dialogues for turn in dialogue.turns) > 1
 
 
 def test_turns_have_what_the_system_said_just_before() -> None:

@@ -34,7 +34,6 @@ from baselines.sgp_dst.examples import (
     intent_examples,
     system_examples,
     turns_with_memory,
-    words,
 )
 from baselines.sgp_dst.questions import cross_candidates
 from sgdx_dataset import frames, load
@@ -232,10 +231,6 @@ def test_values_are_copied_across_into_slots_of_the_active_intent(
         "PlanRide": ["destination"],
         "NONE": [],
     }
-
-
-def test_words() -> None:
-    assert words("Pickup_street_Address") == {"pickup", "street", "address"}
 
 
 def test_the_sample_has_examples_of_every_kind() -> None:

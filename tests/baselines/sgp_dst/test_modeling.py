@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,7 @@ from baselines.sgp_dst.modeling import (
     SgpConfig,
     element_mask,
 )
-from baselines.sgp_dst.submodels import MODELS, load_part
+from baselines.sgp_dst.submodels import load_part
 
 SIZE: dict[str, Any] = {
     "vocab_size": 60,
@@ -129,27 +127,6 @@ def test_best_spans() -> None:
     first, last, score = best_spans(start, end, user)
     assert list(zip(first.tolist(), last.tolist()))[:2] == [(2, 2), (1, 2)]
     torch.testing.assert_close(score, torch.tensor([1.1, 1.1, -torch.inf]))
-
-
-_ALONE = """
-import sys
-from transformers import AutoModel, AutoTokenizer
-for part in sys.argv[2:]:
-    model = AutoModel.from_pretrained(sys.argv[1], subfolder=part, trust_remote_code=True)
-    tokenizer = AutoTokenizer.from_pretrained(sys.argv[1], subfolder=part, trust_remote_code=True)
-    print(type(model).__name__, tokenizer("a null")["input_ids"])
-assert "baselines" not in sys.modules
-"""
-
-
-def test_auto_model_loads_all_submodels_without_the_project(trained: Path, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", _ALONE, str(trained), *MODELS],
-        cwd=tmp_path, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    ids = load_part(trained / "intent", torch.device("cpu")).tokenizer("a null")["input_ids"]
-    assert done.stdout.splitlines() == [f"{kind.__name__} {ids}" for kind in MODELS.values()]
 
 
 def test_the_hub_s_class_reads_the_weights(trained: Path) -> None:

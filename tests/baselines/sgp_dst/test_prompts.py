@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from baselines.sgp_dst.prompts import (
     Prompt,
-    TurnText,
     combine_bits,
     combine_prompt,
     copy_bits,
     copy_prompt,
     cross_bits,
     cross_prompt,
-    intent_prompt,
     role_bits,
-    turn_text,
 )
 from sgdx_dataset.schema import Service
 
@@ -25,33 +22,6 @@ def words(prompt: Prompt) -> str:
 
 def elements(prompt: Prompt) -> list[tuple[str, int]]:
     return [(piece.text, piece.element) for piece in prompt.tail if piece.element]
-
-
-def test_turn_text() -> None:
-    said = turn_text("Where to?", "To Bath.")
-    assert said == TurnText("sys : Where to? usr : To Bath.", 22)
-    assert said.text[said.user :] == "To Bath."
-    assert turn_text("", "Hi") == ("sys : usr : Hi", 12)
-
-
-def test_intent(cabs: Service) -> None:
-    prompt = intent_prompt(cabs, "PlanRide", True)
-    assert words(prompt) == (
-        "[CLS] keep [SEP] TURN [SEP] Call a cab # OrderCab [SEP] Look up a ride # PlanRide [SEP]"
-        " none [SEP]"
-    )
-    assert [(text[:6], number) for text, number in elements(prompt)] == [
-        ("Call a", 1),
-        ("Look u", 2),
-        ("none", 3),
-    ]
-    assert [piece.text for piece in prompt.tail if piece.bits == 1] == ["Look up a ride # PlanRide"]
-    later = intent_prompt(cabs, "NONE", False)
-    assert words(later).startswith("[CLS] jump [SEP] TURN")
-    assert [piece.text for piece in later.tail if piece.bits == 1] == ["none"]
-    assert later.turn == 0
-    first = intent_prompt(cabs, None, False)
-    assert [piece.text for piece in first.tail if piece.bits == 1] == []
 
 
 def test_combine(cabs: Service) -> None:

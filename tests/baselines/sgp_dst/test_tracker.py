@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from accelerate import Accelerator
 
-from baselines.data.dialogues import State, chunks_side_by_side, prediction_rows, read_dialogues
+from baselines.data.dialogues import prediction_rows, read_dialogues
 from baselines.data.frames import input_columns, training_columns
 from baselines.sgp_dst import tracking
 from baselines.sgp_dst.batches import READS
@@ -37,18 +36,6 @@ def eager(trained: Path) -> Iterator[SgpTracker]:
     patch.undo()
 
 
-def test_dialogues_together_are_as_dialogues_alone(eager: SgpTracker) -> None:
-    rows = input_columns(frames(load("v4", "test", "sample")), READS)
-    dialogues = list(read_dialogues(rows))[:12]
-    together = track_dialogues(eager.submodels(), dialogues)
-    options = SgpOptions(batch_size=3, token_budget=512)
-    small = SgpTracker(eager.parts, options, eager.accelerator).submodels()
-    assert together == [track_dialogues(small, [dialogue])[0] for dialogue in dialogues]
-    values = [len(state.values) for states in together for state in states]
-    assert max(values) >= 3  # it is of something that this is said
-    assert any(state.requested for states in together for state in states)
-
-
 def test_turns_of_all_dialogues_are_asked_together(
     eager: SgpTracker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,17 +55,6 @@ def test_turns_of_all_dialogues_are_asked_together(
     assert sum(n for part, n in asked if part == "intent") == sum(
         len(turn.frames) for dialogue in dialogues for turn in dialogue.turns
     )
-
-
-def test_what_is_read_with_gold_is_tracked_without(eager: SgpTracker) -> None:
-    rows = frames(load("original", "test", "sample")).select(range(30))
-    blind, seeing = (
-        list(read_dialogues(select(rows, READS))) for select in (input_columns, training_columns)
-    )
-    assert blind[0].turns[0].frames[0].gold is None
-    assert seeing[0].turns[0].frames[0].gold is not None
-    submodels = eager.submodels()
-    assert track_dialogues(submodels, blind) == track_dialogues(submodels, seeing)
 
 
 def test_what_the_rules_ignore_is_not_asked(
@@ -127,24 +103,3 @@ def test_right_answers_make_right_states() -> None:
     assert bound > 0.9
     assert accuracy(right._replace(copy=never)) < bound - 0.1
     assert accuracy(right._replace(cross=never)) < bound
-
-
-def test_a_chunk_has_a_dialogue_under_all_schemas() -> None:
-    variants = np.array(["original"] * 3 + ["v1"] * 3 + ["v2"] * 3)
-    chunks = [chunk.tolist() for chunk in chunks_side_by_side(variants, 4)]
-    assert chunks == [[0, 3, 6, 1], [4, 7, 2, 5], [8]]
-
-
-def test_prediction_rows() -> None:
-    rows = input_columns(frames(load("v1", "test", "sample")), READS)
-    dialogue = next(read_dialogues(rows))
-    states = [State("Go", {"b": ["2"], "a": ["1"]}, ("c",))] * len(rows)
-    count = sum(len(turn.frames) for turn in dialogue.turns)
-    first = prediction_rows(dialogue, states[:count])[0]
-    assert first == {
-        "frame_id": rows[0]["frame_id"],
-        "variant": "v1",
-        "active_intent": "Go",
-        "requested_slots": ["c"],
-        "slot_values": [{"slot": "a", "values": ["1"]}, {"slot": "b", "values": ["2"]}],
-    }

@@ -93,38 +93,17 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_generation_goes_on_at_the_chunk_where_it_broke_off(
+def test_the_size_of_batches_changes_nothing_that_is_said(
     fine_tuned: Path, ids: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And neither that nor the size of batches changes what is said."""
-    calls: list[int] = []
-    search = beams.beam_search
-
-    def counted(*arguments: Any) -> Any:
-        calls.append(len(arguments[1]))
-        if len(calls) == 3 and not (tmp_path / "whole").exists():
-            raise SgdxError("broken off")
-        return search(*arguments)
-
-    monkeypatch.setattr(beams, "beam_search", counted)
-    given: tuple[object, ...] = ("--model", fine_tuned, "--dialogues", ids)
-    given += ("--config", "original", "v1", "--chunk-size", 3, "--batch-size", 2)
-    assert command(monkeypatch, predict, *given, "--output", tmp_path / "broken") == 2
-    assert command(monkeypatch, predict, *given, "--output", tmp_path / "broken") == 0
-    resumed, calls[:] = calls[3:], []
-    (tmp_path / "whole").mkdir()
-    assert command(monkeypatch, predict, *given, "--output", tmp_path / "whole") == 0
-    assert resumed == calls[2:]
-    assert max(calls) == 2
-    for name in ("original.jsonl", "v1.jsonl"):
-        found = (tmp_path / "broken" / name).read_bytes()
-        assert found == (tmp_path / "whole" / name).read_bytes()
-    alone = (*given[:-1], 1, "--output", tmp_path / "alone")
-    assert command(monkeypatch, predict, *alone) == 0
-    _, *expected = rows_of(tmp_path / "whole" / "v1.jsonl")
-    _, *rows = rows_of(tmp_path / "alone" / "v1.jsonl")
-    assert [row["utterance"] for row in rows] == [row["utterance"] for row in expected]
-    assert [row["score"] for row in rows] == pytest.approx([row["score"] for row in expected])
+    said = []
+    for size in (1, 2):
+        given = ("--model", fine_tuned, "--dialogues", ids, "--config", "v1", "--batch-size", size)
+        assert command(monkeypatch, predict, *given, "--output", tmp_path / str(size)) == 0
+        said.append(rows_of(tmp_path / str(size) / "v1.jsonl")[1:])
+    alone, together = said
+    assert [row["utterance"] for row in alone] == [row["utterance"] for row in together]
+    assert [row["score"] for row in alone] == pytest.approx([row["score"] for row in together])
 
 
 @BOTH

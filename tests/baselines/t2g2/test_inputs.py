@@ -90,13 +90,6 @@ def test_t2g2(tmp_path: Path) -> None:
         say(TURNS["values and what is possible"])
 
 
-def test_templates_go_with_the_input_t2g2_alone() -> None:
-    with pytest.raises(SgdxError, match="^input t2g2: found no folder"):
-        input_of("t2g2", None)
-    with pytest.raises(SgdxError, match="^input naive: found a folder"):
-        input_of("naive", {})
-
-
 def test_no_input_has_the_gold_words_or_what_the_user_said() -> None:
     """Inputs are the same whatever the turn's utterance, prompt and seen services are."""
     other = {"utterance": "Gold!", "prompt": "User!", "seen": False, "seen_domain": False}

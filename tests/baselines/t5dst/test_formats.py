@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from baselines.t5dst.formats import FORMATS, Format, get_format, shuffled
 from baselines.t5dst.formats.values import AnswerState, allowed_value, restore_case
-from sgdx_dataset import SgdxError
 from sgdx_dataset.schema import Intent, Service, Slot
 
 
@@ -228,8 +227,3 @@ def test_shuffling_moves_elements_and_keeps_answers() -> None:
         state = prompt.decode(other, SAID, prompt.targets(other, GOLD))
         assert state.slot_values["subtitles"] == ["None"]
         assert state.slot_values["film"][0] == "Up"
-
-
-def test_unknown_format() -> None:
-    with pytest.raises(SgdxError, match="format 't5' is unknown, expected one of t5dst, "):
-        get_format("t5")

@@ -107,12 +107,3 @@ def test_static_steps_have_the_same_shapes_and_the_same_answers(
     with Shapes(model) as grows:
         greedy(model, ids, mask, 20)
     assert len({tuple(call) for call in grows.calls}) > 5
-
-
-def test_one_input_alone_gives_the_same() -> None:
-    model = t5().eval()
-    ids = torch.arange(3, 23).reshape(4, 5)
-    together = greedy(model, ids, torch.ones(4, 1, 1, 5).bool(), 8)
-    alone = [greedy(model, row[None], torch.ones(1, 1, 1, 5).bool(), 8)[0].tolist() for row in ids]
-    for row, one in zip(together.tolist(), alone):
-        assert row[: len(one)] == one

@@ -102,13 +102,3 @@ def test_shuffling_depends_on_the_seed_alone(rows: Any) -> None:
     shown.read(rows.remove_columns(list(GOLD)), get_format("d3st"), 1)  # to predict, without gold
     assert list(shown.parts) == first
     assert not shown.targets
-
-
-def test_a_flat_mask(rows: Any, tokenizer: PreTrainedTokenizerFast) -> None:
-    texts, prompt = read(rows, "t5dst"), get_format("t5dst")
-    batches = [
-        Inputs(texts, tokenizer, prompt, TokenLimits(256, 32), flat).batch(np.array([0, 9, 40]))
-        for flat in (False, True)
-    ]
-    assert batches[0]["attention_mask"].shape == (3, 1, 1, batches[0]["input_ids"].shape[1])
-    assert torch.equal(batches[1]["attention_mask"], batches[0]["attention_mask"][:, 0, 0].long())

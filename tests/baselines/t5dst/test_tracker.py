@@ -197,11 +197,3 @@ def test_models_that_cannot_be_trained(
     message = refuse(train, *recipe(model=str(tmp_path / "model")))
     assert message.startswith(f"{tmp_path / 'model'}: ") and fact in message
     assert not (tmp_path / "run").exists()
-
-
-def test_no_room_for_the_schema_part(
-    refuse: Refuse, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert refuse(train, *recipe(max_input=20)).startswith("max_input: 20 ")
-    whole = recipe(steps=1, evaluate_frames=2)
-    assert command(monkeypatch, train, *whole) == 0  # nothing is in its way

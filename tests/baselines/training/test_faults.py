@@ -230,17 +230,6 @@ def test_recipes_that_attack_or_are_at_fault(
     assert [path.name for path in tmp_path.iterdir()] == ["r.yaml"]
 
 
-def test_options_out_of_range(trained: Path, tmp_path: Path, refuse: Refuse) -> None:
-    recipe = write_recipe(tmp_path / "r.yaml")
-    message = refuse(train, "--config", recipe, "--output", tmp_path / "run", "--seed", -1)
-    assert message.startswith("--seed -1: ")
-    some = ("--model", trained, "--output", tmp_path / "out")
-    assert "--chunk-size" in refuse(predict, *some, "--chunk-size", 0)
-    message = refuse(predict, *LEXICAL, "--output", tmp_path / "out", "--precision", "bf16")
-    assert message.startswith("--precision bf16: ")
-    assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.parametrize("place", ["file/x", "n" * 300])
 @pytest.mark.parametrize("module", [predict, evaluate, train])
 def test_outputs_that_cannot_be(module: Any, place: str, tmp_path: Path, refuse: Refuse) -> None:

@@ -22,7 +22,6 @@ from baselines.training.optimizer import learning_rate
 
 from ...conftest import ROOT
 from ..conftest import command, write_recipe
-from . import broken_off
 
 
 def log(output: Path, key: str) -> dict[int, float]:
@@ -57,20 +56,6 @@ def test_kill_and_resume_end_in_the_weights_of_an_unbroken_run(
     assert log(tmp_path / "run", "dev_joint_goal_accuracy") == log(
         trained, "dev_joint_goal_accuracy"
     )
-
-
-def test_the_log_of_a_resumed_run_is_that_of_an_unbroken_one(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Broken off after step 3, between two lines about the loss: the second is of both parts."""
-    recipe = write_recipe(
-        tmp_path / "r.yaml", steps=4, log_every=2, save_every=3, evaluate_every=99
-    )
-    for main, place in ((train, "whole"), (broken_off, "broken")):
-        assert command(monkeypatch, main, "--config", recipe, "--output", tmp_path / place) == 0
-    losses = log(tmp_path / "whole", "loss")
-    assert list(losses) == [2, 4]
-    assert log(tmp_path / "broken", "loss") == losses
 
 
 def wait_for(condition: Any, process: subprocess.Popen[bytes]) -> None:

@@ -81,12 +81,3 @@ def test_training_evaluation_and_prediction_share_one_precision(
     capsys.readouterr()
     assert command(monkeypatch, predict, *some, "--precision", "fp32") == 0
     assert "v1.jsonl: its precision differs" in capsys.readouterr().err
-
-
-def test_a_run_records_what_auto_was_resolved_to(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recipe = write_recipe(tmp_path / "r.yaml", steps=1, precision="auto")
-    assert command(monkeypatch, train, "--config", recipe, "--output", tmp_path / "run") == 0
-    run = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert run["record"]["settings"]["precision"] == ("bf16" if has_bf16(CPU) else "fp32")

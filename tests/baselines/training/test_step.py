@@ -77,15 +77,6 @@ def test_each_process_takes_its_share_of_a_step() -> None:
         share(32, 2, 3)
 
 
-def test_a_step_that_cannot_be_shared_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    recipe = write_recipe(tmp_path / "r.yaml", accumulation=3)
-    assert command(monkeypatch, train, "--config", recipe, "--output", tmp_path / "run") == 2
-    assert "batch_size: 8 " in (error := capsys.readouterr().err) and error.count("\n") == 1
-    assert not (tmp_path / "run").exists()
-
-
 @pytest.mark.parametrize("fault", ["weights", "loss"])
 def test_a_diverged_training_ends_in_a_line_and_without_a_model(
     fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
