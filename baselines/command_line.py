@@ -64,14 +64,8 @@ def add_data(parser: argparse.ArgumentParser) -> None:
 
 
 def read_data(options: argparse.Namespace) -> tuple[RequestedData, list[str]]:
-    """The data to predict and the names of the schema variants, without repetition.
-
-    A note on standard error says what the source lacks.
-
-    Raises:
-        SgdxError: A ``--variant`` is not NAME=PATH, there is no such split, or the source cannot be
-            opened.
-    """
+    """The data to predict and the names of the schema variants, without repetition."""
+    # A note on standard error says what the source lacks.
     variants = paths_by_name("--variant", options.variant)
     split = split_name(options.split)
     data = RequestedData(source_of(options), split, variants, options.dialogues)
@@ -81,22 +75,12 @@ def read_data(options: argparse.Namespace) -> tuple[RequestedData, list[str]]:
 
 
 def source_of(options: argparse.Namespace) -> str:
-    """What ``--source`` names; where it is left out, the first process says what is taken.
-
-    Raises:
-        SgdxError: Nothing names a source.
-    """
+    """What ``--source`` names; where it is left out, the first process says what is taken."""
     return (announced_source if is_first() else resolve_source)(options.source)
 
 
 def add_struct(parser: argparse.ArgumentParser, kind: type[msgspec.Struct], title: str) -> None:
-    """Add an option for each field of a struct; its description and default make up the help.
-
-    Args:
-        parser: The parser to add the options to.
-        kind: The struct. The name of an option is the field's name with hyphens.
-        title: Heading of the options in the help.
-    """
+    """Add an option for each field of a struct; its description and default make up the help."""
     group = parser.add_argument_group(title)
     shapes = msgspec.inspect.type_info(kind)
     assert isinstance(shapes, msgspec.inspect.StructType)  # noqa: S101
@@ -112,11 +96,7 @@ def add_struct(parser: argparse.ArgumentParser, kind: type[msgspec.Struct], titl
 
 
 def read_struct(options: argparse.Namespace, kind: type[Struct]) -> Struct:
-    """Build a struct from the options that ``add_struct`` added; missing ones keep their default.
-
-    Raises:
-        SgdxError: The value of an option has the wrong type or is out of range.
-    """
+    """Build a struct from the options of ``add_struct``; missing ones keep their default."""
     texts = {name: getattr(options, name) for name in kind.__struct_fields__}
     try:
         given_texts = {name: text for name, text in texts.items() if text is not None}
@@ -158,13 +138,5 @@ def is_first() -> bool:
 
 
 def run_command(name: str, command: Callable[[], int | None]) -> int:
-    """Run a command; errors and interruptions end in one line, which the first process prints.
-
-    Args:
-        name: Name of the command, with which the line begins.
-        command: The command; it returns its exit status, or None for 0.
-
-    Returns:
-        The exit status, as ``sgdx_dataset.io.console.run`` gives it.
-    """
+    """Run a command; errors and interruptions end in one line, which the first process prints."""
     return run(name, command, (SgdxError, ScoreError), is_main_process=is_first())

@@ -25,16 +25,7 @@ from .training.run_folder import read_json, versions, write_json
 
 
 def evaluate(request: Request, output: Path) -> None:
-    """Write predictions, and let the first process score them.
-
-    Args:
-        request: Which system to run on which data.
-        output: Folder for ``predictions/``, ``scores.json`` and ``run.json``.
-
-    Raises:
-        SgdxError: For the reasons that ``predict`` gives, or ``run.json`` cannot be read.
-        ScoreError: The predictions cannot be scored.
-    """
+    """Write predictions, and let the first process score them."""
     record = _read_record(output)
     if not predict(request, output / "predictions"):
         return

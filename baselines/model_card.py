@@ -163,19 +163,8 @@ _PLAIN = {
 
 
 def write_card(output: Path, repository: str, example: str) -> None:
-    """Write the model card ``README.md`` from ``run.json``, ``log.jsonl`` and ``scores.json``.
-
-    Without ``scores.json`` the card states that the model is not scored yet.
-
-    Args:
-        output: The run folder.
-        repository: Where the card's examples load the model from: a folder or a name on the Hub.
-        example: Python code that loads the model and applies it to one turn.
-
-    Raises:
-        SgdxError: A file of the run is missing or cannot be read, or the scores of an oracle do not
-            say that it is one.
-    """
+    """Write the model card ``README.md`` from ``run.json``, ``log.jsonl`` and ``scores.json``."""
+    # Without ``scores.json`` the card states that the model is not scored yet.
     run = read_run(output)
     try:
         rows = _rows(run)
@@ -280,19 +269,9 @@ def _eval_results(run: dict[str, Any], scores: dict[str, Any]) -> list[EvalResul
 
 
 def write_eval_results(output: Path, repository: str, benchmark: str) -> None:
-    """Write the scores for the leaderboards of a dataset on the Hub, ``.eval_results/sgdx.yaml``.
-
-    Each entry says in its notes what the scores are of, as the Hub has no other place for that.
-    Without a tracker's scores on the test split there is no such file afterwards.
-
-    Args:
-        output: The run folder.
-        repository: Name of the model's repository on the Hub, as YOU/NAME.
-        benchmark: Name of the dataset's repository, whose ``eval.yaml`` has ``LEADERBOARDS``.
-
-    Raises:
-        SgdxError: A file of the run cannot be read, or ``benchmark`` is no name of a repository.
-    """
+    """Write ``.eval_results/sgdx.yaml``, the scores for the leaderboards of a dataset."""
+    # Each entry says in its notes what the scores are of, as the Hub has no other place for that.
+    # Without a tracker's scores on the test split there is no such file afterwards.
     try:
         validate_repo_id(benchmark)
     except HFValidationError as error:
@@ -329,12 +308,7 @@ def write_eval_results(output: Path, repository: str, benchmark: str) -> None:
 
 
 def _results(rows: str, scores: dict[str, Any] | None) -> str:
-    """The section of results: a table, in percent but for BLEU, and the scoring's signature.
-
-    Args:
-        rows: What was predicted: ``frames`` or ``turns``.
-        scores: The content of scores.json; None if there is none.
-    """
+    """The section of results: a table, in percent but for BLEU, and the scoring's signature."""
     if scores is None:
         return "Not scored yet."
     # Without a model of entailment the scores have no SGSAcc.
@@ -401,12 +375,7 @@ def _augmentation(provenance: dict[str, Any]) -> str:
 
 
 def published(output: Path, tasks: Sequence[str] = ("",)) -> list[str]:
-    """Names of a run's files that are published, relative to the run folder.
-
-    Args:
-        output: The run folder.
-        tasks: Names of the tracker's training tasks, whose subfolders hold models.
-    """
+    """Names of a run's files that are published, relative to the run folder."""
     folders = dict.fromkeys([output, *(output / task for task in tasks)])
     files = (file for folder in folders for kind in _PUBLISHED for file in folder.glob(kind))
     public = (file for file in files if file.name not in _NOT_PUBLISHED)
@@ -414,19 +383,7 @@ def published(output: Path, tasks: Sequence[str] = ("",)) -> list[str]:
 
 
 def push(output: Path, repository: str, tasks: Sequence[str] = ("",)) -> str:
-    """Push a run's model to the Hub, with the access token that ``huggingface_hub`` finds.
-
-    Args:
-        output: The run folder.
-        repository: Name of the repository, as YOU/NAME; it is created if it does not exist.
-        tasks: Names of the tracker's training tasks, whose subfolders hold models.
-
-    Returns:
-        The address of the repository.
-
-    Raises:
-        SgdxError: One of the reasons of ``sgdx_dataset.hub.upload.upload``.
-    """
+    """Push a run's model to the Hub, with the access token that ``huggingface_hub`` finds."""
     files = {name: output / name for name in published(output, tasks)}
     # The record of a training is in every model that was pushed from here.
     return upload(files, repository, "model", own=_PUBLISHED, mark="run.json", message="Add model")

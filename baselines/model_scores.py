@@ -61,32 +61,15 @@ _SCORES = {"frames": _FrameScores, "turns": _TurnScores}
 
 
 class ScoredData(NamedTuple):
-    """Which data scores are of, as their signature says it.
+    """Which data scores are of, as their signature says it."""
 
-    Attributes:
-        name: The data in words, with what of them was scored.
-        split: The split.
-        revision: The commit of the release; None where it is not the whole release.
-    """
-
-    name: str
-    split: str
-    revision: str | None
+    name: str  # the data in words, with what of them was scored
+    split: str  # the split
+    revision: str | None  # the commit of the release; None where it is not the whole release
 
 
 def read_scores(path: Path, rows: str) -> dict[str, Any]:
-    """Read the scores that a card shows.
-
-    Args:
-        path: A scores.json.
-        rows: What was predicted: ``frames`` or ``turns``.
-
-    Returns:
-        The content of the file.
-
-    Raises:
-        SgdxError: The file cannot be read, or is no scores.json of such predictions.
-    """
+    """Read the scores that a card shows."""
     scores: dict[str, Any] = read_json(path, _SCORES[rows], "a scores.json")
     try:
         signature_parts(scores["signature"], str(path), METRIC[rows])
@@ -101,12 +84,7 @@ def is_oracles(scores: Mapping[str, Any]) -> bool:
 
 
 def scored_data(scores: Mapping[str, Any], rows: str) -> ScoredData:
-    """Name the data that scores are of, with what of them was left out.
-
-    Args:
-        scores: What ``read_scores`` returned.
-        rows: What was predicted: ``frames`` or ``turns``.
-    """
+    """Name the data that scores are of, with what of them was left out."""
     parts = signature_parts(scores["signature"], "scores.json", METRIC[rows])
     release = parts.get("release", "unknown")
     kind, _, value = release.partition(":")

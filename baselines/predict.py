@@ -56,42 +56,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Request:
-    """Which system to run on which data.
-
-    Attributes:
-        system_class: Class of the tracker or generator.
-        model: A run folder or a repository on the Hub; for a system that is not trained, its name.
-        options: Options that the system adds, of its type ``OPTIONS``.
-        data: Which frames or turns to predict.
-        configs: Schema variants to predict, without repetition.
-        precision: Number format of the model's arithmetic; None for what it was trained in. A
-            system that is not trained has none.
-    """
+    """Which system to run on which data."""
 
     system_class: type[System]
+    # A run folder or a repository on the Hub; for a system that is not trained, its name.
     model: str
     options: PredictionOptions
     data: RequestedData
-    configs: Sequence[str]
+    configs: Sequence[str]  # schema variants to predict, without repetition
+    # None for what the model was trained in. A system that is not trained has none.
     precision: Precision | None = None
 
 
 def predict(request: Request, output: Path) -> bool:
-    """Write the predictions for each config into ``CONFIG.jsonl``.
-
-    Files that have the header that they would have are kept.
-
-    Args:
-        request: Which system to run on which data.
-        output: Folder for the files.
-
-    Returns:
-        Whether this is the first of the processes, which alone writes.
-
-    Raises:
-        SgdxError: The model, the source or a config cannot be used, or another run is writing in
-            the folder.
-    """
+    """Write ``CONFIG.jsonl`` for each config; returns whether this is the first process."""
     accelerator = _accelerator(request)
     with _exclusive(output, accelerator):
         return _predict(request, output, accelerator)
@@ -194,21 +172,8 @@ def _numerics(
 
 
 def parse_request(name: str, description: str | None, output_help: str) -> tuple[Request, Path]:
-    """Read the command line of ``predict`` or ``evaluate``.
-
-    The system determines which options exist, so the command line is parsed twice.
-
-    Args:
-        name: Module name of the command.
-        description: The command's description in the help.
-        output_help: Help of ``--output``.
-
-    Returns:
-        The request and the output folder.
-
-    Raises:
-        SgdxError: The options name no system, or an option has a wrong value.
-    """
+    """Read the request and the output folder from the command line."""
+    # The system determines which options exist, so the command line is parsed twice.
     parser = argparse.ArgumentParser(
         f"python -m {name}",
         description=description,

@@ -45,22 +45,7 @@ sample corpus of sgdx, under Apache-2.0.
 
 
 def publish(output: Path, repository: str | None, benchmark: str | None = None) -> str | None:
-    """Write the model card of a run and, if a repository is given, push the model to it.
-
-    Args:
-        output: The run folder of a training.
-        repository: Name of the repository on the Hub, as YOU/NAME; None to push nothing.
-        benchmark: Name of the dataset's repository whose leaderboards the scores are for; None for
-            ``sgdx`` of the same owner.
-
-    Returns:
-        The address of the repository on the Hub; None without a repository.
-
-    Raises:
-        SgdxError: The folder does not hold a training, the scores of an oracle do not say that it
-            is one, pushing to the Hub failed, or the model is a prefix for a model that is not on
-            the Hub, where nobody could use it.
-    """
+    """Write the model card of a run and, if a repository is given, push the model to it."""
     run = read_run(output)
     settings = run["record"]["settings"]
     if repository and settings.get("prefix") and not run.get("pretrained_commit"):
@@ -79,19 +64,7 @@ def publish(output: Path, repository: str | None, benchmark: str | None = None) 
 
 
 def publish_report(folder: Path, repository: str) -> str:
-    """Push a report to the Hub as a static Space, which shows its page.
-
-    Args:
-        folder: A folder of ``python -m baselines.report``. Its recipe.yaml, run.json, log.jsonl and
-            scores.json go with the report, if it has them; all else stays.
-        repository: Name of the Space on the Hub, as YOU/NAME.
-
-    Returns:
-        The address of the Space.
-
-    Raises:
-        SgdxError: The folder holds no report, or pushing to the Hub failed.
-    """
+    """Push a report to the Hub as a static Space, which shows its page."""
     if not (folder / "index.html").is_file():
         raise SgdxError(f"{folder}: holds no index.html, expected a folder of baselines.report")
     own = (*_REPORT, *_RESULTS, "README.md")

@@ -212,10 +212,7 @@ class TrainableSystem(System, Protocol[AnyOptions, AnySettings]):
 
 
 def system_names() -> list[str]:
-    """The names of all systems: those of ``SYSTEMS``, and those that installed packages register.
-
-    A package registers its systems as entry points of the group ``sgdx.systems``.
-    """
+    """The names of all systems: of ``SYSTEMS``, and of entry points of installed packages."""
     return list(dict.fromkeys([*SYSTEMS, *entry_points(group=ENTRY_POINTS).names]))
 
 
@@ -278,13 +275,7 @@ def is_trainable(system_class: type[System]) -> TypeGuard[type[TrainableSystem[A
 
 
 def recorded_name(model: str) -> str:
-    """The name of the system that a run folder or a repository on the Hub belongs to.
-
-    Training writes the name into ``run.json`` and into the ``config.json`` of every model.
-
-    Raises:
-        SgdxError: There is no such folder or repository, or it does not name a system.
-    """
+    """The name of the system that a run folder or a repository on the Hub belongs to."""
     for file, keys in (("run.json", ("record", "seen")), ("config.json", ("sgdx",))):
         path = model_file(model, file)
         provenance: Any = None
@@ -304,11 +295,7 @@ def recorded_name(model: str) -> str:
 
 
 def recorded_precision(model: str) -> Precision:
-    """The precision that a model was trained in, from its ``run.json``; ``auto`` if it has none.
-
-    Args:
-        model: A run folder or a repository on the Hub.
-    """
+    """The precision that a model was trained in, from its ``run.json``; ``auto`` if it has none."""
     try:
         precision: Precision = msgspec.convert(recorded_setting(model, "precision"), Precision)
         return precision
@@ -317,15 +304,7 @@ def recorded_precision(model: str) -> Precision:
 
 
 def recorded_setting(model: str, name: str) -> Any:
-    """A setting of the recipe that a model was trained with, from its ``run.json``.
-
-    Args:
-        model: A run folder or a repository on the Hub.
-        name: The setting's name.
-
-    Returns:
-        Its value; None if nothing is recorded, or the file cannot be read.
-    """
+    """A setting of the recipe that a model was trained with, from its ``run.json``."""
     path = model_file(model, "run.json")
     try:
         value: Any = msgspec.json.decode(path.read_bytes()) if path else None
@@ -337,15 +316,7 @@ def recorded_setting(model: str, name: str) -> Any:
 
 
 def model_provenance(model: str, revision: str | None = None) -> Provenance | None:
-    """What a model was trained on, from its ``config.json``; None if it is none of this project.
-
-    Args:
-        model: A folder or a repository on the Hub.
-        revision: Branch, tag or commit on the Hub; None for the main branch.
-
-    Raises:
-        SgdxError: There is no such folder or repository, or its provenance is malformed.
-    """
+    """What a model was trained on, from its ``config.json``; None if it is none of this project."""
     path = model_file(model, "config.json", revision)
     if path is None:
         return None
@@ -358,17 +329,7 @@ def model_provenance(model: str, revision: str | None = None) -> Provenance | No
 
 
 def model_file(model: str, name: str, revision: str | None = None) -> Path | None:
-    """The local path of a file of a model, downloaded if need be; None if it has no such file.
-
-    Args:
-        model: A folder or a repository on the Hub.
-        name: Name of the file.
-        revision: Branch, tag or commit on the Hub; None for the main branch.
-
-    Raises:
-        SgdxError: There is no such folder or repository, or the training that wrote the folder was
-            stopped while it replaced one model by the next.
-    """
+    """The local path of a file of a model, downloaded if need be; None if it has no such file."""
     folder = Path(model)
     if folder.is_dir():
         if (folder / READY).exists():

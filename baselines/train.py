@@ -112,11 +112,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def chosen_tasks(system_class: SystemClass, names: list[str] | None) -> list[str]:
-    """The training tasks that the command line names, or all tasks if it names none.
-
-    Raises:
-        SgdxError: The tracker has no task of that name.
-    """
+    """The training tasks that the command line names, or all tasks if it names none."""
     for name in names or ():
         if name not in system_class.TASKS:
             tasks = ", ".join(filter(None, system_class.TASKS)) or "none"
@@ -127,10 +123,8 @@ def chosen_tasks(system_class: SystemClass, names: list[str] | None) -> list[str
 
 
 def read_settings(options: argparse.Namespace, settings_class: type[Settings]) -> Settings:
-    """The recipe's settings, where ``--augment`` and ``--seed`` replace the recipe's values.
-
-    ``--augment oracle`` implies ``--oracle``.
-    """
+    """The recipe's settings, where ``--augment`` and ``--seed`` replace the recipe's values."""
+    # ``--augment oracle`` implies ``--oracle``.
     settings = read_recipe(options.config, settings_class)
     if options.seed is not None:
         if not 0 <= options.seed < 2**32:
@@ -147,14 +141,7 @@ def read_settings(options: argparse.Namespace, settings_class: type[Settings]) -
 def prepare_output(
     accelerator: Accelerator, output: Path, tasks: list[str], record: Record, resume: bool
 ) -> list[int]:
-    """Check that the folders of all tasks can be used, then create them.
-
-    Returns:
-        The numbers of steps at which a resumed run was to end before it was made longer.
-
-    Raises:
-        SgdxError: A folder holds another run, or there is no run to resume.
-    """
+    """Check that the folders of all tasks can be used, then create them."""
     accelerator.wait_for_everyone()  # until the first process has found the folders free
     begun = [name for name in tasks if resume and (output / name / "run.json").exists()]
     if resume and not begun:
@@ -226,10 +213,8 @@ def finish(
     dev: Dataset,
     repository: str | None,
 ) -> None:
-    """Write the model card, and publish the run if a repository is given.
-
-    A tracker of several models is first evaluated as a whole.
-    """
+    """Write the model card, and publish the run if a repository is given."""
+    # A tracker of several models is first evaluated as a whole.
     if len(system_class.TASKS) > 1:
         evaluate_joined(run, system_class, record, dev)
     if run.accelerator.is_main_process:
@@ -240,11 +225,7 @@ def finish(
 def evaluate_joined(
     run: Run[Settings], system_class: SystemClass, record: Record, dev: Dataset
 ) -> float:
-    """Track dev with the models of all tasks together, and write ``run.json`` and ``log.jsonl``.
-
-    Returns:
-        Joint goal accuracy in [0, 1], the same in every process.
-    """
+    """Track dev with the models of all tasks together, and write ``run.json`` and ``log.jsonl``."""
     from .training.evaluation import score_dev
     from .training.precision import autocast
 

@@ -53,30 +53,18 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True)
 class TrainedModel(Generic[AnyModel, AnyProvenance]):
-    """A model and what is stored beside it; a system of one model adds its options.
+    """A model and what is stored beside it; a system of one model adds its options."""
 
-    Attributes:
-        model: The model, on the accelerator's device.
-        tokenizer: The model's tokenizer.
-        provenance: What the model was trained on, and the limits of what it reads.
-    """
-
-    model: AnyModel
+    model: AnyModel  # on the accelerator's device
     tokenizer: PreTrainedTokenizerBase
-    provenance: AnyProvenance
+    provenance: AnyProvenance  # what the model was trained on, and the limits of what it reads
 
     def describe(self) -> Row:
         """The digest of the weights and the provenance, for the header of a prediction file."""
         return {"weights": weights_digest(self.model), **msgspec.to_builtins(self.provenance)}
 
     def save(self, folder: Path, model: PreTrainedModel, weights: Weights) -> None:
-        """Write a model that ``AutoModel`` and ``AutoTokenizer`` can load.
-
-        Args:
-            folder: Folder for the files.
-            model: The model in training.
-            weights: The weights to write, by parameter name.
-        """
+        """Write a model that ``AutoModel`` and ``AutoTokenizer`` can load."""
         save_trained(model, self.tokenizer, self.provenance, folder, weights)
 
 
@@ -99,17 +87,7 @@ def load_trained(
     provenance_class: type[AnyProvenance],
     device: torch.device,
 ) -> tuple[_PreTrained, PreTrainedTokenizerBase, AnyProvenance]:
-    """Load a model that ``save_trained`` wrote, in evaluation mode.
-
-    Args:
-        name: A folder, or a name on the Hub.
-        model_class: Class of the model.
-        provenance_class: Class of the provenance.
-        device: Where the model is put.
-
-    Raises:
-        SgdxError: The model cannot be loaded, or is of another class.
-    """
+    """Load a model that ``save_trained`` wrote, in evaluation mode."""
     config_class: Any = model_class.config_class
     model_type, expected = _read_config(name).get("model_type"), config_class.model_type
     if model_type != expected:
@@ -121,15 +99,7 @@ def load_trained(
 
 
 def read_provenance(name: str, provenance_class: type[AnyProvenance]) -> AnyProvenance:
-    """The provenance of a model, from its ``config.json``.
-
-    Args:
-        name: A folder, or a name on the Hub.
-        provenance_class: Class of the provenance.
-
-    Raises:
-        SgdxError: There is no such model, or it has no such provenance.
-    """
+    """The provenance of a model, from its ``config.json``."""
     try:
         return msgspec.convert(_read_config(name).get("sgdx"), provenance_class)
     except msgspec.ValidationError as error:
@@ -145,14 +115,8 @@ def _read_config(name: str) -> Row:
 
 
 def pretrained_name(run: Run[Any], write_tiny: Callable[[Path], None]) -> str:
-    """Name or folder of the recipe's pretrained model.
-
-    The recipe's model ``tiny`` is made on the first call, in the folder ``initial`` of the run.
-
-    Args:
-        run: The training run.
-        write_tiny: Writes a small model with random weights into a folder.
-    """
+    """Name or folder of the recipe's pretrained model."""
+    # The recipe's model ``tiny`` is made on the first call, in the folder ``initial`` of the run.
     if run.settings.model != "tiny":
         return str(run.settings.model)
     folder = run.output / "initial"
@@ -165,17 +129,7 @@ def pretrained_name(run: Run[Any], write_tiny: Callable[[Path], None]) -> str:
 def pretrained_encoder(
     run: Run[Any], extra_texts: Sequence[str] = (), hidden: int = 64
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """Load the recipe's pretrained encoder and its tokenizer.
-
-    Args:
-        run: The training run, whose settings are ``EncoderSettings``.
-        extra_texts: Texts for the tokenizer of the recipe's model ``tiny``, besides those of the
-            training rows.
-        hidden: Size of the hidden layers of ``tiny``.
-
-    Raises:
-        SgdxError: The encoder or its tokenizer cannot be loaded.
-    """
+    """Load the recipe's pretrained encoder and its tokenizer."""
     settings: EncoderSettings = run.settings
 
     def write_tiny(folder: Path) -> None:
@@ -188,15 +142,8 @@ def pretrained_encoder(
 
 
 def with_steps(settings: _EpochSettings, lengths: Ints, processes: int) -> _EpochSettings:
-    """The recipe with the number of steps that its epochs take.
-
-    The last step is full: it may begin the next epoch.
-
-    Args:
-        settings: The recipe.
-        lengths: Number of tokens of each example [examples].
-        processes: Number of processes.
-    """
+    """The recipe with the steps that its epochs of examples take, from lengths [examples]."""
+    # The last step is full: it may begin the next epoch.
     size = share(settings.batch_size, settings.accumulation, processes)
     epochs = (
         epoch(lengths, size, settings.token_budget, settings.seed, number)
@@ -208,13 +155,7 @@ def with_steps(settings: _EpochSettings, lengths: Ints, processes: int) -> _Epoc
 
 
 def fingerprint(weights: str, *settings: object, inputs: Iterable[Ints] = ()) -> str:
-    """Name of a folder for partial results: a digest of everything that determines them.
-
-    Args:
-        weights: Digest of the model's weights.
-        settings: Whatever else determines the results, identified by its ``repr``.
-        inputs: Tokens of the inputs.
-    """
+    """Name of a folder for partial results: a digest of everything that determines them."""
     digest = hashlib.sha256(repr((weights, *settings)).encode())
     for ids in inputs:
         digest.update(ids.tobytes() + b"|")
@@ -224,16 +165,7 @@ def fingerprint(weights: str, *settings: object, inputs: Iterable[Ints] = ()) ->
 def answer_batches(
     lengths: Ints, options: BatchOptions, answer: Callable[[Ints], Sequence[_Result]]
 ) -> list[_Result]:
-    """Answer inputs in batches of similar length, longest first.
-
-    Args:
-        lengths: Number of tokens of each input [inputs].
-        options: The limits of a batch.
-        answer: Returns the answers to a batch, given the indices of its inputs.
-
-    Returns:
-        The answer to each input, in the order of ``lengths``.
-    """
+    """Answer inputs in batches of similar length, longest first, from lengths [inputs]."""
     answers: dict[int, _Result] = {}
     for batch in by_length(lengths, options.batch_size, options.token_budget):
         answers.update(zip(batch.tolist(), answer(batch), strict=True))
@@ -247,19 +179,7 @@ def predict_in_chunks(
     predict_batch: Callable[[Ints], list[_Result]],
     folder: Path,
 ) -> list[_Result]:
-    """Predict inputs that do not depend on each other, longest first, saving chunk by chunk.
-
-    Args:
-        accelerator: The processes, which take the chunks in turn.
-        lengths: Number of tokens of each input [inputs].
-        options: The limits of a batch and of a chunk.
-        predict_batch: Returns the results of a batch as JSON values, given the indices of its
-            inputs.
-        folder: Folder for the results of this prediction alone.
-
-    Returns:
-        The result of each input, in the order of ``lengths``, the same in every process.
-    """
+    """Predict independent inputs, longest first, saving chunk by chunk, from lengths [inputs]."""
     # The longest come first, so that a lack of memory shows in the first batch.
     order = np.argsort(-lengths, kind="stable")
     size = options.chunk_size
@@ -279,18 +199,7 @@ def predict_dialogues(
     track: Callable[[Sequence[Dialogue]], Sequence[Sequence[State]]],
     folder: Path,
 ) -> list[Row]:
-    """Predict whole dialogues, saving chunk by chunk.
-
-    Args:
-        accelerator: The processes, which take the chunks in turn.
-        rows: Frame rows of whole dialogues in order, without gold states.
-        options: The number of dialogues of a chunk.
-        track: Returns for each dialogue the states of its frames, in order.
-        folder: Folder for the results of this prediction alone.
-
-    Returns:
-        The prediction row of each frame row, the same in every process.
-    """
+    """Predict whole dialogues, saving chunk by chunk."""
     bounds = dialogue_bounds(rows)
     variants = np.array(rows["variant"])[bounds[:-1]]
 

@@ -49,14 +49,7 @@ download; later commands remember it):
 
 
 def demo(output: Path) -> None:
-    """Generate, score and print.
-
-    Args:
-        output: Folder for `SYSTEM/VARIANT.jsonl` and `SYSTEM.json`, the scores.
-
-    Raises:
-        ScoreError, SgdxError: A file cannot be written.
-    """
+    """Generate, score and print."""
     data = RequestedData("sample", "test")
     references = turns_of(data.release, data.split)
     turns = read_turns(references, "original")

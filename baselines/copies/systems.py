@@ -22,31 +22,16 @@ SYSTEMS = ("gold", "derived", "templates", "empty")
 
 @dataclass(frozen=True)
 class CopySystem:
-    """A generator that learns nothing.
+    """A generator that learns nothing."""
 
-    Attributes:
-        name: One of SYSTEMS.
-        say: Returns its response to a turn.
-        wording: The schema variant of the turns that it gets; None for each variant's own.
-    """
-
-    name: str
-    say: Say
+    name: str  # one of SYSTEMS
+    say: Say  # returns its response to a turn
+    # The schema variant of the turns that it gets; None for each variant's own.
     wording: str | None = None
 
 
 def copy_system(name: str, templates: Path | None = None) -> CopySystem:
-    """Make a generator that learns nothing.
-
-    Args:
-        name: `gold` (what the corpus says), `derived` (sentences made of the descriptions),
-            `templates` (hand-written ones) or `empty`.
-        templates: The folder of templates, for `templates` alone.
-
-    Raises:
-        SgdxError: There is no such system, the templates cannot be read, or they are given to
-            another system, or not to this one.
-    """
+    """Make a generator that learns nothing."""
     if name not in SYSTEMS:
         raise SgdxError(f"--system {name}: expected one of {', '.join(SYSTEMS)}")
     if (templates is None) == (name == "templates"):
@@ -72,19 +57,7 @@ def generate(
     output: Path,
     single: Path | None = None,
 ) -> list[Path]:
-    """Write a system's responses to all turns as `CONFIG.jsonl` for each config.
-
-    Args:
-        system: The system.
-        data: The split, and the dialogues of it to generate.
-        configs: The wordings to generate under.
-        output: The folder for the files, each of which appears whole or not at all.
-        single: A file of the turns to generate; None for all turns of the dialogues.
-
-    Raises:
-        SgdxError, ScoreError: The release, a config or a file of ids cannot be used, or the system
-            has nothing to say.
-    """
+    """Write a system's responses to all turns as `CONFIG.jsonl` for each config."""
     references = turns_of(data.release, data.split)
     paths = []
     for config in configs:

@@ -22,16 +22,9 @@ _WORDS = ("True", "False", "dontcare")
 
 
 def read_templates(folder: Path) -> dict[str, Templates]:
-    """Read all templates of a folder, by service and key.
-
-    A line is a key, a tab and a text. A key begins with the act, and its parts are joined by `!!`.
-    For the acts of `_BY_INTENT` the name of the intent follows; for others the slot, and `True`,
-    `False`, `dontcare` or an `@` for each value. The text has as many `@` as the key. If a key
-    occurs twice, the last line counts.
-
-    Raises:
-        SgdxError: The folder has no such file, or a line is none; the message names it.
-    """
+    """Read all templates of a folder, by service and key."""
+    # A line is a key, a tab and a text, which has as many `@` as the key. Of a key that occurs
+    # twice, the last line counts.
     files = sorted(folder.glob("*.tsv"))
     if not files:
         raise SgdxError(f"--templates {folder}: found no *.tsv, expected <Service>.tsv files")
@@ -57,15 +50,7 @@ def _read(file: Path) -> Templates:
 
 
 def from_templates(turn: Turn, templates: Mapping[str, Templates]) -> str:
-    """The response of the templates to a turn.
-
-    Args:
-        turn: The turn under the original wording.
-        templates: What `read_templates` returned.
-
-    Raises:
-        SgdxError: There is no template for an action.
-    """
+    """The response of the templates to a turn."""
     sentences: list[str] = []
     service = None
     for action in ordered(turn):
@@ -95,9 +80,7 @@ def template_key(turn: Turn, action: Action) -> str:
 
 
 def _filled(template: str, values: list[str]) -> str:
-    """The template with a value in the place of each `@`; values may have an `@` themselves.
-
-    Truth values and names of intents have no `@`, as they are in the key.
-    """
+    """The template with a value in the place of each `@`; values may have an `@` themselves."""
+    # Truth values and names of intents have no `@`, as they are in the key.
     first, *rest = template.split("@")
     return first + "".join(value + text for value, text in zip(values, rest, strict=False))

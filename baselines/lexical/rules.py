@@ -48,21 +48,13 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class SlotWords:
-    """A slot with its words, made once for each schema.
-
-    Attributes:
-        slot: The slot in the schema.
-        name_words: Content words of the name.
-        description_words: Content words of the description.
-        kind: Kind of value that the slot takes, as in ``words.Value``.
-        tracked: Whether an intent requires the slot or has it as optional; others are never set.
-    """
+    """A slot with the content words of its name and description, made once for each schema."""
 
     slot: Slot
     name_words: list[str]
     description_words: list[str]
-    kind: str
-    tracked: bool
+    kind: str  # kind of value that the slot takes, as in ``words.Value``
+    tracked: bool  # whether an intent requires the slot or has it as optional; others are never set
 
     @property
     def name(self) -> str:
@@ -72,13 +64,7 @@ class SlotWords:
 
 @dataclass(frozen=True)
 class IntentWords:
-    """An intent with its words.
-
-    Attributes:
-        name: Name of the intent.
-        name_words: Content words of the name.
-        description_words: Content words of the description.
-    """
+    """An intent with its words."""
 
     name: str
     name_words: list[str]
@@ -95,15 +81,10 @@ class Lexicon:
 
 @dataclass
 class ServiceState:
-    """The state of a service, which is carried from turn to turn.
-
-    Attributes:
-        intent: Name of the active intent, or ``NONE``.
-        slots: Values of the slots that are set.
-    """
+    """The state of a service, which is carried from turn to turn."""
 
     intent: str = NONE_INTENT
-    slots: dict[str, str] = field(default_factory=dict)
+    slots: dict[str, str] = field(default_factory=dict)  # values of those that are set
 
 
 def lexicon_of(service: Service) -> Lexicon:
@@ -132,17 +113,7 @@ def _kind(name_words: list[str], description_words: list[str]) -> str:
 def update_state(
     lexicon: Lexicon, state: ServiceState, utterance: str, acts: Sequence[Row]
 ) -> list[str]:
-    """Update the state of a service with a user turn.
-
-    Args:
-        lexicon: The service's schema.
-        state: The state after the turn before; it is changed in place.
-        utterance: What the user says.
-        acts: Dialogue acts for the service in the system turn before.
-
-    Returns:
-        Names of the slots that the user asks for.
-    """
+    """Update a service's state with a user turn; returns the slots that the user asks for."""
     spoken = words(utterance)
     agrees = _YES.search(utterance) is not None and _NO.search(utterance) is None
     if agrees:

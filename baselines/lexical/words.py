@@ -47,17 +47,11 @@ _OPENERS = frozenset("at find from i i'd i'll i'm i've in no ok okay on please t
 
 @dataclass(frozen=True)
 class Value:
-    """A piece of an utterance that may be the value of a slot.
+    """A piece of an utterance that may be the value of a slot."""
 
-    Attributes:
-        kind: ``time``, ``date``, ``money``, ``number`` or ``name``.
-        text: The piece as it stands in the utterance.
-        before: Up to three words before it, in lower case.
-    """
-
-    kind: str
-    text: str
-    before: tuple[str, ...]
+    kind: str  # ``time``, ``date``, ``money``, ``number`` or ``name``
+    text: str  # the piece as it stands in the utterance
+    before: tuple[str, ...]  # up to three words before it, in lower case
 
 
 def words(text: str) -> list[str]:
@@ -72,10 +66,8 @@ def content_words(text: str) -> list[str]:
 
 
 def overlap(terms: Iterable[str], spoken: list[str]) -> float:
-    """The fraction of the terms that were spoken, in [0, 1]; 0 without terms.
-
-    Words match from a similarity of ``MATCH`` percent.
-    """
+    """The fraction of the terms that were spoken, in [0, 1]; 0 without terms."""
+    # Words match from a similarity of ``MATCH`` percent.
     terms = list(terms)
     if not terms or not spoken:
         return 0.0

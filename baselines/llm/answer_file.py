@@ -18,16 +18,9 @@ from .functions import Json
 
 
 class AnswerFile:
-    """Answers on disk, by the key of their request (``requests.request_key``).
+    """Answers on disk, by the key of their request (``requests.request_key``)."""
 
-    Only the offset of each line is kept in memory. A file without answers is removed at the end.
-
-    Args:
-        path: The file, which is created if it does not exist. A half-written last line is removed.
-
-    Raises:
-        SgdxError: The file cannot be read and written, or another line is no answer.
-    """
+    # Only the offset of each line is kept in memory. A file without answers is removed at the end.
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -79,10 +72,8 @@ class AnswerFile:
         return len(self._offsets)
 
     def get(self, key: str) -> Json | None:
-        """The line of an answer: ``key``, ``custom_id``, ``at`` and ``body``; None without one.
-
-        Where it is known, ``seconds`` says how long the answer took.
-        """
+        """The line of an answer: ``key``, ``custom_id``, ``at`` and ``body``; None without one."""
+        # Where it is known, ``seconds`` says how long the answer took.
         if key not in self._offsets:
             return None
         self._file.seek(self._offsets[key])
@@ -90,17 +81,7 @@ class AnswerFile:
         return answer
 
     def add(self, key: str, custom_id: str, body: Any, seconds: float | None = None) -> None:
-        """Keep an answer, unless the key has one.
-
-        Args:
-            key: The request's key.
-            custom_id: The request's name, for whoever reads the file.
-            body: The answer as it came.
-            seconds: How long it took; None where that is not known.
-
-        Raises:
-            SgdxError: The file cannot be written.
-        """
+        """Keep an answer, unless the key has one."""
         if key in self._offsets:
             return
         at = datetime.now(UTC).isoformat(timespec="seconds")

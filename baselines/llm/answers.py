@@ -43,48 +43,30 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Reading:
-    """What an answer says of the dialogue state.
+    """What an answer says of the dialogue state."""
 
-    Attributes:
-        active_intent: Name of the intent, or ``NONE``.
-        requested_slots: Names of the slots that the user asks for.
-        slot_values: The value of each slot that is set, by the slot's name in the schema.
-        counts: How often each of ``COUNTS`` occurred; those that did not are left out.
-    """
-
-    active_intent: str = NONE_INTENT
-    requested_slots: tuple[str, ...] = ()
+    active_intent: str = NONE_INTENT  # name of the intent, or ``NONE``
+    requested_slots: tuple[str, ...] = ()  # names of the slots that the user asks for
+    # The value of each slot that is set, by the slot's name in the schema.
     slot_values: Mapping[str, str] = field(default_factory=dict)
+    # How often each of ``COUNTS`` occurred; those that did not are left out.
     counts: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True)
 class CallReading:
-    """Which call an answer makes.
+    """Which call an answer makes."""
 
-    Attributes:
-        service: Name of the service in the schema; empty where no function was called.
-        method: Name of the intent.
-        parameters: The value of each parameter, by the slot's name in the schema.
-        counts: How often each of ``COUNTS`` occurred; those that did not are left out.
-    """
-
-    service: str = ""
-    method: str = ""
+    service: str = ""  # name of the service in the schema; empty where no function was called
+    method: str = ""  # name of the intent
+    # The value of each parameter, by the slot's name in the schema.
     parameters: Mapping[str, str] = field(default_factory=dict)
+    # How often each of ``COUNTS`` occurred; those that did not are left out.
     counts: Counter[str] = field(default_factory=Counter)
 
 
 def read_answer(body: Any, service: Service, in_call: bool) -> Reading:
-    """Read the dialogue state from an answer.
-
-    Args:
-        body: A chat completion, the body of an error, or ``{"state": {...}}`` of a system that is
-            no language model.
-        service: The service that was asked about.
-        in_call: Whether the state is expected in a call of the service's function; else in the
-            text.
-    """
+    """Read the state from a completion, an error, or ``{"state": {...}}`` of another system."""
     if isinstance(body, dict) and "state" in body:
         return read_state(body["state"], service)
     counts: Counter[str] = Counter()
@@ -105,13 +87,7 @@ def read_answer(body: Any, service: Service, in_call: bool) -> Reading:
 def read_state(
     arguments: Any, service: Service, earlier_counts: Counter[str] | None = None
 ) -> Reading:
-    """Read a state that is written as the arguments of ``functions.state_function``.
-
-    Args:
-        arguments: The arguments. They are invalid if they have none of ``STATE_KEYS``.
-        service: The service.
-        earlier_counts: Counts of the same answer so far; the counts of the result include them.
-    """
+    """Read a state that is written as the arguments of ``functions.state_function``."""
     counts = Counter(earlier_counts or {})
     if not isinstance(arguments, dict) or not set(STATE_KEYS) & arguments.keys():
         counts["invalid"] += 1
@@ -124,13 +100,7 @@ def read_state(
 
 
 def read_call(body: Any, functions: Mapping[str, tuple[Service, Intent]]) -> CallReading:
-    """Read which function an answer calls.
-
-    Args:
-        body: A chat completion, the body of an error, or ``{"calls": [{"name", "arguments"}]}`` of
-            a system that is no language model, which makes no call where the list is empty.
-        functions: The functions that could be called, of ``functions.call_functions``.
-    """
+    """Which function a completion calls, or the list ``{"calls": [...]}`` of another system."""
     counts: Counter[str] = Counter()
     if isinstance(body, dict) and isinstance(body.get("calls"), list):
         if not body["calls"]:
@@ -158,14 +128,8 @@ def read_call(body: Any, functions: Mapping[str, tuple[Service, Intent]]) -> Cal
 
 
 def call_in_text(message: Json, counts: Counter[str]) -> tuple[Any, Any]:
-    """The name and the arguments of a call that stands in a message's text; None for what lacks.
-
-    A server that does not know the form in which a model writes calls passes them on as text.
-
-    Args:
-        message: The message of a completion's choice.
-        counts: The counts of the answer. ``salvaged`` rises if the text has an object with a name.
-    """
+    """The name and the arguments of a call that stands in a message's text; None for what lacks."""
+    # A server that does not know the form in which a model writes calls passes them on as text.
     written = _find_object(_answer_text(message), ("name",), counts, expected=False) or {}
     return written.get("name"), written.get("arguments", written.get("parameters"))
 
@@ -276,15 +240,7 @@ def _answer_text(message: Json) -> str:
 def _find_object(
     text: str, keys: Collection[str], counts: Counter[str], expected: bool
 ) -> Json | None:
-    """The first JSON object in a text that has one of some keys, or any object if keys are empty.
-
-    Args:
-        text: What a model wrote.
-        keys: The keys.
-        counts: The counts of the answer. ``salvaged`` rises if the object is not the whole text, or
-            was not expected in a text.
-        expected: Whether the text was expected to be such an object.
-    """
+    """The first JSON object in a text that has one of some keys, or any where there are none."""
     bare = text.strip()
     whole = _parse_at(bare, 0)
     if whole is not None and whole[1] == len(bare) and _has_a_key(whole[0], keys):

@@ -25,12 +25,7 @@ from .tables import format_counts, sending_line
 
 @contextmanager
 def open_answers(output: Path, path: Path | None = None) -> Iterator[AnswerFile]:
-    """Lock the output folder, and that of the answers, for this run; open the answers.
-
-    Args:
-        output: The output folder.
-        path: The file of answers; None for ``answers.jsonl`` in the output folder.
-    """
+    """Lock the output folder, and that of the answers, for this run; open the answers."""
     path = path or output / "answers.jsonl"
     with locked(output):
         if path.parent.resolve() == output.resolve():
@@ -50,17 +45,7 @@ def ask(
     limits: SendLimits,
     line_of: Callable[[Any], Json] | None = None,
 ) -> None:
-    """Ask what has no answer yet, show how far it is, and say at the end what was sent.
-
-    Args:
-        options: Those of ``options.add_sending`` and ``options.add_server``.
-        plan: What is asked.
-        count: How many requests there are.
-        answers: Where answers are kept.
-        provider: Whose server is asked.
-        limits: Where to stop.
-        line_of: As for ``run_program``.
-    """
+    """Ask what has no answer yet, show how far it is, and say at the end what was sent."""
     headers = read_headers(options)
     if options.command:
         with _progress(count) as advance:

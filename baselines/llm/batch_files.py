@@ -25,19 +25,7 @@ _KEY_DIGITS = 12
 
 
 def write_requests(plan: Plan, answers: AnswerFile, folder: Path) -> tuple[list[Path], int]:
-    """Write the requests that have no answer yet; earlier files in the folder are replaced.
-
-    Args:
-        plan: What is asked.
-        answers: The answers so far.
-        folder: The folder for ``requests-001.jsonl`` and so on. It holds no other files.
-
-    Returns:
-        The files, and the number of requests in them.
-
-    Raises:
-        SgdxError: The folder has other files, or cannot be written.
-    """
+    """Write the requests that have no answer yet; earlier files in the folder are replaced."""
     if folder.exists():
         other_files = [file for file in folder.iterdir() if not file.match("requests-*.jsonl")]
         if other_files or not folder.is_dir():
@@ -88,23 +76,7 @@ def _file_contents(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
 
 
 def collect(plan: Plan, answers: AnswerFile, files: Iterable[Path]) -> Counter[str]:
-    """Keep the answers in files, whose order does not matter.
-
-    Args:
-        plan: What was asked.
-        answers: Where answers are kept.
-        files: JSON Lines, as a provider gives them back for files of ``write_requests``, or as a
-            system that is no language model writes them: ``{"custom_id": ..., "state": {...}}``. A
-            ``custom_id`` ends with the beginning of its request's key.
-
-    Returns:
-        The number of lines of each kind: ``answered``; ``failed``, which report an error;
-        ``unknown``, whose request is not in this plan; ``unreadable``; and ``repeated``, whose
-        request has its answer already.
-
-    Raises:
-        SgdxError: A file cannot be read, or has an answer to a request of other settings.
-    """
+    """Keep the answers in files, whose order does not matter."""
     keys: dict[str, list[str]] = {r.custom_id: list(r.keys) for r in plan.requests()}
     counts: Counter[str] = Counter()
     for file in files:
@@ -119,11 +91,7 @@ def collect(plan: Plan, answers: AnswerFile, files: Iterable[Path]) -> Counter[s
 
 
 def _keep(line: bytes, keys: dict[str, list[str]], answers: AnswerFile, where: str) -> str:
-    """Keep the answer in a line; returns the kind of the line, as ``collect`` counts it.
-
-    Raises:
-        SgdxError: The line answers a request of other settings; ``where`` names it.
-    """
+    """Keep the answer in a line; returns the kind of the line, as ``collect`` counts it."""
     try:
         answer: Any = json.loads(line)
     except (ValueError, RecursionError):

@@ -35,46 +35,28 @@ _CONTEXTS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """What one question about a server has found.
-
-    Attributes:
-        question: The question.
-        answer: The answer, in a few words.
-        is_fine: Whether nothing has to be done.
-        advice: What to do; empty where nothing can be done with an option.
-    """
+    """What one question about a server has found."""
 
     question: str
-    answer: str
-    is_fine: bool
-    advice: str = ""
+    answer: str  # the answer, in a few words
+    is_fine: bool  # whether nothing has to be done
+    advice: str = ""  # what to do; empty where nothing can be done with an option
 
 
 @dataclass
 class _Server:
-    """A server that is being asked.
+    """A server that is being asked."""
 
-    Attributes:
-        send: Sends one body, and returns that of the answer.
-        settings: What requests ask for; fields that the server has refused are omitted.
-        answers: The answers so far.
-        usage: Tokens of all of them.
-        refused: The fields that it has refused, with its words.
-    """
-
-    send: Send
+    send: Send  # sends one body, and returns that of the answer
+    # What requests ask for; fields that the server has refused are omitted.
     settings: RequestSettings
-    answers: list[Json] = field(default_factory=list)
-    usage: Usage = field(default_factory=Usage)
+    answers: list[Json] = field(default_factory=list)  # the answers so far
+    usage: Usage = field(default_factory=Usage)  # tokens of all of them
+    # The fields that it has refused, with its words.
     refused: dict[str, str] = field(default_factory=dict)
 
     async def ask(self, messages: list[Json], how: Json) -> Json:
-        """The answer to messages; fields that the server's refusal names are left out for good.
-
-        Raises:
-            RefusedError: The request is refused for something else.
-            SgdxError: The server cannot be asked at all.
-        """
+        """The answer to messages; fields that the server's refusal names are left out for good."""
         for _ in range(_MOST_REFUSALS):
             body = {
                 "model": self.settings.model,
@@ -115,16 +97,7 @@ def _without(settings: RequestSettings, name: str) -> RequestSettings:
 
 
 async def check(send: Send, settings: RequestSettings) -> list[Finding]:
-    """Ask a server five requests, and say what was found.
-
-    Args:
-        send: Sends one body, and returns that of the answer; see ``endpoint.connect``.
-        settings: What the requests of the run would ask for, and how.
-
-    Raises:
-        SgdxError: The server cannot be asked, or refuses a plain request.
-        LaterError: It does not answer.
-    """
+    """Ask a server five requests, and say what was found."""
     server = _Server(send, settings)
     without_functions = usage_of(await server.ask([_CHAT], {})).sent
     findings = []
@@ -176,12 +149,7 @@ async def _required_choice(server: _Server) -> Finding:
 
 
 def _functions_seen(server: _Server, without_functions: int) -> list[Finding]:
-    """Whether functions reach the model: its chat template may have no place for them.
-
-    Args:
-        server: The server, which has answered a chat that offers functions.
-        without_functions: How many tokens the same chat has without any; 0 if that is not told.
-    """
+    """Whether functions reach the model: its chat template may have no place for them."""
     sent = [usage_of(answer).sent for answer in server.answers[1:]]
     if not without_functions or not any(sent):
         return []

@@ -12,27 +12,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How often a request is tried, and how long to wait in between.
+    """How often a request is tried, and how long to wait in between."""
 
-    Attributes:
-        tries: How often a request is tried before it is given up for this run.
-        first: The longest wait after the first fault, in seconds; it doubles with each further one.
-        longest: The longest wait that is drawn, in seconds. A longer wait that the server asks for
-            is kept all the same.
-    """
-
-    tries: int = 6
+    tries: int = 6  # how often a request is tried before it is given up for this run
+    # The longest wait after the first fault, in seconds; it doubles with each further one.
     first: float = 1.0
+    # The longest wait that is drawn, in seconds. A longer wait that the server asks for is kept all
+    # the same.
     longest: float = 60.0
 
     def wait(self, faults: int, asked: float | None) -> float:
-        """Seconds to wait before the next try.
-
-        Args:
-            faults: How many tries of the request have failed, 1 or more.
-            asked: The wait that the server asks for, in seconds; without it, the wait is drawn
-                evenly from 0 to a bound that doubles ("full jitter"), and is ``first`` at least.
-        """
+        """Seconds to wait after so many faults: as asked, else drawn from 0 on ("full jitter")."""
         if asked is not None:
             return max(asked, 0.0)
         bound = min(self.longest, self.first * 2**faults)
@@ -92,16 +82,10 @@ class ConcurrencyLimit:
             self.limit += 1
 
     def too_many(self, halvings: int, asked: float | None) -> None:
-        """Note that the server had too many requests.
-
-        Args:
-            halvings: What ``admission`` gave to the request. If the limit was halved since then,
-                the server's complaint is about the time before, and the limit stays.
-            asked: For how many seconds the server wants no requests; None if it does not say.
-        """
+        """Note that the server had too many requests, for one that ``admission`` gave a number."""
         self._answers_in_a_row = 0
         if asked is not None:
             self._pause_until = max(self._pause_until, time.monotonic() + asked)
-        if halvings == self._halvings:
+        if halvings == self._halvings:  # else the complaint is about the time before the last one
             self._halvings += 1
             self.limit = max(1, self.limit // 2)

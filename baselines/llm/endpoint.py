@@ -42,39 +42,26 @@ Send = Callable[[Json], Awaitable[Any]]
 
 @dataclass
 class LaterError(Exception):
-    """The server did not answer, and may do so later.
+    """The server did not answer, and may do so later."""
 
-    Attributes:
-        reason: Why, in a few words.
-        asked: For how many seconds it asks to wait; None if it does not say.
-        too_many: Whether it has too many requests.
-    """
-
-    reason: str
-    asked: float | None = None
-    too_many: bool = False
+    reason: str  # why, in a few words
+    asked: float | None = None  # for how many seconds it asks to wait; None if it does not say
+    too_many: bool = False  # whether it has too many requests
 
 
 class RefusedError(SgdxError):
-    """The server refused a request, perhaps for what is in this one alone.
-
-    Attributes:
-        answer: What is kept as the answer where the refusal counts as one: the ``error`` with its
-            code, message, and status as ``refused_with``.
-        is_about_one: Whether the code says that it is about this request and not about all.
-    """
+    """The server refused a request, perhaps for what is in this one alone."""
 
     def __init__(self, message: str, answer: Json, is_about_one: bool) -> None:
         super().__init__(message)
+        # What is kept where the refusal counts as an answer: ``error`` with code and message.
         self.answer = answer
-        self.is_about_one = is_about_one
+        self.is_about_one = is_about_one  # and for certain not about all requests
 
 
 def base_url(option: str | None, provider: Provider = OPENAI) -> str:
-    """The server's address: that of the option, else the provider's.
-
-    For OpenAI's own address, ``$OPENAI_BASE_URL`` goes before it.
-    """
+    """The server's address: that of the option, else the provider's."""
+    # For OpenAI's own address, ``$OPENAI_BASE_URL`` goes before it.
     default = provider.url
     if default == OPENAI_URL:
         default = os.environ.get(URL) or default
@@ -82,11 +69,7 @@ def base_url(option: str | None, provider: Provider = OPENAI) -> str:
 
 
 def host_of(url: str) -> str:
-    """A server's address without the user name and password that it may contain.
-
-    Raises:
-        SgdxError: It is no address of a server.
-    """
+    """A server's address without the user name and password that it may contain."""
     try:
         parts = urlsplit(url)
         port = f":{parts.port}" if parts.port else ""
@@ -106,25 +89,9 @@ def connect(
     provider: Provider = OPENAI,
     headers: Mapping[str, str] | None = None,
 ) -> Send:
-    """A function that sends requests to a server, with the key in the provider's variable.
-
-    The function raises ``LaterError`` after a fault that may pass, ``RefusedError`` after a refusal
-    that may be about this request alone, and ``SgdxError`` after any other. No message of it
-    contains the key, a password or the value of a header, even if the server repeats it, and no
-    answer does where it has 16 characters or more: a short one may be a word of the answer.
-
-    Args:
-        url: Address of the server, which ends in ``/v1`` with most servers.
-        timeout: How many seconds the server may be silent.
-        longest: How many seconds an answer may take.
-        most_bytes: How many bytes an answer may have.
-        provider: Whose server it is.
-        headers: Further headers of every request.
-
-    Raises:
-        SgdxError: There is no key for the provider's own server, or the library ``openai`` is
-            missing.
-    """
+    """A function that sends requests to a server, with the key in the provider's variable."""
+    # No message has the key, a password or the value of a header, even if the server repeats it,
+    # and no answer has a long one: a short one may be a word of the answer.
     openai = require("openai", "llm")
     key = os.environ.get(provider.key, "")
     if not key and provider.needs_key and url == provider.url:
@@ -180,11 +147,9 @@ def connect(
 
 
 def is_error(answer: Any) -> bool:
-    """Whether an answer tells of an error in place of what a model wrote.
-
-    Gateways give these with status 200. What a filter or a server refused is an answer: it will
-    stay so.
-    """
+    """Whether an answer tells of an error in place of what a model wrote."""
+    # Gateways give these with status 200. What a filter or a server refused is an answer: it will
+    # stay so.
     error = answer.get("error") if isinstance(answer, dict) else None
     refused = isinstance(error, dict) and (_is_filtered(error) or "refused_with" in error)
     return bool(error) and not refused

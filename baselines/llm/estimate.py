@@ -20,29 +20,17 @@ TokenCounter = Callable[[str], int]
 
 @dataclass(frozen=True)
 class Estimate:
-    """The expected requests about one wording, and their tokens.
+    """The expected requests about one wording, and their tokens."""
 
-    Attributes:
-        name: The name of its predictions.
-        requests: How many there are.
-        repeated: How many of them equal an earlier one of the run, and so are not sent.
-        longest: Tokens of the longest.
-        usage: Tokens of all that are sent, and of the right answers to them.
-    """
-
-    name: str
-    requests: int
-    repeated: int
-    longest: int
-    usage: Usage
+    name: str  # the name of its predictions
+    requests: int  # how many there are
+    repeated: int  # how many of them equal an earlier one of the run, and so are not sent
+    longest: int  # tokens of the longest
+    usage: Usage  # tokens of all that are sent, and of the right answers to them
 
 
 def token_counter() -> tuple[TokenCounter, str]:
-    """A function that counts the tokens of a text, and the name of what it counts by.
-
-    It counts by ``tiktoken``, if that is installed and has its table of tokens; otherwise it takes
-    a token to have four characters.
-    """
+    """A function that counts the tokens of a text, and the name of what it counts by."""
     try:
         import tiktoken
 
@@ -74,10 +62,8 @@ def estimate_wording(
     count: TokenCounter,
     counted_keys: set[str],
 ) -> Estimate:
-    """Count requests, of which there are the key, the body and the right answer.
-
-    Those whose keys are counted already are not sent; the keys of the others are added.
-    """
+    """Count requests, of which there are the key, the body and the right answer."""
+    # Those whose keys are counted already are not sent; the keys of the others are added.
     number = repeated = longest = sent = made = 0
     for key, body, answer in requests:
         number += 1

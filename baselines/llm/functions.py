@@ -65,17 +65,7 @@ def _is_safe(name: str) -> bool:
 
 
 def state_function(service: Service, strict: bool = False) -> Json:
-    """The function that records the dialogue state of one service.
-
-    Args:
-        service: The service.
-        strict: Whether every slot is required and may be null, as the strict modes of servers
-            demand; otherwise a slot without a value is left out.
-
-    Returns:
-        ``name``, ``description`` and ``parameters``, which is a JSON schema; with ``strict``, that
-        key too.
-    """
+    """The function that records a service's state, each slot required and nullable if strict."""
     parameters = parameter_names(service)
     values = {
         parameters[slot.name]: _value(slot, strict)
@@ -126,10 +116,8 @@ def _described(service: Service) -> str:
 
 
 def call_functions(services: Iterable[Service]) -> dict[str, tuple[Service, Intent]]:
-    """The functions of the services' intents, by the name that each function has.
-
-    The name is ``<service>__<intent>``, since two services may have an intent of one name.
-    """
+    """The functions of the services' intents, by the name that each function has."""
+    # The name is ``<service>__<intent>``, since two services may have an intent of one name.
     pairs = [(service, intent) for service in services for intent in service.intents]
     full_names = [f"{service.service_name}__{intent.name}" for service, intent in pairs]
     names = safe_names(full_names)
@@ -154,15 +142,9 @@ def call_function(name: str, service: Service, intent: Intent) -> Json:
 
 
 def _value(slot: Slot, nullable: bool, dontcare: bool = True) -> Json:
-    """The JSON schema of a slot's value; every value is a string, ``True`` and ``2`` too.
-
-    Args:
-        slot: The slot.
-        nullable: Whether the value may be null.
-        dontcare: Whether it may be ``dontcare``, as in states. A call leaves such a slot out: in
-            SGD, 162 of the 7,658 calls of the test split have one in their state, and none in the
-            call.
-    """
+    """The JSON schema of a slot's value; every value is a string, ``True`` and ``2`` too."""
+    # A call leaves a slot with ``dontcare`` out: in SGD, 162 of the 7,658 calls of the test split
+    # have one in their state, and none in the call.
     schema: Json = {"type": ["string", "null"] if nullable else "string"}
     schema["description"] = slot.description
     if slot.values:

@@ -30,16 +30,10 @@ def gold_state(row: Mapping[str, Any], service: Service, settings: RequestSettin
 
 
 def gold_call(rows: Sequence[Mapping[str, Any]], services: Sequence[Service]) -> Json:
-    """The name and arguments of the call that the system makes after a turn; empty without one.
-
-    Args:
-        rows: The frame rows of the turn, of which ``service``, ``service_call`` and ``slot_values``
-            are used. An argument is written as in the state, whose wording was spoken, and not as
-            in the call, whose values are canonical.
-        services: All services of the dialogue.
-    """
+    """The name and arguments of the call that the system makes after a turn; empty without one."""
     for row in rows:
         if (call := row["service_call"]) is not None:
+            # As in the state, whose wording was spoken; the values of the call are canonical.
             spoken = {entry["slot"]: entry["values"][0] for entry in row["slot_values"]}
             for name, (service, intent) in call_functions(services).items():
                 if (service.service_name, intent.name) == (row["service"], call["method"]):

@@ -216,11 +216,7 @@ def add_headers(command: argparse._ActionsContainer) -> None:
 
 
 def read_headers(options: argparse.Namespace) -> dict[str, str]:
-    """The headers of ``--header``, by name.
-
-    Raises:
-        SgdxError: One is not NAME=VALUE, or cannot stand in a header.
-    """
+    """The headers of ``--header``, by name."""
     headers = {}
     for name, value in split_pairs("--header", options.header, "NAME=VALUE"):
         # The value is not repeated, as it may be a key.
@@ -245,15 +241,7 @@ def add_collect(command: argparse.ArgumentParser) -> None:
 
 
 def read_settings(options: argparse.Namespace, program: str | None) -> RequestSettings:
-    """The settings of the requests.
-
-    Args:
-        options: The options.
-        program: The command line of a program that is asked instead of a server.
-
-    Raises:
-        SgdxError: There is no model, or ``--set`` is not KEY=JSON.
-    """
+    """The settings of the requests."""
     model = options.model or program
     if not model:
         raise SgdxError("found no --model, expected the model's name at its server")
@@ -283,11 +271,7 @@ def read_parameters(arguments: Iterable[str]) -> dict[str, Any]:
 
 
 def read_plan(options: argparse.Namespace, program: str | None = None) -> Plan:
-    """The plan of a run, whose dialogues are read here, before anything is written.
-
-    Raises:
-        SgdxError: An option is at fault, or there are no dialogues.
-    """
+    """The plan of a run, whose dialogues are read here, before anything is written."""
     settings = read_settings(options, program)
     url = base_url(options.base_url, settings.provider)
     host = f"{HOST}{program}" if program else host_of(url)
@@ -309,11 +293,7 @@ def read_prices(options: argparse.Namespace) -> Price | None:
 
 
 def read_limits(options: argparse.Namespace) -> SendLimits:
-    """The limits at which sending stops.
-
-    Raises:
-        SgdxError: A limit is not above 0, or ``--max-cost`` has no ``--price``.
-    """
+    """The limits at which sending stops."""
     for name in ("concurrency", "max_requests", "max_cost"):
         value = getattr(options, name)
         if value is not None and not value > 0:

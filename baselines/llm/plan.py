@@ -46,45 +46,31 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Request:
-    """One request, which is about a frame, or for the task ``calls`` about a user turn.
+    """One request, which is about a frame, or for the task ``calls`` about a user turn."""
 
-    Attributes:
-        custom_id: ``<variant>|<frame_id>|<repeat>``, with the turn's first frame.
-        dialogue_id: The dialogue that it is about.
-        rows: The frame rows that the answer is for, with what a tracker may see of them.
-        services: The service of the frame; for ``calls``, the services whose functions are offered.
-        bodies: The bodies to send: first the first one, and the next one if its answer is invalid.
-        keys: The key under which the answer to each body is kept.
-    """
-
-    custom_id: str
+    custom_id: str  # ``<variant>|<frame_id>|<repeat>``, with the turn's first frame
     dialogue_id: str
+    # The frame rows that the answer is for, with what a tracker may see of them.
     rows: Sequence[Row]
+    # The service of the frame; for ``calls``, the services whose functions are offered.
     services: Sequence[Service]
+    # The bodies to send: first the first one, and the next one if its answer is invalid.
     bodies: Sequence[Json]
-    keys: Sequence[str]
+    keys: Sequence[str]  # the key under which the answer to each body is kept
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The requests of a run.
-
-    Attributes:
-        data: Where the dialogues come from.
-        configs: The schema variants.
-        settings: What a request asks for, and how.
-        host: The server or program that is asked, without credentials.
-        repeats: How often every request is sent. With more than 1 there is one schema variant, and
-            the predictions are called ``r1``, ``r2``, and so on.
-        retry_invalid: How often a request is sent again after an invalid answer.
-    """
+    """The requests of a run."""
 
     data: RequestedData
     configs: Sequence[str]
     settings: RequestSettings
-    host: str
+    host: str  # the server or program that is asked, without credentials
+    # How often every request is sent. With more than 1 there is one schema variant, and the
+    # predictions are called ``r1``, ``r2``, and so on.
     repeats: int = 1
-    retry_invalid: int = 0
+    retry_invalid: int = 0  # how often a request is sent again after an invalid answer
 
     def __post_init__(self) -> None:
         if self.repeats < 1 or self.retry_invalid < 0:
@@ -133,12 +119,10 @@ class Plan:
         return list(choose_dialogues(table.services, len(table.services), seed=1))
 
     def requests(self) -> Iterator[Request]:
-        """All requests, in order; they are made one after the other.
-
-        A turn is asked about under all wordings before the next turn. Requests under way at the
-        same time then begin differently, and the beginning that a turn shares with the one before
-        is in the server's cache by the time that it is asked about.
-        """
+        """All requests, in order; they are made one after the other."""
+        # A turn is asked about under all wordings before the next turn. Requests under way at the
+        # same time then begin differently, and the beginning that a turn shares with the one before
+        # is in the server's cache by the time that it is asked about.
         for dialogue in self.dialogues:
             by_name = [self.requests_of(name, dialogue) for name in self.names]
             for requests in zip(*by_name, strict=True):
@@ -210,18 +194,12 @@ class Plan:
 
 @dataclass(frozen=True)
 class Answered:
-    """The answer to a request.
+    """The answer to a request."""
 
-    Attributes:
-        lines: The lines of the file of answers, with those of answers that were invalid and asked
-            again.
-        index: Index of the line that counts.
-        reading: What that line says.
-    """
-
+    # The lines of the file of answers, with those of answers that were invalid and asked again.
     lines: Sequence[Json]
-    index: int
-    reading: Reading | CallReading
+    index: int  # index of the line that counts
+    reading: Reading | CallReading  # what that line says
 
     def rows(self, request: Request) -> list[Row]:
         """The prediction rows of the request's frames, under the request's own variant."""
@@ -235,11 +213,9 @@ class Answered:
 
 
 def _call_rows(frames: Sequence[Row], call: CallReading) -> list[Row]:
-    """The prediction rows of a turn's frames, with the call in the frame of its service.
-
-    The call of a service without a frame in the turn is put into the first frame, where it counts
-    as wrong.
-    """
+    """The prediction rows of a turn's frames, with the call in the frame of its service."""
+    # The call of a service without a frame in the turn is put into the first frame, where it counts
+    # as wrong.
     services = [frame["service"] for frame in frames]
     call_index = services.index(call.service) if call.service in services else 0
     parameters = [{"slot": s, "value": v} for s, v in sorted(call.parameters.items())]
@@ -256,26 +232,19 @@ def _call_rows(frames: Sequence[Row], call: CallReading) -> list[Row]:
 
 @dataclass(frozen=True)
 class FrameTable:
-    """The frame rows of a schema variant, dialogue by dialogue.
+    """The frame rows of a schema variant, dialogue by dialogue."""
 
-    Attributes:
-        frames: The rows, with the columns that a tracker may see.
-        row_ranges: The rows [start, end) of each dialogue, by the dialogue's id.
-        services: The original names of each dialogue's services, by the dialogue's id.
-        requests: How many requests there are for all rows.
-        asked: Whether there is a request for each row's turn [rows].
-        all_services: All services of the split by their original names, if they are distractors;
-            else empty.
-        schemas: The services that were read so far, by name.
-    """
-
-    frames: Dataset
+    frames: Dataset  # the rows, with the columns that a tracker may see
+    # The rows [start, end) of each dialogue, by the dialogue's id.
     row_ranges: Mapping[str, tuple[int, int]]
+    # The original names of each dialogue's services, by the dialogue's id.
     services: Mapping[str, Sequence[str]]
-    requests: int
+    requests: int  # how many requests there are for all rows
+    # Whether there is a request for each row's turn [rows].
     asked: np.ndarray[Any, np.dtype[np.bool_]]
+    # All services of the split by their original names, if they are distractors; else empty.
     all_services: Mapping[str, Service]
-    schemas: dict[str, Service]
+    schemas: dict[str, Service]  # the services that were read so far, by name
 
     @classmethod
     def from_rows(
@@ -321,11 +290,9 @@ class FrameTable:
 
 
 def _turns_with_calls(rows: Dataset, turns: Sequence[str]) -> np.ndarray[Any, Any]:
-    """Whether the system makes a call after each row's turn [rows].
-
-    This is gold, and decides only which turns are asked about where a call is demanded. Only turns
-    followed by a gold call are scored, so reluctance to call is not counted as misreading.
-    """
+    """Whether the system makes a call after each row's turn [rows]."""
+    # This is gold, and decides only which turns are asked about where a call is demanded. Only
+    # turns followed by a gold call are scored, so reluctance to call is not counted as misreading.
     column = rows.with_format("arrow")[:]["service_call"].combine_chunks()
     called = pc.is_valid(column).to_numpy(zero_copy_only=False)
     turns_called = {turn for turn, is_called in zip(turns, called) if is_called}
@@ -354,17 +321,9 @@ def _bodies(
 def _with_distractors(
     own: Mapping[str, Service], dialogue: str, table: FrameTable, count: int
 ) -> list[Service]:
-    """A dialogue's services among others that have as many functions in all as there are to be.
-
-    Both the choice and the order are by a hash, the same under every wording, so that neither says
-    which services are the dialogue's.
-
-    Args:
-        own: The dialogue's services by their original names.
-        dialogue: The dialogue's id.
-        table: The frame rows, which know all services.
-        count: How many functions of these are added, if there are so many.
-    """
+    """A dialogue's services among others that have as many functions in all as there are to be."""
+    # Both the choice and the order are by a hash, the same under every wording, so that neither
+    # says which services are the dialogue's.
 
     def drawn(name: str) -> str:
         return hashlib.sha256(f"{dialogue}/{name}".encode()).hexdigest()

@@ -49,21 +49,9 @@ def unfinished_names(plan: Plan, output: Path) -> list[str]:
 def write_finished(
     plan: Plan, answers: AnswerFile, output: Path, price: Price | None = None
 ) -> tuple[dict[str, Json], Counter[str]]:
-    """Write the predictions of every wording whose answers are all there.
-
-    While answers are missing, ``done.json`` in the folder lists the dialogues that have all of
-    theirs, which is what ``--dialogues`` takes.
-
-    Args:
-        plan: What was asked.
-        answers: The answers.
-        output: The folder.
-        price: What tokens cost, if it is known.
-
-    Returns:
-        The figures in the header of each file that was written, and how many requests have no
-        answer, by name.
-    """
+    """Write the predictions of every wording whose answers are all there."""
+    # While answers are missing, ``done.json`` in the folder lists the dialogues that have all of
+    # theirs, which is what ``--dialogues`` takes.
     done, missing = done_dialogues(plan, answers)
     written: dict[str, Json] = {}
     for name in plan.names:
@@ -106,13 +94,7 @@ class AnswerTally:
                     yield from answered.rows(request)
 
     def add(self, lines: Sequence[Json], index: int, counts: Counter[str]) -> None:
-        """Count the answer to a request.
-
-        Args:
-            lines: Its lines of the file of answers, with those of invalid answers asked again.
-            index: Index of the line that counts.
-            counts: How often each of ``answers.COUNTS`` occurred in it.
-        """
+        """Count the answer to a request."""
         line = lines[index]
         body = line["body"]
         self._requests += 1

@@ -37,23 +37,7 @@ def run_program(
     advance: Callable[[], None] = lambda: None,
     line_of: Callable[[Any], Json] | None = None,
 ) -> Counter[str]:
-    """Ask a program everything that has no answer yet, and keep what it answers.
-
-    Args:
-        line: The command line of the program.
-        plan: What is asked.
-        answers: Where answers are kept.
-        advance: Called for each request that is done with, answered now or before.
-        line_of: Makes the line that the program reads of a request; None for ``request_line``.
-
-    Returns:
-        The number of ``requests`` sent, of those ``answered``, of answers that were there before
-        (``cached``), and of lines that answer none of the requests (``strange_lines``).
-
-    Raises:
-        SgdxError: The program cannot be started, or ends with another status than 0. Its answers
-            until then are kept.
-    """
+    """Ask a program everything that has no answer yet, and keep what it answers."""
     arguments = split_command(line)
     keys: dict[str, str] = {}
     counts: Counter[str] = Counter()
@@ -90,11 +74,7 @@ def run_program(
 
 
 def split_command(line: str) -> list[str]:
-    """The words of a command line.
-
-    Raises:
-        SgdxError: It has none, or its quotes do not match.
-    """
+    """The words of a command line."""
     try:
         arguments = shlex.split(line)
     except ValueError as error:
@@ -105,10 +85,8 @@ def split_command(line: str) -> list[str]:
 
 
 def request_line(request: Request) -> Json:
-    """The line that a program reads: the request's name, the frame row and the body for a model.
-
-    The frame row has only what a tracker may see: ``history``, ``utterance``, ``schema``, the ids.
-    """
+    """The line that a program reads: the request's name, the frame row and the body for a model."""
+    # The frame row has only what a tracker may see.
     frame = {name: value for name, value in request.rows[0].items() if name != "asked"}
     return {"custom_id": request.custom_id, "frame": frame, "body": request.bodies[0]}
 
@@ -155,10 +133,9 @@ def _keep(written: bytes, keys: dict[str, str], answers: AnswerFile) -> bool:
 
 
 class _Feeder(threading.Thread):
-    """Writes lines to a program while its answers are read.
+    """Writes lines to a program while its answers are read."""
 
-    Without a thread of its own, program and reader could wait for each other with full pipes.
-    """
+    # Without a thread of its own, program and reader could wait for each other with full pipes.
 
     def __init__(self, lines: Iterator[Json], to: IO[bytes]) -> None:
         super().__init__(daemon=True)

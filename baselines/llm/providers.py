@@ -22,42 +22,25 @@ _TOKENS_WITH_THINKING = 25_000
 
 @dataclass(frozen=True)
 class Provider:
-    """A preset of ``--provider``.
+    """A preset of ``--provider``."""
 
-    Attributes:
-        name: The preset's name.
-        url: The server's address, unless ``--base-url`` gives another.
-        key: The environment variable that holds the key.
-        needs_key: Whether the server at ``url`` refuses requests without a key.
-        parameters: Fields of the body that it needs, in place of the defaults of the same name.
-        omitted: Fields of the body that it refuses or ignores.
-        seed: The body's field for a seed; empty where there is none.
-        named_choice: Whether ``tool_choice`` may name the function that has to be called. Otherwise
-            ``required`` demands a call, which is the same where there is one function.
-        ignores: Options whose effect the server ignores, by what they ask for (``json_schema``,
-            ``strict``), with what to do instead.
-    """
-
-    name: str
-    url: str
-    key: str = OPENAI_KEY
-    needs_key: bool = True
+    name: str  # the preset's name
+    url: str  # the server's address, unless ``--base-url`` gives another
+    key: str = OPENAI_KEY  # the environment variable that holds the key
+    needs_key: bool = True  # whether the server at ``url`` refuses requests without a key
+    # Fields of the body that it needs, in place of the defaults of the same name.
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    omitted: tuple[str, ...] = ()
-    seed: str = "seed"
+    omitted: tuple[str, ...] = ()  # fields of the body that it refuses or ignores
+    seed: str = "seed"  # the body's field for a seed; empty where there is none
+    # Whether ``tool_choice`` may name the function that has to be called. Otherwise ``required``
+    # demands a call, which is the same where there is one function.
     named_choice: bool = True
+    # Options whose effect the server ignores, by what they ask for (``json_schema``, ``strict``),
+    # with what to do instead.
     ignores: Mapping[str, str] = field(default_factory=dict)
 
     def check_option(self, asked: str, option: str) -> None:
-        """Refuse an option that the server would ignore.
-
-        Args:
-            asked: What the option asks for, such as ``json_schema``.
-            option: The option as it is typed, for the message.
-
-        Raises:
-            SgdxError: The server ignores it.
-        """
+        """Refuse an option that the server would ignore."""
         if reason := self.ignores.get(asked):
             raise SgdxError(f"{option}: {self.name} {reason}")
 

@@ -36,33 +36,22 @@ _IN_JSON = (
 
 
 class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings of the requests: what a model is asked for, and how.
+    """Settings of the requests: what a model is asked for, and how."""
 
-    Attributes:
-        model: The model's name at its server, or what a program is called.
-        task: ``state``, the dialogue state of each frame; or ``calls``, the call that the system
-            makes next.
-        answer: Where the answer is to be: in the arguments of a call (``tool``), in text whose
-            form the server is asked to enforce (``json_schema``), or in plain text (``text``).
-        strict: Whether the JSON schema has every slot as required and nullable, for servers that
-            enforce schemas only in that form.
-        tool_choice: For ``calls``, whether a call is demanded (``required``) or the model decides
-            (``auto``).
-        distractors: For ``calls``, how many functions of other services are offered beside those of
-            the dialogue's.
-        parameters: Fields of the body to set, such as ``{"temperature": 0.3}``.
-        omitted: Fields of the body to leave out, such as ``seed`` where a server refuses it.
-        provider: What the server wants of a request, where it differs from OpenAI's.
-    """
-
-    model: str
+    model: str  # the model's name at its server, or what a program is called
+    # The dialogue state of each frame, or the call that the system makes next.
     task: TaskName = "state"
+    # In the arguments of a call, in text whose form the server enforces, or in any text.
     answer: AnswerForm = "tool"
+    # Every slot is required and nullable, for servers that enforce schemas only in that form.
     strict: bool = False
     tool_choice: ToolChoice = "required"
+    # For ``calls``, how many functions of services are offered that are not the dialogue's.
     distractors: int = 0
-    parameters: Json = {}
+    parameters: Json = {}  # fields of the body to set, such as ``{"temperature": 0.3}``
+    # Fields of the body to leave out, such as ``seed`` where a server refuses it.
     omitted: tuple[str, ...] = ()
+    # What the server wants of a request, where it differs from OpenAI's.
     provider: Provider = OPENAI
 
     def __post_init__(self) -> None:
@@ -79,14 +68,8 @@ class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
             self.provider.check_option("strict", "--strict")
 
     def fields(self, how: Json) -> Json:
-        """The fields of a body: the defaults, ``how`` to answer, and what is set and left out.
-
-        What the provider leaves out can be set all the same, as its server may be of another
-        version.
-
-        Args:
-            how: ``tools``, ``tool_choice`` and the like.
-        """
+        """The fields of a body: the defaults, ``how`` to answer, and what is set and left out."""
+        # What the provider omits can be set all the same: its server may be of another version.
         common = {
             name: value
             for name, value in {**DEFAULT_PARAMETERS, **how}.items()
@@ -119,13 +102,7 @@ def instruction(task: TaskName, answer: AnswerForm) -> str:
 
 
 def state_body(row: Mapping[str, Any], service: Service, settings: RequestSettings) -> Json:
-    """The request for the dialogue state of one frame.
-
-    Args:
-        row: The frame row, of which ``history`` and ``utterance`` are used.
-        service: The service, read from the row's ``schema``.
-        settings: What is asked, and how.
-    """
+    """The request for the dialogue state of one frame."""
     function = state_function(service, settings.strict)
     if settings.answer == "tool":
         how: Json = {
@@ -145,13 +122,7 @@ def state_body(row: Mapping[str, Any], service: Service, settings: RequestSettin
 def call_body(
     row: Mapping[str, Any], services: Sequence[Service], settings: RequestSettings
 ) -> Json:
-    """The request for the call that the system makes after a user turn.
-
-    Args:
-        row: A frame row of the turn, of which ``history`` and ``utterance`` are used.
-        services: The services whose functions are offered.
-        settings: What is asked, and how.
-    """
+    """The request for the call that the system makes after a user turn."""
     functions = call_functions(services)
     tools = [
         {"type": "function", "function": call_function(name, *pair)}
@@ -162,26 +133,13 @@ def call_body(
 
 
 def with_seed(body: Json, attempt: int, field: str = "seed") -> Json:
-    """The body of an attempt, counted from 0; each attempt after the first has another seed.
-
-    Args:
-        body: The body of the first attempt.
-        attempt: The number of the attempt.
-        field: The body's field for a seed. A body without it stays as it is, as servers that know
-            no seed may refuse one.
-    """
+    """The body of an attempt, counted from 0; each attempt after the first has another seed."""
+    # Servers that know no seed may refuse one.
     return {**body, field: body[field] + attempt} if attempt and field in body else body
 
 
 def request_key(body: Json, host: str, repeat: int, attempt: int = 0) -> str:
-    """The key of an answer: a SHA-256 of the body, the host that is asked and the repeat.
-
-    Args:
-        body: The body.
-        host: The host, without credentials.
-        repeat: The number of the repeat, counted from 1.
-        attempt: The number of an attempt whose body equals that of the first, counted from 0.
-    """
+    """The key of an answer: a SHA-256 of the body, the host that is asked and the repeat."""
     asked = [body, host, repeat, *([attempt] if attempt else [])]
     text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -58,23 +58,14 @@ class RequestSource(Protocol):
 
 @dataclass(frozen=True)
 class InvalidLimit:
-    """The limit of ``--stop-invalid``.
+    """The limit of ``--stop-invalid``."""
 
-    Attributes:
-        share: The run stops where at least this share of the answers cannot be read.
-        after: But not before so many answers are there.
-    """
-
-    share: float
-    after: int
+    share: float  # the run stops where at least this share of the answers cannot be read
+    after: int  # but not before so many answers are there
 
 
 def read_invalid_limit(text: str) -> InvalidLimit:
-    """Read ``SHARE/AFTER``, such as ``0.5/50``.
-
-    Raises:
-        SgdxError: The share is not above 0 and at most 1, or the number is not 1 or more.
-    """
+    """Read ``SHARE/AFTER``, such as ``0.5/50``."""
     share, _, after = text.partition("/")
     try:
         limit = InvalidLimit(float(share), int(after))
@@ -87,46 +78,31 @@ def read_invalid_limit(text: str) -> InvalidLimit:
 
 @dataclass(frozen=True)
 class SendLimits:
-    """The limits at which a run stops.
+    """The limits at which a run stops."""
 
-    Attributes:
-        concurrency: Maximum number of requests under way at once.
-        max_requests: Maximum number of requests to send, those that are tried again included.
-        max_cost: Maximum cost of the requests, in the currency of the price.
-        price: The price of tokens; needed for ``max_cost``.
-        on_refusal: Whether a refusal that may be about one request counts as an invalid answer to
-            it (``count``) or ends the run (``stop``).
-        stop_invalid: The share of invalid answers at which the run stops; None for no such limit.
-    """
-
-    concurrency: int = 16
+    concurrency: int = 16  # maximum number of requests under way at once
+    # Maximum number of requests to send, those that are tried again included.
     max_requests: int | None = None
-    max_cost: float | None = None
-    price: Price | None = None
+    max_cost: float | None = None  # maximum cost of the requests, in the currency of the price
+    price: Price | None = None  # the price of tokens; needed for ``max_cost``
+    # Whether a refusal that may be about one request counts as an invalid answer to it (``count``)
+    # or ends the run (``stop``).
     on_refusal: OnRefusal = "count"
+    # The share of invalid answers at which the run stops; None for no such limit.
     stop_invalid: InvalidLimit | None = None
 
 
 @dataclass
 class SendingReport:
-    """What a run has sent so far.
+    """What a run has sent so far."""
 
-    Attributes:
-        counts: Numbers of requests: ``requests`` sent, retries included; ``answered``; ``cached``,
-            which had their answer before; ``retried`` after a fault; ``given_up`` after the last
-            try; ``too_many``, the number of times that the server said it had too many; and
-            ``refused``, which the server refused for good.
-        waited: Seconds that requests waited before they were tried again, all together.
-        usage: Tokens of all answers of this run.
-        stopped: Why the run ended before all requests were sent; empty if it did not.
-        peak: The highest number of requests that were under way at once.
-    """
-
+    # Requests: all that were sent, `cached` (answered before), `retried` after a fault, `given_up`
+    # after the last try, `refused` for good; and how often the server said it had `too_many`.
     counts: Counter[str] = field(default_factory=Counter)
-    waited: float = 0.0
-    usage: Usage = field(default_factory=Usage)
-    stopped: str = ""
-    peak: int = 0
+    waited: float = 0.0  # seconds that requests waited before they were tried again, all together
+    usage: Usage = field(default_factory=Usage)  # tokens of all answers of this run
+    stopped: str = ""  # why the run ended before all requests were sent; empty if it did not
+    peak: int = 0  # the highest number of requests that were under way at once
 
 
 async def send_all(
@@ -138,22 +114,7 @@ async def send_all(
     advance: Callable[[], None] = lambda: None,
     say: Callable[[str], None] = lambda text: None,
 ) -> SendingReport:
-    """Send every request that has no answer yet, and keep the answers.
-
-    Args:
-        plan: What is asked.
-        answers: Where answers are kept.
-        send: Sends one body, and returns that of the answer; see ``endpoint.connect``.
-        limits: Where to stop.
-        retry: How often to try, and how long to wait; None for the default.
-        advance: Called for each request that is done with, answered or given up.
-        say: Called with a line for whoever waits, where the server asks for a long wait.
-
-    Raises:
-        SgdxError: The server refuses every request, or has the same fault for every one; or it
-            refuses one for good, where that does not count as an answer; or answers cannot be kept.
-            The answers to requests that were under way are still waited for and kept.
-    """
+    """Send every request that has no answer yet, and keep the answers."""
     sender = _Sender(
         plan,
         answers,
@@ -246,11 +207,7 @@ class _Sender:
             self._check_invalid(request, answer)
 
     def _refuse(self, refusal: _Refusal) -> None:
-        """Keep a refusal as an answer, now or when another request has been answered.
-
-        Raises:
-            RefusedError: Refusals end the run, or the server has refused every request so far.
-        """
+        """Keep a refusal as an answer, now or when another request has been answered."""
         self.report.counts["refused"] += 1
         if self.limits.on_refusal == "stop":
             raise refusal.error
@@ -292,10 +249,8 @@ class _Sender:
             )
 
     async def _send_with_retries(self, body: Json) -> tuple[Any, float] | None:
-        """The answer to a body, and how many seconds it took from its last try on.
-
-        None if the server does not answer, or the run is over.
-        """
+        """The answer to a body, and how many seconds it took from its last try on."""
+        # None if the server does not answer, or the run is over.
         for faults in range(1, self.retry.tries + 1):
             async with self.concurrency.admission() as halvings:
                 if self._is_over() or not self._may_send(body):
@@ -326,15 +281,7 @@ class _Sender:
         return None
 
     def _check_same_fault(self, later: LaterError, faults: int) -> None:
-        """End the run where the server has the same fault for every request, a second time too.
-
-        Args:
-            later: The fault.
-            faults: How many tries of its request have failed.
-
-        Raises:
-            SgdxError: No request has been answered, and all faults so far are this one.
-        """
+        """End the run where the server has the same fault for every request, a second time too."""
         self.faults.append(later.reason)
         if self.report.counts["answered"] or self.refusals or set(self.faults) != {later.reason}:
             return
@@ -388,10 +335,8 @@ class _Sender:
 
 
 def _highest_cost_of(body: Json, price: Price) -> float:
-    """An upper bound for the cost of a request, used until an answer has reported its tokens.
-
-    It takes a token to have two characters; in English, tokens have about four.
-    """
+    """An upper bound for the cost of a request, used until an answer has reported its tokens."""
     made = body.get("max_tokens", body.get("max_completion_tokens", 1024))
+    # In English, tokens have about four characters.
     tokens = Usage(sent=len(str(body)) // 2, made=made if isinstance(made, int) else 1024)
     return tokens.cost(price)

@@ -40,13 +40,7 @@ def estimate_facts(estimate: Estimate, price: Price | None) -> Json:
 
 
 def estimate_table(estimates: Sequence[Estimate], counter: str, price: Price | None) -> list[str]:
-    """The lines of the table of estimates.
-
-    Args:
-        estimates: The estimate of each wording.
-        counter: Name of what the tokens were counted by.
-        price: The prices of tokens; None for a table without costs.
-    """
+    """The lines of the table of estimates."""
     head = f"{'wording':<12}{'requests':>10}{'tokens in':>13}{'each':>7}{'most':>7}"
     head += f"{'tokens out':>13}{'each':>7}" + (f"{'cost':>10}" if price else "")
     rows = [*estimates, *([total(estimates)] if len(estimates) > 1 else [])]
@@ -109,12 +103,7 @@ def prediction_line(name: str, figures: Json) -> str:
 
 
 def done_line(figures_of_files: Iterable[Json], task: TaskName) -> str:
-    """The last line of a run: which share of the answers could not be read, and why.
-
-    Args:
-        figures_of_files: The counts in the header of each prediction file.
-        task: What was asked for.
-    """
+    """The last line of a run: which share of the answers could not be read, and why."""
     requests, reasons = 0, Counter[str]()
     for figures in figures_of_files:
         requests += figures["requests"]

@@ -12,25 +12,15 @@ from sgdx_dataset import SgdxError
 
 
 class Price(msgspec.Struct, frozen=True):
-    """Prices of tokens, in any currency.
+    """Prices of tokens, in any currency."""
 
-    Attributes:
-        sent: The price of a million tokens of requests.
-        cached: The price of a million of those tokens where the server had them cached.
-        made: The price of a million tokens of answers.
-    """
-
-    sent: float
-    cached: float
-    made: float
+    sent: float  # the price of a million tokens of requests
+    cached: float  # the price of a million of those tokens where the server had them cached
+    made: float  # the price of a million tokens of answers
 
 
 def read_price(text: str) -> Price:
-    """Read ``IN,CACHED,OUT``, such as ``2.5,1.25,10``.
-
-    Raises:
-        SgdxError: There are not three numbers of 0 or more.
-    """
+    """Read ``IN,CACHED,OUT``, such as ``2.5,1.25,10``."""
     try:
         numbers = [float(part) for part in text.split(",")]
     except ValueError:
@@ -44,19 +34,12 @@ def read_price(text: str) -> Price:
 
 @dataclass(frozen=True)
 class Usage:
-    """Numbers of tokens.
+    """Numbers of tokens."""
 
-    Attributes:
-        sent: Tokens of requests.
-        cached: How many of those the server had cached.
-        made: Tokens of answers.
-        reasoning: How many of those were the model's reasoning.
-    """
-
-    sent: int = 0
-    cached: int = 0
-    made: int = 0
-    reasoning: int = 0
+    sent: int = 0  # tokens of requests
+    cached: int = 0  # how many of those the server had cached
+    made: int = 0  # tokens of answers
+    reasoning: int = 0  # how many of those were the model's reasoning
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(

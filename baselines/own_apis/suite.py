@@ -22,38 +22,27 @@ _APIS = Path(__file__).parent / "apis"
 
 @dataclass(frozen=True)
 class OwnDialogue:
-    """A dialogue of the suite.
+    """A dialogue of the suite."""
 
-    Attributes:
-        dialogue_id: Its id, such as ``coffee-1``.
-        service: The schema of its API.
-        utterances: What is said, in turn by the user and the system; the user begins and ends.
-        state: The slots that have a value in the end, each with all spellings of it that are right.
-    """
-
-    dialogue_id: str
-    service: Mapping[str, Any]
+    dialogue_id: str  # its id, such as ``coffee-1``
+    service: Mapping[str, Any]  # the schema of its API
+    # What is said, in turn by the user and the system; the user begins and ends.
     utterances: Sequence[str]
+    # The slots that have a value in the end, each with all spellings of it that are right.
     state: Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How the state at the end of a dialogue compares with what the user wanted.
-
-    Attributes:
-        dialogue: The dialogue.
-        states: The tracker's state after each of the user's turns.
-        right, wrong, missing: The expected slots whose value is right, is another, or is absent.
-        invented: The slots that have a value and should have none.
-    """
+    """How the state at the end of a dialogue compares with what the user wanted."""
 
     dialogue: OwnDialogue
-    states: Sequence[Mapping[str, Any]]
+    states: Sequence[Mapping[str, Any]]  # the tracker's state after each of the user's turns
+    # Of the slots that the user settled, those whose value is right, another, or absent.
     right: Sequence[str]
     wrong: Sequence[str]
     missing: Sequence[str]
-    invented: Sequence[str]
+    invented: Sequence[str]  # the slots that have a value and should have none
 
     @property
     def is_whole(self) -> bool:
@@ -75,17 +64,8 @@ def read_suite() -> list[OwnDialogue]:
 
 
 def judge(tracker: System, dialogues: Sequence[OwnDialogue]) -> list[Verdict]:
-    """Track dialogues, by their text alone, and judge the state at the end of each.
-
-    A value is right if it equals one of the spellings that are listed, in capitals or not.
-
-    Args:
-        tracker: The tracker that ``baselines.use.load_tracker`` returned.
-        dialogues: Dialogues of ``read_suite``.
-
-    Returns:
-        A verdict for each dialogue.
-    """
+    """Track dialogues, by their text alone, and judge the state at the end of each."""
+    # A value is right if it equals one of the spellings that are listed, in capitals or not.
     states = track_dialogues(
         tracker, [Dialogue(dialogue.service, dialogue.utterances) for dialogue in dialogues]
     )

@@ -27,18 +27,7 @@ ScoredUtterance = tuple[str, float]  # an utterance, and its mean log-likelihood
 def beam_search(
     model: Model, input_ids: torch.Tensor, attention_mask: torch.Tensor, settings: GenerationConfig
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The best beam for each input, and how likely it is.
-
-    Args:
-        model: An encoder-decoder in evaluation mode, with a prefix or without.
-        input_ids: Tokens of the inputs [inputs, tokens].
-        attention_mask: 1 for tokens, 0 for padding [inputs, tokens].
-        settings: Settings of the search.
-
-    Returns:
-        Tokens of the outputs, padded, without the start token [inputs, tokens]; and for each the
-        mean log-likelihood per token, the end token included, natural logarithm [inputs].
-    """
+    """The best beam [inputs, tokens], and its mean log-likelihood per token [inputs]."""
     whole: torch.Tensor = model.generate(  # type: ignore[operator]
         input_ids=input_ids, attention_mask=attention_mask, generation_config=settings
     )
@@ -62,19 +51,7 @@ def generate_all(
     accelerator: Accelerator,
     chunks: Path,
 ) -> list[ScoredUtterance]:
-    """Generate an utterance for every example; equal inputs are read once.
-
-    Args:
-        trained: The model, on the accelerator's device, and its tokenizer and beams.
-        examples: The inputs.
-        options: The limits of a batch, where an input's tokens count once for every beam, and of a
-            chunk.
-        accelerator: The processes and the device.
-        chunks: Folder for partial results, from which a killed run can resume.
-
-    Returns:
-        The utterance for each example and its likelihood, the same in every process.
-    """
+    """Generate an utterance for every example; equal inputs are read once."""
     model = trained.model
     settings = beam_settings(model, trained.provenance)
     lengths = np.array([len(ids) for ids in examples.inputs], np.int64) * settings.num_beams

@@ -12,14 +12,7 @@ _INPUTS = {
 
 
 def example(repository: str, input_name: str, is_prefix: bool) -> str:
-    """Python code of five lines that says what one input asks for.
-
-    Args:
-        repository: Where the model is: a folder, or a name on the Hub.
-        input_name: What the model reads, one of ``inputs.INPUTS``.
-        is_prefix: Whether the model is a prefix, which needs sgdx; a whole model
-            needs transformers alone.
-    """
+    """Python code of five lines that says what one input asks for."""
     text = _INPUTS[input_name]
     if is_prefix:
         return f"""

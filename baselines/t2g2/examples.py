@@ -22,18 +22,8 @@ Row = dict[str, Any]
 
 
 def read_turns(rows: Dataset, original: bool) -> Iterator[Turn]:
-    """The turns of turn rows, with no more than a generator may read of them.
-
-    The schemas of a service are decoded once for each wording.
-
-    Args:
-        rows: Turn rows with the columns that a generator reads.
-        original: Whether actions and intents have the names of the original schemas, by which
-            hand-written templates are found.
-
-    Raises:
-        SgdxError: A turn is not in the data under the original schemas.
-    """
+    """The turns of turn rows, with no more than a generator may read of them."""
+    # The schemas of a service are decoded once for each wording.
     schemas: dict[tuple[str, ...], list[Service]] = {}
     lean = rows.remove_columns("schemas")
     shown = tqdm(lean, desc="Reading turns", unit=" turns", delay=2, disable=None)
@@ -64,17 +54,7 @@ def read_turns(rows: Dataset, original: bool) -> Iterator[Turn]:
 
 
 class UtteranceExamples:
-    """The tokens of inputs and, for training, of the utterances to generate.
-
-    Attributes:
-        pad: The padding token.
-        limits: Maximum numbers of tokens of an input and of an utterance, end tokens included.
-        inputs: Tokens of each distinct input, cut at the end to the limit.
-        input_numbers: For each example the index of its input [examples].
-        targets: Tokens of each example's utterance, cut to the limit; empty if there are none.
-        lengths: Number of tokens of each example's input [examples].
-        cut: The number of examples, and how many of their inputs and utterances were cut.
-    """
+    """The tokens of inputs and, for training, of the utterances to generate."""
 
     def __init__(
         self,
@@ -83,35 +63,20 @@ class UtteranceExamples:
         inputs: Sequence[str],
         utterances: Sequence[str] = (),
     ) -> None:
-        """Tokenize texts.
-
-        Args:
-            tokenizer: The tokenizer.
-            limits: Maximum numbers of tokens of an input and of an utterance.
-            inputs: The input of each example.
-            utterances: The utterance to generate in each example; none in prediction.
-        """
         self.pad: int = tokenizer.pad_token_id
-        self.limits = limits
+        self.limits = limits  # of tokens of an input and of an utterance, end tokens included
         distinct = {text: index for index, text in enumerate(dict.fromkeys(inputs))}
+        # Of each example the index of its input among the distinct ones [examples].
         self.input_numbers: Ints = np.array([distinct[text] for text in inputs], np.int64)
         self.inputs, long = _tokens(tokenizer, list(distinct), limits[0])
         self.targets, long_targets = _tokens(tokenizer, utterances, limits[1])
         lengths = np.array([len(ids) for ids in self.inputs], np.int64)
-        self.lengths: Ints = lengths[self.input_numbers]
+        self.lengths: Ints = lengths[self.input_numbers]  # [examples]
         self.cut = {"of": len(inputs), "inputs": int(long[self.input_numbers].sum())}
         self.cut |= {"utterances": int(long_targets.sum())} if utterances else {}
 
     def batch(self, distinct: Ints, width: int | None = None) -> dict[str, torch.Tensor]:
-        """Make a batch of inputs.
-
-        Args:
-            distinct: Indices of distinct inputs.
-            width: Number of tokens to pad to; by default the longest input's, rounded up.
-
-        Returns:
-            ``input_ids`` and ``attention_mask`` [inputs, tokens].
-        """
+        """``input_ids`` and ``attention_mask`` of distinct inputs [inputs, tokens]."""
         rows = [self.inputs[index] for index in distinct.tolist()]
         ids = padded(rows, self.pad, width)
         lengths = torch.tensor([len(row) for row in rows])
@@ -121,16 +86,7 @@ class UtteranceExamples:
         }
 
     def training_batch(self, indices: Ints, static: bool = False) -> dict[str, torch.Tensor]:
-        """Make a batch of inputs with the utterances to generate.
-
-        Args:
-            indices: Indices of the examples.
-            static: Whether to pad to the limits, so that all batches have the same shape.
-
-        Returns:
-            The tensors of ``batch``; the utterances as ``labels`` [inputs, tokens]; and ``weight``,
-            the number of their tokens, by which the training loop weighs the batch's mean loss.
-        """
+        """A batch with the utterances as ``labels`` [inputs, tokens] and their number of tokens."""
         targets = [self.targets[index] for index in indices.tolist()]
         widths = self.limits if static else (None, None)
         batch = self.batch(self.input_numbers[indices], widths[0])

@@ -39,20 +39,14 @@ from .settings import T2G2Options, T2G2Settings
 class T2G2Generator(
     TrainedModel[Model, T2G2Provenance], Generator, TrainableSystem[T2G2Options, T2G2Settings]
 ):
-    """An encoder-decoder that says what a turn of the system has to say.
-
-    Attributes:
-        to_input: Makes the input of a turn.
-        options: Options of generation.
-        accelerator: The processes and the device.
-    """
+    """An encoder-decoder that says what a turn of the system has to say."""
 
     NAME: ClassVar[str] = "t2g2"
     READS: ClassVar[tuple[str, ...]] = ("actions", "intent", "schemas", "original")
     OPTIONS: ClassVar[type[T2G2Options]] = T2G2Options
     SETTINGS: ClassVar[type[Settings]] = T2G2Settings
 
-    to_input: TurnToInput
+    to_input: TurnToInput  # makes the input of a turn
     options: T2G2Options
     accelerator: Accelerator
 
@@ -74,11 +68,8 @@ class T2G2Generator(
         return cls(loaded, tokenizer, provenance, to_input, options, accelerator)
 
     def predict(self, rows: Dataset, chunks: Path) -> Predictions:
-        """Generate for all variants together; each distinct input is read once.
-
-        A prediction row has besides the utterance its ``score``, the mean log-likelihood per token,
-        the end token included.
-        """
+        """Generate for all variants together; each distinct input is read once."""
+        # The ``score`` of a row is the mean log-likelihood per token, the end token included.
         provenance = self.provenance
         texts = list(map(self.to_input, read_turns(rows, provenance.input == "t2g2")))
         limits = (provenance.max_input, provenance.max_target)

@@ -24,15 +24,7 @@ TurnToInput = Callable[[Turn], str]
 
 
 def input_of(name: InputName, templates: Mapping[str, Templates] | None) -> TurnToInput:
-    """The function that makes an input of a turn.
-
-    Args:
-        name: One of ``INPUTS``.
-        templates: For ``t2g2`` alone: hand-written templates, as ``read_templates`` returns them.
-
-    Raises:
-        SgdxError: There are templates for another input, or none for ``t2g2``.
-    """
+    """The function that makes an input of a turn."""
     if (templates is None) == (name == "t2g2"):
         raise SgdxError(
             f"input {name}: found {'no' if templates is None else 'a'} folder of templates, "

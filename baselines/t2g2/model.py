@@ -39,47 +39,29 @@ PREFIX, NETWORKS = "prefix.safetensors", "prefix_networks.safetensors"
 
 
 class Base(msgspec.Struct, frozen=True):
-    """The T5 that a prefix belongs to.
+    """The T5 that a prefix belongs to."""
 
-    Attributes:
-        name: Name on the Hub, or a folder. A relative folder is looked for beside the prefix
-            first.
-        revision: Commit on the Hub; empty for a folder.
-        sha256: Digest of the T5's weights, as ``weights_digest`` computes it.
-        length: Number of keys and values of the prefix.
-        hidden: Size of the hidden layer of the networks that made it.
-    """
-
+    # Name on the Hub, or a folder. A relative folder is looked for beside the prefix first.
     name: str
-    revision: str
-    sha256: str
-    length: int
-    hidden: int
+    revision: str  # commit on the Hub; empty for a folder
+    sha256: str  # digest of the T5's weights, as ``weights_digest`` computes it
+    length: int  # number of keys and values of the prefix
+    hidden: int  # size of the hidden layer of the networks that made it
 
 
 class T2G2Provenance(Provenance, frozen=True, kw_only=True):
-    """Provenance of a generator's model, stored in its ``config.json`` under ``sgdx``.
+    """Provenance of a generator's model, stored in its ``config.json`` under ``sgdx``."""
 
-    Attributes:
-        input: What the model reads, one of ``inputs.INPUTS``.
-        templates: SHA-256 of the hand-written templates that it was trained with; empty if none.
-        max_input: Maximum number of tokens of an input.
-        max_target: Maximum number of tokens of an utterance.
-        beams: Number of beams that are searched.
-        length_penalty: Power of the length by which a beam's log-likelihood is divided.
-        pretrained_commit: Commit on the Hub of the model that training started from; empty if that
-            was a folder.
-        base: The T5 that the model is a prefix for; None for a whole model.
-    """
-
-    input: InputName
+    input: InputName  # what the model reads, one of ``inputs.INPUTS``
+    # SHA-256 of the hand-written templates that it was trained with; empty if none.
     templates: str = ""
-    max_input: int
+    max_input: int  # in tokens
     max_target: int
     beams: int
-    length_penalty: float
+    length_penalty: float  # power of the length by which a beam's log-likelihood is divided
+    # Commit on the Hub of the model that training started from; empty if that was a folder.
     pretrained_commit: str = ""
-    base: Base | None = None
+    base: Base | None = None  # the T5 that the model is a prefix for; None for a whole model
 
 
 def beam_settings(model: Model, provenance: T2G2Provenance) -> GenerationConfig:
@@ -93,13 +75,7 @@ def beam_settings(model: Model, provenance: T2G2Provenance) -> GenerationConfig:
 def initial_model(
     run: Run[T2G2Settings], templates: str, texts: Sequence[str]
 ) -> tuple[Model, PreTrainedTokenizerBase, T2G2Provenance]:
-    """The model that training starts from: the last checkpoint, or the recipe's model.
-
-    Args:
-        run: The training run.
-        templates: Digest of the hand-written templates, or "".
-        texts: All texts of training, for the tokenizer of the recipe's model ``tiny``.
-    """
+    """The model that training starts from: the last checkpoint, or the recipe's model."""
     settings = run.settings
     provenance = run.provenance.extended(
         T2G2Provenance,
@@ -134,16 +110,7 @@ def initial_model(
 
 
 def load_generator(name: str) -> tuple[Model, PreTrainedTokenizerBase]:
-    """Load a generator and its tokenizer; for a prefix that is also the T5 that it is for.
-
-    ``model.generate`` of the model uses the beams that the generator was trained for.
-
-    Args:
-        name: A run folder or a checkpoint, or a name on the Hub.
-
-    Raises:
-        SgdxError: The model cannot be loaded, or a prefix is for a T5 with other weights.
-    """
+    """Load a generator and its tokenizer; for a prefix that is also the T5 that it is for."""
     provenance = read_provenance(name, T2G2Provenance)
     if provenance.base is None:
         model, tokenizer = load_model(name)
@@ -157,16 +124,7 @@ def load_generator(name: str) -> tuple[Model, PreTrainedTokenizerBase]:
 
 
 def load_base(name: str, base: Base, learnt: bool) -> tuple[PrefixTuned, PreTrainedTokenizerBase]:
-    """Load the T5 that a prefix is for, with a prefix that is yet to be learnt or loaded.
-
-    Args:
-        name: Where the T5 is: a folder, or a name on the Hub.
-        base: The T5's revision and digest; a digest that is not empty is compared with its weights.
-        learnt: Whether networks make the prefix, to be trained; else it is fixed.
-
-    Raises:
-        SgdxError: The T5 cannot be loaded, or has other weights.
-    """
+    """Load the T5 that a prefix is for, with a prefix that is yet to be learnt or loaded."""
     model, tokenizer = load_model(name, base.revision or None)
     if base.sha256 and weights_digest(model) != base.sha256:
         raise SgdxError(
@@ -177,11 +135,7 @@ def load_base(name: str, base: Base, learnt: bool) -> tuple[PrefixTuned, PreTrai
 
 
 def load_networks(tuned: PrefixTuned, folder: Path) -> None:
-    """Load the networks that make the prefix from a checkpoint, to resume training.
-
-    Raises:
-        SgdxError: The file is missing or damaged, or is for another T5.
-    """
+    """Load the networks that make the prefix from a checkpoint, to resume training."""
     assert tuned.networks is not None  # noqa: S101
     _load_weights(tuned.networks, str(folder), NETWORKS)
 
@@ -202,19 +156,9 @@ def save_generator(
     folder: Path,
     weights: dict[str, torch.Tensor],
 ) -> None:
-    """Write a generator that ``load_generator`` can load.
-
-    A whole model can be loaded by ``AutoModelForSeq2SeqLM`` too. Of a prefix-tuned one the T5 and
-    its tokenizer are not written, only the prefix (0.7 MB for T5-small), the networks that made it,
-    to go on training, and in ``config.json`` which T5 it is for.
-
-    Args:
-        model: The model.
-        tokenizer: The model's tokenizer.
-        provenance: Provenance of the model.
-        folder: Folder for the files.
-        weights: The weights of the whole model, by parameter name.
-    """
+    """Write a generator that ``load_generator`` can load."""
+    # Of a prefix-tuned one, the T5 and its tokenizer are not written, only the prefix (0.7 MB for
+    # T5-small), the networks that made it, to go on training, and which T5 it is for.
     if not isinstance(model, PrefixTuned):
         save_model(model, tokenizer, provenance, beam_settings(model, provenance), folder, weights)
         return

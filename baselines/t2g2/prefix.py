@@ -37,19 +37,10 @@ def prefix_attention(
     position_bias: torch.Tensor | None = None,
     **options: Any,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """T5's own attention, with the module's prefix before its keys and values if it has one.
-
-    Every query may attend to the prefix, and has no position relative to it.
-
-    Args:
-        module: The attention; its ``prefix`` is [2, heads, length, size] or None.
-        query: Queries [inputs, heads, queries, size].
-        key: Keys [inputs, heads, keys, size].
-        value: Values [inputs, heads, keys, size].
-        attention_mask: What is added to the scores [inputs, 1, 1 or queries, keys], or None.
-        position_bias: What is added to the scores [1 or inputs, heads, queries, keys], or None.
-        options: Further arguments of T5's own attention.
-    """
+    """T5's own attention, with the module's prefix before its keys and values if it has one."""
+    # Queries, keys and values are [inputs, heads, places, size], masks and biases [inputs, heads or
+    # 1, queries or 1, keys], a prefix [2, heads, length, size]. Every query may attend to the
+    # prefix, and has no position relative to it.
     prefix = getattr(module, "prefix", None)
     if prefix is not None:
         keys, values = prefix.to(key.dtype).unsqueeze(1).expand(-1, len(key), -1, -1, -1)
@@ -147,13 +138,7 @@ class PrefixNetwork(nn.Module):
     """Makes the prefix of all layers of one kind of attention from an embedding for each place."""
 
     def __init__(self, shape: tuple[int, int, int, int, int], width: int, hidden: int) -> None:
-        """Create the network with random weights.
-
-        Args:
-            shape: Layers, 2 (keys and values), heads, length and size of a head.
-            width: Size of the embeddings, which is T5's ``d_model``.
-            hidden: Size of the hidden layer.
-        """
+        """Create the network with random weights."""
         super().__init__()
         layers, both, heads, length, size = shape
         self.shape = (length, layers, both, heads, size)

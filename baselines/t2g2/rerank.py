@@ -79,19 +79,14 @@ FIGURES = {
 
 @dataclass(frozen=True)
 class System:
-    """The responses of one generator.
+    """The responses of one generator."""
 
-    Attributes:
-        name: Its name in the table.
-        utterances: The utterance in each turn, by variant [turns].
-        likelihoods: The mean log-likelihood per token of each utterance, by variant [turns]; minus
-            infinity where the file has none, as of a generator without a model.
-        oracle: Whether the files say that its model was trained on schemas that it is judged on.
-    """
-
-    name: str
-    utterances: dict[str, list[str]]
+    name: str  # its name in the table
+    utterances: dict[str, list[str]]  # the utterance in each turn, by variant [turns]
+    # The mean log-likelihood per token of each utterance, by variant [turns]; minus infinity where
+    # the file has none, as of a generator without a model.
     likelihoods: dict[str, list[float]]
+    # Whether the files say that its model was trained on schemas that it is judged on.
     oracle: bool = False
 
 
@@ -105,20 +100,9 @@ class _Scored(msgspec.Struct):
 def fidelities(
     turns: Sequence[Turn], utterances: Sequence[str], judge: Judge, rules: str = APPENDIX_B
 ) -> list[int]:
-    """How many of its turn's actions each utterance words, judged without the gold utterance.
-
-    An action is worded if the utterance, alone or in its context, entails any of the sentences that
-    could stand for it. An action without such sentences does not count.
-
-    Args:
-        turns: The turns under the evaluator's wording [turns].
-        utterances: The utterances generated in them [turns].
-        judge: The judge of entailment.
-        rules: How sentences are made of actions, as of ``sgsacc_metric.candidates``.
-
-    Returns:
-        The number of worded actions of each turn [turns].
-    """
+    """How many of its turn's actions each utterance words, without gold [turns]."""
+    # An action is worded if the utterance, alone or in its context, entails any of the sentences
+    # that could stand for it. An action without such sentences does not count.
     actions = [(i, action) for i, turn in enumerate(turns) for action in turn.actions]
     claims = [
         Claim(
@@ -137,17 +121,7 @@ def fidelities(
 def choose_system(
     fidelity: Sequence[Sequence[int]], likelihoods: Sequence[Sequence[float]]
 ) -> list[int]:
-    """The generator whose response is taken in each turn.
-
-    It is the one of highest fidelity; of several such, the likeliest; of several such, the first.
-
-    Args:
-        fidelity: Of each generator the fidelity of each of its utterances [generators, turns].
-        likelihoods: Of each generator the likelihood of each of them [generators, turns].
-
-    Returns:
-        The index of a generator for each turn [turns].
-    """
+    """The generator of the most faithful, then likeliest response of each turn [turns]."""
     order = range(len(fidelity))
     return [
         max(order, key=lambda i: (fidelity[i][turn], likelihoods[i][turn], -i))
@@ -162,15 +136,7 @@ def best_of(
     otherwise: Sequence[int],
     judge: Judge,
 ) -> list[int]:
-    """The best possible choice: the first response of each turn that SGSAcc will judge faithful.
-
-    Args:
-        turns: The turns under the evaluator's wording [turns].
-        gold: The gold side of the turns, which no generator can know [turns].
-        utterances: The utterances of each generator [generators, turns].
-        otherwise: The generator to take where none is faithful [turns].
-        judge: The judge of entailment.
-    """
+    """The best possible choice: the first response that SGSAcc finds faithful [turns]."""
     by_number = {str(number): column for number, column in enumerate(utterances)}
     verdicts = list(judge_utterances(turns, gold, by_number, judge).values())
     return [
@@ -182,17 +148,7 @@ def best_of(
 def rerank(
     turns: Sequence[Turn], systems: Sequence[System], judge: Judge, rules: str = APPENDIX_B
 ) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
-    """Choose a generator for each turn under each variant.
-
-    Args:
-        turns: The turns under the evaluator's wording [turns].
-        systems: The generators, two or more, with the same variants.
-        judge: The judge of entailment.
-        rules: How sentences are made of actions, as of ``sgsacc_metric.candidates``.
-
-    Returns:
-        By variant which generator was chosen [turns], and the fidelity of its response [turns].
-    """
+    """By variant, which generator is chosen, and the fidelity of its response [turns]."""
     picks, fidelity = {}, {}
     for variant in systems[0].utterances:
         by_system = [
@@ -216,17 +172,7 @@ def picked(systems: Sequence[System], picks: Mapping[str, Sequence[int]]) -> dic
 def read_system(
     argument: str, references: ReleaseReferences, turns: Sequence[Turn], split_turns: Sequence[Turn]
 ) -> System:
-    """Read the responses of one generator.
-
-    Args:
-        argument: ``NAME=DIR``, with a ``VARIANT.jsonl`` in the folder for each variant.
-        references: The split that they must be for, and the data that they must be made from.
-        turns: The turns that are chosen among, in order.
-        split_turns: All turns of the split; predictions for the others are passed over.
-
-    Raises:
-        ScoreError, SgdxError: The argument or a file is at fault, or turns are missing.
-    """
+    """Read the responses of one generator."""
     ((name, folder),) = split_pairs("--predictions", [argument], "NAME=DIR, as in ft=outputs/ft")
     utterances: dict[str, list[str]] = {}
     likelihoods: dict[str, list[float]] = {}

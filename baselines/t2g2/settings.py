@@ -14,34 +14,26 @@ from .inputs import InputName
 
 
 class T2G2Settings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The settings that recipes of generators have besides the common ones.
+    """The settings that recipes of generators have besides the common ones."""
 
-    What ``evaluate_frames`` counts are turns of the system here.
+    # What ``evaluate_frames`` counts are turns of the system here.
 
-    Attributes:
-        input: What the model reads, one of ``inputs.INPUTS``.
-        templates: Folder of hand-written templates in T2G2's format, for the input ``t2g2`` alone.
-        revision: Branch, tag or commit of the model on the Hub; None for its main branch.
-        max_input: Maximum number of tokens of an input; longer ones lose their end.
-        max_target: Maximum number of tokens of an utterance.
-        prefix: Number of keys and values that are learnt for each attention while the model stays
-            as it is; None to train the whole model.
-        prefix_hidden: Size of the hidden layer of the networks that make the prefix.
-        beams: Number of beams that are searched.
-        length_penalty: Power of the length by which a beam's log-likelihood is divided.
-        prediction_tokens: Maximum number of tokens in a batch when dev is predicted, where an
-            input counts once for every beam.
-    """
-
-    input: InputName = "derived"
+    input: InputName = "derived"  # what the model reads, one of ``inputs.INPUTS``
+    # Folder of hand-written templates in T2G2's format, for the input ``t2g2`` alone.
     templates: str | None = None
+    # Branch, tag or commit of the model on the Hub; None for its main branch.
     revision: str | None = None
-    max_input: Count
-    max_target: Count
+    max_input: Count  # maximum number of tokens of an input; longer ones lose their end
+    max_target: Count  # of an utterance
+    # Number of keys and values that are learnt for each attention while the model stays as it is;
+    # None to train the whole model.
     prefix: Count | None = None
-    prefix_hidden: Count = 384
+    prefix_hidden: Count = 384  # size of the hidden layer of the networks that make the prefix
     beams: Count = 4
+    # Power of the length by which a beam's log-likelihood is divided.
     length_penalty: NotNegative = 0.6
+    # Maximum number of tokens in a batch when dev is predicted, where an input counts once for
+    # every beam.
     prediction_tokens: Count = 16384
 
     def __post_init__(self) -> None:

@@ -23,13 +23,7 @@ _UTTERANCE = "To the Botanical Garden, please."
 
 
 def example(repository: str, format_name: str, max_target: int) -> str:
-    """Python code that tracks one turn of a dialogue and imports only transformers.
-
-    Args:
-        repository: Where the model is: a folder, or a name on the Hub.
-        format_name: Name of the model's prompt format.
-        max_target: Maximum number of tokens of an answer.
-    """
+    """Python code that tracks one turn of a dialogue and imports only transformers."""
     prompt = get_format(format_name)
     dialogue, parts = prompt.history(_HISTORY, _UTTERANCE), prompt.parts(_SCHEMA)
     pairs = [(dialogue, part) if prompt.HISTORY_FIRST else (part, dialogue) for part in parts]

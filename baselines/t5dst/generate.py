@@ -38,18 +38,7 @@ def answer_all(
     accelerator: Accelerator,
     chunks: Path,
 ) -> tuple[list[str], int]:
-    """Generate the answers to all inputs; equal inputs are read once.
-
-    Args:
-        trained: The model, on the accelerator's device, and its tokenizer and limits.
-        inputs: The inputs.
-        options: The limits of a batch and of a chunk, and whether shapes are static.
-        accelerator: The processes and the device.
-        chunks: Folder for partial results, from which a killed run can resume.
-
-    Returns:
-        The answer to each input, and the number of distinct inputs.
-    """
+    """The answers to all inputs, of which equal ones are read once; and how many differ."""
     device = accelerator.device
     _, first, input_of = np.unique(inputs.pairs, axis=0, return_index=True, return_inverse=True)
     static = options.static_shapes or device.type == "xla"
@@ -76,28 +65,13 @@ def answer_all(
 
 
 def bucket_widths(lengths: Ints, longest: int) -> Ints:
-    """The few widths that inputs are padded to where shapes are static.
-
-    Args:
-        lengths: Number of tokens of each input [inputs].
-        longest: Maximum number of tokens of an input.
-
-    Returns:
-        For each input the smallest of ``longest`` and its half, quarter and eighth that holds it,
-        rounded up to a multiple of 8 [inputs].
-    """
+    """The widths that inputs are padded to where shapes are static, from lengths [inputs]."""
     widths = np.array([-(-longest // (8 * parts)) * 8 for parts in (8, 4, 2, 1)], np.int64)
     return widths[np.searchsorted(widths, lengths)]
 
 
 def static_rows(batch: Ints, width: int, options: T5Options) -> Ints:
-    """A batch as large as every batch of its width is, filled up with copies of its last input.
-
-    Args:
-        batch: Indices of the inputs, which have at most ``width`` tokens.
-        width: Number of tokens to pad to.
-        options: The options, which limit the inputs and tokens of a batch.
-    """
+    """A batch as large as every batch of its width is, filled up with copies of its last input."""
     size = max(1, min(options.batch_size, options.token_budget // width))
     return np.concatenate([batch, np.repeat(batch[-1:], size - len(batch))])
 
@@ -118,21 +92,9 @@ def greedy(
     max_target: int,
     static: bool = False,
 ) -> Ints:
-    """Generate the most likely token at each place until a sequence ends.
-
-    The model is called as a whole only, never its encoder or decoder, because parallel training
-    may gather its parameters in that call.
-
-    Args:
-        model: An encoder-decoder in evaluation mode.
-        input_ids: Tokens of the inputs [inputs, tokens], as ``Inputs.batch`` makes them.
-        attention_mask: Which tokens are no padding [inputs, 1, 1, tokens] or [inputs, tokens].
-        max_target: Maximum number of tokens of an answer.
-        static: Whether all steps but the first have the same shapes, as XLA needs.
-
-    Returns:
-        Tokens of the answers [inputs, at most max_target], padded with the end token.
-    """
+    """The most likely token at each place, padded with the end token [inputs, max_target]."""
+    # The model is called as a whole only, never its encoder or decoder, because parallel training
+    # may gather its parameters in that call.
     start, end = _start_and_end(model)
     token = torch.full((len(input_ids), 1), start, device=input_ids.device)
     outputs = torch.full((len(input_ids), max_target), end, device=input_ids.device)

@@ -42,23 +42,14 @@ class Unique(dict[str, int]):
 
 
 class Texts:
-    """The texts of frames: inputs and, for training, their answers.
-
-    Attributes:
-        histories: Distinct history parts.
-        parts: Distinct schema parts.
-        answers: Distinct answers, for training only.
-        pairs: For each input the indices of its history part and its schema part; the inputs of a
-            frame follow each other.
-        targets: For each input the index of its answer, for training only.
-        counts: Number of inputs of each frame.
-    """
+    """The texts of frames: inputs and, for training, their answers."""
 
     def __init__(self) -> None:
         self.histories, self.parts, self.answers = Unique(), Unique(), Unique()
+        # Of each input the index of its history part and of its schema part, frame by frame.
         self.pairs: list[tuple[int, int]] = []
-        self.targets: list[int] = []
-        self.counts: list[int] = []
+        self.targets: list[int] = []  # of each input the index of its answer, for training only
+        self.counts: list[int] = []  # of inputs of each frame
 
     def read(
         self,
@@ -67,14 +58,7 @@ class Texts:
         shuffle: int | None = None,
         with_answers: bool = False,
     ) -> None:
-        """Add the inputs of frame rows.
-
-        Args:
-            rows: Frame rows; to train, with the gold state.
-            prompt: The prompt format.
-            shuffle: The random seed by which schema elements are shuffled, as of ``shown_schema``.
-            with_answers: Whether to add the answers too, from the gold state, for training.
-        """
+        """Add the inputs of frame rows."""
         # The second part begins with a space, so that both parts can be tokenized separately.
         first, second = ("", " ") if prompt.HISTORY_FIRST else (" ", "")
         for row in tqdm(rows, desc="Reading frames", unit=" frames", delay=2, disable=None):
@@ -89,41 +73,18 @@ class Texts:
 
 @dataclass(frozen=True)
 class TokenLimits:
-    """Limits in tokens, special tokens included.
+    """Limits in tokens, special tokens included."""
 
-    Attributes:
-        max_input: Maximum number of tokens of an input.
-        max_target: Maximum number of tokens of an answer.
-    """
-
-    max_input: int
-    max_target: int
+    max_input: int  # maximum number of tokens of an input
+    max_target: int  # maximum number of tokens of an answer
 
 
 class Inputs:
-    """The tokens of ``Texts``, from which batches are made.
+    """The tokens of ``Texts``, from which batches are made."""
 
-    Attributes:
-        history_first: Whether the history part stands before the schema part.
-        limits: The limits in tokens.
-        flat_mask: Whether masks are [inputs, tokens], which every model takes. Models with the
-            attention of PyTorch ("sdpa") also take [inputs, 1, 1, tokens]. Given a flat mask, they
-            make that one in every step, and wait for the device to decide whether it is needed.
-        before: Special tokens before a text.
-        after: Special tokens after a text.
-        pad: The padding token.
-        histories: Tokens of each history part, without special tokens.
-        parts: Tokens of each schema part, without special tokens.
-        answers: Tokens of each answer, cut to the limit.
-        pairs: Indices of the history part and the schema part of each input [inputs, 2].
-        targets: Index of the answer of each input [inputs]; empty if there are no answers.
-        lengths: Number of tokens of each input [inputs], cut to the limit.
-        cut: Figures on what was cut: the number of inputs that lost history and of all inputs, of
-            tokens of history that were lost, and of answers that were cut.
-
-    Raises:
-        SgdxError: ``max_input`` is too small: a schema part leaves no room for history.
-    """
+    # A mask is [inputs, tokens] if flat, which every model takes. Models with the attention of
+    # PyTorch ("sdpa") also take [inputs, 1, 1, tokens]. Given a flat one, they make that one in
+    # every step, and wait for the device to decide whether it is needed.
 
     def __init__(
         self,
@@ -139,8 +100,8 @@ class Inputs:
         self.histories, self.parts, answers = (
             unique.tokens(tokenizer) for unique in (texts.histories, texts.parts, texts.answers)
         )
-        self.pairs = np.array(texts.pairs, np.int64).reshape(-1, 2)
-        self.targets = np.array(texts.targets, np.int64)
+        self.pairs = np.array(texts.pairs, np.int64).reshape(-1, 2)  # [inputs, 2]
+        self.targets = np.array(texts.targets, np.int64)  # [inputs]
         ends = len(self.before) + len(self.after)
         self._check_room(list(texts.parts), ends)
         history_lengths, part_lengths = (
@@ -181,16 +142,7 @@ class Inputs:
         return np.concatenate([self.before, *body, self.after])
 
     def batch(self, indices: Ints, width: int | None = None) -> dict[str, torch.Tensor]:
-        """Make a batch of inputs.
-
-        Args:
-            indices: Indices of the inputs.
-            width: Number of tokens to pad to; by default the longest input's, rounded up.
-
-        Returns:
-            ``input_ids`` [inputs, tokens] and ``attention_mask`` [inputs, 1, 1, tokens], or
-            [inputs, tokens] if ``flat_mask``.
-        """
+        """``input_ids`` [inputs, tokens] with ``attention_mask`` [inputs, 1, 1, tokens] or flat."""
         rows = [self.ids(index) for index in indices.tolist()]
         ids = padded(rows, self.pad, width)
         lengths = torch.tensor([len(row) for row in rows])
@@ -201,16 +153,7 @@ class Inputs:
         }
 
     def training_batch(self, indices: Ints, static: bool = False) -> dict[str, torch.Tensor]:
-        """Make a batch of inputs with their answers.
-
-        Args:
-            indices: Indices of the inputs.
-            static: Whether to pad to the limits, so that all batches have the same shape.
-
-        Returns:
-            The tensors of ``batch``; the answers as ``labels`` [inputs, tokens]; and ``weight``,
-            the number of their tokens, by which the training loop weighs the batch's mean loss.
-        """
+        """A batch with the answers as ``labels`` [inputs, tokens] and their number of tokens."""
         answers = [self.answers[number] for number in self.targets[indices].tolist()]
         widths = (self.limits.max_input, self.limits.max_target) if static else (None, None)
         return with_targets(self.batch(indices, widths[0]), answers, widths[1])
@@ -219,29 +162,13 @@ class Inputs:
 def with_targets(
     batch: dict[str, torch.Tensor], targets: list[Ints], width: int | None
 ) -> dict[str, torch.Tensor]:
-    """A batch with the tokens that the model is to generate.
-
-    Args:
-        batch: The tensors of the inputs.
-        targets: The target tokens of each input.
-        width: Number of tokens to pad the targets to; None for the longest, rounded up.
-
-    Returns:
-        The batch with ``labels`` [inputs, tokens] and ``weight``, the number of target tokens, by
-        which the training loop weighs the batch's mean loss.
-    """
+    """A batch with ``labels`` [inputs, tokens] and ``weight``, the number of tokens of these."""
     weight = torch.tensor(float(sum(map(len, targets))))
     return {**batch, "labels": padded(targets, IGNORED, width), "weight": weight}
 
 
 def padded(rows: list[Ints], fill: int, width: int | None) -> torch.Tensor:
-    """Rows of tokens as one tensor [rows, tokens].
-
-    Args:
-        rows: The tokens of each row.
-        fill: The token to pad with on the right.
-        width: Number of tokens to pad to; None for the longest row, rounded up to a multiple of 8.
-    """
+    """Rows of tokens, padded on the right to the longest or to a width [rows, tokens]."""
     width = width or -(-max(map(len, rows)) // _MULTIPLE) * _MULTIPLE
     padded = np.full((len(rows), width), fill, np.int64)
     for index, row in enumerate(rows):

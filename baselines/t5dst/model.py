@@ -29,32 +29,17 @@ from .tiny import tiny_t5, tiny_tokenizer
 
 
 class T5Provenance(Provenance, frozen=True, kw_only=True):
-    """Provenance of a T5 tracker's model, stored in its ``config.json`` under ``sgdx``.
+    """Provenance of a T5 tracker's model, stored in its ``config.json`` under ``sgdx``."""
 
-    Attributes:
-        format: Name of the prompt format.
-        max_input: Maximum number of tokens of an input.
-        max_target: Maximum number of tokens of an answer.
-        pretrained_commit: Commit on the Hub of the model that training started from; empty if that
-            was a folder.
-    """
-
-    format: str
-    max_input: int
+    format: str  # name of the prompt format
+    max_input: int  # in tokens
     max_target: int
+    # Commit on the Hub of the model that training started from; empty if that was a folder.
     pretrained_commit: str = ""
 
 
 def commit_of(name: str, revision: str | None) -> str:
-    """The commit of a model on the Hub that a revision means now; empty for a folder.
-
-    Args:
-        name: Name on the Hub, or a folder.
-        revision: Branch, tag or commit on the Hub; None for the main branch.
-
-    Raises:
-        SgdxError: There is no such model or revision.
-    """
+    """The commit of a model on the Hub that a revision means now; empty for a folder."""
     if Path(name).is_dir():
         return ""
     with load_errors_as_sgdx(
@@ -66,14 +51,7 @@ def commit_of(name: str, revision: str | None) -> str:
 def pretrained_t5(
     run: Run[Any], texts: Iterable[str], provenance: Provenance, max_target: int
 ) -> str:
-    """Name or folder of the encoder-decoder that a recipe starts from; ``tiny`` is made here.
-
-    Args:
-        run: The training run.
-        texts: All texts of training, for the tokenizer of ``tiny``.
-        provenance: Provenance of the models that are trained.
-        max_target: Maximum number of tokens of an answer.
-    """
+    """Name or folder of the encoder-decoder that a recipe starts from; ``tiny`` is made here."""
 
     def write_tiny(folder: Path) -> None:
         tokenizer = tiny_tokenizer(texts)
@@ -87,16 +65,7 @@ def pretrained_t5(
 def load_model(
     name: str, revision: str | None = None
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """Load an encoder-decoder and its tokenizer; the weights must be safetensors, not a pickle.
-
-    Args:
-        name: Name on the Hub, or a folder.
-        revision: Branch, tag or commit on the Hub; None for the main branch.
-
-    Raises:
-        SgdxError: The model cannot be loaded or is no encoder-decoder, or its tokenizer has no
-            padding token or end token.
-    """
+    """Load an encoder-decoder and its tokenizer; the weights must be safetensors, not a pickle."""
     with load_errors_as_sgdx(name, "model"):
         config = AutoConfig.from_pretrained(name, revision=revision, trust_remote_code=False)
         if not config.is_encoder_decoder:
@@ -112,19 +81,7 @@ def load_model(
 
 
 def provenance_under(options: T5Options, name: str, model: PreTrainedModel) -> T5Provenance:
-    """The provenance of a model, with the limits from the options where these give them.
-
-    A model without provenance needs a format from the options.
-
-    Args:
-        options: Options of prediction.
-        name: Name or folder of the model, for error messages.
-        model: The model.
-
-    Raises:
-        SgdxError: The model is not of this tracker; it has no provenance and no format is given; or
-            it cannot read ``options.max_input`` tokens.
-    """
+    """The provenance of a model, with the limits from the options where these give them."""
     stored: Any = getattr(model.config, "sgdx", None)
     if stored is None and options.format is None:
         raise SgdxError(
@@ -147,11 +104,7 @@ def provenance_under(options: T5Options, name: str, model: PreTrainedModel) -> T
 
 
 def check_positions(name: str, model: PreTrainedModel, provenance: T5Provenance) -> None:
-    """Check that a model can read and write as many tokens as its limits allow.
-
-    Raises:
-        SgdxError: It has embeddings for fewer positions.
-    """
+    """Check that a model can read and write as many tokens as its limits allow."""
     positions = getattr(model.config, "max_position_embeddings", None)  # T5 has no such limit
     most = max(provenance.max_input, provenance.max_target)
     if positions is not None and most > positions:
@@ -161,14 +114,7 @@ def check_positions(name: str, model: PreTrainedModel, provenance: T5Provenance)
 def generation_settings(
     model: PreTrainedModel, max_target: int, beams: int = 1, length_penalty: float = 1.0
 ) -> GenerationConfig:
-    """Settings of ``model.generate``; with one beam it has the same result as ``greedy``.
-
-    Args:
-        model: The model, whose special tokens are used.
-        max_target: Maximum number of tokens of an answer.
-        beams: Number of beams.
-        length_penalty: Power of the length by which a beam's log-likelihood is divided.
-    """
+    """Settings of ``model.generate``; with one beam it has the same result as ``greedy``."""
     special = ("bos_token_id", "decoder_start_token_id", "eos_token_id", "pad_token_id")
     special_ids = {name: getattr(model.generation_config, name, None) for name in special}
     more = {"length_penalty": length_penalty} if beams > 1 else {}
@@ -185,20 +131,10 @@ def save_model(
     folder: Path,
     weights: dict[str, torch.Tensor],
 ) -> None:
-    """Write a model that ``AutoModelForSeq2SeqLM`` and ``AutoTokenizer`` can load.
-
-    T5 1.1 does not scale the decoder's outputs, which transformers 4 reads from
-    ``tie_word_embeddings: false``, and it then expects an output layer in the file. Version 5 would
-    write true, and understands both.
-
-    Args:
-        model: The model.
-        tokenizer: The model's tokenizer.
-        provenance: Provenance of the model.
-        generation: The settings that ``model.generate`` is to use.
-        folder: Folder for the files.
-        weights: The weights to write, by parameter name.
-    """
+    """Write a model that ``AutoModelForSeq2SeqLM`` and ``AutoTokenizer`` can load."""
+    # T5 1.1 does not scale the decoder's outputs, which transformers 4 reads from
+    # ``tie_word_embeddings: false``, and it then expects an output layer in the file. Version 5
+    # would write true, and understands both.
     config = model.config
     if getattr(config, "scale_decoder_outputs", True) is False:
         config.tie_word_embeddings = False

@@ -12,22 +12,15 @@ from .formats import get_format
 
 
 class T5Settings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The settings that recipes of T5 trackers have besides the common ones.
+    """The settings that recipes of T5 trackers have besides the common ones."""
 
-    Attributes:
-        format: Name of the prompt format in ``formats.FORMATS``.
-        revision: Branch, tag or commit of the model on the Hub; None for its main branch.
-        max_input: Maximum number of tokens of an input; longer ones lose the beginning of the
-            history.
-        max_target: Maximum number of tokens of an answer.
-        prediction_tokens: Maximum number of tokens in a batch when dev is predicted.
-    """
-
-    format: str
+    format: str  # name of the prompt format in ``formats.FORMATS``
+    # Branch, tag or commit of the model on the Hub; None for its main branch.
     revision: str | None = None
+    # Maximum number of tokens of an input; longer ones lose the beginning of the history.
     max_input: Count
-    max_target: Count
-    prediction_tokens: Count = 16384
+    max_target: Count  # of an answer
+    prediction_tokens: Count = 16384  # at most, in a batch when dev is predicted
 
     def __post_init__(self) -> None:
         get_format(self.format)

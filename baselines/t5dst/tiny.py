@@ -9,12 +9,7 @@ from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGene
 
 
 def tiny_tokenizer(texts: Iterable[str], size: int = 2000) -> PreTrainedTokenizerFast:
-    """Make a byte-level BPE tokenizer, which can encode any text and ends it with ``</s>``.
-
-    Args:
-        texts: The texts that the tokenizer is trained on.
-        size: Maximum number of tokens.
-    """
+    """Make a byte-level BPE tokenizer, which can encode any text and ends it with ``</s>``."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -35,12 +30,7 @@ def tiny_tokenizer(texts: Iterable[str], size: int = 2000) -> PreTrainedTokenize
 
 
 def tiny_t5(vocabulary: int, seed: int = 0) -> T5ForConditionalGeneration:
-    """Make a T5 with 2 encoder layers, 2 decoder layers and random weights.
-
-    Args:
-        vocabulary: Number of tokens.
-        seed: Random seed of the weights.
-    """
+    """Make a T5 with 2 encoder layers, 2 decoder layers and random weights."""
     set_seed(seed)
     config = T5Config(
         vocab_size=vocabulary,

@@ -48,12 +48,7 @@ from .settings import T5Options, T5Settings
 class T5Tracker(
     TrainedModel[PreTrainedModel, T5Provenance], Tracker, TrainableSystem[T5Options, T5Settings]
 ):
-    """An encoder-decoder that writes values or states for prompts.
-
-    Attributes:
-        options: Options of prediction.
-        accelerator: The processes and the device.
-    """
+    """An encoder-decoder that writes values or states for prompts."""
 
     NAME: ClassVar[str] = "t5dst"
     READS: ClassVar[tuple[str, ...]] = ("history", "utterance", "schema")

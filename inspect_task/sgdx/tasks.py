@@ -408,14 +408,10 @@ def _dialogue_of(sample_id: str) -> str:
 
 @dataclass(frozen=True)
 class Predictions:
-    """What a log says.
+    """What a log says."""
 
-    Attributes:
-        files: The header and the prediction rows by wording.
-        dialogues: The ids of the dialogues that have all of their answers, under every wording.
-        lacking: How many others the run was to ask about.
-    """
-
+    # The header and the prediction rows by wording.
     files: dict[str, tuple[Header, list[dict[str, Any]]]]
+    # The ids of the dialogues that have all of their answers, under every wording.
     dialogues: list[str]
-    lacking: int
+    lacking: int  # how many others the run was to ask about

@@ -20,17 +20,12 @@ from .values import AnswerState
 
 
 class Format(Protocol):
-    """The names that the module of a format defines.
+    """The names that the module of a format defines."""
 
-    Attributes:
-        HISTORY_FIRST: Whether an input has the history before the schema part, else after it.
-        SHUFFLED: Whether training shuffles the elements of the schema. Prediction may do so too.
-        TRACKS: The parts of a prediction row that the format fills.
-    """
-
-    HISTORY_FIRST: bool
+    HISTORY_FIRST: bool  # whether an input has the history before the schema part, else after it
+    # Whether training shuffles the elements of the schema. Prediction may do so too.
     SHUFFLED: bool
-    TRACKS: tuple[str, ...]
+    TRACKS: tuple[str, ...]  # the parts of a prediction row that the format fills
 
     def history(self, turns: Sequence[Mapping[str, Any]], utterance: str) -> str:
         """The history part of a frame's inputs: the turns before, and the user's utterance."""
@@ -45,13 +40,7 @@ class Format(Protocol):
         ...
 
     def decode(self, schema: Service, dialogue: str, outputs: Sequence[str]) -> AnswerState:
-        """Read a frame's state from the model's answers.
-
-        Args:
-            schema: The schema.
-            dialogue: All utterances, in which the spelling of values is looked up.
-            outputs: The answer to each of the frame's inputs.
-        """
+        """Read a frame's state from the model's answers."""
         ...
 
 
@@ -64,25 +53,14 @@ FORMATS: dict[str, Format] = {
 
 
 def get_format(name: str) -> Format:
-    """The format with the given name.
-
-    Raises:
-        SgdxError: No format has this name.
-    """
+    """The format with the given name."""
     if name not in FORMATS:
         raise SgdxError(f"format '{name}' is unknown, expected one of {', '.join(FORMATS)}")
     return FORMATS[name]
 
 
 def shown_schema(row: Mapping[str, Any], prompt: Format, shuffle: int | None) -> Service:
-    """The schema of a frame row with its elements in the order in which a prompt shows them.
-
-    Args:
-        row: The frame row.
-        prompt: The prompt format.
-        shuffle: The random seed by which a format that shuffles does so, independently for each
-            frame under each variant; None for the schema's own order.
-    """
+    """The schema of a frame row with its elements in the order in which a prompt shows them."""
     schema = read_service(row["schema"])
     if shuffle is None or not prompt.SHUFFLED:
         return schema

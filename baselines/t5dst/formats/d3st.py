@@ -57,13 +57,7 @@ def targets(schema: Service, state: AnswerState) -> list[str]:
 
 
 def write_answer(schema: Service, state: AnswerState, separator: str = "") -> str:
-    """The answer that states a frame's state.
-
-    Args:
-        schema: The schema.
-        state: The state.
-        separator: What stands between the wordings of a value.
-    """
+    """The answer that states a frame's state."""
     names = [slot.name for slot in schema.slots]
     states = [
         f"{index}={_target(index, slot, state.slot_values[slot.name], separator)}"
@@ -88,10 +82,7 @@ def _target(index: int, slot: Slot, values: Sequence[str], separator: str) -> st
 
 
 def decode(schema: Service, dialogue: str, outputs: Sequence[str]) -> AnswerState:
-    """Read the state from the answer; free-form values are spelled as in ``dialogue``.
-
-    An answer that lacks one of the three markers, or has them in another order, is invalid.
-    """
+    """Read the state from the answer; free-form values are spelled as in ``dialogue``."""
     (output,) = outputs
     return read_answer(schema, dialogue, output)
 
@@ -99,14 +90,7 @@ def decode(schema: Service, dialogue: str, outputs: Sequence[str]) -> AnswerStat
 def read_answer(
     schema: Service, dialogue: str, output: str, separator: str | None = None
 ) -> AnswerState:
-    """Read a frame's state from an answer: the inverse of ``write_answer``.
-
-    Args:
-        schema: The schema.
-        dialogue: All utterances, in which the spelling of values is looked up.
-        output: The answer.
-        separator: What stands between the wordings of a value; None if there is one wording.
-    """
+    """Read a frame's state from an answer: the inverse of ``write_answer``."""
     answer = _ANSWER.fullmatch(output)
     if answer is None:
         return AnswerState(invalid=1)

@@ -20,18 +20,13 @@ _RESERVED = re.compile(rf'"*({NONE}|{DONTCARE})"*', re.IGNORECASE)
 
 @dataclass(frozen=True)
 class AnswerState:
-    """The state that the answers about one frame give.
-
-    Attributes:
-        active_intent: Name of the intent, or ``NONE``.
-        requested_slots: Names of the slots that the user asks for.
-        slot_values: For each slot that is set, its value and other wordings of it.
-        invalid: Number of answers, or parts of an answer, that could not be read; they set no slot.
-    """
+    """The state that the answers about one frame give."""
 
     active_intent: str = NONE_INTENT
     requested_slots: list[str] = field(default_factory=list)
+    # For each slot that is set, its value and other wordings of it.
     slot_values: dict[str, list[str]] = field(default_factory=dict)
+    # Number of answers, or parts of an answer, that could not be read; they set no slot.
     invalid: int = 0
 
 
@@ -56,16 +51,7 @@ def quote(value: str) -> str:
 
 
 def read_value(text: str, find: Callable[[str], str | None]) -> tuple[str | None, bool]:
-    """Read a value from a model's answer: the inverse of ``write_value``.
-
-    Args:
-        text: The answer.
-        find: Returns the slot's value for a text without quotes, or None if there is none.
-
-    Returns:
-        The value, or None if the slot is not set (``none`` in upper or lower case, or no text);
-        and whether the text is a valid answer.
-    """
+    """The value of an answer, None if the slot is not set, and whether the answer is valid."""
     text = " ".join(text.split())
     if text.lower() in ("", NONE):
         return None, True
@@ -77,28 +63,14 @@ def read_value(text: str, find: Callable[[str], str | None]) -> tuple[str | None
 
 
 def find_value(slot: Slot, dialogue: str, text: str) -> str | None:
-    """The value of a slot that a text stands for.
-
-    Args:
-        slot: The slot in the schema.
-        dialogue: All utterances.
-        text: The text.
-
-    Returns:
-        For a categorical slot the possible value, or None if there is none; for a free-form slot
-        the text as the dialogue spells it.
-    """
+    """The value that a text stands for: a possible one, or the text as the dialogue spells it."""
     if slot.is_categorical:
         return allowed_value(text, slot.possible_values)
     return restore_case(text, dialogue)
 
 
 def allowed_value(text: str, values: Sequence[str]) -> str | None:
-    """The one of ``values`` that equals ``text``, if need be up to case and punctuation.
-
-    Returns:
-        The value; None if there is none, or if several match equally well.
-    """
+    """The one of ``values`` that equals ``text``, if need be up to case and punctuation."""
     if text in values:
         return text
     for normalise in (str.casefold, _words):
@@ -124,14 +96,7 @@ def restore_case(text: str, dialogue: str) -> str:
 
 
 def spoken(history: Sequence[Mapping[str, Any]], utterance: str, user: str, system: str) -> str:
-    """The dialogue as one line, with a marker of the speaker before each utterance.
-
-    Args:
-        history: The turns before.
-        utterance: What the user says now.
-        user: Marker of the user.
-        system: Marker of the system.
-    """
+    """The dialogue as one line, with a marker of the speaker before each utterance."""
     markers = {"USER": user, "SYSTEM": system}
     turns = [f"{markers[turn['speaker']]} {turn['utterance']}" for turn in history]
     return " ".join([*turns, f"{user} {utterance}"])
