@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from argparse import Namespace
 from collections.abc import Callable
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import run
-from sgdx_eval.files import check_outputs, write_scores
+from sgdx_eval.files import write_scores
 from sgdx_eval.tables import terminal
 from sgdx_eval.tasks.tools import CALL, NO_CALL
 from sgdx_eval.verdict import Verdict, gate
 from sgdx_metric import ScoreError
 
+from .asking import run_plan, show_estimate
+from .demo import demo
+from .explain import explain
 from .folder import read_tool_set
+from .importing.command import run_import
 from .options import parser
-
-_INCOMPLETE = 1  # exit status
+from .predictions import read_predictions
+from .rewording import reword
+from .scoring import score_files
+from .tables import print_scores
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -32,45 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
     return run("sgdx_tools", lambda: command(options), (SgdxError, ScoreError))
 
 
-def _import(options: Namespace) -> None:
-    from .importing.command import run_import
-
-    run_import(options)
-
-
-def _reword(options: Namespace) -> int:
-    from .rewording import reword
-
-    return _INCOMPLETE if reword(options) else 0
-
-
-def _estimate(options: Namespace) -> None:
-    from baselines.llm.estimate import token_counter
-    from baselines.llm.options import read_prices
-    from baselines.llm.tables import estimate_facts, estimate_table
-
-    from .asking import estimate, read_plan
-
-    price = read_prices(options)
-    count_tokens, counter = token_counter()
-    estimates = estimate(read_plan(options), count_tokens)
-    if options.json:
-        print(json.dumps([estimate_facts(wording, price) for wording in estimates], indent=1))
-    else:
-        print(*estimate_table(estimates, counter, price), sep="\n")
-
-
-def _run(options: Namespace) -> int:
-    from .asking import run_plan
-
-    return _INCOMPLETE if run_plan(options) else 0
-
-
 def _score(options: Namespace) -> int:
-    from .predictions import read_predictions
-    from .scoring import score_files
-    from .tables import print_scores
-
     if options.max_drop is not None and not 0 <= options.max_drop <= 100:
         raise SgdxError(f"--max-drop {options.max_drop:g}: expected points from 0 to 100")
     if options.output is not None:
@@ -99,26 +66,18 @@ def _score(options: Namespace) -> int:
 
 
 def _explain(options: Namespace) -> None:
-    from .explain import explain
-
     tool_set, what = read_tool_set(options.tools), (options.case, options.wording, options.rules)
     print(*explain(tool_set, options.predictions, *what), sep="\n")
 
 
-def _demo(options: Namespace) -> None:
-    from .demo import demo
-
-    demo(options.output)
-
-
 COMMANDS: dict[str, Callable[[Namespace], int | None]] = {
-    "import": _import,
-    "reword": _reword,
-    "estimate": _estimate,
-    "run": _run,
+    "import": run_import,
+    "reword": reword,
+    "estimate": show_estimate,
+    "run": run_plan,
     "score": _score,
     "explain": _explain,
-    "demo": _demo,
+    "demo": lambda options: demo(options.output),
 }
 
 if __name__ == "__main__":

@@ -14,13 +14,13 @@ from baselines.data.prediction_files import finished_names, write_predictions
 from baselines.llm.answer_file import AnswerFile
 from baselines.llm.asking import ask, open_answers
 from baselines.llm.endpoint import base_url, host_of
-from baselines.llm.estimate import Estimate, TokenCounter, estimate_wording
+from baselines.llm.estimate import estimate_wording, token_counter
 from baselines.llm.options import read_headers, read_limits, read_parameters, read_prices
 from baselines.llm.predictions import AnswerTally
 from baselines.llm.program import HOST, split_command
 from baselines.llm.providers import PROVIDERS
 from baselines.llm.requests import RequestSettings
-from baselines.llm.tables import prediction_line
+from baselines.llm.tables import estimate_facts, estimate_table, prediction_line
 from baselines.llm.usage import Price
 from baselines.training.run_folder import versions
 from sgdx_dataset import SgdxError
@@ -62,7 +62,7 @@ def read_plan(options: Namespace) -> ToolPlan:
 def run_plan(options: Namespace) -> int:
     """Ask what has no answer yet, and write the predictions of wordings that have all of theirs.
 
-    Returns how many answers are missing still.
+    The exit status is 1 where answers are missing still.
     """
     read_headers(options)
     limits = read_limits(options)
@@ -84,7 +84,7 @@ def run_plan(options: Namespace) -> int:
                     "to continue",
                     file=sys.stderr,
                 )
-                return missing.total()
+                return 1
         print(*(output / f"{name}.jsonl" for name in plan.names), sep="\n")
         return 0
 
@@ -109,12 +109,19 @@ def _write(
     return figures
 
 
-def estimate(plan: ToolPlan, count: TokenCounter) -> list[Estimate]:
-    """Count the requests of a plan and their tokens, one wording after the other."""
+def show_estimate(options: Namespace) -> None:
+    """Print how many requests and tokens a run would send, wording by wording."""
+    price, plan = read_prices(options), read_plan(options)
+    count_tokens, counter = token_counter()
     counted_keys = set[str]()
-    return [
-        estimate_wording(name, _answered(plan, name), count, counted_keys) for name in plan.names
+    estimates = [
+        estimate_wording(name, _answered(plan, name), count_tokens, counted_keys)
+        for name in plan.names
     ]
+    if options.json:
+        print(json.dumps([estimate_facts(wording, price) for wording in estimates], indent=1))
+    else:
+        print(*estimate_table(estimates, counter, price), sep="\n")
 
 
 def _answered(plan: ToolPlan, name: str) -> Iterator[tuple[str, Json, str]]:

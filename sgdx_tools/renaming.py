@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import ChainMap
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import Any
 
 from sgdx_dataset import SgdxError
-from sgdx_metric.variants import ORIGINAL
 
-from .data import Case, ExpectedCall, Json, Tool, ToolWords, Wording, Words
+from .data import Case, ExpectedCall, Json, Tool, ToolWords, Wording
 from .json_schema import Layout, Renaming, title
 
 _NO_WORDS = ToolWords()
@@ -125,20 +124,3 @@ class WordedTools:
         except (TypeError, ValueError, RecursionError):  # text, or names that would be one
             return content
         return content if new_result == result else json.dumps(new_result, ensure_ascii=False)
-
-    def inverse(self) -> WordedTools:
-        """The tools under this wording, and a wording that gives back their original names."""
-        worded = {tool: self.tool(tool) for tool in self._tools}
-        words = {
-            tool: ToolWords(self._tools[tool].name, parameters=dict(self._old_names(tool)))
-            for tool in self._wording.tools
-        }
-        return WordedTools(worded, Wording(ORIGINAL, words))
-
-    def _old_names(self, tool: str) -> Iterator[tuple[str, Words]]:
-        """The paths under the wording at which a name has changed, and the original names."""
-        worded = Layout(self.tool(tool).parameters, f"tool {tool}")
-        # Both have the same nodes in the same order.
-        for node, new in zip(self.renaming(tool).layout.nodes.values(), worded.nodes.values()):
-            if node.name != new.name:
-                yield new.path, Words(node.name)

@@ -40,7 +40,7 @@ class NewWords(NamedTuple):
 def reword(options: Namespace) -> int:
     """Make wordings as the options say, and print the paths of what was written.
 
-    Returns how many answers of a model are missing still.
+    The exit status is 1 where answers of a model are missing still.
     """
     if not 1 <= options.count <= 9:
         raise SgdxError(f"--count {options.count}: expected 1 to 9")
@@ -52,7 +52,7 @@ def reword(options: Namespace) -> int:
         print(
             f"{error} answers are missing: give the same command again to continue", file=sys.stderr
         )
-        return int(str(error))
+        return 1
     for note in words.notes:
         print(f"note: {note}", file=sys.stderr)
     pool = words.pool

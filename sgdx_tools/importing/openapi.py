@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from baselines.llm.functions import safe_names
 from sgdx_dataset import SgdxError
@@ -39,9 +39,58 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 BODY = "body"
 
 
-class _Operation(NamedTuple):
-    """An operation of the document."""
+def import_openapi(path: Path) -> Collection:
+    """Read the operations of an OpenAPI document in JSON or YAML."""
+    collection = Collection("openapi")
+    data = collection.add_file(path)
+    parsed: Any = (
+        parse_json(data, dict[str, Any], str(path), "an OpenAPI document")
+        if data.lstrip()[:1] == b"{"
+        else parse_yaml_document(data, str(path))
+    )
+    expected = "expected openapi: 3.0.x or 3.1.x"
+    if not isinstance(parsed, dict):
+        raise SgdxError(f"{path}: found {type(parsed).__name__}, {expected}")
+    version = parsed.get("openapi")
+    if not isinstance(version, str) or not _VERSION.fullmatch(version):
+        facts = [f"{key}: {parsed[key]}"[:100] for key in ("openapi", "swagger") if key in parsed]
+        raise SgdxError(f"{path}: found {(*facts, 'no openapi')[0]}, {expected}")
+    document = Document(parsed, version.startswith("3.0."), str(path))
+    tools = []
+    for operation in _operations(document, collection):
+        try:
+            tools.append((operation.name, operation.description, operation.schema()))
+        except SgdxError as error:
+            collection.left_out.append(f"{error}: the tool is left out")
+    webhooks = parsed.get("webhooks")
+    for name in webhooks if isinstance(webhooks, dict) else ():
+        collection.left_out.append(f"webhook {name}: the API calls it, and not the model")
+    collection.add_tools(tools)
+    return collection
 
+
+def _operations(document: Document, collection: Collection) -> Iterator[_Operation]:
+    """The operations in the order of the document."""
+    paths = document.content.get("paths") or {}
+    if not isinstance(paths, dict):
+        raise SgdxError(f"{document.where}: paths: expected an object")
+    for path, entry in paths.items():
+        try:
+            item = document.part(entry, path)
+        except SgdxError as error:
+            collection.left_out.append(f"{error}: its tools are left out")
+            continue
+        for method in _METHODS:
+            if isinstance(item.get(method), dict):
+                yield _Operation(document, collection, method, path, item, item[method])
+
+
+@dataclass
+class _Operation:
+    """An operation of the document, whose arguments are being read."""
+
+    document: Document
+    collection: Collection
     # In lower case.
     method: str
     # As ``/pets/{petId}``.
@@ -49,6 +98,9 @@ class _Operation(NamedTuple):
     # The path item, whose parameters all of its operations have, and the operation object.
     item: Json
     content: Json
+    # The schemas of arguments by name.
+    properties: Json = field(default_factory=dict)
+    required: list[str] = field(default_factory=list)
 
     @property
     def where(self) -> str:
@@ -68,75 +120,9 @@ class _Operation(NamedTuple):
         texts = [part.strip() for part in parts if isinstance(part, str) and part.strip()]
         return "\n\n".join(dict.fromkeys(texts))
 
-
-def import_openapi(path: Path) -> Collection:
-    """Read the operations of an OpenAPI document in JSON or YAML."""
-    collection = Collection("openapi")
-    data = collection.add_file(path)
-    is_json = data.lstrip()[:1] == b"{"
-    parsed: Any = (
-        parse_json(data, dict[str, Any], str(path), "an OpenAPI document")
-        if is_json
-        else parse_yaml_document(data, str(path))
-    )
-    document = Document(parsed, _version(parsed, path), str(path))
-    tools = []
-    for operation in _operations(document, collection):
-        try:
-            parameters = _Arguments(document, collection, operation).schema()
-        except SgdxError as error:
-            collection.left_out.append(f"{error}: the tool is left out")
-            continue
-        tools.append((operation.name, operation.description, parameters))
-    webhooks = parsed.get("webhooks")
-    for name in webhooks if isinstance(webhooks, dict) else ():
-        collection.left_out.append(f"webhook {name}: the API calls it, and not the model")
-    collection.add_tools(tools)
-    return collection
-
-
-def _version(document: Any, path: Path) -> str:
-    expected = "expected openapi: 3.0.x or 3.1.x"
-    if not isinstance(document, dict):
-        raise SgdxError(f"{path}: found {type(document).__name__}, {expected}")
-    version = document.get("openapi")
-    if isinstance(version, str) and _VERSION.fullmatch(version):
-        return version
-    key = "openapi" if "openapi" in document else "swagger"
-    fault = f"{key}: {document[key]}" if key in document else "neither openapi nor swagger"
-    raise SgdxError(f"{path}: found {str(fault)[:100]}, {expected}")
-
-
-def _operations(document: Document, collection: Collection) -> Iterator[_Operation]:
-    """The operations in the order of the document."""
-    paths = document.content.get("paths") or {}
-    if not isinstance(paths, dict):
-        raise SgdxError(f"{document.where}: paths: expected an object")
-    for path, entry in paths.items():
-        try:
-            item = document.part(entry, path)
-        except SgdxError as error:
-            collection.left_out.append(f"{error}: its tools are left out")
-            continue
-        for method in _METHODS:
-            if isinstance(item.get(method), dict):
-                yield _Operation(method, path, item, item[method])
-
-
-@dataclass
-class _Arguments:
-    """The arguments of an operation's tool, which are being read."""
-
-    document: Document
-    collection: Collection
-    operation: _Operation
-    # The schemas by name.
-    properties: Json = field(default_factory=dict)
-    required: list[str] = field(default_factory=list)
-
     def schema(self) -> Json:
         """The schema of all arguments; empty where there are none."""
-        converter = SchemaConverter(self.document, self.operation.where)
+        converter = SchemaConverter(self.document, self.where)
         parameters = self._parameters()
         keys = [f"{parameter['name']} in {parameter['in']}" for parameter in parameters]
         names = self._names(parameters)
@@ -159,21 +145,21 @@ class _Arguments:
         return {**schema, **definitions}
 
     def _note(self, what: str) -> None:
-        self.collection.left_out.append(f"{self.operation.where}: {what}")
+        self.collection.left_out.append(f"{self.where}: {what}")
 
     def _parameters(self) -> list[Json]:
         """The operation's parameters, which replace the path's of the same name and location."""
         by_key: dict[tuple[str, str], Json] = {}
-        for owner in (self.operation.item, self.operation.content):
+        for owner in (self.item, self.content):
             listed = owner.get("parameters") or []
             if not isinstance(listed, list):
-                raise SgdxError(f"{self.operation.where}: parameters: expected a list")
+                raise SgdxError(f"{self.where}: parameters: expected a list")
             for entry in listed:
-                parameter = self.document.part(entry, self.operation.where)
+                parameter = self.document.part(entry, self.where)
                 name, location = parameter.get("name"), parameter.get("in")
                 if not isinstance(name, str) or location not in _LOCATIONS:
                     fault = f"found the parameter {str(name)[:60]!r} in {str(location)[:60]!r}"
-                    raise SgdxError(f"{self.operation.where}: {fault}")
+                    raise SgdxError(f"{self.where}: {fault}")
                 if location == "header" and name.lower() in _IGNORED_HEADERS:
                     self._note(f"header {name}: OpenAPI has it in other places")
                     continue
@@ -182,7 +168,7 @@ class _Arguments:
 
     def _names(self, parameters: list[Json]) -> dict[str, str]:
         """Names of arguments that providers take, distinct, by ``NAME in PLACE``."""
-        has_body = bool(self.operation.content.get("requestBody"))
+        has_body = bool(self.content.get("requestBody"))
         taken = {BODY} if has_body else set[str]()
         plain_names = {}
         for parameter in parameters:
@@ -213,10 +199,10 @@ class _Arguments:
         return converted
 
     def _add_body(self, converter: SchemaConverter) -> None:
-        entry = self.operation.content.get("requestBody")
+        entry = self.content.get("requestBody")
         if not entry:
             return
-        body = self.document.part(entry, self.operation.where)
+        body = self.document.part(entry, self.where)
         content = body.get("content")
         if not isinstance(content, dict) or not content:
             self._note("its body has no form")

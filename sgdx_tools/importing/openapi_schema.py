@@ -32,15 +32,10 @@ class Document:
     """An OpenAPI document."""
 
     content: Json
-    # Such as ``3.0.3``.
-    version: str
+    # Whether its schemas are of OpenAPI 3.0's dialect.
+    is_3_0: bool
     # The file, for error messages.
     where: str
-
-    @property
-    def is_3_0(self) -> bool:
-        """Whether its schemas are of OpenAPI 3.0's dialect."""
-        return self.version.startswith("3.0.")
 
     def part(self, entry: Any, where: str) -> Json:
         """An object of the document, or what its ``$ref`` leads to."""

@@ -39,15 +39,6 @@ def test_expected_calls_follow() -> None:
     assert WordedTools(BY_ID, V1).expect(CASES[3]) is None
 
 
-def test_names_come_back() -> None:
-    worded = WordedTools(BY_ID, V1)
-    call = {"guests": 4, "place": {"town": "Rome"}}
-    inverse = worded.inverse()
-    assert inverse.renaming("book").value(call) == {"people": 4, "place": {"city": "Rome"}}
-    assert inverse.name("book") == "book"
-    assert set(inverse.tool("book").parameters["properties"]) == {"people", "place"}
-
-
 def earlier_turn(result: str) -> Case:
     function = {"name": "book", "arguments": json.dumps({"people": 4, "place": {"city": "Rome"}})}
     call = {"id": "1", "type": "function", "function": function}
