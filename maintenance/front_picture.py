@@ -19,7 +19,6 @@ from baselines.command_line import run_command
 from sgdx_dataset.io.extras import require
 from sgdx_dataset.io.files import write_bytes
 from sgdx_eval.report.figures import Estimate, Figures, under_wordings
-from sgdx_eval.report.inputs import VIEWS
 from sgdx_eval.report.runs import System, group_runs, read_run
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
@@ -84,7 +83,7 @@ def _write(folder: Path) -> None:
 
 def read_systems() -> dict[str, System]:
     """The systems of the picture by their names in it; all were scored on the same frames."""
-    runs = [read_run(ROOT / folder, VIEWS) for folder in SYSTEMS.values()]
+    runs = [read_run(ROOT / folder) for folder in SYSTEMS.values()]
     (group,) = group_runs(runs)
     by_path = {system.first.path: system for system in group.systems}
     return {name: by_path[run.path] for name, run in zip(SYSTEMS, runs, strict=True)}
@@ -146,8 +145,8 @@ def _label(axes: Any, x: float, y: float, text: str, colour: str, side: str) -> 
 
 
 def _by_wording(system: System) -> list[Estimate]:
-    results, view = system.first.results, system.first.view
-    (headline,) = view.headlines(results.scores())
+    results = system.first.results
+    (headline,) = results.task.headlines(results.scores())
     means = under_wordings(system, headline)
     return [means[wording] for wording in _WORDINGS]
 

@@ -23,7 +23,6 @@ from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .published import PublishedRow, read_published
 from .report.figures import Figures
-from .report.inputs import VIEWS
 from .report.runs import Run, System, data_caveats, read_run
 from .tables import NO_VALUE, Cell, number, table, to_markdown
 
@@ -63,7 +62,7 @@ class Row:
     def __init__(self, run: Run) -> None:
         self.run, self.parts = run, run.results.parts
         scores, keys = run.results.scores(), FIGURES[run.results.task.name]
-        known = {figure.key: figure for figure in run.view.figures(run.results, scores)}
+        known = {figure.key: figure for figure in run.results.task.own_figures(scores)}
         figures = Figures(
             System(run.folder, [run]), None, [known[key] for key in keys if key in known]
         )
@@ -103,7 +102,7 @@ def read_rows(folders: Sequence[Path]) -> list[Row]:
         if not files:
             raise SgdxError(f"{folder}: found no NAME/scores.json, expected one at least")
         for file in files:
-            run = read_run(file.parent, VIEWS)
+            run = read_run(file.parent)
             task = run.results.task.name
             if task not in RULES:
                 raise SgdxError(f"{file}: found scores of {task}, expected {' or '.join(RULES)}")

@@ -131,8 +131,9 @@ def _scores(file: _File, task: Task, where: str, parts: dict[str, str]) -> Score
     lists = {key: part for key, part in file.paired.items() if isinstance(part, list)}
     by_metric = {key: p for key, p in file.paired.items() if isinstance(p, dict) and p}
     ids, names = next(iter(lists.values()), []), list(wordings(parts))
-    if not ids or task.main not in by_metric:
-        raise SgdxError(f"{where}: paired: found no {task.main} of any {task.unit}, expected it")
+    main = task.main_of(by_metric)
+    if not ids or main not in by_metric:
+        raise SgdxError(f"{where}: paired: found no {main} of any {task.unit}, expected it")
     shared = {key: by_metric.pop(key)[""] for key in [*by_metric] if [*by_metric[key]] == [""]}
     order = np.argsort(np.array(ids))
     ids = [ids[i] for i in order]

@@ -136,7 +136,7 @@ def change_cells(
 
 def format_over_runs(
     values: Sequence[float | None],
-    ends: tuple[float, float] | None = None,
+    ends: Sequence[float] | None = None,
     text: Callable[[float], str] = one_decimal,
 ) -> Cell:
     """A score of one run with its interval, or of several as mean ± deviation.

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import msgspec
 import pyarrow as pa
 
-from sgdx_metric.core import Figure, Over, Scores
+from sgdx_metric.columns import Ints
+from sgdx_metric.core import Figure, Over, Scores, under_each
 from sgdx_metric.signature import Rules
 from sgdx_metric.units import SEEN
 from sgdx_metric.variants import ORIGINAL
@@ -54,6 +55,20 @@ class Question(NamedTuple):
     item: str | None = None
     changed: list[str] | None = None
     flips: bool = False
+
+
+class Keys(NamedTuple):
+    """The figures that tell what rewording costs, by their keys."""
+
+    # What they are of in words, and the key of that one of `headlines`.
+    measure: str
+    headline: str
+    original: str
+    # The mean under other words, by which systems are ranked.
+    reworded: str
+    sensitivity: str
+    worst: str
+    flips: str
 
 
 class Task(ABC):
@@ -146,13 +161,33 @@ class Task(ABC):
     def figures(self, scores: Scores) -> list[Figure]:
         """The figures of scores that `derived` returned."""
 
+    def keys(self, scores: Scores) -> Keys:
+        """The figures that tell what rewording costs, by default of `case_figures`."""
+        main = self.main_of(scores.metrics)
+        ends = ("original", "reworded", "sensitivity", "worst", "flips")
+        return Keys(main.replace("_", " "), main, *(f"{main}.{end}" for end in ends))
+
+    def headlines(self, scores: Scores) -> list[Figure]:
+        """The means, each an `Over`, that are shown under every wording."""
+        main = self.main_of(scores.metrics)
+        return [Figure(main, main, Over(scores.wordings), self.title)]
+
+    def main_of(self, metrics: Collection[str]) -> str:
+        """The main one of the metrics that were scored."""
+        return self.main
+
+    def members(self, scores: Scores, metric: str) -> Ints | None:
+        """The positions of the items that a metric applies to; None for all."""
+        return None
+
     def derived(self, scores: Scores, rules: Rules) -> Scores:
         """The scores of some items whose means are taken, such as those of turns for frames."""
         return scores
 
     def by_wording(self, scores: Scores) -> list[Figure]:
-        """The main figure under each wording, under the wording's name."""
-        return Over(scores.wordings).each(self.main)
+        """The main one of the headlines under each wording, by the name of the wording."""
+        key = self.keys(scores).headline
+        return under_each(next(mean for mean in self.headlines(scores) if mean.key == key))
 
     def drawn(self, scores: Scores) -> list[Figure]:
         """The means over wordings, which are compared where wordings are drawn, too."""

@@ -156,6 +156,13 @@ class Over:
         return self.under(means, wording)
 
 
+def under_each(figure: Figure, wordings: Sequence[str] = ()) -> list[Figure]:
+    """A figure, which is an `Over`, under each of its wordings or of others."""
+    if not isinstance(figure.of, Over):
+        raise TypeError(f"{figure.key} is no mean over wordings")
+    return replace(figure.of, wordings=wordings or figure.of.wordings).each(figure.metric)
+
+
 class Sample:
     """Items of a system, summed by dialogue into the rows that some figures need.
 
@@ -295,9 +302,9 @@ def differences(scores: Scores, figure: Figure) -> dict[str, dict[str, Any]]:
     For each wording but the original the comparison of `compared`; {} without the original.
     """
     sides = against_original(scores)
-    if sides is None or not isinstance(figure.of, Over):
+    if sides is None:
         return {}
-    each = replace(figure.of, wordings=sides[0].wordings).each(figure.metric)
+    each = under_each(figure, sides[0].wordings)
     original, reworded = (Sample(side, each) for side in sides)
     # As few trials as resamples: more would take longer than all of the scoring.
     return compare([original], [reworded], trials=RESAMPLES)

@@ -21,9 +21,8 @@ from sgdx_dataset.io.console import run
 from sgdx_eval.files import check_folder
 from sgdx_metric.rows import ScoreError
 
-from .inputs import read_inputs
-from .page import write_report
-from .runs import names_or_number
+from .inputs import Choice, read_inputs
+from .page import names_or_number, write_report
 from .sections import build_report
 
 NAME = "baselines.report"
@@ -36,13 +35,8 @@ def make_report(arguments: argparse.Namespace) -> None:
         raise SgdxError(
             f"--references {arguments.references}: found --source too, expected one of them"
         )
-    inputs = read_inputs(
-        arguments.runs,
-        arguments.source,
-        arguments.references,
-        arguments.dialogues,
-        arguments.service,
-    )
+    choice = Choice(arguments.source, arguments.references, arguments.dialogues, arguments.service)
+    inputs = read_inputs(arguments.runs, choice)
     for reason in inputs.left_out:
         print(f"{NAME}: note: {reason}", file=sys.stderr)
     for reason, names in inputs.not_analysed.items():

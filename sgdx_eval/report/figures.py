@@ -5,8 +5,7 @@ All of it follows from the scores of items; what is here is fractions, but for B
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import isnan
 from typing import Any, NamedTuple
@@ -16,19 +15,18 @@ import numpy as np
 from sgdx_eval.tables import NO_VALUE, Cell, format_over_runs, interval, number, one_decimal
 from sgdx_metric.bootstrap import Statistics, bootstrap
 from sgdx_metric.columns import Floats, Ints
-from sgdx_metric.core import Figure, Over, Sample, against_original, compare, differences
+from sgdx_metric.core import Figure, Sample, against_original, compare, differences, under_each
 from sgdx_metric.report import ALL as ALL_SERVICES
-from sgdx_metric.units import ALL
 from sgdx_metric.variants import ORIGINAL
 
-from .runs import Group, Run, System
+from .runs import System
 
 
 class Estimate(NamedTuple):
     """A figure, and its 95 % interval over dialogues, None where it has none."""
 
     value: float
-    interval: tuple[float, float] | None
+    interval: Sequence[float] | None
     p: float | None = None
 
     def ends(self, text: Callable[[float], str] = one_decimal) -> str:
@@ -42,8 +40,10 @@ class Figures:
     def __init__(
         self, system: System, members: Ints | None = None, chosen: Sequence[Figure] = ()
     ) -> None:
-        self.samples = [_sample(run, members, chosen) for run in system.runs]
-        self.keys = system.first.view.keys(self.samples[0].scores)
+        task = system.first.results.task
+        scores = [run.results.scores(members) for run in system.runs]
+        self.samples = [Sample(s, chosen or task.own_figures(s)) for s in scores]
+        self.keys = task.keys(scores[0])
         self.by_key = {figure.key: figure for s in self.samples for figure in s.figures}
 
     def cells(self, has_intervals: bool = True) -> dict[str, Cell]:
@@ -53,7 +53,7 @@ class Figures:
         ends = self.samples[0].intervals() if has_intervals and is_one else {}
         return {
             key: format_over_runs(
-                [of_run.get(key) for of_run in values], _pair(ends.get(key)), partial(shown, figure)
+                [of_run.get(key) for of_run in values], ends.get(key), partial(shown, figure)
             )
             for key, figure in self.by_key.items()
         }
@@ -86,11 +86,6 @@ class Figures:
         return means
 
 
-def _sample(run: Run, members: Ints | None, chosen: Sequence[Figure]) -> Sample:
-    scores = run.results.scores(members)
-    return Sample(scores, chosen or run.view.figures(run.results, scores))
-
-
 def shown(figure: Figure, value: float) -> str:
     """A figure as a text; a difference has its sign."""
     if figure.key.endswith("drop"):
@@ -109,17 +104,18 @@ def _decimals(figure: Figure) -> int:
     return 2 if figure.key.startswith("ser") else 1  # slot error rates are small
 
 
+def change_cell(figure: Figure, change: Estimate | None) -> Cell:
+    """A difference in points with its interval; a dash where there is none."""
+    if change is None:
+        return Cell(NO_VALUE)
+    return Cell(signed(figure, change.value), change.ends(partial(signed, figure)))
+
+
 def estimated(statistic: Callable[[Floats], Statistics], dialogues: int) -> dict[str, Estimate]:
     """A statistic of all dialogues with its bootstrap interval."""
     intervals = bootstrap(statistic, dialogues)
     values = statistic(np.ones((1, dialogues))) if dialogues else {}
-    return {
-        key: Estimate(float(value[0]), _pair(intervals.get(key))) for key, value in values.items()
-    }
-
-
-def _pair(ends: Sequence[float] | None) -> tuple[float, float] | None:
-    return (ends[0], ends[1]) if ends else None
+    return {key: Estimate(float(value[0]), intervals.get(key)) for key, value in values.items()}
 
 
 def system_differences(
@@ -139,8 +135,7 @@ def under_wordings(
     system: System, figure: Figure, members: Ints | None = None
 ) -> dict[str, Estimate]:
     """A mean over wordings as it is under each."""
-    of_each = Figures(system, members, _each(figure, system.first.results.variants))
-    return estimated(of_each.resampled, of_each.dialogues)
+    return Figures(system, members, under_each(figure, system.first.results.variants)).estimates()
 
 
 def changes_under_wordings(
@@ -157,20 +152,14 @@ def changes_under_wordings(
     if len(scores) == 1:
         compared = differences(scores[0], figure)
     else:
-        each = _each(figure, sides[0][0].wordings)
-        samples = [[Sample(side[i], each) for side in sides] for i in (0, 1)]
-        compared = compare(samples[0], samples[1])
+        each = under_each(figure, sides[0][0].wordings)
+        original, reworded = ([Sample(side[i], each) for side in sides] for i in (0, 1))
+        compared = compare(original, reworded)
     return {
-        name: Estimate(of_name["difference"], _pair(of_name["interval"]), of_name["p"])
+        name: Estimate(of_name["difference"], of_name["interval"], of_name["p"])
         for name, of_name in compared.items()
         if of_name["difference"] is not None
     }
-
-
-def _each(figure: Figure, wordings: Sequence[str]) -> list[Figure]:
-    if not isinstance(figure.of, Over):
-        raise TypeError(f"{figure.key} is no mean over wordings")
-    return replace(figure.of, wordings=wordings).each(figure.metric)
 
 
 def flip_shares(system: System, wordings: Sequence[str]) -> Floats:
@@ -180,34 +169,11 @@ def flip_shares(system: System, wordings: Sequence[str]) -> Floats:
     """
     shares = []
     for results in (run.results for run in system.runs):
-        scores = results.raw.metrics[results.task.main]
+        scores = results.raw.metrics[results.task.main_of(results.raw.metrics)]
         rows = scores[[results.variants.index(name) for name in wordings]]
         right, wrong = (rows == 1).astype(np.float64), (rows < 1).astype(np.float64)
         shares.append(right @ wrong.T / max(rows.shape[1], 1))
     return np.asarray(np.mean(shares, axis=0))
-
-
-def sets_of(group: Group) -> dict[str, Ints]:
-    """The positions of all items, and of those in and outside each set, where there are any."""
-    services = {*group.results.raw.items.services()}
-    groups = group.results.raw.items.groups()
-    return {
-        name.replace("_", " "): members
-        for name, members in groups.items()
-        if name not in services and (len(members) or name == ALL)
-    }
-
-
-def services_of(group: Group) -> dict[str, Ints]:
-    """The positions of the items of each service, by its name."""
-    items = group.results.raw.items
-    return {name: members for name, members in items.groups().items() if name in items.services()}
-
-
-def domains_of(group: Group) -> dict[str, Ints]:
-    """The positions of the items of each domain, a service's name up to its first underscore."""
-    domain = np.array([name.split("_")[0] for name in group.results.raw.items.service])
-    return {name: np.flatnonzero(domain == name) for name in sorted({*domain.tolist()} - {""})}
 
 
 def official(stored: Mapping[str, Any], metric: str) -> Sequence[float | None]:
@@ -216,31 +182,3 @@ def official(stored: Mapping[str, Any], metric: str) -> Sequence[float | None]:
     sgdx = stored.get("sgdx", {})
     over = (sgdx.get(part, {}).get(metric) for part in ("mean_v1-5", "sensitivity"))
     return original.get(metric), *over
-
-
-Logs = Mapping[str, Sequence[Mapping[str, float]]]
-
-
-def has_times(logs: Logs) -> bool:
-    """Whether every loss in the logs has the seconds that its steps took."""
-    return all("seconds" in line for log in logs.values() for line in log if "loss" in line)
-
-
-def training_curves(logs: Logs) -> Iterator[tuple[str, Floats, Floats]]:
-    """The sub-model of each log, and over its training the losses and the scores on dev [2, lines].
-
-    Both have minutes of training in the first row where the logs have times, else steps. Scores are
-    fractions. The sub-model is "" for a model that has none, and for all of them together.
-    """
-    seconds = {name: [line.get("seconds", 0.0) for line in log] for name, log in logs.items()}
-    for name, log in logs.items():
-        losses = {i: line["loss"] for i, line in enumerate(log) if "loss" in line}
-        dev = {i: v for i, line in enumerate(log) for k, v in line.items() if k[:4] == "dev_"}
-        if not has_times(logs):
-            x = np.array([line["step"] for line in log], dtype=np.float64)
-        elif losses or name:
-            x = np.cumsum(seconds[name]) / 60
-        else:  # the score of all sub-models together, which is known after the last
-            x = np.full(len(log), sum(map(sum, seconds.values())) / 60)
-        of_loss, of_dev = (np.array([x[list(y)], list(y.values())]) for y in (losses, dev))
-        yield name, of_loss, of_dev

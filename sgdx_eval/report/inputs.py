@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
@@ -14,23 +17,19 @@ from sgdx_eval.reference_folder import FolderReferences
 from sgdx_eval.references import References, Stated, open_references
 from sgdx_eval.results import only_dialogues, only_services
 from sgdx_eval.tables import printable
+from sgdx_eval.tasks import TASKS
 from sgdx_metric.rows import ScoreError
 
 from .runs import Group, Run, find_scores, group_runs, read_run
 from .slots.breakage import Analysis, analyse
 from .slots.scores import Gold
-from .states import StatesView
-from .tools import CallsView, ToolsView
-from .turns import TurnsView, Validation
-from .view import View
 
-# What is shown of each task; parts of a report are in this order.
-VIEWS: Mapping[str, View] = {
-    "state": StatesView(),
-    "turns": TurnsView(),
-    "calls": CallsView(),
-    "tools": ToolsView(),
-}
+
+class Validation(msgspec.Struct):
+    """The test of a model of entailment on gold responses, as `validate --json` writes it."""
+
+    signature: str = ""
+    by_evaluator: dict[str, dict[str, Any]] = {}
 
 
 @dataclass(frozen=True)
@@ -46,34 +45,36 @@ class Inputs:
     not_analysed: Mapping[str, Sequence[str]]
 
 
-def chosen(run: Run, dialogues: Path | None, services: Sequence[str]) -> Run:
-    """A run with the items alone of a file's dialogues, and of services by their original names."""
-    results = run.results
-    if dialogues:
-        results = only_dialogues(results, read_dialogue_ids(dialogues, run.split), str(dialogues))
-    if services:
-        results = only_services(results, services)
-    return replace(run, results=results, is_choice=results is not run.results)
+@dataclass(frozen=True)
+class Choice:
+    """Which items are reported on, and where their data is."""
+
+    # Where SGD is, or instead a folder of Parquet files of frame rows; by default what runs name.
+    source: str | None = None
+    references: Path | None = None
+    # A file of dialogues, and services by their original names; all by default.
+    dialogues: Path | None = None
+    services: Sequence[str] = ()
+
+    def of(self, run: Run) -> Run:
+        """A run with the chosen items alone."""
+        results = run.results
+        if self.dialogues:
+            ids = read_dialogue_ids(self.dialogues, run.split)
+            results = only_dialogues(results, ids, str(self.dialogues))
+        if self.services:
+            results = only_services(results, self.services)
+        return replace(run, results=results, is_choice=results is not run.results)
 
 
-def read_inputs(
-    paths: Sequence[Path],
-    source: str | None = None,
-    references: Path | None = None,
-    dialogues: Path | None = None,
-    services: Sequence[str] = (),
-) -> Inputs:
-    """Read runs, as `chosen` leaves them, and analyse them.
-
-    `source` is where SGD is, None for what each run itself names; `references` is instead of it a
-    folder of Parquet files of frame rows. A single run that cannot be read is an error.
-    """
+def read_inputs(paths: Sequence[Path], choice: Choice = Choice()) -> Inputs:
+    """Read runs and analyse them. A single run that cannot be read is an error."""
     runs, validations, left_out = [], [], []
     for path in paths:
         try:
             read = read_one(path)
             if isinstance(read, Run):
-                runs.append(chosen(read, dialogues, services))
+                runs.append(choice.of(read))
             else:
                 validations.append(read)
         except (SgdxError, ScoreError) as error:
@@ -84,10 +85,8 @@ def read_inputs(
         raise SgdxError(f"found no run that can be read, the first says: {left_out[0]}")
     groups = []
     not_analysed: dict[str, list[str]] = {}
-    of_task = list(VIEWS)
-    for group in sorted(group_runs(runs), key=lambda g: of_task.index(g.results.task.name)):
-        is_state = group.results.task.name == "state"
-        analyses, reasons = _analyse(group, source, references) if is_state else ({}, {})
+    for group in sorted(group_runs(runs), key=lambda group: [*TASKS].index(group.task.name)):
+        analyses, reasons = _analyse(group, choice) if group.task.name == "state" else ({}, {})
         groups.append(replace(group, analyses=analyses))
         for name, reason in reasons.items():
             names = not_analysed.setdefault(_one_line(reason), [])
@@ -105,14 +104,12 @@ def read_one(path: Path) -> Run | Validation:
     try:
         file = find_scores(path)
         test = parse_json(read_file(file), Validation, str(file), "a file of scores")
-        return test if test.by_evaluator else read_run(path, VIEWS)
+        return test if test.by_evaluator else read_run(path)
     except OSError as error:
         raise SgdxError(f"{error.filename}: {error.strerror}") from None
 
 
-def _analyse(
-    group: Group, source: str | None, references: Path | None
-) -> tuple[dict[str, Analysis], dict[str, str]]:
+def _analyse(group: Group, choice: Choice) -> tuple[dict[str, Analysis], dict[str, str]]:
     """What a group's systems do slot by slot, by their names, and why a system is not there."""
     opened: dict[tuple[tuple[str, Stated], ...], Gold] = {}  # by what was stated
     analyses: dict[str, Analysis] = {}
@@ -122,27 +119,21 @@ def _analyse(
             reasons[system.name] = "there are no predictions beside scores.json"
             continue
         try:
+            results = system.first.results
             # Headers matter only where neither a source nor references are given.
-            headers = {} if source or references else system.first.results.headers
+            headers = {} if choice.source or choice.references else results.headers
             stated = {name: (header.source, header.data) for name, header in headers.items()}
             key = tuple(stated.items())
             if key not in opened:
-                opened[key] = read_gold(system.first, source, references, stated)
+                split, variants = system.first.split, results.variants
+                data: References
+                if choice.references:
+                    data = FolderReferences(choice.references, None, list(variants))
+                else:
+                    data = open_references(choice.source, split, {}, stated=stated)
+                opened[key] = Gold(data, split, variants, results.raw.items, results.rules)
             predictions = [run.predictions for run in system.runs]
             analyses[system.name] = analyse(system.name, predictions, opened[key])
         except (SgdxError, ScoreError) as error:
             reasons[system.name] = str(error)
     return analyses, reasons
-
-
-def read_gold(
-    run: Run, source: str | None, references: Path | None, stated: Mapping[str, Stated]
-) -> Gold:
-    """What is right in the frames of a run and of all that compare with it."""
-    results = run.results
-    data: References
-    if references:
-        data = FolderReferences(references, None, list(results.variants))
-    else:
-        data = open_references(source, run.split, {}, stated=stated)
-    return Gold(data, run.split, results.variants, results.raw.items, results.rules)

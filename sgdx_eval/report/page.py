@@ -30,12 +30,14 @@ from sgdx_eval.tables import (
 from sgdx_metric.version import __version__
 
 from .pictures import Picture
-from .runs import Group, System, names_or_number
+from .runs import Group, System
 from .slots.breakage import CLASSES, Error, Mistake
 
 # How many rewordings and errors of each list are shown at first, and stand in Markdown.
 _FIRST_REWORDINGS = 10
 _FIRST_ERRORS = 20
+# Of more systems than these, a sentence has the number.
+_MOST_NAMES = 3
 ERRORS_FILE = "errors.jsonl"
 
 
@@ -198,6 +200,11 @@ def write_report(report: Report, folder: Path) -> list[Path]:
         with staged(folder / name) as staging:
             staging.write_bytes(content)
     return [folder / name for name in files]
+
+
+def names_or_number(names: Sequence[str]) -> str:
+    """Some trackers in a sentence: their names or, of many, how many they are."""
+    return "; ".join(names) if len(names) <= _MOST_NAMES else f"{len(names)} trackers"
 
 
 def _rendered(

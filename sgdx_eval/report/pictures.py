@@ -30,6 +30,7 @@ _STYLE = {
     "axes.titlecolor": INK,
     "axes.titlesize": 9,
     "axes.titlelocation": "left",
+    "axes.titley": 1.0,  # where it would be put after a long search
     "axes.spines.top": False,
     "axes.spines.right": False,
     "text.color": INK,
@@ -98,6 +99,9 @@ def draw(plot: Plot, group: Group, remark: str) -> Picture | None:
         if remark:
             width = round(_LETTERS * figure.get_figwidth())
             figure.supxlabel(textwrap.fill(remark, width), fontsize=8)
+        # The layout, which takes longer than drawing, is made once and not at each saving.
+        figure.get_layout_engine().execute(figure)
+        figure.set_layout_engine("none")
         svg, png = io.BytesIO(), io.BytesIO()
         without_date = {"Date": None, "Creator": None, "Format": None, "Type": None}
         figure.savefig(svg, format="svg", facecolor="white", metadata=without_date)

@@ -6,23 +6,18 @@ shows; below it stands its `Plot` with the caption.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from sgdx_dataset.io.extras import require
+from sgdx_eval.task import Keys
+from sgdx_metric.columns import Floats
 from sgdx_metric.core import Figure
 from sgdx_metric.variants import ORIGINAL
 
-from .figures import (
-    Figures,
-    flip_shares,
-    has_times,
-    services_of,
-    sets_of,
-    training_curves,
-    under_wordings,
-)
+from .figures import Figures, flip_shares, under_wordings
 from .labels import place_labels
 from .pictures import (
     COLOURS,
@@ -34,8 +29,7 @@ from .pictures import (
     without_formulae,
     wrap_label,
 )
-from .runs import Group, System, augmentation_families
-from .view import Keys
+from .runs import Group, Logs, System
 
 _SEEN, _UNSEEN = COLOURS[0], COLOURS[1]
 _MOST_WORDINGS, _MANY_WORDINGS = 40, 8
@@ -44,8 +38,7 @@ _MOST_WORDINGS, _MANY_WORDINGS = 40, 8
 def _main(group: Group) -> tuple[Keys, dict[str, Figure]]:
     """The figures that tell what rewording costs: their keys, and those that the runs give."""
     known = Figures(group.systems[0], group.main)
-    values = known.values()
-    return group.keys, {key: known.by_key[key] for key in group.keys.figures if key in values}
+    return group.keys, {key: known.by_key[key] for key in known.values() if key != "loss"}
 
 
 def _axis(figure: Figure) -> str:
@@ -55,7 +48,7 @@ def _axis(figure: Figure) -> str:
 def by_wording(group: Group) -> Any:
     """The paper's Figure 4: a panel for each mean, and in it a line for each system."""
     names = group.wordings[:_MOST_WORDINGS]  # of more, the names cannot be read
-    headlines = group.view.headlines(group.results.scores())
+    headlines = group.headlines
     if len(names) < 2:
         return None
     systems, wide = group.systems, max(1.0, len(names) / _MANY_WORDINGS)
@@ -63,7 +56,7 @@ def by_wording(group: Group) -> Any:
     height = 3.2 + 0.18 * len(systems)  # a line of the legend each
     figure, (panels,) = new_figure(width, height, 1, len(headlines))
     for panel, headline in zip(panels, headlines):
-        members = group.view.members(group.results, headline.key)
+        members = group.members(headline.key)
         for i, system in enumerate(systems):
             means = under_wordings(system, headline, members)
             middle = headline.scale * np.array([means[name].value for name in names])
@@ -139,11 +132,11 @@ DROP_BESIDE_FLIPS = Plot(
 
 def augmentation(group: Group) -> Any:
     """The paper's Figure 5: bars for seen and unseen services; None without augmentation."""
-    families, (keys, known) = augmentation_families(group), _main(group)
+    families, (keys, known) = group.families(), _main(group)
     if not families or keys.reworded not in known:
         return None
     figure, axes = new_figure(max(5.4, 3.6 * len(families)), 3.4, 1, len(families))
-    sets = {name: members for name, members in sets_of(group).items() if "seen" in name}
+    sets = {name: members for name, members in group.sets.items() if "seen" in name}
     for panel, family in zip(axes.flat, families):
         width = 0.8 / len(family)
         for i, system in enumerate(family):
@@ -179,7 +172,7 @@ _LETTER_AND_LINE = 0.017, 0.032
 
 def services(group: Group) -> Any:
     """The paper's Figure 6: a point for each service; None without one."""
-    members, (keys, known) = services_of(group), _main(group)
+    members, (keys, known) = group.services, _main(group)
     if not members or not {keys.reworded, keys.sensitivity} <= known.keys():
         return None
     seen = set(group.results.raw.items.service[group.results.raw.items.seen])
@@ -223,9 +216,12 @@ _FEWEST_IN_A_TURN = 20
 
 def turns(group: Group) -> Any:
     """The means by turn of the user; None where turns are not known."""
-    turn, (keys, known) = group.first.user_turns, _main(group)
-    if turn is None or not {keys.original, keys.reworded} <= known.keys():
+    items, (keys, known) = group.results.raw.items, _main(group)
+    places = [group.task.place(item)[1].rpartition("/")[2] for item in items.ids.to_pylist()]
+    is_known = items.services() and all(map(str.isdecimal, places))
+    if not is_known or not {keys.original, keys.reworded} <= known.keys():
         return None
+    turn = np.array(places, dtype=np.int64) // 2 + 1  # Users speak first, then every second time.
     numbers, counts = np.unique(turn, return_counts=True)
     numbers = numbers[counts >= _FEWEST_IN_A_TURN]
     if not len(numbers):
@@ -259,7 +255,8 @@ TURNS = Plot(
 def flips(group: Group) -> Any:
     """A square for each two wordings; None without the original or with no other wording."""
     names = group.wordings
-    if not group.view.single or ORIGINAL not in names or not 2 <= len(names) <= _MOST_WORDINGS:
+    is_right_or_wrong = group.keys.headline in group.results.raw.metrics  # and no sum of counts
+    if not (is_right_or_wrong and ORIGINAL in names and 2 <= len(names) <= _MOST_WORDINGS):
         return None
     shares = {system.name: 100 * flip_shares(system, names) for system in group.systems}
     highest = max(1e-9, *(float(share.max()) for share in shares.values()))
@@ -304,12 +301,12 @@ def learning_curves(group: Group) -> Any:
         scores.spines["right"].set_visible(True)
         scores.set(ylim=(0, 100), ylabel="score on dev, %")
         axes.set(yscale="log", ylabel="loss")
-        axes.set(xlabel="minutes of training" if has_times(system.first.logs) else "steps")
+        axes.set(xlabel="minutes of training" if _has_times(system.first.logs) else "steps")
         axes.margins(x=0.2)
         axes.yaxis.set_major_locator(require("matplotlib.ticker").LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter("{x:g}")
         axes.yaxis.set_minor_formatter("")
-        for i, (sub_model, losses, dev) in enumerate(training_curves(system.first.logs)):
+        for i, (sub_model, losses, dev) in enumerate(_curves(system.first.logs)):
             colour = COLOURS[i % len(COLOURS)]
             axes.plot(*losses, color=colour, linewidth=1)
             scores.plot(dev[0], 100 * dev[1], "o--", color=colour, linewidth=0.8, markersize=4)
@@ -322,6 +319,31 @@ def learning_curves(group: Group) -> Any:
                 scores.annotate(name or "joined", end, (0, 5), ha="center", **text)
 
     return draw_panels(systems, draw, 3.0)
+
+
+def _has_times(logs: Logs) -> bool:
+    """Whether every loss in the logs has the seconds that its steps took."""
+    return all("seconds" in line for log in logs.values() for line in log if "loss" in line)
+
+
+def _curves(logs: Logs) -> Iterator[tuple[str, Floats, Floats]]:
+    """The sub-model of each log, and over its training the losses and the scores on dev [2, lines].
+
+    Both have minutes of training in the first row where the logs have times, else steps. Scores are
+    fractions. The sub-model is "" for a model that has none, and for all of them together.
+    """
+    seconds = {name: [line.get("seconds", 0.0) for line in log] for name, log in logs.items()}
+    for name, log in logs.items():
+        losses = {i: line["loss"] for i, line in enumerate(log) if "loss" in line}
+        dev = {i: v for i, line in enumerate(log) for k, v in line.items() if k[:4] == "dev_"}
+        if not _has_times(logs):
+            x = np.array([line["step"] for line in log], dtype=np.float64)
+        elif losses or name:
+            x = np.cumsum(seconds[name]) / 60
+        else:  # the score of all sub-models together, which is known after the last
+            x = np.full(len(log), sum(map(sum, seconds.values())) / 60)
+        of_loss, of_dev = (np.array([x[list(y)], list(y.values())]) for y in (losses, dev))
+        yield name, of_loss, of_dev
 
 
 LEARNING_CURVES = Plot(

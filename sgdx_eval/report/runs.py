@@ -18,15 +18,17 @@ from sgdx_dataset.io.json import parse_json
 from sgdx_eval.headers import unread_answers
 from sgdx_eval.predictions import prediction_paths
 from sgdx_eval.results import SYSTEM_PARTS, Results, read_results, stored
-from sgdx_eval.tables import printable
+from sgdx_eval.tables import Cell, printable
+from sgdx_eval.task import Keys, Task
 from sgdx_metric.columns import Ints
+from sgdx_metric.core import Figure
 from sgdx_metric.signature import split_name
+from sgdx_metric.units import ALL
 
 from .slots.breakage import Analyses
-from .view import Keys, View
 
-# A line of a training's log.jsonl: the step, and the loss or the score on dev after it.
-LogLine = dict[str, float]
+# By sub-model the lines of a log: the step, and the loss or the score on dev after it.
+Logs = Mapping[str, Sequence[Mapping[str, float]]]
 # Parts of a signature in which runs may differ that compare.
 _FREE = {*SYSTEM_PARTS, "canonical", "over"}
 # Facts of a training, in which the runs of one system differ that are of several seeds.
@@ -45,11 +47,10 @@ class Run:
     # What the user gave: the run's folder or its file of scores.
     path: Path
     results: Results
-    view: View
     # The recipe that the model was trained with; empty where it is not at hand.
     settings: Mapping[str, Any]
     # The lines of the training's log, by sub-model ("" for a model that has none).
-    logs: Mapping[str, Sequence[LogLine]]
+    logs: Logs
     # Whether the results are of some of the items alone, for which not all that is stored holds.
     is_choice: bool = False
 
@@ -79,18 +80,6 @@ class Run:
         except SgdxError:
             return {}
         return paths if set(paths) == set(self.results.variants) else {}
-
-    @cached_property
-    def user_turns(self) -> Ints | None:
-        """The number of each item's user turn in its dialogue, from 1 [items]; None if unknown.
-
-        The users of SGD speak first and then every second turn.
-        """
-        items = self.results.raw.items.ids.to_pylist()
-        turns = [self.results.task.place(item)[1].rpartition("/")[2] for item in items]
-        if not all(turn.isdecimal() for turn in turns) or not self.results.raw.items.services():
-            return None
-        return np.array([int(turn) // 2 + 1 for turn in turns])
 
     @property
     def comparison_key(self) -> Hashable:
@@ -135,9 +124,8 @@ class Run:
         omitted = _OF_TRAINING | (_AUGMENTATION if without_augmentation else set())
         # A trained model is named by its run.
         facts = _without(self.facts, omitted | ({"model"} if "weights" in self.facts else set()))
-        key = [facts, _without(self.settings, omitted)]
-        if not without_augmentation:
-            key.append(self.augmentation)
+        augmentation = "" if without_augmentation else self.augmentation
+        key = facts, _without(self.settings, omitted), augmentation
         return msgspec.json.encode(key, order="deterministic").decode()
 
     def system_name(self) -> str:
@@ -146,21 +134,27 @@ class Run:
         It says what was trained on what. Where no recipe is at hand it says the model instead, as
         in `llm (some-model)`, and where nothing is known, the name of the folder.
         """
-        tracker, data = self.facts.get("tracker"), self._training_data()
-        if not tracker:
-            model = self.facts.get("model")
-            return printable(_program(str(model)) if model else self.folder, _LONGEST_NAME)
+        tracker, model = self.facts.get("tracker"), str(self.facts.get("model") or "")
+        if not tracker:  # Of a program that was asked, the path is left out.
+            program, *arguments = model.split(" ")
+            program = Path(program).name if Path(program).is_absolute() else program
+            return printable(" ".join([program, *arguments]) or self.folder, _LONGEST_NAME)
+        data, known = self.settings.get("train_dialogues"), "train_dialogues" in self.settings
+        trained_on = f"{data:,} train dialogues" if isinstance(data, int) else "all of train"
         details = [str(self.facts[key]) for key in ("format", "input") if self.facts.get(key)]
-        if not data and self.base_model:
+        if not known and self.base_model:
             details.append(self.base_model)
         name = f"{tracker} ({', '.join(details)})" if details else str(tracker)
-        return printable(", ".join(filter(None, (name, data, self.augmentation))), _LONGEST_NAME)
+        parts = name, trained_on if known else "", self.augmentation
+        return printable(", ".join(filter(None, parts)), _LONGEST_NAME)
 
     @property
     def folder(self) -> str:
         """The name of the run's folder, or that of a file of scores with a name of its own."""
         path = self.path.absolute()  # "." has no name
-        return path.stem if path.is_file() and path.name != "scores.json" else _folder(path).name
+        if path.is_dir():
+            return path.name
+        return path.parent.name if path.name == "scores.json" else path.stem
 
     @property
     def base_model(self) -> str:
@@ -169,15 +163,6 @@ class Run:
         # The last part of a path that says more than that it is a model.
         name = next((part for part in model.split("/")[::-1] if part not in ("", "model")), model)
         return "" if name in (self.facts.get("tracker"), "tiny") else name
-
-    def _training_data(self) -> str:
-        """How much of the train split was trained on; empty where that is not recorded."""
-        if "train_dialogues" not in self.settings:
-            return ""
-        number = self.settings["train_dialogues"]
-        if number is None:
-            return "all of train"
-        return f"{number:,} train dialogues" if isinstance(number, int) else ""
 
     def system_caveats(self) -> list[str]:
         """What must stand beside every number of the system."""
@@ -191,16 +176,6 @@ class Run:
         return caveats
 
 
-def _folder(path: Path) -> Path:
-    return path if path.is_dir() else path.parent
-
-
-def _program(model: str) -> str:
-    """A model, or the program that was asked without its path."""
-    program, *arguments = model.split(" ")
-    return " ".join([Path(program).name if Path(program).is_absolute() else program, *arguments])
-
-
 def _without(value: Any, keys: set[str]) -> Any:
     """A nested value without the entries under some keys."""
     if isinstance(value, Mapping):
@@ -211,14 +186,13 @@ def _without(value: Any, keys: set[str]) -> Any:
 def data_caveats(parts: Mapping[str, str], count: int, unit: str) -> list[str]:
     """What must stand beside every number on some data, by the parts of a signature."""
     caveats = []
-    release = parts.get("release", "unknown")
-    if release.startswith("partial:"):
-        present, _, whole = release.removeprefix("partial:").partition("/")
-        numbers = [f"{int(n):,}" if re.fullmatch("[0-9]{1,12}", n) else n for n in (present, whole)]
-        caveats.append(f"partial data: {numbers[0]} of {numbers[1]} dialogues")
-    if release.startswith("unverified:"):
+    kind, _, size = parts.get("release", "unknown").partition(":")
+    if kind == "partial":
+        numbers = [f"{int(n):,}" if re.fullmatch("[0-9]{1,12}", n) else n for n in size.split("/")]
+        caveats.append(f"partial data: {' of '.join(numbers)} dialogues")
+    if kind == "unverified":
         caveats.append("data that is not known to be the release's")
-    if release == "sample":
+    if kind == "sample":
         caveats.append("the small sample corpus, not SGD")
     if "dialogues" in parts:
         caveats.append(f"a subset of {parts['dialogues'].partition('@')[0]} dialogues")
@@ -241,57 +215,56 @@ def find_scores(path: Path) -> Path:
     file = path / "scores.json" if path.is_dir() else path
     if file.is_file():
         return file
+    expected = "expected a run of baselines.evaluate"
     if not path.exists():
-        raise SgdxError(f"{path}: no such file or folder, expected a run of baselines.evaluate")
+        raise SgdxError(f"{path}: no such file or folder, {expected}")
     begun = [name for name in ("predictions", "run.json", "log.jsonl") if (path / name).exists()]
     if begun:
-        raise SgdxError(
-            f"{path}: found {begun[0]} but no scores.json, so the run is not finished; give the "
-            "command of baselines.evaluate again"
-        )
-    raise SgdxError(f"{path}: found no scores.json, expected a run of baselines.evaluate")
+        raise SgdxError(f"{path}: found {begun[0]} but no scores.json, {expected} that is finished")
+    raise SgdxError(f"{path}: found no scores.json, {expected}")
 
 
-def read_run(path: Path, views: Mapping[str, View]) -> Run:
+class _Record(msgspec.Struct):
+    settings: dict[str, Any] = {}
+
+
+class _Training(msgspec.Struct):
+    """What run.json has, of a training; of an evaluation there is no record."""
+
+    record: _Record | None = None
+
+
+def read_run(path: Path) -> Run:
     """Read a run's scores, and the recipe and the log beside them or in the model's folder."""
     results = read_results(find_scores(path))
     beside = results.path.parent
-    system = next((header.system for header in results.headers.values()), {})
-    model = Path(str(system.get("model") or beside))
-    record = _read_object(beside / "run.json")
-    training = record if "record" in record else _read_object(model / "run.json")
-    settings = _object_at(_object_at(training, "record"), "settings")
-    logs = _read_logs(beside) or _read_logs(model)
-    return Run(path, results, views[results.task.name], settings, logs)
+    model = next((header.system.get("model") for header in results.headers.values()), None)
+    folders = beside, Path(str(model or beside))
+    records = (
+        parse_json(read_file(file), _Training, str(file), "a run's record").record
+        for folder in folders
+        if (file := folder / "run.json").is_file()
+    )
+    record = next(filter(None, records), _Record())
+    logs = next(filter(None, map(_read_logs, folders)), {})
+    return Run(path, results, record.settings, logs)
 
 
-def _read_logs(folder: Path) -> dict[str, list[LogLine]]:
-    """The lines of `log.jsonl` in a folder and in those of the sub-models, by sub-model."""
-    logs = {"": folder / "log.jsonl"}
-    logs |= {log.parent.name: log for log in sorted(folder.glob("*/log.jsonl"))}
-    return {name: _read_log(log) for name, log in logs.items() if log.is_file()}
+def _read_logs(folder: Path) -> Logs:
+    """The logs in a folder and in those of the sub-models."""
+    files = {"": folder / "log.jsonl"}
+    files |= {file.parent.name: file for file in sorted(folder.glob("*/log.jsonl"))}
+    return {name: _read_log(file) for name, file in files.items() if file.is_file()}
 
 
-def _read_log(log: Path) -> list[LogLine]:
+def _read_log(file: Path) -> list[dict[str, float]]:
     lines = []
-    for number, line in enumerate(read_file(log).splitlines(), 1):
-        where = f"{log}:{number}"
-        lines.append(parse_json(line, LogLine, where, "a line of a training's log"))
+    for number, line in enumerate(read_file(file).splitlines(), 1):
+        where = f"{file}:{number}"
+        lines.append(parse_json(line, dict[str, float], where, "a line of a training's log"))
         if "step" not in lines[-1]:
             raise SgdxError(f"{where}: found no step, expected a line of a training's log")
     return lines
-
-
-def _read_object(path: Path) -> dict[str, Any]:
-    """The JSON object in a file; {} where the file is not there."""
-    if not path.is_file():
-        return {}
-    return parse_json(read_file(path), dict[str, Any], str(path), "a JSON object")
-
-
-def _object_at(record: Mapping[str, Any], key: str) -> dict[str, Any]:
-    value = record.get(key)
-    return value if isinstance(value, dict) else {}
 
 
 # ---- systems
@@ -316,6 +289,11 @@ class System:
         return [*dict.fromkeys(c for run in self.runs for c in run.system_caveats()), *seeds]
 
     @property
+    def cell(self) -> Cell:
+        """The name, and what must stand beside its figures."""
+        return Cell(self.name, "; ".join(self.caveats))
+
+    @property
     def label(self) -> str:
         """The name with its caveats."""
         return f"{self.name} [{'; '.join(self.caveats)}]" if self.caveats else self.name
@@ -333,7 +311,7 @@ class Group:
 
     @property
     def first(self) -> Run:
-        """Any run of the group; all have the same items and rules."""
+        """Any run; all have the same items and rules."""
         return self.systems[0].first
 
     @property
@@ -342,34 +320,68 @@ class Group:
         return self.first.results
 
     @property
-    def view(self) -> View:
-        """What is shown of its task."""
-        return self.first.view
-
-    @cached_property
-    def keys(self) -> Keys:
-        """The figures that tell what rewording costs."""
-        return self.view.keys(self.results.scores())
-
-    @property
-    def main(self) -> Ints | None:
-        """The positions of the items that these are of; None for all."""
-        return self.view.members(self.results, self.keys.headline)
+    def task(self) -> Task:
+        """What the systems do."""
+        return self.results.task
 
     @property
     def unit(self) -> str:
         """What the items are."""
-        return f"{self.results.task.unit}s"
+        return f"{self.task.unit}s"
+
+    @cached_property
+    def keys(self) -> Keys:
+        """The figures that tell what rewording costs."""
+        return self.task.keys(self.results.scores())
+
+    @cached_property
+    def headlines(self) -> list[Figure]:
+        """The means that are shown under every wording."""
+        return self.task.headlines(self.results.scores())
+
+    def members(self, metric: str) -> Ints | None:
+        """The positions of the items that a metric applies to; None for all."""
+        return self.task.members(self.results.raw, metric)
+
+    @property
+    def main(self) -> Ints | None:
+        """The positions of the items that `keys` are of; None for all."""
+        return self.members(self.keys.headline)
+
+    def count(self, members: Ints) -> int:
+        """How many items there are at some positions."""
+        return self.task.count(self.results.raw.only(members))
+
+    @cached_property
+    def sets(self) -> dict[str, Ints]:
+        """The positions of all items, and of those in and outside each set, if there are any."""
+        return {
+            name.replace("_", " "): members
+            for name, members in self.results.raw.items.groups().items()
+            if name not in self.services and (len(members) or name == ALL)
+        }
+
+    @cached_property
+    def services(self) -> dict[str, Ints]:
+        """The positions of the items of each service, by its name."""
+        items = self.results.raw.items
+        names = items.services()
+        return {name: members for name, members in items.groups().items() if name in names}
+
+    @cached_property
+    def domains(self) -> dict[str, Ints]:
+        """Those of each domain, which is a service's name up to its first underscore."""
+        domain = np.array([name.split("_")[0] for name in self.results.raw.items.service])
+        return {name: np.flatnonzero(domain == name) for name in sorted({*domain.tolist()} - {""})}
 
     @cached_property
     def caveats(self) -> list[str]:
         """What must stand beside every number of the group."""
-        count = self.results.task.count(self.results.raw)
-        return data_caveats(self.results.parts, count, self.unit)
+        return data_caveats(self.results.parts, self.task.count(self.results.raw), self.unit)
 
     @cached_property
     def signatures(self) -> dict[str, str]:
-        """The signatures of the group's runs, which differ in what may differ where scores compare.
+        """The signatures of the runs, which differ in what may differ where scores compare.
 
         Each comes with the names of its systems; with an empty text where there is one for all.
         """
@@ -385,6 +397,19 @@ class Group:
     def wordings(self) -> list[str]:
         """The wordings that were scored, the original first."""
         return sorted(self.results.variants, key=lambda name: name != "original")
+
+    def families(self) -> list[list[System]]:
+        """Systems that differ in their augmentation alone; the one without any is the first."""
+        by_key: dict[str, list[System]] = {}
+        for system in self.systems:
+            key = system.first.system_key(without_augmentation=True)
+            by_key.setdefault(key, []).append(system)
+        families = []
+        for systems in by_key.values():
+            by_use = sorted(systems, key=lambda system: bool(system.first.augmentation))
+            if [bool(system.first.augmentation) for system in by_use[:2]] == [False, True]:
+                families.append(by_use)
+        return families
 
 
 def group_runs(runs: Sequence[Run]) -> list[Group]:
@@ -403,18 +428,6 @@ def group_runs(runs: Sequence[Run]) -> list[Group]:
     ]
 
 
-def _systems(runs: Sequence[Run]) -> list[System]:
-    """The systems of some runs, under names of their own."""
-    by_key: dict[tuple[str, int], list[Run]] = {}
-    for run in runs:
-        repeated = 0  # A second run of the same seed is no other seed: it stays by itself.
-        while any(run.seed == other.seed for other in by_key.get((run.system_key(), repeated), [])):
-            repeated += 1
-        by_key.setdefault((run.system_key(), repeated), []).append(run)
-    names = _distinct_names([seeds[0] for seeds in by_key.values()])
-    return [System(name, seeds) for name, seeds in zip(names, by_key.values(), strict=True)]
-
-
 # What is added to the names of systems that would be called alike, or stands in their place.
 _DETAILS: Sequence[Callable[[str, Run], str]] = (
     lambda name, run: ", ".join(filter(None, (name, run.base_model))),
@@ -426,34 +439,18 @@ _DETAILS: Sequence[Callable[[str, Run], str]] = (
 )
 
 
-def _distinct_names(runs: Sequence[Run]) -> list[str]:
-    """Short names of runs of different systems, each once."""
-    names = [run.system_name() for run in runs]
+def _systems(runs: Sequence[Run]) -> list[System]:
+    """The systems of some runs, under short names of their own."""
+    by_key: dict[tuple[str, int], list[Run]] = {}
+    for run in runs:
+        repeated = 0  # A second run of the same seed is no other seed: it stays by itself.
+        while any(run.seed == other.seed for other in by_key.get((run.system_key(), repeated), [])):
+            repeated += 1
+        by_key.setdefault((run.system_key(), repeated), []).append(run)
+    firsts = [seeds[0] for seeds in by_key.values()]
+    names = [run.system_name() for run in firsts]
     for detailed in _DETAILS:
-        more = [detailed(name, run) for name, run in zip(names, runs, strict=True)]
-        alike = {n: {m for o, m in zip(names, more, strict=True) if o == n} for n in names}
-        names = [m if len(alike[n]) > 1 else n for n, m in zip(names, more, strict=True)]
-    return names
-
-
-def augmentation_families(group: Group) -> list[list[System]]:
-    """Systems that differ in their augmentation alone; the one without any is the first."""
-    by_key: dict[str, list[System]] = {}
-    for system in group.systems:
-        key = system.first.system_key(without_augmentation=True)
-        by_key.setdefault(key, []).append(system)
-    families = []
-    for systems in by_key.values():
-        by_use = sorted(systems, key=lambda system: bool(system.first.augmentation))
-        if [bool(system.first.augmentation) for system in by_use[:2]] == [False, True]:
-            families.append(by_use)
-    return families
-
-
-# Of more systems than these, a sentence has the number.
-_MOST_NAMES = 3
-
-
-def names_or_number(names: Sequence[str]) -> str:
-    """Some trackers in a sentence: their names or, of many, how many they are."""
-    return "; ".join(names) if len(names) <= _MOST_NAMES else f"{len(names)} trackers"
+        more = [detailed(name, run) for name, run in zip(names, firsts)]
+        alike = {n: {m for other, m in zip(names, more) if other == n} for n in names}
+        names = [m if len(alike[n]) > 1 else n for n, m in zip(names, more)]
+    return [System(name, seeds) for name, seeds in zip(names, by_key.values())]

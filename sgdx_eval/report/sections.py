@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import chain
 
 from sgdx_dataset.io.progress import progress
@@ -14,14 +13,10 @@ from sgdx_metric.core import Figure
 from sgdx_metric.units import ALL, SEEN
 
 from .figures import (
-    Estimate,
     Figures,
+    change_cell,
     changes_under_wordings,
-    domains_of,
-    services_of,
-    sets_of,
     shown,
-    signed,
     system_differences,
     under_wordings,
 )
@@ -37,11 +32,20 @@ from .plots import (
     SERVICES,
     TURNS,
 )
-from .runs import Group, System, augmentation_families
-from .turns import entailment, published_generators
+from .runs import Group, System
+from .states import StatesView
+from .tools import CallsView, ToolsView
+from .turns import TurnsView, entailment, published_generators
 from .verdict import verdict
-from .view import Block
+from .view import Block, View
 
+VIEWS: Mapping[str, View] = {
+    "state": StatesView(),
+    "calls": CallsView(),
+    "turns": TurnsView(),
+    "tools": ToolsView(),
+}
+OTHER = View()
 # In a report of more systems than these, all but what they score and which words cost it is
 # folded, so that it can be looked through.
 _FEW_SYSTEMS = 4
@@ -61,31 +65,26 @@ def build_report(inputs: Inputs, command: str) -> Report:
     """Put together what is shown, given the command that makes the report again."""
     systems = sum(len(group.systems) for group in inputs.groups)
     is_folded = systems > _FEW_SYSTEMS
+    parts = []
+    # How many systems each kind has, and the published figures of each kind.
+    counts: dict[View, int] = {}
     with progress("Drawing", _PICTURES * len(inputs.groups), " pictures"):
-        parts = [
-            Part(_title(group), list(_sections(group, systems, is_folded)), group, verdict(group))
-            for group in inputs.groups
-        ]
+        for group in inputs.groups:
+            view = view_of(group)
+            counts[view] = counts.get(view, 0) + len(group.systems)
+            sections = list(_sections(group, view, systems, is_folded))
+            parts.append(Part(_title(group, view), sections, group, verdict(group, view)))
+    published = [made for view in counts if (made := view.published())]
     if inputs.validations:
-        section = Section(
-            "entailment",
-            "Right and wrong actions, told apart",
-            tables=list(map(entailment, inputs.validations)),
-        )
+        tables = list(map(entailment, inputs.validations))
+        section = Section("entailment", "Right and wrong actions, told apart", tables=tables)
         parts.append(Part("Models of entailment, tested on gold responses", [section]))
+        if VIEWS["turns"] not in counts:
+            published.append(published_generators())
     if len(parts) == 1:
-        parts = [Part("", parts[0].sections, parts[0].group, parts[0].verdict)]
-    views = {group.view.kind: group.view for group in inputs.groups}
-    counts = {
-        view.noun: sum(len(group.systems) for group in inputs.groups if group.view.kind == kind)
-        for kind, view in views.items()
-    }
-    subjects = dict.fromkeys(view.subject for view in views.values())
-    published = [made for view in views.values() if (made := view.published())]
-    if inputs.validations and not any(group.view.noun == "generator" for group in inputs.groups):
-        published.append(published_generators())
-    named = [f"{count} {noun}{'' if count == 1 else 's'}" for noun, count in counts.items()]
-    subject = " and ".join(subjects) or "models of entailment"
+        parts = [replace(parts[0], title="")]
+    named = [f"{n} {view.noun}{'' if n == 1 else 's'}" for view, n in counts.items()]
+    subject = " and ".join(dict.fromkeys(view.subject for view in counts)) or "models of entailment"
     return Report(
         title=f"{subject} under reworded schemas".capitalize(),
         lead=f"{' and '.join(named)}: {_LEAD}" if named else "",
@@ -101,27 +100,31 @@ def build_report(inputs: Inputs, command: str) -> Report:
     )
 
 
-def _title(group: Group) -> str:
+def view_of(group: Group) -> View:
+    """What is shown of the group's task alone."""
+    return VIEWS.get(group.task.name, OTHER)
+
+
+def _title(group: Group, view: View) -> str:
     """The heading of a group, which says what was scored."""
     number = "" if group.number is None else f", group {group.number}"
-    return f"{group.view.kind}{number}: {'; '.join(group.caveats) or 'the whole split'}"
+    return f"{view.kind}{number}: {'; '.join(group.caveats) or 'the whole split'}"
 
 
-def _sections(group: Group, systems: int, is_folded: bool) -> Iterator[Section]:
+def _sections(group: Group, view: View, systems: int, is_folded: bool) -> Iterator[Section]:
     """The sections about a group, given how many systems the whole report has."""
-    sets = sets_of(group)
-    tables = [comparison(group, sets)]
-    if is_folded and len(sets) > 1:
+    tables = [comparison(group, view, group.sets)]
+    if is_folded and len(group.sets) > 1:
         more = replace(tables[0], title="Seen and unseen services", note="", folded=True)
-        tables = [comparison(group, {ALL: sets[ALL]}), more]
+        tables = [comparison(group, view, {ALL: group.sets[ALL]}), more]
     yield Section(
         "comparison",
         "What rewording costs",
-        group.view.text(group),
+        view.text(group),
         tables=[*tables, *wording_table(group)],
         pictures=drawn(group, BY_WORDING, DROP_BESIDE_FLIPS),
     )
-    if families := augmentation_families(group):
+    if families := group.families():
         yield Section(
             "augmentation",
             "Training on other words",
@@ -129,10 +132,18 @@ def _sections(group: Group, systems: int, is_folded: bool) -> Iterator[Section]:
             pictures=drawn(group, AUGMENTATION),
             folded=is_folded,
         )
-    yield from group.view.sections(group, systems, is_folded)
+    more_tables = [
+        replace(made, title=f"{made.title}: {system.name}", folded=len(group.systems) > 1)
+        for system in group.systems
+        if (stored := system.first.stored)
+        for made in group.task.more_tables(stored)
+    ]
+    if more_tables:
+        yield Section("more", *view.more, tables=more_tables, folded=is_folded)
+    yield from view.sections(group, systems, is_folded)
     if of_services := [
-        *items_table(group, "service", services_of(group)),
-        *items_table(group, "domain", domains_of(group)),
+        *items_table(group, view, "service", group.services),
+        *items_table(group, view, "domain", group.domains),
     ]:
         yield Section(
             "services",
@@ -148,16 +159,11 @@ def _sections(group: Group, systems: int, is_folded: bool) -> Iterator[Section]:
         yield Section("training", "How they were trained", pictures=curves, folded=is_folded)
 
 
-def system_cell(system: System) -> Cell:
-    """A system's name with what must stand beside its figures."""
-    return Cell(system.name, "; ".join(system.caveats))
-
-
-def comparison(group: Group, sets: Mapping[str, Ints]) -> Table:
+def comparison(group: Group, view: View, sets: Mapping[str, Ints]) -> Table:
     """The paper's Table 2: all figures of all systems on some sets of items, with intervals."""
     blocks: dict[str, Block] = {}
     for system in group.systems:  # Not all may have all figures, such as canonical ones.
-        for block in group.view.blocks(system.first.results):
+        for block in view.blocks(system.first.results):
             blocks.setdefault(block.name, block).titles.update(block.titles)
     titles = {key: title for block in blocks.values() for key, title in block.titles.items()}
     columns = list(dict.fromkeys(titles.values()))
@@ -172,11 +178,11 @@ def comparison(group: Group, sets: Mapping[str, Ints]) -> Table:
                 cells = of_items.cells()
                 by_title = {title: cells.get(key) for key, title in block.titles.items()}
                 label = block.name if name == ALL else f"{block.name}, {name} services"
-                count = group.results.task.count(group.results.raw.only(members))
-                rows.append([system_cell(system), label if block.name else name, f"{count:,}"])
+                count = group.count(members)
+                rows.append([system.cell, label if block.name else name, f"{count:,}"])
                 rows[-1] += [by_title.get(title) or NO_VALUE for title in columns]
     note = [
-        group.view.note,
+        view.note,
         *_legends([(title, figures[key]) for key, title in titles.items() if key in figures]),
         "Seen services are in the original train split." if len(sets) > 1 else "",
         "Beside the figure of a single run is its 95 % interval over dialogues, and beside the "
@@ -203,49 +209,34 @@ def wording_table(group: Group) -> list[Table]:
     """The means under every wording, and how they differ from those under the original words."""
     if len(group.wordings) < 2:
         return []
-    headlines = group.view.headlines(group.results.scores())
-    remarks: dict[str, None] = {}
     rows: list[list[str | Cell]] = []
     for system in group.systems:
         of_system = []
-        for headline in headlines:
-            members = group.view.members(group.results, headline.key)
+        for headline in group.headlines:
+            members = group.members(headline.key)
             means = under_wordings(system, headline, members)
             of_system.append((headline, means, changes_under_wordings(system, headline, members)))
         for wording in group.wordings:
             row: list[str | Cell] = [system.name, wording]
             for headline, means, changes in of_system:
-                row.append(shown(headline, means[wording].value))
                 change = changes.get(wording)
-                row += [change_cell(headline, change), p_value(change.p)] if change else ["", ""]
-            of_run = group.view.remarks(system.first, wording)
-            remarks |= dict.fromkeys(of_run)
-            rows.append([*row, *(of_run.get(title, "") for title in remarks)])
+                cells = [change_cell(headline, change), p_value(change.p)] if change else ["", ""]
+                row += [shown(headline, means[wording].value), *cells]
+            rows.append(row)
     note = (
         "The difference is to the same items under the original words, in points. It has its 95 % "
         "interval and the p-value of paired approximate randomisation."
     )
-    if remarks:
-        note += " Precision and recall are of the decision to call, over the turns predicted."
-    heads = [Column(name, h.title) for h in headlines for name in ("mean", "difference", "p")]
-    heads += map(Column, remarks)
-    rows = [[*row, *[""] * (len(heads) + 2 - len(row))] for row in rows]
+    heads = [Column(n, mean.title) for mean in group.headlines for n in ("mean", "difference", "p")]
     folded = len(group.systems) > 1
     columns: list[str | Column] = ["system", "wording", *heads]
     return [table("Wording by wording", columns, rows, ["wording"], note=note, folded=folded)]
 
 
-def change_cell(figure: Figure, change: Estimate | None) -> Cell:
-    """A difference in points with its interval; a dash where there is none."""
-    if change is None:
-        return Cell(NO_VALUE)
-    return Cell(signed(figure, change.value), change.ends(partial(signed, figure)))
-
-
 def augmentation(group: Group, families: Sequence[Sequence[System]]) -> Table:
     """The paper's Table 3: what training on other words changes."""
     rows: list[list[str | Cell]] = []
-    keys = group.keys.figures[:3]
+    keys = group.keys[2:5]
     for plain, *others in families:
         for system in (plain, *others):
             figures = Figures(system, group.main)
@@ -267,15 +258,15 @@ def augmentation(group: Group, families: Sequence[Sequence[System]]) -> Table:
     return table("Training on other words", heads, rows, ["augmentation"], note=note)
 
 
-def items_table(group: Group, what: str, sets: Mapping[str, Ints]) -> list[Table]:
+def items_table(group: Group, view: View, what: str, sets: Mapping[str, Ints]) -> list[Table]:
     """The main figures of sets of items, such as services; those that lose most come first."""
-    items, keys = group.results.raw.items, group.view.of_services(group.results.scores())
+    items, keys = group.results.raw.items, view.of_services(group)
     titles: dict[str, str] = {}
     losses: dict[str, float] = {}
     seen = set(items.service[items.sets[SEEN]]) if SEEN in items.sets else set()
     rows: dict[str, list[str | Cell]] = {}
     for name, members in sets.items():
-        count = group.results.task.count(group.results.raw.only(members))
+        count = group.count(members)
         is_seen = "seen" if name in seen else "unseen"
         rows[name] = [Cell(name, is_seen if what == "service" else ""), f"{count:,}"]
         for system in group.systems:

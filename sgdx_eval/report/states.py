@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sgdx_eval.tables import NO_VALUE, Cell, Column, Table, format_over_runs, number, table
-from sgdx_metric.core import Figure, Scores
-from sgdx_metric.report import JGA
 from sgdx_metric.scoring import METRICS
 
 from ..published import read_published
@@ -14,8 +12,8 @@ from .figures import official
 from .page import CostlyWords, Section
 from .runs import Group, System
 from .slots.breakage import costliest_rewordings, with_intervals
-from .slots.show import error_sections, slot_section
-from .view import Keys, View, mean_over
+from .slots.show import slot_sections
+from .view import View
 
 _MOST_COSTLY = 3
 _OF_PAPERS = ("jga_orig", "jga_v1-5", "relative_difference", "ss_jga")
@@ -26,15 +24,6 @@ class StatesView(View):
 
     kind, noun, subject = "Trackers", "tracker", "dialogue state trackers"
     note = "These are the figures of Table 2 of the SGD-X paper, and others."
-
-    def keys(self, scores: Scores) -> Keys:
-        """Those of joint goal accuracy."""
-        return Keys("JGA", JGA, "jga_orig", "jga_v1-5", "ss_jga", "jga_worst", "flips")
-
-    def headlines(self, scores: Scores) -> list[Figure]:
-        """Joint goal accuracy."""
-        legend = "JGA: joint goal accuracy; a frame is right if every slot of its state is."
-        return [mean_over(scores, JGA, "JGA", legend)]
 
     def costly(self, system: System, group: Group) -> tuple[str, list[CostlyWords]]:
         """The slots whose new words cost a system most."""
@@ -55,8 +44,7 @@ class StatesView(View):
 
     def sections(self, group: Group, systems: int, is_folded: bool) -> Iterator[Section]:
         """Rewordings, errors, slots and the official metrics."""
-        yield from error_sections(group, systems)
-        yield from slot_section(group, is_folded)
+        yield from slot_sections(group, systems, is_folded)
         yield from official_metrics(group)
 
     def published(self) -> Table:

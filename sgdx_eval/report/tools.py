@@ -12,18 +12,13 @@ from sgdx_eval.tables import Cell, Table, percent, table
 from sgdx_eval.tasks import tools
 from sgdx_eval.tasks.tools import CALL, NO_CALL
 from sgdx_metric import calls
-from sgdx_metric.calls import TASK_SUCCESS
-from sgdx_metric.columns import Ints
-from sgdx_metric.core import Figure, Scores
 from sgdx_metric.wording_figures import FIGURES
 
 from .figures import Figures
 from .page import CostlyWords, Section
-from .runs import Group, Run, System
-from .view import Block, Keys, View, mean_over
+from .runs import Group, System
+from .view import Block, View
 
-# The metrics that are shown under every wording.
-_HEADLINES = (CALL, NO_CALL, TASK_SUCCESS)
 _MOST_COSTLY, _MOST_ELEMENTS = 3, 100
 
 
@@ -31,51 +26,37 @@ class CallsView(View):
     """Callers of the services of SGD."""
 
     kind, noun, subject = "Calls", "caller", "calls of tools"
+    more = (
+        "Tasks, and decisions to call",
+        "In percent. Of a decision to call, precision and recall are over the turns predicted.",
+    )
     # What each metric is called, and what that means.
     titles: Mapping[str, tuple[str, str]] = calls.TITLES
-
-    def keys(self, scores: Scores) -> Keys:
-        """Those of whole calls."""
-        ends = ("original", "reworded", "sensitivity", "worst", "flips")
-        return Keys("call accuracy", CALL, *(f"{CALL}.{end}" for end in ends))
-
-    def headlines(self, scores: Scores) -> list[Figure]:
-        """Calls, no calls where none is right, and tasks."""
-        return [
-            mean_over(scores, metric, *self.titles[metric])
-            for metric in _HEADLINES
-            if metric in scores.metrics
-        ]
 
     def blocks(self, results: Results) -> list[Block]:
         """A row for each metric, with the same figures of each."""
         scores = results.scores()
-        known = {figure.key for figure in self.figures(results, scores)}
+        known = {figure.key for figure in results.task.own_figures(scores)}
         return [
             Block(
                 title,
                 {k: end for end in FIGURES if (k := f"{metric}.{end}") in known and end != "v1-5"},
-                self.members(results, metric),
+                results.task.members(results.raw, metric),
             )
             for metric, (title, _) in self.titles.items()
             if metric in scores.metrics
         ]
 
-    def of_services(self, scores: Scores) -> Sequence[str]:
+    def of_services(self, group: Group) -> Sequence[str]:
         """The main figures, and the drop."""
-        original, reworded, *others = self.keys(scores).figures
-        return original, reworded, f"{CALL}.drop", *others
+        original, reworded, *others = group.keys[2:]
+        return original, reworded, f"{group.keys.headline}.drop", *others
 
     def text(self, group: Group) -> str:
         """How many calls there are, and in how many dialogues."""
         items = group.results.raw.items
         dialogues = len(np.unique(items.dialogue))
         return f"{len(items.ids):,} calls of SGD in {dialogues:,} dialogues."
-
-    def remarks(self, run: Run, wording: str) -> Mapping[str, str]:
-        """How well it is decided whether to call; nothing where calls alone were predicted."""
-        decision = (run.stored.get("decision") or {}).get(wording) or {}
-        return {name: percent(value, 1) for name, value in decision.items()}
 
 
 class ToolsView(CallsView):
@@ -84,19 +65,13 @@ class ToolsView(CallsView):
     kind = "Tools"
     titles = tools.TITLES
 
-    def members(self, results: Results, metric: str) -> Ints | None:
-        """The cases that a metric applies to; arguments are of the same cases as calls."""
-        metrics = results.raw.metrics
-        of = metric if metric in (NO_CALL, TASK_SUCCESS) else CALL
-        return np.flatnonzero(~np.isnan(metrics[of]).all(axis=0))
-
     def text(self, group: Group) -> str:
         """How many cases there are that expect calls, and that expect none."""
         metrics, names = group.results.raw.metrics, {CALL: "expect calls", NO_CALL: "expect none"}
         counts = [
-            f"{len(members)} {name}"
+            f"{len(np.flatnonzero(~np.isnan(metrics[metric]).all(axis=0)))} {name}"
             for metric, name in names.items()
-            if metric in metrics and (members := self.members(group.results, metric)) is not None
+            if metric in metrics
         ]
         return f"{len(group.results.raw.items.ids)} cases: {', '.join(counts)}."
 

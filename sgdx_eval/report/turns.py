@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
-
-import msgspec
 
 from sgdx_eval.results import Results
-from sgdx_eval.tables import NO_VALUE, Cell, Table, format_over_runs, table
-from sgdx_eval.turn_tables import bleu_table, published_table, validation_table
-from sgdx_metric.core import Figure, Scores
-from sgdx_metric.variants import ORIGINAL
-from sgsacc_metric.bleu import CONVENTIONS
-from sgsacc_metric.figures import TITLES, headline_metrics
+from sgdx_eval.tables import NO_VALUE, Table, table
+from sgdx_eval.turn_tables import published_table, validation_table
 
-from .figures import Figures, sets_of
+from .inputs import Validation
 from .page import Section
 from .runs import Group, data_caveats
-from .view import Block, Keys, View
+from .view import Block, View
 
-_VALIDATED = "sgsacc_validated"
-# What the comparison does not show, as SGSAcc and SER say more, or as it has a table of its own.
+# What the comparison does not show, as SGSAcc and SER say more.
 _NOT_COMPARED = ("ss_bleu", "ss_ser", "flips_ser")
 _MOST_FAILED = 12
 
@@ -32,118 +24,56 @@ class TurnsView(View):
 
     kind, noun, subject = "Generators", "generator", "response generators"
     note = "A turn is seen or unseen by its service and, as in the papers, by the domain."
-    single = False
-
-    def keys(self, scores: Scores) -> Keys:
-        """Those of SGSAcc; without a model of entailment, of SER."""
-        metric = "sgsacc" if _is_judged(scores) else "ser"
-        ends = (f"{metric}_{end}" for end in ("worst", "flips"))
-        means = (f"{metric}_orig", f"{metric}_v1-5", f"ss_{metric}")
-        return Keys(TITLES[metric][0], metric, *means, *ends)
-
-    def headlines(self, scores: Scores) -> list[Figure]:
-        """BLEU, SER and SGSAcc."""
-        return [figure for figure in headline_metrics(scores) if figure.key != _VALIDATED]
+    more = (
+        "All metrics, and four scales of BLEU",
+        "The figures are of all turns, in percent but for BLEU. Figures of different conventions "
+        "of BLEU cannot be compared, and most papers do not name theirs; the first is the "
+        "headline. If the user has just said everything, the context can make a response pass "
+        "that says nothing: SGSAcc without context judges the response alone. With several seeds, "
+        "these are the figures of the first run.",
+    )
 
     def blocks(self, results: Results) -> list[Block]:
-        """All figures but those of SGSAcc's validation."""
-        figures = {f.key: f.title for f in self.figures(results, results.scores())}
-        shown = {
-            key: title
-            for key, title in figures.items()
-            if not key.startswith((_VALIDATED, *_NOT_COMPARED))
-        }
-        return [Block("", shown)]
+        """All figures but those that say least."""
+        ((name, titles, _),) = super().blocks(results)
+        return [Block(name, {k: title for k, title in titles.items() if k not in _NOT_COMPARED})]
 
-    def of_services(self, scores: Scores) -> Sequence[str]:
+    def of_services(self, group: Group) -> Sequence[str]:
         """The means under other words, and how many texts change."""
         return "bleu_v1-5", "ser_v1-5", "sgsacc_v1-5", "changed"
 
+    def text(self, group: Group) -> str:
+        """On how many turns the model of entailment can be relied on."""
+        counts = group.first.stored.get("counts", {})
+        if "valid_turns" not in counts:
+            return ""
+        return (
+            f"SGSAcc validated is of the {counts['valid_turns']:,} of {counts['turns']['all']:,} "
+            "turns whose gold response entails everything that it should say and no tampered "
+            "value. Validation leaves out hard turns."
+        )
+
     def sections(self, group: Group, systems: int, is_folded: bool) -> Iterator[Section]:
-        """BLEU by four conventions, and how far entailment can be relied on."""
-        tables = [conventions(group)]
-        yield Section("bleu", "Four scales of BLEU", tables=tables, folded=is_folded)
-        if _is_judged(group.results.raw):
-            title = "How far entailment can be relied on"
-            tables = [validated(group), *failing(group)]
+        """Which actions fail validation, by act and slot."""
+        failed = group.first.stored.get("counts", {}).get("failed_by", [])
+        rows = [
+            [of["act"], of["slot"] or NO_VALUE, f"{of['actions']:,}"]
+            for of in failed[:_MOST_FAILED]
+        ]
+        note = (
+            f"The {len(rows)} acts and slots with the most of the "
+            f"{sum(of['actions'] for of in failed):,} actions whose gold response does not entail "
+            "them, or entails a tampered value. Turns with such an action are not valid. Which "
+            "they are depends on the model of entailment alone, not on any system."
+        )
+        if failed:
+            title, heads = "What fails validation", ["act", "slot", "actions"]
+            tables = [table(title, heads, rows, ["slot"], note=note)]
             yield Section("validation", title, tables=tables, folded=is_folded)
 
     def published(self) -> Table:
         """The published scores of generators."""
         return published_generators()
-
-
-def _is_judged(scores: Scores) -> bool:
-    """Whether a model of entailment gave SGSAcc."""
-    return "faithful" in scores.metrics
-
-
-def validated(group: Group) -> Table:
-    """SGSAcc of the turns on which the model of entailment can be relied on, beside that of all."""
-    keys = [f"{metric}_{end}" for metric in ("sgsacc", _VALIDATED) for end in ("orig", "v1-5")]
-    rows = []
-    for system in group.systems:
-        first = Cell(system.name, "; ".join(system.caveats))
-        for name, members in sets_of(group).items():
-            figures = Figures(system, members)
-            cells = figures.cells()
-            titles = [figures.by_key[key].title for key in keys if key in figures.by_key]
-            rows.append([first, name, *(cells.get(key, NO_VALUE) for key in keys)])
-        originals = [run.stored.get("variants", {}).get(ORIGINAL, {}) for run in system.runs]
-        alone = [of_run.get("#ALL_SERVICES", {}).get("sgsacc_alone") for of_run in originals]
-        rows.append([first, "all, without the context", format_over_runs(alone), *[NO_VALUE] * 3])
-    counts = group.first.stored.get("counts", {})
-    valid = f": {counts['valid_turns']:,} of {counts['turns']['all']:,} turns are" if counts else ""
-    note = (
-        "The figures are in percent. A turn is valid if its gold response entails everything that "
-        f"it should say and no tampered value{valid}. Validation leaves out hard turns, "
-        "so the table has the figures of all turns too. If the user has just said everything, the "
-        "context can make a response pass that says nothing. The last row of a system is therefore "
-        "judged without the context, under the original schemas."
-    )
-    title = "SGSAcc of all turns and of the validated ones"
-    return table(title, ["system", "turns of", *titles], rows, ["turns of"], note=note)
-
-
-def failing(group: Group) -> list[Table]:
-    """Which actions fail validation, by act and slot, if any does."""
-    failed = group.first.stored.get("counts", {}).get("failed_by", [])
-    if not failed:
-        return []
-    rows = [
-        [one["act"], one["slot"] or NO_VALUE, f"{one['actions']:,}"]
-        for one in failed[:_MOST_FAILED]
-    ]
-    total = sum(one["actions"] for one in failed)
-    note = (
-        f"The {len(rows)} acts and slots with the most of the {total:,} actions whose gold "
-        "response does not entail them, or entails a tampered value. Turns with such an action are "
-        "not valid. Which they are depends on the model of entailment alone, not on any system."
-    )
-    heads = ["act", "slot", "actions"]
-    return [table("What fails validation", heads, rows, ["slot"], note=note)]
-
-
-def conventions(group: Group) -> Table:
-    """BLEU of all turns under the original schemas by four conventions."""
-    scores = {s.name: {"conventions": s.first.stored.get("conventions", {})} for s in group.systems}
-    headers, rows = bleu_table(scores)
-    signatures = "; ".join(
-        f"{name} is {header.replace(' ', '|')}" for name, header in zip(CONVENTIONS, headers[1:])
-    )
-    note = (
-        "The figures go from 0 to 100, for all turns under the original schemas. Figures of "
-        "different conventions cannot be compared, and most papers do not name theirs. Here "
-        f"{signatures}. The first is the headline. With several seeds, this is the first run."
-    )
-    return table("BLEU under four conventions", [headers[0], *CONVENTIONS], rows, note=note)
-
-
-class Validation(msgspec.Struct):
-    """The test of a model of entailment on gold responses, as `validate --json` writes it."""
-
-    signature: str = ""
-    by_evaluator: dict[str, dict[str, Any]] = {}
 
 
 def entailment(validation: Validation) -> Table:

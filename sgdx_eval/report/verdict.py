@@ -12,10 +12,10 @@ from sgdx_metric.core import Figure
 from .figures import Estimate, Figures, changes_under_wordings, shown, system_differences
 from .page import Verdict
 from .runs import Group, System
-from .view import Keys
+from .view import View
 
 
-def verdict(group: Group) -> Verdict | None:
+def verdict(group: Group, view: View) -> Verdict | None:
     """What is said of a group; None where no mean over other words is known.
 
     A system that was trained on v1 to v5 leads only where all systems were.
@@ -37,22 +37,22 @@ def verdict(group: Group) -> Verdict | None:
     lead = f"{ranked[0].name}: {text(mean.value)} % {keys.measure} under other words"
     sentences = [Cell(lead, mean.ends(text))]
     if len(ranked) > 1:
-        sentences.append(_lead(ranked, group, keys, -sign))
+        sentences.append(_lead(ranked, group, -sign))
     if keys.original in best:
-        sentences += _costs(ranked[0], keys, best, reworded)
+        sentences += _costs(group, ranked[0], best, reworded)
     # Of trackers, not all may have been analysed.
     for system in ranked:
-        title, costly = group.view.costly(system, group)
+        title, costly = view.costly(system, group)
         if costly:
             whose = "it" if system is ranked[0] else system.name
             return Verdict(sentences, title.format(whose), costly)
     return Verdict(sentences)
 
 
-def _lead(ranked: Sequence[System], group: Group, keys: Keys, sign: int) -> Cell:
+def _lead(ranked: Sequence[System], group: Group, sign: int) -> Cell:
     """How far the best system is ahead of the next one."""
     second = ranked[1]
-    difference = system_differences(second, ranked[0], group.main)[keys.reworded]
+    difference = system_differences(second, ranked[0], group.main)[group.keys.reworded]
     ahead = difference if sign > 0 else _negated(difference)
     points = f"{100 * ahead.value:.1f} points"
     low = ahead.interval[0] if ahead.interval else 0.0
@@ -61,10 +61,10 @@ def _lead(ranked: Sequence[System], group: Group, keys: Keys, sign: int) -> Cell
     return Cell(f"The next, {second.name}, cannot be told from it: {points} apart", ahead.ends())
 
 
-def _costs(system: System, keys: Keys, best: dict[str, Estimate], reworded: Figure) -> list[Cell]:
+def _costs(group: Group, system: System, best: dict[str, Estimate], reworded: Figure) -> list[Cell]:
     """What rewording costs a system: on average, under the worst wording, and item by item."""
+    keys, text = group.keys, partial(shown, reworded)
     loss, original = best["loss"], best[keys.original].value
-    text, results = partial(shown, reworded), system.first.results
     verb, change = ("gains", _negated(loss)) if loss.value < 0 else ("costs", loss)
     sentences = [
         Cell(
@@ -73,9 +73,8 @@ def _costs(system: System, keys: Keys, best: dict[str, Estimate], reworded: Figu
             change.ends(),
         )
     ]
-    view = system.first.view
-    main = next(h for h in view.headlines(results.scores()) if h.key == keys.headline)
-    changes = changes_under_wordings(system, main, view.members(results, main.key))
+    main = next(mean for mean in group.headlines if mean.key == keys.headline)
+    changes = changes_under_wordings(system, main, group.main)
     sign = -1 if reworded.lower_is_better else 1
     worst = min(changes, key=lambda name: sign * changes[name].value)
     fall = changes[worst]
@@ -88,8 +87,8 @@ def _costs(system: System, keys: Keys, best: dict[str, Estimate], reworded: Figu
         least = best[keys.worst]
         sentences.append(
             Cell(
-                f"Under the worst of the {len(results.variants)} wordings for each "
-                f"{results.task.unit}, it has {text(least.value)} %",
+                f"Under the worst of the {len(group.wordings)} wordings for each "
+                f"{group.task.unit}, it has {text(least.value)} %",
                 least.ends(text),
             )
         )

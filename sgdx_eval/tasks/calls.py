@@ -16,13 +16,14 @@ from sgdx_metric.calls import (
     CALL_REFERENCE,
     DONTCARE,
     TASK_SUCCESS,
+    TITLES,
     CallScores,
     call_figures,
     report_calls,
     score_calls,
     wordings_drawn,
 )
-from sgdx_metric.core import Figure, Scores
+from sgdx_metric.core import Figure, Over, Scores
 from sgdx_metric.signature import Rules, Setup
 from sgdx_metric.units import ALL, SEEN, UNSEEN
 from sgdx_metric.variants import ORIGINAL
@@ -155,6 +156,10 @@ class Calls(FrameTask):
         """Those of each accuracy, which have keys such as `call_accuracy.drop`."""
         return call_figures(scores)
 
+    def headlines(self, scores: Scores) -> list[Figure]:
+        """Calls and tasks."""
+        return means_over_wordings(scores, TITLES, CALL, TASK_SUCCESS)
+
     def derived(self, scores: Scores, rules: Rules) -> Scores:
         """The same, and whether the task of each dialogue is a success."""
         return with_tasks(scores, (CALL,))
@@ -195,6 +200,17 @@ def _judge(
     if guess and guess[0] == canonical and score < 1:
         return 1.0, "canonical value"
     return score, f"{why}: counts as left out" if is_dontcare else why
+
+
+def means_over_wordings(
+    scores: Scores, titles: Mapping[str, tuple[str, str]], *metrics: str
+) -> list[Figure]:
+    """The means over all wordings of those metrics that were scored."""
+    return [
+        Figure(metric, metric, Over(scores.wordings), titles[metric][0])
+        for metric in metrics
+        if metric in scores.metrics
+    ]
 
 
 def metric_figures(metrics: Mapping[str, Any], group: str = ALL) -> dict[str, Any]:

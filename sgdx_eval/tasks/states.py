@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from sgdx_dataset.io.errors import SgdxError
-from sgdx_metric.core import Figure, Scores
+from sgdx_metric.core import Figure, Over, Scores
 from sgdx_metric.report import (
     JGA,
     PAIRED,
@@ -29,7 +29,7 @@ from sgdx_metric.variants import PAPER_VARIANTS
 from ..explain import Line, Row, judge_values
 from ..headers import Header, unread_answers
 from ..tables import percent
-from ..task import OF_FRAMES, OF_STATES, Scored
+from ..task import OF_FRAMES, OF_STATES, Keys, Scored
 from .frames import FrameTask
 
 
@@ -110,6 +110,14 @@ class States(FrameTask):
     def figures(self, scores: Scores) -> list[Figure]:
         """Those of scores.json, which have keys such as `jga_orig`."""
         return state_figures(scores)
+
+    def keys(self, scores: Scores) -> Keys:
+        """Those of joint goal accuracy."""
+        return Keys("JGA", JGA, "jga_orig", "jga_v1-5", "ss_jga", "jga_worst", "flips")
+
+    def headlines(self, scores: Scores) -> list[Figure]:
+        """Joint goal accuracy."""
+        return [Figure(JGA, JGA, Over(scores.wordings), "JGA")]
 
     def derived(self, scores: Scores, rules: Rules) -> Scores:
         """Joint accuracies of turns, where the rules say so."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
+import numpy as np
+
 from sgdx_metric.calls import TASK_SUCCESS
+from sgdx_metric.columns import Ints
 from sgdx_metric.core import Figure, Scores
 from sgdx_metric.wording_figures import case_figures
 
@@ -13,7 +16,7 @@ from ..inputs import Inputs
 from ..predictions import Predictions
 from ..references import References
 from ..task import Changes, Question, Scored, Task
-from .calls import metric_figures
+from .calls import means_over_wordings, metric_figures
 
 CALL, NO_CALL = "call_accuracy", "no_call_accuracy"
 # What each metric is called, and what that means.
@@ -50,7 +53,7 @@ class Tools(Task):
     def by_wording_of(self, content: Mapping[str, Any]) -> tuple[Mapping[str, Any], Changes]:
         """The accuracy of calls; where none is expected, of making none."""
         calls = content["calls"]
-        return calls[CALL if CALL in calls else NO_CALL]["by_variant"], content["differences"]
+        return calls[self.main_of(calls)]["by_variant"], content["differences"]
 
     def is_shown(self, key: str) -> bool:
         """All of whole calls, no calls and tasks, and of tools and arguments the means."""
@@ -82,6 +85,19 @@ class Tools(Task):
             if metric in scores.metrics
             for figure in case_figures(scores, metric, title, legend)
         ]
+
+    def main_of(self, metrics: Collection[str]) -> str:
+        """The accuracy of calls; where none is expected, of making none."""
+        return CALL if CALL in metrics else NO_CALL
+
+    def headlines(self, scores: Scores) -> list[Figure]:
+        """Calls, no calls where none is right, and tasks."""
+        return means_over_wordings(scores, TITLES, CALL, NO_CALL, TASK_SUCCESS)
+
+    def members(self, scores: Scores, metric: str) -> Ints | None:
+        """The cases that a metric applies to; arguments are of the same cases as calls."""
+        of = metric if metric in (NO_CALL, TASK_SUCCESS) else CALL
+        return np.flatnonzero(~np.isnan(scores.metrics[of]).all(axis=0))
 
     def place(self, item: str) -> tuple[str, str, str]:
         """A case is its own dialogue, unless scores.json says which it is of."""

@@ -14,10 +14,10 @@ import pyarrow as pa
 from sgdx_dataset.io.files import read_input, staged
 from sgdx_dataset.release.release import Release
 from sgdx_dataset.subset import read_dialogue_ids
-from sgdx_metric.core import Figure, Over, Scores
+from sgdx_metric.core import Figure, Scores
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.variants import ORIGINAL, short_digest
-from sgsacc_metric.figures import SETS, headline_metrics, turn_figures, under
+from sgsacc_metric.figures import SETS, TITLES, headline_metrics, turn_figures
 from sgsacc_metric.gold import PAPER, GoldTurn, Options
 from sgsacc_metric.models import open_nli
 from sgsacc_metric.nli import Nli, nli_name
@@ -33,7 +33,7 @@ from ..inputs import Inputs, check_services
 from ..predictions import Predictions
 from ..references import References, ReleaseReferences
 from ..tables import Table, print_line, terminal
-from ..task import OF_TURNS, Changes, Question, Scored, Task
+from ..task import OF_TURNS, Changes, Keys, Question, Scored, Task
 from ..turn_tables import coverage_lines, wording_tables
 
 # What is read of a turn row, beside the schemas.
@@ -218,11 +218,15 @@ class Turns(Task):
         """Those of scores.json, which have keys such as `bleu_orig`."""
         return turn_figures(scores)
 
-    def by_wording(self, scores: Scores) -> list[Figure]:
-        """SGSAcc under each wording; without a model of entailment, SER."""
-        known = [figure.key for figure in headline_metrics(scores)]
-        metric = next(name for name in ("sgsacc", "ser") if name in known)
-        return Over(scores.wordings, under(metric)).each("turns")
+    def keys(self, scores: Scores) -> Keys:
+        """Those of SGSAcc; without a model of entailment, of SER."""
+        metric = "sgsacc" if "faithful" in scores.metrics else "ser"
+        means = (f"{metric}_orig", f"{metric}_v1-5", f"ss_{metric}")
+        return Keys(TITLES[metric][0], metric, *means, f"{metric}_worst", f"{metric}_flips")
+
+    def headlines(self, scores: Scores) -> list[Figure]:
+        """BLEU, SER and SGSAcc."""
+        return [f for f in headline_metrics(scores) if f.key != "sgsacc_validated"]
 
     def count(self, scores: Scores) -> int:
         """How many turns the items have."""

@@ -38,8 +38,8 @@ _REWORDINGS = 300
 _MOST_OF_A_SYSTEM = 60
 
 
-def error_sections(group: Group, systems: int) -> Iterator[Section]:
-    """The sections of rewordings, of errors and of intents, where there are any.
+def slot_sections(group: Group, systems: int, is_folded: bool) -> Iterator[Section]:
+    """The sections of rewordings, of errors, of intents and of slots, where there are any.
 
     `systems` is how many systems the whole report has, which share the room for lists.
     """
@@ -75,6 +75,9 @@ def error_sections(group: Group, systems: int) -> Iterator[Section]:
             number_of_mistakes=len(of_intents),
             folded=True,
         )
+    kinds = by_slot_kind(group)
+    if kinds and any(cell.text != NO_VALUE for row in kinds.rows for cell in row[2:]):
+        yield Section("slots", "Where it breaks: slots", tables=[kinds], folded=is_folded)
 
 
 def _analysed(group: Group) -> list[System]:
@@ -152,7 +155,7 @@ def active_intents(group: Group) -> Table | None:
         accuracies = zip(*(official(run.stored, "active_intent_accuracy") for run in system.runs))
         rows.append(
             [
-                Cell(system.name, "; ".join(system.caveats)),
+                system.cell,
                 *list(map(format_over_runs, accuracies))[:2],
                 Cell(f"{count:,}"),
             ]
@@ -164,13 +167,6 @@ def active_intents(group: Group) -> Table | None:
         "schema and wrong under a reworded one, in one frame under one wording."
     )
     return table("Active intent", ["system", "original", "v1-5", "errors"], rows, note=note)
-
-
-def slot_section(group: Group, is_folded: bool) -> Iterator[Section]:
-    """The accuracy of slots by their kind and by who said their value."""
-    kinds = by_slot_kind(group)
-    if kinds and any(cell.text != NO_VALUE for row in kinds.rows for cell in row[2:]):
-        yield Section("slots", "Where it breaks: slots", tables=[kinds], folded=is_folded)
 
 
 def by_slot_kind(group: Group) -> Table | None:

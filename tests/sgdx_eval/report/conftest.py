@@ -15,7 +15,7 @@ import pytest
 from sgdx_eval.files import write_scores
 from sgdx_eval.references import References, open_references
 from sgdx_eval.report import __main__ as report_command
-from sgdx_eval.report.inputs import VIEWS, read_inputs
+from sgdx_eval.report.inputs import Choice, read_inputs
 from sgdx_eval.report.runs import Group, Run, group_runs, read_run
 from sgdx_eval.report.slots.breakage import Analysis
 from sgdx_metric.report import paired, report
@@ -118,7 +118,7 @@ def analysed(
 ) -> Analysis:
     """What a tracker does slot by slot whose only run is the gold states with a change."""
     path = write_run(folder / "run", data, gold, change, tracker="x")
-    (group,) = read_inputs([path], "sample").groups
+    (group,) = read_inputs([path], Choice("sample")).groups
     return group.analyses["x"]
 
 
@@ -152,7 +152,7 @@ def forgetful(
 
 def read(path: Path) -> Run:
     """A run."""
-    return read_run(path, VIEWS)
+    return read_run(path)
 
 
 def only_group(*paths: Path) -> Group:

@@ -10,7 +10,7 @@ import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_eval.report.figures import Figures
-from sgdx_eval.report.inputs import chosen
+from sgdx_eval.report.inputs import Choice
 from sgdx_eval.report.runs import System
 from sgdx_metric import __main__ as metric
 
@@ -37,11 +37,11 @@ def test_figures_are_those_of_score(
     with pytest.MonkeyPatch.context() as patch:
         assert command(patch, metric, *words, "--output", out) == 0
     expected = json.loads(out.read_text())
-    run = chosen(read(runs["tiny"]), subset, services)
-    keys = run.view.keys(run.results.scores())
+    run = Choice(dialogues=subset, services=services).of(read(runs["tiny"]))
+    keys = run.results.task.keys(run.results.scores())
     estimates = Figures(System("x", [run])).estimates()
     assert len(run.results.raw.items.ids) == expected["frames"]["all"]
-    for key in keys.figures:
+    for key in keys[2:]:
         assert estimates[key].value == pytest.approx(expected["sgdx"][key])
         assert estimates[key].interval == pytest.approx(expected["sgdx"]["confidence"][key])
     stated = dict(part.split(":", 1) for part in expected["signature"].split("|")[1:])
@@ -61,4 +61,4 @@ def test_a_report_of_a_choice(subset: Path, runs: dict[str, Path], tmp_path: Pat
 
 def test_a_service_that_is_not_there(runs: dict[str, Path]) -> None:
     with pytest.raises(SgdxError, match="Nowhere_1"):
-        chosen(read(runs["tiny"]), None, ["Nowhere_1"])
+        Choice(services=["Nowhere_1"]).of(read(runs["tiny"]))

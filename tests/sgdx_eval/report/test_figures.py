@@ -11,15 +11,14 @@ import pytest
 from sgdx_eval.report.figures import (
     Estimate,
     Figures,
+    change_cell,
     changes_under_wordings,
     flip_shares,
-    services_of,
     signed,
     system_differences,
     under_wordings,
 )
 from sgdx_eval.report.runs import Group
-from sgdx_eval.report.sections import change_cell
 from sgdx_eval.tables import NO_VALUE, Cell
 from sgdx_metric.core import Figure, compare
 
@@ -55,14 +54,14 @@ def test_figures_are_those_of_scores_json(group: Group, runs: dict[str, Path]) -
         a, b = (sgdx_part(runs[name])[key] for name in ("plain-0", "plain-1"))
         assert values[key] == pytest.approx((a + b) / 2, abs=1e-12)
         assert cells[key] == Cell(f"{50 * (a + b):.1f}", f"± {100 * stdev([a, b]):.1f}")
-    for name, members in services_of(group).items():
+    for name, members in group.services.items():
         of_service = Figures(group.systems[1], members).values()
         stored = expected["by_service"][name]
         assert [of_service[key] for key in KEYS] == pytest.approx([stored[key] for key in KEYS])
 
 
 def test_means_under_wordings_and_their_changes(group: Group, runs: dict[str, Path]) -> None:
-    (headline,) = group.view.headlines(group.results.scores())
+    (headline,) = group.headlines
     expected = sgdx_part(runs["backtrans"])
     means = under_wordings(group.systems[1], headline)
     assert {name: mean.value for name, mean in means.items()} == pytest.approx(

@@ -10,7 +10,7 @@ import pytest
 from baselines import evaluate
 from sgdx_dataset.__main__ import main as dataset
 from sgdx_dataset.release.open import SAMPLE
-from sgdx_eval.report.inputs import read_inputs
+from sgdx_eval.report.inputs import Choice, read_inputs
 from sgdx_eval.report.slots.breakage import costliest_rewordings
 
 from ...baselines.conftest import command
@@ -19,7 +19,7 @@ from ...conftest import ROOT
 
 def left_out(run: Path, source: str | None = None) -> str:
     """The one reason for which a run is not analysed."""
-    inputs = read_inputs([run], source)
+    inputs = read_inputs([run], Choice(source))
     (group,) = inputs.groups
     assert not group.analyses
     ((reason, names),) = inputs.not_analysed.items()
@@ -75,7 +75,7 @@ def test_references_in_a_folder_give_the_same(runs: dict[str, Path], tmp_path: P
     arguments = ["--source", "sample", "--split", "test", "--output", str(tmp_path)]
     assert dataset(["frames", *arguments]) == 0
     release, folder = (
-        read_inputs([runs["tiny"]], None, references).groups[0].analyses["sgp_dst"]
+        read_inputs([runs["tiny"]], Choice(references=references)).groups[0].analyses["sgp_dst"]
         for references in (None, tmp_path)
     )
     assert release.errors and release.errors == folder.errors

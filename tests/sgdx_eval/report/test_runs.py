@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_eval.report.runs import Group, data_caveats, group_runs, names_or_number
+from sgdx_eval.report.page import names_or_number
+from sgdx_eval.report.runs import Group, data_caveats, group_runs
 from sgdx_metric.rows import ScoreError
 
 from .conftest import VARIANTS, only_group, read

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sgdx_eval.report.figures import domains_of, services_of, sets_of
-from sgdx_eval.report.runs import Group, augmentation_families
-from sgdx_eval.report.sections import augmentation, comparison, items_table, wording_table
+from sgdx_eval.report.runs import Group
+from sgdx_eval.report.sections import (
+    augmentation,
+    comparison,
+    items_table,
+    view_of,
+    wording_table,
+)
 from sgdx_eval.report.states import official_metrics
 from sgdx_eval.tables import Cell, Table
 
@@ -19,7 +24,7 @@ def column(table: Table, name: str) -> int:
 
 
 def test_the_comparison(group: Group, runs: dict[str, Path]) -> None:
-    table = comparison(group, sets_of(group))
+    table = comparison(group, view_of(group), group.sets)
     assert [tuple(cell.text for cell in row[:3]) for row in table.rows[:3]] == [
         ("t5dst", "all", "273"),
         ("t5dst", "seen", "123"),
@@ -37,7 +42,7 @@ def test_the_comparison(group: Group, runs: dict[str, Path]) -> None:
 
 
 def test_augmentation_is_compared_with_the_system_without(group: Group) -> None:
-    none, other = augmentation(group, augmentation_families(group)).rows
+    none, other = augmentation(group, group.families()).rows
     assert [cell.text for cell in none[:2]] == ["t5dst", "none"]
     assert [cell.text for cell in other[:2]] == ["t5dst", "backtrans"]
     assert none[5] == Cell("–", "") and other[5].text.startswith("+")
@@ -61,7 +66,7 @@ def test_every_wording_has_a_row(group: Group, runs: dict[str, Path]) -> None:
 
 def test_services_that_lose_most_come_first(runs: dict[str, Path]) -> None:
     group, expected = only_group(runs["tiny"]), sgdx_part(runs["tiny"])["by_service"]
-    (table,) = items_table(group, "service", services_of(group))
+    (table,) = items_table(group, view_of(group), "service", group.services)
     by_loss = sorted(
         expected, key=lambda name: expected[name]["jga_v1-5"] - expected[name]["jga_orig"]
     )
@@ -72,7 +77,7 @@ def test_services_that_lose_most_come_first(runs: dict[str, Path]) -> None:
         scores = expected[row[0].text]
         figures = [f"{100 * scores[key]:.1f}" for key in keys]
         assert [cell.text for cell in row[1:]] == [str(scores["frames"]), *figures]
-    (domains,) = items_table(group, "domain", domains_of(group))
+    (domains,) = items_table(group, view_of(group), "domain", group.domains)
     assert {"Cabs", "Cooking"} < {row[0].text for row in domains.rows}
     assert sum(int(row[1].text) for row in domains.rows) == 273
 

@@ -15,12 +15,11 @@ from sgdx_dataset import SgdxError, open_release
 from sgdx_eval.files import write_scores
 from sgdx_eval.inputs import Inputs
 from sgdx_eval.predictions import read_predictions
-from sgdx_eval.report.figures import services_of, sets_of
-from sgdx_eval.report.inputs import read_inputs, read_one
+from sgdx_eval.report.inputs import Validation, read_inputs, read_one
 from sgdx_eval.report.page import render_html, render_markdown
 from sgdx_eval.report.runs import Group
-from sgdx_eval.report.sections import build_report, comparison, items_table
-from sgdx_eval.report.turns import Validation, failing, published_generators, validated
+from sgdx_eval.report.sections import build_report, comparison, items_table, view_of
+from sgdx_eval.report.turns import published_generators
 from sgdx_eval.tables import Cell, Table
 from sgdx_eval.tasks.turns import Turns, read_turns, turns_of
 from sgdx_metric.rows import ScoreError
@@ -69,7 +68,7 @@ def rows(table: Table) -> dict[tuple[str, str], dict[str, Cell]]:
 
 
 def compared(group: Group) -> dict[tuple[str, str], dict[str, Cell]]:
-    return rows(comparison(group, sets_of(group)))
+    return rows(comparison(group, view_of(group), group.sets))
 
 
 def test_the_figures_are_those_of_scores_json(generators: Path) -> None:
@@ -92,20 +91,29 @@ def test_the_figures_are_those_of_scores_json(generators: Path) -> None:
         for title in ("SGSAcc v1-5", "SGSAcc worst", "SGSAcc flips", "changed"):
             figure = stored[title.lower().replace(" ", "_")]
             assert cells[title].text == f"{100 * figure:.1f}"
-    (services,) = items_table(group, "service", services_of(group))
+    (services,) = items_table(group, view_of(group), "service", group.services)
     assert sum(int(row[1].text) for row in services.rows) == sgdx["turns"]
 
 
 def test_validated_figures_and_what_fails(generators: Path) -> None:
-    group = only_group(generators / "derived.json")
-    counts = json.loads((generators / "derived.json").read_text())["counts"]
-    table = validated(group)
-    assert table.rows[-1][1].text == "all, without the context"
-    assert f"{counts['valid_turns']} of {counts['turns']['all']} turns are" in table.note
+    scores = json.loads((generators / "derived.json").read_text())
+    (part,) = build_report(read_inputs([generators / "derived.json"]), "command").parts
+    sections = {section.name: section for section in part.sections}
+    counts, sgdx = scores["counts"], scores["sgdx"]
+    text = sections["comparison"].text
+    assert f"{counts['valid_turns']} of {counts['turns']['all']} turns" in text
+    low, high = (100 * end for end in sgdx["confidence"]["sgsacc_validated_v1-5"])
+    assert rows(sections["comparison"].tables[0])["copy of derived", "all"][
+        "SGSAcc validated v1-5"
+    ] == Cell(f"{100 * sgdx['sgsacc_validated_v1-5']:.1f}", f"{low:.1f} to {high:.1f}")
     first = counts["failed_by"][0]
-    assert [cell.text for cell in failing(group)[0].rows[0]] == [
+    assert [cell.text for cell in sections["validation"].tables[0].rows[0]] == [
         first["act"], first["slot"] or "–", str(first["actions"])
     ]  # fmt: skip
+    by_wording, bleu = sections["more"].tables
+    alone = scores["variants"]["v5"]["#ALL_SERVICES"]["sgsacc_alone"]
+    assert f"{100 * alone:.2f}" in [cell.text for cell in by_wording.rows[5]]
+    assert bleu.rows[0][1].text == f"{scores['conventions']['original']['13a']['bleu']:.2f}"
 
 
 def test_without_a_model_of_entailment_there_is_no_sgsacc(generators: Path) -> None:

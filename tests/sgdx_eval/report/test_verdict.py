@@ -8,9 +8,10 @@ import pytest
 
 from sgdx_eval.references import References
 from sgdx_eval.report.figures import Estimate, Figures
-from sgdx_eval.report.inputs import read_inputs
+from sgdx_eval.report.inputs import Choice, read_inputs
 from sgdx_eval.report.page import Verdict
 from sgdx_eval.report.runs import Group, Run
+from sgdx_eval.report.sections import view_of
 from sgdx_eval.report.verdict import verdict
 
 from .conftest import Row, only_group, sgdx_part, values, with_state, write_run
@@ -18,7 +19,7 @@ from .conftest import Row, only_group, sgdx_part, values, with_state, write_run
 
 def said(group: Group) -> Verdict:
     """What is said of a group."""
-    made = verdict(group)
+    made = verdict(group, view_of(group))
     assert made is not None
     return made
 
@@ -79,7 +80,7 @@ def test_the_words_that_cost_most(
             with_state(row, state)
 
     run = write_run(tmp_path / "run", sample, gold, change, tracker="x")
-    made = said(read_inputs([run], "sample").groups[0])
+    made = said(read_inputs([run], Choice("sample")).groups[0])
     assert made.sentences[0].text.startswith("x: ") and "cost it most" in made.costly_title
     (words,) = made.costly
     before, after = (sample.schemas(name)["Vets_1"].slots[0] for name in ("original", "v2"))
@@ -96,4 +97,4 @@ def test_no_verdict_without_all_rewordings(
     sample: References, gold: dict[str, list[Row]], tmp_path: Path
 ) -> None:
     run = write_run(tmp_path / "run", sample, {"v2": gold["v2"]}, lambda *_: None, tracker="x")
-    assert verdict(only_group(run)) is None
+    assert verdict(only_group(run), view_of(only_group(run))) is None

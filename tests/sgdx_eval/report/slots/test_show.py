@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from sgdx_eval.references import References
-from sgdx_eval.report.inputs import read_inputs
+from sgdx_eval.report.inputs import Choice, read_inputs
 from sgdx_eval.report.runs import Group
 from sgdx_eval.report.slots.show import (
     active_intents,
     by_slot_kind,
     error_classes,
-    error_sections,
+    slot_sections,
     words_changed,
 )
 from sgdx_eval.tables import Table
@@ -59,7 +59,7 @@ def group(
         write_run(folder / str(seed), sample, gold, messy(seed, sample), tracker="x", seed=seed)
         for seed in (0, 1)
     ]
-    (only,) = read_inputs(paths, "sample").groups
+    (only,) = read_inputs(paths, Choice("sample")).groups
     return only
 
 
@@ -97,9 +97,9 @@ def test_errors_by_class_are_those_of_the_first_run(group: Group) -> None:
 
 
 def test_the_costliest_come_first_and_the_page_has_some(group: Group) -> None:
-    sections = list(error_sections(group, 1))
+    sections = list(slot_sections(group, 1, False))
     assert [(s.name, s.number_of_mistakes, len(s.mistakes)) for s in sections] == [
-        ("rewordings", 0, 0), ("errors", 253, 200), ("intents", 56, 50),
+        ("rewordings", 0, 0), ("errors", 253, 200), ("intents", 56, 50), ("slots", 0, 0),
     ]  # fmt: skip
     lists = [some for section in sections for some in section.rewordings]
     assert [(some.what, some.number, len(some.table.rows)) for some in lists] == [
@@ -122,7 +122,7 @@ def test_the_costliest_come_first_and_the_page_has_some(group: Group) -> None:
         ["Cabs_1", "v4", "3.5", "0", "3.5 1 to 6"],
         ["Flats_1", "v5", "3", "0", "3 0 to 6"],
     ]
-    of_many = next(error_sections(group, 50)).rewordings
+    of_many = next(slot_sections(group, 50, False)).rewordings
     assert len(of_many[0].table.rows) == 10
 
 
