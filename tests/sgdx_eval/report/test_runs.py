@@ -94,11 +94,9 @@ def test_oracles_say_so(runs: dict[str, Path], tmp_path: Path) -> None:
     ("change", "fact"),
     [
         (lambda d: d.pop("paired"), "paired"),
-        (lambda d: d["paired"]["frame_id"].pop(), "272"),
         (lambda d: d["paired"]["frame_id"].__setitem__(0, "x"), "'x'"),
-        (lambda d: d["paired"]["joint_goal_accuracy"].pop("v3"), "original, v1, v2, v4, v5"),
+        (lambda d: d["paired"]["joint_goal_accuracy"].pop("v3"), "v3"),
         (lambda d: d.update(signature="sacrebleu|x"), "sacrebleu|x"),
-        (lambda d: d["paired"].update(frame_id=[]), "frame"),
     ],
 )
 def test_scores_that_cannot_be_read(

@@ -120,3 +120,24 @@ def test_calls_of_sgd_have_the_same_report(tmp_path: Path) -> None:
     assert [[cell.text for cell in row] for row in table.rows] == [
         ["original", "100.00", "50.00", "25.00"], ["v3", "83.33", "–", "–"]
     ]  # fmt: skip
+
+
+def test_cases_that_expect_no_call_are_read_compared_and_reported(tmp_path: Path) -> None:
+    """Where no case expects a call, the cases are judged by whether none is made."""
+    api = tmp_path / "api"
+    write_tool_set(api, TOOLS, [case for case in CASES if case.id == "d"])
+    write_wording(api / "wordings" / "v1.json", V1)
+    called = [{"name": "ping", "arguments": {}}]
+    for name, made in (("right", []), ("wrong", called)):
+        predictions = [row for row in rows([("v1", "d", made)]) if row["id"] == "d"]
+        scores = score(api, [row for row in predictions if row["variant"] != "v2"])
+        (tmp_path / f"{name}.json").write_bytes(msgspec.json.encode(scores))
+    paths = [str(tmp_path / f"{name}.json") for name in ("right", "wrong")]
+    assert metric(["compare", *paths, "--json", str(tmp_path / "compared.json")]) == 0
+    compared = json.loads((tmp_path / "compared.json").read_text())["groups"]["all"]
+    assert compared["no_call_accuracy.reworded"]["difference"] == -1
+    report = report_of(tmp_path / "wrong.json")
+    assert "1 cases: 1 expect none." in report.parts[0].sections[0].text
+    assert report.parts[0].verdict is not None
+    lead = report.parts[0].verdict.sentences[0]
+    assert lead.text == "wrong: 0.0 % no call accuracy under other words"
