@@ -1,21 +1,34 @@
-"""What the tests of the command line share: its commands without the wait for a new process."""
+"""What the tests of scores share: three tasks on the sample, and commands in this process."""
 
 from __future__ import annotations
 
+import json
 import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from baselines.copies.systems import copy_system, generate
+from baselines.data.requested import RequestedData
+from sgdx_dataset import frame_tables, open_release
 from sgdx_dataset.__main__ import main as dataset
+from sgdx_eval.tasks import TASKS
 from sgdx_metric.__main__ import main as metric
+from sgsacc_metric.__main__ import main as responses
 
 from ..conftest import Run
 from ..sgdx_metric.conftest import gold
+from ..sgdx_metric.frames import Row, written
+from ..sgsacc_metric.conftest import copies
 
-__all__ = ["gold"]
+__all__ = ["copies", "gold"]
 
-MAINS = {"sgdx_dataset": dataset, "sgdx_metric": metric}
+MAINS = {"sgdx_dataset": dataset, "sgdx_metric": metric, "sgsacc_metric": responses}
+WORDINGS = ("original", "v1")
+Rows = Mapping[str, list[Row]]
 
 
 @pytest.fixture
@@ -35,3 +48,95 @@ def command(
         return subprocess.CompletedProcess([], int(status or 0), *capfd.readouterr())
 
     return run_main
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Predictions of the sample's test split under two wordings: right ones, and worse ones."""
+
+    task: str
+    # All are right; and every third is wrong under v1.
+    good: Rows
+    bad: Rows
+
+    @property
+    def id(self) -> str:
+        """The key of a row's id."""
+        return "turn_id" if self.task == "turns" else "frame_id"
+
+    @property
+    def kind(self) -> str:
+        """What the rows of the data are that it is scored against."""
+        return TASKS[self.task].kind
+
+    def mains(self, scores: Mapping[str, Any]) -> dict[str, float]:
+        """The main figure of a scores.json under each wording."""
+        return dict(TASKS[self.task].by_wording_of(scores)[0])
+
+    def of(self, dialogues: tuple[str, ...]) -> Rows:
+        """The good rows of some dialogues."""
+        return {
+            name: [row for row in rows if row[self.id].startswith(dialogues)]
+            for name, rows in self.good.items()
+        }
+
+
+def put(folder: Path, rows: Rows, **header: Any) -> Path:
+    """A folder with a file of predictions for each wording, with a header if one is given."""
+    folder.mkdir(exist_ok=True)
+    for name, of_wording in rows.items():
+        written(folder / f"{name}.jsonl", of_wording, **header)
+    return folder
+
+
+def _worse(rows: Rows, **changes: Any) -> Rows:
+    """The rows with changes of every third one under v1."""
+    v1 = [row | changes if i % 3 == 2 else row for i, row in enumerate(rows["v1"])]
+    return {**rows, "v1": v1}
+
+
+@pytest.fixture(scope="session")
+def subjects(
+    gold: dict[str, list[Row]], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Subject]:
+    """The tasks that are scored against SGD."""
+    states = {name: gold[name] for name in WORDINGS}
+    calls, release = {}, open_release("sample")
+    for name in WORDINGS:
+        rows = frame_tables(release, "test", name, ["frame_id", "service", "service_call"])
+        calls[name] = [
+            {
+                "frame_id": row["frame_id"],
+                "variant": name,
+                "service_call": row["service_call"] | {"service": row["service"]},
+            }
+            for row in rows.to_pylist()
+            if row["service_call"]
+        ]
+    folder, data = tmp_path_factory.mktemp("turns"), RequestedData("sample", "test")
+    turns = {}
+    for path in generate(copy_system("gold"), data, list(WORDINGS), folder):
+        lines = path.read_text().splitlines()[1:]
+        turns[path.stem] = list(map(json.loads, lines))
+    return {
+        "state": Subject("state", states, _worse(states, slot_values=[])),
+        "calls": Subject("calls", calls, _worse(calls, service_call=None)),
+        "turns": Subject("turns", turns, _worse(turns, utterance="")),
+    }
+
+
+@pytest.fixture(params=["state", "calls", "turns"])
+def subject(request: pytest.FixtureRequest, subjects: dict[str, Subject]) -> Subject:
+    """Each task in turn."""
+    return subjects[request.param]
+
+
+def refused(tmp_path: Path, command: Run, *words: object) -> str:
+    """The one line of a command that must fail, print nothing else and change no file."""
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    done = command("sgdx_metric", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("sgdx_metric: error: ")
+    return line

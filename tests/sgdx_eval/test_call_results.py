@@ -95,7 +95,7 @@ def test_compare(write: Write, command: Run) -> None:
     assert all(len(line) <= 80 for line in lines[:-2])
     brief = done.stdout
     details = command("sgdx_metric", "compare", *paths, "--details").stdout
-    assert "arguments flips" in details and "arguments flips" not in brief
+    assert "\narguments flips\n" in details and "\narguments flips\n" not in brief
     assert "Accuracy of calls by wording" in details
 
 
@@ -139,58 +139,3 @@ def test_several_runs(write: Write, command: Run) -> None:
     figure = json.loads(Path("c.json").read_text())["groups"]["all"]["call_accuracy.drop"]
     assert (figure["first"], figure["second"]) == (-0.1875, 0)
     assert figure["first_sd"] == pytest.approx(0.375 / 2**0.5)
-
-
-def test_a_subset_of_dialogues(write: Write, command: Run, tmp_path: Path) -> None:
-    (tmp_path / "ids.json").write_text('["a", "b"]')
-    paths = write("first.json", FIRST), write("second.json", SECOND)
-    words = (*paths, "--dialogues", "ids.json", "--json", "c.json")
-    assert command("sgdx_metric", "compare", *words).returncode == 0
-    figures = json.loads(Path("c.json").read_text())["groups"]["all"]
-    assert figures["frames"] == 3
-    assert figures["task_success.reworded"]["difference"] == 0.75
-
-
-def _changed(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    scores = json.loads(path.read_text())
-    change(scores)
-    path.write_text(json.dumps(scores))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            lambda s: s["paired"]["call_accuracy"].pop("v2"),
-            "v2",
-        ),
-        (
-            lambda s: s["paired"]["call_name_accuracy"]["v1"].pop(),
-            "paired: ",
-        ),
-        (lambda s: s.pop("paired"), "missing required field `paired`"),
-    ],
-)
-def test_malformed_files(
-    write: Write, command: Run, change: Callable[[dict[str, Any]], object], message: str
-) -> None:
-    first, second = write("first.json", FIRST), write("second.json", SECOND)
-    _changed(first, change)
-    done = command("sgdx_metric", "compare", second, first)
-    assert done.returncode == 2 and done.stdout == ""
-    assert str(first) in done.stderr and message in done.stderr
-
-
-def test_calls_and_states_do_not_compare(write: Write, command: Run, tmp_path: Path) -> None:
-    from sgdx_metric.report import report
-    from sgdx_metric.scoring import score_variants
-
-    from ..sgdx_metric.frames import prediction_table, reference_table, six_variants
-
-    references, predictions = six_variants({"original": [True], "v1": [True]})
-    states = score_variants(reference_table(*references), prediction_table(*predictions))
-    path = tmp_path / "states.json"
-    write_scores(report(states, Setup("test", "sample")) | {"paired": paired(states)}, path)
-    done = command("sgdx_metric", "compare", write("first.json", FIRST), path)
-    assert done.returncode == 2
-    assert "task is 'state' in the signature, and 'calls' in that of" in done.stderr

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sgdx_dataset import frame_tables, open_release
 from sgdx_eval.explain import explain, find_flips
 from sgdx_eval.tasks import Calls
 from sgdx_metric.calls import CALL_PREDICTION, CALL_REFERENCE
 from sgdx_metric.signature import Rules
 
-from ..conftest import Run
 from ..sgdx_metric.call_rows import GOLD, STATE, call, reference, table
 
 FRAME = "0/0/Cabs_1"
@@ -101,62 +97,3 @@ def test_flips() -> None:
         "function", ORDER, ["Cabs_1.CancelCab"], "another intent",
     )  # fmt: skip
     assert (right, count) == (1, 2)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """The sample's calls under two wordings; under v3 the first one is of no intent."""
-    release = open_release("sample")
-    for variant in ("original", "v3"):
-        rows = frame_tables(release, "test", variant, ["frame_id", "service", "service_call"])
-        lines: list[str] = []
-        for row in rows.to_pylist():
-            if row["service_call"]:
-                made = {**row["service_call"], "service": row["service"]}
-                if variant == "v3" and not lines:
-                    made |= {"method": "Other"}
-                fields = {"frame_id": row["frame_id"], "variant": variant, "service_call": made}
-                lines.append(json.dumps(fields))
-        (tmp_path / f"{variant}.jsonl").write_text("\n".join(lines))
-    return tmp_path
-
-
-def test_the_command(command: Run, folder: Path) -> None:
-    words = ("explain", "--source", "sample", "--predictions", folder)
-    first = json.loads((folder / "v3.jsonl").read_text().split("\n")[0])["frame_id"]
-    flips = command("sgdx_metric", *words, "--flips")
-    assert flips.returncode == 0, flips.stderr
-    assert "Calls that are right under one wording and wrong under another" in flips.stdout
-    assert "1 of 73 calls (1.37 %) flip; 72 are right under every wording (98.63 %)" in flips.stdout
-    assert "another" in flips.stdout and max(map(len, flips.stdout.splitlines())) <= 80
-    shown = command("sgdx_metric", *words, first)
-    assert shown.returncode == 0, shown.stderr
-    assert "user:" in shown.stdout and "another" in shown.stdout and "function" in shown.stdout
-    changed = command("sgdx_metric", *words, "--changed", "original", "v3")
-    assert "Accuracy of calls, in %" in changed.stdout
-    assert "1 of 73 calls score less under v3 than under original" in changed.stdout
-
-
-def test_a_frame_without_a_call(command: Run, folder: Path) -> None:
-    words = ("explain", "--source", "sample", "--predictions", folder)
-    first = json.loads((folder / "v3.jsonl").read_text().split("\n")[0])["frame_id"]
-    dialogue = first.rsplit("/", 2)[0]
-    rows = frame_tables(open_release("sample"), "test", "original", ["frame_id", "service_call"])
-    silent = next(
-        row["frame_id"]
-        for row in rows.to_pylist()
-        if row["service_call"] is None and row["frame_id"].startswith(f"{dialogue}/")
-    )
-    done = command("sgdx_metric", *words, silent)
-    assert done.returncode == 2
-    assert f"found no call after frame {silent}, expected one of the " in done.stderr
-    assert first in done.stderr
-
-
-def test_calls_and_states_are_not_explained_together(command: Run, folder: Path) -> None:
-    state = {"active_intent": "NONE", "requested_slots": [], "slot_values": []}
-    row = {"frame_id": "1/0/A_1", "variant": "original", **state}
-    (folder / "original.jsonl").write_text(json.dumps(row))
-    done = command("sgdx_metric", "explain", "--source=sample", "--predictions", folder, "--flips")
-    assert done.returncode == 2
-    assert "v3.jsonl:1" in done.stderr

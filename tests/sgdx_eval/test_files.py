@@ -9,6 +9,7 @@ import pytest
 
 from ..conftest import Run
 from ..sgdx_metric.frames import Row, written
+from .conftest import refused
 
 LONG = "x" * 300
 
@@ -17,18 +18,7 @@ LONG = "x" * 300
 def score(tmp_path: Path, gold: dict[str, list[Row]]) -> tuple[object, ...]:
     """The words of a command that scores."""
     path = written(tmp_path / "v1.jsonl", gold["v1"])
-    return ("sgdx_metric", "score", "--source", "sample", "--predictions", f"v1={path}")
-
-
-def refused(tmp_path: Path, command: Run, *words: object) -> str:
-    """The one line of a command that must fail and change nothing."""
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    done = command(*words)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("sgdx_metric: error: ")
-    return line
+    return ("score", "--source", "sample", "--predictions", f"v1={path}")
 
 
 @pytest.mark.posix
@@ -66,11 +56,11 @@ def test_predictions_in_a_folder_are_not_written_over(tmp_path: Path, command: R
     exported = command("sgdx_dataset", "export", "--source", "sample", "--config", "v2",
                        "--split", "test", "--output", tmp_path)  # fmt: skip
     assert exported.returncode == 0, exported.stderr
-    score = ("sgdx_metric", "score", "--source", "sample", "--predictions", "v2=test", "--output")
+    score = ("score", "--source", "sample", "--predictions", "v2=test", "--output")
     line = refused(tmp_path, command, *score, "test/dialogues_001.json")
     assert "found a file that the command reads or writes already" in line
     for _ in range(2):  # What the command itself has put beside them may be written again.
-        assert command(*score, "test/scores.json").returncode == 0
+        assert command("sgdx_metric", *score, "test/scores.json").returncode == 0
 
 
 def test_long_names_of_inputs(tmp_path: Path, command: Run) -> None:
@@ -82,13 +72,13 @@ def test_long_names_of_inputs(tmp_path: Path, command: Run) -> None:
         ("compare", LONG, LONG),
         ("summarise", LONG, f"{LONG}2"),
     ):
-        assert "File name too long" in refused(tmp_path, command, "sgdx_metric", *words)
+        assert "File name too long" in refused(tmp_path, command, *words)
 
 
 @pytest.mark.posix
 def test_a_device_is_no_input(tmp_path: Path, command: Run) -> None:
     """/dev/zero has no end, and would fill the memory."""
-    words = ("sgdx_metric", "score", "--output", "s.json", "--predictions", "v1=/dev/zero")
+    words = ("score", "--output", "s.json", "--predictions", "v1=/dev/zero")
     line = refused(tmp_path, command, *words)
     assert line.endswith("/dev/zero: found a device, expected a file")
     exported = command("sgdx_dataset", "export", "--source", "sample", "--config", "v2",
@@ -99,7 +89,7 @@ def test_a_device_is_no_input(tmp_path: Path, command: Run) -> None:
         ["summarise", "/dev/zero", "/dev/null"],
         ["score", "--output", "s", "--predictions=v2=test", "--dialogues", "/dev/zero"],
     ):
-        line = refused(tmp_path, command, "sgdx_metric", *others)
+        line = refused(tmp_path, command, *others)
         assert line.endswith("/dev/zero: found a device, expected a file")
 
 

@@ -2,110 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from baselines.copies.systems import copy_system, generate
-from baselines.data.requested import RequestedData
-from sgdx_dataset import SgdxError, open_release
+from sgdx_dataset import SgdxError
 from sgdx_eval.headers import (
     Header,
     check_data,
     check_one_system,
-    parse_header,
-    read_header,
     system_acts,
 )
-from sgdx_metric import score_files as score_states
-from sgsacc_metric import score_files as score_responses
 
-from ..sgdx_metric.frames import Row, written
+from ..sgdx_metric.frames import Row
 
 OTHER = "0123456789abcdef"
-# A field, another value than that of these references, and what the error names.
-WRONG: list[tuple[str, Any, str]] = [
-    ("variant", "v2", "variant"),
-    ("split", "train", "split"),
-    ("data", OTHER, "data"),
-    ("wording", "0123abcd", "wording"),
-    ("dialogues", "1@b629d411", "dialogues"),
-    ("system", {"model": "another"}, "model"),
-    ("system", {"model": "m", "beams": 4}, "beams"),
-    ("oracle", False, "oracle"),
-    ("system", "m", "system"),
-    ("oracle", "no", "oracle"),
-    ("counts", 3, "counts"),
-]
-
-
-@pytest.fixture
-def states(gold: dict[str, list[Row]], tmp_path: Path) -> dict[str, Path]:
-    return {name: written(tmp_path / f"{name}.jsonl", gold[name]) for name in ("original", "v1")}
-
-
-@pytest.fixture
-def responses(tmp_path: Path) -> dict[str, Path]:
-    data = RequestedData("sample", "test")
-    paths = generate(copy_system("gold"), data, ["original", "v1"], tmp_path)
-    for path in paths:
-        path.write_text(path.read_text().partition("\n")[2])
-    return {path.stem: path for path in paths}
-
-
-def with_headers(paths: dict[str, Path], **changes: Any) -> dict[str, Path]:
-    """The files with the headers of an oracle of theirs; that of v1 has changes."""
-    for name, path in paths.items():
-        header = {
-            "variant": name,
-            "split": "test",
-            "source": "sample",
-            "data": open_release("sample").data_digest("test", name),
-            "oracle": True,
-            "system": {"model": "m"},
-        }
-        header |= changes if name == "v1" else {}
-        path.write_text(json.dumps({"metadata": header}) + "\n" + path.read_text())
-    return paths
-
-
-@pytest.mark.parametrize(("field", "value", "named"), WRONG)
-@pytest.mark.parametrize(
-    ("files", "score"), [("states", score_states), ("responses", score_responses)]
-)
-def test_a_header_of_other_references_or_another_system_is_refused(
-    files: str,
-    score: Callable[..., Any],
-    field: str,
-    value: Any,
-    named: str,
-    request: pytest.FixtureRequest,
-) -> None:
-    paths = with_headers(request.getfixturevalue(files), **{field: value})
-    with pytest.raises(SgdxError, match=rf"v1.*\b{named}\b"):
-        score(paths, source="sample", split="test")
-
-
-@pytest.mark.parametrize(
-    ("files", "score"), [("states", score_states), ("responses", score_responses)]
-)
-def test_scores_repeat_headers_and_say_oracle(
-    files: str, score: Callable[..., Any], request: pytest.FixtureRequest
-) -> None:
-    paths = with_headers(request.getfixturevalue(files), note="of one's own", data=None)
-    scores = score(paths, source="sample", split="test")
-    assert scores["predictions"]["v1"] == {
-        "variant": "v1",
-        "split": "test",
-        "source": "sample",
-        "oracle": True,
-        "system": {"model": "m"},
-    }
-    assert "|oracle:yes|" in scores["signature"]
 
 
 @pytest.mark.parametrize(
@@ -129,16 +41,6 @@ def test_files_are_of_one_system_where_its_facts_are_equal(
         return
     with pytest.raises(SgdxError, match="v2"):
         check_one_system(headers)
-
-
-def test_a_header_is_told_from_a_row(tmp_path: Path) -> None:
-    path = tmp_path / "v1.jsonl"
-    line = b' { "metadata" :{"split":"test", "mine": 1}} '
-    assert parse_header(line, path) == Header(split="test")
-    assert parse_header(b'{"frame_id": "1_00000/0/Cabs_1"}', path) is None
-    path.write_bytes(line)
-    assert read_header(path) == Header(split="test")
-    assert read_header(tmp_path) == Header()
 
 
 @pytest.mark.parametrize(

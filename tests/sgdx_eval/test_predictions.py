@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -28,75 +27,11 @@ def written(path: Path, *lines: str) -> Path:
     return path
 
 
-def changed(**keys: Any) -> str:
-    row = prediction({"city": ["Rome"]}) | keys
-    return json.dumps({key: value for key, value in row.items() if value is not None})
-
-
 def test_keys_of_its_own_and_long_values_are_no_matter(tmp_path: Path) -> None:
     row = prediction({"city": ["x" * 2_000_000]}) | {"score": [1.5, {"deep": None}]}
     path = written(tmp_path / "p.jsonl", GOOD, json.dumps(row), GOOD)
     rows = read_predictions(path, "test", "original").rows
     assert len(rows["slot_values"][1][0]["values"][0].as_py()) == 2_000_000
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("{", "Input data was truncated"),
-        (GOOD[:-20], "Input data was truncated"),
-        ("nonsense", "JSON is malformed"),
-        ("[]", "Expected `object`, got `array`"),
-        (
-            changed(frame_id=None),
-            "Object missing required field `frame_id`",
-        ),
-        (
-            changed(frame_id=7),
-            "Expected `str`, got `int` - at `$.frame_id`",
-        ),
-        (
-            changed(slot_values={}),
-            "Expected `array`, got `object` - at `$.slot_values`; expected a row as "
-            '{"frame_id": "1_00000/0/Hotels_2", "variant": "v1", ',
-        ),
-        (
-            changed(slot_values=[{"slot": "city", "values": []}]),
-            "Expected `array` of length >= 1 - at `$.slot_values[0].values`",
-        ),
-        (
-            changed(slot_values=[{"slot": "city", "values": [None]}]),
-            "Expected `str`, got `null` - at `$.slot_values[0].values[0]`",
-        ),
-        (changed(active_intent=float("nan")), "JSON is malformed"),
-        (changed(variant="v2"), "variant is 'v2', not 'original'"),
-        (
-            GOOD[:-1] + ', "frame_id": "other"}',
-            "an object has the key 'frame_id' twice",
-        ),
-        (r'{"frame_id": "\ud800 or so"}', "JSON is malformed"),
-    ],
-)
-def test_a_bad_line_is_named(tmp_path: Path, line: str, message: str) -> None:
-    path = written(tmp_path / "p.jsonl", GOOD, line)
-    with pytest.raises(SgdxError, match=f"p.jsonl:2: .*{re.escape(message)}"):
-        read_predictions(path, "test", "original")
-
-
-def test_not_utf8(tmp_path: Path) -> None:
-    path = tmp_path / "p.jsonl"
-    path.write_bytes(GOOD.replace("Rome", "M\u00fcnchen").encode("utf-8"))
-    assert read_predictions(path, "test", "original").rows.num_rows == 1
-    path.write_bytes(GOOD.replace("Rome", "M\u00fcnchen").encode("latin-1"))
-    with pytest.raises(
-        SgdxError, match="p.jsonl:1: not a prediction row: 'utf-8' codec can't decode byte 0xfc"
-    ):
-        read_predictions(path, "test", "original")
-
-
-def test_no_such_path(tmp_path: Path) -> None:
-    with pytest.raises(SgdxError, match="nowhere: No such file or directory"):
-        read_predictions(tmp_path / "nowhere", "test", "original")
 
 
 def turn(speaker: str, *frames: Row) -> Row:
@@ -200,15 +135,6 @@ def test_values_that_look_like_keys_are_read(tmp_path: Path, value: str) -> None
         assert row["slot_values"][0] == {"slot": "city", "values": [value]}
 
 
-def test_a_key_twice_in_the_header_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path / "p.jsonl", '{"metadata": {"split": "dev", "split": "test"}}', GOOD)
-    with pytest.raises(
-        SgdxError,
-        match=r"p.jsonl:1: not a header of predictions: an object has the key 'split' twice",
-    ):
-        read_predictions(path, "test", "original")
-
-
 def test_directory_without_dialogues(tmp_path: Path) -> None:
     with pytest.raises(SgdxError, match=r"found no dialogues_\*\.json"):
         read_predictions(tmp_path, "test", "v1")
@@ -241,12 +167,6 @@ def test_a_folder_has_the_paths_of_the_known_variants(tmp_path: Path) -> None:
         ("v1", tmp_path / "v1.jsonl"),
         ("mine", tmp_path / "mine"),
     ]
-
-
-def test_several_paths_keep_the_order_given(tmp_path: Path) -> None:
-    path = written(tmp_path / "p.jsonl", GOOD)
-    found = prediction_paths(parse_predictions([f"v2={path}", f"any={path}"]), KNOWN)
-    assert list(found.items()) == [("v2", path), ("any", path)]
 
 
 @pytest.mark.parametrize(

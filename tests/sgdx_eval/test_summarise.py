@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sgdx_dataset import SgdxError
 from sgdx_eval.files import write_scores
 from sgdx_metric.bootstrap import Sums, compared
 from sgdx_metric.columns import Floats
@@ -157,15 +156,6 @@ def test_compare_takes_several_runs_of_a_side(runs: list[Path], command: Run) ->
     assert all(len(line) <= 80 for line in tables)
 
 
-def test_oracle_is_told_beside_a_comparison(tmp_path: Path, runs: list[Path], command: Run) -> None:
-    oracle = scores_json(tmp_path / "oracle.json", RUNS[0], oracle=True)
-    for paths, words in (((runs[0], oracle), "no/yes"), ((oracle, runs[0]), "yes/no")):
-        done = command("sgdx_metric", "compare", *paths, "--json", "c.json")
-        assert done.returncode == 0, done.stderr
-        assert f"|oracle:{words}|ci:" in json.loads(Path("c.json").read_text())["signature"]
-        assert f": {oracle} (system acts: unknown, oracle)" in done.stdout
-
-
 @pytest.mark.parametrize(
     "words",
     [[], ["0.json"], ["0.json"] * 3, ["--first", "0.json"], ["0.json", "--first", "1.json"]],
@@ -232,15 +222,6 @@ def test_no_difference_has_p_1_and_a_large_one_has_little() -> None:
     assert compared(runs, runs, original)["jga_orig"]["p"] == 1
     far = [sums(run.total[:, 0] + 5) for run in runs]
     assert compared(runs, far, original)["jga_orig"]["p"] == pytest.approx(1 / 1001)
-
-
-def test_a_missing_file_is_named(command: Run) -> None:
-    done = command("sgdx_metric", "summarise", "nowhere.json", "none.json")
-    assert done.stderr == "sgdx_metric: error: nowhere.json: No such file or directory\n"
-    with pytest.raises(SgdxError, match="found 0 file"):
-        from sgdx_eval.summarise import summarise
-
-        summarise([])
 
 
 def test_compare_over_wordings(runs: list[Path], tmp_path: Path, command: Run) -> None:

@@ -1,0 +1,513 @@
+"""What every task keeps, on the sample: read, refuse, score, compare, sum up and explain."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from shutil import copytree
+from statistics import mean, stdev
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from sgdx_dataset import open_release
+from sgdx_dataset.release.open import SAMPLE
+from sgdx_eval.headers import Header, read_header
+
+from ..conftest import Run
+from ..sgdx_metric.frames import Row, written
+from .conftest import Subject, put, refused
+
+SAMPLE_TEST = ("--source", "sample", "--split", "test")
+TWO = ("1_00000/", "1_00001/")  # dialogues, whose mark is 2@82354a53
+OTHER = "0123456789abcdef"
+
+
+def scored(command: Run, predictions: object, name: str, *options: object) -> dict[str, Any]:
+    """The scores.json of a command that must succeed."""
+    words = [] if "--source" in options or "--references" in options else SAMPLE_TEST
+    done = command(
+        "sgdx_metric", "score", *words, "--predictions", predictions, "--output", name, *options
+    )
+    assert done.returncode == 0, done.stderr
+    scores: dict[str, Any] = json.loads(Path(name).read_text())
+    return scores
+
+
+def is_narrow(text: str) -> bool:
+    """Whether all lines above the signature have at most 80 columns, but for names of files."""
+    lines = re.split(r"^(?:sgdx|sgsacc)_metric\|", text, flags=re.MULTILINE)[0].splitlines()
+    return all(len(line) <= 80 for line in lines if not line.startswith(("first: ", "run: ")))
+
+
+# ---- score
+
+
+def wrong(row: Row) -> bool:
+    """Whether a row of the file of single items is wrong."""
+    for key in ("joint_goal_accuracy", "call_accuracy"):
+        if key in row:
+            return bool(row[key] < 1)
+    return bool(row["missing"])
+
+
+def test_score(subject: Subject, tmp_path: Path, command: Run) -> None:
+    """The figures are those of the items, which are the same in both forms of their file."""
+    good, bad = put(tmp_path / "good", subject.good), put(tmp_path / "bad", subject.bad)
+    best = subject.mains(scored(command, good, "good.json"))
+    assert set(best.values()) == ({0} if subject.task == "turns" else {1})
+    option = f"--per-{subject.kind[:-1]}"
+    scores = scored(command, bad, "new/bad.json", option, "items.jsonl")
+    items = [json.loads(line) for line in Path("items.jsonl").read_text().splitlines()]
+    of_v1 = [item for item in items if item["variant"] == "v1"]
+    ids = [row[subject.id] for row in subject.bad["v1"]]
+    assert sorted(item[subject.id] for item in of_v1) == sorted(ids)
+    share = mean(map(wrong, of_v1))
+    assert 0.1 < share <= (len(of_v1) // 3) / len(of_v1)
+    expected = share if subject.task == "turns" else 1 - share
+    assert subject.mains(scores) == {**best, "v1": pytest.approx(expected)}
+    assert re.search(r"\|predictions:made-elsewhere\|ci:", scores["signature"])
+    if subject.task != "turns":
+        scored(command, bad, "again.json", option, "items.parquet")
+        assert pq.read_table("items.parquet").to_pylist() == items
+
+
+def test_what_is_printed(subject: Subject, tmp_path: Path, command: Run) -> None:
+    words = ("score", *SAMPLE_TEST, "--predictions", put(tmp_path / "p", subject.bad))
+    done = command("sgdx_metric", *words)
+    assert done.returncode == 0 and "v2, v3, v4, v5" in done.stderr
+    assert is_narrow(done.stdout) and "v1" in done.stdout
+    *_, last = done.stdout.splitlines()
+    assert last.startswith(("sgdx_metric|", "sgsacc_metric|")) and "|split:test|" in last
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["p"]
+    if subject.task == "turns":
+        assert command("sgsacc_metric", *words).stdout == done.stdout
+
+
+def test_the_same_from_rows_that_the_dataset_wrote(
+    subject: Subject, tmp_path: Path, command: Run
+) -> None:
+    rows = (*SAMPLE_TEST, "--config", "original", "v1", "--output")
+    assert command("sgdx_dataset", subject.kind, *rows, "rows").returncode == 0
+    predictions = put(tmp_path / "p", subject.bad)
+    release = scored(command, predictions, "release.json")
+    folder = scored(command, predictions, "folder.json", "--references", "rows")
+    assert folder == release
+    words = ("explain", subject.bad["v1"][2][subject.id], "--predictions", predictions)
+    shown = [command("sgdx_metric", *words, *of) for of in (SAMPLE_TEST, ("--references", "rows"))]
+    assert shown[0].stdout == shown[1].stdout != ""
+    line = refused(tmp_path, command, *words, "--references", "rows", "--split", "validation")
+    assert ".parquet" in line and "validation" in line
+    Path("ids.txt").write_text("1_00000\n1_00001\n")
+    some = (*rows, "some", "--dialogues", "ids.txt")
+    assert command("sgdx_dataset", subject.kind, *some).returncode == 0
+    few = put(tmp_path / "few", subject.of(TWO))
+    scores = scored(command, few, "s.json", "--references", "some")
+    assert "|dialogues:2@82354a53|" in scores["signature"]
+
+
+def test_some_dialogues(subject: Subject, tmp_path: Path, command: Run) -> None:
+    """Those of a file, or those that the predictions say they are of."""
+    predictions, marks = put(tmp_path / "p", subject.good), []
+    for name, text in {"ids.txt": "1_00000\n1_00001\n", "ids": '["1_00001", "1_00000"]'}.items():
+        Path(name).write_text(text)
+        marks.append(scored(command, predictions, "s.json", "--dialogues", name)["signature"])
+    few = put(tmp_path / "few", subject.of(TWO), dialogues="2@82354a53")
+    done = command("sgdx_metric", "score", *SAMPLE_TEST, "--predictions", few)
+    assert "2 of 36 dialogues" in done.stderr and marks[0] == marks[1]
+    assert done.stdout.splitlines()[-1] == marks[0] and "|dialogues:2@82354a53|" in marks[0]
+    words = ("score", *SAMPLE_TEST, "--output", "x.json", "--predictions")
+    put(tmp_path / "few", subject.of(TWO[:1]), dialogues="2@82354a53")
+    assert "1@" in refused(tmp_path, command, *words, few)
+    put(tmp_path / "few", {"v1": subject.good["v1"]}, dialogues="36@6dd46d8b")
+    assert "dialogues" in refused(tmp_path, command, *words, few)
+    Path("ids.txt").write_text("1_00000\nnone\n")
+    line = refused(tmp_path, command, *words, predictions, "--dialogues", "ids.txt")
+    assert "ids.txt: 1 of 2" in line and "none" in line
+    chosen = ("--split", "validation", "--count", "2", "--output", "other.json")
+    assert command("sgdx_dataset", "subset", "--source", "sample", *chosen).returncode == 0
+    line = refused(tmp_path, command, *words, predictions, "--dialogues", "other.json")
+    assert "other.json: " in line and "validation" in line
+
+
+def test_own_wordings_of_one_name_are_told_apart(
+    subject: Subject, tmp_path: Path, command: Run
+) -> None:
+    """A wording has one mark wherever it is read, and scores of two wordings do not compare."""
+    for name, text in (("one", "Rides"), ("two", "Trips")):
+        Path(f"{name}.json").write_text(json.dumps({"Cabs_1": {"description": text}}))
+    rows = {
+        "original": subject.good["original"],
+        "mine": [row | {"variant": "mine"} for row in subject.good["original"]],
+    }
+    predictions, own = put(tmp_path / "p", rows), ("--variant", "mine=one.json")
+    marks = {}
+    for name in ("one", "two"):
+        scores = scored(command, predictions, f"s{name}.json", "--variant", f"mine={name}.json")
+        assert subject.mains(scores)["mine"] == subject.mains(scores)["original"]
+        marks[name] = re.findall(r"mine@([0-9a-f]{8})", scores["signature"])[0]
+    made = ("--config", "mine", "original", *SAMPLE_TEST, *own, "--output", "rows")
+    assert command("sgdx_dataset", subject.kind, *made).returncode == 0
+    if subject.task != "turns":  # whose sentences are those of the evaluator's wording
+        scores = scored(command, predictions, "rows.json", "--references", "rows")
+        assert f"mine@{marks['one']}" in scores["signature"]
+    line = refused(tmp_path, command, "compare", "sone.json", "stwo.json")
+    assert marks["one"] != marks["two"] and "'mine'" in line
+    words = ("score", *SAMPLE_TEST, "--output", "x.json", "--predictions", predictions)
+    assert "mine" in refused(tmp_path, command, *words, *own, "--variant", "mine=two.json")
+    # Without its words, a wording is left out aloud.
+    assert "mine" in command("sgdx_metric", *words).stderr
+
+
+# ---- what files say of themselves
+
+# A field of the header of v1, another value than that of these references, and what is named.
+WRONG: list[tuple[str, Any, str]] = [
+    ("variant", "v2", "variant"),
+    ("split", "train", "split"),
+    ("data", OTHER, "data"),
+    ("wording", "0123abcd", "wording"),
+    ("dialogues", "1@b629d411", "dialogues"),
+    ("system", {"model": "another"}, "model"),
+    ("system", {"model": "m", "beams": 4}, "beams"),
+    ("oracle", False, "oracle"),
+    ("system", "m", "system"),
+    ("oracle", "no", "oracle"),
+    ("counts", 3, "counts"),
+]
+
+
+def with_headers(folder: Path, subject: Subject, **changes: Any) -> Path:
+    """The good predictions with the headers of an oracle; that of v1 has changes."""
+    folder.mkdir(exist_ok=True)
+    for name, rows in subject.good.items():
+        header = {
+            "task": subject.task,
+            "variant": name,
+            "split": "test",
+            "source": "sample",
+            "data": open_release("sample").data_digest("test", name),
+            "oracle": True,
+            "system": {"model": "m"},
+        }
+        header |= changes if name == "v1" else {}
+        lines = [json.dumps({"metadata": header}), *map(json.dumps, rows)]
+        (folder / f"{name}.jsonl").write_text("\n".join(lines))
+    return folder
+
+
+def test_a_header_of_other_references_or_another_system_is_refused(
+    subject: Subject, tmp_path: Path, command: Run
+) -> None:
+    for field, value, named in WRONG:
+        predictions = with_headers(tmp_path / "p", subject, **{field: value})
+        words = ("score", *SAMPLE_TEST, "--output", "s.json", "--predictions", predictions)
+        assert re.search(rf"v1.*\b{named}\b", refused(tmp_path, command, *words)), field
+        if field in ("data", "system", "oracle"):
+            item = subject.good["v1"][2][subject.id]
+            of_item = ("explain", item, *SAMPLE_TEST, "--predictions", predictions)
+            assert named in refused(tmp_path, command, *of_item)
+
+
+def test_scores_repeat_headers_and_tell_an_oracle(
+    subject: Subject, tmp_path: Path, command: Run
+) -> None:
+    predictions = with_headers(tmp_path / "p", subject, note="of one's own", data=None)
+    done = command(
+        "sgdx_metric", "score", *SAMPLE_TEST, "--predictions", predictions, "--output", "s.json"
+    )
+    assert done.returncode == 0 and "oracle" in done.stderr
+    scores = json.loads(Path("s.json").read_text())
+    assert scores["predictions"]["v1"] == {
+        "task": subject.task, "variant": "v1", "split": "test", "source": "sample",
+        "oracle": True, "system": {"model": "m"},
+    }  # fmt: skip
+    assert "|oracle:yes|predictions:made-elsewhere|" in scores["signature"]
+    plain = scored(command, put(tmp_path / "plain", subject.good), "plain.json")
+    assert "oracle" not in plain["signature"]
+    done = command("sgdx_metric", "compare", "plain.json", "s.json", "--json", "c.json")
+    assert done.returncode == 0, done.stderr
+    compared = json.loads(Path("c.json").read_text())
+    assert compared["oracle"] == {"first": "no", "second": "yes"}
+    assert "|oracle:no/yes|" in compared["signature"]
+    assert re.search(r"^second: s.json \(.*oracle\)$", done.stdout, re.MULTILINE)
+
+
+def test_the_source_that_predictions_name(
+    subject: Subject, tmp_path: Path, command: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is taken where another is the default; where another is given, they are refused."""
+    copytree(SAMPLE, tmp_path / "other")
+    for file in (tmp_path / "other" / "test").glob("dialogues_*.json"):
+        file.write_text(file.read_text().replace("the", "that"))
+    monkeypatch.setenv("SGDX_SOURCE", str(tmp_path / "other"))
+    predictions = with_headers(tmp_path / "p", subject, oracle=True)
+    done = command("sgdx_metric", "score", "--predictions", predictions)
+    assert done.returncode == 0 and "sample" in done.stderr
+    line = done.stdout.splitlines()[-1]
+    assert "|release:sample|" in line and "made-elsewhere" not in line
+    item = subject.good["v1"][2][subject.id]
+    for words in (("score", "--output", "s.json"), ("explain", item)):
+        line = refused(tmp_path, command, *words, "--source=other", "--predictions", predictions)
+        assert "sample" in line and "data" in line
+
+
+# ---- prediction files that cannot be used
+
+Change = Callable[[list[str], Subject], list[str]]
+
+
+def of_row(**changes: Any) -> Change:
+    """Change the second row."""
+    return lambda lines, _: [lines[0], json.dumps(json.loads(lines[1]) | changes), *lines[2:]]
+
+
+FAULTS: dict[str, tuple[Change, tuple[str, ...]]] = {
+    "a row lacks": (lambda lines, _: lines[1:], ("v1", "1 of ", "FIRST")),
+    "a row twice": (lambda lines, _: [*lines, lines[0]], ("v1", "FIRST")),
+    "an id of another split": (
+        lambda lines, subject: [*lines, lines[0].replace("1_00000", "9_99999")],
+        ("v1", "9_99999"),
+    ),
+    "another variant": (of_row(variant="v2"), ("v1.jsonl:2: ", "v2")),
+    "cut": (lambda lines, _: [lines[0], lines[1][:-9]], ("v1.jsonl:2: ",)),
+    "no object": (lambda lines, _: [lines[0], "[]"], ("v1.jsonl:2: ",)),
+    "no id": (lambda lines, _: [lines[0], '{"variant": "v1"}'], ("v1.jsonl:2: ", "_id")),
+    "a number for a text": (of_row(frame_id=7, turn_id=7), ("v1.jsonl:2: ", "_id")),
+    "a key twice": (
+        lambda lines, _: [lines[0], f'{lines[1][:-1]}, "variant": "v1"}}'],
+        ("v1.jsonl:2: ", "variant"),
+    ),
+    "a header below a row": (
+        lambda lines, _: [lines[0], '{"metadata": {}}', *lines[1:]],
+        ("v1.jsonl:2: ",),
+    ),
+    "another task": (
+        lambda lines, _: ['{"metadata": {"task": "songs"}}', *lines],
+        ("songs",),
+    ),
+    "tools": (lambda lines, _: ['{"metadata": {"task": "tools"}}', *lines], ("sgdx_tools",)),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_predictions_that_cannot_be_used(
+    fault: str, subject: Subject, tmp_path: Path, command: Run
+) -> None:
+    change, facts = FAULTS[fault]
+    lines = change([json.dumps(row) for row in subject.good["v1"]], subject)
+    path = tmp_path / "v1.jsonl"
+    path.write_text("\n".join(lines))
+    words = ("score", *SAMPLE_TEST, "--output", "s.json", "--predictions", f"v1={path}")
+    line = refused(tmp_path, command, *words)
+    first = subject.good["v1"][0][subject.id]
+    assert all(fact.replace("FIRST", first) in line for fact in facts), line
+
+
+def test_predictions_of_two_tasks(tmp_path: Path, command: Run, subjects: Any) -> None:
+    for name, others in (("state", "calls"), ("calls", "turns"), ("turns", "state")):
+        rows = {"original": subjects[name].good["original"], "v1": subjects[others].good["v1"]}
+        words = ("score", *SAMPLE_TEST, "--predictions", put(tmp_path / "p", rows))
+        assert "v1.jsonl:1: " in refused(tmp_path, command, *words)
+
+
+# ---- compare and summarise
+
+
+@pytest.fixture
+def both(subject: Subject, tmp_path: Path, command: Run) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The scores.json of the good and of the bad system."""
+    folders = put(tmp_path / "good", subject.good), put(tmp_path / "bad", subject.bad)
+    good, bad = (scored(command, path, f"{path.name}.json") for path in folders)
+    return good, bad
+
+
+def test_compare(
+    both: tuple[dict[str, Any], ...], subject: Subject, tmp_path: Path, command: Run
+) -> None:
+    good, bad = both
+    words = ("compare", "bad.json", "good.json", "--json", "new/c.json")
+    done = command("sgdx_metric", *words, "--details")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert is_narrow(done.stdout.partition("\n\n")[2]) and bad["signature"] in done.stdout
+    result = json.loads(Path("new/c.json").read_text())
+    v1 = result["by_variant"]["v1"]
+    assert (v1["first"], v1["second"]) == (subject.mains(bad)["v1"], subject.mains(good)["v1"])
+    assert v1["difference"] == pytest.approx(v1["second"] - v1["first"])
+    assert v1["interval"][0] < v1["difference"] < v1["interval"][1]
+    assert v1["p"] == pytest.approx(1 / 10_001)  # no swap makes as large a difference
+    assert result["by_variant"]["original"]["difference"] == 0
+    services = {name for name in result["groups"] if "seen" not in name and name != "all"}
+    assert {"Cabs_1", "Vets_1"} <= services and all(name in done.stdout for name in services)
+    brief = command("sgdx_metric", "compare", "bad.json", "good.json").stdout
+    first, second, verdict, empty, *_ = brief.splitlines()
+    assert first.startswith("first: bad.json") and second.startswith("second: good.json")
+    assert empty == "" and "Cabs_1" not in brief
+    if subject.task == "calls":  # of the others, the mean over v1 to v5 decides
+        assert "second is better" in verdict and "(p = 0.0001)" in verdict
+    done = command("sgdx_metric", "compare", "bad.json", "bad.json", "--json", "new/c.json")
+    changes = [
+        change
+        for group in json.loads(Path("new/c.json").read_text())["groups"].values()
+        for change in group.values()
+        if isinstance(change, dict) and change["difference"] is not None
+    ]
+    assert changes and all((change["difference"], change["p"]) == (0, 1) for change in changes)
+
+
+def test_compare_on_the_same_dialogues(subject: Subject, tmp_path: Path, command: Run) -> None:
+    """Of two files, one of which has a part of the other's, those of this part; or those chosen."""
+    predictions, scores = put(tmp_path / "p", subject.bad), {}
+    scored(command, predictions, "all.json")
+    for name, ids in {"two": "1_00000\n1_00001\n", "one": "1_00001", "other": "1_00003"}.items():
+        Path(f"{name}.txt").write_text(ids)
+        scores[name] = scored(command, predictions, f"{name}.json", "--dialogues", f"{name}.txt")
+    for files in (("all.json", "two.json"), ("two.json", "all.json")):
+        done = command("sgdx_metric", "compare", *files, "--json", "c.json")
+        assert "2 dialogues" in done.stderr
+        assert done.stdout.splitlines()[-1] == scores["two"]["signature"]
+        v1 = json.loads(Path("c.json").read_text())["by_variant"]["v1"]
+        assert v1["first"] == v1["second"] == pytest.approx(subject.mains(scores["two"])["v1"])
+    done = command("sgdx_metric", "compare", "all.json", "two.json", "--dialogues", "one.txt")
+    assert "|dialogues:1@" in done.stdout and "1 dialogues" in done.stderr
+    for words in (("two.json", "other.json"), ("all.json", "two.json", "--dialogues", "other.txt")):
+        line = refused(tmp_path, command, "compare", *words)
+        assert "two.json: " in line and line.endswith("1_00003")
+
+
+def test_summarise(
+    both: tuple[dict[str, Any], ...], subject: Subject, tmp_path: Path, command: Run
+) -> None:
+    done = command("sgdx_metric", "summarise", "good.json", "bad.json", "--output", "new/s.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert subject.task == "turns" or is_narrow(done.stdout)
+    assert "run: good.json\nrun: bad.json\n" in done.stdout
+    result = json.loads(Path("new/s.json").read_text())
+    assert result["runs"] == 2 and result["signature"] == both[0]["signature"]
+    for name, of_wording in result["groups"]["all"]["by_variant"].items():
+        values = [subject.mains(scores)[name] for scores in both]
+        assert of_wording["values"] == values and of_wording["mean"] == pytest.approx(mean(values))
+        assert of_wording["sd"] == pytest.approx(stdev(values))
+    words = ("compare", "--first", "good.json", "bad.json", "--second", "good.json")
+    done = command("sgdx_metric", *words, "--json", "c.json")
+    assert done.returncode == 0, done.stderr
+    v1 = json.loads(Path("c.json").read_text())["by_variant"]["v1"]
+    values = [subject.mains(scores)["v1"] for scores in both]
+    assert v1["first"] == pytest.approx(mean(values)) and v1["second"] == values[0]
+    assert v1["first_sd"] == pytest.approx(stdev(values)) and v1["second_sd"] is None
+
+
+def damaged(scores: dict[str, Any], old: str, new: str) -> dict[str, Any]:
+    """Scores whose signature has another part."""
+    assert old in scores["signature"]
+    return {**scores, "signature": scores["signature"].replace(old, new)}
+
+
+def without(scores: dict[str, Any], place: str) -> dict[str, Any]:
+    """Scores that lack the last of the scores of v1, or v1, or one item."""
+    paired = json.loads(json.dumps(scores["paired"]))
+    items, *_ = paired.values()
+    metric = next(scores for scores in paired.values() if "v1" in scores)
+    if place == "a score":
+        metric["v1"].pop()
+    elif place == "a wording":
+        del metric["v1"]
+    else:
+        items[0] = "9_99999/0/Cabs_1" if items[0].count("/") == 2 else "9_99999/Cabs_1"
+    return {**scores, "paired": paired}
+
+
+def test_scores_that_do_not_compare(
+    both: tuple[dict[str, Any], ...], tmp_path: Path, command: Run
+) -> None:
+    bad = both[1]
+    for scores, fact in (
+        (damaged(bad, "release:sample", "release:complete"), "complete"),
+        (damaged(bad, "version:0.1.0", "version:0.0.9"), "0.0.9"),
+        (damaged(bad, "split:test", "split:train"), "train"),
+        (damaged(bad, "|release:", "|release:mine|release:"), "'release'"),
+        ({**bad, "signature": "BLEU|c:x"}, "BLEU"),
+        ({**bad, "signature": 3}, ""),
+        ({key: value for key, value in bad.items() if key != "paired"}, "paired"),
+        (without(bad, "a score"), "paired"),
+        (without(bad, "a wording"), "v1"),
+        (without(bad, "an item"), "1_00000/"),
+    ):
+        Path("other.json").write_text(json.dumps(scores))
+        for name in ("compare", "summarise"):
+            line = refused(tmp_path, command, name, "good.json", "other.json")
+            assert "other.json" in line and fact in line
+
+
+def test_scores_of_two_tasks_do_not_compare(
+    subjects: dict[str, Subject], tmp_path: Path, command: Run
+) -> None:
+    for name, subject in subjects.items():
+        scored(command, put(tmp_path / name, subject.good), f"{name}.json")
+    for first, second in (("state", "calls"), ("calls", "turns"), ("turns", "state")):
+        for command_name in ("compare", "summarise"):
+            words = (command_name, f"{first}.json", f"{second}.json")
+            assert f"{second}.json: " in refused(tmp_path, command, *words)
+
+
+# ---- explain
+
+
+def test_explain_an_item(subject: Subject, tmp_path: Path, command: Run) -> None:
+    item = subject.bad["v1"][2][subject.id]
+    words = (*SAMPLE_TEST, "--predictions", put(tmp_path / "p", subject.bad))
+    done = command("sgdx_metric", "explain", item, *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    first, *lines = done.stdout.splitlines()
+    assert first == item and "user:" in lines[0]
+    assert all(any(name in line for line in lines) for name in ("original", "v1"))
+    # Before the call there are frames of the dialogue after which none is made.
+    silent = ["1_00000/0/Cabs_1"] if subject.task == "calls" else []
+    unknowns = ("no/0/Such", "nonsense", "1_00000/0/Hotels_9", "1_00000", "1_00000/1/Cabs_1")
+    for unknown in (*unknowns, *silent):
+        assert unknown in refused(tmp_path, command, "explain", unknown, *words)
+
+
+def test_explain_lists_what_broke(
+    subjects: dict[str, Subject], tmp_path: Path, command: Run
+) -> None:
+    for name in ("state", "calls"):
+        subject = subjects[name]
+        predictions = put(tmp_path / name, subject.bad)
+        words = (*SAMPLE_TEST, "--predictions", predictions)
+        scores = scored(command, predictions, "s.json")
+        paired = scores["paired"][{"state": "joint_goal_accuracy", "calls": "call_accuracy"}[name]]
+        lost = [i for i, score in zip(scores["paired"]["frame_id"], paired["v1"]) if score < 0.5]
+        done = command("sgdx_metric", "explain", *words, "--changed", "original", "v1")
+        rows = [line.split() for line in done.stdout.splitlines() if line.count("/") == 2]
+        assert rows == [[item, "100.00", "0.00"] for item in lost]
+        *_, last = done.stdout.splitlines()
+        assert last.startswith(f"{len(lost)} of {len(paired['v1'])} ")
+        done = command("sgdx_metric", "explain", *words, "--flips")
+        assert is_narrow(done.stdout[: done.stdout.rstrip().rindex("\n")])
+        assert done.stdout.splitlines()[-1].startswith(f"{len(lost)} of {len(paired['v1'])} ")
+        Path("one.txt").write_text("1_00001\n")
+        done = command("sgdx_metric", "explain", *words, "--flips", "--dialogues", "one.txt")
+        few = [item for item in lost if item.startswith("1_00001/")]
+        assert done.stdout.splitlines()[-1].startswith(f"{len(few)} of ")
+        for words_of, fact in (
+            (("--changed", "original", "v4"), "'v4'"),
+            ((lost[0], "--changed", "original", "v1"), "--changed"),
+            ((), "--flips"),
+            (("--flips", "--changed", "original", "v1"), "--flips"),
+            (("--flips", "--service", "Cabs_11"), "Cabs_11"),
+        ):
+            assert fact in refused(tmp_path, command, "explain", *words_of, *words)
+    one = f"v1={tmp_path / 'state' / 'v1.jsonl'}"
+    line = refused(tmp_path, command, "explain", *SAMPLE_TEST, "--predictions", one, "--flips")
+    assert "--flips" in line
+
+
+def test_a_header_is_told_from_a_row(tmp_path: Path) -> None:
+    path = written(tmp_path / "v1.jsonl", [{"frame_id": "1_00000/0/Cabs_1"}])
+    assert read_header(path) == read_header(tmp_path) == Header()
+    path.write_bytes(b' { "metadata" :{"split":"test", "mine": 1}} ')
+    assert read_header(path) == Header(split="test")
