@@ -37,6 +37,7 @@ class Sabotage(NamedTuple):
 
 _DATASET = "tests/sgdx_dataset"
 _RELEASE = f"{_DATASET}/release/test_release.py"
+_ARCHIVES = f"{_DATASET}/release/test_damaged_archives.py"
 _PREPARE = f"{_DATASET}/hub/test_prepare.py"
 _METRIC = "tests/sgdx_metric"
 _EVAL = "tests/sgdx_eval"
@@ -52,13 +53,13 @@ SABOTAGES = {
     # --- sgdx_dataset ---
     "the end of an archive is not checked": Sabotage(
         "sgdx_dataset/release/archives.py", "            stream.check_end()\n", "",
-        f"{_RELEASE} -k gzip"),
+        f"{_ARCHIVES} -k gzip"),
     "a zip's list is not held against its headers": Sabotage(
         "sgdx_dataset/release/archives.py", "        _check_entries(name, archive, file)\n",
-        "        pass\n", f"{_RELEASE} -k zip"),
+        "        pass\n", f"{_ARCHIVES} -k zip"),
     "links and devices in a tar are read": Sabotage(
         "sgdx_dataset/release/archives.py", "if not member.isreg() or member.issparse():",
-        "if False:", f"{_RELEASE} -k link"),
+        "if False:", f"{_ARCHIVES} -k link"),
     "a changed file of SGD is not noticed": Sabotage(
         "sgdx_dataset/release/release.py", "altered = any(", "altered = False and any(",
         f"{_RELEASE} -k without_sgd"),
@@ -82,10 +83,10 @@ SABOTAGES = {
         f"{_DATASET}/io/test_json.py"),
     "an archive's paths lead out of it": Sabotage(
         "sgdx_dataset/release/archives.py", ' or ".." in path.split("/"):', ":",
-        f"{_RELEASE} -k climbs"),
+        f"{_ARCHIVES} -k climbs"),
     "a tar is unpacked without a limit": Sabotage(
         "sgdx_dataset/release/tar_stream.py", "if self._position > self._limit:", "if False:",
-        f"{_RELEASE} -k up_to_its_limit"),
+        f"{_ARCHIVES} -k up_to_its_limit"),
     "a digest of data is of the dialogues alone": Sabotage(
         "sgdx_dataset/release/release.py", "made_from = [dialogues, schemas, ",
         "made_from = [dialogues, ", f"{_RELEASE} -k digest_of_data"),

@@ -26,45 +26,31 @@ GAPS = (
 )
 
 
-def test_a_folder_with_a_test_split_alone_is_a_source(test_alone: Path) -> None:
+def test_a_folder_with_a_test_split_alone_is_a_source(test_alone: Path, tmp_path: Path) -> None:
     release = open_release(test_alone)
-    assert release.configs() == ("original",)
-    assert (release.splits("original"), release.wordings()) == (["test"], ["original"])
-    assert release.gaps() == GAPS
+    assert (release.configs(), release.wordings()) == (("original",), ["original"])
+    assert (release.splits("original"), release.gaps()) == (["test"], GAPS)
     assert release.seen_services() == set()
     assert release.version("test").startswith("unverified:")
     assert len(release.data_digest("test", "original")) == 16
     assert not any(frame_tables(release, "test", "original")["seen"].to_pylist())
-
-
-def test_what_it_lacks_is_refused_by_name(test_alone: Path) -> None:
-    release = open_release(test_alone)
-    with pytest.raises(SgdxError, match="has no dialogues in train under original"):
-        frame_tables(release, "train", "original")
-    with pytest.raises(
-        SgdxError, match=r"has no wording v3, expected sgd_x/data/v3/test/schema\.json, or that"
+    (tmp_path / "ours.json").write_text("{}")
+    own = {"ours": tmp_path / "ours.json"}
+    assert open_release(test_alone, own).wordings() == ["original", "ours"]
+    for split, config, lacking in (
+        ("train", "original", "no dialogues in train under original"),
+        ("test", "v3", r"no wording v3, expected sgd_x/data/v3/test/schema\.json"),
     ):
-        frame_tables(release, "test", "v3")
-    (test_alone / "test" / "schema.json").unlink()
-    with pytest.raises(SgdxError, match="has no train/schema.json, expected the release's layout"):
-        open_release(test_alone)
+        with pytest.raises(SgdxError, match=f"has {lacking}"):
+            frame_tables(release, split, config)
 
 
-def test_wordings_of_ones_own_are_taken_by_default(test_alone: Path, tmp_path: Path) -> None:
-    own = tmp_path / "ours.json"
-    own.write_text("{}")
-    assert open_release(test_alone, {"ours": own}).wordings() == ["original", "ours"]
-    assert open_release("sample", {"ours": own}).wordings() == [
-        "original", "v1", "v2", "v3", "v4", "v5", "ours"
-    ]  # fmt: skip
+def test_wordings_and_gaps(mini: Path) -> None:
+    assert open_release("sample").wordings() == ["original", "v1", "v2", "v3", "v4", "v5"]
     assert open_release("sample").gaps() == ""
-
-
-def test_one_missing_wording_is_named(mini: Path) -> None:
     shutil.rmtree(mini / "sgd_x/data/v2")
-    release = open_release(mini)
-    assert release.gaps() == "the source has no v2"
-    assert release.wordings() == ["original", "v1", "v3", "v4", "v5"]
+    assert open_release(mini).gaps() == "the source has no v2"
+    assert open_release(mini).wordings() == ["original", "v1", "v3", "v4", "v5"]
 
 
 def test_commands_say_what_it_lacks_and_go_on(test_alone: Path, tmp_path: Path, run: Run) -> None:
