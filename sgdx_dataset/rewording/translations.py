@@ -39,28 +39,21 @@ class TranslationSettings(msgspec.Struct, frozen=True, kw_only=True):
 class FinishedBatches:
     """The finished batches of translations, kept in a JSON Lines file."""
 
-    path: Path  # first a line with the header, then one with number and translations of each batch
+    path: Path  # a line with the header, then one with the translations of each batch
     header: dict[str, Any]  # the settings and a checksum of the texts
     done: list[list[str]]  # the translations of each finished batch
 
     def translate(self, number: int, texts: Sequence[str], translator: Translator) -> list[str]:
         """Translate a batch, each text to one line, unless the file has its translations."""
         if number < len(self.done):
-            if len(self.done[number]) != len(texts):
-                counts = f"{len(self.done[number])} texts, expected {len(texts)}"
-                raise SgdxError(f"{self.path}: batch {number} has {counts}; {_ADVICE}")
             return self.done[number]
         state = np.random.SeedSequence((self.header["seed"], number)).generate_state(1)[0]
         translations = [one_line(text) for text in translator(texts, int(state))]
-        lines = [] if self.done else [self.header]
+        lines = [translations] if self.done else [self.header, translations]
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("ab") as file:
-                file.write(
-                    b"".join(
-                        msgspec.json.encode(v) + b"\n" for v in [*lines, (number, translations)]
-                    )
-                )
+                file.write(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
         except OSError as error:
             raise SgdxError(f"{self.path}: cannot be written: {error}") from None
         self.done.append(translations)
@@ -75,7 +68,7 @@ def open_finished_batches(path: Path, header: dict[str, Any]) -> FinishedBatches
     try:
         first, *lines = whole.split(b"\n") if newline else [msgspec.json.encode(header)]
         own_header = msgspec.json.decode(first, type=dict[str, Any])
-        done = msgspec.json.decode(b"[" + b",".join(lines) + b"]", type=list[tuple[int, list[str]]])
+        done = [msgspec.json.decode(line, type=list[str]) for line in lines]
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise SgdxError(f"{path}: is damaged: {error}; {_ADVICE}") from None
     for name in (*header, *own_header):
@@ -84,10 +77,8 @@ def open_finished_batches(path: Path, header: dict[str, Any]) -> FinishedBatches
             raise SgdxError(
                 f"{path}: was begun with {name} {own_header.get(name)!r}, {now}; {_ADVICE}"
             )
-    if [number for number, _ in done] != list(range(len(done))):
-        raise SgdxError(f"{path}: is damaged: its batches are not one after another; {_ADVICE}")
     os.truncate(path, len(whole + newline) if done else 0)
-    return FinishedBatches(path, header, [translations for _, translations in done])
+    return FinishedBatches(path, header, done)
 
 
 def translate_round_trip(
@@ -118,19 +109,19 @@ def read_settings(options: dict[str, Any]) -> TranslationSettings:
     return settings
 
 
-def translators(settings: TranslationSettings) -> tuple[Translator, Translator]:
+def translators(settings: TranslationSettings) -> list[Translator]:
     """The translators to the pivot language and back."""
     source, pivot = settings.languages or (None, None)
     temperature = settings.temperature if settings.sample else None
-    if settings.forward is None:
-        forward = command_translator(settings.forward_command or "")
-    else:
-        forward = model_translator(settings.forward, source, pivot, temperature)
-    if settings.backward is None:
-        backward = command_translator(settings.backward_command or "")
-    else:
-        backward = model_translator(settings.backward, pivot, source, temperature)
-    return forward, backward
+    return [
+        model_translator(model, *languages, temperature)
+        if model is not None
+        else command_translator(command or "")
+        for model, command, languages in (
+            (settings.forward, settings.forward_command, (source, pivot)),
+            (settings.backward, settings.backward_command, (pivot, source)),
+        )
+    ]
 
 
 def batches(texts: Sequence[str], size: int) -> list[list[str]]:

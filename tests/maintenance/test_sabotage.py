@@ -59,7 +59,7 @@ SABOTAGES = {
         "        pass\n", f"{_ARCHIVES} -k zip"),
     "links and devices in a tar are read": Sabotage(
         "sgdx_dataset/release/archives.py", "if not member.isreg() or member.issparse():",
-        "if False:", f"{_ARCHIVES} -k link"),
+        "if False:", f"{_ARCHIVES} -k device"),
     "a changed file of SGD is not noticed": Sabotage(
         "sgdx_dataset/release/release.py", "altered = any(", "altered = False and any(",
         f"{_RELEASE} -k without_sgd"),

@@ -163,7 +163,8 @@ def member(name: str, size: int, kind: bytes = tarfile.REGTYPE, link: str = "") 
 LISTED = WHOLE.rindex(b"top/test/dialogues_001.json")
 END = bytes(1024)
 GZIP = ARCHIVES[".tar.gz"]
-LINK = member("top/test/dialogues_002.json", 0, tarfile.SYMTYPE, "/etc/passwd")
+TAR_WITHOUT_END = TAR.rstrip(b"\0") + bytes(-len(TAR.rstrip(b"\0")) % 512)
+MORE = "top/test/dialogues_002.json"
 HOSTILE: dict[str, Callable[[], bytes]] = {
     "zip: encrypted": lambda: patched(WHOLE, 6, "<H", 1),
     "zip: an unknown method": lambda: patched(WHOLE, 8, "<H", 97),
@@ -191,7 +192,8 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "zip: no entry": lambda: zip_of({}),
     "tar: a damaged header": lambda: changed(TAR, TAR.rindex(b"schema.json") + 3, b"x"),
     "tar: without its end": lambda: TAR[: TAR.rindex(b"top/")],
-    "tar: a link": lambda: TAR.rstrip(b"\0") + bytes(-len(TAR.rstrip(b"\0")) % 512) + LINK + END,
+    "tar: a link": lambda: TAR_WITHOUT_END + member(MORE, 0, tarfile.SYMTYPE, "/etc/passwd") + END,
+    "tar: a device": lambda: TAR_WITHOUT_END + member(MORE, 0, tarfile.CHRTYPE) + END,
     "tar: 2^40 bytes": lambda: member("top/test/schema.json", 1 << 40) + END,
     "tar: negative size": lambda: member("top/LICENSE", -512) + END,
     "tar: size of 2^70": lambda: member("top/LICENSE", 1 << 70) + END,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,9 @@ from hypothesis import strategies as st
 
 from sgdx_dataset import SPLITS, VARIANTS, SgdxError
 from sgdx_dataset.release.open import open_release
-from sgdx_dataset.rewording.compose import compose, compose_schema, compose_service
+from sgdx_dataset.rewording.compose import compose, compose_service
 from sgdx_dataset.rewording.distances import description_distance, name_distance
-from sgdx_dataset.rewording.pool import ElementPool, ServicePool, read_pool
+from sgdx_dataset.rewording.pool import ElementPool, ServicePool
 from sgdx_dataset.rows.dialogue_rows import dialogue_tables
 from sgdx_dataset.schema import Service, Slot
 
@@ -98,17 +97,6 @@ def test_intents_follow_the_renamed_slots(mini: Path, pool_file: Path, tmp_path:
         assert (visit["required_slots"], visit["is_transactional"]) == (["quarter"], True)
 
 
-def test_a_swap_of_names_renames_all_at_once(mini: Path) -> None:
-    pool = copy.deepcopy(POOL)
-    pool["Flats_1"]["slots"]["city"]["name"] = ["area", "x1", "x2"]
-    pool["Flats_1"]["slots"]["area"]["name"] = ["city", "y1", "y2"]
-    schema = open_release(mini).schema("test", "original")
-    first = compose_schema(schema, read_pool(json.dumps(pool).encode(), "pool"))[0].services[0]
-    assert [slot.name for slot in first.slots] == ["area", "city", "intention"]
-    assert first.intents[0].required_slots == ["area", "intention"]
-    assert first.intents[1].required_slots == ["city"]
-
-
 def test_a_composed_variant_can_be_loaded(mini: Path, pool_file: Path, tmp_path: Path) -> None:
     compose(open_release(mini), pool_file, tmp_path / "out")
     release = open_release(mini, {"mine": tmp_path / "out" / "v3"})
@@ -147,93 +135,44 @@ def test_names_are_never_nearer_in_a_later_variant(original: str, names: list[st
     assert distances == sorted(distances)
 
 
-def _set(*path: str, value: Json) -> Callable[[Json], None]:
-    def edit(pool: Json) -> None:
-        for step in path[:-1]:
-            pool = pool[step]
-        pool[path[-1]] = value
-
-    return edit
-
-
-def _drop(*path: str) -> Callable[[Json], None]:
-    def edit(pool: Json) -> None:
-        for step in path[:-1]:
-            pool = pool[step]
-        del pool[path[-1]]
-
-    return edit
-
-
-SLOTS, INTENTS = ("Flats_1", "slots"), ("Flats_1", "intents")
-FAULTS = [
-    (_drop("Flats_1"), "has no service, expected paraphrases by service"),
-    (_set("Cabs_1", value=POOL["Flats_1"]), "service Cabs_1 is not in the source, expected one of"),
-    (_drop(*SLOTS, "area"), "service Flats_1: slot area is not there"),
-    (_drop(*INTENTS, "FindFlat"), "service Flats_1: intent FindFlat is not there"),
-    (
-        _set(*SLOTS, "x", value=element("a", "b", "c")),
-        "service Flats_1: slot x is not in the source",
-    ),
-    (
-        _set(*SLOTS, "city", "name", value=["town", "cities"]),
-        "service Flats_1, slot city: name: 2 paraphrases, expected as many as of service"
-        " Flats_1: 3",
-    ),
-    (
-        _set("Flats_1", "description", value=["one"]),
-        "service Flats_1: description: 1 paraphrases, expected 2 to 9",
-    ),
-    (
-        _set(*INTENTS, "FindFlat", "description", value=["x", "y", "x"]),
-        "service Flats_1, intent FindFlat: description: 'x' appears twice, expected once",
-    ),
-    (
-        _set("Flats_1", "description", value=["one", " ", "two"]),
-        "service Flats_1: description: paraphrase 1 is empty",
-    ),
-    (
-        _set(*SLOTS, "city", "name", value=["town", "big city", "place"]),
-        "service Flats_1, slot city: name is 'big city', expected snake_case as in city",
-    ),
-    (
-        _set(*SLOTS, "city", "name", value=["town", "Place", "place"]),
-        "slot city: name is 'Place', expected snake_case as in city",
-    ),
-    (
-        _set(*INTENTS, "FindFlat", "name", value=["Search", "look_for", "Find"]),
-        "intent FindFlat: name is 'look_for', expected CamelCase as in FindFlat",
-    ),
-    (
-        _set(*INTENTS, "FindFlat", "name", value=["Search", "NONE", "Find"]),
-        "intent FindFlat: name is 'NONE', expected CamelCase",
-    ),
-    (
-        _set(*SLOTS, "area", "name", value=["areas", "town", "municipality"]),
-        "service Flats_1: slots city and area are both 'town', expected distinct names",
-    ),
-    (_set(*SLOTS, "city", "names", value=[]), "not a pool of paraphrases: Object contains unknown"),
+FLATS = POOL["Flats_1"]
+# Where a pool has another value, or none, and what names it in the error.
+FAULTS: list[tuple[str, Json, str]] = [
+    ("Flats_1", None, "has no service"),
+    ("Cabs_1", FLATS, "service Cabs_1 is not in"),
+    ("Flats_1 slots area", None, "service Flats_1: slot area is not there"),
+    ("Flats_1 intents FindFlat", None, "service Flats_1: intent FindFlat is not there"),
+    ("Flats_1 slots x", element("a", "b", "c"), "service Flats_1: slot x is not in"),
+    ("Flats_1 slots city name", ["town", "cities"], "service Flats_1, slot city: name: 2"),
+    ("Flats_1 slots city names", [], "not a pool of paraphrases: "),
+    ("Flats_1 description", ["one"], "service Flats_1: description: 1"),
+    ("Flats_1 description", ["one", " ", "two"], "service Flats_1: description: paraphrase 1"),
+    ("Flats_1 intents FindFlat description", ["x", "y", "x"], "FindFlat: description: 'x'"),
+    ("Flats_1 slots city name", ["town", "big city", "place"], "slot city: name is 'big city'"),
+    ("Flats_1 slots city name", ["town", "Place", "place"], "slot city: name is 'Place'"),
+    ("Flats_1 intents FindFlat name", ["Search", "look_for", "F"], "FindFlat: name is 'look_for'"),
+    ("Flats_1 intents FindFlat name", ["Search", "NONE", "F"], "FindFlat: name is 'NONE'"),
+    ("Flats_1 slots area name", ["areas", "town", "municipality"], "slots city and area are both"),
 ]
 
 
-@pytest.mark.parametrize(("edit", "message"), FAULTS)
+@pytest.mark.parametrize(("place", "value", "record"), FAULTS)
 def test_a_faulty_pool_is_named(
-    mini: Path, tmp_path: Path, edit: Callable[[Json], None], message: str
+    mini: Path, tmp_path: Path, place: str, value: Json, record: str
 ) -> None:
     pool = copy.deepcopy(POOL)
-    edit(pool)
+    *steps, last = place.split()
+    parent = pool
+    for step in steps:
+        parent = parent[step]
+    parent.pop(last, None)
+    if value is not None:
+        parent[last] = value
     write(tmp_path / "pool.json", pool)
     with pytest.raises(SgdxError) as error:
         compose(open_release(mini), tmp_path / "pool.json", tmp_path / "out")
-    assert str(error.value).startswith(f"{tmp_path}/pool.json: ")
-    assert message in str(error.value)
+    assert str(error.value).startswith(f"{tmp_path}/pool.json: ") and record in str(error.value)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mini", "pool.json"]
-
-
-def test_a_service_that_the_pool_lacks(mini: Path, tmp_path: Path) -> None:
-    write(tmp_path / "pool.json", {"Cabs_1": POOL["Flats_1"]})
-    with pytest.raises(SgdxError, match="service Flats_1 is not there"):
-        compose(open_release(mini), tmp_path / "pool.json", tmp_path / "out")
 
 
 def test_without_the_extra(
@@ -245,24 +184,6 @@ def test_without_the_extra(
     monkeypatch.setitem(sys.modules, "simplemma", None)  # as if it were not installed
     with pytest.raises(SgdxError, match=r'^needs simplemma: pip install "sgdx\[report\]"$'):
         compose(open_release(mini), pool_file, tmp_path / "out")
-
-
-def test_the_command(run: Run, mini: Path, pool_file: Path, tmp_path: Path) -> None:
-    command = ["sgdx_dataset", "compose", "--source", mini, "--pool", pool_file, "--output", "out"]
-    done = run(*command)
-    assert (done.returncode, done.stdout) == (0, "out/v1\nout/v2\nout/v3\n"), done.stderr
-    assert len(list((tmp_path / "out").rglob("schema.json"))) == 9
-    done = run(*command)
-    expected = "out: exists already, expected a new folder for variants"
-    assert (done.returncode, done.stderr) == (2, f"sgdx_dataset: error: {expected}\n")
-
-
-def test_the_command_without_a_pool(run: Run, mini: Path, tmp_path: Path) -> None:
-    command = ["compose", "--source", mini, "--pool", "no.json", "--output", "out"]
-    done = run("sgdx_dataset", *command)
-    assert done.returncode == 2
-    assert done.stderr.startswith("sgdx_dataset: error: no.json: cannot be read: [Errno 2]")
-    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.release
@@ -306,20 +227,23 @@ def descriptions(service: Service) -> list[str]:
     return [service.description, *slots, *(intent.description for intent in service.intents)]
 
 
-def test_one_split_and_some_services(run: Run, mini: Path, pool_file: Path, tmp_path: Path) -> None:
-    """The other services of the split keep their words."""
+def test_the_command(run: Run, mini: Path, pool_file: Path, tmp_path: Path) -> None:
+    """Of one split and some services: the other services of the split keep their words."""
     schema = mini / "test" / "schema.json"
     (flats,) = json.loads(schema.read_text())
     write(schema, [flats, flats | {"service_name": "Homes_1"}])
-    command = ["sgdx_dataset", "compose", "--source", mini, "--pool", pool_file, "--output", "out"]
-    done = run(*command, "--split", "test", "--service", "Flats_1")
-    assert done.stdout == "out/v1\nout/v2\nout/v3\n", done.stderr
+    command = ["sgdx_dataset", "compose", "--source", mini, "--output", "out", "--pool"]
+    done = run(*command, pool_file, "--split", "test", "--service", "Flats_1")
+    assert (done.returncode, done.stdout) == (0, "out/v1\nout/v2\nout/v3\n"), done.stderr
     assert [path.name for path in (tmp_path / "out" / "v1").iterdir()] == ["test"]
     made, kept = json.loads((tmp_path / "out" / "v2" / "test" / "schema.json").read_text())
     assert made["service_name"] == "Flats_12"
     assert kept == flats | {"service_name": "Homes_1"}
-    done = run(*command, "--split", "dev", "--service", "Homes_1")
-    assert (done.returncode, done.stderr) == (
-        2,
-        f"sgdx_dataset: error: {mini}: has no service Homes_1, expected one of Flats_1\n",
-    )
+    for arguments, record in (
+        ([pool_file, "--split", "test", "--service", "Flats_1"], "out: exists already"),
+        ([pool_file, "--split", "dev", "--service", "Homes_1"], f"{mini}: has no service Homes_1"),
+        (["no.json"], "no.json: cannot be read"),
+    ):
+        done = run(*command, *arguments)
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"sgdx_dataset: error: {record}"), done.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import to_builtins
 
-from sgdx_dataset import SgdxError, find_variants, frames, load, overlaps
+from sgdx_dataset import SgdxError, overlaps
 from sgdx_dataset.release.open import open_release
 from sgdx_dataset.release.schema import Schema, check_aligned, check_distinct
 from sgdx_dataset.rewording.corrupt import corrupt, corrupt_schema, corrupt_words
@@ -160,62 +161,28 @@ def test_it_gives_nothing_of_v1_to_v5_that_the_original_lacks(mini: Path, tmp_pa
     assert found == {"first"}
 
 
-def test_more_variants_change_none_of_the_first(mini: Path, tmp_path: Path) -> None:
-    two = corrupt(open_release("sample"), tmp_path / "two", variants=2)
-    three = corrupt(open_release("sample"), tmp_path / "three", variants=3)
-    assert [place.name for place in three] == ["corrupt-1", "corrupt-2", "corrupt-3"]
-    data = [(place / "train" / "schema.json").read_bytes() for place in (*two, *three)]
-    assert data[:2] == data[2:4]
-    assert len(set(data)) == 3
-
-
-def test_it_loads_as_a_variant_of_train_alone(tmp_path: Path) -> None:
-    corrupt(open_release("sample"), tmp_path / "out")
-    variants = find_variants(tmp_path / "out")
-    rows = load("corrupt-2", "train", "sample", variants)
-    plain = load("original", "train", "sample")
-    assert (rows["dialogue_id"], rows["services"]) == (plain["dialogue_id"], plain["services"])
-    changed = [
-        slot
-        for row in frames(rows)
-        for slot in row["slot_values"]
-        if slot["slot"] not in {s["name"] for s in row["schema_slots"]}
-    ]
-    assert not changed
-    assert frames(rows)["slot_values"][:] != frames(plain)["slot_values"][:]
-    with pytest.raises(SgdxError, match="has no dialogues in test under corrupt-2"):
-        load("corrupt-2", "test", "sample", variants)
-
-
-def test_the_command(run: Run, tmp_path: Path) -> None:
-    command = ["sgdx_dataset", "corrupt", "--source", "sample", "--variants", 2, "--output"]
-    done = run(*command, "out")
-    assert (done.returncode, done.stdout) == (0, "out/corrupt-1\nout/corrupt-2\n"), done.stderr
-    files = [path for path in sorted((tmp_path / "out").rglob("*")) if path.is_file()]
-    assert [str(path.relative_to(tmp_path)) for path in files] == [
-        "out/corrupt-1/train/schema.json",
-        "out/corrupt-2/train/schema.json",
-    ]
-    done = run(*command, "out")
-    expected = "sgdx_dataset: error: out: exists already, expected a new folder for variants\n"
-    assert (done.returncode, done.stderr) == (2, expected)
-    assert run(*command, "again").returncode == 0
-    for file in files:
-        again = tmp_path / "again" / file.relative_to(tmp_path / "out")
-        assert again.read_bytes() == file.read_bytes()
+def test_more_variants_change_none_of_the_first(run: Run, tmp_path: Path) -> None:
+    written = {}
+    for count, folder in ((2, "two"), (3, "three")):
+        command = ["corrupt", "--source", "sample", "--variants", count, "--output", folder]
+        done = run("sgdx_dataset", *command)
+        places = [f"{folder}/corrupt-{i + 1}" for i in range(count)]
+        assert (done.returncode, done.stdout.splitlines()) == (0, places), done.stderr
+        files = sorted(path for path in (tmp_path / folder).rglob("*") if path.is_file())
+        names = [str(path.relative_to(tmp_path)) for path in files]
+        assert names == [f"{place}/train/schema.json" for place in places]
+        written[folder] = [path.read_bytes() for path in files]
+        done = run("sgdx_dataset", *command)
+        assert (done.returncode, f"error: {folder}: exists" in done.stderr) == (2, True)
+    assert written["two"] == written["three"][:2]
+    assert len(set(written["three"])) == 3
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"variants": 0}, "variants is 0, expected 1 or more"),
-        ({"seed": -1}, "seed is -1, expected 0 or more"),
-        ({"replace": 1.5}, "replace is 1.5, expected a probability"),
-        ({"replace": float("nan")}, "replace is nan, expected a probability"),
-        ({"window": 0}, "window is 0, expected 1 or more places"),
-    ],
+    ("name", "value"),
+    [("variants", 0), ("seed", -1), ("replace", 1.5), ("replace", float("nan")), ("window", 0)],
 )
-def test_arguments_out_of_range(tmp_path: Path, arguments: dict[str, int], message: str) -> None:
-    with pytest.raises(SgdxError, match=f"^{message}$"):
-        corrupt(open_release("sample"), tmp_path / "out", **arguments)
+def test_arguments_out_of_range(tmp_path: Path, name: str, value: Any) -> None:
+    with pytest.raises(SgdxError, match=f"^{name} is {value}, expected "):
+        corrupt(open_release("sample"), tmp_path / "out", **{name: value})
     assert not (tmp_path / "out").exists()

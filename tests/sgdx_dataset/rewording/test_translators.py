@@ -213,33 +213,27 @@ def test_a_text_too_long_for_the_model(models: Path) -> None:
         translator(["a", " ".join("a" * 65)], 0)
 
 
-def test_pickled_weights_are_refused(models: Path, tmp_path: Path) -> None:
-    folder = shutil.copytree(models / "there", tmp_path / "pickled")
-    (folder / "model.safetensors").unlink()
-    torch.save(MarianMTModel.from_pretrained(models / "there").state_dict(), folder / "w.bin")
-    (folder / "w.bin").rename(folder / "pytorch_model.bin")
-    with pytest.raises(SgdxError, match="pickled: model cannot be loaded: .*safetensors"):
-        model_translator(str(folder), None, None, None)
-
-
-def test_code_beside_a_model_is_not_run(models: Path, tmp_path: Path) -> None:
-    folder = shutil.copytree(models / "there", tmp_path / "coded")
-    config = json.loads((folder / "config.json").read_text())
-    code = {"AutoConfig": "code.Config", "AutoModelForSeq2SeqLM": "code.Model"}
-    config |= {"auto_map": code, "model_type": "own"}
-    (folder / "config.json").write_text(json.dumps(config))
-    (folder / "code.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
-    with pytest.raises(SgdxError, match="coded: model cannot be loaded: "):
+@pytest.mark.parametrize("fault", ["pickled", "coded", "damaged"])
+def test_a_model_that_is_not_loaded(models: Path, tmp_path: Path, fault: str) -> None:
+    """With pickled weights alone, with code of its own, or cut off; and its code is not run."""
+    folder = shutil.copytree(models / "there", tmp_path / fault)
+    if fault == "pickled":
+        (folder / "model.safetensors").unlink()
+        weights = MarianMTModel.from_pretrained(models / "there").state_dict()
+        torch.save(weights, folder / "pytorch_model.bin")
+    elif fault == "coded":
+        config = json.loads((folder / "config.json").read_text())
+        code = {"AutoConfig": "code.Config", "AutoModelForSeq2SeqLM": "code.Model"}
+        (folder / "config.json").write_text(
+            json.dumps(config | {"auto_map": code, "model_type": "own"})
+        )
+        (folder / "code.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    else:
+        with (folder / "model.safetensors").open("r+b") as file:
+            file.truncate(1000)
+    with pytest.raises(SgdxError, match=f"{fault}: model cannot be loaded: "):
         model_translator(str(folder), None, None, None)
     assert not (tmp_path / "ran").exists()
-
-
-def test_a_damaged_model(models: Path, tmp_path: Path) -> None:
-    folder = shutil.copytree(models / "there", tmp_path / "damaged")
-    with (folder / "model.safetensors").open("r+b") as file:
-        file.truncate(1000)
-    with pytest.raises(SgdxError, match="damaged: model cannot be loaded: "):
-        model_translator(str(folder), None, None, None)
 
 
 @pytest.mark.parametrize("library", ["torch", "transformers", "sentencepiece"])
@@ -256,9 +250,7 @@ def python(code: str) -> str:
 def test_a_command_gets_lines_and_gives_lines() -> None:
     code = "import sys; [print(line.rstrip('\\n')[::-1]) for line in sys.stdin]"
     assert command_translator(python(code))(["ab", "猫 c", ""], 0) == ["ba", "c 猫", ""]
-
-
-def test_a_last_line_need_not_end() -> None:
+    # A last line need not end.
     assert command_translator("printf 'a\\n\\nb'")(["1", "2", "3"], 0) == ["a", "", "b"]
     assert command_translator("printf 'a\\n\\n'")(["1", "2"], 0) == ["a", ""]
 
@@ -269,10 +261,7 @@ def test_a_last_line_need_not_end() -> None:
         ("'a", 'command "\'a": cannot be read: No closing quotation'),
         (" ", "command ' ': is empty, expected a program"),
         ("/no/such", "command '/no/such': cannot be started: .*No such file"),
-        (
-            "sh -c 'echo one >&2; echo two >&2; exit 3'",
-            "exit status 3; it said: two$",
-        ),
+        ("sh -c 'echo one >&2; echo two >&2; exit 3'", "exit status 3; it said: two$"),
         ("sh -c 'kill -9 $$'", "exit status -9; it said: nothing$"),
         ("head -n 1", "wrote 1 lines for 2, expected as many; it said: nothing$"),
         ("true", "wrote 0 lines for 2, expected as many"),
