@@ -71,52 +71,40 @@ def test_frames_writes_parquet(run: Run, tmp_path: Path) -> None:
     assert table.schema.metadata[b"release"] == b"sample"  # for the metric's signature
 
 
-def test_frames_of_two_splits_do_not_mix(run: Run, mini: Path, tmp_path: Path) -> None:
-    for split, rows in (("test", 4), ("train", 4)):
-        arguments = ["--source", mini, "--split", split, "--config", "v1", "--output", split]
-        assert run("sgdx_dataset", "frames", *arguments).returncode == 0
-        assert pq.read_metadata(tmp_path / split / "v1.parquet").num_rows == rows
+CONFIGS_ARE = "expected one of original, v1, v2, v3, v4, v5, backtrans"
+SPLITS_ARE = "expected one of train, validation, test"
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ["prepare", "--source", "/no/such"],
-            "sgdx_dataset: error: /no/such: no such source, expected a directory, an archive,"
-            " 'sample' or 'download'\n",
-        ),
-        (
-            ["prepare", "--source", "sample", "--config", "v9"],
-            "sgdx_dataset: error: unknown config 'v9', expected one of original, v1, v2, v3, v4,"
-            " v5, backtrans\n",
-        ),
-        (
-            ["export", "--config", "v1", "--split", "devel", "--output", "x"],
-            "sgdx_dataset: error: unknown split 'devel', expected one of train, validation, test\n",
-        ),
-        (
-            ["frames", "--split", "tset", "--output", "x"],
-            "sgdx_dataset: error: unknown split 'tset', expected one of train, validation, test\n",
-        ),
-        (
-            ["frames", "--split", "test", "--config", "w", "--output", "x"],
-            "sgdx_dataset: error: unknown config 'w', expected one of original, v1, v2, v3, v4,"
-            " v5, backtrans\n",
-        ),
+        ("prepare --source /no/such", "/no/such: no such source"),
+        ("prepare --source sample --config v9", f"unknown config 'v9', {CONFIGS_ARE}"),
+        ("export --config v1 --split devel --output x", f"unknown split 'devel', {SPLITS_ARE}"),
+        ("frames --split tset --output x", f"unknown split 'tset', {SPLITS_ARE}"),
+        ("turns --split tset --output x", f"unknown split 'tset', {SPLITS_ARE}"),
+        ("frames --split test --config w --output x", f"unknown config 'w', {CONFIGS_ARE}"),
+        ("subset --split tset --count 2 --output x", "unknown split 'tset'"),
+        ("subset --split test --count 0 --output x", "--count: found 0, expected 1 or more"),
+        ("subset --split test --count 99 --output x", "--count: found 99, expected at most 36"),
+        ("subset --split test --count 2 --seed -1 --output x", "--seed: found -1, expected 0"),
+        ("show 9_99999", "sample: test, validation, train: found no dialogue '9_99999'"),
+        ("show 1_00000 --config v7", "unknown config 'v7', expected one of original, v1"),
+        ("show --schema Nothing_1", "sample: has no service Nothing_1, expected one of Bikes_1"),
+        ("show 1_00000 --schema Vets_1", "--schema: found DIALOGUE_ID too"),
+        ("export --config v1 --output x --dialogues ids", "--dialogues: found no --split"),
+        ("frames --split test --output x --dialogues ids", "ids: 1 of 2 dialogues are not in test"),
+        ("turns --split dev --output x --dialogues ids", "ids: 1 of 2 dialogues are not in valid"),
+        ("prepare --variant a=x --variant a=y", "--variant a=y: found a twice"),
     ],
 )
-def test_one_line_per_fault(run: Run, tmp_path: Path, arguments: list[str], message: str) -> None:
-    done = run("sgdx_dataset", *arguments)
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_source_without_test_schema(run: Run, mini: Path) -> None:
-    (mini / "test" / "schema.json").unlink()
-    done = run("sgdx_dataset", "prepare", "--source", mini)
-    expected = f"{mini}: has no test/schema.json, expected the release's layout"
-    assert (done.returncode, done.stderr) == (2, f"sgdx_dataset: error: {expected}\n")
+def test_one_line_per_fault(run: Run, tmp_path: Path, arguments: str, message: str) -> None:
+    (tmp_path / "ids").write_text('["1_00000", "9_99999"]')
+    done = run("sgdx_dataset", *arguments.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"sgdx_dataset: error: {message}"), done.stderr
+    assert done.stderr.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["ids"]
 
 
 @pytest.mark.parametrize("command", WRITING)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from datasets import Features
 from huggingface_hub import DatasetCard
 
@@ -91,6 +92,15 @@ def test_the_card_says_what_is_there(built: Path) -> None:
     assert "$" not in card.text.replace("$30", "")
     row = json.loads(card.text.split("```json\n")[1].split("```")[0])
     assert list(row) == list(DIALOGUE_ROW)
+
+
+def test_the_leaderboards_are_the_configs_and_what_is_of_all_six(built: Path) -> None:
+    benchmark = yaml.safe_load((built / "eval.yaml").read_text())
+    assert list(benchmark) == ["name", "description", "tasks"]
+    whole = [{"id": "jga_v1-5", "split": "test"}, {"id": "jga_worst", "split": "test"}]
+    assert benchmark["tasks"] == whole + [
+        {"id": f"jga_{config}", "config": config, "split": "test"} for config in CONFIGS[:-1]
+    ]
 
 
 def test_an_existing_folder_is_left_alone(built: Path) -> None:

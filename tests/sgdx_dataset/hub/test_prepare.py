@@ -62,25 +62,14 @@ def load_elsewhere(cache: Path, empty: Path, *configs: str) -> dict[str, dict[st
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def test_every_config_loads(mini: Path, tmp_path: Path) -> None:
-    prepare(mini, cache_dir=tmp_path / "cache")
-    configs = ["original", *VARIANTS]
-    loaded = load_here(tmp_path / "cache", *configs)
-    for config, name in zip(configs, ["Flats_1", *(f"Flats_1{i}" for i in range(1, 6))]):
-        assert loaded[config] == {
-            "rows": {"train": 2, "validation": 2, "test": 2},
-            "services": [name],
-            "variant": config,
-        }
-
-
 def test_all_seven_of_the_sample(tmp_path: Path) -> None:
     prepare("sample", cache_dir=tmp_path / "cache")
     loaded = load_elsewhere(tmp_path / "cache", tmp_path / "empty", *CONFIGS)
     assert loaded.pop("backtrans")["rows"] == {"train": 198}
     assert len(loaded) == 6
-    for config in loaded.values():
+    for name, config in loaded.items():
         assert config["rows"] == {"train": 66, "validation": 19, "test": 36}
+        assert config["variant"] == name
 
 
 def test_what_is_prepared_is_kept_until_its_source_changes(mini: Path, tmp_path: Path) -> None:
@@ -123,20 +112,6 @@ def test_a_killed_run_leaves_nothing_that_loads(mini: Path, tmp_path: Path) -> N
     assert not (cache / ".sgdx-preparing").exists()
 
 
-def test_a_fault_of_the_source_leaves_the_cache_as_it_was(mini: Path, tmp_path: Path) -> None:
-    path = mini / "test" / "dialogues_001.json"
-    path.write_text(path.read_text().replace('"area"', '"areal"', 1))
-    with pytest.raises(SgdxError, match="test/dialogues_001.json: dialogue 1_00000: 'areal' is no"):
-        prepare(mini, ["v1"], tmp_path / "cache")
-    assert not list((tmp_path / "cache").glob("sgdx/*"))
-
-
-def test_an_unknown_config(tmp_path: Path) -> None:
-    with pytest.raises(SgdxError, match="config 'v6'"):
-        prepare("sample", ["v1", "v6"], tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_config_without_its_record_is_made_again(mini: Path, tmp_path: Path) -> None:
     (place,) = prepare(mini, ["v1"], tmp_path / "cache")
     (place / "dataset_info.json").write_text("{")
@@ -155,24 +130,16 @@ def test_a_damaged_config_is_told(mini: Path, hugging_face_home: Path, damage: s
         load("v1", "test", mini)
 
 
-def test_without_a_config_the_prepared_ones_are_named(mini: Path, tmp_path: Path) -> None:
-    """The words are those of ``datasets``, to which a cache cannot add any."""
-    prepare(mini, ["v1", "v3"], tmp_path / "cache")
-    with pytest.raises(
-        ValueError, match=r"configurations in the cache: v[13], v[13]\n.*\n.*'sgdx'"
-    ):
-        datasets.load_dataset("sgdx", cache_dir=str(tmp_path / "cache"))
-
-
 def test_another_copy_of_a_source_replaces_the_first(mini: Path, hugging_face_home: Path) -> None:
     """Where a source is loaded that is not the prepared one, in the cache of its own."""
     folder = hugging_face_home / "datasets" / "sgdx-sources"
-    before = set(folder.glob("*"))
+    before, prepared = set(folder.glob("*")), sorted((folder.parent / "sgdx").rglob("*"))
     assert len(load("v1", "test", mini)) == 2
     write(mini / "test" / "dialogues_001.json", [DIALOGUE])
     assert len(load("v1", "test", mini)) == 1
     (own,) = set(folder.glob("*")) - before
     assert len(list(own.glob("sgdx/v1/*/*"))) == 1
+    assert sorted((folder.parent / "sgdx").rglob("*")) == prepared
 
 
 def test_only_the_splits_asked_for_are_made_of_own_words(
@@ -219,14 +186,6 @@ def test_a_cache_that_cannot_be_written(mini: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(SgdxError, match="file/cache: cache cannot be written: .*Not a directory"):
         prepare(mini, ["v1"], tmp_path / "file" / "cache")
-
-
-def test_load_does_not_touch_the_prepared_cache(mini: Path, hugging_face_home: Path) -> None:
-    prepared = hugging_face_home / "datasets" / "sgdx"
-    before = sorted(prepared.rglob("*"))
-    assert load("v2", "test", mini)[0]["services"] == ["Flats_12"]
-    assert load("v2", source=mini)["train"].num_rows == 2
-    assert sorted(prepared.rglob("*")) == before
 
 
 def test_what_map_keeps_beside_the_rows_does_not_make_them_stale(mini: Path) -> None:
@@ -289,16 +248,11 @@ def test_load_gives_its_sources_rows_while_others_are_prepared(
     assert readings > 20
 
 
-def test_load_an_unknown_split(mini: Path) -> None:
-    with pytest.raises(SgdxError, match="split 'devel'"):
-        load("v2", "devel", mini)
-
-
 def test_load_takes_slices_and_dev(mini: Path) -> None:
     ids = load("v1", "test[:50%]+dev", mini)["dialogue_id"]
     assert list(ids) == ["1_00000", "1_00000", "1_00001"]
     assert len(load("v1", "dev", mini)) == 2
-    for wrong in ("test[:ten]", "test[", "test[:200%]"):
+    for wrong in ("test[:ten]", "test[", "test[:200%]", "testing"):
         with pytest.raises(SgdxError, match="split 'test"):
             load("v1", wrong, mini)
 
@@ -321,14 +275,26 @@ def test_a_cache_holds_one_source(mini: Path, tmp_path: Path) -> None:
     assert configs_in(cache) == ["v2"]
 
 
-def test_a_fault_of_another_source_removes_nothing(mini: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "config", "fault"),
+    [
+        ('"area"', '"areal"', "v1", "test/dialogues_001.json: dialogue 1_00000: 'areal' is no"),
+        ("1_00000", "1_00001", "v1", "test/dialogues_001.json: dialogue 1_00001"),
+        ("1_00000", "1_00000", "v6", "unknown config 'v6'"),
+    ],
+)
+def test_a_fault_leaves_the_cache_as_it_was(
+    mini: Path, tmp_path: Path, old: str, new: str, config: str, fault: str
+) -> None:
+    """A fault of another source too."""
     cache = tmp_path / "cache"
     prepare("sample", ["v1"], cache)
-    (mini / "test" / "dialogues_001.json").write_text("[]")
-    with pytest.raises(SgdxError, match="has no dialogue"):
-        prepare(mini, ["v2"], cache)
-    assert configs_in(cache) == ["v1"]
-    assert remembered_source(cache) == "sample"
+    path = mini / "test" / "dialogues_001.json"
+    path.write_text(path.read_text().replace(old, new, 1))
+    before = sorted(cache.rglob("*"))
+    with pytest.raises(SgdxError, match=fault):
+        prepare(mini, ["v2", config], cache)
+    assert (sorted(cache.rglob("*")), remembered_source(cache)) == (before, "sample")
 
 
 def test_the_description_says_source_and_completeness(mini: Path, tmp_path: Path) -> None:

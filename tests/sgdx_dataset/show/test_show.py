@@ -103,28 +103,14 @@ def test_the_words_of_a_service_are_a_rewording_file(run: Run, tmp_path: Path) -
     assert done.returncode == 0, done.stderr
     schemas = (tmp_path / "mine" / "test" / "schema.json").read_text()
     assert schemas.count('"name": "place_of_the_vet"') == 1
-    done = run("sgdx_dataset", "show", "--source", "sample", "--schema", "Nothing_1")
-    assert "has no service Nothing_1, expected one of Bikes_1, Cabs_1," in done.stderr
-    done = run("sgdx_dataset", "show", "1_00000", "--source", "sample", "--schema", "Vets_1")
-    assert "--schema: found DIALOGUE_ID too, expected it alone" in done.stderr
 
 
 def test_a_web_page_of_its_own(run: Run, mini: Path, tmp_path: Path) -> None:
     changed = json.loads(json.dumps(DIALOGUE))
     changed["turns"][1]["utterance"] = "1 < 2 & <b>"
     write(mini / "test" / "dialogues_001.json", [changed])
-    command = [
-        "show",
-        "1_00000",
-        "--source",
-        mini,
-        "--config",
-        "original",
-        "v1",
-        "--html",
-        "a.html",
-    ]
-    done = run("sgdx_dataset", *command)
+    command = ["show", "1_00000", "--source", mini, "--config", "original", "v1"]
+    done = run("sgdx_dataset", *command, "--html", "a.html")
     assert done.returncode == 0, done.stderr
     page = Elements((tmp_path / "a.html").read_text(encoding="utf-8").replace("<wbr>", ""))
     assert page.open == []
@@ -136,18 +122,6 @@ def test_a_web_page_of_its_own(run: Run, mini: Path, tmp_path: Path) -> None:
         *("service", "Flats_1", "Flats_11", "intent"),
     ]
     assert "1 < 2 & <b>" in page.texts
-
-
-def test_what_is_not_there(run: Run, mini: Path) -> None:
-    done = run("sgdx_dataset", "show", "9_99999", "--source", mini)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        f"sgdx_dataset: error: {mini}: test, validation, train: found no dialogue '9_99999',"
-        " expected an id such as 1_00000\n"
-    )
-    done = run("sgdx_dataset", "show", "1_00000", "--source", mini, "--config", "v7")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "unknown config 'v7', expected one of original, v1" in done.stderr
 
 
 def test_a_wording_of_ones_own_shows_a_dialogue_that_it_rewords(run: Run, tmp_path: Path) -> None:
