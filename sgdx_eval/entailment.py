@@ -13,7 +13,7 @@ from sgsacc_metric.negatives import ValuePool
 from sgsacc_metric.nli import Judge, nli_name
 from sgsacc_metric.report import gold_counts
 from sgsacc_metric.rows import Turn
-from sgsacc_metric.signature import ScoredData, signature
+from sgsacc_metric.signature import signature
 
 from .files import check_outputs, write_json
 from .gold_files import write_gold
@@ -30,7 +30,7 @@ from .tables import (
     terminal,
     to_terminal,
 )
-from .tasks.turns import Turns, chosen_turns, read_turns
+from .tasks.turns import Turns, chosen_turns, read_turns, setup_of
 from .turn_tables import validation_table
 
 # Precision, recall and F1 in Table 2 of Chen et al. 2023, of FacebookAI/roberta-large-mnli on
@@ -80,15 +80,9 @@ def run_validate(args: argparse.Namespace) -> None:
         gold[evaluator] = judge_gold(turns, judge, task.options, ValuePool.from_turns(every))
     by_evaluator = table2(gold)
     # The turns are the same under every evaluator's wording, so the last ones stand for all.
-    data = ScoredData.from_turns(
-        every,
-        turns,
-        references.split,
-        references.release,
-        references.marks(sorted({*evaluators})),
-        references.available,
-    )
-    line = signature(["gold"], evaluators, data, nli_name(nli), (), task.options)
+    setup = setup_of(references, evaluators)
+    judged = nli_name(nli), (), task.options
+    line = signature(["gold"], evaluators, every, turns, setup, *judged)
     if args.json:
         validation = {"signature": line, "nli": nli_name(nli), "by_evaluator": by_evaluator}
         write_json(validation, args.json)

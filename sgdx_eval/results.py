@@ -74,7 +74,7 @@ class Results:
     @cached_property
     def rules(self) -> Rules:
         """How the items were scored."""
-        return rules_of(self.parts, str(self.path))
+        return rules_of(self.parts)
 
     def part(self, key: str) -> str:
         """A part of the signature; where the signature lacks it, what that means."""
@@ -160,7 +160,7 @@ def _scores(file: _File, task: Task, where: str, parts: dict[str, str]) -> Score
             f"{where}: paired: expected a score of each of the {len(ids)} {task.unit}s for "
             f"{', '.join(names)} ({error})"
         ) from None
-    return Scores(names, items, metrics, rules_of(parts, where).zero_mean, together)
+    return Scores(names, items, metrics, rules_of(parts).zero_mean, together)
 
 
 def only_dialogues(results: AnyResults, dialogue_ids: Sequence[str], where: str) -> AnyResults:

@@ -176,11 +176,7 @@ def score_files(
 
 
 def acts_word(system_acts: bool | None) -> str | None:
-    """What a signature says of whether the system's dialogue acts were used: "yes" or "no".
-
-    Raises:
-        ScoreError: It is neither True, False nor None.
-    """
+    """What a signature says of whether the system's dialogue acts were used: "yes" or "no"."""
     if system_acts is None:
         return None
     check_flags(system_acts=system_acts)
@@ -193,19 +189,7 @@ def score_lines(
     setup: Setup,
     dialogues: Iterable[str] | None = None,
 ) -> tuple[dict[str, FrameScores], dict[str, Any]]:
-    """Score rows that `json_lines` has checked and written as lines of JSON.
-
-    Args:
-        predictions, references: The lines, some of which may be blank.
-        setup: Which data is scored and how. Wordings and the subset are found here.
-        dialogues: Ids of the dialogues to score; None for all.
-
-    Returns:
-        The scores of every frame by variant, and the report of them.
-
-    Raises:
-        ScoreError: The rows cannot be scored.
-    """
+    """The scores of every frame by variant, and their report, of rows as lines of `json_lines`."""
     columns = REFERENCE.append(pa.field("wording", pa.string()))
     predicted = arrow_table("\n".join(predictions).encode(), PREDICTION, "predictions")
     true = arrow_table("\n".join(references).encode(), columns, "references")

@@ -227,10 +227,7 @@ def _mean_of_drawn(
 
 
 def _shifted_p(differences: Floats, observed: Floats) -> float | None:
-    """The share of resampled differences [draws] as far from the observed one [1] as that from 0.
-
-    The observed difference itself counts as one of them.
-    """
+    """The share of differences [draws] as far from the observed one [1] as that is from 0."""
     defined = differences[~np.isnan(differences)]
     if np.isnan(observed[0]) or not len(defined):
         return None

@@ -37,20 +37,17 @@ _IGNORED = re.compile(r"[ ,./\-_*^]")
 
 @dataclass(frozen=True)
 class CaseScore:
-    """The scores of one case, each in [0, 1] or None where it does not apply.
+    """The scores of one case, each in [0, 1] or None where it does not apply."""
 
-    Attributes:
-        name: 1 where the called tools are the expected ones, in any order; None where no call is
-            expected.
-        arguments: 1 where all arguments of all calls are right; `fuzzy` gives values between. None
-            where the name is wrong or no call is expected.
-        call: The product of both; None where no call is expected.
-        no_call: 1 where no call is expected and none is made; None where one is expected.
-    """
-
+    # 1 where the called tools are the expected ones, in any order; None where no call is
+    # expected.
     name: float | None
+    # 1 where all arguments of all calls are right; `fuzzy` gives values between. None where the
+    # name is wrong or no call is expected.
     arguments: float | None
+    # The product of both; None where no call is expected.
     call: float | None
+    # 1 where no call is expected and none is made; None where one is expected.
     no_call: float | None
 
 
@@ -60,17 +57,7 @@ def score_case(
     parameters: Mapping[str, JsonObject],
     rule: str,
 ) -> CaseScore:
-    """Score the calls that were made in one case.
-
-    Args:
-        expected: The expected calls, `{"name", "arguments"}`; None or none where no call is right.
-        calls: The calls that were made, in the same form and in the same wording, in any order.
-        parameters: The JSON Schema of each tool's arguments, by the tool's name.
-        rule: One of RULES.
-
-    Raises:
-        ValueError: There is no such rule.
-    """
+    """Score the calls made in one case against the expected ones, by the tools' JSON Schemas."""
     if rule not in RULES:
         raise ValueError(f"rule is {rule!r}, expected one of {', '.join(RULES)}")
     if not expected:
@@ -92,14 +79,7 @@ def score_case(
 
 
 def score_arguments(expected: JsonObject, arguments: Json, schema: JsonObject, rule: str) -> float:
-    """Score the arguments of one call, in [0, 1].
-
-    Args:
-        expected: The accepted values by argument.
-        arguments: The arguments that were given; what is no object scores 0.
-        schema: The JSON Schema of the tool's arguments.
-        rule: One of RULES.
-    """
+    """Score the arguments of one call, in [0, 1]; what is no object scores 0."""
     if not isinstance(arguments, dict):
         return 0.0
     if rule == "bfcl":
@@ -209,10 +189,7 @@ def _lists_values(schema: JsonObject) -> bool:
 
 
 def _resolve(schema: Json, root: JsonObject) -> JsonObject:
-    """The schema that a chain of `$ref` inside of the file leads to; `{}` where it leads nowhere.
-
-    Schemas may be recursive: each step of a value takes one step of the schema.
-    """
+    """The schema that a chain of `$ref` inside of the file leads to, or `{}`."""
     visited = set[str]()
     while isinstance(schema, dict) and isinstance(schema.get("$ref"), str):
         pointer = schema["$ref"]

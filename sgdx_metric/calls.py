@@ -76,7 +76,7 @@ class CallScores(ScoredFrames):
 def score_calls(
     references: pa.Table, predictions: pa.Table, variant: str, rules: Rules = OFFICIAL
 ) -> CallScores:
-    """Score one variant's calls.
+    """Score one variant's calls: one prediction at least for each frame that a call follows.
 
     `call_name_accuracy` is 1 where the call is of the right service and intent.
     `call_argument_accuracy` is the product over the schema's slots: 1 where neither call has the
@@ -85,15 +85,6 @@ def score_calls(
     values, or 1 if it equals the canonical value of the gold call. A parameter that is `dontcare`
     counts as left out: no call of SGD has one, as the API is then called without it. The score is
     0 for a call of another service. `call_accuracy` is the product of both.
-
-    Args:
-        references: Frame rows with `service_call`, in any order.
-        predictions: Rows of CALL_PREDICTION: one at least for each frame that a call follows.
-        variant: The variant's name, for error messages.
-        rules: How free-form values are compared.
-
-    Raises:
-        ScoreError: Calls are missing, there twice or unknown, or no frame is followed by a call.
     """
     whose = f"predictions for {variant}"
     ids = strings(column(references, "frame_id"))
@@ -172,10 +163,7 @@ def _arguments(
 
 
 def _parameters(calls: list[dict[str, Any] | None]) -> tuple[list[int], list[tuple[str, str]]]:
-    """The frame, and the slot and value, of each parameter of some calls, laid end to end.
-
-    Parameters that are `dontcare` are left out.
-    """
+    """The frame, and the slot and value, of each parameter that is not `dontcare`, end to end."""
     parameters = [
         (i, (parameter["slot"], parameter["value"]))
         for i, call in enumerate(calls)
@@ -201,15 +189,7 @@ def _turns(frame_ids: pa.Array) -> pa.Array:
 
 
 def _decision(predicted: pa.Table, gold: pa.Array) -> dict[str, float | None] | None:
-    """How often a call is right to be made, and how often one is made where it should be.
-
-    A turn may have frames of several services, of which one alone is that of the call: the decision
-    is of turns.
-
-    Args:
-        predicted: The predictions of all frames.
-        gold: The ids of the frames that a call follows.
-    """
+    """Precision and recall of the decision to call, over turns, whatever service the call is of."""
     turns = _turns(frame_ids_of(predicted)).dictionary_encode()
     turn = turns.indices.to_numpy(zero_copy_only=False)
     made = flags(column(predicted, "service_call").is_valid())
@@ -225,10 +205,8 @@ def _decision(predicted: pa.Table, gold: pa.Array) -> dict[str, float | None] | 
 
 
 def call_figures(scores: Scores) -> list[Figure]:
-    """The figures of COMPARED, with keys such as `call_accuracy.drop`.
-
-    Where all wordings but the original are v1 to v5, their mean is `reworded` alone.
-    """
+    """The figures of COMPARED, with keys such as `call_accuracy.drop`."""
+    # Where all wordings but the original are v1 to v5, their mean is `reworded` alone.
     is_paper = {*scores.wordings} - {ORIGINAL} == {*PAPER_VARIANTS}
     return [
         figure
@@ -248,26 +226,10 @@ def wordings_drawn(scores: Scores) -> list[Figure]:
 def report_calls(
     variants: Mapping[str, CallScores], dialogues: int, setup: Setup
 ) -> dict[str, Any]:
-    """Sum up one system's calls under one or more schema variants.
+    """Sum up one system's calls under one or more schema variants, as scores.json has them.
 
-    Args:
-        variants: The scores by variant.
-        dialogues: How many dialogues the references have.
-        setup: Which data was scored and how.
-
-    Returns:
-        `calls`: for each of CALL_METRICS, and for TASK_SUCCESS, what `over_wordings` returns, and
-        the same for `seen` and `unseen` services; for `call_accuracy` also `by_service`, by the
-        services' original names, the figures without intervals and the number of `frames`.
-        `differences`: `call_accuracy` under each wording against the original. `decision` by
-        variant; `frames`, how many calls there are;
-        `dialogues`, how many dialogues have one; `signature`. What is undefined is None.
-
-        The task of a dialogue is a success where every call of it is right, which is one with an
-        accuracy of 0.5 or more; of the seen services, where every call of these is.
-
-    Raises:
-        ScoreError: The variants have calls in different frames.
+    The task of a dialogue is a success where every call of it is right, which is one with an
+    accuracy of 0.5 or more; of the seen services, where every call of these is.
     """
     scores = frame_scores(variants, CALL_METRICS, setup.rules)
     names = list(scores.wordings)

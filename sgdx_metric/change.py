@@ -18,14 +18,7 @@ _FRAME_ID = "^(?P<dialogue>.*)/(?P<turn>[0-9]{1,9})/(?P<service>[^/]*)$"
 
 
 def previous_frames(frame_id: pa.Array) -> Ints:
-    """The frame of the same dialogue and service in the last turn before that has one.
-
-    Args:
-        frame_id: Distinct ids `<dialogue>/<turn>/<original service>` in any order [frames].
-
-    Returns:
-        Its position; -1 where there is none, and where an id names no turn [frames].
-    """
+    """The last frame before of the same dialogue and service; -1 for none [frames]."""
     return _previous(tuple(frame_id.to_pylist()))
 
 
@@ -44,20 +37,12 @@ def _previous(frame_ids: tuple[str, ...]) -> Ints:
 
 
 def changed_slots(after: Ints, slot: Ints, value: Ints, count: int) -> Bools:
-    """Whether one side, the reference or the prediction, changes each slot of the schema.
+    """Whether one side, the reference or the prediction, changes each slot of the schema [slots].
 
     A slot changes where it gets a value, loses its value, or has none of the values that it had in
     the frame before. A reference lists every spoken variant of a value, so that one more variant is
-    no change.
-
-    Args:
-        after: The position of the same slot in the next frame; -1 for none [values].
-        slot: The position of each value's slot; -1 for one that the schema lacks [values].
-        value: Codes that equal values share [values].
-        count: How many slots there are.
-
-    Returns:
-        Whether it changes; without a frame before, whether it has a value [slots].
+    no change. `after` is the same slot in the next frame, `slot` the value's own; -1 for none, and
+    `value` a code that equal values share [values] each.
     """
     known, kept = slot >= 0, after >= 0
     # A value and its slot are one number.

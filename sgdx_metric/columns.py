@@ -1,5 +1,6 @@
 """Nested Arrow columns as flat arrays, each value with the frame it belongs to."""
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -17,30 +18,21 @@ Bools = npt.NDArray[np.bool_]
 
 
 class Coded(NamedTuple):
-    """Strings, of which many are equal.
+    """Strings, of which many are equal."""
 
-    Attributes:
-        distinct: The distinct strings.
-        code: The position of each string among them [strings].
-    """
-
+    # The distinct strings, and the position of each string among them [strings].
     distinct: pa.Array
     code: Ints
 
 
 @dataclass(frozen=True)
 class SlotValues:
-    """The slot values of many frames, laid end to end. An assignment gives a slot its values.
+    """The slot values of many frames, laid end to end. An assignment gives a slot its values."""
 
-    Attributes:
-        frame: The position of each assignment's frame [assignments].
-        slot: The names of the assignments' slots [assignments].
-        parent: The assignment that each value belongs to [values].
-        value: The values as strings, those of an assignment in their order [values].
-    """
-
+    # The frame, and the name of the slot, of each assignment [assignments].
     frame: Ints
     slot: Coded
+    # The assignment of each value, and the value; those of an assignment in their order [values].
     parent: Ints
     value: pa.Array
 
@@ -51,21 +43,12 @@ class SlotValues:
 
 @dataclass(frozen=True)
 class AlignedRows:
-    """References or predictions, whose columns can be had in the order of the frames.
-
-    Attributes:
-        table: The rows, in any order.
-        position: The index of each row's frame among the sorted frames [rows].
-        count: How many frames there are.
-    """
+    """References or predictions, whose columns can be had in the order of the frames."""
 
     table: pa.Table
+    # The index of each row's frame among the sorted frames [rows].
     position: Ints
     count: int
-
-    def lacks(self, name: str) -> bool:
-        """Whether any row has no value in a column."""
-        return bool(self.table[name].null_count)
 
     def aligned(self, name: str) -> pa.Array:
         """A column, in the order of the frames [frames]."""
@@ -172,76 +155,44 @@ def safe_divide(
 
 
 def positions(frame_ids: pa.Array, order: pa.Array, whose: str, unit: str = "frames") -> Ints:
-    """The index of each of `frame_ids` in `order`, each of whose ids must be among them once.
-
-    Args:
-        frame_ids: Frame ids in any order [rows].
-        order: Distinct frame ids [frames].
-        whose: What an error message calls the rows, such as "predictions for v1".
-        unit: What an error message calls what the ids are of: "frames", or "calls" after them.
-
-    Raises:
-        ScoreError: Frames are there twice, unknown or missing; the message names the first of them
-            and says how many there are.
-    """
+    """The index of each of `frame_ids` [rows] in `order` [frames], which has the same frames."""
     position = integers(pc.index_in(frame_ids, value_set=order))
     # Each index is there once, and none is -1: the frames are the same on both sides.
     if not np.array_equal(np.sort(position), np.arange(len(order))):
-        _raise_misaligned(frame_ids, order, whose, unit)
+        raise ScoreError(f"{whose}: {_misalignment(frame_ids, order, unit)}")
     return position
 
 
-def _raise_misaligned(frame_ids: pa.Array, order: pa.Array, whose: str, unit: str) -> None:
-    """Raise the ScoreError of `positions`."""
-    _raise_if_any(
-        frame_ids.filter(pc.invert(pc.is_in(frame_ids, value_set=order))),
-        f"{whose}: {{count}} of {len(frame_ids)} {unit} are not in the references, the first is "
-        "{first}; are these predictions for another split?{turn}",
-        order,
-    )
-    counted = pc.value_counts(frame_ids)
-    twice = field(counted, "values").filter(pc.greater(field(counted, "counts"), 1))
-    _raise_if_any(
-        twice,
-        f"{whose}: {{count}} of {len(counted)} {unit} appear more than once, the first is "
-        "{first}",
-    )
-    missing = order.filter(pc.invert(pc.is_in(order, value_set=frame_ids)))
-    way_out = ""
-    if len(frame_ids) and not _dialogues(missing) & _dialogues(frame_ids):
-        way_out = "; to score only some dialogues, give --dialogues FILE, or dialogues=[ids]"
-    _raise_if_any(
-        missing,
-        f"{whose}: {{count}} of {len(order)} {unit} are missing, the first is {{first}}{way_out}",
-    )
+def _misalignment(frame_ids: pa.Array, order: pa.Array, unit: str) -> str:
+    """What is wrong with frame ids that are not those of `order`, each once."""
+    counts = Counter(frame_ids.to_pylist())
+    if unknown := absent(frame_ids, order):
+        return (
+            f"{len(unknown)} of {len(frame_ids)} {unit} are not in the references, the first is "
+            f"{unknown[0]}; are these predictions for another split?{same_turn(unknown[0], order)}"
+        )
+    if twice := [frame_id for frame_id, count in counts.items() if count > 1]:
+        what = f"{len(twice)} of {len(counts)} {unit} appear more than once"
+        return f"{what}, the first is {twice[0]}"
+    missing = absent(order, frame_ids)
+    what = f"{len(missing)} of {len(order)} {unit} are missing, the first is {missing[0]}"
+    whole_dialogues = not {*map(_dialogue, missing)} & {*map(_dialogue, counts)}
+    way_out = "; to score only some dialogues, give --dialogues FILE, or dialogues=[ids]"
+    return what + (way_out if counts and whole_dialogues else "")
 
 
-def _dialogues(frame_ids: pa.Array) -> set[str]:
-    """The ids of the dialogues that some frames are of."""
-    return {frame_id.rsplit("/", 2)[0] for frame_id in frame_ids.to_pylist()}
+def absent(frame_ids: pa.Array, others: pa.Array) -> list[str]:
+    """Those of some frame ids that are not among the others."""
+    ids: list[str] = frame_ids.filter(pc.invert(pc.is_in(frame_ids, value_set=others))).to_pylist()
+    return ids
 
 
-def _raise_if_any(frame_ids: pa.Array, message: str, known_ids: pa.Array | None = None) -> None:
-    """Raise ScoreError if there are any frames, with their number and the first in the message.
-
-    Given the frame ids that there are, the message may name those of the first frame's turn too.
-    """
-    if len(frame_ids):
-        first = frame_ids[0].as_py()
-        turn = "" if known_ids is None else same_turn(first, known_ids)
-        raise ScoreError(message.format(count=len(frame_ids), first=first, turn=turn))
+def _dialogue(frame_id: str) -> str:
+    return frame_id.rsplit("/", 2)[0]
 
 
 def same_turn(frame_id: str, known_ids: pa.Array) -> str:
-    """The end of an error message about a wrong frame id: the ids that its turn has.
-
-    Args:
-        frame_id: An id that is not among those known.
-        known_ids: The known frame ids [frames].
-
-    Returns:
-        A clause that begins with "; "; it is empty where nothing is known of that turn.
-    """
+    """The end of an error message about an unknown frame id: the known ids of its turn, if any."""
     turn = frame_id.rpartition("/")[0] + "/"
     ids = known_ids.filter(pc.starts_with(known_ids, turn)).to_pylist()
     if not ids or turn == "/":

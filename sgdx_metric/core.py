@@ -164,10 +164,7 @@ def under_each(figure: Figure, wordings: Sequence[str] = ()) -> list[Figure]:
 
 
 class Sample:
-    """Items of a system, summed by dialogue into the rows that some figures need.
-
-    Figures that lack a wording are left out of all results.
-    """
+    """Items of a system, summed by dialogue; figures that lack a wording are left out."""
 
     def __init__(self, scores: Scores, figures: Sequence[Figure]) -> None:
         self.scores, self.figures = scores, figures
@@ -185,10 +182,7 @@ class Sample:
     def statistics(
         self, means: Floats, shares: Floats | None = None, drawn: Sequence[str] = ()
     ) -> Statistics:
-        """The figures [...] of the means of the rows [..., rows].
-
-        Where wordings are drawn, their shares [..., drawn] are given.
-        """
+        """The figures [...] of means of rows [..., rows] and shares of wordings [..., drawn]."""
         of_drawn = None if shares is None else (drawn, shares)
         return self._computed(lambda row: means[..., self._places[row]], of_drawn)
 
@@ -207,11 +201,8 @@ class Sample:
         }
 
     def intervals(self, over: str = DIALOGUES, drawn: Sequence[str] = ()) -> dict[str, Interval]:
-        """The 95 % intervals of the figures over "dialogues", "wordings" or "both".
-
-        In the latter two the wordings of `drawn` are drawn anew; without all of them there is no
-        interval. Figures other than means over all of them, or under one, have none.
-        """
+        """The 95 % intervals over "dialogues", "wordings" or "both"."""
+        # Over wordings only means over all of `drawn`, or under one, have an interval.
         count = len(self.sums.total)
         if over == DIALOGUES:
             return bootstrap(self.resampled, count)
@@ -259,11 +250,7 @@ def compare(
     over: str = DIALOGUES,
     trials: int = TRIALS,
 ) -> dict[str, dict[str, Any]]:
-    """Compare all figures of two systems, by one sample a run of each, of the same items.
-
-    What there is of each figure says `compared`. Over wordings, or both, each figure is an `Over`,
-    whose wordings are drawn, too.
-    """
+    """Compare all figures of two systems, by one sample a run of each, as `compared` does."""
     if not len(first[0].sums.total):
         return {}
     sides, sample = ([run.sums for run in first], [run.sums for run in second]), first[0]
@@ -279,10 +266,7 @@ def compare(
 
 
 def against_original(scores: Scores) -> tuple[Scores, Scores] | None:
-    """What is under the original, in the place of every other wording, and what is under these.
-
-    So the two can be compared as two systems can. None without the original or another wording.
-    """
+    """The scores under the original, repeated for every other wording, and those under these."""
     others = [name for name in scores.wordings if name != ORIGINAL]
     if ORIGINAL not in scores.wordings or not others:
         return None
@@ -297,10 +281,7 @@ def against_original(scores: Scores) -> tuple[Scores, Scores] | None:
 
 
 def differences(scores: Scores, figure: Figure) -> dict[str, dict[str, Any]]:
-    """By how much a figure, an `Over`, differs under each wording from that under the original.
-
-    For each wording but the original the comparison of `compared`; {} without the original.
-    """
+    """By how much a figure, an `Over`, differs under each wording from that under the original."""
     sides = against_original(scores)
     if sides is None:
         return {}

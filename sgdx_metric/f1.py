@@ -39,19 +39,16 @@ def requested_slots(reference: AlignedRows, predicted: AlignedRows) -> dict[str,
 def slot_tagging(
     reference: AlignedRows, predicted: AlignedRows, schema: SchemaSlots
 ) -> dict[str, Floats]:
-    """`slot_tagging_f1`, `_precision` and `_recall` of each frame, in [0, 1] [frames].
+    """`slot_tagging_f1`, `_precision` and `_recall`, in [0, 1] or NaN without spans [frames].
 
-    They are NaN in frames for which no spans are predicted. A span of a free-form slot counts as
-    its slot and its text, so the same words elsewhere in the utterance are as good.
-
-    Raises:
-        ScoreError: Spans are predicted, and the references have no spans or no utterances.
+    A span of a free-form slot counts as its slot and its text, so the same words elsewhere in the
+    utterance are as good.
     """
     tagged = flags(predicted.aligned("slots").is_valid())
     undefined = np.full(reference.count, np.nan)
     f1, precision, recall = undefined, undefined, undefined
     if tagged.any():
-        if reference.lacks("slots") or reference.lacks("utterance"):
+        if any(reference.table[name].null_count for name in ("slots", "utterance")):
             raise ScoreError(
                 "the predictions have spans ('slots'); to score them every reference needs "
                 "'slots' and 'utterance'"
@@ -87,11 +84,7 @@ def _spans(
 
 
 def _f1(true: Items, predicted: Items, count: int) -> tuple[Floats, Floats, Floats]:
-    """F1, precision and recall of each frame's multiset of items, in [0, 1] [frames] each.
-
-    Precision is 1 where nothing is predicted and recall is 1 where nothing is true, so that nothing
-    against nothing scores 1.
-    """
+    """F1, precision and recall of each frame's multiset of items, in [0, 1] [frames] each."""
     frame = np.concatenate([true[0], predicted[0]])
     code = np.concatenate([true[1], predicted[1]])
     width = 1 + int(code.max(initial=0))

@@ -33,15 +33,7 @@ def fuzzy_score(left: str, right: str) -> float:
 
 
 def fuzzy_scores(vocabulary: Sequence[str], left: Ints, right: Ints) -> Floats:
-    """Similarity of `vocabulary[left[i]]` and `vocabulary[right[i]]`, each distinct pair once.
-
-    Args:
-        vocabulary: The strings that the codes stand for.
-        left, right: Codes, which are positions in the vocabulary [pairs].
-
-    Returns:
-        Scores [pairs], whole hundredths in [0, 1].
-    """
+    """Similarity of the texts of two codes, in whole hundredths; each pair once [pairs]."""
     if not len(left):
         return np.zeros(0)
     pairs, inverse = np.unique(left * len(vocabulary) + right, return_inverse=True)

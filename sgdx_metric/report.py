@@ -11,11 +11,8 @@ from operator import methodcaller
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from .bootstrap import DIALOGUES, Interval
-from .columns import Bools, Floats, Ints, safe_divide
+from .columns import Bools, Floats, Ints, absent, safe_divide
 from .core import Figure, Means, Over, Sample, Scores, differences
 from .robustness import mean_defined
 from .rows import ScoreError
@@ -51,11 +48,7 @@ _LEGENDS = {
 
 
 def state_figures(scores: Scores) -> list[Figure]:
-    """The figures of dialogue states, under their keys in scores.json.
-
-    Where there are wordings beside the paper's, a key such as `ss_jga(v1..v5+mine)` is of the
-    sensitivity over all of them, and `jga_worst(original+v1..v5+mine)` of the worst case.
-    """
+    """The figures of states, under keys such as `jga_v1-5` and `jga_worst(v1..v5+mine)`."""
     wordings = scores.wordings
     sensitive = {"": [name for name in PAPER_VARIANTS if name in wordings]}
     if wider := wider_set(wordings):
@@ -105,10 +98,7 @@ RELATIVE = Figure(
 
 
 def wordings_drawn(scores: Scores) -> list[Figure]:
-    """The means over v1 to v5, and over all other wordings, of which wordings can be drawn.
-
-    A key is such as `jga_v1-5` and, where there are other wordings, `jga(v1..v5+mine)`.
-    """
+    """The means over v1 to v5, and over all other wordings: `jga_v1-5`, `jga(v1..v5+mine)`."""
     sets: dict[str, Sequence[str]] = {"_v1-5": PAPER_VARIANTS}
     if wider := wider_set(scores.wordings):
         sets[f"({wider})"] = [name for name in scores.wordings if name != ORIGINAL]
@@ -124,10 +114,7 @@ def wordings_drawn(scores: Scores) -> list[Figure]:
 def frame_scores(
     variants: Mapping[str, ScoredFrames], metrics: Sequence[str], rules: Rules = OFFICIAL
 ) -> Scores:
-    """The scores of the same frames under one or more variants; the original comes first.
-
-    Only those metrics are taken that are defined in some frame, and the first of them always.
-    """
+    """The scores of the same frames by those metrics, the first always, that are defined."""
     names = sorted(variants, key=lambda name: (name != ORIGINAL, name))
     check_same_frames({name: variants[name] for name in names})
     first = variants[names[0]]
@@ -178,21 +165,23 @@ def report(variants: Mapping[str, FrameScores], setup: Setup = _UNSTATED) -> dic
 
 
 def robustness(scores: Scores, rules: Rules, over: str) -> dict[str, Any]:
-    """The part `sgdx` of scores.json: figures for all frames, seen, unseen and each service.
-
-    Over wordings v1 to v5 are drawn; the original is not, as it is what was trained on.
-    """
+    """The part `sgdx` of scores.json: figures for all frames, seen, unseen and each service."""
     groups: dict[str, dict[str, Any]] = {}
     for name, members in scores.items.groups().items():
         of_group = joined(scores.only(members), rules)
-        sample = Sample(of_group, [*state_figures(of_group), DROP, RELATIVE])
-        groups[name] = headline(sample) | _of_metrics(of_group)
+        figures = [*state_figures(of_group), DROP, RELATIVE]
+        keys = dict.fromkeys((*HEADLINE, "drop", *(figure.key for figure in figures)))
+        sample = Sample(of_group, figures)
+        groups[name] = {**keys, **sample.values(), **_of_metrics(of_group)}
         if name in (EVERY, IN_TRAIN, NOT_IN_TRAIN):
-            groups[name]["confidence"] = confidence(sample, over)
+            # Of wordings v1 to v5 are drawn; the original is not, as it is what was trained on.
+            intervals = sample.intervals(over, PAPER_VARIANTS)
+            keys = dict.fromkeys((*WITH_INTERVALS, *keys))
+            of_keys = {key: intervals.get(key) for key in keys if key != RELATIVE.key}
+            groups[name]["confidence"] = of_keys
         else:
             groups[name]["frames"] = len(members)
-        if name == EVERY:
-            every = of_group
+    every = joined(scores, rules)
     by_variant = {name: mean_defined(row) for name, row in zip(every.wordings, every.metrics[JGA])}
     return {
         **groups.pop(EVERY),
@@ -207,33 +196,15 @@ def robustness(scores: Scores, rules: Rules, over: str) -> dict[str, Any]:
     }
 
 
-def headline(sample: Sample) -> dict[str, float | None]:
-    """The headline figures of a sample; None if undefined."""
-    keys = (*HEADLINE, "drop", *(figure.key for figure in sample.figures))
-    return {**dict.fromkeys(keys), **sample.values()}
-
-
-def confidence(sample: Sample, over: str = DIALOGUES) -> dict[str, Interval]:
-    """The 95 % intervals of the figures of states; None where undefined."""
-    intervals = sample.intervals(over, PAPER_VARIANTS)
-    keys = dict.fromkeys((*WITH_INTERVALS, *(figure.key for figure in sample.figures)))
-    return {key: intervals.get(key) for key in keys if key != RELATIVE.key}
-
-
 def wording_differences(scores: Scores, metric: str) -> dict[str, dict[str, float | None]]:
-    """By how much a metric under each wording differs from that under the original.
-
-    For each wording but the original `difference`, its 95 % interval from `low` to `high`, and `p`
-    of paired approximate randomisation; None without the original.
-    """
+    """By how much a metric under each wording differs from that under the original, with its p."""
     compared = differences(scores, Figure(metric, metric, Over(scores.wordings)))
     of_wordings = {}
-    for name in scores.wordings:
-        if name != ORIGINAL:
-            against = compared.get(name, {})
-            low, high = against.get("interval") or (None, None)
-            keys = {"difference": against.get("difference"), "low": low, "high": high}
-            of_wordings[name] = {**keys, "p": against.get("p")}
+    for name in [name for name in scores.wordings if name != ORIGINAL]:
+        against = compared.get(name, {})
+        low, high = against.get("interval") or (None, None)
+        keys = {"difference": against.get("difference"), "low": low, "high": high}
+        of_wordings[name] = {**keys, "p": against.get("p")}
     return of_wordings
 
 
@@ -253,12 +224,7 @@ def _of_metrics(scores: Scores) -> dict[str, dict[str, float | None]]:
 
 
 def paired(variants: Mapping[str, ScoredFrames], metrics: Sequence[str] = PAIRED) -> dict[str, Any]:
-    """Every frame's scores, which `compare` pairs with another system's.
-
-    `frame_id`; `seen`, the seen services by their original names; and each of the metrics that is
-    defined in some frame, by variant, in the order of `frame_id`, None where undefined. The first
-    is always there.
-    """
+    """Every frame's scores, which `compare` pairs with another system's."""
     return paired_scores(frame_scores(variants, metrics), "frame_id")
 
 
@@ -291,11 +257,7 @@ def _json_numbers(scores: Floats) -> list[float | None]:
 
 
 def empty_state_jga(variants: Mapping[str, FrameScores]) -> float | None:
-    """The joint goal accuracy of a system that predicts no slot at all.
-
-    It is the share of frames whose reference has no slot. In those alone, the average goal accuracy
-    is undefined.
-    """
+    """The joint goal accuracy of no slot at all: the share of frames that have none."""
     scores = next(iter(variants.values())).scores["average_goal_accuracy"]
     return mean_defined(np.isnan(scores).astype(np.float64))
 
@@ -303,12 +265,7 @@ def empty_state_jga(variants: Mapping[str, FrameScores]) -> float | None:
 def group_means(
     frames: FrameScores, rules: Rules = OFFICIAL, turn: Ints | None = None
 ) -> dict[str, dict[str, float | None]]:
-    """Every metric's mean over the frames where it is defined, for each group of services.
-
-    Groups: #ALL_SERVICES, #SEEN_SERVICES, #UNSEEN_SERVICES, each service, each domain (a service's
-    name up to its first underscore). A group without frames is left out; a metric defined in none
-    of a group's frames is None. The turns of the frames [frames] are read off here if not given.
-    """
+    """The means of every metric for each group: all, seen, unseen, service, domain."""
     if turn is None:
         turn = index_frames(frames.frame_id, frames.seen).turn
     means = {}
@@ -338,16 +295,11 @@ def check_same_frames(variants: Mapping[str, ScoredFrames]) -> None:
         if first.frame_id.equals(frames.frame_id) and np.array_equal(first.seen, frames.seen):
             continue
         for left, right, a, b in ((first, frames, name, other), (frames, first, other, name)):
-            absent = _absent(left.frame_id, right.frame_id)
-            if len(absent):
+            if missing := absent(left.frame_id, right.frame_id):
                 raise ScoreError(
-                    f"the variants' frames differ: {len(absent)} frames of {a} are not in {b}, "
-                    f"the first is {absent[0]}"
+                    f"the variants' frames differ: {len(missing)} frames of {a} are not in {b}, "
+                    f"the first is {missing[0]}"
                 )
         if len(differ := np.flatnonzero(first.seen != frames.seen)):
             frame = first.frame_id[int(differ[0])]
             raise ScoreError(f"frame {frame} is seen in one of {name} and {other}, not in both")
-
-
-def _absent(frame_id: pa.Array, others: pa.Array) -> pa.Array:
-    return frame_id.filter(pc.invert(pc.is_in(frame_id, value_set=others)))

@@ -19,17 +19,7 @@ RIGHT = 0.5
 
 
 def variation(scores: Floats, zero_mean: str = "0") -> Floats:
-    """Coefficient of variation of each frame's, or turn's, scores under the variants.
-
-    Args:
-        scores: Scores of any metric, one row a variant, NaN where undefined [variants, frames].
-        zero_mean: "0" or "drop", as in `Rules`.
-
-    Returns:
-        Values in [0, sqrt K] [frames]. NaN where the score is undefined under any variant, and
-        everywhere with fewer than two variants. Where the score is 0 under all variants, the value
-        is 0, or NaN with "drop".
-    """
+    """Coefficient of variation of scores [variants, items], in [0, sqrt K] or NaN [items]."""
     if len(scores) < 2:
         return np.full(scores.shape[1:], np.nan)
     mean = scores.mean(axis=0)
@@ -39,29 +29,12 @@ def variation(scores: Floats, zero_mean: str = "0") -> Floats:
 
 
 def worst_case(scores: Floats) -> Floats:
-    """The least of each frame's, or turn's, scores under some wordings.
-
-    Args:
-        scores: Scores of any metric of which more is better, one row a wording, NaN where undefined
-            [wordings, frames]; one wording at least.
-
-    Returns:
-        Scores [frames]; NaN where the score is undefined under any of the wordings.
-    """
+    """The least of each item's scores [wordings, items]; NaN where one is undefined [items]."""
     return np.asarray(scores.min(axis=0))
 
 
 def flipped(scores: Floats) -> Floats:
-    """1 for a frame, or turn, that is right under one wording and wrong under another, else 0.
-
-    A score of at least 0.5 is right and a lesser one is wrong.
-
-    Args:
-        scores: As for `worst_case` [wordings, frames].
-
-    Returns:
-        0 or 1 [frames]; NaN where the score is undefined under any of the wordings.
-    """
+    """1 for an item right under one wording and wrong under another, else 0; or NaN [items]."""
     least, most = scores.min(axis=0), scores.max(axis=0)
     flips = ((least < RIGHT) & (most >= RIGHT)).astype(np.float64)
     return np.where(np.isnan(least), np.nan, flips)

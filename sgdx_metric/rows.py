@@ -57,19 +57,17 @@ class Prediction(msgspec.Struct, omit_defaults=True, gc=False):
 
 
 class Reference(Prediction, kw_only=True):
-    """The part of a frame row that scoring reads.
-
-    `slots` and `utterance` are needed only where spans are predicted, and `canonical_values`, what
-    values of the state are to the API, only for the accuracy that takes them too. `schema` is
-    looked at only under a variant of the user's own, where `wording`, the schema's digest, then
-    takes its place.
-    """
+    """The part of a frame row that scoring reads."""
 
     service: str
     seen: bool
     schema_slots: list[SchemaSlot]
+    # Needed, as `slots` is, only where spans are predicted.
     utterance: str | None = None
+    # What values of the state are to the API, for the accuracy that takes them too.
     canonical_values: list[SlotValue] | None = None
+    # Looked at only under a variant of the user's own, where `wording`, the schema's digest, then
+    # takes its place.
     schema: dict[str, Any] | None = None
     wording: str | None = None
 
@@ -109,18 +107,7 @@ REFERENCE = pa.schema(
 
 
 def json_lines(rows: Any, kind: type[Prediction], side: str) -> list[str]:
-    """Write Python rows as lines of JSON; keys that `kind` lacks are skipped.
-
-    Args:
-        rows: The rows: a list of dicts, a dataset, an Arrow table, a pandas data frame, or None for
-            no rows.
-        kind: What each row must be.
-        side: What an error message calls the rows: "predictions" or "references".
-
-    Raises:
-        ScoreError: A row is not of that kind or not Unicode text; the message names it as
-            `<side>[<index>]`.
-    """
+    """Write Python rows as lines of JSON, checked; keys that `kind` lacks are skipped."""
     encode = msgspec.json.Encoder().encode
     lines = []
     for i, row in enumerate(row_dicts(rows, kind, side)):
@@ -136,17 +123,7 @@ def json_lines(rows: Any, kind: type[Prediction], side: str) -> list[str]:
 
 
 def row_dicts(rows: Any, kind: type[msgspec.Struct], side: str) -> Iterable[Any]:
-    """The rows as dicts; of a table only the columns that `kind` has, as making dicts is slow.
-
-    Args:
-        rows: The rows, in one of the forms of `json_lines`.
-        kind: What each row must be, which is not checked here.
-        side: What an error message calls the rows.
-
-    Raises:
-        ScoreError: They are no rows, a column appears twice, or a data frame has a column of mixed
-            types.
-    """
+    """The rows as dicts; of a table only the columns that `kind` has, as making dicts is slow."""
     is_frame = hasattr(rows, "to_dict") and hasattr(rows, "columns")  # A pandas data frame.
     names = list(rows.columns if is_frame else getattr(rows, "column_names", None) or ())
     if repeated := next((name for name in kind.__struct_fields__ if names.count(name) > 1), None):
@@ -196,11 +173,7 @@ def _needed(names: list[str], kind: type[msgspec.Struct], variants: Iterable[Any
 
 
 def _mark_wording(row: Reference) -> None:
-    """Put the digest of the schema, which marks a variant of the user's own, in the schema's place.
-
-    Raises:
-        ScoreError: The schema is not that of a frame row.
-    """
+    """Put the digest of the schema, which marks a variant of the user's own, in its place."""
     if own_wordings([row.variant]):
         try:
             row.wording = schema_digest(row.schema) if row.schema else names_digest(
@@ -212,16 +185,7 @@ def _mark_wording(row: Reference) -> None:
 
 
 def arrow_table(data: bytes, schema: pa.Schema, where: str) -> pa.Table:
-    """Make a table of rows that have been checked, each a line with one JSON object.
-
-    Args:
-        data: The lines; blank ones are skipped.
-        schema: The table's columns. Keys that it lacks are skipped; a key that a row lacks is null.
-        where: What an error message begins with, such as the file's name.
-
-    Raises:
-        ScoreError: A row has a key twice.
-    """
+    """A table of checked rows, each a line of JSON: the keys that `schema` has, or null."""
     if not data or data.isspace():
         return schema.empty_table()
     try:

@@ -107,15 +107,7 @@ def score_frames(
 def score_variants(
     references: pa.Table, predictions: pa.Table, rules: Rules = OFFICIAL
 ) -> dict[str, FrameScores]:
-    """Score the rows of several variants, which the column `variant` tells apart.
-
-    Returns:
-        The scores of each variant.
-
-    Raises:
-        ScoreError: A variant is on one side only, or a variant's rows cannot be scored, for the
-            reasons that `score_frames` gives.
-    """
+    """Score the rows of several variants, which the column `variant` tells apart."""
     true, predicted = (
         pc.unique(table["variant"]).to_pylist() for table in (references, predictions)
     )
@@ -158,10 +150,7 @@ def _goals(schema: SchemaSlots, slots: SlotScores, count: int) -> dict[str, Floa
 
 
 def _average(schema: SchemaSlots, slots: SlotScores, chosen_slots: Bools, count: int) -> Floats:
-    """Mean score of those of some slots that have a value in the reference [frames].
-
-    NaN in a frame without such a slot.
-    """
+    """Mean score of those of some slots that the reference gives a value, or NaN [frames]."""
     active = chosen_slots & slots.active
     frame = schema.frame[active]
     total = np.bincount(frame, slots.score[active], count)

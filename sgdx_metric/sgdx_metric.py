@@ -104,10 +104,7 @@ class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
         )
 
     def add_batch(self, predictions: Any = None, references: Any = None, **kwargs: Any) -> None:
-        """Add rows; predictions and references need not be of the same frames, nor as many.
-
-        They are lists of dicts or datasets, of which only the columns that are needed are read.
-        """
+        """Add rows; predictions and references need not be of the same frames, nor as many."""
         left = json_lines(predictions, Prediction, "predictions")
         right = json_lines(references, Reference, "references")
         # `evaluate` wants columns of one length; blank lines are skipped again.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from .bootstrap import DIALOGUES, OVER, RESAMPLES, SEED
 from .rows import ScoreError
-from .subset import Subset
+from .subset import Subset, dialogues_mark
 from .variants import ORIGINAL, PAPER_VARIANTS
 from .version import __version__
 
@@ -43,22 +43,22 @@ class Rules:
     zero_mean: str = "0"
 
     def __post_init__(self) -> None:
-        check_flags(
-            use_fuzzy_match=self.use_fuzzy_match, joint_acc_across_turn=self.joint_acc_across_turn
-        )
-        if self.zero_mean not in ZERO_MEAN:
-            raise ScoreError(f"zero_mean is {self.zero_mean!r}, expected '0' or 'drop'")
+        flags = {"use_fuzzy_match": self.use_fuzzy_match}
+        check_flags(**flags, joint_acc_across_turn=self.joint_acc_across_turn)
+        check_choice("zero_mean", self.zero_mean, ZERO_MEAN)
 
 
 def check_flags(**flags: object) -> None:
-    """Refuse flags that are neither True nor False: the text "no" would count as true.
-
-    Raises:
-        ScoreError: A flag is something else; the message names it.
-    """
+    """Refuse flags that are neither True nor False: the text "no" would count as true."""
     for name, flag in flags.items():
         if not isinstance(flag, bool):
             raise ScoreError(f"{name} is {flag!r:.60}, expected True or False")
+
+
+def check_choice(name: str, value: object, choices: Collection[str]) -> None:
+    """Refuse a value that is none of some choices."""
+    if value not in choices:
+        raise ScoreError(f"{name} is {value!r:.60}, expected one of {', '.join(choices)}")
 
 
 OFFICIAL = Rules()
@@ -109,26 +109,14 @@ class Setup:
     canonical: bool = False
 
     def __post_init__(self) -> None:
-        for name, value, expected in (
-            ("over", self.over, OVER),
-            ("system_acts", self.system_acts, SYSTEM_ACTS),
-        ):
-            if value not in expected:
-                raise ScoreError(f"{name} is {value!r:.60}, expected one of {', '.join(expected)}")
+        check_choice("over", self.over, OVER)
+        check_choice("system_acts", self.system_acts, SYSTEM_ACTS)
         check_origin(self.split, self.release)
 
 
 def check_origin(split: str | None, release: str | None) -> None:
-    """Refuse what cannot be the name of a split or of data in a signature.
-
-    Args:
-        split, release: The names; None where one is unknown.
-
-    Raises:
-        ScoreError: `check_parts` refuses one of them, it is no text, or it has letters, or blanks
-            around it, by which it looks like another name: as `Test` or full-width letters do.
-    """
-    check_parts({"split": split, "release": release})
+    """Refuse names of a split or of data that would end a signature or look like another name."""
+    signature_line(NAME, {"split": split, "release": release})
     for key, name in (("split", split), ("release", release)):
         if not isinstance(name, str | None):
             raise ScoreError(f"{key} is {name!r:.60}, expected text")
@@ -138,31 +126,28 @@ def check_origin(split: str | None, release: str | None) -> None:
         raise ScoreError(f"split is {split!r}, expected {plain!r}")
 
 
-def check_parts(parts: Mapping[str, object]) -> None:
-    """Refuse what would end its part of a signature, or begin another one.
-
-    Args:
-        parts: The values of parts, by key; None for one that is left out.
-
-    Raises:
-        ScoreError: A value is empty, is no text or number, or has a `|` or a control character.
-    """
-    for name, value in parts.items():
+def signature_line(metric: str, parts: Mapping[str, object]) -> str:
+    """Join the parts that are not None, and refuse what would end its part or begin another."""
+    stated = {name: value for name, value in parts.items() if value is not None}
+    for name, value in stated.items():
         is_text = isinstance(value, str) and re.fullmatch(r"[^|\x00-\x1f\x7f-\x9f]+", value)
-        if not (is_text or value is None or type(value) is int):
+        if not (is_text or type(value) is int):
             raise ScoreError(
                 f"{name} is {value!r:.60}, expected text for a signature, without '|' and without "
                 "control characters"
             )
+    return "|".join([metric, *(f"{name}:{value}" for name, value in stated.items())])
+
+
+def marked(variants: Iterable[str], marks: Mapping[str, str]) -> str:
+    """The names of variants, checked, those of the user's own with their fingerprints."""
+    variants = list(variants)
+    check_variant_names(variants)
+    return "+".join(f"{name}@{marks[name]}" if name in marks else name for name in variants)
 
 
 def check_variant_names(names: Iterable[str]) -> None:
-    """Refuse names of variants that a reader would take for others, or that break a signature.
-
-    Raises:
-        ScoreError: A name has other characters than letters from a to z, digits, `_`, `-` and `.`,
-            or is that of a variant of SGD-X in other letters, such as `V1`.
-    """
+    """Refuse names of variants that a reader would take for others, or that break a signature."""
     for name in names:
         taken = name.casefold() in (ORIGINAL, *PAPER_VARIANTS) and name != name.casefold()
         if taken or not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
@@ -175,67 +160,43 @@ def check_variant_names(names: Iterable[str]) -> None:
 def signature(
     variants: Iterable[str], frames: int, dialogues: int, setup: Setup, task: str = "state"
 ) -> str:
-    """Write the line `sgdx_metric|key:value|...`.
-
-    Where there are fewer dialogues than the split has, the part `release` is
-    `partial:<dialogues>/<whole split>`, unless the release's name begins with `unverified:`. A
-    subset adds the part `dialogues`, and `release` then goes by the number of dialogues that the
-    data has. Chosen services add the part `services`, and slots that are left out `errata`. Only
-    the score of an oracle has the part `oracle`, only one of calls `task`, and only one of
-    predictions of which some say not what data they were made from `predictions:made-elsewhere`.
-    The part `over` is there where the intervals are not over dialogues alone, and `canonical` where
-    there are figures that also take canonical values: those of a value that are said in the
-    dialogue so far.
-
-    Args:
-        variants: The schema variants in the order of the report.
-        frames, dialogues: How many were scored under each variant. Of calls, `frames` is the number
-            of calls.
-        setup: Which data was scored and how.
-        task: What was predicted: "state", or "calls".
-
-    Raises:
-        ScoreError: A variant has a name that a reader would take for another, or a part has a
-            character that would end it.
-    """
-    variants = list(variants)
-    check_variant_names(variants)
+    """Write the line `sgdx_metric|key:value|...`; parts that say nothing unusual are left out."""
     split = split_name(setup.split or "unknown")
-    rules, subset, marks = setup.rules, setup.subset, setup.wordings
+    rules, subset = setup.rules, setup.subset
     available = subset.available if subset else dialogues
     parts = {
-        **({"task": task} if task != "state" else {}),
-        "variants": "+".join(f"{v}@{marks[v]}" if v in marks else v for v in variants),
+        "task": None if task == "state" else task,
+        "variants": marked(variants, setup.wordings),
         "split": split,
         "release": release_part(split, available, setup.release),
-        **({"dialogues": subset.mark()} if subset else {}),
-        **({"services": "+".join(sorted(set(setup.services)))} if setup.services else {}),
-        **({"errata": setup.errata} if setup.errata else {}),
+        "dialogues": dialogues_mark(subset.dialogue_ids) if subset else None,
+        "services": "+".join(sorted(set(setup.services))) or None,
+        "errata": setup.errata or None,
         "frames": frames,
         "match": "fuzzy-token-sort" if rules.use_fuzzy_match else "exact",
         "joint": "turn" if rules.joint_acc_across_turn else "frame",
         "zero-mean": rules.zero_mean,
         "sd": "sample",
-        **({"canonical": "said-so-far"} if setup.canonical else {}),
+        "canonical": "said-so-far" if setup.canonical else None,
         "system-acts": setup.system_acts,
-        **({"oracle": "yes"} if setup.oracle else {}),
-        **({"predictions": "made-elsewhere"} if setup.made_elsewhere else {}),
-        **({"over": setup.over} if setup.over != DIALOGUES else {}),
+        **made_parts(setup),
+    }
+    return signature_line(NAME, parts)
+
+
+def made_parts(setup: Setup) -> dict[str, str | None]:
+    """The parts that end every signature: how the predictions and the intervals were made."""
+    return {
+        "oracle": "yes" if setup.oracle else None,
+        "predictions": "made-elsewhere" if setup.made_elsewhere else None,
+        "over": None if setup.over == DIALOGUES else setup.over,
         "ci": f"95%-bootstrap-{RESAMPLES}-seed-{SEED}",
         "version": __version__,
     }
-    check_parts(parts)
-    return "|".join([NAME, *(f"{key}:{value}" for key, value in parts.items())])
 
 
 def release_part(split: str, dialogues: int, release: str | None) -> str:
-    """The part `release` of a signature.
-
-    Args:
-        split: The split's name.
-        dialogues: How many dialogues of the split the data has.
-        release: The commit of the data, or a name of other data; None where it is unknown.
-    """
+    """The part `release`: `partial:<dialogues>/<whole split>` where the data lacks some."""
     whole = _DIALOGUES.get(split, 0)
     if release and release.startswith("unverified:"):  # other content than the release's
         return release
@@ -245,42 +206,17 @@ def release_part(split: str, dialogues: int, release: str | None) -> str:
 
 
 def signature_parts(line: str, where: str, metric: str = NAME) -> dict[str, str]:
-    """Read the parts of a signature, by key.
-
-    Args:
-        line: The signature.
-        where: What an error message begins with, such as the file's name.
-        metric: The metric whose signature it must be.
-
-    Raises:
-        ScoreError: The line is not a signature of this metric, or has a part twice.
-    """
+    """Read the parts of a metric's signature, by key; a fault is of the file `where`."""
     name, *parts = line.split("|")
     if name != metric or not all(":" in part for part in parts):
         raise ScoreError(f"{where}: signature is '{line[:60]}', expected '{metric}|key:value|...'")
-    values = dict(part.split(":", 1) for part in parts)
-    if len(values) < len(parts):
-        keys = [part.split(":", 1)[0] for part in parts]
-        key = next(key for key in keys if keys.count(key) > 1)
-        raise ScoreError(f"{where}: signature has the part '{key:.60}' twice, expected it once")
-    return values
+    return dict(part.split(":", 1) for part in parts)
 
 
-def rules_of(parts: dict[str, str], where: str) -> Rules:
-    """The rules that the parts of a signature state.
-
-    Args:
-        parts: What `signature_parts` returned.
-        where: What an error message begins with, such as the file's name.
-
-    Raises:
-        ScoreError: A rule is unknown.
-    """
-    zero_mean = parts.get("zero-mean", "0")
-    if zero_mean not in ZERO_MEAN:
-        raise ScoreError(f"{where}: signature: zero-mean is '{zero_mean}', expected '0' or 'drop'")
+def rules_of(parts: Mapping[str, str]) -> Rules:
+    """The rules that the parts of a signature state."""
     return Rules(
         use_fuzzy_match=parts.get("match") != "exact",
         joint_acc_across_turn=parts.get("joint") == "turn",
-        zero_mean=zero_mean,
+        zero_mean="drop" if parts.get("zero-mean") == "drop" else "0",
     )

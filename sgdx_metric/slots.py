@@ -23,38 +23,17 @@ from .rows import ScoreError
 
 
 class SchemaSlots:
-    """All slots of the frames' schemas, laid end to end.
-
-    Attributes:
-        frame: The position of each slot's frame [schema slots of all frames].
-        name: The slots' names [schema slots of all frames].
-        categorical: Whether a slot is categorical [schema slots of all frames].
-    """
+    """The slots of the frames' schemas, end to end: frame, name, is categorical [slots]."""
 
     def __init__(self, frame: Ints, name: pa.Array, categorical: Bools, frame_id: pa.Array) -> None:
-        """Lay out the slots.
-
-        Args:
-            frame: The position of each slot's frame [schema slots of all frames].
-            name: The slots' names [schema slots of all frames].
-            categorical: Whether a slot is categorical [schema slots of all frames].
-            frame_id: The frames' ids, for the error message [frames].
-
-        Raises:
-            ScoreError: A frame's schema has a slot twice.
-        """
+        """Lay out the slots of frames; a frame's schema may have a slot once."""
         self.frame, self.name, self.categorical = frame, encode(name), categorical
         # A slot of a frame is known by one number, so that it is found among sorted numbers.
         self._index = Index(frame * len(self.name.distinct) + self.name.code)
         _check_once(self._index, frame, self.name, frame_id, "schema")
 
     def find(self, frame: Ints, name: Coded) -> Ints:
-        """The position of the slot of a name in a frame's schema; -1 where there is none [slots].
-
-        Args:
-            frame: The positions of frames; -1 for none [slots].
-            name: Names of slots [slots].
-        """
+        """The position of the slots of names in frames' schemas; -1 where there is none [slots]."""
         position = integers(pc.index_in(name.distinct, value_set=self.name.distinct))
         known = position[name.code]
         slot = self._index.locate(frame * len(self.name.distinct) + known)
@@ -69,22 +48,15 @@ _NONE = SlotValues(_NO_NUMBERS, Coded(_NO_TEXTS, _NO_NUMBERS), _NO_NUMBERS, _NO_
 
 @dataclass(frozen=True)
 class SlotScores:
-    """What the slots of the frames' schemas score.
-
-    Attributes:
-        score: The scores in [0, 1] [schema slots of all frames].
-        active: Whether the reference gives the slot a value [schema slots of all frames].
-        canonical: The scores where a predicted value that is a canonical one of the reference
-            is right too [schema slots of all frames].
-        changed: Whether the reference or the prediction changes the slot [schema slots of all
-            frames].
-        ignored: How many predicted slots are unknown to their schema.
-    """
+    """What the slots of the frames' schemas score, each [schema slots of all frames]."""
 
     score: Floats
+    # The same where a value that is a canonical one of the reference is right too.
     canonical: Floats
+    # Whether the reference gives the slot a value, and whether either side changes it.
     active: Bools
     changed: Bools
+    # How many predicted slots are unknown to their schema.
     ignored: int
 
 
@@ -104,18 +76,6 @@ def score_slots(
     slot scores the best fuzzy match of the first predicted value with any of the reference's spoken
     variants, or, without fuzzy match, 1 if it equals one of them and else 0. Predicted slots that
     the schema lacks are ignored.
-
-    Args:
-        schema: The slots of the frames' schemas.
-        reference, predicted: The values of both sides.
-        frame_id: The frames' ids, for the error message [frames].
-        use_fuzzy_match: As in `Rules`.
-        previous: What `previous_frames` returned [frames]; None where no frame follows another.
-        canonical: What values of the reference are to the API, beside the values themselves.
-
-    Raises:
-        ScoreError: A frame assigns the same slot twice or without a value. The official scorer
-            stops at a slot without a value, or counts it as wrong.
     """
     for side, values in (("reference", reference), ("prediction", predicted)):
         _check_values(values, frame_id, side)

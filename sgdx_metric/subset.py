@@ -13,19 +13,11 @@ from .variants import short_digest
 
 @dataclass(frozen=True)
 class Subset:
-    """The dialogues of a split that are scored.
-
-    Attributes:
-        dialogue_ids: The ids of the dialogues that are scored.
-        available: How many dialogues of the split the data has.
-    """
+    """The dialogues of a split that are scored."""
 
     dialogue_ids: Collection[str]
+    # How many dialogues of the split the data has.
     available: int
-
-    def mark(self) -> str:
-        """The part `dialogues` of a signature."""
-        return dialogues_mark(self.dialogue_ids)
 
 
 def dialogues_mark(dialogue_ids: Collection[str]) -> str:
@@ -35,16 +27,7 @@ def dialogues_mark(dialogue_ids: Collection[str]) -> str:
 
 
 def subset_of(references: pa.Table, dialogue_ids: Collection[str], where: str) -> Subset:
-    """Choose dialogues of a split.
-
-    Args:
-        references: Frame rows of the whole split, of one variant or of several.
-        dialogue_ids: The dialogues that are wanted, each once.
-        where: What an error message begins with, such as the file that the ids are from.
-
-    Raises:
-        ScoreError: There are no ids, or the references lack one of the dialogues.
-    """
+    """Choose dialogues of the split of some references; a fault is of the list `where`."""
     if not dialogue_ids:
         raise ScoreError(f"{where}: found no dialogue ids, expected one at least")
     available = dialogue_ids_of(references)

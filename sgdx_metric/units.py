@@ -87,11 +87,10 @@ def _codes(frame_id: pa.Array, ending: str) -> Ints:
 
 
 def unit_scores(metric: str, scores: Floats, turn: Ints, rules: Rules) -> Floats:
-    """The scores whose mean is taken: those of frames or, for some metrics and rules, of turns.
+    """The scores whose mean is taken: those of frames or, by some rules, of turns [..., frames].
 
     A joint accuracy across turns is the product of each turn's defined scores. It stands at the
-    turn's first frame, and its other frames have none: NaN [..., frames]. The frames of a turn have
-    to be beside each other.
+    turn's first frame, and its other frames have none. The frames of a turn are beside each other.
     """
     if not (rules.joint_acc_across_turn and metric in _JOINT and len(turn)):
         return scores

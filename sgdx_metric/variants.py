@@ -19,10 +19,7 @@ def own_wordings(variants: Iterable[str]) -> list[str]:
 
 
 def wider_set(variants: Sequence[str]) -> str:
-    """The name of all reworded variants together, such as `v1..v5+mine` or `v1..v5+w1..w24`.
-
-    The name is empty where there is no variant beside the paper's, or only one reworded variant.
-    """
+    """The name of all reworded variants, `v1..v5+mine`; "" where all are the paper's."""
     reworded = [name for name in variants if name != ORIGINAL]
     if not own_wordings(variants) or len(reworded) < 2:
         return ""
@@ -30,10 +27,7 @@ def wider_set(variants: Sequence[str]) -> str:
 
 
 def _set_name(variants: Sequence[str]) -> str:
-    """The name of a set: the original first, then the paper's variants, then the user's own.
-
-    Of the user's own, four or more whose numbers follow each other have one name: `w1..w24`.
-    """
+    """The name of a set: the original, the paper's variants, the user's own, of many `w1..w24`."""
     original = [ORIGINAL] if ORIGINAL in variants else []
     paper = [name for name in PAPER_VARIANTS if name in variants]
     named = ["v1..v5"] if len(paper) == len(PAPER_VARIANTS) else paper
@@ -60,16 +54,7 @@ def _is_numbered(name: str, stem: str) -> bool:
 
 
 def worst_sets(variants: Sequence[str]) -> dict[str, list[str]]:
-    """The sets of wordings over which the worst case is taken, by the name of the set.
-
-    Args:
-        variants: The variants that are given.
-
-    Returns:
-        Under the empty name the original and v1 to v5, where all six are given. Where other
-        variants than these six are given, and at least two, all of them under a name such as
-        `original+v1..v5+mine`.
-    """
+    """The wordings over which the worst case is taken: "" for the six, and others by name."""
     six = [ORIGINAL, *PAPER_VARIANTS]
     sets = {"": six} if set(six) <= set(variants) else {}
     if set(variants) != set(six) and len(variants) > 1:
@@ -78,13 +63,7 @@ def worst_sets(variants: Sequence[str]) -> dict[str, list[str]]:
 
 
 def schema_digest(service: Mapping[str, Any]) -> str:
-    """The SHA-256 of the words of a service's schema, in hex.
-
-    Args:
-        service: A service as frame rows have it in `schema`, or as a release's `schema.json`; the
-            names and descriptions of the service, its slots and its intents are taken, and the
-            possible values.
-    """
+    """The SHA-256 of the words of a service's schema, as in frame rows or in `schema.json`."""
     words = {
         "service_name": service["service_name"],
         "description": service["description"],
@@ -103,11 +82,7 @@ def names_digest(service: str, slots: Sequence[str]) -> str:
 
 
 def fingerprint(digests: Iterable[str]) -> str:
-    """The fingerprint of a wording: the first 8 hex digits of a SHA-256 of its services' digests.
-
-    Args:
-        digests: What `schema_digest` returned for each service, in any order, perhaps repeated.
-    """
+    """The mark of a wording: 8 hex digits of a SHA-256 of its services' digests, in any order."""
     return short_digest(sorted(set(digests)))
 
 

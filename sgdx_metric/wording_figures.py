@@ -37,12 +37,9 @@ def one_run(metric: str) -> str:
 
 
 def case_figures(scores: Scores, metric: str, title: str = "", legend: str = "") -> list[Figure]:
-    """FIGURES of a metric, with keys such as `call_accuracy.drop`.
-
-    Of several runs the scores are means, by which fewer cases flip than in a single run: where
-    there is a metric of one run, sensitivity, worst case and flips are of that.
-    """
+    """FIGURES of a metric, with keys such as `call_accuracy.drop`."""
     others = [name for name in scores.wordings if name != ORIGINAL]
+    # Of several runs the scores are means, by which fewer cases flip than in a single run.
     single = one_run(metric) if one_run(metric) in scores.metrics else metric
 
     def drop(means: Means) -> Floats:
@@ -71,19 +68,7 @@ def case_figures(scores: Scores, metric: str, title: str = "", legend: str = "")
 
 
 def over_wordings(scores: Scores, metric: str, over: str = DIALOGUES) -> dict[str, Any]:
-    """Sum up a metric's scores of the same cases under any wordings.
-
-    `by_variant`, the mean under each wording; `original`; `reworded`, the mean over all other
-    wordings of their means; `v1-5`, the same over v1 to v5, where all five are given; `drop`,
-    `reworded` less `original`, and its `p`, over what the intervals are over; `sensitivity` over
-    the wordings but the original; `worst`, the mean of each case's least score, and `flips`, the
-    share of cases that are right under one wording and wrong under another, both over all
-    wordings; and in `confidence` the 95 % interval of each of FIGURES. What is undefined, or needs
-    a wording that is not there, is None: `sensitivity`, `worst` and `flips` need two.
-
-    Over wordings all but the original are drawn, and figures that are no means over wordings have
-    no interval.
-    """
+    """Sum up a metric under any wordings: means, FIGURES, intervals, the drop's p."""
     sample = Sample(scores, case_figures(scores, metric))
     drawn = [name for name in scores.wordings if name != ORIGINAL]
     intervals = sample.intervals(over, drawn)
@@ -120,11 +105,7 @@ def _p_of_drop(scores: Scores, metric: str, over: str) -> float | None:
 
 
 def with_tasks(scores: Scores, metrics: Sequence[str], name: str = _TASK) -> Scores:
-    """The same scores, and whether the task of each dialogue is a success.
-
-    It is where every case of the dialogue is right, which is one that scores 0.5 or more by one of
-    the metrics. It stands at the dialogue's first case, and its other cases have none: NaN.
-    """
+    """The same scores, and whether each dialogue succeeds: every case of it is right."""
     right = np.any([scores.metrics[metric] >= RIGHT for metric in metrics], axis=0)
     success = np.stack([task_success(row, scores.items.dialogue) for row in right])
     return replace(scores, metrics={**scores.metrics, name: success})

@@ -13,19 +13,7 @@ from sgdx_metric.rows import ScoreError
 def agreement(
     items: Sequence[str], people: Sequence[Sequence[str]], model: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """Compare what people say of some items, and what a model says with what most people say.
-
-    Args:
-        items: The items [items]. What stands before the first "/" of a name is its dialogue.
-        people: The label that each person gives to each item [people, items].
-        model: The labels of the model [items]; None for people alone.
-
-    Returns:
-        `items` and `people`, their numbers; `undecided`, how many items have no label that most
-        people give; `agreement`, the share of the others to which the model gives that label;
-        `kappa`, that of Fleiss over the people; both None where undefined; and `confidence`, their
-        95 % intervals over dialogues.
-    """
+    """How far people [people, items] agree on items, and a model with most of them."""
     if len(people) < 2 or not items:
         raise ScoreError(
             f"found {len(items)} items and {len(people)} people, expected one and two at least"
@@ -62,16 +50,10 @@ def agreement(
 
 
 def kappa_terms(counts: Floats) -> Floats:
-    """What of each subject Fleiss' kappa is made of.
+    """What Fleiss' kappa is made of, of how many people put a subject into each category.
 
-    Args:
-        counts: How many people put each subject into each category; as many people for every
-            subject, two at least [subjects, categories].
-
-    Returns:
-        The share of pairs of people who agree on the subject, the share of people for each
-        category, and 1 [subjects, 1 + categories + 1]. Sums of these over subjects are what
-        `fleiss_kappa` takes.
+    From counts [subjects, categories], as many people for every subject, the share of pairs of
+    people who agree, the share of people for each category, and 1 [subjects, 1 + categories + 1].
     """
     counts = np.asarray(counts, dtype=np.float64)
     people = counts.sum(axis=1, keepdims=True)
@@ -80,16 +62,11 @@ def kappa_terms(counts: Floats) -> Floats:
 
 
 def fleiss_kappa(sums: Floats) -> Floats:
-    """Fleiss' kappa: how far people agree beyond chance; 1 where they always do.
+    """Fleiss' kappa [...] of sums of `kappa_terms` over subjects [..., 1 + categories + 1].
 
-    Source: Fleiss 1971, "Measuring nominal scale agreement among many raters", Psychological
-    Bulletin 76(5), 378-382.
-
-    Args:
-        sums: Sums of `kappa_terms` over some subjects [..., 1 + categories + 1].
-
-    Returns:
-        Kappa [...]; NaN where all answers are one category, so that chance alone agrees always.
+    It says how far people agree beyond chance: 1 where they always do, NaN where all answers are
+    one category. Source: Fleiss 1971, "Measuring nominal scale agreement among many raters",
+    Psychological Bulletin 76(5), 378-382.
     """
     means = safe_divide(sums, sums[..., -1:])
     expected = (means[..., 1:-1] ** 2).sum(axis=-1)

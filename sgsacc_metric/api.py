@@ -7,14 +7,13 @@ from typing import Any
 
 from sgdx_metric.bootstrap import DIALOGUES
 from sgdx_metric.rows import ScoreError
-from sgdx_metric.signature import split_name
+from sgdx_metric.signature import Setup, split_name
 from sgdx_metric.variants import ORIGINAL, fingerprint, own_wordings
 
 from .gold import PAPER, Options
 from .models import open_nli
 from .nli import Nli
 from .rows import Prediction, Turn, read_prediction_rows, read_turn_rows
-from .signature import Origin
 from .system import SystemScores, score_system
 
 
@@ -94,17 +93,9 @@ def score_structs(
 ) -> SystemScores:
     """Score rows that have been read; the arguments are those of `score`."""
     turns = _turns_of(references, evaluator)
-    return score_system(
-        turns,
-        turns,
-        predictions,
-        split=split,
-        release=release,
-        wordings=_fingerprints(references),
-        origin=Origin(made_elsewhere=True),
-        nli=open_nli(nli) if isinstance(nli, str) else nli,
-        options=options,
-    )
+    setup = Setup(split, release, made_elsewhere=True, wordings=_fingerprints(references))
+    model = open_nli(nli) if isinstance(nli, str) else nli
+    return score_system(turns, turns, predictions, setup=setup, nli=model, options=options)
 
 
 def score_files(

@@ -29,29 +29,20 @@ HEADLINE = "13a"
 
 @dataclass(frozen=True)
 class BleuCounts:
-    """The n-gram counts of some turns, and BLEU of each turn alone.
+    """The n-gram counts of some turns, and BLEU of each turn alone."""
 
-    Attributes:
-        counts: For each turn its matching n-grams of orders 1 to 4, all its n-grams of these
-            orders, its length and that of the reference, both in tokens [turns, 10].
-        sentence_bleu: BLEU of each turn alone, from 0 to 100. Orders for which the turn is too
-            short are left out of the product (sacreBLEU's effective order) [turns].
-    """
-
+    # Matching n-grams of orders 1 to 4, all n-grams of these orders, the lengths of the turn and
+    # of the reference in tokens [turns, 10].
     counts: Floats
+    # From 0 to 100, without orders for which the turn is too short (sacreBLEU's effective order)
+    # [turns].
     sentence_bleu: Floats
 
 
 def bleu_counts(
     utterances: Sequence[str], references: Sequence[str], convention: str = HEADLINE
 ) -> BleuCounts:
-    """Count the n-grams of utterances, each against its one reference.
-
-    Args:
-        utterances: The generated utterances [turns].
-        references: The gold utterances [turns].
-        convention: One of CONVENTIONS.
-    """
+    """Count the n-grams of utterances [turns], each against its one reference [turns]."""
     scorer = _scorer(convention)
     pairs = list(zip(utterances, references, strict=True))
     by_pair: dict[tuple[str, str], tuple[list[int], float]] = {}
@@ -66,16 +57,10 @@ def bleu_counts(
 
 
 def corpus_bleu(counts: Floats) -> Floats:
-    """Corpus BLEU, from 0 to 100, of sets of turns.
+    """Corpus BLEU, from 0 to 100, of sums of `BleuCounts.counts` over sets of turns [..., 10].
 
     It is `BLEU.corpus_score` of sacreBLEU with its default smoothing `exp`: the n-th order without
-    a match counts as if it had 1/2^n matches.
-
-    Args:
-        counts: The sums of `BleuCounts.counts` over each set [..., 10].
-
-    Returns:
-        BLEU [...]; 0 where nothing matches.
+    a match counts as if it had 1/2^n matches. It is 0 where nothing matches [...].
     """
     matches, totals = counts[..., :ORDERS], counts[..., ORDERS : 2 * ORDERS]
     length, reference_length = counts[..., 2 * ORDERS], counts[..., 2 * ORDERS + 1]

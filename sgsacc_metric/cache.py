@@ -35,18 +35,13 @@ def default_cache() -> Path:
 
 
 class CachedNli:
-    """A model of entailment that looks into a cache first, and stores new answers there.
-
-    Attributes:
-        name: The model's name, with its revision and precision.
-        sent: How many pairs were not in the cache and were sent to the model.
-    """
+    """A model of entailment that looks into a cache first, and stores new answers there."""
 
     def __init__(self, nli: Nli, folder: Path) -> None:
         """Open the model's file in a folder; both are made if need be."""
         self._nli = nli
         self.name = nli_name(nli)
-        self.sent = 0
+        self.sent = 0  # How many pairs were not in the cache.
         self.path = folder / f"{hashlib.sha256(self.name.encode()).hexdigest()[:16]}.sqlite"
         try:
             folder.mkdir(parents=True, exist_ok=True)

@@ -31,17 +31,7 @@ _QUESTIONS = (
 
 
 def candidates(turn: Turn, action: Action, rules: str = APPENDIX_B) -> list[str]:
-    """The sentences that could stand for an action, in the rules' order, each once.
-
-    Args:
-        turn: The turn of the action, under the schemas whose words are used.
-        action: The action.
-        rules: `appendix-b` or `extended`.
-
-    Returns:
-        Sentences with a capital first and a full stop or question mark last; none for an action
-        that the rules do not word, which is then not judged.
-    """
+    """The sentences that could stand for an action, each once; none where it is not judged."""
     if rules not in RULES:
         raise ScoreError(f"rules is {rules!r}, expected one of {', '.join(RULES)}")
     sentences = list(_appendix_b(turn, action))

@@ -10,30 +10,21 @@ from .rows import Action, Turn
 
 @dataclass(frozen=True)
 class Claim:
-    """The claim that an utterance entails at least one of some sentences.
-
-    Attributes:
-        alone: The utterance.
-        in_context: The utterance after the words that precede it; None to judge it alone only.
-        sentences: The sentences; there may be none.
-    """
+    """The claim that an utterance entails at least one of some sentences."""
 
     alone: str
+    # The utterance after the words that precede it; None to judge it alone only.
     in_context: str | None
     sentences: Sequence[str]
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """The probabilities that a model of entailment gives to a claim's sentences.
-
-    Attributes:
-        alone: Of each sentence, given the utterance alone.
-        in_context: Of each sentence, given the utterance in its context. It is empty where that was
-            not asked: the utterance alone entails one of the sentences, or there is no context.
-    """
+    """The probabilities that a model of entailment gives to each of a claim's sentences."""
 
     alone: tuple[Probabilities, ...]
+    # Empty where it was not asked: the utterance alone entails one of the sentences, or there is
+    # no context.
     in_context: tuple[Probabilities, ...] = ()
 
     @property
@@ -48,14 +39,7 @@ class Judgement:
 
 
 def context_of(turn: Turn, action: Action, utterance: str) -> str | None:
-    """An utterance with the previous turn and the slot's description before it.
-
-    This is `<previous turn> <slot description>. <utterance>`, as in Figure 1 of the paper. For an
-    action without a slot in the schema, only the previous turn stands before the utterance.
-
-    Returns:
-        The text; None where there is neither, so that it would be the utterance alone.
-    """
+    """`<previous turn> <slot description>. <utterance>`, as in Figure 1 of the paper, if any."""
     slot = turn.slot(action)
     description = clean(slot.description) if slot else ""
     parts = [turn.prompt.strip(), f"{description}." if description else ""]
@@ -64,13 +48,7 @@ def context_of(turn: Turn, action: Action, utterance: str) -> str | None:
 
 
 def judge_claims(claims: Sequence[Claim], judge: Judge) -> list[Judgement]:
-    """Judge claims in two waves: all of them alone, and then in context those that failed.
-
-    Two waves let the model answer all pairs of a wave in large batches.
-
-    Returns:
-        A judgement of each claim.
-    """
+    """Judge claims in two large waves: all of them alone, and in context those that failed."""
     judge.ask((claim.alone, sentence) for claim in claims for sentence in claim.sentences)
     judgements = [
         Judgement(tuple(judge[claim.alone, sentence] for sentence in claim.sentences))

@@ -11,11 +11,7 @@ from .rows import Turn
 
 @dataclass(frozen=True)
 class TurnVerdict:
-    """The verdict on one generated utterance.
-
-    Attributes:
-        judgements: The judgement of each action of the turn; None where the action is not judged.
-    """
+    """The judgement of each action of a turn on an utterance; None where it is not judged."""
 
     judgements: tuple[Judgement | None, ...]
 
@@ -37,18 +33,7 @@ def judge_utterances(
     judge: Judge,
     context: bool = True,
 ) -> dict[str, list[TurnVerdict]]:
-    """Judge a system's utterances under one or more variants.
-
-    Args:
-        turns: Turns under the evaluator's wording [turns].
-        gold: The gold side of the same turns [turns].
-        utterances: The system's utterance in each turn, by variant [turns].
-        judge: The model of entailment, which is asked twice at most.
-        context: Whether an utterance that fails alone is judged again in its context.
-
-    Returns:
-        The verdicts by variant [turns].
-    """
+    """Judge utterances, by variant [turns], in turns with their gold side [turns]."""
     claims = [
         Claim(
             utterance,

@@ -63,11 +63,7 @@ _LEGENDS = {
 
 
 def compute_metrics(sums: Mapping[str, Floats]) -> dict[str, Floats]:
-    """The metrics of one variant, from sums of `TurnScores.counts` over some turns [...].
-
-    `bleu` is from 0 to 100 and all others in [0, 1], NaN where undefined [...]. Those of SGSAcc are
-    left out where there is no model of entailment.
-    """
+    """The metrics of one variant, from sums of `TurnScores.counts` over some turns [...]."""
     bleu = corpus_bleu(np.stack([sums[name] for name in BLEU_COLUMNS], axis=-1))
     ratios = {
         name: safe_divide(np.asarray(sums[part]), np.asarray(sums[whole]))
@@ -97,11 +93,7 @@ def headline_metrics(scores: Scores) -> list[Figure]:
 
 
 def turn_figures(scores: Scores) -> list[Figure]:
-    """The figures of generated turns, under their keys in scores.json.
-
-    `<metric>_orig`, and `<metric>_v1-5` (the mean of those under v1 to v5), for each headline
-    metric, and the means over turns of `cross_variant_stats`.
-    """
+    """`<metric>_orig` and `<metric>_v1-5` of headline metrics, and `cross_variant_stats`."""
     figures = []
     for metric in (figure.key for figure in headline_metrics(scores)):
         original = Over([ORIGINAL], under(metric))
@@ -137,10 +129,7 @@ def _shared_figure(name: str, wording: str) -> Figure:
 
 
 def unit_scores(turns: Sequence[Turn], scores: Mapping[str, TurnScores]) -> Scores:
-    """The counts of one system's turns, added up by dialogue and service.
-
-    The turns are those under the evaluator's wording, by whose names services go.
-    """
+    """The counts of one system's turns, added up by dialogue and service."""
     # Items are numbered in the order in which they are met.
     number_of: dict[tuple[str, str], int] = {}
     unit = np.array(
@@ -173,21 +162,14 @@ def unit_scores(turns: Sequence[Turn], scores: Mapping[str, TurnScores]) -> Scor
 
 
 def cross_variant_stats(scores: Mapping[str, TurnScores]) -> dict[str, Floats]:
-    """The statistics of each turn over variants, to be averaged over turns.
+    """The statistics of each turn over variants, by name, to be averaged over turns [turns].
 
-    Returns:
-        By name, values [turns]. `ss_<metric>` is the variation (standard deviation over mean) of
-        the turn's BLEU, of whether it is right by SER and of whether it is faithful, over the
-        paper's variants v1 to v5 (those that are given), and `ss_<metric>(<set>)` over all reworded
-        variants where there are others. `changed` is the share of v1 to v5 under which the
-        utterance is not that under the original. `flips` and `flips_ser` are 1 where the verdict of
-        SGSAcc and of SER is not the same under all of them.
-
-        Over the original and v1 to v5, where all six are given, `sgsacc_worst` and `ser_worst` are
-        SGSAcc and SER of the turn under the wording that is worst for it, and `sgsacc_flips` and
-        `ser_flips` are 1 where the verdict is not the same under all six. Where other variants than
-        these six are given, the same over all of them has the name of the set:
-        `ser_worst(original+v1..v5+mine)`. A statistic for which variants are lacking is left out.
+    `ss_<metric>` is the variation of the turn's BLEU, of whether it is right by SER and of whether
+    it is faithful, over v1 to v5. `changed` is the share of v1 to v5 under which the utterance is
+    not that under the original. `flips` and `flips_ser` are 1 where the verdict is not the same
+    under all of v1 to v5, and `<metric>_flips` where it is not under all six. `<metric>_worst` is
+    that of the turn under the wording that is worst for it. Over other wordings, a name such as
+    `ser_worst(original+v1..v5+mine)` has the set. What lacks variants is left out.
     """
     paper = [name for name in PAPER_VARIANTS if name in scores]
     metrics = _available_metrics(scores)

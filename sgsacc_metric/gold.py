@@ -56,21 +56,16 @@ ActionOfTurn: TypeAlias = tuple[Turn, int]
 
 
 class GoldAction(msgspec.Struct, frozen=True, rename={"entailed": "found"}):
-    """What an utterance has to entail for one action.
+    """What an utterance has to entail for one action."""
 
-    Attributes:
-        reference: The sentence; empty for an action that the rules do not word, which is not
-            judged.
-        entailed: Whether the gold utterance, alone or in its context, entails it; None without
-            validation. Files call it `found`.
-        tampered: The sentences of the tampered action; empty where there is none.
-        fooled: Whether the gold utterance entails one of the tampered action's sentences; None
-            where there is none.
-    """
-
+    # The sentence; empty for an action that the rules do not word, which is not judged.
     reference: str
+    # Whether the gold utterance, alone or in its context, entails it; None without validation.
+    # Files call it `found`.
     entailed: bool | None = None
+    # The sentences of the tampered action; empty where there is none.
     tampered: list[str] = []
+    # Whether the gold utterance entails one of these; None where there is none.
     fooled: bool | None = None
 
     @property
@@ -99,17 +94,7 @@ class GoldTurn(msgspec.Struct, frozen=True):
 def judge_gold(
     turns: Sequence[Turn], judge: Judge, options: Options, pool: ValuePool | None = None
 ) -> list[GoldTurn]:
-    """Make the gold side of some turns.
-
-    Args:
-        turns: Turns under the evaluator's wording, in any order.
-        judge: The model of entailment.
-        options: How SGSAcc is computed.
-        pool: The values of the whole split, for tampered actions; None for those of `turns`.
-
-    Returns:
-        The gold side of each turn.
-    """
+    """Make the gold side of turns; tampered actions take values of the split's `pool`."""
     actions = [(turn, index) for turn in turns for index in range(len(turn.actions))]
     sentences = [candidates(turn, turn.actions[index], options.rules) for turn, index in actions]
     references = _choose_references(actions, sentences, judge)
@@ -124,13 +109,7 @@ def judge_gold(
 def _choose_references(
     actions: Sequence[ActionOfTurn], sentences: Sequence[list[str]], judge: Judge
 ) -> list[str]:
-    """The sentence of each action that the gold utterance alone entails most clearly.
-
-    Neither the context nor the option `validate` has a part in the choice.
-
-    Returns:
-        The sentence of each action; empty where the action has none.
-    """
+    """The sentence of each action that the gold utterance alone entails most clearly, or ""."""
     # Of one sentence there is no choice, and the model need not be asked.
     open_choices = [of_action if len(of_action) > 1 else [] for of_action in sentences]
     premises = [turn.utterance for turn, _ in actions]
@@ -186,10 +165,7 @@ def _claims(
 
 
 def _tampered_sentences(turn: Turn, index: int, pool: ValuePool, options: Options) -> list[str]:
-    """The sentences of an action with wrong values; none where it cannot have any.
-
-    Sentences that the right action has too, such as those that state no value, are left out.
-    """
+    """The sentences that an action has only with wrong values; none where it cannot have any."""
     action = turn.actions[index]
     tampered = tamper(turn, index, pool, options.seed) if can_be_tampered(action) else None
     if tampered is None:

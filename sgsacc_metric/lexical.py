@@ -27,12 +27,10 @@ _MORE = {"else", "anything", "more", "another", "further"}
 
 
 class LexicalNli:
-    """Entailment by words: the share of a sentence's content words that the premise has.
+    """Entailment by words: the share of a sentence's content words that the premise has."""
 
-    Of `<something> is <value>` only the value's words count, and a `Yes.` or `No.` has to agree
-    with whether the premise negates something.
-    """
-
+    # Of `<something> is <value>` only the value's words count, and a `Yes.` or `No.` has to agree
+    # with whether the premise negates something.
     name = "lexical (no model)"
 
     def __call__(self, pairs: Sequence[Pair]) -> Floats:

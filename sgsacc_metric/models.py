@@ -28,15 +28,10 @@ _OTHER = ("not", "non")
 
 
 class NliModel:
-    """A sequence classifier for natural language inference, ready to be asked.
-
-    Attributes:
-        name: `<checkpoint>@<revision>/<dtype>`, which every signature names.
-    """
+    """A sequence classifier for natural language inference, ready to be asked."""
 
     def __init__(self, model: Any, tokenizer: Any, name: str) -> None:
-        """Take a model and its tokenizer."""
-        self.name = name
+        self.name = name  # `<checkpoint>@<revision>/<dtype>`, which every signature names
         self._model = model
         self._tokenizer = tokenizer
         self._tokenizer.truncation_side = "left"
@@ -46,11 +41,7 @@ class NliModel:
         self._longest = min(_LONGEST, tokenizer.model_max_length, positions - 2)
 
     def __call__(self, pairs: Sequence[Pair]) -> Floats:
-        """The probabilities of entailment, neutral and contradiction [pairs, 3].
-
-        A model of two classes gives 0 for neutral. A pair that is too long loses the beginning of
-        its premise.
-        """
+        """The probabilities of entailment, neutral and contradiction [pairs, 3]."""
         import torch
 
         encoded = self._encode(pairs)
@@ -83,15 +74,7 @@ def load_nli(
     dtype: str = "float32",
     device: str | None = None,
 ) -> NliModel:
-    """Load a model of natural language inference.
-
-    Args:
-        checkpoint: A folder, or the name of a repository on the Hub, with safetensors weights.
-        revision: A commit, branch or tag of the repository; None for its main branch.
-        dtype: `float32`, `bfloat16` or `float16`; with fewer bits, nearly equal probabilities may
-            change their order.
-        device: Where it runs, such as `cpu` or `cuda:1`; None for a GPU where there is one.
-    """
+    """Load a folder's or the Hub's model of natural language inference with safetensors."""
     if dtype not in DTYPES:
         raise ScoreError(f"dtype is {dtype!r}, expected one of {', '.join(DTYPES)}")
     try:
@@ -121,14 +104,7 @@ def open_nli(
     cache: Path | None = None,
     device: str | None = None,
 ) -> Nli:
-    """Open a model of entailment by its name.
-
-    Args:
-        name: `lexical` for the comparison of words, or the folder or name of a checkpoint, the
-            latter perhaps with `@` and a revision.
-        dtype, device: As for `load_nli`.
-        cache: The folder of the cache; None for the default one. The comparison of words has none.
-    """
+    """Open `lexical`, or a checkpoint (`name@revision`, or a folder) behind its cache."""
     if name == "lexical":
         return LexicalNli()
     checkpoint, _, revision = (name, "", "") if Path(name).is_dir() else name.partition("@")
@@ -139,14 +115,9 @@ def open_nli(
 def entailment_classes(
     id2label: Mapping[Any, str], model: str
 ) -> tuple[int, int | None, int | None]:
-    """Which classes of a model are entailment, neutral and contradiction.
-
-    Models order their classes in different ways, so the labels' names decide. Of two classes, the
-    one that is not entailment stands for contradiction.
-
-    Returns:
-        The indices of the three classes; None for neutral where there are two classes.
-    """
+    """Which classes of a model are entailment, neutral (or None) and contradiction."""
+    # Models order their classes in different ways, so the labels' names decide. Of two classes, the
+    # one that is not entailment stands for contradiction.
     names = {int(key): name.lower() for key, name in id2label.items()}
     starts = _THREE if len(names) > 2 else (_THREE[0], "", _OTHER)
     classes = [
@@ -164,15 +135,7 @@ def entailment_classes(
 
 
 def batches(lengths: Sequence[int], tokens: int = _BATCH_TOKENS) -> Iterator[list[int]]:
-    """Put pairs of about the same length into batches.
-
-    Args:
-        lengths: The pairs' lengths in tokens.
-        tokens: How many tokens a batch has at most, each pair counted as long as the longest.
-
-    Yields:
-        The positions of each batch's pairs, from the longest pairs to the shortest.
-    """
+    """Put pairs of about the same length into batches: positions, from the longest on."""
     batch: list[int] = []
     for i in sorted(range(len(lengths)), key=lambda i: (-lengths[i], i)):
         if batch and (len(batch) + 1) * lengths[batch[0]] > tokens:

@@ -25,12 +25,7 @@ _COUNTS: Values = sorted((str(number), ()) for number in range(1, 11))
 
 @dataclass(frozen=True)
 class ValuePool:
-    """The values that a split's turns have, from which wrong ones are drawn.
-
-    Attributes:
-        by_service: The values of each service's slots.
-        by_slot: The values of all slots of a name, of whichever service.
-    """
+    """The values that a split's turns have, from which wrong ones are drawn."""
 
     by_service: Mapping[tuple[str, str], Values]
     by_slot: Mapping[str, Values]
@@ -59,18 +54,14 @@ def can_be_tampered(action: Action) -> bool:
 
 
 def tamper(turn: Turn, index: int, pool: ValuePool, seed: int = 0) -> Action | None:
-    """Replace every value of a turn's action by a wrong one.
+    """Replace every value of a turn's action by a wrong one; None where there are too few.
 
     A wrong value is, of a true-or-false slot, the other one; of a categorical slot, another
     possible value; of `count`, another number from 1 to 10; else a value that the same slot of the
     service has elsewhere in the split or, where there is none, that a slot of this name has. It is
     never another form of a value that is right, nor one that stands in the utterance or in what the
     user said before. A SHA-256 of the seed, the turn and the action's index draws where among all
-    sorted values to begin, and the first wrong ones from there on are taken. So the draw does not
-    depend on the order of turns, on other splits or on the machine.
-
-    Returns:
-        The tampered action; None where there are fewer wrong values than are needed.
+    sorted values to begin, so that the draw depends neither on other turns nor on the machine.
     """
     action = turn.actions[index]
     digest = hashlib.sha256(f"{seed}\0{turn.turn_id}\0{index}".encode()).digest()

@@ -22,12 +22,9 @@ def entails(probabilities: Probabilities) -> bool:
 
 
 def clearest(sentences: Sequence[Probabilities]) -> int:
-    """The index of the sentence that is entailed most clearly; the first among equals.
-
-    An entailed sentence ranks above one that is not, however probable. With the probabilities .48
-    entailment and .50 neutral a sentence is not entailed, and with .45 and .30 it is. So the
-    clearest sentence is entailed exactly where any is.
-    """
+    """The index of the sentence that is entailed most clearly; the first among equals."""
+    # An entailed sentence ranks above one that is not, however probable: with .48 entailment and
+    # .50 neutral it is not, with .45 and .30 it is. So the clearest is entailed where any is.
     order = range(len(sentences))
     return max(order, key=lambda index: (entails(sentences[index]), sentences[index][0], -index))
 
@@ -41,18 +38,13 @@ def nli_name(nli: Nli | None) -> str:
 
 
 class Judge:
-    """Asks a model of entailment and remembers its answers, so that no pair is sent twice.
-
-    Attributes:
-        asked: How many answers were needed so far.
-        sent: How many pairs were sent to the model so far.
-    """
+    """Asks a model of entailment and remembers its answers, so that no pair is sent twice."""
 
     def __init__(self, nli: Nli) -> None:
         self._nli = nli
         self._answers: dict[Pair, Probabilities] = {}
-        self.asked = 0
-        self.sent = 0
+        # How many answers were needed so far, and how many pairs were sent.
+        self.asked, self.sent = 0, 0
 
     def ask(self, pairs: Iterable[Pair]) -> None:
         """Have the model judge those of some pairs that it has not judged yet, all at once."""

@@ -38,22 +38,7 @@ def report(
     judge: Judge | None = None,
     over: str = DIALOGUES,
 ) -> dict[str, Any]:
-    """Sum up what one system scores under one or more variants.
-
-    Args:
-        turns: The turns under the evaluator's wording [turns].
-        scores: The system's scores of these turns, by variant.
-        units: The same scores, summed by dialogue and service.
-        signature: The line that says how they were computed.
-        gold: The gold side of the turns; none without a model of entailment [turns].
-        judge: The model of entailment, for the number of its answers; None without one.
-        over: What the intervals are over: "dialogues", "wordings" or "both".
-
-    Returns:
-        `variants`, `sgdx`, `conventions`, `signature`, `counts`. BLEU is from 0 to 100, all other
-        figures are fractions; a figure that is undefined is None, and one for which variants or a
-        model are lacking is left out.
-    """
+    """Sum up what one system scores under one or more variants, as scores.json has it."""
     return {
         "variants": {
             name: _metrics_by_group(units, place) for place, name in enumerate(units.wordings)
@@ -68,14 +53,7 @@ def report(
 
 
 def robustness_report(units: Scores, over: str = DIALOGUES) -> dict[str, Any]:
-    """The part `sgdx` of scores.json.
-
-    For all turns, and under `seen`, `unseen`, `seen_domains`, `unseen_domains` and, in
-    `by_service`, for each service: `turns`, their number, and the figures of `turn_figures`. All
-    but the services have `confidence`, the 95 % intervals [low, high]. For all turns `differences`
-    has, for each variant but the original and each headline metric, the difference to the
-    original, its interval and its p.
-    """
+    """The part `sgdx` of scores.json: figures, their intervals, and differences to the original."""
     groups: dict[str, Any] = {}
     for name, members in units.items.groups().items():
         sample = Sample(units.only(members), turn_figures(units))
@@ -153,13 +131,7 @@ def _counts(
 
 
 def gold_counts(turns: Sequence[Turn], gold: Sequence[GoldTurn]) -> dict[str, Any]:
-    """How many turns and actions are judged and valid, and which actions fail validation.
-
-    Returns:
-        `judged_turns`, `valid_turns`; `actions` with `all`, `judged`, `tampered` (those that have
-        sentences with wrong values) and `failed`; and `failed_by`, for each act and slot of actions
-        that fail validation their number, the most frequent first.
-    """
+    """How many turns and actions are judged and valid, and which actions fail validation."""
     actions = [
         (action, gold_action)
         for turn, gold_turn in zip(turns, gold, strict=True)

@@ -36,11 +36,7 @@ class Intent(msgspec.Struct, frozen=True):
 
 
 class Service(msgspec.Struct, frozen=True):
-    """The part of a service's schema under one wording that this metric reads.
-
-    Rows may have more of it: the whole type is `sgdx_dataset.schema.Service`. This one is short, as
-    it goes through `evaluate` with every turn.
-    """
+    """The part of a service's schema that this metric reads; it goes through `evaluate`."""
 
     service_name: str
     description: str
@@ -49,44 +45,35 @@ class Service(msgspec.Struct, frozen=True):
 
 
 class Action(msgspec.Struct, frozen=True):
-    """A dialogue action of the system: an act, perhaps with a slot and values as they are said.
-
-    `canonical_values` has the normalised form of each value, or nothing.
-    """
+    """A dialogue action of the system: an act, perhaps with a slot and values as they are said."""
 
     service: str
     act: str
     slot: str
     values: list[str]
+    # The normalised form of each value, or nothing.
     canonical_values: list[str] = []
 
 
 class Turn(msgspec.Struct, frozen=True):
-    """A turn of the system: what it has to say, and the gold utterance.
+    """A turn of the system: what it has to say, and the gold utterance."""
 
-    Attributes:
-        turn_id: `<dialogue_id>/<turn index>`, the same under every wording.
-        variant: The wording of the schemas.
-        service: The service of the first frame.
-        seen, seen_domain: Whether that service, and whether its domain, is in the train split.
-        intent: The name of the intent whose call the turn reports, or "".
-        actions: The dialogue actions that the utterance has to put into words.
-        utterance: The gold utterance.
-        prompt: The user's utterance before, or "".
-        schemas: The schemas of the actions' services, at least what of them the actions name.
-        wording: The digest of the schemas, where the variant is the user's own.
-    """
-
+    # `<dialogue_id>/<turn index>`, the same under every wording.
     turn_id: str
     variant: str
+    # The service of the first frame, and whether it and its domain are in the train split.
     service: str
     seen: bool
     seen_domain: bool
     actions: list[Action]
     utterance: str
+    # The schemas of the actions' services, at least what of them the actions name.
     schemas: list[Service]
+    # The name of the intent whose call the turn reports, or "".
     intent: str = ""
+    # The user's utterance before, or "".
     prompt: str = ""
+    # The digest of the schemas, where the variant is the user's own.
     wording: str | None = None
 
     @property
@@ -95,10 +82,7 @@ class Turn(msgspec.Struct, frozen=True):
         return self.turn_id.rpartition("/")[0]
 
     def slot(self, action: Action) -> Slot | None:
-        """The slot in the schema that an action is about; None where there is none.
-
-        An action that names an intent has none, nor has one with the slot `count` or no slot.
-        """
+        """The slot in the schema that an action is about; None where there is none."""
         if action.act in INTENT_ACTS:
             return None
         slots = (slot for schema in self._schemas_of(action) for slot in schema.slots)
@@ -125,12 +109,7 @@ class Prediction(msgspec.Struct, frozen=True):
 
 
 def read_turn_rows(rows: Any) -> list[Turn]:
-    """Read turn rows, with no more of the schemas than the actions name.
-
-    Args:
-        rows: The rows: a list of dicts, a dataset, an Arrow table, a pandas data frame, or None for
-            no rows. Other keys are skipped.
-    """
+    """Read turn rows, with no more of the schemas than the actions name."""
     turns = []
     for i, row in enumerate(row_dicts(rows, Turn, "references")):
         turn = _convert(row, Turn, f"references[{i}]")

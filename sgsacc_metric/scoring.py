@@ -26,28 +26,18 @@ BLEU_COLUMNS = (
 
 @dataclass(frozen=True)
 class TurnScores:
-    """What one system did in each turn under one variant.
+    """What one system did in each turn under one variant."""
 
-    Attributes:
-        utterances: The system's utterances [turns].
-        counts: By name, counts that may be added up over turns [turns]. BLEU_COLUMNS and `turns`
-            (1). For SER: `wrong` (1 if a value is missing), `ser_slots` (1 if there is a slot whose
-            values are looked for), `checkable` (1 if there is a value to look for), `values`,
-            `missing` and `wrong_extended`. With a model of entailment: `faithful`,
-            `faithful_alone`, `judged`, `faithful_judged`, `both` (1 if an action on a slot of SER's
-            is judged), `agree` (1 if SER and SGSAcc, on these actions alone, agree),
-            `without_offers` (0 if all actions of the turn offer an intent) and
-            `faithful_without_offers`. With validation also `valid`, `faithful_valid` and
-            `valid_without_offers`.
-        sentence_bleu: BLEU of each turn alone, from 0 to 100 [turns].
-        convention_sums: The sums of the BLEU counts of all turns under each convention [10].
-        verdicts: The verdicts of the model of entailment [turns]; empty without one.
-    """
-
+    # The system's utterances [turns].
     utterances: list[str]
+    # By name, counts that may be added up over turns [turns]: those of `bleu`, of `_ser_counts`
+    # and, with a model of entailment, of `_sgsacc_counts`.
     counts: dict[str, Floats]
+    # BLEU of each turn alone, from 0 to 100 [turns].
     sentence_bleu: Floats
+    # The sums of the BLEU counts of all turns under each convention [10].
     convention_sums: dict[str, Floats]
+    # The verdicts of the model of entailment [turns]; empty without one.
     verdicts: list[TurnVerdict] = field(default_factory=list)
 
 
@@ -58,18 +48,7 @@ def score_turns(
     judge: Judge | None = None,
     options: Options | None = None,
 ) -> dict[str, TurnScores]:
-    """Score one system's utterances turn by turn, under one or more variants.
-
-    Args:
-        turns: Turns under the evaluator's wording [turns].
-        utterances: The system's utterances in them, by variant [turns].
-        gold: The gold side of the turns; none without a model of entailment [turns].
-        judge: The model of entailment; None for BLEU and SER alone.
-        options: How SGSAcc is computed.
-
-    Returns:
-        The scores by variant.
-    """
+    """Score one system's utterances, by variant [turns], turn by turn."""
     options = options or Options()
     verdicts: dict[str, list[TurnVerdict]] = {variant: [] for variant in utterances}
     if judge:
@@ -100,14 +79,7 @@ def score_turns(
 def utterances_by_variant(
     turns: Sequence[Turn], predictions: Sequence[Prediction], split_turns: Sequence[Turn] = ()
 ) -> dict[str, list[str]]:
-    """A system's utterance in each turn, by variant, in the order of the turns.
-
-    Args:
-        turns: The turns that are scored.
-        predictions: Predictions of one or more variants, in any order.
-        split_turns: All turns of the split; predictions for those of them that are not scored are
-            passed over.
-    """
+    """A system's utterance in each turn, by variant; those of other turns are passed over."""
     if not predictions:
         raise ScoreError("no predictions, expected rows of one variant at least")
     turn_ids = [turn.turn_id for turn in turns]

@@ -13,15 +13,10 @@ from .rows import Action, Turn
 
 
 def is_checked(turn: Turn, action: Action, extended: bool = False) -> bool:
-    """Whether an action is on a slot whose values are looked for.
-
-    Args:
-        turn: The turn of the action.
-        action: The action.
-        extended: Whether categorical slots count too, except true-or-false ones, whose values are
-            never said as they are. In the released scorer they do not.
-    """
+    """Whether an action is on a slot whose values are looked for."""
     slot = turn.slot(action)
+    # The released scorer leaves out categorical slots. True-or-false ones are never said as they
+    # are.
     return slot is not None and (not slot.is_categorical or (extended and not slot.is_boolean))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from sgdx_dataset.release.release import Release
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.core import Figure, Scores
 from sgdx_metric.rows import ScoreError
+from sgdx_metric.signature import Setup
+from sgdx_metric.subset import Subset
 from sgdx_metric.variants import ORIGINAL, short_digest
 from sgsacc_metric.figures import SETS, TITLES, headline_metrics, turn_figures
 from sgsacc_metric.gold import PAPER, GoldTurn, Options
@@ -23,8 +25,7 @@ from sgsacc_metric.models import open_nli
 from sgsacc_metric.nli import Nli, nli_name
 from sgsacc_metric.report import turn_count
 from sgsacc_metric.rows import Prediction, Service, Turn, trimmed
-from sgsacc_metric.signature import UNSTATED, Origin
-from sgsacc_metric.system import SystemScores, score_system
+from sgsacc_metric.system import UNSTATED, SystemScores, score_system
 
 from ..explain_turns import explain_turn
 from ..gold_files import GoldHeader, read_gold
@@ -121,11 +122,11 @@ class Turns(Task):
     ) -> SystemScores:
         """Score files of one system, with what they say of themselves in the signature."""
         headers = {name: of_wording.header for name, of_wording in predictions.items()}
-        origin = Origin(
+        setup = Setup(
             oracle=is_oracle(headers),
             made_elsewhere=any(header.data is None for header in headers.values()),
-            by_variant=msgspec.to_builtins(headers),
             services=inputs.services,
+            over=inputs.over,
         )
         rows = [
             msgspec.convert(row, Prediction)
@@ -135,9 +136,7 @@ class Turns(Task):
         nli = self.open_nli()
         header = self.gold_header(references, nli)
         gold = None if self.gold is None else read_gold(self.gold, header, turns)
-        return score_rows(
-            references, every, turns, rows, nli, self.options, gold, origin, inputs.over
-        )
+        return score_rows(references, every, turns, rows, nli, self.options, gold, setup)
 
     def write_items(self, scored: Scored, output: Path) -> None:
         """A JSON line for each turn and wording: its BLEU, what SER misses, what SGSAcc says."""
@@ -246,27 +245,24 @@ def score_rows(
     turns: Sequence[Turn],
     predictions: Sequence[Prediction],
     nli: Nli | None = None,
-    options: Options | None = None,
+    options: Options = PAPER,
     gold: list[GoldTurn] | None = None,
-    origin: Origin = UNSTATED,
-    over: str = "dialogues",
+    made: Setup = UNSTATED,
 ) -> SystemScores:
     """Score one system's predictions, with a signature that names where the turns come from."""
-    evaluator = turns[0].variant
-    variants = sorted({*(row.variant for row in predictions), evaluator})
-    return score_system(
-        every,
-        turns,
-        predictions,
+    setup = setup_of(references, [turns[0].variant, *{row.variant for row in predictions}], made)
+    return score_system(every, turns, predictions, setup=setup, nli=nli, options=options, gold=gold)
+
+
+def setup_of(references: References, variants: Collection[str], made: Setup = UNSTATED) -> Setup:
+    """Where turns come from, and what the predictions say of how they were made."""
+    available = references.available
+    return replace(
+        made,
         split=references.split,
         release=references.release,
-        wordings=references.marks(variants),
-        available_dialogues=references.available,
-        origin=origin,
-        nli=nli,
-        options=options,
-        gold=gold,
-        over=over,
+        wordings=references.marks(sorted({*variants})),
+        subset=None if available is None else Subset((), available),
     )
 
 

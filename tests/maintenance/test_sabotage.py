@@ -208,7 +208,7 @@ SABOTAGES = {
         'if any(name not in arguments for name in schema.get("required", ())):', "if False:",
         f"{_METRIC}/test_call_rules.py -k requires"),
     "an oracle is not called one": Sabotage(
-        "sgdx_metric/signature.py", '{"oracle": "yes"} if setup.oracle else {}', "{}",
+        "sgdx_metric/signature.py", '"yes" if setup.oracle else None', "None",
         f"{_METRIC}/test_signature.py -k oracle"),
     "a part of SGD is called whole": Sabotage(
         "sgdx_metric/signature.py", 'if release != "sample" and dialogues < whole:', "if False:",

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 
+from sgdx_metric.signature import Setup
 from sgsacc_metric.lexical import LexicalNli
 from sgsacc_metric.nli import Nli
 from sgsacc_metric.rows import Prediction, Turn
@@ -40,7 +41,7 @@ def report(
         for variant, utterances in said.items()
         for turn, utterance in zip(turns, utterances, strict=True)
     ]
-    return score_system(turns, turns, predictions, nli=nli, **data).report
+    return score_system(turns, turns, predictions, setup=Setup(**data), nli=nli).report
 
 
 def test_figures_by_hand() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from sgdx_eval.files import write_scores
 from sgdx_eval.results import read_results
+from sgdx_metric.signature import Setup
 from sgsacc_metric.rows import Prediction
 from sgsacc_metric.system import score_system
 
@@ -19,7 +20,7 @@ def test_counts_come_back_as_they_were(tmp_path: Path) -> None:
     turns = four_turns()
     variants = ("original", "v1", "v2")
     predictions = [Prediction(turn.turn_id, v, f"{v} hotel ?") for v in variants for turn in turns]
-    system = score_system(turns, turns, predictions, split="test", release="sample")
+    system = score_system(turns, turns, predictions, setup=Setup("test", "sample"))
     path = tmp_path / "scores.json"
     write_scores(system.scores_json(), path)
     assert json.loads(path.read_text()) == system.scores_json()
