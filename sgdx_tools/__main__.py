@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import run
-from sgdx_eval.files import write_scores
+from sgdx_eval.files import check_outputs, write_scores
 from sgdx_eval.tables import terminal
 from sgdx_eval.tasks.tools import CALL, NO_CALL
 from sgdx_eval.verdict import Verdict, gate
