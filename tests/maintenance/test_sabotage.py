@@ -333,7 +333,7 @@ SABOTAGES = {
         "augment.schemas == ORACLE)", f"{_BASELINES}/data/test_augment.py -k own_schemas"),
     "two slots have one span": Sabotage(
         "baselines/onepass/decode.py", "span.start < other.end", "span.start < other.start",
-        f"{_BASELINES}/onepass/test_decode.py -k next_one"),
+        f"{_BASELINES}/onepass/test_labels.py -k next_one"),
     "models learn to copy at any time": Sabotage(
         "baselines/onepass/labels.py", "return frame.first or gold.intent != frame.intent",
         "return True", f"{_BASELINES}/onepass/test_labels.py -k right_time"),
@@ -343,7 +343,7 @@ SABOTAGES = {
     "a state forgets the turns before": Sabotage(
         "baselines/sgd_baseline/states.py",
         "last[group] = last.get(group, {}) | change.slot_values",
-        "last[group] = change.slot_values", f"{_BASELINES}/sgd_baseline/test_states.py"),
+        "last[group] = change.slot_values", f"{_BASELINES}/sgd_baseline/test_decode.py -k accumulation"),
     "the less likely slot has the string": Sabotage(
         "baselines/sgp_dst/rules.py", "span.score > best[span.text].score",
         "span.score < best[span.text].score", f"{_BASELINES}/sgp_dst/test_rules.py -k likelier"),
@@ -382,7 +382,7 @@ SABOTAGES = {
         f"{_TRAINING}/test_loop.py -k rates"),
     "a mean of weights forgets the past": Sabotage(
         "baselines/training/averaging.py", "weights, 1 - past)", "weights, past)",
-        f"{_TRAINING}/test_averaging.py -k by_hand"),
+        f"{_TRAINING}/test_step.py -k by_hand"),
     "all epochs have one order": Sabotage(
         "baselines/training/batching.py", "np.random.default_rng((seed, number))",
         "np.random.default_rng(seed)", f"{_TRAINING}/test_batching.py -k epochs_differ"),
@@ -426,7 +426,7 @@ SABOTAGES = {
         "    if False:\n", f"{_LLM}/test_answers.py -k cut_off"),
     "a half-written answer is kept": Sabotage(
         "baselines/llm/answer_file.py", "self._file.truncate(offset)\n                break",
-        "break", f"{_LLM}/test_answer_file.py -k half_written"),
+        "break", f"{_SENDING} -k half_written"),
     "undefined figures are zero in the harness": Sabotage(
         "lm_eval_task/task.py", 'float("nan") if value is None', "0.0 if value is None",
         f"{_LLM}/test_lm_eval.py -k without_their"),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from datasets import Dataset
+from datasets import Dataset, concatenate_datasets
 
 from baselines.data import frames, turns
 from baselines.system import SYSTEMS, Generator, Predictions, Tracker, get_system
@@ -91,3 +91,19 @@ def test_training_sees_gold_besides(rows: dict[str, Dataset]) -> None:
         *turns.IDENTITY, "actions", "intent", "schemas", *both, *turns.GOLD,
     }  # fmt: skip
     assert shown["utterance"] == rows["turns"]["utterance"]
+
+
+def test_without_acts_everything_else_stays(rows: dict[str, Dataset]) -> None:
+    """In whole splits, in selections and in splits one after the other; dicts and Arrow alike."""
+    whole = rows["frames"]
+    some = whole.select([7, 3, 100, 101])
+    for given in (whole, some, concatenate_datasets([some, whole]), whole.select(range(5, 60))):
+        bare = frames.input_columns(given, BLIND)
+        assert bare["frame_id"] == given["frame_id"]
+        expected = [
+            [{"speaker": t["speaker"], "utterance": t["utterance"]} for t in row["history"]]
+            for row in given
+        ]
+        assert list(bare["history"]) == expected
+        assert bare.with_format("arrow")[:]["history"].to_pylist() == expected
+        assert list(bare["schema"]) == list(given["schema"])

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from baselines.data.prediction_files import prediction_row
 from baselines.llm.answers import COUNTS, read_answer, read_call, read_state, why_invalid
 from baselines.llm.functions import call_functions
-from sgdx_dataset.schema import read_service
+from baselines.llm.requests import AnswerForm, RequestSettings
+from sgdx_dataset import frame_tables, open_release
+from sgdx_dataset.schema import Service, read_service
+from sgdx_metric.rows import PREDICTION
+from sgdx_metric.scoring import score_frames
 
 from ..conftest import intent, slot
-from .server import call_completion, completion
+from .conftest import VARIANTS
+from .server import call_completion, completion, gold_answer
 
 SCHEMA = {
     "service_name": "Media_9",
@@ -307,3 +316,47 @@ def test_any_text_is_read(written: str) -> None:
 def test_a_long_attack_ends_at_once(written: str) -> None:
     assert read_answer(call_completion("Media_9", written), SERVICE, True).counts["invalid"] == 1
     assert read_answer(text(written), SERVICE, True).counts["invalid"] == 1
+
+
+MODES: tuple[AnswerForm, ...] = ("tool", "json_schema", "text")
+
+
+def scores_of_right_answers(table: pa.Table, settings: RequestSettings) -> dict[str, float]:
+    """The mean of every metric that is defined in a frame at least."""
+    services: dict[str, Service] = {}
+    predicted = []
+    for row in table.to_pylist():
+        service = services.setdefault(row["service"], read_service(row["schema"]))
+        answer = gold_answer(row, service, settings)
+        found = read_answer(answer, service, settings.answer == "tool")
+        assert not found.counts
+        values: Any = {slot: [value] for slot, value in found.slot_values.items()}
+        predicted.append(prediction_row(row, found.active_intent, found.requested_slots, values))
+    predictions = pa.Table.from_pylist(predicted, PREDICTION)
+    found_scores = score_frames(table, predictions, "any").scores
+    return {
+        metric: float(np.nanmean(values))
+        for metric, values in found_scores.items()
+        if not np.isnan(values).all()
+    }
+
+
+@pytest.mark.parametrize("answer", MODES)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_on_the_sample(sample: dict[str, pa.Table], variant: str, answer: AnswerForm) -> None:
+    settings = RequestSettings(model="m", answer=answer, strict=variant in ("v1", "v4"))
+    scores = scores_of_right_answers(sample[variant], settings)
+    assert len(scores) == 12  # all but those of spans
+    assert set(scores.values()) == {1.0}
+
+
+@pytest.mark.slow
+@pytest.mark.release
+def test_on_the_release(release_archive: Path) -> None:
+    release = open_release(str(release_archive))
+    for variant in VARIANTS:
+        table = frame_tables(release, "test", variant)
+        for answer in MODES:
+            scores = scores_of_right_answers(table, RequestSettings(model="m", answer=answer))
+            assert len(scores) == 11
+            assert set(scores.values()) == {1.0}, (variant, answer)

@@ -1,4 +1,4 @@
-"""Prediction: what is read, what the batch does to it, and parts of long schemas."""
+"""Prediction: what is read, what the batch does to it, and the bias of keeping."""
 
 from __future__ import annotations
 
@@ -14,15 +14,19 @@ from datasets import Dataset
 from baselines.data.dialogues import read_dialogues
 from baselines.data.frames import (
     SYSTEM_ACTS,
+    dev_frames,
     input_columns,
     track,
+    whole_dialogues,
 )
+from baselines.onepass.calibration import BIASES, best_keep_bias
 from baselines.onepass.decode import Answer
 from baselines.onepass.frames import FrameInput
 from baselines.onepass.modeling import OnePassModel
 from baselines.onepass.settings import OnePassOptions
 from baselines.onepass.tracker import OnePassTracker, TextOnlyTracker
 from baselines.training.accelerator import make_accelerator
+from baselines.training.evaluation import joint_goal_accuracy
 from sgdx_dataset import frames, load
 
 Row = dict[str, Any]
@@ -112,3 +116,26 @@ def test_a_tracker_without_acts_does_not_get_them(
     assert not any(frame.offered_now or frame.offered_earlier or frame.asked for frame in heard)
     assert max(len(frame.utterances) for frame in heard) == 4
     assert states(predicted) == states(track(silent, rows, tmp_path / "b").rows)
+
+
+def test_the_smallest_of_the_best_biases() -> None:
+    assert best_keep_bias(lambda bias: 0.5) == (0.0, 0.5)
+    assert best_keep_bias(lambda bias: -bias) == (-1.0, 1.0)
+    assert best_keep_bias(lambda bias: float(abs(bias) == 0.5)) == (-0.5, 1.0)
+
+
+def test_the_score_is_that_of_predicted_states(trained: Path, tmp_path: Path) -> None:
+    """With every bias the score is what prediction has with it, and the model stays as it was."""
+    tracker = OnePassTracker.load(str(trained), OnePassOptions(), make_accelerator())
+    dev = whole_dialogues(dev_frames("sample"), 40)
+    before = tracker.model.config.keep_bias
+    assert before in BIASES and '"keep_bias"' in (trained / "config.json").read_text()
+    evaluation = tracker.dev_score(tracker.model, dev)
+    assert tracker.model.config.keep_bias == before
+    scores = {}
+    for bias in BIASES:
+        tracker.model.config.keep_bias = bias
+        predicted = track(tracker, dev, tmp_path / str(bias)).rows
+        scores[bias] = joint_goal_accuracy(dev, predicted)
+    assert evaluation.score == max(scores.values())
+    assert scores[evaluation.config["keep_bias"]] == evaluation.score

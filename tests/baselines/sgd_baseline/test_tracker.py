@@ -1,4 +1,4 @@
-"""Tracking: one pass for all variants, no gold, states of predictions alone."""
+"""Tracking: one pass for all variants; whole epochs; the frozen encoder."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import torch
 from datasets import Dataset
 
 from baselines.data.frames import track
+from baselines.encoders.load import load_encoder
 from baselines.sgd_baseline.frames import read_frames
-from baselines.sgd_baseline.settings import SgdSettings
+from baselines.sgd_baseline.settings import SgdOptions, SgdSettings
 from baselines.sgd_baseline.tracker import SgdTracker
 from baselines.trained import with_steps
+from baselines.training.accelerator import make_accelerator
 
 from ..conftest import RECIPES
 
@@ -66,3 +69,14 @@ def test_epochs_are_whole_whatever_the_data() -> None:
     small = msgspec.structs.replace(recipe, token_budget=8 * 8)
     assert with_steps(small, turns, 1).steps == 15
     assert with_steps(msgspec.structs.replace(recipe, steps=4), turns, 1).steps == 4
+
+
+def test_the_frozen_encoder_is_the_one_that_training_began_with(trained: Path) -> None:
+    before = load_encoder(str(trained / "initial"))[0].state_dict()
+    model = SgdTracker.load(str(trained), SgdOptions(), make_accelerator()).model
+    frozen = model.schema_encoder.state_dict()
+    assert before.keys() == frozen.keys()
+    assert all(torch.equal(tensor, frozen[name]) for name, tensor in before.items())
+    tuned = model.encoder.state_dict()["embeddings.word_embeddings.weight"]
+    assert not torch.equal(tuned, before["embeddings.word_embeddings.weight"])
+    assert not any(p.requires_grad for p in model.schema_encoder.parameters())

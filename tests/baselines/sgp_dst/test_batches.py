@@ -1,8 +1,10 @@
-"""Negatives of an epoch; labels; that each sub-model learns."""
+"""Negatives of an epoch; that each sub-model learns; the score by which checkpoints are chosen."""
 
 from __future__ import annotations
 
 from collections import Counter
+from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -10,8 +12,10 @@ import pytest
 import torch
 from accelerate import Accelerator
 
+from baselines.data.frames import training_columns
 from baselines.encoders.tiny import corpus_texts, tiny_encoder
 from baselines.sgp_dst.batches import (
+    READS,
     ExampleColumns,
     TrainingData,
     dev_examples,
@@ -19,9 +23,12 @@ from baselines.sgp_dst.batches import (
     part_settings,
     training_examples,
 )
+from baselines.sgp_dst.decode import Answer
 from baselines.sgp_dst.examples import EASY, HARD, POSITIVE, SYSTEM
-from baselines.sgp_dst.modeling import SgpConfig
-from baselines.sgp_dst.selection import decision_f1, stratified
+from baselines.sgp_dst.modeling import Answers, SgpConfig
+from baselines.sgp_dst.rules import Span
+from baselines.sgp_dst.selection import decision_f1, decisions, right_decisions, stratified
+from baselines.sgp_dst.sequences import Vocabulary
 from baselines.sgp_dst.settings import PartSettings, SgpSettings
 from baselines.sgp_dst.submodels import (
     MODELS,
@@ -97,3 +104,74 @@ def test_the_loss_falls_and_dev_is_scored(name: Part) -> None:
     sample = stratified(dev.kinds, 60)
     score = decision_f1(name, model.train(False), dev, sample, Accelerator(cpu=True))
     assert (0.5 if name == "intent" else 0.0) <= score <= 1.0
+
+
+SURE = Span(4, 8, "Bath", 1.1)
+
+
+def test_a_sample_stands_for_all() -> None:
+    kinds = np.array([EASY] * 900 + [HARD] * 90 + [POSITIVE] * 10, np.int8)
+    chosen, weights = stratified(kinds, 60)
+    assert chosen.tolist() == sorted(set(chosen.tolist()))
+    assert [(kinds[chosen] == kind).sum() for kind in (EASY, HARD, POSITIVE)] == [25, 25, 10]
+    for kind, count in ((EASY, 900), (HARD, 90), (POSITIVE, 10)):
+        assert weights[kinds[chosen] == kind].sum() == pytest.approx(count)
+    everything, ones = stratified(kinds, 5000)
+    assert everything.tolist() == list(range(1000))
+    assert set(ones.tolist()) == {1.0}
+
+
+def test_only_sure_answers_are_decisions() -> None:
+    assert decisions("intent", Answer(2, 0.3, 0.1), False) == {("intent", 2)}
+    for part, least in (("copy", 0.85), ("cross", 0.9)):
+        answers = [Answer(1, p, p) for p in (0.6, least - 0.01, least + 0.01)]
+        found = [bool(decisions(part, answer, False)) for answer in answers]  # type: ignore[arg-type]
+        assert found == [False, False, True]
+    unsure, sure = Answer(3, 0.79, 0, 0.89, SURE), Answer(3, 0.81, 0, 0.89, SURE)
+    assert decisions("combine", unsure, True) == set()
+    assert decisions("combine", sure, True) == {("value", 3)}
+    assert decisions("combine", Answer(0, 0.99, 0, 0.91, SURE), False) == {
+        ("requested",), ("span", 4, 8),
+    }  # fmt: skip
+    assert decisions("combine", sure._replace(requested=0.91), True) == {("requested",)}  # rule 5
+    dontcare = Answer(1, 0.9, 0.9, 0.1, SURE)
+    assert decisions("combine", dontcare, False) == {("value", 1)}  # it is put after the span
+    weak = SURE._replace(score=1.0)
+    assert decisions("combine", Answer(0, 0.9, 0, 0, weak), False) == set()
+
+
+def test_right_decisions() -> None:
+    assert right_decisions("intent", [2]) == {("intent", 2)}
+    assert [right_decisions("cross", [label]) for label in (0, 1)] == [set(), {("copy",)}]
+    assert right_decisions("combine", [-1, -1, 0, 0]) == set()
+    assert right_decisions("combine", [4, 8, 0, 1]) == {("span", 4, 8), ("requested",)}
+    assert right_decisions("combine", [-1, -1, 2, 0]) == {("value", 2)}
+
+
+class Sure(torch.nn.Module):
+    """A submodel that says yes with one probability, whatever it reads."""
+
+    def __init__(self, probability: float) -> None:
+        super().__init__()
+        self.logits = torch.tensor([1 - probability, probability]).log()
+
+    def forward(self, input_ids: torch.Tensor, **_: Any) -> Answers:
+        return Answers(logits=self.logits.expand(len(input_ids), 2))
+
+
+def test_f1_counts_what_is_sure_enough_as_often_as_it_occurs() -> None:
+    rows = training_columns(frames(load("original", "validation", "sample")), READS)
+    _, tokenizer = tiny_encoder(corpus_texts(rows), vocabulary=800, hidden=32)
+    provenance = SgpProvenance(part="copy", max_tokens=160, model="")
+    sub: Any = SimpleNamespace(vocabulary=Vocabulary(tokenizer), provenance=provenance)
+    data = TrainingData(ExampleColumns(dev_examples("copy", rows)), sub)
+    positive = float((data.kinds == POSITIVE).mean())
+    assert 0.02 < positive < 0.3
+    for most in (30, 10**6):  # as frequent in a balanced sample as in all of dev
+        sample = stratified(data.kinds, most)
+        score = {
+            p: decision_f1("copy", Sure(p), data, sample, Accelerator(cpu=True))  # type: ignore[arg-type]
+            for p in (0.84, 0.86)
+        }
+        assert score[0.84] == 0.0  # likeliest, but not sure enough for rule 7
+        assert score[0.86] == pytest.approx(2 * positive / (1 + positive), abs=1e-6)

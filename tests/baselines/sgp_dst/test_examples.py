@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -13,13 +14,14 @@ from baselines.data.dialogues import (
     Dialogue,
     Frame,
     Gold,
+    Memory,
     Row,
     State,
     UserTurn,
     Values,
     read_dialogues,
 )
-from baselines.data.frames import training_columns
+from baselines.data.frames import input_columns, training_columns
 from baselines.sgp_dst.batches import READS
 from baselines.sgp_dst.examples import (
     EASY,
@@ -40,7 +42,6 @@ from sgdx_dataset import frames, load
 from sgdx_dataset.schema import Intent, Service, Slot
 
 from ...conftest import ROOT
-from .test_dialogues import act
 
 
 def turn(
@@ -272,3 +273,41 @@ for part in PARTS:
         printed.add(done.stdout)
     assert len(printed) == 1
     assert printed.pop().count("\n") == 4
+
+
+def act(service: str, name: str, slot: str = "", *values: str) -> dict[str, Any]:
+    return {"service": service, "act": name, "slot": slot, "values": [*values]}
+
+
+def test_turns_have_what_the_system_said_just_before() -> None:
+    rows = frames(load("original", "test", "sample"))
+    last = {row["frame_id"]: row["history"][-1:] for row in rows}
+    acts = 0
+    for dialogue in read_dialogues(input_columns(rows, READS)):
+        for turn in dialogue.turns:
+            for frame in turn.frames:
+                assert frame.gold is None
+                before = last[frame.frame_id]
+                assert turn.system == (before[0]["utterance"] if before else "")
+                assert turn.acts == (before[0]["actions"] if before else [])
+            acts += len(turn.acts)
+    assert acts > 300
+
+
+def test_memory(cabs: Service) -> None:
+    memory = Memory()
+    memory.add_system_turn(
+        [
+            act("A", "OFFER", "place", "Bath"),
+            act("A", "INFORM", "price", "$9"),
+            act("A", "REQUEST", "time", "5 pm"),
+            act("A", "REQUEST", "class", "first", "second"),
+            act("B", "NOTIFY_SUCCESS"),
+        ]
+    )
+    assert memory.offered == {"A": {"place": "Bath", "time": "5 pm"}}
+    assert memory.system_values == {"A": {"place": "Bath", "time": "5 pm", "price": "$9"}}
+    memory.add_system_turn([act("A", "CONFIRM", "place", "Wells")])
+    assert memory.offered["A"]["place"] == "Wells"  # the latest
+    assert memory.succeeded == {"B"}
+    assert memory.state("A") == State()

@@ -1,7 +1,8 @@
-"""Tracking: predicted history alone, the same however dialogues are batched."""
+"""Tracking on predicted history alone, and what of four models is published."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,14 @@ import pytest
 from accelerate import Accelerator
 
 from baselines.data.dialogues import prediction_rows, read_dialogues
-from baselines.data.frames import input_columns, training_columns
+from baselines.data.frames import input_columns, training_columns, whole_dialogues
+from baselines.model_card import published
 from baselines.sgp_dst import tracking
 from baselines.sgp_dst.batches import READS
 from baselines.sgp_dst.questions import Question
 from baselines.sgp_dst.rules import FrameEvidence, Outcome
 from baselines.sgp_dst.settings import SgpOptions
+from baselines.sgp_dst.submodels import PARTS
 from baselines.sgp_dst.tracker import SgpTracker
 from baselines.sgp_dst.tracking import Candidates, Queries, track_dialogues
 from baselines.training.evaluation import joint_goal_accuracy
@@ -103,3 +106,24 @@ def test_right_answers_make_right_states() -> None:
     assert bound > 0.9
     assert accuracy(right._replace(copy=never)) < bound - 0.1
     assert accuracy(right._replace(cross=never)) < bound
+
+
+def test_dev_is_whole_dialogues() -> None:
+    rows = frames(load("original", "validation", "sample"))
+    some = whole_dialogues(rows, 50)
+    ids = set(some["dialogue_id"])
+    assert 25 <= len(some) <= 75
+    assert some["frame_id"] == [r["frame_id"] for r in rows if r["dialogue_id"] in ids]
+    assert whole_dialogues(rows, 10**6)["frame_id"] == rows["frame_id"]
+
+
+def test_what_is_published(trained: Path, tmp_path: Path) -> None:
+    """The four models and what tells of them; nothing of other folders, such as predictions."""
+    shutil.copytree(trained, tmp_path / "run")
+    (tmp_path / "run" / "test").mkdir()
+    (tmp_path / "run" / "test" / "scores.json").write_text("{}")
+    files = set(published(tmp_path / "run", PARTS))
+    own = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
+    logs = ("log.jsonl", "modeling.py", "run.json")
+    in_parts = {f"{part}/{name}" for part in PARTS for name in (*own, *logs)}
+    assert files == in_parts | {"README.md", "log.jsonl", "modeling.py", "run.json"}

@@ -1,4 +1,4 @@
-"""Generators through the commands: train, go on, generate, score, and load again."""
+"""Generators through the commands: generate, score, publish, and load again."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from baselines.use import load_tracker, say
 from sgdx_dataset import SgdxError
 
 from ...conftest import Run
+from ...hub import Hub, Repository
 from ..conftest import LAUNCH, command, write_recipe
 from ..training import broken_off
 from .conftest import KINDS, PREFIX
@@ -329,3 +330,35 @@ def test_a_prefix_of_a_local_model_is_not_pushed(
     message = capsys.readouterr().err
     assert "holds a prefix for the model tiny, expected one for a model on the Hub" in message
     assert message.count("\n") == 1
+
+
+COMMIT = "a" * 40
+
+
+@pytest.mark.slow
+def test_a_prefix_is_pushed_and_loaded_in_five_lines(
+    from_the_hub: Path, online: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By who has neither: the prefix and the T5 that it names are both downloaded."""
+    place = tmp_path / "hub" / "models--me--tiny-t5" / "snapshots" / COMMIT
+    base = {file.name: file.read_bytes() for file in place.iterdir()}
+    online.repositories["models", "me/tiny-t5"] = Repository(False, [(COMMIT, base)])
+    given = ("--model", from_the_hub, "--push-to-hub", "you/prefix")
+    assert command(monkeypatch, publish, *given) == 0
+    pushed = online.repositories["models", "you/prefix"].files
+    assert {"README.md", "config.json", "prefix.safetensors", "run.json"} <= set(pushed)
+    assert not {"prefix_networks.safetensors", "model.safetensors", "tokenizer.json"} & set(pushed)
+    assert json.loads(pushed["config.json"])["sgdx"]["base"]["name"] == "me/tiny-t5"
+    code = re.findall(r"```python\n(.*?)```", pushed["README.md"].decode(), re.DOTALL)[1]
+    assert len(code.strip().splitlines()) == 5
+    assert "load_generator('you/prefix')" in code
+
+    def said(code: str, **changes: str) -> str:
+        done = online.python(tmp_path / "fresh", "-c", code, token=None, **changes)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    here = code.replace("'you/prefix'", repr(str(from_the_hub)))
+    local = said(here, HF_HUB_CACHE=str(tmp_path / "hub"), HF_HUB_OFFLINE="1")
+    assert said(code) == local
+    assert local.startswith("['")

@@ -1,8 +1,10 @@
-"""The T5 tracker: batches, shuffling, lengths, and the models that it refuses."""
+"""The T5 tracker: batches, shuffling, lengths, its card, and the models that it refuses."""
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 import torch
 from transformers import (
     AutoModelForSeq2SeqLM,
+    AutoTokenizer,
     BartConfig,
     BartForConditionalGeneration,
     BertConfig,
@@ -21,7 +24,8 @@ from transformers import (
 from baselines import predict, train
 from baselines.data.frames import track
 from baselines.t5dst import tracker as tracker_module
-from baselines.t5dst.generate import bucket_widths
+from baselines.t5dst.formats import FORMATS
+from baselines.t5dst.generate import bucket_widths, greedy
 from baselines.t5dst.model import T5Provenance
 from baselines.t5dst.settings import T5Options
 from baselines.t5dst.tiny import tiny_t5, tiny_tokenizer
@@ -197,3 +201,34 @@ def test_models_that_cannot_be_trained(
     message = refuse(train, *recipe(model=str(tmp_path / "model")))
     assert message.startswith(f"{tmp_path / 'model'}: ") and fact in message
     assert not (tmp_path / "run").exists()
+
+
+def test_the_card_s_example_says_what_greedy_says(
+    trained: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (_, code) = re.findall(r"```python\n(.*?)```", (trained / "README.md").read_text(), re.DOTALL)
+    assert "baselines" not in code
+    capsys.readouterr()
+    exec(code, {})  # noqa: S102
+    said = ast.literal_eval(capsys.readouterr().out.splitlines()[-1])
+    tokenizer = AutoTokenizer.from_pretrained(trained)
+    inputs = tokenizer(_prompts(code), return_tensors="pt", padding=True)
+    mask = inputs["attention_mask"][:, None, None].bool()
+    model = AutoModelForSeq2SeqLM.from_pretrained(trained).eval()
+    tokens = greedy(model, inputs["input_ids"], mask, 6)
+    assert said == tokenizer.batch_decode(tokens, skip_special_tokens=True)
+
+
+def _prompts(code: str) -> list[str]:
+    assigned = [node for node in ast.parse(code).body if isinstance(node, ast.Assign)]
+    (prompts,) = (a.value for a in assigned if ast.unparse(a.targets[0]) == "prompts")
+    found: list[str] = ast.literal_eval(prompts)
+    return found
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_has_an_example_of_ten_lines(name: str) -> None:
+    code = T5Tracker.example("me/tracker", {"format": name, "max_target": 16})
+    prompts = _prompts(code)
+    assert len(prompts) == (1 if name.startswith("d3st") else 2)
+    assert len(code.strip().splitlines()) - len(prompts) <= 10

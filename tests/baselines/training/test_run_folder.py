@@ -1,4 +1,4 @@
-"""Run folders: a run goes on only where all that determines its result is as it was."""
+"""Run folders and recipes: what may go on, what is found by name."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from typing import Any
 
 import pytest
 
+from baselines.system import get_trainable
 from baselines.training.run_folder import check_output, write_json
+from baselines.training.settings import find_recipe, read_recipe, recipe_tracker
 from sgdx_dataset import SgdxError
+
+from ...conftest import ROOT
 
 RECORD: dict[str, Any] = {
     "settings": {"tracker": "t5dst", "model": "tiny", "seed": 1, "augment": {"ratio": 0.5}},
@@ -81,3 +85,31 @@ def test_a_new_run_needs_a_folder_without_one(begun: Path, tmp_path: Path) -> No
         check_output(begun, RECORD, resume=False)
     with pytest.raises(SgdxError, match=r"found no run\.json"):
         check_output(tmp_path / "none", RECORD, resume=True)
+
+
+RECIPES = sorted((ROOT / "baselines").glob("*/config/*.yaml"))
+
+
+def test_every_tracker_that_learns_has_a_recipe_to_try_it_with() -> None:
+    assert {path.parts[-3] for path in RECIPES if path.stem == "smoke"} == {
+        "onepass", "sgd_baseline", "sgp_dst", "t2g2", "t5dst",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: f"{path.parts[-3]}/{path.stem}")
+def test_a_recipe_of_the_package(path: Path) -> None:
+    """It is for the tracker of its folder, no oracle, and says what it takes and gave."""
+    assert find_recipe(f"{path.parts[-3]}/{path.stem}") == find_recipe(str(path)) == path
+    assert recipe_tracker(path) == path.parts[-3]
+    settings = read_recipe(path, get_trainable(path.parts[-3]).SETTINGS)
+    assert settings.augment is None or settings.augment.schemas == "backtrans"
+    assert settings.augment is None or not path.stem.startswith("paper")
+    text = path.read_text().lower()
+    assert "hardware: " in text
+    assert "result: " in text or "expected: " in text
+
+
+def test_a_recipe_that_is_not_there() -> None:
+    assert find_recipe("onepass/smok") == Path("onepass/smok")
+    with pytest.raises(SgdxError, match="^onepass/smok: .* onepass/smoke, "):
+        recipe_tracker(Path("onepass/smok"))

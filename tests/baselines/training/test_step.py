@@ -1,4 +1,4 @@
-"""One step: shares of processes, weights of batches, and the end of a training that diverges."""
+"""Optimizers against their formulas, one step of a training, and the mean of the weights."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from baselines.training import loop
 from baselines.training.accelerator import make_accelerator
 from baselines.training.averaging import AveragedWeights
 from baselines.training.batching import share
-from baselines.training.settings import read_recipe
+from baselines.training.optimizer import make_optimizer, set_rate
+from baselines.training.settings import Settings, read_recipe
 from baselines.training.task import Task
 from sgdx_dataset import SgdxError
 
@@ -91,3 +92,65 @@ def test_a_diverged_training_ends_in_a_line_and_without_a_model(
     assert error.count("\n") == 1 and ("loss" in error) == (fault == "loss")
     assert not list((tmp_path / "run").rglob("README.md"))
     assert not list((tmp_path / "run" / "checkpoints").glob("*"))
+
+
+def settings(**given: Any) -> Settings:
+    needed = {
+        "tracker": "t5dst", "model": "tiny", "steps": 9, "batch_size": 1, "token_budget": 1,
+        "learning_rate": 0.1, "save_every": 1, "evaluate_every": 1,
+    }  # fmt: skip
+    return Settings(**{**needed, **given})
+
+
+def test_adamw_without_bias_correction_is_the_one_that_bert_was_released_with() -> None:
+    layer = nn.Linear(1, 1)
+    start, gradients, rates = 2.0, [0.5, -3.0, 1.0, 0.001], [0.1, 0.1, 0.05, 0.02]
+    nn.init.constant_(layer.weight, start)
+    recipe = settings(optimizer="adamw", bias_correction=False, epsilon=1e-6, weight_decay=0.01)
+    optimizer = make_optimizer(layer, recipe, torch.device("cpu"))
+    expected, first, second = start, 0.0, 0.0
+    for gradient, rate in zip(gradients, rates, strict=True):
+        set_rate(optimizer, rate)
+        layer.weight.grad = torch.full((1, 1), gradient)
+        optimizer.step()
+        first = 0.9 * first + 0.1 * gradient
+        second = 0.999 * second + 0.001 * gradient**2
+        expected -= rate * (first / (second**0.5 + 1e-6) + 0.01 * expected)
+        assert layer.weight.item() == pytest.approx(expected, rel=1e-5)
+    group = optimizer.param_groups[0]
+    assert (group["lr"], group["eps"], group["weight_decay"]) == (0.02, 1e-6, 0.01)
+
+
+@pytest.mark.parametrize(("scaled", "moved"), [(False, 0.1), (True, 0.1 * 4.0)])
+def test_adafactor_s_rate_is_absolute_or_relative_to_the_matrix(scaled: bool, moved: float) -> None:
+    """The first step moves each weight by the rate, or by the rate times the matrix's RMS of 4."""
+    layer = nn.Linear(3, 2, bias=False)
+    nn.init.constant_(layer.weight, 4.0)
+    recipe = settings(optimizer="adafactor", multiply_by_parameter_scale=scaled)
+    optimizer = make_optimizer(layer, recipe, torch.device("cpu"))
+    layer.weight.grad = torch.ones(2, 3)
+    optimizer.step()
+    torch.testing.assert_close(layer.weight, torch.full((2, 3), 4.0 - moved))
+
+
+def test_the_mean_by_hand() -> None:
+    model = nn.Linear(1, 1, bias=False)
+    weight = model.weight
+    weight.data.fill_(4.0)
+    average = AveragedWeights(model, 0.5)
+    means = []
+    for step, value in enumerate((8.0, 0.0, 1.0), 1):
+        weight.data.fill_(value)
+        average.update(step)
+        means.append(average.means["weight"].item())
+    first = 4.0 * 2 / 11 + 8.0 * 9 / 11  # the past counts (1 + step) / (10 + step), 0.5 at most
+    second = first * 3 / 12
+    assert means == pytest.approx([first, second, second * 4 / 13 + 1.0 * 9 / 13])
+    for step in range(4, 40):
+        average.update(step)
+    weight.data.fill_(3.0)
+    average.update(40)
+    assert average.means["weight"].item() == pytest.approx(2.0)
+    with average.in_place():
+        assert weight.item() == pytest.approx(2.0)
+    assert weight.item() == 3.0
