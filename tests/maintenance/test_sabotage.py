@@ -122,7 +122,7 @@ SABOTAGES = {
     "sentences of SGD get into an overlay": Sabotage(
         "sgdx_dataset/rewording/backtranslate.py",
         '"" if pair.text in self.originals else pair.text', "pair.text",
-        f"{_DATASET}/rewording/test_backtranslate.py -k original_descriptions"),
+        f"{_DATASET}/rewording/test_backtranslate.py -k answers"),
     "some words of v1 to v5 are no leak": Sabotage(
         "sgdx_dataset/rewording/leaks.py", "equal > limit * len(new)", "equal > len(new)",
         f"{_DATASET}/rewording/test_leaks.py -k some_services"),
