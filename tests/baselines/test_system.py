@@ -14,12 +14,7 @@ from baselines.sgd_baseline.model import SgdProvenance
 from baselines.sgd_baseline.modeling import SgdBaselineModel
 from baselines.sgd_baseline.settings import SgdOptions
 from baselines.system import get_system, get_trainable, recorded_name
-from baselines.trained import (
-    answer_batches,
-    fingerprint,
-    load_trained,
-    read_provenance,
-)
+from baselines.trained import answer_batches, fingerprint, load_trained, read_provenance
 from baselines.training.batching import Ints
 from sgdx_dataset import SgdxError
 

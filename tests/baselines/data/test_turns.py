@@ -10,10 +10,7 @@ import pytest
 from datasets import Dataset, concatenate_datasets
 
 from baselines.data.frames import random_dialogues
-from baselines.data.turns import (
-    training_turns,
-    turn_rows,
-)
+from baselines.data.turns import training_turns, turn_rows
 from baselines.t2g2.settings import T2G2Settings
 from baselines.training.settings import Augment, Settings
 from baselines.training.task import Provenance

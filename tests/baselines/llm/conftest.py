@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,16 @@ import pyarrow as pa
 import pytest
 
 from baselines.data.requested import RequestedData
+from baselines.llm.answer_file import AnswerFile
+from baselines.llm.concurrency import RetryPolicy
 from baselines.llm.plan import Plan
 from baselines.llm.requests import RequestSettings
+from baselines.llm.sending import SendingReport, SendLimits, send_all
 from sgdx_dataset import frame_tables, open_release
 
 from .server import StandIn, serving
 
+QUICK = RetryPolicy(tries=3, first=0.0, longest=0.001)
 VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
 
 
@@ -51,3 +56,11 @@ def stand_in() -> Iterator[StandIn]:
     """A server that answers every request with the empty state."""
     with serving(StandIn()) as server:
         yield server
+
+
+def sent(
+    plan: Plan, path: Path, send: Any, limits: SendLimits | None = None, retry: RetryPolicy = QUICK
+) -> SendingReport:
+    """Ask for all answers of a plan."""
+    with AnswerFile(path) as answers:
+        return asyncio.run(send_all(plan, answers, send, limits or SendLimits(), retry))

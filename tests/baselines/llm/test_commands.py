@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
-from shutil import copytree
 from typing import Any
 
 import msgspec
@@ -19,10 +14,8 @@ from baselines.llm.__main__ import main
 from baselines.llm.plan import Plan
 from baselines.llm.program import request_line
 from baselines.llm.requests import RequestSettings
-from sgdx_dataset.release.open import SAMPLE
 from sgdx_metric.__main__ import main as metric
 
-from ...conftest import ROOT
 from .conftest import VARIANTS, plan_of
 from .server import StandIn, gold_answer
 
@@ -116,33 +109,6 @@ def test_a_run_that_is_stopped_goes_on_and_its_dialogues_can_be_scored(
     }  # fmt: skip
 
 
-@pytest.mark.posix
-def test_a_killed_run_asks_only_for_what_is_missing(
-    three: Path, stand_in: StandIn, tmp_path: Path
-) -> None:
-    stand_in.delay = 0.05
-    output = tmp_path / "out"
-    words = [sys.executable, "-m", "baselines.llm", "predict", "--source", "sample", "--model", "m"]
-    words += ["--config", "original", "v5", "--dialogues", str(three), "--output", str(output)]
-    words += ["--base-url", stand_in.url, "--concurrency", "2"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(words, cwd=tmp_path, env=environment) as process:
-        while len(stand_in.bodies) < 10:
-            assert process.poll() is None
-            time.sleep(0.01)
-        process.send_signal(signal.SIGKILL)
-    time.sleep(0.2)
-    answered = (output / "answers.jsonl").read_bytes().count(b"\n")
-    sent = len(stand_in.bodies)
-    assert sent - 2 <= answered <= sent
-    stand_in.delay = 0.0
-    options = ("--dialogues", three, "--output", output, "--base-url", stand_in.url)
-    assert ask("predict", *options) == 0
-    distinct = len({json.dumps(body, sort_keys=True) for body in stand_in.bodies})
-    assert len(stand_in.bodies) - sent == distinct - answered
-    assert len(read(output / "original.jsonl")[1]) == 26
-
-
 def test_batch_files_give_the_same_predictions(
     plan: Plan, three: Path, stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -209,16 +175,6 @@ def test_a_program_is_asked(
     assert set(line["frame"]) == {
         "frame_id", "variant", "dialogue_id", "turn", "service", "history", "utterance", "schema",
     }  # fmt: skip
-
-
-def test_a_program_that_fails_is_quoted(
-    three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    command = f"{sys.executable} -c \"import sys; sys.exit('no memory')\""
-    arguments = ("--dialogues", three, "--output", tmp_path / "out", "--command", command)
-    assert ask("predict", *arguments) == 2
-    said = capsys.readouterr().err
-    assert "status 1" in said and "no memory" in said and said.count("\n") == 1
 
 
 def test_a_program_that_answers_too_little_leaves_the_rest(
@@ -290,6 +246,7 @@ def test_requests_that_are_equal_are_counted_once(
         (["--command", "x", "--retry-invalid", "1"], "--retry-invalid: "),
         (["--command", "no-such-program"], "--command no-such-program: "),
         (["--command", "'"], "--command ': "),
+        (["--command", f"{sys.executable} -c \"import sys; sys.exit('no memory')\""], "no memory"),
     ],
 )
 def test_wrong_options(
@@ -298,7 +255,8 @@ def test_wrong_options(
     words = ("--base-url", "http://127.0.0.1:9/v1", "--output", tmp_path / "out", *options)
     assert ask("predict", *words) == 2
     said = capsys.readouterr().err
-    assert said.startswith(f"baselines.llm: error: {named}") and said.count("\n") == 1
+    assert said.startswith("baselines.llm: error: ")
+    assert named in said and said.count("\n") == 1
     assert not list(tmp_path.rglob("*.jsonl"))
 
 
@@ -333,20 +291,12 @@ def test_what_cannot_be_read_stands_beside_the_score(
     output = tmp_path / "out"
     arguments = ("--dialogues", three, "--output", output, "--base-url", stand_in.url)
     assert ask("predict", *arguments) == 0
-    said = capsys.readouterr().err
-    assert "requests 26, invalid 26, empty 26" in said
-    assert said.splitlines()[-1] == (
-        "done, WARNING: 52 of 52 answers (100.0 %) could not be read and count as the empty state: "
-        "empty 52"
-    )
+    assert "WARNING: 52 of 52 answers (100.0 %)" in capsys.readouterr().err
     assert read(output / "v5.jsonl")[0]["counts"]["invalid_because"] == {"empty": 26}
     words = ["--source", "sample", "--dialogues", str(three), "--predictions", str(output)]
     assert metric(["score", *words, "--output", str(tmp_path / "scores.json")]) == 0
-    said = capsys.readouterr().out
+    assert "original: 26 of 26 answers invalid (100.00 %)" in capsys.readouterr().out
     scores = json.loads((tmp_path / "scores.json").read_text())
-    floor = f"{100 * scores['sgdx']['jga_orig']:.2f} %"
-    assert "original: 26 of 26 answers invalid (100.00 %)" in said
-    assert f"An invalid answer counts as the empty state, whose JGA is {floor}." in said
     assert scores["predictions"]["v5"]["counts"]["invalid"] == 26
 
 
@@ -384,26 +334,3 @@ def test_answers_to_other_requests_are_refused(
     assert not (tmp_path / "run" / "mine.jsonl").exists()
     words.write_text('{"Cabs_1": {"slots": {"destination": "dropoff"}}}')
     assert run("collect", same, answers) == 0
-
-
-def test_predictions_of_changed_data_are_made_again(
-    three: Path, stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Finished predictions are kept while the dialogues are the same, and not longer."""
-    source = tmp_path / "source"
-    copytree(SAMPLE, source)
-    arguments = ["predict", "--source", str(source), "--config", "original", "--model", "m"]
-    arguments += ["--dialogues", str(three), "--base-url", stand_in.url, "--output"]
-    assert main([*arguments, str(tmp_path / "out")]) == 0
-    sent = len(stand_in.bodies)
-    assert main([*arguments, str(tmp_path / "out")]) == 0
-    assert len(stand_in.bodies) == sent
-    for file in (source / "test").glob("dialogues_*.json"):
-        dialogues = json.loads(file.read_text())
-        for turn in (turn for dialogue in dialogues for turn in dialogue["turns"]):
-            turn["utterance"] += " "
-        file.write_text(json.dumps(dialogues))
-    capsys.readouterr()
-    assert main([*arguments, str(tmp_path / "out")]) == 0
-    assert "original.jsonl: its data differs" in capsys.readouterr().err
-    assert len(stand_in.bodies) > sent

@@ -14,18 +14,16 @@ import pytest
 
 from baselines.llm.__main__ import main
 from baselines.llm.answer_file import AnswerFile
-from baselines.llm.concurrency import RetryPolicy
 from baselines.llm.endpoint import base_url, connect
 from baselines.llm.plan import Plan
 from baselines.llm.providers import PROVIDERS
 from baselines.llm.requests import RequestSettings
-from baselines.llm.sending import InvalidLimit, SendingReport, SendLimits, send_all
+from baselines.llm.sending import InvalidLimit, SendLimits
 from sgdx_dataset import SgdxError
 
-from .conftest import plan_of
+from .conftest import plan_of, sent
 from .server import Fault, Json, StandIn, completion, empty_state, serving
 
-QUICK = RetryPolicy(tries=3, first=0.0, longest=0.001)
 Refuses = Callable[[Json], Fault]
 
 
@@ -96,12 +94,6 @@ def picky() -> Iterator[Picky]:
         yield server
 
 
-def sent(plan: Plan, path: Path, url: str, limits: SendLimits | None = None) -> SendingReport:
-    with AnswerFile(path) as answers:
-        sending = send_all(plan, answers, connect(url), limits or SendLimits(), QUICK)
-        return asyncio.run(sending)
-
-
 def plan_for(three: Path, provider: str, **settings: Any) -> Plan:
     chosen = RequestSettings(model="m", provider=PROVIDERS[provider], **settings)
     return plan_of(three, configs=("original",), settings=chosen)
@@ -124,11 +116,11 @@ def test_a_preset_sends_what_the_server_takes(
     """Without the preset, every request is refused, which ends the run and is no answer."""
     picky.refuses = refuses
     with pytest.raises(SgdxError):
-        sent(plan_for(three, "openai"), tmp_path / "before.jsonl", picky.url)
+        sent(plan_for(three, "openai"), tmp_path / "before.jsonl", connect(picky.url))
     assert not (tmp_path / "before.jsonl").exists()
     assert len(picky.bodies) < 30
     plan = plan_for(three, provider)
-    report = sent(plan, tmp_path / "after.jsonl", picky.url)
+    report = sent(plan, tmp_path / "after.jsonl", connect(picky.url))
     assert report.counts["refused"] == 0
     assert invalid_share(plan, tmp_path / "after.jsonl") == (0, 26)
 
@@ -139,7 +131,7 @@ def test_one_tool_is_demanded_where_a_name_is_not_obeyed(
     stand_in.answer = llamacpp
     for provider, invalid in (("openai", 26), ("llamacpp", 0)):
         plan = plan_for(three, provider)
-        sent(plan, tmp_path / f"{provider}.jsonl", stand_in.url)
+        sent(plan, tmp_path / f"{provider}.jsonl", connect(stand_in.url))
         assert invalid_share(plan, tmp_path / f"{provider}.jsonl") == (invalid, 26)
 
 
@@ -151,7 +143,7 @@ def test_an_old_build_without_jinja_is_left_at_once(
         500, {"error": {"message": "tools param requires --jinja flag"}}
     )
     with pytest.raises(SgdxError):
-        sent(plan_for(three, "llamacpp"), tmp_path / "a.jsonl", picky.url)
+        sent(plan_for(three, "llamacpp"), tmp_path / "a.jsonl", connect(picky.url))
     assert len(picky.bodies) < 40
 
 
@@ -183,16 +175,16 @@ def test_a_call_of_a_wrong_form_is_one_invalid_answer(
     stand_in.faults += [refusal(400, {"error": GROQ})] * 3
     plan = plan_for(three, "groq")
     path = tmp_path / "a.jsonl"
-    report = sent(plan, path, stand_in.url)
+    report = sent(plan, path, connect(stand_in.url))
     assert report.counts["refused"] == 3
     assert invalid_share(plan, path) == (3, 26)
     kept = [json.loads(line)["body"].get("error") for line in path.read_text().splitlines()]
     (error, *_) = [error for error in kept if error]
     assert (error["code"], error["refused_with"]) == ("tool_use_failed", 400)
-    assert dict(sent(plan, path, stand_in.url).counts) == {"cached": 26}
+    assert dict(sent(plan, path, connect(stand_in.url)).counts) == {"cached": 26}
     stand_in.faults.append(refusal(400, {"error": GROQ}))
     with pytest.raises(SgdxError):
-        sent(plan, tmp_path / "b.jsonl", stand_in.url, SendLimits(1, on_refusal="stop"))
+        sent(plan, tmp_path / "b.jsonl", connect(stand_in.url), SendLimits(1, on_refusal="stop"))
 
 
 def test_a_refusal_of_another_kind_counts_once_others_are_answered(
@@ -200,7 +192,7 @@ def test_a_refusal_of_another_kind_counts_once_others_are_answered(
 ) -> None:
     stand_in.faults.append(refusal(400, {"error": {"message": "this prompt is too odd"}}))
     plan = plan_for(three, "openai")
-    sent(plan, tmp_path / "a.jsonl", stand_in.url, SendLimits(concurrency=1))
+    sent(plan, tmp_path / "a.jsonl", connect(stand_in.url), SendLimits(concurrency=1))
     assert invalid_share(plan, tmp_path / "a.jsonl") == (1, 26)
 
 
@@ -211,10 +203,12 @@ def test_too_many_invalid_answers_stop_the_run(
     stand_in.answer = lambda body: cut if len(stand_in.bodies) % 2 else empty_state(body)
     plan = plan_for(three, "openai")
     limits = SendLimits(concurrency=1, stop_invalid=InvalidLimit(0.5, 10))
-    report = sent(plan, tmp_path / "a.jsonl", stand_in.url, limits)
+    report = sent(plan, tmp_path / "a.jsonl", connect(stand_in.url), limits)
     assert report.stopped
     assert len(stand_in.bodies) == 10
-    assert not sent(plan, tmp_path / "b.jsonl", stand_in.url, SendLimits(concurrency=1)).stopped
+    assert not sent(
+        plan, tmp_path / "b.jsonl", connect(stand_in.url), SendLimits(concurrency=1)
+    ).stopped
 
 
 def test_what_a_server_ignores_is_refused_with_the_reason() -> None:

@@ -13,12 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baselines.llm.functions import (
-    call_function,
-    call_functions,
-    safe_names,
-    state_function,
-)
+from baselines.llm.functions import call_function, call_functions, safe_names, state_function
 from baselines.llm.plan import Plan
 from baselines.llm.requests import (
     AnswerForm,
@@ -66,11 +61,7 @@ def test_a_request_for_a_call() -> None:
 
 # Of the body in JSON. A change of it makes answers that were paid for unusable, and calls for a
 # new number of ``functions.MAPPING``.
-GOLDEN = {
-    "tool": "20a26e4ac4b89094",
-    "json_schema": "ccbfecb2e1b6bf60",
-    "text": "b144707d42bb2792",
-}
+GOLDEN = {"tool": "20a26e4ac4b89094", "json_schema": "ccbfecb2e1b6bf60", "text": "b144707d42bb2792"}
 
 
 @pytest.mark.parametrize("answer", GOLDEN)
@@ -233,6 +224,10 @@ def _of(names: dict[str, list[list[str]]], config: str) -> tuple[list[list[str]]
     return names[f"{config}0"], names[f"{config}5"]
 
 
+def enum(*values: str) -> dict[str, Any]:
+    return {"type": "string", "description": "", "enum": [*values]}
+
+
 def test_the_function_that_records_a_state() -> None:
     assert state_function(SERVICE) == {
         "name": "Media_9",
@@ -245,39 +240,22 @@ def test_the_function_that_records_a_state() -> None:
             "properties": {
                 "active_intent": {"type": "string", "enum": ["PlayFilm", "NONE"]},
                 "requested_slots": {
-                    "type": "array",
-                    "items": {
+                    "type": "array", "maxItems": 5, "items": {
                         "type": "string",
                         "enum": ["title", "subtitles", "seats", "3-D_", "director"],
                     },
-                    "maxItems": 5,
                 },
                 "slot_values": {
-                    "type": "object",
-                    "additionalProperties": False,
-                    "required": [],
-                    "properties": {
+                    "type": "object", "additionalProperties": False, "required": [], "properties": {
                         "title": {"type": "string", "description": ""},
-                        "subtitles": {
-                            "type": "string",
-                            "description": "",
-                            "enum": ["None", "English", "dontcare"],
-                        },
-                        "seats": {
-                            "type": "string",
-                            "description": "",
-                            "enum": ["1", "2", "dontcare"],
-                        },
-                        "3-D_": {
-                            "type": "string",
-                            "description": "",
-                            "enum": ["True", "False", "dontcare"],
-                        },
+                        "subtitles": enum("None", "English", "dontcare"),
+                        "seats": enum("1", "2", "dontcare"),
+                        "3-D_": enum("True", "False", "dontcare"),
                     },
                 },
             },
         },
-    }
+    }  # fmt: skip
 
 
 def test_the_function_that_makes_a_call() -> None:

@@ -12,13 +12,7 @@ import torch
 from datasets import Dataset
 
 from baselines.data.dialogues import read_dialogues
-from baselines.data.frames import (
-    SYSTEM_ACTS,
-    dev_frames,
-    input_columns,
-    track,
-    whole_dialogues,
-)
+from baselines.data.frames import SYSTEM_ACTS, dev_frames, input_columns, track, whole_dialogues
 from baselines.onepass.calibration import BIASES, best_keep_bias
 from baselines.onepass.decode import Answer
 from baselines.onepass.frames import FrameInput

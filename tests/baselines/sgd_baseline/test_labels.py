@@ -70,10 +70,7 @@ def test_labels_say_what_the_state_says(examples: TurnExamples, train_rows: Data
             said = examples.turns.turn(frames.text[index]).text(start, end)
             assert said in changed[slot]
     counts = labels_of(examples).counts
-    assert at == {
-        "categorical": len(columns["value"]),
-        "free": len(columns["start"]),
-    }
+    assert at == {"categorical": len(columns["value"]), "free": len(columns["start"])}
     assert counts["changes"] == sum(map(len, changes))
     assert counts["not_in_schema"] == 0
     assert 0 < counts["not_in_turn"] == not_in_turn < 0.15 * counts["changes"]

@@ -30,13 +30,7 @@ from baselines.sgp_dst.rules import Span
 from baselines.sgp_dst.selection import decision_f1, decisions, right_decisions, stratified
 from baselines.sgp_dst.sequences import Vocabulary
 from baselines.sgp_dst.settings import PartSettings, SgpSettings
-from baselines.sgp_dst.submodels import (
-    MODELS,
-    PARTS,
-    Part,
-    SgpProvenance,
-    SubModel,
-)
+from baselines.sgp_dst.submodels import MODELS, PARTS, Part, SgpProvenance, SubModel
 from baselines.training.settings import read_recipe
 from sgdx_dataset import frames, load
 
@@ -65,8 +59,7 @@ def test_an_epoch_keeps_positives_and_samples_the_others() -> None:
 
 
 @pytest.mark.parametrize(
-    ("of_all", "of_the_part", "steps"),
-    [(None, None, 7), (None, 5, 5), (4, 5, 4), (9, 8, 7)],
+    ("of_all", "of_the_part", "steps"), [(None, None, 7), (None, 5, 5), (4, 5, 4), (9, 8, 7)]
 )
 def test_steps_are_those_of_the_epochs_or_fewer(
     of_all: int | None, of_the_part: int | None, steps: int

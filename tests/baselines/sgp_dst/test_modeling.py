@@ -105,8 +105,7 @@ def test_an_encoder_without_segments_or_pooler() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "labels"),
-    [(IntentModel, [[1]]), (CombineModel, [[1, 2, 1, 0]]), (CopyModel, [[1]])],
+    ("kind", "labels"), [(IntentModel, [[1]]), (CombineModel, [[1, 2, 1, 0]]), (CopyModel, [[1]])]
 )
 def test_half_precision_and_checkpointing(kind: type[IntentModel], labels: list[list[int]]) -> None:
     model: Any = kind(config())
