@@ -23,8 +23,7 @@ from .rewording.compose import compose
 from .rewording.corrupt import corrupt
 from .rewording.translations import read_settings
 from .rows.parquet_files import write_rows
-from .show import show
-from .show.words import words_of_service
+from .show import show, words_of_service
 from .stats import stats
 from .subset import check_dialogue_ids, read_dialogue_ids, subset, write_subset
 

@@ -93,7 +93,18 @@ def _write_configs(
             advance(len(release.variants(config)) * len(release.dialogue_files(split)))
     finally:  # a build that is stopped does not wait for what has not begun
         pool.shutdown(cancel_futures=True)
-    return {config: _info(folder, config, jobs, written) for config in release.configs()}
+    infos = {}
+    for config in release.configs():
+        splits = {info.name: info for (c, _), info in zip(jobs, written) if c == config}
+        files = (folder / "data" / config).iterdir()
+        infos[config] = datasets.DatasetInfo(
+            features=DIALOGUE_ROW,
+            splits=datasets.SplitDict(splits),
+            download_size=sum(file.stat().st_size for file in files),
+            dataset_size=sum(info.num_bytes for info in splits.values()),
+            config_name=config,
+        )
+    return infos
 
 
 def _write_split(
@@ -138,22 +149,3 @@ def _shards(groups: Iterator[pa.Table], max_bytes: int) -> Iterator[Iterator[pa.
 
     for first in groups:
         yield shard(first)
-
-
-def _info(
-    folder: Path,
-    config: str,
-    jobs: list[tuple[str, str]],
-    written: list[datasets.SplitInfo],
-) -> datasets.DatasetInfo:
-    splits = {
-        info.name: info for (job_config, _), info in zip(jobs, written) if job_config == config
-    }
-    files = (folder / "data" / config).iterdir()
-    return datasets.DatasetInfo(
-        features=DIALOGUE_ROW,
-        splits=datasets.SplitDict(splits),
-        download_size=sum(file.stat().st_size for file in files),
-        dataset_size=sum(info.num_bytes for info in splits.values()),
-        config_name=config,
-    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -79,9 +78,8 @@ def prepare_release(
 ) -> list[Path]:
     """Do what ``prepare`` does, with a release that is open already."""
     cache = cache_folder(cache_dir)
-    if remembered_source(cache) == release.source and not _foreign_configs(release, cache):
-        return _prepare_missing(release, configs, cache)
-    return _prepare_missing(release, configs, cache, remembering=True)
+    is_known = remembered_source(cache) == release.source and not _foreign_configs(release, cache)
+    return _prepare_missing(release, configs, cache, remembering=not is_known)
 
 
 def cache_folder(cache_dir: str | Path | None) -> Path:
@@ -120,11 +118,11 @@ def load(
     """
     release = open_release(source, variants)
     release.check_config(config)
+    splits = None
     if split is not None:
-        split = _checked_slice(release, config, split)
+        split, splits = _checked_slice(release, config, split)
     shared = cache = cache_folder(None)
     together = [name for name in release.wordings() if name in CONFIGS]
-    splits = _splits_in(split)
     if config not in together or (config == "original" and splits == ["train"]):
         together = [config]
     for _ in range(_MOST_READINGS):
@@ -134,27 +132,15 @@ def load(
             _prepare_missing(release, together, cache, splits=splits)
             remember(release.source, cache)  # so that ``sources_named`` finds it
         elif config not in CONFIGS or remembered_source(cache) != release.source:
-            cache = _own_cache(release.source, splits, cache)
+            source = release.source.encode("utf-8", "surrogateescape")
+            name = hashlib.sha256(source).hexdigest()[:16]
+            cache = cache / OTHER_SOURCES / "-".join([name, *(splits or ())])
         else:
             if _foreign_configs(release, cache):
                 text = f"{release.name} has changed since it was prepared: it is prepared anew"
                 warnings.warn(text, stacklevel=2)
             _prepare_missing(release, together, cache)
     raise SgdxError(f"{cache}: {config} cannot be read; run python -m sgdx_dataset cache clear")
-
-
-def _splits_in(part: str | None) -> list[str] | None:
-    """The splits in a checked slice, ``test`` and ``train`` of ``test[:10%]+train``; or None."""
-    if part is None:
-        return None
-    names = (re.match(r"\w+", text.strip()) for text in part.split("+"))
-    return sorted({name[0] for name in names if name})
-
-
-def _own_cache(source: str, splits: list[str] | None, cache: Path) -> Path:
-    """The folder in a cache for some splits of a source that the cache itself is not for."""
-    digest = hashlib.sha256(source.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    return cache / OTHER_SOURCES / "-".join([digest, *(splits or ())])
 
 
 def _read_whole(release: Release, config: str, cache: Path, split: str | None) -> _Loaded | None:
@@ -183,9 +169,8 @@ def _read_whole(release: Release, config: str, cache: Path, split: str | None) -
 class CachedConfig(NamedTuple):
     """A config that lies in the cache."""
 
-    folder: Path
-    # The part of the folder below the cache: sgdx/v1, or sgdx-sources/SOURCE-test/sgdx/v1 where it
-    # is of another source than the remembered one, or of the user's own words.
+    # Its folder below the cache: sgdx/v1, or sgdx-sources/SOURCE-test/sgdx/v1 where it is of
+    # another source than the remembered one, or of the user's own words.
     name: str
     source: str  # of what release it was made
     size: int  # bytes of its files
@@ -196,16 +181,9 @@ def cached_configs(cache_dir: str | Path | None = None) -> list[CachedConfig]:
     cache = cache_folder(cache_dir)
     configs = []
     for folder in sorted([*cache.glob("sgdx/*"), *cache.glob("sgdx-sources/*/sgdx/*")]):
-        files = [file for file in folder.rglob("*") if file.is_file()]
-        made_from = next(iter(_made_from(folder / VERSION / _HASH)), "")
-        configs.append(
-            CachedConfig(
-                folder,
-                str(folder.relative_to(cache)),
-                made_from.removeprefix("config of "),
-                sum(file.stat().st_size for file in files),
-            )
-        )
+        source = next(iter(_made_from(folder / VERSION / _HASH)), "").removeprefix("config of ")
+        size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+        configs.append(CachedConfig(str(folder.relative_to(cache)), source, size))
     return configs
 
 
@@ -220,13 +198,14 @@ def clear_cache(cache_dir: str | Path | None = None) -> list[CachedConfig]:
     return removed
 
 
-def _checked_slice(release: Release, config: str, split: str) -> str:
-    """The split in the release's notation; ``SgdxError`` unless it names splits with dialogues."""
-    parts = []
+def _checked_slice(release: Release, config: str, split: str) -> tuple[str, list[str]]:
+    """The split in the release's notation, and the splits in it, which must have dialogues."""
+    parts, names = [], set()
     for part in split.split("+"):
         name, bracket, rest = part.strip().partition("[")
         name = split_name(name)
         release.check_dialogues(config, name)
+        names.add(name)
         parts.append(name + bracket + rest)
     instruction = "+".join(parts)
     try:
@@ -234,7 +213,7 @@ def _checked_slice(release: Release, config: str, split: str) -> str:
     except ValueError:
         expected = "expected a split, or a part of one as in test[:10%] or test[100:200]"
         raise SgdxError(f"unknown split {split!r}, {expected}") from None
-    return instruction
+    return instruction, sorted(names)
 
 
 def _read(folder: Path, split: str | None) -> _Loaded:

@@ -12,7 +12,7 @@ from pathlib import Path
 from ..io.errors import SgdxError
 from ..io.files import read_file
 from ..release.release import Release, write_variants
-from ..release.schema import Schema, Wording, check_aligned, reworded, split_name
+from ..release.schema import Schema, Wording, check_distinct, reworded, split_name
 from ..schema import Intent, Service, Slot
 from .distances import description_distance, name_distance
 from .pool import ElementPool, Pool, ServicePool, check_pool, read_pool
@@ -70,8 +70,7 @@ def compose_schema(original: Schema, pool: Pool) -> list[Schema]:
     for i in range(pool.size()):
         path = f"{pool.path}: v{i + 1} of {original.path}"
         variant = Schema(path, [variants_of_service[i] for variants_of_service in services])
-        _check_names(original, variant)
-        check_aligned(original, variant)
+        check_distinct(variant)
         variants.append(variant)
     return variants
 
@@ -105,22 +104,3 @@ def nearest_first(
 ) -> list[str]:
     """Paraphrases sorted by their distance from the original; of equal ones the order is kept."""
     return sorted(paraphrases, key=lambda paraphrase: distance(original, paraphrase))
-
-
-def _check_names(original: Schema, variant: Schema) -> None:
-    for old, new in zip(original.services, variant.services):
-        where = f"{variant.path}: service {old.service_name}"
-        _check_distinct(f"{where}: slots", old.slots, new.slots)
-        _check_distinct(f"{where}: intents", old.intents, new.intents)
-
-
-def _check_distinct(
-    record: str, originals: Sequence[Slot | Intent], variants: Sequence[Slot | Intent]
-) -> None:
-    """Raise ``SgdxError`` that names the two elements that got one name."""
-    first: dict[str, str] = {}
-    for original, variant in zip(originals, variants):
-        other = first.setdefault(variant.name, original.name)
-        if other != original.name:
-            both = f"{other} and {original.name} are both {variant.name!r}"
-            raise SgdxError(f"{record} {both}, expected distinct names")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from ..io.errors import SgdxError
 from ..io.json import parse_json
 from ..release.schema import Schema
-from ..schema import NONE_INTENT, Service
+from ..schema import NONE_INTENT
 
 _STYLES = {
     "snake_case": re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*"),
@@ -57,60 +57,49 @@ def read_pool(data: bytes, path: str) -> Pool:
 def check_pool(pool: Pool, schemas: Iterable[Schema]) -> None:
     """Raise ``SgdxError`` unless the pool has what variants of these schemas need."""
     services = {service.service_name: service for schema in schemas for service in schema.services}
-    _check_keys(pool, "service", pool.services, services)
+    _check_keys(f"{pool.path}: service", pool.services, services)
     for name, service in services.items():
-        paraphrases, where = pool.services[name], f"service {name}"
-        _check_keys(pool, f"{where}: slot", paraphrases.slots, [s.name for s in service.slots])
-        _check_keys(
-            pool, f"{where}: intent", paraphrases.intents, [i.name for i in service.intents]
-        )
-        for record, texts in _lists(service, paraphrases):
-            _check_texts(pool, f"{where}{record}", texts)
-        for kind, elements in (("slot", paraphrases.slots), ("intent", paraphrases.intents)):
-            for original, element in elements.items():
-                _check_names(pool, f"{where}, {kind} {original}", original, element.name)
+        words, where = pool.services[name], f"{pool.path}: service {name}"
+        _check_texts(pool, f"{where}: description", words.description)
+        _check_elements(pool, f"{where}: slot", words.slots, [s.name for s in service.slots])
+        _check_elements(pool, f"{where}: intent", words.intents, [i.name for i in service.intents])
 
 
-def _lists(service: Service, pool: ServicePool) -> Iterator[tuple[str, list[str]]]:
-    """A service's lists of paraphrases, each with words that name it in an error message."""
-    yield ": description", pool.description
-    for kind, elements in (("slot", pool.slots), ("intent", pool.intents)):
-        for name, element in elements.items():
-            yield f", {kind} {name}: name", element.name
-            yield f", {kind} {name}: description", element.description
+def _check_elements(
+    pool: Pool, where: str, elements: Mapping[str, ElementPool], expected: Iterable[str]
+) -> None:
+    _check_keys(where, elements, expected)
+    for name, element in elements.items():
+        _check_texts(pool, f"{where} {name}: name", element.name)
+        _check_texts(pool, f"{where} {name}: description", element.description)
+        _check_names(f"{where} {name}", name, element.name)
 
 
-def _check_keys(pool: Pool, what: str, names: Iterable[str], expected: Iterable[str]) -> None:
+def _check_keys(where: str, names: Iterable[str], expected: Iterable[str]) -> None:
     names, expected = set(names), set(expected)
     if lacking := sorted(expected - names):
-        raise SgdxError(
-            f"{pool.path}: {what} {lacking[0]} is not there, expected paraphrases of it"
-        )
+        raise SgdxError(f"{where} {lacking[0]} is not there, expected paraphrases of it")
     if unknown := sorted(names - expected):
-        raise SgdxError(
-            f"{pool.path}: {what} {unknown[0]} is not in the source, expected one of"
-            f" {', '.join(sorted(expected))}"
-        )
+        one_of = ", ".join(sorted(expected))
+        raise SgdxError(f"{where} {unknown[0]} is not in the source, expected one of {one_of}")
 
 
 def _check_texts(pool: Pool, record: str, texts: list[str]) -> None:
     if len(texts) not in _SIZES:
         bounds = f"{_SIZES[0]} to {_SIZES[-1]}"
-        raise SgdxError(f"{pool.path}: {record}: {len(texts)} paraphrases, expected {bounds}")
+        raise SgdxError(f"{record}: {len(texts)} paraphrases, expected {bounds}")
     if len(texts) != pool.size():
         first = f"as many as of service {next(iter(pool.services))}: {pool.size()}"
-        raise SgdxError(f"{pool.path}: {record}: {len(texts)} paraphrases, expected {first}")
+        raise SgdxError(f"{record}: {len(texts)} paraphrases, expected {first}")
     for i, text in enumerate(texts):
-        if not text.strip():
-            raise SgdxError(f"{pool.path}: {record}: paraphrase {i} is empty, expected words")
-        if text in texts[:i]:
-            raise SgdxError(f"{pool.path}: {record}: {text!r} appears twice, expected once")
+        if not text.strip() or text in texts[:i]:
+            raise SgdxError(f"{record}: paraphrase {i} is {text!r}, expected other words in each")
 
 
-def _check_names(pool: Pool, record: str, original: str, names: list[str]) -> None:
+def _check_names(record: str, original: str, names: list[str]) -> None:
     style = next((s for s, pattern in _STYLES.items() if pattern.fullmatch(original)), None)
     pattern = _STYLES[style] if style else _IDENTIFIER
     for name in names:
         if not pattern.fullmatch(name) or name == NONE_INTENT:
             expected = f"{style or 'an identifier'} as in {original}"
-            raise SgdxError(f"{pool.path}: {record}: name is {name!r}, expected {expected}")
+            raise SgdxError(f"{record}: name is {name!r}, expected {expected}")

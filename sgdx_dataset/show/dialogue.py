@@ -9,11 +9,12 @@ from typing import Any
 from msgspec.json import encode
 
 from ..io.errors import SgdxError
-from ..release.dialogue import Frame, read_dialogues
+from ..release.dialogue import Dialogue, Frame, read_dialogues
 from ..release.release import Release
 from ..release.schema import SPLITS, split_name
 from ..rows.dialogue_columns import dialogue_columns
-from ..rows.name_codes import Coder, Names
+from ..rows.dialogue_rows import names_of
+from ..rows.name_codes import Coder
 
 
 @dataclass(frozen=True)
@@ -52,41 +53,40 @@ def shown_dialogue(
         release.check_config(config)
     splits = [split_name(split)] if split else list(reversed(SPLITS))
     wordings = [variant for config in configs for variant in release.variants(config)]
-    if dialogue_id is None:
-        split, file, dialogue_id = _first(release, splits, wordings)
-    else:
-        split, file = _find(release, dialogue_id, splits)
+    split, path, dialogue = _find(release, dialogue_id, splits, wordings)
     for config in configs:
         release.check_dialogues(config, split)
-    original = release.schema(split, "original")
-    path = f"{release.name}: {file}"
-    dialogues = read_dialogues(release.read(file), path, Frame)
-    own = [dialogue for dialogue in dialogues if dialogue.dialogue_id == dialogue_id]
-    table_of = dialogue_columns(own, Coder.from_schema(original), path)
-    rows = []
-    for wording in wordings:
-        schema = release.schema(split, wording)
-        names = Names(wording, schema, original, release.seen_services())
-        rows.append(table_of(names).to_pylist()[0])
+    coder = Coder.from_schema(release.schema(split, "original"))
+    table_of = dialogue_columns([dialogue], coder, path)
+    all_names = [names for config in configs for names in names_of(release, split, config)]
+    rows = [table_of(names).to_pylist()[0] for names in all_names]
     turns = [_shown_turn(turns) for turns in zip(*(row["turns"] for row in rows), strict=True)]
-    return ShownDialogue(dialogue_id, split, wordings, turns)
+    return ShownDialogue(dialogue.dialogue_id, split, wordings, turns)
 
 
-def _first(
-    release: Release, splits: Sequence[str], wordings: Sequence[str]
-) -> tuple[str, str, str]:
-    """The first of the splits that has dialogues, and the file and id of a dialogue in it."""
+def _find(
+    release: Release, dialogue_id: str | None, splits: Sequence[str], wordings: Sequence[str]
+) -> tuple[str, str, Dialogue[Frame]]:
+    """The first of the splits that has the dialogue, its file, and the dialogue itself.
+
+    Without an id it is the first dialogue with a service that the wordings put into other words, or
+    the first of all.
+    """
     for split in splits:
         first = None
-        reworded = _reworded_services(release, split, wordings)
+        reworded = set() if dialogue_id else _reworded_services(release, split, wordings)
         for file in release.dialogue_files(split):
-            for dialogue in read_dialogues(release.read(file), f"{release.name}: {file}", Frame):
-                first = first or (split, file, dialogue.dialogue_id)
-                if not reworded.isdisjoint(dialogue.services):
-                    return split, file, dialogue.dialogue_id
-        if first:
+            data, path = release.read(file), f"{release.name}: {file}"
+            if dialogue_id and f'"{dialogue_id}"'.encode() not in data:
+                continue  # It would take long to parse it.
+            for dialogue in read_dialogues(data, path, Frame):
+                if dialogue.dialogue_id == dialogue_id or reworded & set(dialogue.services):
+                    return split, path, dialogue
+                first = first or (split, path, dialogue)
+        if first and not dialogue_id:
             return first
-    raise SgdxError(f"{release.name}: {', '.join(splits)}: found no dialogue")
+    expected = f" {dialogue_id!r}, expected an id such as 1_00000" if dialogue_id else ""
+    raise SgdxError(f"{release.name}: {', '.join(splits)}: found no dialogue{expected}")
 
 
 def _reworded_services(release: Release, split: str, wordings: Sequence[str]) -> set[str]:
@@ -101,20 +101,6 @@ def _reworded_services(release: Release, split: str, wordings: Sequence[str]) ->
         for service, reworded in zip(original, release.schema(split, wording).services, strict=True)
         if encode(reworded) != encode(service)  # services themselves compare by identity
     }
-
-
-def _find(release: Release, dialogue_id: str, splits: Sequence[str]) -> tuple[str, str]:
-    """The first of the splits that has a dialogue, and its file."""
-    quoted_id = f'"{dialogue_id}"'.encode()
-    for split in splits:
-        for file in release.dialogue_files(split):
-            data = release.read(file)
-            if quoted_id in data:
-                dialogues = read_dialogues(data, f"{release.name}: {file}", Frame)
-                if any(dialogue.dialogue_id == dialogue_id for dialogue in dialogues):
-                    return split, file
-    where = f"{release.name}: {', '.join(splits)}"
-    raise SgdxError(f"{where}: found no dialogue {dialogue_id!r}, expected an id such as 1_00000")
 
 
 def _shown_turn(turns: Sequence[dict[str, Any]]) -> ShownTurn:

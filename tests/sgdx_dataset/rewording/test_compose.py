@@ -143,16 +143,24 @@ FAULTS: list[tuple[str, Json, str]] = [
     ("Flats_1 slots area", None, "service Flats_1: slot area is not there"),
     ("Flats_1 intents FindFlat", None, "service Flats_1: intent FindFlat is not there"),
     ("Flats_1 slots x", element("a", "b", "c"), "service Flats_1: slot x is not in"),
-    ("Flats_1 slots city name", ["town", "cities"], "service Flats_1, slot city: name: 2"),
+    ("Flats_1 slots city name", ["town", "cities"], "service Flats_1: slot city: name: 2"),
     ("Flats_1 slots city names", [], "not a pool of paraphrases: "),
     ("Flats_1 description", ["one"], "service Flats_1: description: 1"),
     ("Flats_1 description", ["one", " ", "two"], "service Flats_1: description: paraphrase 1"),
-    ("Flats_1 intents FindFlat description", ["x", "y", "x"], "FindFlat: description: 'x'"),
+    (
+        "Flats_1 intents FindFlat description",
+        ["x", "y", "x"],
+        "FindFlat: description: para",
+    ),
     ("Flats_1 slots city name", ["town", "big city", "place"], "slot city: name is 'big city'"),
     ("Flats_1 slots city name", ["town", "Place", "place"], "slot city: name is 'Place'"),
     ("Flats_1 intents FindFlat name", ["Search", "look_for", "F"], "FindFlat: name is 'look_for'"),
     ("Flats_1 intents FindFlat name", ["Search", "NONE", "F"], "FindFlat: name is 'NONE'"),
-    ("Flats_1 slots area name", ["areas", "town", "municipality"], "slots city and area are both"),
+    (
+        "Flats_1 slots area name",
+        ["areas", "town", "municipality"],
+        "slot town appears twice",
+    ),
 ]
 
 
