@@ -16,6 +16,7 @@ import msgspec
 
 from .io.errors import SgdxError
 from .io.files import read_input, write_bytes
+from .io.json import pretty_json
 from .io.progress import progress
 from .release.dialogue import BriefFrame, Dialogue
 from .release.release import Release
@@ -103,7 +104,7 @@ def check_dialogue_ids(release: Release, split: str, ids: Collection[str], where
 
 def write_subset(sample: Subset, path: Path) -> None:
     """Write a subset as JSON; a file that is there is replaced."""
-    write_bytes(path, msgspec.json.format(msgspec.json.encode(sample), indent=1) + b"\n")
+    write_bytes(path, pretty_json(sample, 1))
 
 
 def read_dialogue_ids(path: Path, split: str | None = None) -> list[str]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, Literal
-
-import msgspec
+from typing import Any
 
 from ..io.errors import SgdxError
 from ..io.files import staged
+from ..io.json import pretty_json
 from ..io.progress import progress
 from ..release.release import Release
 from ..release.schema import BACKTRANS, SPLITS, split_name
@@ -41,15 +40,12 @@ def export(
         if (output / folder).exists():
             expected = "expected a new folder to export to"
             raise SgdxError(f"{output / folder}: exists already, {expected}")
-    with progress("Exporting", steps(release, [config], splits)), _whole(output) as whole:
+    # A new output appears when all is there; in one that exists, each split appears whole.
+    place = nullcontext(output) if output.exists() else staged(output)
+    with progress("Exporting", steps(release, [config], splits)), place as whole:
         for (variant, split), folder in folders.items():
             _export_split(release, variant, whole / folder, split, dialogue_ids)
     return [output / folder for folder in folders.values()]
-
-
-def _whole(output: Path) -> AbstractContextManager[Path]:
-    """Where to write an output: into it if it exists, else beside it until all is there."""
-    return nullcontext(output) if output.exists() else staged(output)
 
 
 def _export_split(
@@ -62,15 +58,11 @@ def _export_split(
     with staged(folder) as staging:
         staging.mkdir()
         services = release.schema(split, variant).services
-        (staging / "schema.json").write_bytes(_json(services))
+        (staging / "schema.json").write_bytes(pretty_json(services, 2))
         for file, table in dialogue_tables(release, split, variant, dialogue_ids):
             if len(table):
                 dialogues = [release_dialogue(row) for row in table.to_pylist()]
-                (staging / Path(file).name).write_bytes(_json(dialogues, order="sorted"))
-
-
-def _json(value: object, order: Literal["sorted"] | None = None) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(value, order=order), indent=2) + b"\n"
+                (staging / Path(file).name).write_bytes(pretty_json(dialogues, 2, "sorted"))
 
 
 def release_dialogue(row: dict[str, Any]) -> dict[str, Any]:

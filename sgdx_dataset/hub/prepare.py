@@ -132,8 +132,8 @@ def load(
             _prepare_missing(release, together, cache, splits=splits)
             remember(release.source, cache)  # so that ``sources_named`` finds it
         elif config not in CONFIGS or remembered_source(cache) != release.source:
-            source = release.source.encode("utf-8", "surrogateescape")
-            name = hashlib.sha256(source).hexdigest()[:16]
+            place = release.source.encode("utf-8", "surrogateescape")
+            name = hashlib.sha256(place).hexdigest()[:16]
             cache = cache / OTHER_SOURCES / "-".join([name, *(splits or ())])
         else:
             if _foreign_configs(release, cache):

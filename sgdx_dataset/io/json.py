@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -42,6 +42,11 @@ def decode_json(data: bytes | msgspec.Raw, kind: type[Parsed], path: str, what: 
         raise SgdxError(f"{path}: {record}not {what}: {error}") from None
     except (ValueError, RecursionError) as error:
         raise SgdxError(f"{path}: not {what}: {error}") from None
+
+
+def pretty_json(value: object, indent: int, order: Literal["sorted"] | None = None) -> bytes:
+    """A value as JSON that people can read."""
+    return msgspec.json.format(msgspec.json.encode(value, order=order), indent=indent) + b"\n"
 
 
 def check_keys(data: bytes) -> None:

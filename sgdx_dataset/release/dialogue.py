@@ -108,14 +108,13 @@ def read_dialogues(
     for dialogue in () if verified else dialogues:
         try:
             _check_frames(dialogue)
-            _check_calls(dialogue)
         except SgdxError as error:
             raise SgdxError(f"{path}: dialogue {dialogue.dialogue_id}: {error}") from None
     return dialogues
 
 
 def _check_frames(dialogue: Dialogue[AnyFrame]) -> None:
-    """Raise ``SgdxError`` unless the frames are what frame rows rely on."""
+    """Raise ``SgdxError`` unless the frames are what rows rely on."""
     services = set(dialogue.services)
     for index, turn in enumerate(dialogue.turns):
         if turn.speaker not in _SPEAKERS:
@@ -130,18 +129,8 @@ def _check_frames(dialogue: Dialogue[AnyFrame]) -> None:
         for frame in turn.frames:
             for span in frame.slots:
                 if not span.start <= span.exclusive_end <= length:
-                    span_characters = (
-                        f"{span.slot} at characters {span.start} to {span.exclusive_end}"
-                    )
-                    raise SgdxError(
-                        f"turn {index}: found {span_characters}, expected some of {length}"
-                    )
-
-
-def _check_calls(dialogue: Dialogue[AnyFrame]) -> None:
-    """Raise ``SgdxError`` where a frame has a call without results, or results without a call."""
-    for index, turn in enumerate(dialogue.turns):
-        for frame in turn.frames:
+                    place = f"{span.slot} at characters {span.start} to {span.exclusive_end}"
+                    raise SgdxError(f"turn {index}: found {place}, expected some of {length}")
             if not isinstance(frame, Frame):
                 continue
             if (frame.service_call is None) != (frame.service_results is None):

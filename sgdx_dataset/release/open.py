@@ -52,7 +52,13 @@ def open_release(source: Source = None, variants: Variants | None = None) -> Rel
             no schema, its file is at fault, or its name is taken.
     """
     source = resolve_source(source)
-    path = SAMPLE if source == "sample" else _downloaded() if source == DOWNLOAD else Path(source)
+    path = (
+        SAMPLE
+        if source == "sample"
+        else download(_check_whole)
+        if source == DOWNLOAD
+        else Path(source)
+    )
     name = str(path) if source == DOWNLOAD else source
     digest, files, read = open_files(name, path)
     origin = source if source in ("sample", DOWNLOAD) else str(path.absolute())
@@ -69,11 +75,6 @@ def open_release(source: Source = None, variants: Variants | None = None) -> Rel
         }
         release = _with_files(release, files_read)
     return _with_variants(release, variants) if variants else release
-
-
-def _downloaded() -> Path:
-    """The path of the pinned archive, which is downloaded and looked at where it is not there."""
-    return download(_check_whole)
 
 
 def _check_whole(path: Path) -> None:

@@ -11,6 +11,7 @@ import msgspec
 
 from ..io.errors import SgdxError
 from ..io.files import staged
+from ..io.json import pretty_json
 from .archives import Read, digest
 from .checksums import checksums
 from .dialogue import BriefFrame, read_dialogues
@@ -213,10 +214,6 @@ class Release:
         }
         return sorted(of_folders | ({self.schema_file("train", "original")} & self.files))
 
-    def is_altered(self, file: str, sha256: str) -> bool:
-        """Whether SGD has a file of another SHA-256 here than the copy of SGD that this is."""
-        return self.is_sgd() and checksums("sgd").get(file, sha256) != sha256
-
     def completeness(self) -> str:
         """Which corpus this is and how much of it, as in ``SGD, partial: test 24 of 34 ...``."""
         if self.source == "sample":
@@ -273,6 +270,5 @@ def write_variants(variants: Mapping[str, Mapping[str, Schema]], output: Path) -
             for split, schema in schemas.items():
                 file = staging / variant / SPLITS[split] / "schema.json"
                 file.parent.mkdir(parents=True)
-                data = msgspec.json.format(msgspec.json.encode(schema.services), indent=2)
-                file.write_bytes(data + b"\n")
+                file.write_bytes(pretty_json(schema.services, 2))
     return [output / variant for variant in variants]

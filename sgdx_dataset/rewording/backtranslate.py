@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from ..io.errors import SgdxError
 from ..io.files import write_bytes
+from ..io.json import pretty_json
 from ..release.new_words import TranslatedText, apply_words, read_words
 from ..release.release import Release
 from ..release.schema import Schema
@@ -37,7 +36,7 @@ def backtranslate(release: Release, output: Path, settings: TranslationSettings)
         originals = frozenset(_descriptions(schema))
         changes = Changes(translate_round_trip(texts, settings, batches), originals)
         overlay = {service.service_name: changes.service(service) for service in schema.services}
-        data = msgspec.json.format(msgspec.json.encode(_without_empty(overlay)), indent=1) + b"\n"
+        data = pretty_json(_without_empty(overlay), 1)
         apply_words(read_words(data, str(output)), {"train": schema})
         write_bytes(output, data)
         batches.unlink(missing_ok=True)
