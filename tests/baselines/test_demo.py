@@ -36,17 +36,11 @@ def test_running_it_twice_gives_the_same_bytes(run: Run, tmp_path: Path) -> None
         assert done.returncode == 0, done.stderr
     a, b = ((tmp_path / name / "v5.jsonl").read_bytes() for name in ("a", "b"))
     assert a == b
-    header = json.loads(a.splitlines()[0])
-    assert header == {
-        "metadata": {
-            "task": "state",
-            "variant": "v5",
-            "split": "test",
-            "source": "sample",
-            "data": "1997e12934add94d",
-            "system": {"model": "lexical", "tracker": "lexical", "system_acts": True},
-        }
-    }
+    assert json.loads(a.splitlines()[0])["metadata"] == {
+        "task": "state", "variant": "v5", "split": "test",
+        "source": "sample", "data": "1997e12934add94d",
+        "system": {"model": "lexical", "tracker": "lexical", "system_acts": True},
+    }  # fmt: skip
 
 
 @pytest.mark.slow
@@ -59,6 +53,19 @@ def test_the_demo_tracks_with_the_shipped_model(run: Run, tmp_path: Path) -> Non
     assert "models/onepass --output outputs/onepass\n" in done.stdout
 
 
+def python(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 README = ROOT / "baselines" / "README.md"
 
 
@@ -68,17 +75,9 @@ def test_the_example_tracker_is_evaluated(tmp_path: Path) -> None:
     (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     (command,) = re.findall(r"```bash\n(.*?)\n```", text, re.DOTALL)
     (tmp_path / path).write_text(code)
-    python, *arguments = shlex.split(command)
-    assert python == "python"
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
+    name, *arguments = shlex.split(command)
+    assert name == "python"
+    python(tmp_path, *arguments)
     scores = json.loads((tmp_path / "outputs" / "possible_values" / "scores.json").read_text())
     assert "system-acts:no" in scores["signature"]
     assert 0 < scores["sgdx"]["jga_orig"] < 0.2
@@ -112,28 +111,6 @@ for words in json.loads(sys.argv[1]):
 """
 
 
-def python(script: str, folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", HIDE + script, *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-@pytest.fixture
-def model(tmp_path: Path) -> Path:
-    """As much of a trained model as is read before torch is needed."""
-    (tmp_path / "model").mkdir()
-    record = {"record": {"seen": {"tracker": "onepass"}, "settings": {}}}
-    (tmp_path / "model" / "run.json").write_text(json.dumps(record))
-    return tmp_path / "model"
-
-
 def test_what_learns_nothing_does_without_extras(tmp_path: Path) -> None:
     script = """
 import sgdx_dataset.__main__, sgdx_metric.__main__, sgdx_metric.sgdx_metric, sgsacc_metric.__main__
@@ -144,11 +121,11 @@ assert load_tracker("lexical").NAME == "lexical"
 sys.argv = ["evaluate", "--tracker", "lexical", "--config", "v1", "--output", "run"]
 sys.exit(evaluate.main())
 """
-    python(script, tmp_path)
+    python(tmp_path, "-c", HIDE + script)
     assert (tmp_path / "run" / "scores.json").exists()
 
 
-def test_what_needs_an_extra_names_it_in_one_line(tmp_path: Path, model: Path) -> None:
+def test_what_needs_an_extra_names_it_in_one_line(tmp_path: Path) -> None:
     commands = {
         "baselines.train --config onepass/smoke": "baselines",
         "baselines.predict --tracker t5dst --model x --output o": "baselines",
@@ -157,8 +134,14 @@ def test_what_needs_an_extra_names_it_in_one_line(tmp_path: Path, model: Path) -
         "baselines.llm.__main__ predict --model m --base-url http://a --output l": "llm",
         "baselines.llm.__main__ from-inspect log.eval --output l": "inspect",
     }
+    # As much of a trained model as is read before torch is needed.
+    (tmp_path / "model").mkdir()
+    record = {"record": {"seen": {"tracker": "onepass"}, "settings": {}}}
+    (tmp_path / "model" / "run.json").write_text(json.dumps(record))
     evaluate = "baselines.evaluate --tracker lexical --config original --output run".split()
-    lines = python(RUN, tmp_path, json.dumps([evaluate, *map(str.split, commands)])).splitlines()
+    lines = python(
+        tmp_path, "-c", HIDE + RUN, json.dumps([evaluate, *map(str.split, commands)])
+    ).splitlines()
     results = [json.loads(line) for line in lines if line.startswith("[")]
     assert results[0][0] == 0
     for (command, extra), (status, error) in zip(commands.items(), results[1:], strict=True):

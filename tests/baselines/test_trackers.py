@@ -151,7 +151,7 @@ ALL: dict[str, Any] = {
     ("tracker", "changes"),
     [
         ("onepass", ALL),
-        ("sgd_baseline", {}),
+        ("sgd_baseline", {"augment": {"schemas": "corrupt"}}),
         ("sgp_dst", {}),  # in the first of its four models
         ("t2g2", {}),
         ("t2g2", {"prefix": 3, "prefix_hidden": 16}),
@@ -174,6 +174,15 @@ def test_a_killed_training_ends_in_the_same_weights(
     assert command(monkeypatch, train, *arguments, "--resume") == 0
     assert weights(tmp_path / "run") == weights(whole)
     assert losses(tmp_path / "run") == losses(whole)
+    if "augment" in changes:
+        seen = json.loads((whole / "run.json").read_text())["record"]["seen"]
+        assert seen["augment"] == {"ratio": 1.0, "seed": 0} | changes["augment"]
+        assert (len(seen["train"]), seen["oracle"]) == (4, False)
+        assert (
+            f"- augmentation: {seen['augment']['schemas']}, " in (whole / "README.md").read_text()
+        )
+        config = json.loads((whole / "config.json").read_text())["sgdx"]
+        assert config.items() >= {name: seen[name] for name in ("train", "augment")}.items()
     if "ema" in changes:  # the model is the mean of the weights, which go on by themselves
         (last,) = (whole / "checkpoints").iterdir()
         best, own, mean = map(
@@ -199,6 +208,7 @@ def test_a_model_for_dialogues_with_acts_and_without(
         header, *written[acts] = (tmp_path / acts / "v3.jsonl").read_text().splitlines()
         system = json.loads(header)["metadata"]["system"]
         assert (system["system_acts"], system["acts"]) == (acts == "true", "sometimes")
+        assert (len(system["train"]), system["augment"]["schemas"]) == (4, "backtrans")
     assert len(written["true"]) == len(written["false"]) == 26
     assert written["true"] != written["false"]
 

@@ -13,7 +13,6 @@ import msgspec
 import pytest
 from datasets import Dataset
 
-from baselines import predict, train
 from baselines.data.augment import sampled
 from baselines.data.frames import training_frames
 from baselines.sgd_baseline.frames import read_frames
@@ -28,8 +27,6 @@ from sgdx_dataset.hub.export import export
 from sgdx_dataset.release.open import SAMPLE, open_release
 from sgdx_dataset.release.schema import SPLITS, reworded
 from sgdx_dataset.schema import Intent, Service, Slot
-
-from ..conftest import command, write_recipe
 
 SETTINGS = T5Settings(
     tracker="t5dst", model="tiny", format="d3st", max_input=256, max_target=64, steps=1,
@@ -268,28 +265,3 @@ def test_no_such_augmentation(tmp_path: Path) -> None:
         training_frames(settings("paraphrases"), "sample", oracle=False)
     with pytest.raises(SgdxError, match="has no variant, expected"):
         training_frames(settings(tmp_path), "sample", oracle=False)
-
-
-@pytest.mark.parametrize(
-    "tracker", ["t5dst", "sgd_baseline", pytest.param("sgp_dst", marks=pytest.mark.slow)]
-)
-def test_every_tracker_takes_one_and_says_so(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tracker: str
-) -> None:
-    recipe = write_recipe(tmp_path / "r.yaml", tracker, steps=1, evaluate_every=1)
-    run = tmp_path / "run"
-    arguments = ("--config", recipe, "--source", "sample", "--augment", "corrupt", "--output", run)
-    assert command(monkeypatch, train, *arguments) == 0
-    seen = json.loads((run / "run.json").read_text())["record"]["seen"]
-    assert seen["augment"] == {"schemas": "corrupt", "ratio": 1.0, "seed": 0}
-    assert (seen["train"], seen["oracle"]) == (["original", *CORRUPT], False)
-    said = "- augmentation: corrupt, ratio 1.0, seed 0; 0 of its texts are in v1 to v5"
-    assert said in (run / "README.md").read_text()
-    for config in (run / "config.json", run / "copy" / "config.json"):
-        if config.exists():
-            assert json.loads(config.read_text())["sgdx"]["augment"] == seen["augment"]
-    asked = ("--model", run, "--source", "sample", "--split", "validation", "--config", "v2")
-    assert command(monkeypatch, predict, *asked, "--output", tmp_path) == 0
-    header = json.loads((tmp_path / "v2.jsonl").read_text().splitlines()[0])["metadata"]["system"]
-    assert header["train"] == ["original", *CORRUPT]
-    assert header.get("augment", header.get("parts", {}).get("copy", {}).get("augment"))

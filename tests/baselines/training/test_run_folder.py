@@ -16,22 +16,28 @@ from sgdx_dataset import SgdxError
 from ...conftest import ROOT
 
 RECORD: dict[str, Any] = {
-    "settings": {"tracker": "t5dst", "model": "tiny", "seed": 1, "augment": {"ratio": 0.5}},
+    "settings": {
+        "tracker": "t5dst", "model": "tiny", "steps": 8, "seed": 1, "augment": {"ratio": 0.5},
+    },
     "seen": {"train": ["original"], "augment": None, "overlaps": 0},
     "data": {"release": "sample", "train": {"frames": 2}, "dev": {"frames": 1}},
     "processes": 1,
-}
+}  # fmt: skip
 
 
-@pytest.fixture
-def begun(tmp_path: Path) -> Path:
+def begun(folder: Path) -> Path:
     """The folder of a run that was broken off."""
-    write_json(tmp_path / "run.json", {"record": RECORD, "oracle": False, "versions": {}})
-    return tmp_path
+    write_json(folder / "run.json", {"record": RECORD, "oracle": False, "versions": {}})
+    return folder
 
 
-def test_the_same_run_goes_on(begun: Path) -> None:
-    check_output(begun, RECORD, resume=True)
+def changed(path: tuple[str, ...], value: object) -> dict[str, Any]:
+    record = copy.deepcopy(RECORD)
+    inner = record
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    return record
 
 
 @pytest.mark.parametrize(
@@ -39,19 +45,16 @@ def test_the_same_run_goes_on(begun: Path) -> None:
     [
         (("settings", "seed"), 2),
         (("settings", "augment", "ratio"), 0.25),
+        (("settings", "steps"), 4),  # of 8: a run is not made shorter
         (("data", "release"), "unverified:0123456789abcdef"),
         (("processes",), 2),
         (("settings", "ema"), 0.9),
     ],
 )
-def test_another_run_does_not_go_on(begun: Path, path: tuple[str, ...], value: object) -> None:
-    record = copy.deepcopy(RECORD)
-    inner = record
-    for key in path[:-1]:
-        inner = inner[key]
-    inner[path[-1]] = value
-    with pytest.raises(SgdxError, match=rf"run.json: {'.'.join(path)} is .*, to resume it cannot"):
-        check_output(begun, record, resume=True)
+def test_another_run_does_not_go_on(tmp_path: Path, path: tuple[str, ...], value: object) -> None:
+    check_output(begun(tmp_path), RECORD, resume=True)
+    with pytest.raises(SgdxError, match=rf"run.json: {'.'.join(path)} is "):
+        check_output(tmp_path, changed(path, value), resume=True)
 
 
 @pytest.mark.parametrize(
@@ -61,28 +64,18 @@ def test_another_run_does_not_go_on(begun: Path, path: tuple[str, ...], value: o
 def test_a_run_that_is_made_longer_keeps_its_steps_from_before(
     tmp_path: Path, begun_with: int, extended: list[int] | None, steps: int, expected: list[int]
 ) -> None:
-    record = copy.deepcopy(RECORD)
-    record["settings"] |= {"steps": begun_with, "expected": "nothing yet"}
+    before = changed(("settings", "steps"), begun_with)
     if extended:
-        record["extended"] = extended
-    write_json(tmp_path / "run.json", {"record": record, "oracle": False, "versions": {}})
-    longer = copy.deepcopy(RECORD)
-    longer["settings"] |= {"steps": steps, "expected": "more"}
+        before["extended"] = extended
+    write_json(tmp_path / "run.json", {"record": before, "oracle": False, "versions": {}})
+    longer = changed(("settings", "steps"), steps)
+    longer["settings"]["expected"] = "more"
     assert check_output(tmp_path, longer, resume=True) == expected
 
 
-def test_a_run_is_not_made_shorter(tmp_path: Path) -> None:
-    record = copy.deepcopy(RECORD)
-    record["settings"]["steps"] = 8
-    write_json(tmp_path / "run.json", {"record": record, "oracle": False, "versions": {}})
-    record["settings"]["steps"] = 4
-    with pytest.raises(SgdxError, match=r"settings\.steps is 8, to resume it cannot be 4"):
-        check_output(tmp_path, record, resume=True)
-
-
-def test_a_new_run_needs_a_folder_without_one(begun: Path, tmp_path: Path) -> None:
+def test_a_new_run_needs_a_folder_without_one(tmp_path: Path) -> None:
     with pytest.raises(SgdxError, match="holds another run's files"):
-        check_output(begun, RECORD, resume=False)
+        check_output(begun(tmp_path), RECORD, resume=False)
     with pytest.raises(SgdxError, match=r"found no run\.json"):
         check_output(tmp_path / "none", RECORD, resume=True)
 
