@@ -28,6 +28,7 @@ __all__ = ["copies", "gold"]
 
 MAINS = {"sgdx_dataset": dataset, "sgdx_metric": metric, "sgsacc_metric": responses}
 WORDINGS = ("original", "v1")
+SAMPLE_TEST = ("--source", "sample", "--split", "test")
 Rows = Mapping[str, list[Row]]
 
 
@@ -140,3 +141,14 @@ def refused(tmp_path: Path, command: Run, *words: object) -> str:
     (line,) = done.stderr.splitlines()
     assert line.startswith("sgdx_metric: error: ")
     return line
+
+
+def scored(command: Run, predictions: object, name: str, *options: object) -> dict[str, Any]:
+    """The scores.json of a command that must succeed."""
+    words = [] if "--source" in options or "--references" in options else SAMPLE_TEST
+    done = command(
+        "sgdx_metric", "score", *words, "--predictions", predictions, "--output", name, *options
+    )
+    assert done.returncode == 0, done.stderr
+    scores: dict[str, Any] = json.loads(Path(name).read_text())
+    return scores

@@ -19,22 +19,10 @@ from sgdx_eval.headers import Header, read_header
 
 from ..conftest import Run
 from ..sgdx_metric.frames import Row, written
-from .conftest import Subject, put, refused
+from .conftest import SAMPLE_TEST, Subject, put, refused, scored
 
-SAMPLE_TEST = ("--source", "sample", "--split", "test")
 TWO = ("1_00000/", "1_00001/")  # dialogues, whose mark is 2@82354a53
 OTHER = "0123456789abcdef"
-
-
-def scored(command: Run, predictions: object, name: str, *options: object) -> dict[str, Any]:
-    """The scores.json of a command that must succeed."""
-    words = [] if "--source" in options or "--references" in options else SAMPLE_TEST
-    done = command(
-        "sgdx_metric", "score", *words, "--predictions", predictions, "--output", name, *options
-    )
-    assert done.returncode == 0, done.stderr
-    scores: dict[str, Any] = json.loads(Path(name).read_text())
-    return scores
 
 
 def is_narrow(text: str) -> bool:

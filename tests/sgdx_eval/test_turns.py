@@ -1,0 +1,370 @@
+"""What generated turns have beside the contract of all tasks, and how entailment is tested."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from shutil import copytree
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from baselines.data.requested import RequestedData
+from sgdx_dataset import SgdxError, frame_tables, open_release, turn_tables
+from sgdx_dataset.release.open import SAMPLE
+from sgdx_eval.entailment import table2
+from sgdx_eval.files import write_scores
+from sgdx_eval.gold_files import GoldHeader, read_gold, write_gold
+from sgdx_eval.reference_folder import FolderReferences
+from sgdx_eval.references import open_references
+from sgdx_eval.results import read_results
+from sgdx_eval.tasks.turns import Turns, read_turns
+from sgdx_eval.turn_tables import bleu_table, coverage_lines, published_table, validation_table
+from sgdx_metric.rows import ScoreError
+from sgdx_metric.signature import Setup
+from sgsacc_metric.gold import GoldAction, GoldTurn
+from sgsacc_metric.rows import Prediction
+from sgsacc_metric.system import score_system
+
+from ..conftest import ROOT, Run
+from ..sgsacc_metric.turns import act, four_turns, turn
+from .conftest import SAMPLE_TEST, refused, scored
+
+LEXICAL = ("--nli", "lexical")
+COLUMNS = Turns.references.names
+TABLE = "item,model,anna,ben\n1/1,yes,Yes,yes \n1/3,no,yes,yes\n2/1,no,no,no\n"
+
+
+def test_score(copies: Path, command: Run) -> None:
+    words = ("score", *SAMPLE_TEST, *LEXICAL, "--predictions", copies / "gold")
+    done = command("sgsacc_metric", *words, "--output", "s.json", "--per-turn", "turns.jsonl")
+    assert done.returncode == 0, done.stderr
+    gold = json.loads(Path("s.json").read_text())
+    every = gold["variants"]["v1"]["#ALL_SERVICES"]
+    assert every["bleu"] == pytest.approx(100) and every["ser"] == gold["sgdx"]["changed"] == 0
+    assert every["ser_extended"] == 8 / 265 and every["sgsacc_validated"] == 1
+    bleu = {name: of["bleu"] for name, of in gold["conventions"]["original"].items()}
+    assert bleu == pytest.approx(dict.fromkeys(["13a", "13a-lc", "intl", "none"], 100))
+    assert "BLEU orig 100.00 100.00 to 100.00" in " ".join(done.stdout.split())
+    tables, _, signature = done.stdout.rstrip().rpartition("\n")
+    assert signature == gold["signature"] and "SGSAcc validated" in tables
+    assert all(len(line) <= 80 for line in tables.splitlines())
+    rows = [json.loads(line) for line in Path("turns.jsonl").read_text().splitlines()]
+    valid = sum(row["faithful"] and row["valid"] for row in rows[:265])
+    assert len(rows) == 2 * 265 and valid == gold["counts"]["valid_turns"]
+
+
+def test_a_wording_of_one_s_own_is_the_evaluator_s(
+    copies: Path, tmp_path: Path, command: Run
+) -> None:
+    """A generator's and the evaluator's own wording are marked in the signature."""
+    Path("words.json").write_text('{"Museums_1": {"slots": {"city": "town"}}}')
+    Path("mine").mkdir()
+    text = (copies / "derived" / "original.jsonl").read_text().partition("\n")[2]
+    for name in ("original", "mine"):
+        Path(f"mine/{name}.jsonl").write_text(text.replace('"original"', f'"{name}"'))
+    own = ("--source=sample", "--variant", "mine=words.json", "--evaluator", "mine")
+    scores = scored(command, "mine", "s.json", *own)
+    marks = r"\|generator:original\+mine@([0-9a-f]{8})\|evaluator:mine@\1\|"
+    assert re.search(marks, scores["signature"])
+    assert scores["sgdx"]["differences"]["mine"]["bleu"]["difference"] == 0
+
+
+def test_without_a_model_nothing_needs_torch(copies: Path, tmp_path: Path) -> None:
+    """An import of torch, transformers or accelerate would fail where only sgdx is installed."""
+    script = """
+import sys
+for name in ("torch", "transformers", "accelerate"):
+    sys.modules[name] = None
+from sgsacc_metric.__main__ import main
+sys.exit(main(sys.argv[1:]))
+"""
+    words = ["score", *SAMPLE_TEST, "--predictions", str(copies / "empty")]
+    words = [sys.executable, "-c", script, *words, "--output", str(tmp_path / "s.json")]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "s.json").read_text())["sgdx"]["bleu_orig"] == 0
+
+
+def test_single_turns(copies: Path, tmp_path: Path, command: Run) -> None:
+    """As a paper scores a sample of turns: the signature says which, and others do not compare."""
+    chosen = Path("turns.txt")
+    some = ("--turns", chosen)
+    chosen.write_text('["1_00000/1", "1_00000/3", "1_00002/1"]')
+    first = scored(command, copies / "derived", "first.json", *some)
+    assert re.search(r"\|dialogues:2@[0-9a-f]{8}\|turns:3@[0-9a-f]{8}\|", first["signature"])
+    assert first["counts"]["turns"]["all"] == 3
+    chosen.write_text("1_00000/1\n1_00000/3\n1_00002/3\n")
+    scored(command, copies / "gold", "second.json", *some)
+    assert "turns is '3@" in refused(tmp_path, command, "compare", "second.json", "first.json")
+    words = ("validate", *SAMPLE_TEST, *LEXICAL, *some, "--evaluators", "original")
+    assert command("sgsacc_metric", *words, "--json", "table2.json").returncode == 0
+    table = json.loads(Path("table2.json").read_text())
+    assert table["by_evaluator"]["original"]["turns"] == 3
+    score = ("score", *SAMPLE_TEST, "--predictions", copies / "gold", "--output", "x.json", *some)
+    for text, fact in (("1_00000", "1_00000"), ("", ""), ("[1]", ""), ("1_00000/2", "1_00000/2")):
+        chosen.write_text(text)
+        line = refused(tmp_path, command, *score)
+        assert f"{chosen}: " in line and fact in line
+    chosen.write_text("1_00000/1")
+    Path("ids.txt").write_text("1_00002")
+    line = refused(tmp_path, command, *score, "--dialogues", "ids.txt")
+    assert f"{chosen}: " in line and "ids.txt" in line
+
+
+def test_explain(copies: Path, command: Run) -> None:
+    words = ("explain", "1_00000/9", *SAMPLE_TEST, "--predictions", copies / "derived")
+    printed = command("sgsacc_metric", *words, *LEXICAL).stdout
+    assert "has to entail: " in printed and "REQ_MORE" in printed and "gold: " in printed
+    assert re.search(r"v1: entailed; alone \d\.\d{3}/\d\.\d{3}/\d\.\d{3}; said", printed)
+    assert "has to entail" not in command("sgsacc_metric", *words).stdout
+
+
+def test_counts_come_back_as_they_were(tmp_path: Path) -> None:
+    turns = four_turns()
+    variants = ("original", "v1", "v2")
+    predictions = [Prediction(turn.turn_id, v, f"{v} hotel ?") for v in variants for turn in turns]
+    system = score_system(turns, turns, predictions, setup=Setup("test", "sample"))
+    path = tmp_path / "scores.json"
+    write_scores(system.scores_json(), path)
+    assert json.loads(path.read_text()) == system.scores_json()
+    results = read_results(path)
+    read, made = results.raw, system.units
+    assert (read.wordings, read.items.ids) == (list(made.wordings), made.items.ids)
+    assert read.items.service.tolist() == made.items.service.tolist()
+    for one, other in ((read.items.sets, made.items.sets), (read.metrics, made.metrics),
+                       (read.shared, made.shared)):  # fmt: skip
+        assert all(np.array_equal(one[name], array) for name, array in other.items())
+    figures = results.sample().values()
+    assert figures == {key: system.report["sgdx"][key] for key in figures}
+
+
+# ---- turns and the gold side in files
+
+
+def test_the_same_from_a_gold_side(copies: Path, tmp_path: Path, command: Run) -> None:
+    options = ("--output", "gold.jsonl")
+    done = command("sgsacc_metric", "references", *SAMPLE_TEST, *LEXICAL, *options)
+    assert re.search(r"207 of 265 turns are valid; \d+ pairs", done.stdout)
+    first = scored(command, copies / "derived", "first.json", *LEXICAL)
+    gold = (*LEXICAL, "--gold", "gold.jsonl")
+    second = scored(command, copies / "derived", "second.json", *gold)
+    assert first["counts"].pop("pairs")["asked"] > second["counts"].pop("pairs")["asked"]
+    assert first == second
+    words = ("score", *SAMPLE_TEST, "--predictions", copies / "derived", *gold, "--seed", "1")
+    line = refused(tmp_path, command, *words)
+    assert "gold.jsonl:1: " in line and "seed" in line
+
+
+def test_gold_files_that_do_not_fit(tmp_path: Path) -> None:
+    header = GoldHeader("script", "original", "test", True, True, "appendix-b", 0)
+    gold = [GoldTurn("1_00000/1", [GoldAction("City is Rome.", True, ["City is Pisa."], False)])]
+    path = tmp_path / "gold.jsonl"
+    write_gold(header, gold, path)
+    assert read_gold(path, header, [turn()]) == gold
+    first, second = map(json.loads, path.read_text().splitlines())
+    assert first["metadata"]["rules"] == "appendix-b"
+    assert second["actions"][0] == {
+        "reference": "City is Rome.", "found": True, "tampered": ["City is Pisa."], "fooled": False,
+    }  # fmt: skip
+    other = GoldHeader("script", "v1", "test", True, True, "appendix-b", 0)
+    for expected, wanted, fact in (
+        (other, turn(), "evaluator"),
+        (header, turn(turn_id="9/9"), "9/9"),
+        (header, turn(act("GOODBYE"), act("REQ_MORE")), "2 actions"),
+    ):
+        with pytest.raises(ScoreError, match=rf"gold.jsonl.*{fact}"):
+            read_gold(path, expected, [wanted])
+
+
+def test_a_folder_gives_the_same_turns_as_the_release(tmp_path: Path) -> None:
+    pq.write_table(turn_tables(open_release("sample"), "test", "v2"), tmp_path / "v2.parquet")
+    folder = read_turns(FolderReferences(tmp_path, "test", ["v2"], COLUMNS, "turns"), "v2")
+    release = read_turns(open_references("sample", "test", {}, COLUMNS, "turns"), "v2")
+    for left, right in zip(folder, release, strict=True):
+        for each in ("turn_id", "actions", "utterance", "prompt"):
+            assert getattr(left, each) == getattr(right, each)
+        assert [*map(left.slot, left.actions)] == [*map(right.slot, right.actions)]
+
+
+def test_a_wording_has_one_fingerprint_wherever_it_is_read(tmp_path: Path) -> None:
+    """Of a copy that has dialogues of some services alone, as headers of predictions have it."""
+    source, own = tmp_path / "source", {"mine": str(tmp_path / "mine.json")}
+    copytree(SAMPLE, source)
+    (tmp_path / "mine.json").write_text('{"Cabs_1": {"description": "Rides"}}')
+    first, *others = sorted((source / "test").glob("dialogues_*.json"))
+    first.write_text(json.dumps(json.loads(first.read_text())[:1]))
+    for file in others:
+        file.unlink()
+    rows = frame_tables(open_release(str(source), own), "test", "mine")
+    of_frames = open_references(str(source), "test", own).marks(["original", "mine"])
+    assert len(set(rows["service"].to_pylist())) == 1 and list(of_frames) == ["mine"]
+    of_turns = open_references(str(source), "test", own, COLUMNS, "turns")
+    assert of_turns.marks(["mine"]) == of_frames
+    assert RequestedData(str(source), "test", own).facts("mine")["wording"] == of_frames["mine"]
+
+
+def test_folders_that_are_none(tmp_path: Path) -> None:
+    rows = turn_tables(open_release("sample"), "test", "v1")
+    numbers = pa.array(range(len(rows)))
+    of_v4 = rows.set_column(rows.column_names.index("variant"), "variant",
+                            pa.array(["v4"] * len(rows)))  # fmt: skip
+    for name, table in (
+        ("v2", rows),
+        ("v3", rows.drop_columns(["actions"])),
+        ("v4", of_v4.set_column(0, "turn_id", numbers)),
+    ):
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    (tmp_path / "v5.parquet").write_text("x")
+    facts = {"v1": "v1.parquet", "v2": "v2.parquet.*v1", "v3": "actions", "v4": "v4", "v5": "v5"}
+    for variant, fact in facts.items():
+        with pytest.raises((ScoreError, SgdxError), match=rf"{re.escape(str(tmp_path))}.*{fact}"):
+            read_turns(FolderReferences(tmp_path, "test", [variant], COLUMNS, "turns"), variant)
+    with pytest.raises(SgdxError, match="none"):
+        FolderReferences(tmp_path / "none", "test")
+
+
+# ---- models of entailment, and people
+
+
+def test_validate(tmp_path: Path, command: Run) -> None:
+    words = ("validate", *SAMPLE_TEST, *LEXICAL, "--evaluators", "original", "v5")
+    printed = command("sgsacc_metric", *words, "--json", "table2.json").stdout
+    assert "96.30" in printed and "95.40" in printed and "|nli:lexical (no model)|" in printed
+    found = json.loads(Path("table2.json").read_text())
+    assert "|generator:gold|evaluator:original+v5|" in found["signature"]
+    assert list(found["by_evaluator"]) == ["original", "v5"]
+    one = found["by_evaluator"]["original"]
+    assert one["published"] == [0.958, 0.968, 0.963]
+    assert one["recall"] == one["found"] / one["positives"]
+    assert one["precision"] == one["found"] / (one["found"] + one["false_positives"])
+    assert one["positives"] == 392 and one["valid_turns"] == 207
+
+
+def test_precision_and_recall_by_hand() -> None:
+    """Of three judged actions two are found; of two tampered ones one is a false positive."""
+    gold = [
+        GoldTurn("a/1", [GoldAction("x", True, ["y"], True), GoldAction("x", True, ["y"], False)]),
+        GoldTurn("a/3", [GoldAction("x", False), GoldAction("")]),
+        GoldTurn("a/5", [GoldAction("")]),
+    ]
+    table = table2({"v1": gold, "mine": []})
+    assert table["v1"] == {
+        **dict.fromkeys(["precision", "recall", "f1"], 2 / 3),
+        **{"positives": 3, "found": 2, "negatives": 2, "false_positives": 1},
+        **{"turns": 3, "valid_turns": 1, "published": (0.970, 0.970, 0.970)},
+    }
+    assert {table["mine"][key] for key in ("precision", "recall", "f1", "published")} == {None}
+
+
+def test_labels_in_one_table_or_several_files(tmp_path: Path, command: Run) -> None:
+    Path("all.csv").write_text(TABLE)
+    rows = [("2/1", "no"), ("1/1", "yes"), ("1/3", "no")]
+    lines = [json.dumps({"item": item, "model": label}) for item, label in rows]
+    Path("model.jsonl").write_text("\n".join(lines))
+    people = "item\tanna\tben\n1/1\tyes\tyes\n1/3\tyes\tyes\n2/1\tno\tno\n"
+    Path("people.tsv").write_text(people)
+    found = []
+    for files in (["all.csv"], ["model.jsonl", "people.tsv"]):
+        done = command("sgsacc_metric", "agreement", *files, "--json", "a.json")
+        assert "66.7" in done.stdout
+        found.append(json.loads(Path("a.json").read_text()))
+    assert found[0] == found[1]
+    assert (found[0]["items"], found[0]["people"], found[0]["kappa"]) == (3, 2, 1.0)
+    assert found[0]["agreement"] == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("content", "facts"),
+    [
+        (TABLE.replace("no,no,no", "no,no,"), ("row 3", "ben", "2/1")),
+        (TABLE.replace("no,no,no", "no,no,no,no"), ("row 3",)),
+        (TABLE + "1/1,yes,yes,yes\n", ("row 4", "1/1")),
+        (TABLE.replace("item", "name"), ("row 1", "item")),
+        (TABLE, ("carl", "2/1")),
+        ("item,anna\n1/1,\udcff", ("labels.csv",)),
+    ],
+)
+def test_labels_that_cannot_be_used(
+    tmp_path: Path, command: Run, content: str, facts: tuple[str, ...]
+) -> None:
+    Path("labels.csv").write_text(content, errors="surrogateescape")
+    Path("carl.csv").write_text("item,carl\n1/1,yes\n1/3,no\n")
+    done = command("sgsacc_metric", "agreement", "labels.csv", "carl.csv")
+    (line,) = done.stderr.splitlines()
+    assert done.returncode == 2 and all(fact in line for fact in facts)
+
+
+def test_a_model_that_cannot_be_loaded(tmp_path: Path, command: Run) -> None:
+    words = ("references", *SAMPLE_TEST, "--nli", tmp_path, "--output", "x.json")
+    done = command("sgsacc_metric", *words)
+    assert done.returncode == 2 and str(tmp_path) in done.stderr and not Path("x.json").exists()
+
+
+# ---- tables
+
+
+def test_rows_of_bleu() -> None:
+    conventions = {"original": {name: {"bleu": 12.345} for name in ("13a", "13a-lc")}}
+    headers, rows = bleu_table(
+        {"mine": {"conventions": conventions}, "without": {"conventions": {}}}
+    )
+    assert headers == [
+        "system",
+        "tok:13a case:mixed",
+        "tok:13a case:lc",
+        "tok:intl case:mixed",
+        "tok:none case:mixed",
+    ]
+    assert rows == [["mine", "12.35", "12.35"]]
+
+
+def test_rows_of_validation() -> None:
+    table = {"precision": 0.5, "recall": 1.0, "f1": None, "valid_turns": 2, "turns": 3}
+    _, rows = validation_table(
+        {"v1": {**table, "published": (0.97, 0.96, 0.965)}, "mine": {**table, "published": None}}
+    )
+    assert rows == [
+        ["v1", "50.00", "100.00", "–", "97.00", "96.00", "96.50", "2/3"],
+        ["mine", "50.00", "100.00", "–", "–", "–", "–", "2/3"],
+    ]
+
+
+def test_published_figures_have_their_scale_and_source() -> None:
+    headers, rows = published_table()
+    by_system = {row[0]: dict(zip(headers, row, strict=True)) for row in rows}
+    assert by_system["FT-T5 (t5-small)"]["SER all / seen / unseen"] == "0.04 / 0.05 / 0.00"
+    assert by_system["PT+FT, reranked"]["SGSAcc validated"] == "98.9 / 99.5 / 97.7"
+    assert by_system["T5 small (GEM)"]["BLEU"] == "31.72"
+    # The paper does not say that what it cites was tested on its turns.
+    assert by_system["GPT2"]["data"] == by_system["T2G2-T5"]["data"] == "not stated"
+    assert by_system["FT-T5 (t5-small)"]["data"] == "10,000 sampled test turns"
+    assert by_system["GPT2"]["SER all / seen / unseen"] == "0.90"
+    assert len(rows) == 20 and all(row[2] and row[6] and row[7] for row in rows)
+
+
+def test_coverage() -> None:
+    counts = {
+        "turns": {"all": 9},
+        "judged_turns": 7,
+        "valid_turns": 5,
+        "actions": {"all": 20, "judged": 15},
+        "pairs": {"sent": 30, "asked": 40},
+    }
+    shares = {"ser_coverage": 0.636, "coverage": 7 / 9, "validated": 5 / 9}
+    shares["validated_without_offers"] = 0.625
+    scores = {"variants": {"v1": {"#ALL_SERVICES": shares}}, "counts": counts}
+    assert coverage_lines(scores) == [
+        "ser_coverage 63.6 %: turns with a slot that SER looks at (the paper: 66).",
+        "coverage 77.8 %: judged turns, 7 of 9 (15 of 20 actions).",
+        "validated 55.6 %: valid turns, 5 of 9 (the paper: 97.0).",
+        "validated_without_offers 62.5 %: of turns that do more than offer an intent.",
+        "30 pairs were judged for 40 answers.",
+    ]
+    scores["counts"] = {"turns": {"all": 9}}
+    assert len(coverage_lines(scores)) == 1
