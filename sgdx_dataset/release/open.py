@@ -52,13 +52,9 @@ def open_release(source: Source = None, variants: Variants | None = None) -> Rel
             no schema, its file is at fault, or its name is taken.
     """
     source = resolve_source(source)
-    path = (
-        SAMPLE
-        if source == "sample"
-        else download(_check_whole)
-        if source == DOWNLOAD
-        else Path(source)
-    )
+    path = SAMPLE if source == "sample" else Path(source)
+    if source == DOWNLOAD:
+        path = download(_check_whole)
     name = str(path) if source == DOWNLOAD else source
     digest, files, read = open_files(name, path)
     origin = source if source in ("sample", DOWNLOAD) else str(path.absolute())

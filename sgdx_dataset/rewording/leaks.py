@@ -124,39 +124,30 @@ class Words(NamedTuple):
 
 def release_words(release: Release) -> Words:
     """The words of a release's schemas of all splits."""
-    original = (text_key(location.kind, text) for location, text in _all_texts(release, "original"))
-    return Words(
-        frozenset(map(_digest, original)), frozenset(map(_digest, released_texts(release)))
-    )
+    keys = _original_keys(release), released_texts(release)
+    return Words(*(frozenset(map(_digest, of_group)) for of_group in keys))
 
 
 @cache
 def published_words() -> tuple[Words, ...]:
     """The words of SGD, whose digests ``sgd_words.txt`` has, and those of the sample."""
     lines = [line.split() for line in _SGD_WORDS.read_text(encoding="utf-8").splitlines()]
-    groups = (
-        frozenset(digest for digest, group in lines if group == name)
-        for name in ("original", "variants")
-    )
+    groups = (frozenset(d for d, group in lines if group == name) for name in Words._fields)
     return Words(*groups), release_words(open_release("sample"))
 
 
 def copied_variants(release: Release) -> list[str]:
     """Those of v1..v5 most of whose texts are the original schemas': no other words at all."""
-    return [variant for variant in VARIANTS if _is_copy(release, variant)]
-
-
-def _is_copy(release: Release, variant: str) -> bool:
-    same = [
-        normalised(text) == normalised(original_text)
-        for split in release.schema_splits(variant)
-        for original in [release.schema(split, "original")]
-        for (_, text), (_, original_text) in zip(
-            texts(variant, original, release.schema(split, variant)),
-            texts("original", original, original),
-        )
-    ]
-    return sum(same) > len(same) / 2
+    copied = []
+    for variant in VARIANTS:
+        same: list[bool] = []
+        for split in release.schema_splits(variant):
+            original, schema = release.schema(split, "original"), release.schema(split, variant)
+            pairs = zip(texts(variant, original, schema), texts(variant, original, original))
+            same += [normalised(new) == normalised(old) for (_, new), (_, old) in pairs]
+        if sum(same) > len(same) / 2:
+            copied.append(variant)
+    return copied
 
 
 def _is_leak(digests: Digests, words: Words) -> bool:
@@ -179,7 +170,7 @@ def _digest(key: Key) -> str:
 
 def new_texts(release: Release, variant: str, schema: Schema) -> list[Location]:
     """The places of the texts of a train schema that the original schemas of all splits lack."""
-    words = {text_key(place.kind, text) for place, text in _all_texts(release, "original")}
+    words = _original_keys(release)
     return [
         place
         for place, text in texts(variant, release.schema("train", "original"), schema)
@@ -199,13 +190,17 @@ def train_variants(release: Release) -> dict[str, Schema]:
 
 def released_texts(release: Release) -> dict[Key, list[Location]]:
     """Where v1..v5 have texts that the original lacks, by kind and normalised text."""
-    original = {text_key(location.kind, text) for location, text in _all_texts(release, "original")}
+    original = _original_keys(release)
     locations: dict[Key, list[Location]] = {}
     for variant in VARIANTS:
         for location, text in _all_texts(release, variant):
             if (key := text_key(location.kind, text)) not in original and key[1]:
                 locations.setdefault(key, []).append(location)
     return locations
+
+
+def _original_keys(release: Release) -> set[Key]:
+    return {text_key(place.kind, text) for place, text in _all_texts(release, "original")}
 
 
 def normalised(text: str) -> str:

@@ -52,7 +52,7 @@ def parse_files(
     gather: Callable[[list[Dialogue[AnyFrame]], Coder, str], Gathered],
 ) -> Iterator[tuple[str, Gathered]]:
     """Parse a split's dialogue files one after the other; what ``gather`` makes of each."""
-    coder = Coder.from_schema(release.schema(split, "original"))
+    coder = Coder(release.schema(split, "original"))
     file_of: dict[str, str] = {}
 
     def parsed(content: bytes, file: str, sha256: str) -> Gathered:

@@ -38,33 +38,26 @@ class _Codes(dict[str, int]):
         raise SgdxError(f"{name!r} is no {self.what}, expected one of {sorted(self)}")
 
 
-@dataclass(frozen=True)
 class Coder:
-    """The codes of a schema's names."""
+    """The codes of the names of a schema, the original one, which the dialogues use."""
 
-    services: _Codes
-    slots: list[_Codes]  # by the code of their service
-    action_slots: list[_Codes]  # codes of what an action may have as its slot, by service code
-    intents: list[_Codes]  # codes of the intents and of ``NONE``, by service code
-    intent_slot: int  # the code of an action's slot ``intent`` that stands for the intents
-
-    @classmethod
-    def from_schema(cls, schema: Schema) -> Coder:
-        """Number the names of ``schema``, the original one, whose names the dialogues use."""
-        slots, action_slots, intents = [], [], []
+    def __init__(self, schema: Schema) -> None:
+        names, slot_names = schema.service_names(), schema.slot_names()
+        self.services = _Codes(f"service in {schema.path}", zip(names, range(len(names))))
+        self.slots: list[_Codes] = []  # by the code of their service
+        self.action_slots: list[_Codes] = []  # what an action may have as its slot, by service code
+        self.intents: list[_Codes] = []  # those of a service and ``NONE``, by service code
+        # The last is the code of an action's slot ``intent`` that stands for the intents.
+        *free, self.intent_slot = range(len(slot_names), len(slot_names) + len(FREE_SLOTS))
         slot_code, intent_code = 0, 1  # intent 0 is NONE
-        free = [(slot, len(schema.slot_names()) + i) for i, slot in enumerate(FREE_SLOTS)]
         for service in schema.services:
             of_service = f"of service {service.service_name} in {schema.path}"
             own = [(slot.name, slot_code + i) for i, slot in enumerate(service.slots)]
-            slots.append(_Codes(f"slot {of_service}", own))
-            action_slots.append(_Codes(f"slot {of_service}", [*free[:2], *own]))
             named = [(intent.name, intent_code + i) for i, intent in enumerate(service.intents)]
-            intents.append(_Codes(f"intent {of_service}", [(NONE_INTENT, 0), *named]))
+            self.slots.append(_Codes(f"slot {of_service}", own))
+            self.action_slots.append(_Codes(f"slot {of_service}", [*zip(FREE_SLOTS, free), *own]))
+            self.intents.append(_Codes(f"intent {of_service}", [(NONE_INTENT, 0), *named]))
             slot_code, intent_code = slot_code + len(own), intent_code + len(named)
-        names = schema.service_names()
-        services = _Codes(f"service in {schema.path}", zip(names, range(len(names))))
-        return cls(services, slots, action_slots, intents, free[2][1])
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ def shown_dialogue(
     split, path, dialogue = _find(release, dialogue_id, splits, wordings)
     for config in configs:
         release.check_dialogues(config, split)
-    coder = Coder.from_schema(release.schema(split, "original"))
+    coder = Coder(release.schema(split, "original"))
     table_of = dialogue_columns([dialogue], coder, path)
     all_names = [names for config in configs for names in names_of(release, split, config)]
     rows = [table_of(names).to_pylist()[0] for names in all_names]

@@ -40,7 +40,7 @@ def paraphrases(*names: str) -> Json:
 
 def read_columns(data: bytes) -> object:
     dialogues = read_dialogues(data, "file", Frame)
-    return dialogue_columns(dialogues, Coder.from_schema(ORIGINAL), "file")
+    return dialogue_columns(dialogues, Coder(ORIGINAL), "file")
 
 
 # Of each kind a valid file, and what reads and checks it.
