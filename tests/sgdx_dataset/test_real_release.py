@@ -9,19 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from sgdx_dataset import VARIANTS, find_variants, frame_tables, frames, load, overlaps
 from sgdx_dataset.hub.export import release_dialogue
 from sgdx_dataset.release.download import COMMIT
 from sgdx_dataset.release.open import open_release
-from sgdx_dataset.release.release import Release, write_variants
+from sgdx_dataset.release.release import Release
 from sgdx_dataset.release.schema import SPLITS
-from sgdx_dataset.rewording.corrupt import corrupt, corrupt_schema
+from sgdx_dataset.rewording.corrupt import corrupt
 from sgdx_dataset.rewording.leaks import train_variants
-from sgdx_dataset.rows.dialogue_rows import dialogue_tables, read_split
-from sgdx_dataset.rows.name_codes import Names
+from sgdx_dataset.rows.dialogue_rows import dialogue_tables
 
 from .converter import convert
 
@@ -62,6 +60,11 @@ def dialogues_of(release: Release, split: str) -> Iterator[tuple[str, list[Json]
         yield file, json.loads(release.read(file))
 
 
+def schemas_of(release: Release, variant: str) -> list[Json]:
+    files = (release.schema_file("test", config) for config in ("original", variant))
+    return [json.loads(release.read(file)) for file in files]
+
+
 @pytest.mark.usefixtures("partial")
 @pytest.mark.parametrize("split", PARTIAL)
 @pytest.mark.slow
@@ -85,10 +88,7 @@ def test_variants_are_what_the_fixed_converter_makes(
     release: Release, variant: str, files: int
 ) -> None:
     release = with_files(release, "test", files)
-    original, schema = (
-        json.loads(release.read(release.schema_file("test", config)))
-        for config in ("original", variant)
-    )
+    original, schema = schemas_of(release, variant)
     made = dict(dialogue_tables(release, "test", variant))
     for file, dialogues in dialogues_of(release, "test"):
         expected = [convert(dialogue, original, schema) for dialogue in dialogues]
@@ -98,27 +98,20 @@ def test_variants_are_what_the_fixed_converter_makes(
 @pytest.mark.usefixtures("partial")
 @pytest.mark.slow
 def test_782_test_frames_of_v5_that_only_the_fixed_converter_gets_right(release: Release) -> None:
-    original, schema = (
-        json.loads(release.read(release.schema_file("test", config)))
-        for config in ("original", "v5")
-    )
+    original, schema = schemas_of(release, "v5")
     made = dict(dialogue_tables(release, "test", "v5"))
     changed = []
     for file, dialogues in dialogues_of(release, "test"):
         for dialogue, row in zip(dialogues, made[file].to_pylist()):
             old = convert(dialogue, original, schema, fixed=False)
-            changed += _states_that_differ(old, release_dialogue(row))
+            changed += [
+                b["service"]
+                for before, after in zip(old["turns"], release_dialogue(row)["turns"])
+                for a, b in zip(before["frames"], after["frames"])
+                if a.get("state") != b.get("state")
+            ]
     assert len(changed) == 782
     assert set(changed) == {"RentalCars_35"}
-
-
-def _states_that_differ(old: Json, new: Json) -> list[str]:
-    return [
-        b["service"]
-        for before, after in zip(old["turns"], new["turns"])
-        for a, b in zip(before["frames"], after["frames"])
-        if a.get("state") != b.get("state")
-    ]
 
 
 @pytest.mark.slow
@@ -160,6 +153,10 @@ def test_texts_of_backtrans_that_are_those_of_v1_to_v5(release: Release) -> None
         texts = [hit.same_element for hit in hits if hit.location.part == "description"]
         counts[language] = len(names), sum(names), len(texts), sum(texts)
     assert counts == {"ja": (48, 31, 6, 1), "ko": (31, 20, 5, 1), "zh": (36, 27, 6, 2)}
+    copy = overlaps(release, {"mine": release.schema("train", "v3")})
+    assert len(copy) == 531  # of its 562 texts the original has 31 too
+    assert all(hit.same_element for hit in copy)
+    assert all("v3" in {place.variant for place in hit.equals} for hit in copy)
 
 
 def test_corrupted_train_schemas_have_nothing_of_v1_to_v5(
@@ -182,36 +179,6 @@ def test_corrupted_train_schemas_have_nothing_of_v1_to_v5(
     assert len({str(schema.services) for schema in variants.values()}) == 3
 
 
-def test_a_files_dialogues_under_a_corrupted_schema(release: Release) -> None:
-    original = release.schema("train", "original")
-    schema = corrupt_schema(original, np.random.default_rng(0), replace=0.3, window=3)
-    names = Names("corrupt-1", schema, original, release.seen_services())
-    ((_, table),) = read_split(with_files(release, "train", 1), "train")
-    renamed = 0
-    for row in table(names).to_pylist():
-        slots = {s["service_name"]: [slot["name"] for slot in s["slots"]] for s in row["schemas"]}
-        for turn in row["turns"]:
-            for frame in turn["frames"]:
-                for pair in (frame["state"] or {"slot_values": []})["slot_values"]:
-                    assert pair["slot"] in slots[frame["service"]]
-                    renamed += 1
-    assert renamed > 1000
-
-
-def test_a_copy_of_v3_in_a_folder_is_found_whole(
-    release: Release, release_archive: Path, tmp_path: Path
-) -> None:
-    """Of its 562 texts the original has 31 too."""
-    copy = {"train": release.schema("train", "v3")}
-    write_variants({"mine": copy}, tmp_path / "out")
-    found = find_variants(tmp_path / "out")
-    opened = open_release(release_archive, found)
-    hits = overlaps(opened, {"mine": opened.schema("train", "mine")})
-    assert len(hits) == 531
-    assert all(hit.same_element for hit in hits)
-    assert all("v3" in {place.variant for place in hit.equals} for hit in hits)
-
-
 @pytest.mark.slow
 def test_frames_of_six_configs_line_up(release_archive: Path) -> None:
     rows = {
@@ -219,6 +186,8 @@ def test_frames_of_six_configs_line_up(release_archive: Path) -> None:
     }
     ids = rows["original"]["frame_id"][:]
     assert len(set(ids)) == len(ids)
+    seen = {name.rsplit("/", 1)[1]: is_seen for name, is_seen in zip(ids, rows["v4"]["seen"])}
+    assert (sum(seen.values()), len(seen)) == (6, 21)
     for config in ("original", *VARIANTS):
         assert rows[config]["frame_id"][:] == ids
         assert rows[config]["seen"][:] == rows["original"]["seen"][:]
@@ -233,11 +202,3 @@ def test_frame_tables_are_the_rows_of_load(
     table = frame_tables(release, "test", config)
     assert table.schema == rows.schema
     assert table.equals(rows)
-
-
-@pytest.mark.slow
-def test_six_test_services_are_seen_and_fifteen_not(release_archive: Path) -> None:
-    for config in ("original", "v4"):
-        rows = frames(load(config, "test", release_archive)).select_columns(["frame_id", "seen"])
-        seen = {row["frame_id"].rsplit("/", 1)[1]: row["seen"] for row in rows}
-        assert (sum(seen.values()), len(seen)) == (6, 21)

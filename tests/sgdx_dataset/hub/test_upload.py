@@ -14,6 +14,7 @@ from ...hub import TOKEN, Answer, Hub, Repository
 
 OWN = ("README.md", "data/*/*.parquet")
 Push = Callable[..., str]
+Fault = Callable[[Hub, pytest.MonkeyPatch], None]
 
 
 @pytest.fixture
@@ -56,12 +57,8 @@ def test_the_files_come_in_one_commit_and_nothing_else(push: Push, online: Hub) 
     assert repository.files["data/v1/large.parquet"] == b"x" * 20_000
     assert len(repository.commits) == 2  # one is the Hub's own
     assert repository.tags == {"v1.0.0": repository.commits[-1][0]}
-
-
-def test_the_same_again_makes_no_commit(push: Push, online: Hub) -> None:
     push("you/rows", tag="v1.0.0")
-    push("you/rows", tag="v1.0.0")
-    assert len(of(online, "you/rows").commits) == 2
+    assert len(repository.commits) == 2
 
 
 def test_files_of_an_earlier_upload_are_removed(push: Push, online: Hub, tmp_path: Path) -> None:
@@ -116,51 +113,68 @@ def test_a_tag_never_moves(push: Push, online: Hub) -> None:
     assert of(online, "you/rows").tags.keys() == {"v1.0.0", "v1.1.0"}
 
 
-def test_other_content_is_left_alone(push: Push, online: Hub) -> None:
-    repository = online.repositories["datasets", "you/thesis"] = Repository(private=False)
-    repository.commit({".gitattributes": b"", "chapters/one.csv": b"precious"})
-    assert fails(push, "you/thesis") == (
-        "you/thesis: has other content (chapters/one.csv), expected a new repository or one of an "
-        "earlier upload of this kind"
-    )
-    assert repository.files["chapters/one.csv"] == b"precious"
+@pytest.mark.parametrize("path", ["chapters/one.csv", "data/other/train-0.parquet"])
+def test_content_of_others_is_left_alone(push: Push, online: Hub, path: str) -> None:
+    """Of another kind, or of the same."""
+    repository = online.repositories["datasets", "you/rows"] = Repository(private=False)
+    repository.commit({".gitattributes": b"", path: b"precious"})
+    assert f"has other content ({path})" in fails(push, "you/rows")
+    assert repository.files[path] == b"precious"
     assert len(repository.commits) == 1
 
 
-def test_content_of_the_same_kind_by_somebody_else_is_left_alone(push: Push, online: Hub) -> None:
-    repository = online.repositories["datasets", "you/rows"] = Repository(private=False)
-    repository.commit({"data/other/train-0.parquet": b"precious"})
-    assert "has other content (data/other/train-0.parquet)" in fails(push, "you/rows")
-    assert repository.files == {"data/other/train-0.parquet": b"precious"}
+def answers(place: str, answer: Answer) -> Fault:
+    """A Hub that has one answer to all requests for a place."""
+
+    def set_fault(hub: Hub, patch: pytest.MonkeyPatch) -> None:
+        patch.setattr("time.sleep", lambda seconds: None)  # between the retries of the library
+        hub.fault = lambda method, path: answer if place in path else None
+
+    return set_fault
 
 
-def test_tokens_at_fault(push: Push, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "the access token has no right to write there" in fails(push, "somebody/rows")
-    monkeypatch.setenv("HF_TOKEN", "hf_of_nobody")
-    line = fails(push, "you/rows")
-    assert "the Hub does not accept the access token" in line
-    assert "hf_of_nobody" not in line
-    monkeypatch.delenv("HF_TOKEN")
-    assert "found no access token for the Hub" in fails(push, "you/rows")
+CONSTANTS = "huggingface_hub.constants"
+# By fault: the repository, what is at fault, and what is said.
+FAULTS: dict[str, tuple[str, Fault, str]] = {
+    "no right": ("somebody/rows", lambda hub, patch: None, "has no right to write there"),
+    "a wrong token": (
+        "you/rows",
+        lambda hub, patch: patch.setenv("HF_TOKEN", TOKEN[::-1]),
+        "does not accept the access token",
+    ),
+    "no token": ("you/rows", lambda hub, patch: patch.delenv("HF_TOKEN"), "found no access token"),
+    "no name": ("you/a b", lambda hub, patch: None, "cannot be uploaded"),
+    "nobody listens": (
+        "you/rows",
+        lambda hub, patch: patch.setattr(f"{CONSTANTS}.ENDPOINT", "http://127.0.0.1:9"),
+        "cannot be uploaded",
+    ),
+    "offline": (
+        "you/rows",
+        lambda hub, patch: patch.setattr(f"{CONSTANTS}.HF_HUB_OFFLINE", True),
+        "offline mode is enabled",
+    ),
+    "too many": ("you/rows", answers("/commit/", Answer(429, b"{}")), "too many requests; wait"),
+    **{
+        f"cut at {place}": ("you/rows", answers(place, Answer(None)), "cannot be uploaded")
+        for place in ("/commit/", "/lfs/", "/api/repos/create", "/tree/")
+    },
+}
 
 
-def test_a_name_at_fault(push: Push, online: Hub) -> None:
-    assert "you/a b: cannot be uploaded: " in fails(push, "you/a b")
-    assert online.requests == []
-
-
-@pytest.mark.parametrize("place", ["/commit/", "/lfs/", "/api/repos/create", "/tree/"])
-def test_a_connection_that_is_cut_publishes_nothing(
-    place: str, push: Push, online: Hub, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("time.sleep", lambda seconds: None)  # between the retries of the library
-    online.fault = lambda method, path: Answer(None) if place in path else None
-    assert "you/rows: cannot be uploaded: " in fails(push, "you/rows")
-    if ("datasets", "you/rows") in online.repositories:
-        assert list(of(online, "you/rows").files) == [".gitattributes"]
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_publishes_nothing(push: Push, online: Hub, fault: str) -> None:
+    name, set_fault, message = FAULTS[fault]
+    with pytest.MonkeyPatch.context() as patch:
+        set_fault(online, patch)
+        line = fails(push, name)
+    assert message in line and TOKEN[::-1] not in line
+    if ("datasets", name) in online.repositories:
+        assert list(of(online, name).files) == [".gitattributes"]
     online.fault = None
-    push("you/rows")  # the next try goes through
-    assert len(of(online, "you/rows").commits) == 2
+    if name == "you/rows":
+        push(name)  # the next try goes through
+        assert len(of(online, name).commits) == 2
 
 
 def test_an_answer_that_is_lost_makes_no_second_commit(push: Push, online: Hub) -> None:
@@ -197,19 +211,3 @@ def test_too_many_requests_are_waited_for(push: Push, online: Hub) -> None:
     push("you/rows")
     assert refused
     assert len(of(online, "you/rows").commits) == 2
-
-
-def test_too_many_requests_for_a_commit_are_told(push: Push, online: Hub) -> None:
-    online.fault = lambda method, path: Answer(429, b"{}") if "/commit/" in path else None
-    assert "there were too many requests; wait" in fails(push, "you/rows")
-    assert list(of(online, "you/rows").files) == [".gitattributes"]
-
-
-def test_nobody_listens(push: Push, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
-    assert "you/rows: cannot be uploaded: " in fails(push, "you/rows")
-
-
-def test_offline_mode_is_told(push: Push, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    assert "offline mode is enabled" in fails(push, "you/rows")
