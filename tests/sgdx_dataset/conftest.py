@@ -20,41 +20,35 @@ Json = Any
 Edit = Callable[[Path], None]
 
 
+def slot(name: str, *values: str) -> Json:
+    fields = {"is_categorical": bool(values), "possible_values": [*values]}
+    return {"name": name, "description": name, **fields}
+
+
 def service(name: str, slots: tuple[str, str, str], intents: tuple[str, str]) -> Json:
     """A service that lets flats: slots for a city, an area and ``intent`` (rent or buy)."""
     city, area, purpose = slots
-    find, visit = intents
+    find = {
+        "name": intents[0],
+        "description": "find",
+        "is_transactional": False,
+        "required_slots": [city, purpose],
+        "optional_slots": {area: "dontcare"},
+        "result_slots": [city, area, purpose],
+    }
+    visit = {
+        "name": intents[1],
+        "description": "visit",
+        "is_transactional": True,
+        "required_slots": [area],
+        "optional_slots": {},
+        "result_slots": [city, area],
+    }
     return {
         "service_name": name,
         "description": f"{name} lets flats",
-        "slots": [
-            {"name": city, "description": city, "is_categorical": False, "possible_values": []},
-            {"name": area, "description": area, "is_categorical": False, "possible_values": []},
-            {
-                "name": purpose,
-                "description": purpose,
-                "is_categorical": True,
-                "possible_values": ["rent", "buy"],
-            },
-        ],
-        "intents": [
-            {
-                "name": find,
-                "description": "find",
-                "is_transactional": False,
-                "required_slots": [city, purpose],
-                "optional_slots": {area: "dontcare"},
-                "result_slots": [city, area, purpose],
-            },
-            {
-                "name": visit,
-                "description": "visit",
-                "is_transactional": True,
-                "required_slots": [area],
-                "optional_slots": {},
-                "result_slots": [city, area],
-            },
-        ],
+        "slots": [slot(city), slot(area), slot(purpose, "rent", "buy")],
+        "intents": [find, visit],
     }
 
 
@@ -74,71 +68,50 @@ def act(name: str, slot: str = "", *values: str) -> Json:
     return {"act": name, "slot": slot, "values": [*values], "canonical_values": [*values]}
 
 
+def turn(speaker: str, utterance: str, actions: list[Json], **frame: Json) -> Json:
+    made = {"service": "Flats_1", "slots": [], "actions": actions, **frame}
+    return {"speaker": speaker, "utterance": utterance, "frames": [made]}
+
+
+VALUES = {"area": ["Weststadt"], "city": ["Ulm"], "intent": ["rent"]}
+CALL = {"method": "FindFlat", "parameters": {"area": "Weststadt", "city": "Ulm", "intent": "rent"}}
 DIALOGUE = {
     "dialogue_id": "1_00000",
     "services": ["Flats_1"],
     "turns": [
-        {
-            "speaker": "USER",
-            "utterance": "I want to rent a flat in Ulm, in the Weststadt",
-            "frames": [
-                {
-                    "service": "Flats_1",
-                    "slots": [
-                        {"slot": "city", "start": 25, "exclusive_end": 28},
-                        {"slot": "area", "start": 37, "exclusive_end": 46},
-                    ],
-                    "actions": [
-                        act("INFORM_INTENT", "intent", "FindFlat"),
-                        act("INFORM", "intent", "rent"),
-                        act("INFORM", "city", "Ulm"),
-                        act("INFORM", "area", "Weststadt"),
-                    ],
-                    "state": {
-                        "active_intent": "FindFlat",
-                        "requested_slots": ["area"],
-                        "slot_values": {"area": ["Weststadt"], "city": ["Ulm"], "intent": ["rent"]},
-                    },
-                }
+        turn(
+            "USER",
+            "I want to rent a flat in Ulm, in the Weststadt",
+            [
+                act("INFORM_INTENT", "intent", "FindFlat"),
+                act("INFORM", "intent", "rent"),
+                act("INFORM", "city", "Ulm"),
+                act("INFORM", "area", "Weststadt"),
             ],
-        },
-        {
-            "speaker": "SYSTEM",
-            "utterance": "I found 1. Do you want to visit it?",
-            "frames": [
-                {
-                    "service": "Flats_1",
-                    "slots": [],
-                    "actions": [
-                        act("INFORM_COUNT", "count", "1"),
-                        act("OFFER_INTENT", "intent", "VisitFlat"),
-                        act("REQUEST", "intent", "buy"),
-                        act("REQ_MORE"),
-                    ],
-                    "service_call": {
-                        "method": "FindFlat",
-                        "parameters": {"area": "Weststadt", "city": "Ulm", "intent": "rent"},
-                    },
-                    "service_results": [{"area": "Weststadt", "city": "Ulm"}, {}],
-                }
+            slots=[
+                {"slot": "city", "start": 25, "exclusive_end": 28},
+                {"slot": "area", "start": 37, "exclusive_end": 46},
             ],
-        },
-        {
-            "speaker": "USER",
-            "utterance": "No, thanks.",
-            "frames": [
-                {
-                    "service": "Flats_1",
-                    "slots": [],
-                    "actions": [act("NEGATE"), act("THANK_YOU")],
-                    "state": {
-                        "active_intent": "NONE",
-                        "requested_slots": [],
-                        "slot_values": {"area": ["Weststadt"], "city": ["Ulm"], "intent": ["rent"]},
-                    },
-                }
+            state={"active_intent": "FindFlat", "requested_slots": ["area"], "slot_values": VALUES},
+        ),
+        turn(
+            "SYSTEM",
+            "I found 1. Do you want to visit it?",
+            [
+                act("INFORM_COUNT", "count", "1"),
+                act("OFFER_INTENT", "intent", "VisitFlat"),
+                act("REQUEST", "intent", "buy"),
+                act("REQ_MORE"),
             ],
-        },
+            service_call=CALL,
+            service_results=[{"area": "Weststadt", "city": "Ulm"}, {}],
+        ),
+        turn(
+            "USER",
+            "No, thanks.",
+            [act("NEGATE"), act("THANK_YOU")],
+            state={"active_intent": "NONE", "requested_slots": [], "slot_values": VALUES},
+        ),
     ],
 }
 

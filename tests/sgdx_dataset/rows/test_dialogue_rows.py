@@ -29,34 +29,28 @@ def rows(root: Path, config: str) -> list[Json]:
     return made
 
 
+def pairs(**values: str) -> Json:
+    return [{"slot": slot, "values": [value]} for slot, value in values.items()]
+
+
 def test_a_row_of_the_original(mini: Path) -> None:
     row = rows(mini, "original")[0]
     assert (row["dialogue_id"], row["variant"], row["services"]) == (
-        "1_00000",
-        "original",
-        ["Flats_1"],
+        *("1_00000", "original", ["Flats_1"]),
     )
-    schema = row["schemas"][0]
-    assert (schema["service_name"], schema["original_name"], schema["seen"]) == (
-        "Flats_1",
-        "Flats_1",
-        True,
-    )
+    (schema,) = row["schemas"]
+    names = schema["service_name"], schema["original_name"], schema["seen"]
+    assert names == ("Flats_1", "Flats_1", True)
     assert schema["intents"][0]["optional_slots"] == [{"slot": "area", "value": "dontcare"}]
-    user, system, _ = row["turns"]
-    assert user["frames"][0]["service_call"] is None
-    assert user["frames"][0]["service_results"] == []
-    assert user["frames"][0]["state"] == {
+    user, system, _ = (turn["frames"][0] for turn in row["turns"])
+    assert (user["service_call"], user["service_results"]) == (None, [])
+    assert user["state"] == {
         "active_intent": "FindFlat",
         "requested_slots": ["area"],
-        "slot_values": [
-            {"slot": "area", "values": ["Weststadt"]},
-            {"slot": "city", "values": ["Ulm"]},
-            {"slot": "intent", "values": ["rent"]},
-        ],
+        "slot_values": pairs(area="Weststadt", city="Ulm", intent="rent"),
     }
-    assert system["frames"][0]["state"] is None
-    assert system["frames"][0]["service_results"] == [
+    assert system["state"] is None
+    assert system["service_results"] == [
         [{"slot": "area", "value": "Weststadt"}, {"slot": "city", "value": "Ulm"}],
         [],
     ]
@@ -64,36 +58,21 @@ def test_a_row_of_the_original(mini: Path) -> None:
 
 def test_all_keys_are_renamed_at_once(mini: Path) -> None:
     """``area`` becomes ``city`` while ``city`` becomes ``town``; in v2 the two are swapped."""
-    state = {
-        config: rows(mini, config)[0]["turns"][0]["frames"][0]["state"] for config in ("v1", "v2")
-    }
-    assert state["v1"]["slot_values"] == [
-        {"slot": "city", "values": ["Weststadt"]},
-        {"slot": "town", "values": ["Ulm"]},
-        {"slot": "purpose", "values": ["rent"]},
-    ]
-    assert state["v2"]["slot_values"] == [
-        {"slot": "city", "values": ["Weststadt"]},
-        {"slot": "area", "values": ["Ulm"]},
-        {"slot": "aim", "values": ["rent"]},
-    ]
-    assert (state["v1"]["active_intent"], state["v1"]["requested_slots"]) == (
-        "SearchFlat",
-        ["city"],
-    )
+    first, second = (rows(mini, v)[0]["turns"][0]["frames"][0]["state"] for v in ("v1", "v2"))
+    assert first["slot_values"] == pairs(city="Weststadt", town="Ulm", purpose="rent")
+    assert second["slot_values"] == pairs(city="Weststadt", area="Ulm", aim="rent")
+    assert (first["active_intent"], first["requested_slots"]) == ("SearchFlat", ["city"])
 
 
 def test_a_slot_called_intent_is_told_from_intents(mini: Path) -> None:
-    user, system, _ = rows(mini, "v1")[0]["turns"]
-    acts = [(a["act"], a["slot"], a["values"]) for a in user["frames"][0]["actions"]]
-    assert acts == [
+    user, system, _ = (turn["frames"][0]["actions"] for turn in rows(mini, "v1")[0]["turns"])
+    assert [(act["act"], act["slot"], act["values"]) for act in user] == [
         ("INFORM_INTENT", "intent", ["SearchFlat"]),
         ("INFORM", "purpose", ["rent"]),
         ("INFORM", "town", ["Ulm"]),
         ("INFORM", "city", ["Weststadt"]),
     ]
-    acts = [(a["act"], a["slot"], a["canonical_values"]) for a in system["frames"][0]["actions"]]
-    assert acts == [
+    assert [(act["act"], act["slot"], act["canonical_values"]) for act in system] == [
         ("INFORM_COUNT", "count", ["1"]),
         ("OFFER_INTENT", "intent", ["SeeFlat"]),
         ("REQUEST", "purpose", ["buy"]),
@@ -103,19 +82,14 @@ def test_a_slot_called_intent_is_told_from_intents(mini: Path) -> None:
 
 def test_every_other_place_is_renamed(mini: Path) -> None:
     row = rows(mini, "v4")[0]
-    assert row["variant"] == "v4"
-    assert row["services"] == ["Flats_14"]
-    assert row["schemas"][0]["service_name"] == "Flats_14"
-    assert row["schemas"][0]["original_name"] == "Flats_1"
-    frame = row["turns"][0]["frames"][0]
-    assert frame["service"] == "Flats_14"
-    assert [span["slot"] for span in frame["slots"]] == ["p", "q"]
-    call = row["turns"][1]["frames"][0]["service_call"]
-    assert call["method"] == "F"
-    assert [pair["slot"] for pair in call["parameters"]] == ["q", "p", "r"]
-    results = row["turns"][1]["frames"][0]["service_results"]
-    assert [pair["slot"] for pair in results[0]] == ["q", "p"]
-    assert row["turns"][2]["frames"][0]["state"]["active_intent"] == "NONE"
+    user, system, last = (turn["frames"][0] for turn in row["turns"])
+    schema, call = row["schemas"][0], system["service_call"]
+    assert (row["variant"], row["services"], user["service"]) == ("v4", ["Flats_14"], "Flats_14")
+    assert (schema["service_name"], schema["original_name"]) == ("Flats_14", "Flats_1")
+    assert [span["slot"] for span in user["slots"]] == ["p", "q"]
+    assert (call["method"], [pair["slot"] for pair in call["parameters"]]) == ("F", ["q", "p", "r"])
+    assert [pair["slot"] for pair in system["service_results"][0]] == ["q", "p"]
+    assert last["state"]["active_intent"] == "NONE"
 
 
 def test_unseen_is_decided_on_the_original_name(mini: Path) -> None:
