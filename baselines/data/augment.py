@@ -30,33 +30,16 @@ RowsOf = Callable[[Dataset, str, str | None], Dataset]
 
 
 class AugmentedRows(NamedTuple):
-    """Rows under the reworded schemas of an augmentation.
+    """Rows under the reworded schemas of an augmentation."""
 
-    Attributes:
-        rows: Rows of the train split.
-        schemas: SHA-256 of the schemas.
-        overlaps: Number of the schemas' texts that v1..v5 contain and the original does not.
-        oracle: Whether the schemas are v1..v5 themselves, or share more texts with v1..v5 than
-            translation yields (``find_leak``).
-    """
-
-    rows: Dataset
-    schemas: str
-    overlaps: int
-    oracle: bool
+    rows: Dataset  # of the train split
+    schemas: str  # SHA-256 of the schemas
+    overlaps: int  # the schemas' texts that v1..v5 contain and the original does not
+    oracle: bool  # whether they are v1..v5, or share more texts with these than translation yields
 
 
 def augmented(augment: Augment, source: str | None, rows_of: RowsOf) -> AugmentedRows:
-    """Rows of the train split under all schema variants of an augmentation, variant by variant.
-
-    Args:
-        augment: Settings of the augmentation.
-        source: Where SGD is, as for ``sgdx_dataset.load``.
-        rows_of: Makes the rows of dialogue rows.
-
-    Raises:
-        SgdxError: The augmentation is unknown, or the folder or the source cannot be used.
-    """
+    """Rows of the train split under all schema variants of an augmentation, variant by variant."""
     variants = _variant_paths(augment, source)
     release = open_release(source, variants)
     if augment.schemas == ORACLE:
@@ -104,13 +87,7 @@ def _corrupted(seed: int, source: str | None) -> dict[str, Path]:
 
 
 def sampled(rows: Dataset, ratio: float, seed: int) -> Dataset:
-    """Draw a random sample of each variant's dialogues; the rows stay in order.
-
-    Args:
-        rows: Rows of one or several variants, with their ``dialogue_id``.
-        ratio: Fraction of each variant's dialogues to keep, in [0, 1].
-        seed: Random seed; different variants get different samples.
-    """
+    """Draw a random sample of each variant's dialogues; the rows stay in order."""
     if ratio == 1:
         return rows
     numbers: dict[str, dict[str, int]] = {}

@@ -23,58 +23,34 @@ _ROWS_AT_ONCE = 1000  # how many rows of a table are converted in one call
 
 
 class State(NamedTuple):
-    """The state of a service after a user turn, gold or predicted.
-
-    Attributes:
-        intent: Name of the active intent, or ``NONE``.
-        values: Values of the slots that are set.
-        requested: Names of the slots that the user asks for.
-    """
+    """The state of a service after a user turn, gold or predicted."""
 
     intent: str = NONE_INTENT
     values: Values = {}  # noqa: RUF012  # never changed in place
-    requested: tuple[str, ...] = ()
+    requested: tuple[str, ...] = ()  # the slots that the user asks for
 
 
 class Gold(NamedTuple):
-    """The gold annotation of a frame.
-
-    Attributes:
-        state: The gold state.
-        spans: For slots whose value is marked in the user's utterance, its characters [start, end).
-    """
+    """The gold annotation of a frame."""
 
     state: State
-    spans: dict[str, tuple[int, int]]
+    spans: dict[str, tuple[int, int]]  # characters [start, end) of values in the user's utterance
 
 
 class Frame(NamedTuple):
-    """A service in a user turn.
-
-    Attributes:
-        frame_id: Identifier of the frame.
-        schema: Schema of the service.
-        gold: The gold annotation; None in prediction.
-    """
+    """A service in a user turn."""
 
     frame_id: str
     schema: Service
-    gold: Gold | None
+    gold: Gold | None  # None in prediction
 
 
 class UserTurn(NamedTuple):
-    """A user turn with the system turn before it.
+    """A user turn with the system turn before it."""
 
-    Attributes:
-        system: The system's utterance; empty in the first turn.
-        user: The user's utterance.
-        acts: The system's dialogue acts; none if the tracker does not read them.
-        frames: The frames of the user turn.
-    """
-
-    system: str
+    system: str  # the system's utterance; empty in the first turn
     user: str
-    acts: list[Row]
+    acts: list[Row]  # the system's dialogue acts; none if the tracker does not read them
     frames: list[Frame]
 
     @property
@@ -91,17 +67,9 @@ class Dialogue(NamedTuple):
 
 
 def read_dialogues(rows: Rows) -> Iterator[Dialogue]:
-    """Group frame rows into dialogues.
-
-    Frames have gold annotations if the rows have the gold columns. All frames of a service under a
-    variant share one ``Service``.
-
-    Each row repeats the dialogue so far and the schema. Only what is new in a row becomes Python
-    objects here, else a long dialogue would take time and memory that grow with its length squared.
-
-    Args:
-        rows: Frame rows of whole dialogues, in order.
-    """
+    """Group frame rows, of whole dialogues in order, with the gold state if they have it."""
+    # Each row repeats the dialogue so far and the schema. Only what is new in a row becomes Python
+    # objects, else a long dialogue would take time and memory that grow with its length squared.
     schemas: dict[tuple[str, str], Service] = {}
     dialogue, dialogue_id, past = Dialogue("", []), None, 0  # past: turns before the last user turn
     for table in rows.with_format("arrow").iter(_ROWS_AT_ONCE):
@@ -142,25 +110,15 @@ def _gold(row: Row) -> Gold | None:
 
 @dataclass
 class Memory:
-    """What the turns so far tell about a dialogue, before a user turn is read.
+    """What the turns so far tell about a dialogue, by the name of the service."""
 
-    The keys of all dictionaries are names of services.
-
-    Attributes:
-        states: State of each service after its last user turn.
-        offered: For each service, the latest value of every slot for which the system gave a value
-            by OFFER, CONFIRM or a REQUEST with one value.
-        system_values: Like ``offered``, with the values that the system gave by INFORM too.
-        succeeded: Services for which the system reported success (NOTIFY_SUCCESS).
-        services: Services of the last user turn.
-        schemas: Schemas of all services so far.
-    """
-
-    states: dict[str, State] = field(default_factory=dict)
+    states: dict[str, State] = field(default_factory=dict)  # after the service's last user turn
+    # The latest value of every slot that the system gave by OFFER, CONFIRM or a REQUEST of one.
     offered: dict[str, dict[str, str]] = field(default_factory=dict)
+    # Like ``offered``, with the values that the system gave by INFORM too.
     system_values: dict[str, dict[str, str]] = field(default_factory=dict)
-    succeeded: set[str] = field(default_factory=set)
-    services: frozenset[str] = frozenset()
+    succeeded: set[str] = field(default_factory=set)  # by NOTIFY_SUCCESS
+    services: frozenset[str] = frozenset()  # of the last user turn
     schemas: dict[str, Service] = field(default_factory=dict)
 
     def add_system_turn(self, acts: Iterable[Row]) -> None:
@@ -174,12 +132,7 @@ class Memory:
                 self.system_values.setdefault(act["service"], {})[act["slot"]] = act["values"][0]
 
     def add_user_turn(self, turn: UserTurn, states: Iterable[State]) -> None:
-        """Update the memory with a user turn.
-
-        Args:
-            turn: The user turn.
-            states: State of each of its frames: gold in training, else predicted.
-        """
+        """Update the memory with a user turn and its states: gold in training, else predicted."""
         self.services = frozenset(turn.services)
         for frame, state in zip(turn.frames, states, strict=True):
             self.states[frame.schema.service_name] = state
@@ -202,34 +155,18 @@ def gives_value(act: Row) -> bool:
 
 
 class OpenTurn(NamedTuple):
-    """A user turn whose states are to be predicted.
+    """A user turn whose states are to be predicted."""
 
-    Attributes:
-        memory: What is known before the system's last turn.
-        variant: Schema variant of the dialogue.
-        turns: The user turns of the dialogue up to this one.
-    """
-
-    memory: Memory
+    memory: Memory  # what is known before the system's last turn
     variant: str
-    turns: Sequence[UserTurn]
+    turns: Sequence[UserTurn]  # the dialogue's, up to this one
 
 
 def track_in_step(
     dialogues: Sequence[Dialogue], predict: Callable[[Sequence[OpenTurn]], Iterable[State]]
 ) -> list[list[State]]:
-    """Predict the state of every frame of several dialogues.
-
-    The first turns of all dialogues are predicted together, then all second turns, and so on.
-
-    Args:
-        dialogues: The dialogues.
-        predict: Returns the states of the frames of some turns, which belong to different
-            dialogues, in order. It adds to each memory what it reads of the system's last turn.
-
-    Returns:
-        For each dialogue the states of its frames, in order.
-    """
+    """Predict the states of dialogues: of all first turns together, then of all second turns."""
+    # ``predict`` adds to each memory what it reads of the system's last turn.
     memories = [Memory() for _ in dialogues]
     states: list[list[State]] = [[] for _ in dialogues]
     for depth in range(max((len(dialogue.turns) for dialogue in dialogues), default=0)):
@@ -254,18 +191,9 @@ def dialogue_bounds(rows: Rows) -> Ints:
 
 
 def chunks_side_by_side(variants: np.ndarray, size: int) -> list[Ints]:
-    """Divide dialogues into chunks; the variants of a dialogue stand side by side in a chunk.
-
-    So the turns that they share are tokenized once, and a batch has sequences of similar length.
-
-    Args:
-        variants: Variant of each dialogue [dialogues].
-        size: Maximum number of dialogues in a chunk.
-
-    Returns:
-        Indices of the dialogues of each chunk.
-    """
-    # Sorted by their number within the variant, the same dialogue of all variants is adjacent.
+    """Divide dialogues into chunks; the variants of a dialogue stand side by side in a chunk."""
+    # So the turns that they share are tokenized once, and sequences have similar lengths. Sorted
+    # by their number within the variant, the same dialogue of all variants is adjacent.
     counts: Counter[str] = Counter()
     numbers = []
     for variant in variants.tolist():

@@ -35,35 +35,12 @@ _TEXT_FIELDS = {"speaker": pa.string(), "utterance": pa.string()}  # of a turn w
 
 
 def input_columns(rows: Dataset, reads: Sequence[str]) -> Dataset:
-    """Frame rows with only the columns that identify a frame and those that a tracker reads.
-
-    Args:
-        rows: Frame rows.
-        reads: What the tracker reads, out of ``INPUTS``. Without ``system_acts`` the turns of
-            ``history`` have no ``actions``.
-
-    Raises:
-        SgdxError: ``reads`` has something that is not in ``INPUTS``, such as the gold state.
-    """
+    """Frame rows with only the columns that identify a frame and those that a tracker reads."""
     return _selected(rows, reads, ())
 
 
 def track(tracker: System, rows: Dataset, chunks: Path) -> Predictions:
-    """Predict with a tracker, which gets only the columns that it declares to read.
-
-    All predictions of the project are made through this function.
-
-    Args:
-        tracker: The tracker.
-        rows: Frame rows of whole dialogues in order, of one or several schema variants.
-        chunks: Folder for partial results, from which a killed run can resume; it need not exist.
-
-    Returns:
-        One prediction row for each frame row, the same in every process.
-
-    Raises:
-        SgdxError: The tracker declares to read something that is not in ``INPUTS``.
-    """
+    """Predict with a tracker, which gets only the columns that it declares to read."""
     return tracker.predict(input_columns(rows, tracker.READS), chunks)
 
 
@@ -112,44 +89,22 @@ def _text_histories(histories: pa.ListArray) -> pa.ListArray:
 
 @dataclass(frozen=True)
 class Training:
-    """What a model is trained on.
+    """What a model is trained on."""
 
-    Attributes:
-        rows: Frame rows, or a generator's turn rows, with all columns.
-        provenance: Provenance of a model that is trained on them.
-    """
-
-    rows: Dataset
-    provenance: Provenance
+    rows: Dataset  # frame rows, or a generator's turn rows, with all columns
+    provenance: Provenance  # of a model that is trained on them
 
 
 def training_frames(settings: Settings, source: str | None, oracle: bool) -> Training:
-    """Frame rows of the train split under the original schemas, then under the augmentation's.
-
-    Arguments and errors are those of ``training_rows``.
-    """
+    """Frame rows of the train split under the original schemas, then under the augmentation's."""
     return training_rows(settings, source, oracle, frame_rows)
 
 
 def training_rows(
     settings: Settings, source: str | None, oracle: bool, rows_of: RowsOf
 ) -> Training:
-    """Rows of the train split under the original schemas, then under the augmentation's.
-
-    The rows stay on disk and are read as they are needed. With ``train_dialogues``, only some
-    dialogues are taken, the same ones under all schemas.
-
-    Args:
-        settings: The recipe, of which ``tracker``, ``model``, ``augment``, ``train_dialogues`` and
-            ``seed`` are used.
-        source: Where SGD is, as for ``sgdx_dataset.load``.
-        oracle: Whether schemas that trackers are evaluated on are allowed.
-        rows_of: Makes the rows, such as ``frame_rows``.
-
-    Raises:
-        SgdxError: The source, the augmentation or the model that training starts from has such
-            schemas and ``oracle`` is false, or one of them cannot be used.
-    """
+    """Rows of the train split under the original schemas, then under the augmentation's."""
+    # With ``train_dialogues``, only some dialogues are taken, the same ones under all schemas.
     start = starting_provenance(settings, oracle)
     source_leak = original_leak(source, oracle)
     rows = rows_of(load("original", "train", source), "train", source)
@@ -180,15 +135,7 @@ def training_rows(
 
 
 def starting_provenance(settings: Settings, oracle: bool) -> Provenance | None:
-    """The provenance of the model that a recipe starts from; None if it has seen no SGD.
-
-    Args:
-        settings: The recipe.
-        oracle: Whether a model may have seen schemas that trackers are evaluated on.
-
-    Raises:
-        SgdxError: It has seen such schemas and ``oracle`` is false, or it cannot be read.
-    """
+    """The provenance of the model that a recipe starts from; None if it has seen no SGD."""
     if settings.model == "tiny":
         return None
     try:
@@ -202,16 +149,7 @@ def starting_provenance(settings: Settings, oracle: bool) -> Provenance | None:
 
 
 def original_leak(source: str | None, oracle: bool) -> Leak:
-    """What the original train schemas of a source have in common with v1..v5.
-
-    Args:
-        source: Where SGD is, as for ``sgdx_dataset.load``.
-        oracle: Whether the original schemas may be those that trackers are evaluated on.
-
-    Raises:
-        SgdxError: They are and ``oracle`` is false: they have the words of v1..v5 of SGD or of the
-            sample corpus, or v1..v5 of the source have the words of the original schemas.
-    """
+    """What the original train schemas of a source have in common with v1..v5."""
     release = open_release(source)
     leak = find_leak(release, {"original": release.schema("train", "original")})
     if leak.oracle and not oracle:
@@ -239,15 +177,7 @@ def frame_rows(dialogues: Dataset, split: str, source: str | None) -> Dataset:
 
 
 def random_dialogues(rows: Dataset, settings: Settings) -> Dataset:
-    """The rows of as many random dialogues as the recipe asks for; they stay in order.
-
-    Args:
-        rows: Frame rows of one or several schema variants.
-        settings: The recipe, of which ``train_dialogues`` and ``seed`` are used.
-
-    Raises:
-        SgdxError: There are fewer dialogues.
-    """
+    """The rows of as many random dialogues as the recipe asks for; they stay in order."""
     if settings.train_dialogues is None:
         return rows
     names = rows["dialogue_id"][:]
@@ -274,10 +204,7 @@ def evenly_spaced(rows: Dataset, count: int) -> Dataset:
 
 
 def whole_dialogues(rows: Dataset, count: int) -> Dataset:
-    """Select evenly spaced dialogues that have about ``count`` frame rows together.
-
-    This is for trackers that need all turns of a dialogue, in order.
-    """
+    """Select evenly spaced dialogues that have about ``count`` frame rows together."""
     ids = np.array(rows["dialogue_id"][:])
     starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
     size = min(len(starts), max(1, round(len(starts) * count / len(rows))))

@@ -17,16 +17,7 @@ from .augment import RowsOf
 
 @dataclass(frozen=True)
 class RowFunctions:
-    """The functions for one kind of rows; ``data.frames`` and ``data.turns`` document them.
-
-    Attributes:
-        rows_of: Makes the rows of dialogue rows.
-        training: Returns the rows to train on, and the provenance of a model trained on them.
-        dev: Returns the rows on which the best checkpoint is chosen.
-        training_columns: Selects the columns that a model may see in training.
-        predict: Runs a tracker or a generator on the columns that it declares to read.
-        describe: Returns what the record of a run says about the rows.
-    """
+    """The functions for one kind of rows; ``data.frames`` and ``data.turns`` document them."""
 
     rows_of: RowsOf
     training: Callable[[Settings, str | None, bool], frames.Training]

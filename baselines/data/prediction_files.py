@@ -25,14 +25,7 @@ def prediction_row(
     requested_slots: Iterable[str],
     slot_values: Mapping[str, list[str]],
 ) -> Row:
-    """One row of a prediction file; slot values are sorted by the name of the slot.
-
-    Args:
-        frame: The frame row, of which ``frame_id`` and ``variant`` are used.
-        active_intent: Name of the intent, or ``NONE``.
-        requested_slots: Names of the slots that the user asks for.
-        slot_values: Values of each slot that is set; several are different wordings of one value.
-    """
+    """One row of a prediction file; slot values are sorted by the name of the slot."""
     return {
         "frame_id": frame["frame_id"],
         "variant": frame["variant"],
@@ -43,30 +36,14 @@ def prediction_row(
 
 
 def write_predictions(path: Path, header: Header, rows: Iterable[Any]) -> Path:
-    """Write a header line ``{"metadata": ...}`` and one line for each prediction row.
-
-    Args:
-        path: The file to write; it is written completely or not at all.
-        header: How the rows were made.
-        rows: Prediction rows as ``prediction_row`` makes them.
-
-    Returns:
-        ``path``.
-    """
+    """Write a header line ``{"metadata": ...}`` and one line for each prediction row."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_bytes(path, msgspec.json.Encoder().encode_lines([{"metadata": header}, *rows]))
     return path
 
 
 def finished_names(folder: Path, headers: Mapping[str, Header]) -> list[str]:
-    """The names whose predictions are in a folder already, as they would be made again.
-
-    A note says which those are, and another one by what fact other predictions differ.
-
-    Args:
-        folder: Has ``NAME.jsonl`` for predictions that were made before.
-        headers: The header that each file would have, but for counts and versions.
-    """
+    """The names whose predictions are in a folder already, as they would be made again."""
     finished = []
     for name, header in headers.items():
         path = folder / f"{name}.jsonl"

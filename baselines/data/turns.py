@@ -33,13 +33,7 @@ GOLD = ("utterance",)  # visible in training only
 
 
 def turn_rows(dialogues: Dataset, split: str, source: str | None) -> Dataset:
-    """The turn rows of dialogue rows, with what ``IDENTITY`` and ``INPUTS`` name besides.
-
-    Args:
-        dialogues: Dialogue rows of the split, under one or several wordings.
-        split: ``train``, ``validation`` or ``test``.
-        source: Where SGD is, as for ``sgdx_dataset.load``.
-    """
+    """The turn rows of dialogue rows, with what ``IDENTITY`` and ``INPUTS`` name besides."""
     domains = domains_seen(open_release(resolve_source(source)))
     rows = turns(dialogues, domains)
     same = set(dialogues.unique("variant")) == {"original"}
@@ -48,13 +42,7 @@ def turn_rows(dialogues: Dataset, split: str, source: str | None) -> Dataset:
 
 
 def _more_columns(rows: Dataset, original: Dataset) -> Dataset:
-    """The columns ``dialogue_id`` and ``ORIGINAL`` of turn rows.
-
-    Args:
-        rows: Turn rows.
-        original: Turn rows of the same split under the original schemas. The columns are null for
-            turns that are not among them.
-    """
+    """The columns ``dialogue_id`` and ``ORIGINAL`` of turn rows."""
     ids = list(rows["turn_id"])
     row_of = {name: index for index, name in enumerate(original["turn_id"])}
     # A left join by `turn_id`: `take` at a null index, of a turn that the originals lack, is null.
@@ -76,34 +64,12 @@ def _more_columns(rows: Dataset, original: Dataset) -> Dataset:
 
 
 def input_columns(rows: Dataset, reads: Sequence[str]) -> Dataset:
-    """Turn rows with only the columns that identify a turn and those that a generator reads.
-
-    Args:
-        rows: Turn rows, of ``turn_rows``.
-        reads: What the generator reads, out of ``INPUTS``.
-
-    Raises:
-        SgdxError: ``reads`` has something that is not in ``INPUTS``, such as the gold utterance.
-    """
+    """Turn rows with only the columns that identify a turn and those that a generator reads."""
     return _selected(rows, reads, ())
 
 
 def generate(generator: System, rows: Dataset, chunks: Path) -> Predictions:
-    """Generate with a generator, which gets only the columns that it declares to read.
-
-    All generations of the project by trained generators are made through this function.
-
-    Args:
-        generator: The generator.
-        rows: Turn rows, of ``turn_rows``, of one or several schema variants.
-        chunks: Folder for partial results, from which a killed run can resume; it need not exist.
-
-    Returns:
-        One prediction row for each turn row, the same in every process.
-
-    Raises:
-        SgdxError: The generator declares to read something that is not in ``INPUTS``.
-    """
+    """Generate with a generator, which gets only the columns that it declares to read."""
     return generator.predict(input_columns(rows, generator.READS), chunks)
 
 
@@ -123,10 +89,7 @@ def _selected(rows: Dataset, reads: Sequence[str], gold: Sequence[str]) -> Datas
 
 
 def training_turns(settings: Settings, source: str | None, oracle: bool) -> Training:
-    """Turn rows of the train split under the original schemas, then under the augmentation's.
-
-    Arguments and errors are those of ``data.frames.training_frames``.
-    """
+    """Turn rows of the train split under the original schemas, then under the augmentation's."""
     return training_rows(settings, source, oracle, turn_rows)
 
 

@@ -18,24 +18,11 @@ from sgdx_dataset import SgdxError
 
 from ..training.checkpoint import load_errors_as_sgdx, load_strict
 
-_SPECIAL = ("pad_token", "cls_token", "sep_token")
-
 
 def load_encoder(
     name: str, attention_dropout: float | None = None
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """Load an encoder and its fast tokenizer; the weights must be safetensors, not a pickle.
-
-    Args:
-        name: Name on the Hub, or a folder.
-        attention_dropout: Dropout of attention weights in training, in [0, 1]; None for the
-            encoder's own.
-
-    Raises:
-        SgdxError: The encoder or its tokenizer cannot be loaded; it is not an encoder; or the
-            tokenizer is not fast (only fast ones know where in the text a token stands), has more
-            tokens than the encoder, or lacks a padding, ``[CLS]`` or ``[SEP]`` token.
-    """
+    """Load an encoder and its fast tokenizer; the weights must be safetensors, not a pickle."""
     with load_errors_as_sgdx(name, "encoder"):
         config = AutoConfig.from_pretrained(name, trust_remote_code=False)
         if config.is_encoder_decoder:
@@ -47,8 +34,15 @@ def load_encoder(
                 f"{name}: is a {config.model_type} model, expected the pretrained encoder itself"
             )
         tokenizer = load_tokenizer(name)
-        if attention_dropout is not None:
-            _set_attention_dropout(name, config, attention_dropout)
+        if attention_dropout is not None:  # architectures name it differently
+            names = ("attention_probs_dropout_prob", "attention_dropout")
+            field = next((field for field in names if hasattr(config, field)), None)
+            if field is None:
+                raise SgdxError(
+                    f"{name}: attention_dropout: a {config.model_type} encoder has none, expected "
+                    "null"
+                )
+            setattr(config, field, attention_dropout)
         model: Any = load_strict(
             AutoModel.from_pretrained, name, optional="pooler.", config=config, dtype=torch.float32
         )
@@ -61,28 +55,8 @@ def load_encoder(
     return model, tokenizer
 
 
-def _set_attention_dropout(name: str, config: PretrainedConfig, dropout: float) -> None:
-    """Change an encoder's dropout of attention weights, which architectures name differently."""
-    for field in ("attention_probs_dropout_prob", "attention_dropout"):
-        if hasattr(config, field):
-            setattr(config, field, dropout)
-            return
-    raise SgdxError(
-        f"{name}: attention_dropout: a {config.model_type} encoder has none, expected null"
-    )
-
-
 def load_tokenizer(name: str, config: PretrainedConfig | None = None) -> PreTrainedTokenizerBase:
-    """Load the tokenizer of an encoder.
-
-    Args:
-        name: Name on the Hub, or a folder.
-        config: The model's configuration; needed for a model that transformers does not know.
-
-    Raises:
-        SgdxError: The tokenizer cannot be loaded, is not fast, has no vocabulary, or lacks a
-            padding, ``[CLS]`` or ``[SEP]`` token.
-    """
+    """Load the tokenizer of an encoder; a model that transformers lacks needs its ``config``."""
     with load_errors_as_sgdx(name, "tokenizer"):
         tokenizer = AutoTokenizer.from_pretrained(name, config=config, trust_remote_code=False)
     if not tokenizer.is_fast:
@@ -92,7 +66,7 @@ def load_tokenizer(name: str, config: PretrainedConfig | None = None) -> PreTrai
     if len(tokenizer) <= len(tokenizer.all_special_tokens):
         # Without vocabulary files, transformers makes an empty tokenizer.
         raise SgdxError(f"{name}: has no tokenizer, expected one with a vocabulary")
-    for token in _SPECIAL:
+    for token in ("pad_token", "cls_token", "sep_token"):
         if getattr(tokenizer, token) is None:
             raise SgdxError(
                 f"{name}: the tokenizer has no {token}, expected the tokenizer of an encoder"

@@ -6,17 +6,8 @@ from collections.abc import Sequence
 
 
 def token_span(offsets: Sequence[Sequence[int]], start: int, end: int) -> tuple[int, int] | None:
-    """The first and the last token of a span of characters.
-
-    Args:
-        offsets: For each token its characters [begin, end) in the text; special tokens have (0, 0).
-        start: First character of the span.
-        end: Character after the last one of the span.
-
-    Returns:
-        The first and the last of the tokens that cover exactly the span, or None if there are
-        none: the span begins or ends inside a token, or outside the tokens.
-    """
+    """The first and the last token that cover exactly a span of characters; None if none do."""
+    # Special tokens have the offsets (0, 0).
     first = [i for i, (begin, stop) in enumerate(offsets) if begin == start and stop > begin]
     last = [i for i, (begin, stop) in enumerate(offsets) if stop == end and stop > begin]
     # Several tokens have the same offsets where they are bytes of one character.
@@ -24,11 +15,5 @@ def token_span(offsets: Sequence[Sequence[int]], start: int, end: int) -> tuple[
 
 
 def character_span(offsets: Sequence[Sequence[int]], first: int, last: int) -> tuple[int, int]:
-    """The characters [start, end) that a span of tokens covers: the inverse of ``token_span``.
-
-    Args:
-        offsets: For each token its characters [begin, end) in the text.
-        first: First token of the span.
-        last: Last token of the span.
-    """
+    """The characters [start, end) that a span of tokens covers: the inverse of ``token_span``."""
     return int(offsets[first][0]), int(offsets[last][1])

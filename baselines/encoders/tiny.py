@@ -18,11 +18,7 @@ from transformers import BertConfig, BertModel, PreTrainedTokenizerFast, set_see
 
 
 def corpus_texts(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """The utterances of frame rows and the texts of their schemas, without repetition.
-
-    Args:
-        rows: Frame rows with ``history``, ``utterance`` and ``schema``.
-    """
+    """The utterances of frame rows and the texts of their schemas, without repetition."""
     texts: set[str] = set()
     for row in rows:
         utterances = (turn["utterance"] for turn in row["history"])
@@ -42,14 +38,7 @@ def schema_texts(schema: dict[str, Any]) -> Iterator[str]:
 def tiny_encoder(
     texts: Iterable[str], vocabulary: int = 2000, hidden: int = 64, seed: int = 0
 ) -> tuple[BertModel, PreTrainedTokenizerFast]:
-    """Make a BERT of 2 layers with random weights, and its tokenizer.
-
-    Args:
-        texts: The texts that the tokenizer is made for.
-        vocabulary: Approximate number of tokens.
-        hidden: Size of the hidden layers, a multiple of 4.
-        seed: Random seed of the weights.
-    """
+    """Make a BERT of 2 layers with random weights, and its tokenizer."""
     tokenizer = tiny_tokenizer(texts, vocabulary)
     set_seed(seed)
     config = BertConfig(
@@ -65,14 +54,8 @@ def tiny_encoder(
 
 
 def tiny_tokenizer(texts: Iterable[str], vocabulary: int = 2000) -> PreTrainedTokenizerFast:
-    """Make a cased WordPiece tokenizer of the characters and the most frequent words of texts.
-
-    The same texts always give the same tokenizer, which tokenizer trainers do not guarantee.
-
-    Args:
-        texts: The texts that the tokenizer is made for.
-        vocabulary: Number of tokens, or more if there are more characters.
-    """
+    """Make a cased WordPiece tokenizer of the characters and the most frequent words of texts."""
+    # The same texts always give the same tokenizer, which tokenizer trainers do not guarantee.
     names = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
     split = pre_tokenizers.BertPreTokenizer().pre_tokenize_str
     normalizer = normalizers.BertNormalizer(lowercase=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import platform
+import re
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -27,17 +28,9 @@ TINY = "tiny"  # the name in recipes of a small model of random weights, to try 
 
 
 def make_accelerator(**options: Any) -> Accelerator:
-    """Create an ``Accelerator`` that joins all launched processes, also on CPUs.
-
-    Its mixed precision is off: ``training.precision`` decides. On GPUs, matrix products of float32
-    use TensorFloat-32, whose results differ from exact ones by about 0.1 %.
-
-    Args:
-        options: Further arguments of ``Accelerator``.
-
-    Raises:
-        SgdxError: The number of joined processes is not the number of launched ones.
-    """
+    """Create an ``Accelerator`` that joins all launched processes, also on CPUs."""
+    # Its mixed precision is off: ``training.precision`` decides. On GPUs, matrix products of
+    # float32 use TensorFloat-32, whose results differ from exact ones by about 0.1 %.
     launched = int(os.environ.get("WORLD_SIZE", "1"))
     # Without cpu=True, each of several processes without a GPU would run as if it were alone.
     on_cpus = launched > 1 and not torch.cuda.is_available() and not is_torch_xla_available()
@@ -63,16 +56,12 @@ def hardware(accelerator: Accelerator) -> str:
     if device.type != "cpu":
         return f"{many} {device.type}"
     threads = torch.get_num_threads()
-    return f"{many} {threads} thread{'s' if threads > 1 else ''} of {_cpu_name()}"
-
-
-def _cpu_name() -> str:
-    """The name of the CPU; where the system does not tell it, that of its kind, as in x86_64."""
+    cpu = platform.processor() or platform.machine()  # where the system does not tell its name
     with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+        told = Path("/proc/cpuinfo").read_text(errors="replace")
+        found = re.search(r"^model name[^:\n]*:(.*)", told, re.MULTILINE)
+        cpu = found[1].strip() if found else cpu
+    return f"{many} {threads} thread{'s' if threads > 1 else ''} of {cpu}"
 
 
 def quiet_transformers() -> None:
@@ -82,15 +71,7 @@ def quiet_transformers() -> None:
 
 
 def training_accelerator(settings: Settings, output: Path) -> Accelerator:
-    """Create an ``Accelerator`` with the gradient accumulation and the loggers of a recipe.
-
-    Args:
-        settings: The recipe.
-        output: The run folder; loggers write into its subfolder ``logs``.
-
-    Raises:
-        SgdxError: The package of a logger is not installed, or the processes cannot be joined.
-    """
+    """Create an ``Accelerator`` with the gradient accumulation and the loggers of a recipe."""
     for name in settings.log_with:
         if importlib.util.find_spec(name) is None:
             raise SgdxError(f"log_with: {name} is not installed; pip install {name}")
@@ -103,24 +84,14 @@ def training_accelerator(settings: Settings, output: Path) -> Accelerator:
 
 
 def spare_threads(model: str | None) -> None:
-    """Compute a tiny model on one CPU thread, unless ``OMP_NUM_THREADS`` says otherwise.
-
-    Its operations are so short that threads mostly wait for each other: on a busy machine two
-    threads took nine times as long as one, in training as in prediction.
-
-    Args:
-        model: The recipe's setting of that name; None where it is unknown.
-    """
+    """Compute a tiny model on one CPU thread, unless ``OMP_NUM_THREADS`` says otherwise."""
+    # Its operations are so short that two threads took nine times as long on a busy machine.
     if model == TINY and "OMP_NUM_THREADS" not in os.environ:
         torch.set_num_threads(1)
 
 
 def shows_no_bar(accelerator: Accelerator) -> bool | None:
-    """The argument ``disable`` of tqdm, so that only the first process shows a progress bar.
-
-    Returns:
-        True in all other processes; None in the first, where tqdm shows a bar on a terminal only.
-    """
+    """The argument ``disable`` of tqdm: a bar in the first process alone, on a terminal alone."""
     return None if accelerator.is_main_process else True
 
 

@@ -20,11 +20,9 @@ ATTENTION = "sgdx_training"  # the name under which transformers knows the atten
 
 
 def train_with_matrix_products(model: nn.Module) -> None:
-    """Let the encoders in a model use ``training_attention`` in place of PyTorch's fused one.
-
-    Encoder-decoders and encoders that have an attention of their own, such as DeBERTa, are left as
-    they are. Nothing of it is saved with the model.
-    """
+    """Let the encoders in a model use ``training_attention`` in place of PyTorch's fused one."""
+    # Encoder-decoders and encoders that have an attention of their own, such as DeBERTa, are left
+    # as they are. Nothing of it is saved with the model.
     for part in model.modules():
         if (
             isinstance(part, PreTrainedModel)
@@ -44,23 +42,14 @@ def training_attention(
     scaling: float | None = None,
     **options: Any,
 ) -> tuple[torch.Tensor, None]:
-    """Attend by matrix products if a model is trained in bfloat16 on a CPU, else as PyTorch does.
-
-    Args:
-        module: The attention.
-        query: Queries [texts, heads, queries, size].
-        key: Keys [texts, heads, keys, size].
-        value: Values [texts, heads, keys, size].
-        attention_mask: What may be attended to [texts, 1, 1 or queries, keys]: true for yes, or
-            numbers that are added to the scores; None for everything.
-        dropout: Probability of dropping an attention weight, in [0, 1].
-        scaling: What the scores are multiplied by; None for 1 / sqrt(size).
-        options: Further arguments of PyTorch's attention in transformers.
-
-    Returns:
-        The attended values [texts, queries, heads, size], and None in place of the weights.
-    """
-    if not _is_faster(module, query):
+    """Attend by matrix products if they are faster: [texts, queries, heads, size] in all."""
+    # Queries are [texts, heads, queries, size], keys and values [texts, heads, keys, size]. The
+    # mask [texts, 1, 1 or queries, keys] is true for yes, or numbers that are added to the scores.
+    trained = query.requires_grad and query.device.type == "cpu" and query.dtype == torch.bfloat16
+    plain = (
+        not getattr(module, "is_causal", True) and getattr(module, "num_key_value_groups", 1) == 1
+    )
+    if not (trained and plain):
         attended: tuple[torch.Tensor, None] = sdpa_attention_forward(
             module, query, key, value, attention_mask, dropout, scaling, **options
         )
@@ -78,13 +67,6 @@ def training_attention(
     with torch.autocast(query.device.type, enabled=False):
         weights = nn.functional.dropout(scores.softmax(-1), dropout)
     return (weights @ value).transpose(1, 2).contiguous(), None
-
-
-def _is_faster(module: nn.Module, query: torch.Tensor) -> bool:
-    """Whether matrix products are faster here, and the attention is that of a plain encoder."""
-    trained = query.requires_grad and query.device.type == "cpu" and query.dtype == torch.bfloat16
-    plain = not getattr(module, "is_causal", True)
-    return trained and plain and getattr(module, "num_key_value_groups", 1) == 1
 
 
 AttentionInterface.register(ATTENTION, training_attention)

@@ -23,28 +23,16 @@ _FILE = "average.safetensors"
 
 
 class AveragedWeights:
-    """Keeps the running mean of a model's weights; without ``ema`` it does nothing.
-
-    Attributes:
-        ema: Weight of the past in the mean, in (0, 1); None to keep no mean.
-        means: The mean of each parameter that is trained, by name, on the parameter's device.
-    """
+    """Keeps the running mean of a model's weights; without ``ema`` it does nothing."""
 
     def __init__(self, model: nn.Module, ema: float | None) -> None:
-        """Begin with the model's weights as the mean.
-
-        Args:
-            model: The model, whose parameters are read again at every update.
-            ema: Weight of the past in the mean.
-
-        Raises:
-            SgdxError: The weights are dealt among processes.
-        """
+        """Begin with the model's weights as the mean."""
         trained = {n: p for n, p in model.named_parameters() if p.requires_grad}
         if ema is not None and any(isinstance(p, DTensor) for p in trained.values()):
             raise SgdxError("ema: found sharded weights (FSDP), expected whole ones")
-        self.ema = ema
+        self.ema = ema  # weight of the past in the mean, in (0, 1); None to keep no mean
         self._trained = trained if ema is not None else {}
+        # The mean of each parameter that is trained, by name.
         self.means = {name: p.detach().clone() for name, p in self._trained.items()}
 
     @torch.no_grad()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import count, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +15,7 @@ _POOL = 64  # an epoch sorts the examples of this many full batches together by 
 
 
 def share(batch_size: int, accumulation: int, processes: int) -> int:
-    """The number of examples in one batch of one process.
-
-    Args:
-        batch_size: Number of examples of an optimizer step, over all processes.
-        accumulation: Number of batches in which a process reads its share of a step.
-        processes: Number of processes.
-
-    Raises:
-        SgdxError: The examples cannot be shared equally.
-    """
+    """The number of examples in one batch of one process."""
     batches = accumulation * processes
     if batch_size % batches:
         raise SgdxError(
@@ -35,18 +26,8 @@ def share(batch_size: int, accumulation: int, processes: int) -> int:
 
 
 def cut(order: Ints, lengths: Ints, size: int, budget: int) -> list[Ints]:
-    """Cut a sequence of examples into consecutive batches.
-
-    Args:
-        order: Indices of examples [n], with similar lengths next to each other.
-        lengths: Number of tokens of each example [examples].
-        size: Maximum number of examples in a batch.
-        budget: Maximum number of tokens in a batch, padding included. A longer example makes a
-            batch of its own.
-
-    Returns:
-        The indices of each batch, [examples of the batch] each.
-    """
+    """Cut the examples ``order`` [n] into consecutive batches of at most ``budget`` tokens."""
+    # Padding counts as tokens. A longer example makes a batch of its own.
     batches, start, longest = [], 0, 0
     for end, length in enumerate(lengths[order].tolist()):
         longest = max(longest, length)
@@ -57,26 +38,12 @@ def cut(order: Ints, lengths: Ints, size: int, budget: int) -> list[Ints]:
 
 
 def by_length(lengths: Ints, size: int, budget: int) -> list[Ints]:
-    """Batches of all examples, longest first, so that a lack of memory shows in the first batch.
-
-    Args:
-        lengths: Number of tokens of each example [examples].
-        size: Maximum number of examples in a batch.
-        budget: Maximum number of tokens in a batch, padding included.
-    """
+    """Batches of all examples, longest first, so that a lack of memory shows in the first batch."""
     return cut(np.argsort(-lengths, kind="stable"), lengths, size, budget)
 
 
 def epoch(lengths: Ints, size: int, budget: int, seed: int, number: int) -> list[Ints]:
-    """The batches of one epoch, which contain every example once, in random order.
-
-    Args:
-        lengths: Number of tokens of each example [examples].
-        size: Maximum number of examples in a batch.
-        budget: Maximum number of tokens in a batch, padding included.
-        seed: Random seed, which together with ``number`` determines the order.
-        number: Number of the epoch, from 0.
-    """
+    """The batches of one epoch, which contain every example once, in random order."""
     rng = np.random.default_rng((seed, number))
     order = rng.permutation(len(lengths))
     pools = [order[i : i + size * _POOL] for i in range(0, len(order), size * _POOL)]
@@ -97,27 +64,14 @@ def training_batches(
     processes: int = 1,
     whole: bool = False,
 ) -> list[Ints]:
-    """The training batches of one process; epochs follow each other without a break.
+    """The batches ``begin`` to ``end`` of one process; epochs follow each other without a break."""
 
-    Args:
-        lengths: Number of tokens of each example [examples].
-        size: Maximum number of examples in a batch.
-        budget: Maximum number of tokens in a batch, padding included.
-        seed: Random seed of the order of the examples.
-        begin: Number of the first batch to return; the process's batches are numbered from 0.
-        end: Number of the batch to stop before.
-        process: Index of the process, from 0. The processes take batches in turn.
-        processes: Number of processes.
-        whole: Whether to leave out batches of fewer than ``size`` examples, for static shapes.
-    """
-    batches = _endless(lengths, size, budget, seed, whole)
-    return list(islice(batches, begin * processes + process, end * processes, processes))
+    def endless() -> Iterator[Ints]:
+        for number in count():
+            batches = epoch(lengths, size, budget, seed, number)
+            # Static shapes leave out batches that are not full.
+            full = [batch for batch in batches if len(batch) == size] if whole else batches
+            yield from full or batches
 
-
-def _endless(lengths: Ints, size: int, budget: int, seed: int, whole: bool) -> Iterator[Ints]:
-    number = 0
-    while True:
-        batches = epoch(lengths, size, budget, seed, number)
-        full = [batch for batch in batches if len(batch) == size] if whole else batches
-        yield from full or batches
-        number += 1
+    # The processes take batches in turn.
+    return list(islice(endless(), begin * processes + process, end * processes, processes))

@@ -40,24 +40,12 @@ _TO_LOAD = StateDictOptions(full_state_dict=True)
 
 
 def folders(output: Path) -> list[Path]:
-    """The checkpoint folders of a training task, oldest first.
-
-    Args:
-        output: The task's folder.
-    """
+    """The checkpoint folders of a training task, oldest first."""
     return sorted((output / "checkpoints").glob("step-*"))
 
 
 def write_folder(folder: Path, write: Callable[[Path], None]) -> None:
-    """Write a folder completely or not at all.
-
-    Args:
-        folder: The folder to write, which does not exist.
-        write: Fills the folder that it is given: a temporary one, which is renamed at the end.
-
-    Raises:
-        SgdxError: The folder cannot be written.
-    """
+    """Write a folder completely or not at all."""
     try:
         with staged(folder) as staging:
             staging.mkdir()
@@ -67,16 +55,10 @@ def write_folder(folder: Path, write: Callable[[Path], None]) -> None:
 
 
 def replace_files(folder: Path, write: Callable[[Path], None]) -> None:
-    """Replace some files of a folder, all or none, whenever the process may be killed.
-
-    The new files are written beside the old ones, and count from the moment that their folder is
-    called ``READY``. Who is killed while they are moved leaves that folder, which is noticed where
-    the model is loaded (``system.model_file``) and moved where the run goes on.
-
-    Args:
-        folder: The folder; its other files stay.
-        write: Fills the folder that it is given: a temporary one, whose files are then moved.
-    """
+    """Replace some files of a folder, all or none, whenever the process may be killed."""
+    # The new files count from the moment that their folder is called ``READY``. Who is killed while
+    # they are moved leaves that folder, which is noticed where the model is loaded
+    # (``system.model_file``) and moved where the run goes on.
     finish_replacing(folder)
     staging = folder / ".model.incomplete"
     shutil.rmtree(staging, ignore_errors=True)  # a killed run may have left it
@@ -97,12 +79,8 @@ def finish_replacing(folder: Path) -> None:
 def optimizer_state(
     model: nn.Module, optimizer: torch.optim.Optimizer
 ) -> tuple[dict[str, torch.Tensor], dict[str, dict[str, Any]]]:
-    """The optimizer's state of each parameter. All processes must call this together.
-
-    Returns:
-        Tensors by ``parameter name|state name``, and all other values by parameter name and state
-        name. Both are empty in all processes but the first.
-    """
+    """The state's tensors by ``parameter|name``, and its numbers."""
+    # All processes call it together; both are empty in all but the first.
     state: Any = get_optimizer_state_dict(model, optimizer, options=_TO_SAVE).get("state", {})
     tensors: dict[str, torch.Tensor] = {}
     numbers: dict[str, dict[str, Any]] = {}
@@ -116,14 +94,7 @@ def optimizer_state(
 
 
 def save(folder: Path, training: dict[str, Any], state: Any, write: Callable[[Path], None]) -> None:
-    """Write a checkpoint, then remove the older ones.
-
-    Args:
-        folder: The checkpoint's folder, ``checkpoints/step-...`` in the task's folder.
-        training: State of the training as JSON values, which ``load`` returns.
-        state: The result of ``optimizer_state``.
-        write: Writes the model into the folder that it is given.
-    """
+    """Write a checkpoint, then remove the older ones."""
     tensors, numbers = state
 
     def fill(staging: Path) -> None:
@@ -139,20 +110,9 @@ def save(folder: Path, training: dict[str, Any], state: Any, write: Callable[[Pa
 
 
 def load(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
-    """Load a checkpoint's optimizer state. All processes must call this together.
-
-    Args:
-        folder: The checkpoint's folder.
-        model: The model, whose weights are not loaded here.
-        optimizer: Optimizer of the model; its state is replaced.
-
-    Returns:
-        The state of the training that was given to ``save``.
-
-    Raises:
-        SgdxError: A file of the checkpoint is missing or damaged.
-    """
-    record = _read_state(folder / "state.json")
+    """Load a checkpoint's optimizer state. All processes must call this together."""
+    path = folder / "state.json"
+    record = parse_json(read_file(path), _State, str(path), "the state of a training")
     state = record.optimizer
     try:
         tensors = load_file(folder / "optimizer.safetensors")
@@ -174,10 +134,6 @@ class _State(msgspec.Struct):
     optimizer: dict[str, dict[str, Any]]
 
 
-def _read_state(path: Path) -> _State:
-    return parse_json(read_file(path), _State, str(path), "the state of a training")
-
-
 def weights_digest(model: nn.Module) -> str:
     """SHA-256 of the names and bytes of a model's weights, in hexadecimal."""
     digest = hashlib.sha256()
@@ -190,20 +146,9 @@ def weights_digest(model: nn.Module) -> str:
 def load_strict(
     load: Callable[..., Any], name: object, *, optional: str = "", **options: Any
 ) -> Any:
-    """Load a model whose weights are all in its files, none made up.
-
-    Args:
-        load: ``from_pretrained`` of a class of models.
-        name: Name on the Hub, or a folder.
-        optional: The beginning of the names of weights that may be missing, such as ``pooler``.
-            Where it is given, there may be weights too that the model has no place for, such as the
-            heads of the task that an encoder was pretrained for.
-        options: Further arguments of ``load``.
-
-    Raises:
-        SgdxError: Weights are missing, are not known to the model, have another shape, or are not
-            finite numbers.
-    """
+    """Load a model whose weights are all in its files, none made up."""
+    # With ``optional``, weights whose names begin so may lack, and others may be there besides,
+    # such as the heads of the task that an encoder was pretrained for.
     model, report = load(
         name,
         output_loading_info=True,
@@ -233,15 +178,7 @@ def load_strict(
 
 
 def check_finite(model: nn.Module, where: str) -> None:
-    """Refuse a model whose weights are not all finite numbers.
-
-    Args:
-        model: The model.
-        where: The file of the weights, for the error message.
-
-    Raises:
-        SgdxError: A weight has a value that is infinite or no number.
-    """
+    """Refuse a model whose weights are not all finite numbers."""
     for name, tensor in model.state_dict().items():
         if tensor.is_floating_point() and not tensor.isfinite().all():
             raise SgdxError(
@@ -252,15 +189,7 @@ def check_finite(model: nn.Module, where: str) -> None:
 
 @contextmanager
 def load_errors_as_sgdx(name: object, what: str) -> Iterator[None]:
-    """Turn what transformers raises where a model cannot be loaded into a one-line error.
-
-    Args:
-        name: Name or folder of the model, for the error message.
-        what: What is loaded, as in ``encoder``, for the error message.
-
-    Raises:
-        SgdxError: The block failed; one that the block itself raises is passed on as it is.
-    """
+    """Turn what transformers raises where a model cannot be loaded into a one-line error."""
     try:
         yield
     except SgdxError:

@@ -28,21 +28,8 @@ def run_chunks(
     work: Callable[[Ints], list[_Result]],
     folder: Path,
 ) -> list[_Result]:
-    """Process all chunks, which the processes take in turn, and collect the results.
-
-    The results of a chunk are written to a file. If a killed run is started again with the same
-    ``folder``, it processes only the chunks whose files are missing.
-
-    Args:
-        accelerator: The processes.
-        chunks: Indices of the examples of each chunk; together they are 0, 1, ..., each once.
-        work: Returns the results of a chunk's examples, as JSON values.
-        folder: Folder for the files, on a disk that all processes share. It must be used for
-            nothing else.
-
-    Returns:
-        The result of each example in order, the same in every process.
-    """
+    """Process all chunks, which the processes take in turn, and collect the results."""
+    # A killed run that is started again processes only the chunks whose files are missing.
     folder.mkdir(parents=True, exist_ok=True)
     numbers = range(accelerator.process_index, len(chunks), accelerator.num_processes)
     quiet = shows_no_bar(accelerator)

@@ -8,12 +8,7 @@ from datasets.utils import tqdm
 
 
 class Eta:
-    """Estimates the time left until a count is reached, from the speed so far.
-
-    Attributes:
-        begin: The count at which the clock was started.
-        end: The count at which the work is done.
-    """
+    """Estimates the time left until a count is reached, from the speed so far."""
 
     def __init__(self, begin: int, end: int) -> None:
         self.begin, self.end = begin, end

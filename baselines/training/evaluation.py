@@ -19,18 +19,7 @@ Row = dict[str, Any]
 
 
 def joint_goal_accuracy(rows: Dataset, predictions: Sequence[Row]) -> float:
-    """Joint goal accuracy of the predictions for one schema variant.
-
-    Args:
-        rows: Frame rows of one variant, with gold states.
-        predictions: Prediction rows for the same frames.
-
-    Returns:
-        A fraction in [0, 1].
-
-    Raises:
-        ScoreError: The predictions are for other frames than ``rows``.
-    """
+    """Joint goal accuracy, in [0, 1], of the predictions for one schema variant."""
     references = rows.select_columns(REFERENCE.names).with_format("arrow")[:]
     predicted = pa.Table.from_pylist(list(predictions), schema=PREDICTION)
     variant = str(rows[0]["variant"])
@@ -39,16 +28,7 @@ def joint_goal_accuracy(rows: Dataset, predictions: Sequence[Row]) -> float:
 
 
 def predict_dev(run: Run[Any], predict: Callable[[Path], Sequence[Row]]) -> Sequence[Row]:
-    """Predict dev rows with the current model, never reusing results of an earlier one.
-
-    Args:
-        run: The training run, in whose folder ``dev`` the partial results are.
-        predict: Returns prediction rows, given a folder for partial results. The folder is removed
-            before and after.
-
-    Returns:
-        The prediction rows, the same in every process.
-    """
+    """Predict dev rows with the current model, never reusing results of an earlier one."""
     folder = run.output / "dev"
     if run.accelerator.is_main_process:
         shutil.rmtree(folder, ignore_errors=True)
@@ -60,13 +40,5 @@ def predict_dev(run: Run[Any], predict: Callable[[Path], Sequence[Row]]) -> Sequ
 
 
 def score_dev(run: Run[Any], predict: Callable[[Path], Sequence[Row]]) -> float:
-    """Predict the dev frames of a run and score the predictions by joint goal accuracy.
-
-    Args:
-        run: The training run; its dev rows are of one variant.
-        predict: Returns prediction rows for the dev rows, given a folder for partial results.
-
-    Returns:
-        A fraction in [0, 1], the same in every process.
-    """
+    """Predict the dev frames of a run and score the predictions by joint goal accuracy."""
     return joint_goal_accuracy(run.dev, predict_dev(run, predict))

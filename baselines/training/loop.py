@@ -48,71 +48,37 @@ _WORKERS = 4  # processes that prepare batches ahead for a GPU
 
 @dataclass
 class Progress:
-    """How far a training task has come.
+    """How far a training task has come."""
 
-    Attributes:
-        step: Number of optimizer steps taken.
-        best: Best score on dev so far, in [0, 1]; -1 before the first evaluation.
-        best_step: Step at which the best score was reached.
-        since_best: Number of evaluations since the best one.
-        oracle: Whether the model is trained on schemas that it is evaluated on.
-    """
-
-    step: int = 0
-    best: float = -1.0
-    best_step: int = 0
-    since_best: int = 0
-    oracle: bool = False
+    step: int = 0  # number of optimizer steps taken
+    best: float = -1.0  # best score on dev so far, in [0, 1]; -1 before the first evaluation
+    best_step: int = 0  # step at which the best score was reached
+    since_best: int = 0  # number of evaluations since the best one
+    oracle: bool = False  # whether the model is trained on schemas that it is evaluated on
 
 
 @dataclass(frozen=True)
 class _Training:
-    """A training under way: what its steps, evaluations and checkpoints have in common.
-
-    Attributes:
-        accelerator: The processes and the device.
-        task: The model, its examples and its evaluation.
-        model: The model as ``accelerator`` has prepared it.
-        optimizer: The optimizer as ``accelerator`` has prepared it.
-        average: The moving average of the weights.
-        progress: How far the training has come.
-        meter: The losses and the time since the last line of the log.
-        output: Folder for the log, the checkpoints and the best model.
-    """
+    """A training under way: what its steps, evaluations and checkpoints have in common."""
 
     accelerator: Accelerator
     task: Task
-    model: Any
-    optimizer: Any
+    model: Any  # as ``accelerator`` has prepared it
+    optimizer: Any  # as ``accelerator`` has prepared it
     average: AveragedWeights
     progress: Progress
     meter: Meter
-    output: Path
+    output: Path  # folder for the log, the checkpoints and the best model
 
 
 def last_checkpoint(run: Run[Any], task: str) -> Path | None:
-    """The folder of the checkpoint that a task continues from; None if it starts from scratch.
-
-    Args:
-        run: The training run.
-        task: Name of the training task.
-    """
+    """The folder of the checkpoint that a task continues from; None if it starts from scratch."""
     folders = checkpoint.folders(run.output / task) if run.resume else []
     return folders[-1] if folders else None
 
 
 def train(run: Run[Any], task: Task, name: str = "") -> Progress:
-    """Train one model until its last step or an early stop.
-
-    Args:
-        run: The training run.
-        task: The model, its examples and its evaluation.
-        name: Name of the task. Its folder in the run folder receives the checkpoints, the log and
-            the model with the best score on dev.
-
-    Returns:
-        The progress at the end.
-    """
+    """Train one model until its last step or an early stop."""
     accelerator, settings, output = run.accelerator, task.settings, run.output / name
     if settings.gradient_checkpointing:
         task.model.gradient_checkpointing_enable({"use_reentrant": False})
@@ -137,11 +103,19 @@ def train(run: Run[Any], task: Task, name: str = "") -> Progress:
             print(f"going on at step {progress.step} of {settings.steps}", flush=True)
     training = _Training(accelerator, task, model, optimizer, average, progress, meter, output)
     batches = _batches(accelerator, task, progress.step)
-    bar = _bar(accelerator, settings, progress)
+    bar = tqdm(
+        desc="Training",
+        unit="step",
+        initial=progress.step,
+        total=settings.steps,
+        delay=2,
+        disable=shows_no_bar(accelerator),
+    )
     eta = Eta(progress.step, settings.steps)
     meter.resume()
+    patience = math.inf if settings.patience is None else settings.patience
     with _stop_noted(progress, settings, output):
-        while progress.step < settings.steps and not _stopped(progress, settings):
+        while progress.step < settings.steps and progress.since_best < patience:
             _step(training, batches)
             progress.step += 1
             average.update(progress.step)
@@ -206,11 +180,9 @@ def _batches(accelerator: Accelerator, task: Task, step: int) -> Iterator[tuple[
 
 
 def _step(training: _Training, batches: Iterator[tuple[Batch, int]]) -> None:
-    """Take one optimizer step. Nothing in it makes the host wait for the device.
-
-    The step does not depend on how its batches are divided into processes and accumulation, but for
-    rounding.
-    """
+    """Take one optimizer step. Nothing in it makes the host wait for the device."""
+    # The step does not depend on how its batches are divided into processes and accumulation, but
+    # for rounding.
     accelerator, model, optimizer = training.accelerator, training.model, training.optimizer
     settings, step = training.task.settings, training.progress.step
     set_rate(optimizer, learning_rate(step, settings))
@@ -235,37 +207,15 @@ def _step(training: _Training, batches: Iterator[tuple[Batch, int]]) -> None:
 def _scales(
     accelerator: Accelerator, weights: list[torch.Tensor | None]
 ) -> list[torch.Tensor] | list[float]:
-    """What to multiply the loss of each batch of a step by, so that the step's loss is weighted.
-
-    The gradients of all batches of all processes are averaged, each batch counting the same. With
-    these factors a batch counts in proportion to its weight. All processes must call this together.
-
-    Args:
-        accelerator: The processes.
-        weights: Weight of each batch of this process, a scalar on the device, such as its number of
-            target tokens; all None for equal weights.
-    """
+    """What to multiply the loss of each batch of a step by, so that the step's loss is weighted."""
+    # The gradients of all batches of all processes are averaged, each batch counting the same. With
+    # these factors a batch counts in proportion to its weight. All processes call it together.
     tensors = [weight for weight in weights if weight is not None]
     if not tensors:
         return [1.0] * len(weights)
     total = accelerator.reduce(torch.stack(tensors).sum(), "sum")
     count = len(tensors) * accelerator.num_processes
     return [weight * count / total for weight in tensors]
-
-
-def _stopped(progress: Progress, settings: Settings) -> bool:
-    return settings.patience is not None and progress.since_best >= settings.patience
-
-
-def _bar(accelerator: Accelerator, settings: Settings, progress: Progress) -> Any:
-    return tqdm(
-        desc="Training",
-        unit="step",
-        initial=progress.step,
-        total=settings.steps,
-        delay=2,
-        disable=shows_no_bar(accelerator),
-    )
 
 
 def _log(training: _Training, eta: Eta, bar: Any) -> None:
@@ -304,12 +254,8 @@ def _evaluate(training: _Training, model: Any) -> None:
 
 
 def _check_weights(training: _Training) -> None:
-    """Refuse to evaluate and to keep weights that are not numbers. All processes call it together.
-
-    Raises:
-        SgdxError: A weight is not finite.
-    """
-    # Each process looks at its own part of sharded weights.
+    """Refuse to evaluate and to keep weights that are not numbers."""
+    # Each process looks at its own part of sharded weights; all call it together.
     parameters = training.model.parameters()
     local = [p.to_local() if isinstance(p, DTensor) else p for p in parameters]
     finite = torch.stack([p.detach().isfinite().all() for p in local]).all().float()
@@ -333,12 +279,7 @@ def _record(training: _Training, figures: dict[str, float]) -> None:
 
 
 def _save(training: _Training, whole: Any) -> None:
-    """Write a checkpoint, from which the training can be resumed.
-
-    Args:
-        training: The training.
-        whole: Its model with whole weights. All processes gather them; the first one writes.
-    """
+    """Write a checkpoint, from which the training can be resumed."""
     progress, task = training.progress, training.task
     state = checkpoint.optimizer_state(training.model, training.optimizer.optimizer)
     numbers = {"progress": asdict(progress), "meter": training.meter.state()}
@@ -355,31 +296,17 @@ def _save(training: _Training, whole: Any) -> None:
 
 
 class Meter:
-    """Sums loss, tokens and seconds since the last reading; the loss stays on the device.
-
-    Attributes:
-        accelerator: The processes and the device.
-        total: Sum of the losses of the batches, a scalar on the device.
-        batches: Number of batches.
-        tokens: Number of tokens of this process.
-        since: Time at which the clock was last started, in seconds.
-        seconds: Time that the clock has run before it was last started.
-    """
+    """Sums loss, tokens and seconds since the last reading; the loss stays on the device."""
 
     def __init__(self, accelerator: Accelerator) -> None:
         self.accelerator = accelerator
-        self.total = torch.zeros((), device=accelerator.device)
+        self.total = torch.zeros((), device=accelerator.device)  # the sum of the batches' losses
         self.batches = self.tokens = 0
-        self.since = time.perf_counter()
-        self.seconds = 0.0
+        self.since = time.perf_counter()  # when the clock was last started
+        self.seconds = 0.0  # that it had run before
 
     def add(self, loss: torch.Tensor, tokens: int) -> None:
-        """Count one batch.
-
-        Args:
-            loss: Loss of the batch, a scalar on the device.
-            tokens: Number of tokens of the batch, without padding.
-        """
+        """Count one batch."""
         self.total += loss.detach()
         self.batches += 1
         self.tokens += tokens
@@ -393,10 +320,8 @@ class Meter:
         self.since = time.perf_counter()
 
     def state(self) -> dict[str, float]:
-        """The sum of losses, so that a resumed training's log is that of an unbroken one.
-
-        All processes must call this together.
-        """
+        """The sum of losses, so that a resumed training's log is that of an unbroken one."""
+        # All processes must call this together.
         total = self.accelerator.reduce(self.total, "mean").item()
         return {"total": total, "batches": self.batches}
 
@@ -406,10 +331,8 @@ class Meter:
         self.batches = int(state["batches"])
 
     def read(self) -> tuple[float, float, float]:
-        """Mean loss and tokens per second over all processes, and seconds; then reset all.
-
-        All processes must call this together.
-        """
+        """Mean loss and tokens per second over all processes, and seconds; then reset all."""
+        # All processes must call this together.
         loss = self.accelerator.reduce(self.total / max(1, self.batches), "mean").item()
         self.pause()
         self.resume()

@@ -15,16 +15,8 @@ from .settings import Settings
 def make_optimizer(
     model: nn.Module, settings: Settings, device: torch.device
 ) -> torch.optim.Optimizer:
-    """Create AdamW, or Adafactor without relative steps.
-
-    Weight decay applies to matrices only: biases and the weights of norms, which have one
-    dimension, get none. On CPUs and NVIDIA GPUs a step of AdamW is one fused operation.
-
-    Args:
-        model: The model, sharded or not; parameters that need no gradient are left out.
-        settings: The recipe.
-        device: The device that the model is trained on.
-    """
+    """Create AdamW, or Adafactor without relative steps."""
+    # Biases and the weights of norms, which have one dimension, get no weight decay.
     parameters = [p for p in model.parameters() if p.requires_grad]
     groups = [
         {"params": [p for p in parameters if p.dim() > 1], "weight_decay": settings.weight_decay},
@@ -45,19 +37,11 @@ def make_optimizer(
 
 
 class ShardedAdafactor(Adafactor):
-    """Adafactor for weights that are dealt among processes.
+    """Adafactor for weights that are dealt among processes."""
 
-    Adafactor makes its state of plain tensors, which cannot be added to sharded ones; so the state
-    is made here, sharded as the weights are.
-    """
-
+    # Adafactor makes its state of plain tensors, which cannot be added to sharded ones.
     def __init__(self, groups: Any, **settings: Any) -> None:
-        """Create the optimizer with the state of step 0.
-
-        Args:
-            groups: Groups of parameters, which are sharded by their first dimension.
-            settings: Further arguments of ``Adafactor``.
-        """
+        """Create the optimizer with the state of step 0."""
         super().__init__(groups, **settings)  # type: ignore[no-untyped-call]
         for group in self.param_groups:
             for parameter in group["params"]:
@@ -81,19 +65,14 @@ class ShardedAdafactor(Adafactor):
 
 
 class UncorrectedAdamW(torch.optim.AdamW):
-    """AdamW that does not correct its moments for their start at zero.
+    """AdamW that does not correct its moments for their start at zero."""
 
-    BERT was released with this optimizer, and models that were fine-tuned with BERT's code had it.
-    AdamW's corrections of step t are known factors, so the numbers of a parameter group are changed
-    for the length of the step such that the corrections cancel.
-    """
+    # BERT was released with this optimizer, and models that were fine-tuned with BERT's code had
+    # it. AdamW's corrections of step t are known factors, so the numbers of a parameter group are
+    # changed for the length of the step such that the corrections cancel.
 
     def step(self, closure: Any = None) -> Any:
-        """Take one step.
-
-        Args:
-            closure: As of ``torch.optim.AdamW``.
-        """
+        """Take one step."""
         state: Any = next(iter(self.state.values()), {"step": 0})
         step = float(state["step"]) + 1
         settings = [
@@ -111,12 +90,7 @@ class UncorrectedAdamW(torch.optim.AdamW):
 
 
 def learning_rate(step: int, settings: Settings) -> float:
-    """The learning rate of a step: linear warm-up, then constant or linear decay to zero.
-
-    Args:
-        step: Number of the optimizer step, from 0.
-        settings: The recipe.
-    """
+    """The learning rate of a step: linear warm-up, then constant or linear decay to zero."""
     warmup = int(settings.warmup * settings.steps)
     if step < warmup:
         return settings.learning_rate * (step + 1) / warmup

@@ -21,19 +21,7 @@ _NATIVE = ("amx_bf16", "avx512_bf16", "bf16")  # names of the instructions on x8
 
 
 def resolved(precision: Precision, device: torch.device) -> Precision:
-    """The precision that a device computes in.
-
-    Args:
-        precision: ``fp32``, ``bf16``, or ``auto``, which is ``bf16`` where the device has it
-            natively, else ``fp32``.
-        device: The device.
-
-    Returns:
-        ``fp32`` or ``bf16``.
-
-    Raises:
-        SgdxError: ``bf16`` is asked for, and the GPU cannot compute in it.
-    """
+    """The precision that a device computes in."""
     if precision == "auto":
         return "bf16" if has_bf16(device) else "fp32"
     if precision == "bf16" and device.type == "cuda" and not torch.cuda.is_bf16_supported():
@@ -53,10 +41,5 @@ def has_bf16(device: torch.device) -> bool:
 
 
 def autocast(precision: Precision, device: torch.device) -> torch.autocast:
-    """The context in which a model is called, in training as in prediction.
-
-    Args:
-        precision: ``fp32`` or ``bf16``, of ``resolved``.
-        device: The device that the model is on.
-    """
+    """The context in which a model is called, in training as in prediction."""
     return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16")

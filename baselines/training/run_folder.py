@@ -38,17 +38,7 @@ def versions() -> dict[str, str]:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keep a folder for one run while the context is open; the first process of a run does so.
-
-    The lock is held on the file ``.lock`` in the folder, and goes with its process, however that
-    ends.
-
-    Args:
-        folder: The folder. It is created if need be, and removed again if nothing is written.
-
-    Raises:
-        SgdxError: Another run is at work in the folder.
-    """
+    """Keep a folder for one run while the context is open; the first process of a run does so."""
     created = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / ".lock")
@@ -75,33 +65,14 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path, kind: type[Any], what: str) -> Any:
-    """Read a JSON file.
-
-    Args:
-        path: The file.
-        kind: What the file must have at least, as a type that ``msgspec`` checks.
-        what: What the file should be, for error messages, as in ``a scores.json``.
-
-    Returns:
-        All of the file, as JSON values.
-
-    Raises:
-        SgdxError: The file is missing, is not JSON, or is not of that kind.
-    """
+    """Read a JSON file."""
     content = read_file(path)
     parse_json(content, kind, str(path), what)
     return parse_json(content, object, str(path), what)  # what kind leaves out is not checked yet
 
 
 def read_run(output: Path) -> dict[str, Any]:
-    """Read the ``run.json`` of a training run.
-
-    Args:
-        output: The run folder.
-
-    Raises:
-        SgdxError: The file is missing, is not JSON or has no record of a training.
-    """
+    """Read the ``run.json`` of a training run."""
     what = "the record of a training, as baselines.train writes it"
     training: dict[str, Any] = read_json(output / "run.json", _Training, what)
     return training
@@ -155,26 +126,15 @@ class _Training(msgspec.Struct):
 
 
 def check_output(output: Path, record: dict[str, Any], resume: bool) -> list[int]:
-    """Check that a folder is free for a new run, or holds the run that is to be resumed.
-
-    A resumed run may have more steps than it was begun with: it then trains longer, and its record
-    keeps the numbers of steps that it had before.
-
-    Args:
-        output: The run folder; it need not exist.
-        record: What determines the result of the run: settings, data, number of processes.
-        resume: Whether the run is to be resumed.
-
-    Returns:
-        The smaller numbers of steps at which the run was to end before, in their order. It is empty
-        for a run that has the steps that it was begun with.
-
-    Raises:
-        SgdxError: The folder holds another run, or no run to resume.
-    """
+    """Check that a folder is free for a new run, or holds the run that is to be resumed."""
+    # A resumed run may have more steps than it was begun with: it then trains longer, and its
+    # record keeps the numbers of steps that it had before, which are returned.
     path = output / "run.json"
     if not resume:
-        if output.is_file() or (output.is_dir() and any(map(_is_of_a_run, output.iterdir()))):
+        names = [path.name for path in output.iterdir()] if output.is_dir() else []
+        # Folders ``initial`` and hidden files may be of a start that failed.
+        begun = [name for name in names if name != "initial" and not name.startswith(".")]
+        if output.is_file() or begun:
             raise SgdxError(
                 f"{output}: holds another run's files, expected an empty folder; "
                 "to continue that run, give --resume"
@@ -182,9 +142,9 @@ def check_output(output: Path, record: dict[str, Any], resume: bool) -> list[int
         return []
     if not path.exists():
         raise SgdxError(f"{output}: found no run.json, expected a run to resume")
-    begun = read_run(output)["record"]
-    extended: list[int] = begun.pop("extended", [])
-    before = _flat(begun)
+    recorded = read_run(output)["record"]
+    extended: list[int] = recorded.pop("extended", [])
+    before = _flat(recorded)
     now = _flat(msgspec.json.decode(msgspec.json.encode(record)))
     steps, more_steps = before.get(_STEPS), now.get(_STEPS)
     if steps and more_steps and steps < more_steps:
@@ -196,11 +156,6 @@ def check_output(output: Path, record: dict[str, Any], resume: bool) -> list[int
                 f"{path}: {name} is {before.get(name)!r}, to resume it cannot be {now.get(name)!r}"
             )
     return extended
-
-
-def _is_of_a_run(path: Path) -> bool:
-    """Whether a file shows that a run has begun; a failed start may leave the others."""
-    return path.name != "initial" and not path.name.startswith(".")
 
 
 def _flat(value: Any, name: str = "") -> dict[str, Any]:
@@ -228,11 +183,7 @@ class _Line(msgspec.Struct):
 
 
 def read_log(output: Path) -> list[dict[str, Any]]:
-    """The lines of the ``log.jsonl`` in a folder, in order.
-
-    Raises:
-        SgdxError: The file is missing, or a line is not one of a training's log.
-    """
+    """The lines of the ``log.jsonl`` in a folder, in order."""
     path = output / "log.jsonl"
     lines = read_file(path).splitlines()
     for number, line in enumerate(lines, 1):

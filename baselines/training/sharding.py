@@ -23,16 +23,9 @@ def is_sharded(accelerator: Accelerator) -> bool:
 
 
 def shard(model: nn.Module) -> None:
-    """Deal the weights of a model among the processes, in place.
-
-    Each layer is gathered when it is used; all that is in no layer, such as embeddings, which
-    encoder and decoder may share, is gathered together. Accelerate's own division fails for models
-    with such a shared embedding.
-
-    Args:
-        model: The model, on the device. Its layers are the members of the outermost
-            ``nn.ModuleList``s, such as BERT's or T5's.
-    """
+    """Deal the weights of a model among the processes, in place."""
+    # Each layer is gathered when it is used; all that is in no layer is gathered together.
+    # Accelerate's own division fails where encoder and decoder share an embedding.
     for layer in _layers(model):
         fully_shard(layer)
     fully_shard(model)
@@ -44,31 +37,18 @@ def _layers(module: nn.Module) -> Iterator[nn.Module]:
 
 
 class WholeModel:
-    """Gives the model that is trained with whole weights, to evaluate and to save it.
+    """Gives the model that is trained with whole weights, to evaluate and to save it."""
 
-    Every call of a sharded model or of one of its modules needs all processes. Evaluation calls
-    modules apart, and not equally often in all processes, so it gets a copy with whole weights.
-    """
-
+    # Every call of a sharded module needs all processes. Evaluation calls modules apart, and not
+    # equally often in all processes, so it gets a copy with whole weights.
     def __init__(self, accelerator: Accelerator, model: nn.Module) -> None:
-        """Remember how to make the model whole; call it before the model is sharded.
-
-        Args:
-            accelerator: The processes and the device.
-            model: The model as it is loaded.
-        """
+        """Remember how to make the model whole; call it before the model is sharded."""
         self._accelerator = accelerator
         self._copy = copy.deepcopy(model).cpu() if is_sharded(accelerator) else None
 
     @contextmanager
     def of(self, model: nn.Module) -> Iterator[Any]:
-        """The whole model, on the device while the context is open.
-
-        All processes must enter it together.
-
-        Args:
-            model: The model as ``Accelerator.prepare`` returned it.
-        """
+        """The whole model on the device, while the context is open; all processes enter it."""
         if self._copy is None:
             yield self._accelerator.unwrap_model(model)
             return
