@@ -14,12 +14,7 @@ _COLUMNS = ("requested", "statuses", "span", "span_score", "value", "known")
 
 
 def likeliest(logits: Logits) -> Tensors:
-    """The likeliest candidates of each kind for each slot, and the logits that decide, on the CPU.
-
-    Returns:
-        ``intent`` [frames]; ``requested``, ``value`` and ``known`` [slots]; ``statuses``
-        [slots, 5]; ``span`` and ``span_score`` [slots, 4], the likeliest first.
-    """
+    """The likeliest candidates: ``intent`` [frames], all others [slots] or [slots, candidates]."""
     score, span = logits.span.flatten(1).topk(SPANS)
     best = {
         "intent": logits.intent.argmax(1),
@@ -34,16 +29,7 @@ def likeliest(logits: Logits) -> Tensors:
 
 
 def read_answers(items: Sequence[Item], logits: Logits) -> list[Answer]:
-    """The model's answer about each sequence of a batch.
-
-    Args:
-        items: The sequences.
-        logits: The model's logits for them.
-
-    Returns:
-        An answer for each sequence, with the slots of the sequence; its intent is empty if the
-        sequence has no intents.
-    """
+    """The model's answer about each sequence of a batch."""
     columns = {name: tensor.tolist() for name, tensor in likeliest(logits).items()}
     intents = columns.pop("intent")
     rows = zip(*(columns[name] for name in _COLUMNS))

@@ -18,24 +18,14 @@ _MULTIPLE = 8  # batches are padded to a multiple of this width, as GPUs are fas
 
 
 class Item(NamedTuple):
-    """A sequence of a batch.
-
-    Attributes:
-        frame: The input of the frame.
-        sequence: The frame, or a part of it, as tokens.
-    """
+    """A sequence of a batch."""
 
     frame: FrameInput
-    sequence: TokenSequence
+    sequence: TokenSequence  # the frame, or a part of it
 
 
 def make_batch(items: Sequence[Item], pad: int) -> Tensors:
-    """The tensors that the model reads, as explained at ``OnePassModel``.
-
-    Args:
-        items: The sequences.
-        pad: The padding token.
-    """
+    """The tensors that the model reads, as explained at ``OnePassModel``."""
     sequences = [item.sequence for item in items]
     width = -(-max(len(sequence.ids) for sequence in sequences) // _MULTIPLE) * _MULTIPLE
     slots = [(i, slot) for i, item in enumerate(items) for slot in item.sequence.slots]
@@ -43,7 +33,10 @@ def make_batch(items: Sequence[Item], pad: int) -> Tensors:
     return {
         "input_ids": _padded([s.ids for s in sequences], width, pad),
         "attention_mask": _padded([[1] * len(s.ids) for s in sequences], width),
-        "token_type_ids": _padded([_segments(s) for s in sequences], width),
+        # The second segment begins after the first [SEP], with the service.
+        "token_type_ids": _padded(
+            [[0] * s.service + [1] * (len(s.ids) - s.service) for s in sequences], width
+        ),
         "positions": _padded([s.positions for s in sequences], width),
         "blocks": _padded([s.blocks for s in sequences], width),
         "intents": _token_ranges([list(s.intents.values()) for s in sequences]),
@@ -54,20 +47,14 @@ def make_batch(items: Sequence[Item], pad: int) -> Tensors:
         ),
         "values": _token_ranges([sequences[i].values[slot] for i, slot in slots]),
         "known": _token_ranges([s.known for s in sequences]),
-        "copy_mask": _flags([_copy_mask(items[i], slot) for i, slot in slots], other_count),
+        "copy_mask": _padded([_copy_mask(items[i], slot) for i, slot in slots], other_count) > 0,
         "text": _padded([[token.place for token in s.text] for s in sequences]),
         "utterance": _padded([[token.utterance + 1 for token in s.text] for s in sequences]),
     }
 
 
 def label_batch(items: Sequence[Item], labels: Sequence[Labels], shapes: Tensors) -> Tensors:
-    """The labels of a batch, as explained at ``OnePassModel``.
-
-    Args:
-        items: The sequences.
-        labels: The labels of the frame of each sequence.
-        shapes: The batch that the labels are for.
-    """
+    """The labels of a batch, as explained at ``OnePassModel``."""
     slots = [
         (i, slot, labels[i].paths.get(slot, Paths()))
         for i, item in enumerate(items)
@@ -92,11 +79,6 @@ def label_batch(items: Sequence[Item], labels: Sequence[Labels], shapes: Tensors
         "value_label": _flags_at([right.values for right in paths], shapes["values"].shape[1]),
         "known_label": _flags_at([right.known for right in paths], shapes["copy_mask"].shape[1]),
     }
-
-
-def _segments(sequence: TokenSequence) -> list[int]:
-    """0 up to the first ``[SEP]``, which the service follows, then 1."""
-    return [0] * sequence.service + [1] * (len(sequence.ids) - sequence.service)
 
 
 def _status_mask(item: Item, slot: str) -> list[bool]:
@@ -156,10 +138,6 @@ def _token_ranges(rows: Sequence[Sequence[TokenRange]]) -> torch.Tensor:
         if row:
             padded[number, : len(row)] = row
     return torch.from_numpy(padded)
-
-
-def _flags(rows: Sequence[Sequence[bool]], width: int) -> torch.Tensor:
-    return _padded(rows, width) > 0
 
 
 def _flags_at(rows: Sequence[Sequence[int]], width: int) -> torch.Tensor:

@@ -18,24 +18,15 @@ Answers = Callable[[Sequence[FrameInput]], list[Answer]]
 
 
 def best_keep_bias(score: Callable[[float], float]) -> tuple[float, float]:
-    """The bias with the best score.
-
-    Args:
-        score: Returns the score with a bias.
-
-    Returns:
-        One of ``BIASES``, the smallest of those that are equally good, and its score.
-    """
+    """The bias with the best score, the smallest of equally good ones, and this score."""
     scores = [score(bias) for bias in BIASES]
     best = max(scores)
     return BIASES[scores.index(best)], best
 
 
 def cached(answers: Answers) -> Answers:
-    """The same answers, from a cache for frames whose input was answered before.
-
-    Most frames have the same input under all biases, as most carried states are the same.
-    """
+    """The same answers, from a cache for frames whose input was answered before."""
+    # Most frames have the same input under all biases, as most carried states are the same.
     cache: dict[Hashable, Answer] = {}
 
     def answer(frames: Sequence[FrameInput]) -> list[Answer]:

@@ -13,55 +13,31 @@ from .labels import DONTCARE, FROM, GIVEN, KEEP, SAY, TextSpan
 
 
 class CandidateSpan(NamedTuple):
-    """A span that may be the value that the user says for a slot.
-
-    Attributes:
-        span: The span.
-        score: Logarithm of its probability among the slot's spans.
-    """
+    """A span that may be the value that the user says for a slot."""
 
     span: TextSpan
-    score: float
+    score: float  # logarithm of its probability among the slot's spans
 
 
 class SlotAnswer(NamedTuple):
-    """The model's answer about a slot.
+    """The model's answer about a slot."""
 
-    Attributes:
-        requested: Probability that the user asks for the slot, in [0, 1].
-        statuses: Logit of each status, in the order of ``labels``; -1e4 for impossible ones.
-        spans: The likeliest spans, the best first, if the slot is free-form.
-        value: Index of the likeliest possible value, if the slot is categorical.
-        known: Index in ``FrameInput.known`` of the likeliest value of another service.
-    """
-
-    requested: float
-    statuses: tuple[float, ...]
-    spans: tuple[CandidateSpan, ...]
-    value: int
-    known: int
+    requested: float  # probability that the user asks for the slot, in [0, 1]
+    statuses: tuple[float, ...]  # logits, in the order of ``labels``; -1e4 for impossible ones
+    spans: tuple[CandidateSpan, ...]  # the likeliest, the best first, if the slot is free-form
+    value: int  # index of the likeliest possible value, if the slot is categorical
+    known: int  # index in ``FrameInput.known`` of the likeliest value of another service
 
 
 class Answer(NamedTuple):
-    """The model's answer about a frame.
-
-    Attributes:
-        intent: Name of the likeliest intent, or ``NONE``.
-        slots: The answer about each slot of the schema.
-    """
+    """The model's answer about a frame."""
 
     intent: str
     slots: dict[str, SlotAnswer]
 
 
 def decode(frame: FrameInput, answer: Answer, keep_bias: float = 0.0) -> State:
-    """The state of a frame.
-
-    Args:
-        frame: The input of the frame.
-        answer: The model's answer about it.
-        keep_bias: Added to the logit of keeping a slot as it is.
-    """
+    """The state of a frame; ``keep_bias`` is added to the logit of keeping a slot as it is."""
     from_allowed = frame.first or answer.intent != frame.intent
     tracked = {s: a for s, a in answer.slots.items() if s in frame.schema.tracked}
     statuses = {s: _status(a, from_allowed, keep_bias) for s, a in tracked.items()}
@@ -83,11 +59,9 @@ def _status(answer: SlotAnswer, from_allowed: bool, keep_bias: float) -> int:
 
 
 def _assign_spans(answers: dict[str, SlotAnswer], keep_bias: float) -> dict[str, TextSpan]:
-    """The span of each slot whose value the user says; no two of them share a character.
-
-    A character that two slots claim goes to the likelier one. The other slot gets its next span, if
-    that is likelier than keeping the slot as it is.
-    """
+    """The span of each slot whose value the user says; no two of them share a character."""
+    # A character that two slots claim goes to the likelier one. The other slot gets its next span,
+    # if that is likelier than keeping the slot as it is.
     claims = [
         (_log_probability_of_say(answer) + score, slot, span)
         for slot, answer in answers.items()

@@ -35,24 +35,23 @@ _DIALOGUES_AT_ONCE = 256
 
 
 class SchemaNoise(NamedTuple):
-    """Random changes of the schemas in training examples, so that models rely less on their words.
+    """Random changes of schemas in training, so that models rely less on their words."""
 
-    Attributes:
-        shuffle: Whether the elements stand in random order.
-        drop_names: Fraction of the elements whose name is left out, in [0, 1].
-        drop_descriptions: Fraction of the elements whose description is left out, in [0, 1].
-    """
-
-    shuffle: bool = False
-    drop_names: float = 0.0
-    drop_descriptions: float = 0.0
+    shuffle: bool = False  # whether the elements stand in random order
+    drop_names: float = 0.0  # fraction of the elements
+    drop_descriptions: float = 0.0  # fraction of the elements
 
     def wording(self, schema: Service, rng: np.random.Generator) -> Wording | None:
         """The changed texts of a schema in their order; None if nothing is changed."""
         if self == SchemaNoise():
             return None
-        intents, slots = wording_of(schema, partial(self._text, rng))
-        return Wording(*(self._ordered(texts, rng) for texts in (intents, slots)))
+
+        def ordered(texts: dict[str, str]) -> dict[str, str]:
+            names = list(texts)
+            order = rng.permutation(len(names)) if self.shuffle else range(len(names))
+            return {names[index]: texts[names[index]] for index in order}
+
+        return Wording(*map(ordered, wording_of(schema, partial(self._text, rng))))
 
     def _text(self, rng: np.random.Generator, name: str, description: str) -> str:
         """The text of an element, perhaps without its name or its description."""
@@ -64,28 +63,16 @@ class SchemaNoise(NamedTuple):
             words(name) if 0 <= drawn < self.drop_descriptions else element_text(name, description)
         )
 
-    def _ordered(self, texts: dict[str, str], rng: np.random.Generator) -> dict[str, str]:
-        names = list(texts)
-        order = rng.permutation(len(names)) if self.shuffle else range(len(names))
-        return {names[index]: texts[names[index]] for index in order}
-
 
 class StateNoise(NamedTuple):
-    """Random errors in carried states of training examples, for the model to learn to correct.
+    """Random errors in carried states of training examples, for the model to learn to correct."""
 
-    A model that was trained on right states alone keeps its own errors. So right values are dropped
-    from the state or replaced in it, but only if this turn shows the right value again: the system
-    asks to confirm it, or it is spoken. Offers do not count, or the model would learn to accept any
-    offer for a slot without a value.
-
-    Attributes:
-        drop: Fraction of these values that are dropped, in [0, 1].
-        replace: Fraction of these values that are replaced by another possible value, or by
-            another value of the dialogue, in [0, 1].
-    """
-
-    drop: float = 0.0
-    replace: float = 0.0
+    # A model that was trained on right states alone keeps its own errors. So right values are
+    # dropped from the state or replaced in it, but only if this turn shows the right value again:
+    # the system asks to confirm it, or it is spoken. Offers do not count, or the model would learn
+    # to accept any offer for a slot without a value.
+    drop: float = 0.0  # fraction of these values
+    replace: float = 0.0  # fraction, by other possible values or values of the dialogue
 
     def frame(self, frame: FrameInput, gold: GoldFrame, rng: np.random.Generator) -> FrameInput:
         """A frame with errors in its carried state; its labels are those of ``labels_of``."""
@@ -97,9 +84,9 @@ class StateNoise(NamedTuple):
             right = gold.values.get(slot, ())
             if drawn > self.drop + self.replace or value not in right:
                 continue
-            if not _is_shown(frame, right, slot) or not _has_path_without_carrying(
-                frame, gold, slot
-            ):
+            unset = {name: value for name, value in frame.carried.items() if name != slot}
+            bare = dataclasses.replace(frame, carried=unset)
+            if not (_is_shown(frame, right, slot) and paths_of(bare, gold, slot)):
                 continue
             others = _other_values(frame, right, slot)
             if drawn < self.drop:
@@ -116,12 +103,6 @@ def _is_shown(frame: FrameInput, right: Sequence[str], slot: str) -> bool:
     texts = [utterance.text for utterance in frame.utterances[-2:] if utterance.readable]
     words_of_value = "|".join(map(re.escape, right))
     return any(re.search(rf"(?<!\w)(?:{words_of_value})(?!\w)", text) for text in texts)
-
-
-def _has_path_without_carrying(frame: FrameInput, gold: GoldFrame, slot: str) -> bool:
-    """Whether a path leads to the right value of a slot if the slot's value is not carried."""
-    others = {name: value for name, value in frame.carried.items() if name != slot}
-    return bool(paths_of(dataclasses.replace(frame, carried=others), gold, slot))
 
 
 def _other_values(frame: FrameInput, right: Sequence[str], slot: str) -> list[str]:
@@ -153,13 +134,7 @@ def all_examples(
     gold: Iterable[tuple[tuple[str, str], GoldFrame]],
     reading: Reading,
 ) -> list[Example]:
-    """The examples of the frames of dialogues, which are held in memory a few at a time.
-
-    Args:
-        dialogues: The dialogues.
-        gold: The gold annotations of their frames, in the same order, of ``gold_frames``.
-        reading: How much of a dialogue is read.
-    """
+    """The examples of the frames of dialogues, which are held in memory a few at a time."""
     examples: list[Example] = []
     dialogues, gold = iter(dialogues), iter(gold)
     while some := list(islice(dialogues, _DIALOGUES_AT_ONCE)):
@@ -172,16 +147,7 @@ _NO_STATE_NOISE = StateNoise()
 
 
 class FrameExamples:
-    """Training examples: the sequences of frames with gold annotations.
-
-    A frame whose schema is too long for one sequence gives several examples.
-
-    Attributes:
-        frames: The frames.
-        parts: Frame and number of its part for each example [examples, 2].
-        lengths: Number of tokens of each example [examples].
-        counts: Numbers of tracked slots, and of those that no path leads to, for the run's record.
-    """
+    """Training examples: the sequences of frames, several if a schema is too long for one."""
 
     def __init__(
         self,
@@ -203,16 +169,14 @@ class FrameExamples:
             of_frame = part_lengths(example.frame, vocabulary, limit)
             parts += [(index, number) for number in range(len(of_frame))]
             lengths += of_frame
+        # Frame and number of its part [examples, 2], and number of tokens [examples].
         self.parts: Ints = np.array(parts, np.int64).reshape(-1, 2)
         self.lengths: Ints = np.array(lengths, np.int64)
         self._part_counts = np.bincount(self.parts[:, 0], minlength=len(frames))
 
     def batch(self, indices: Ints) -> Tensors:
-        """Make a batch with labels from the indices of examples.
-
-        What is changed depends only on the seed and the indices, so that a resumed training goes on
-        as if it had not been interrupted.
-        """
+        """Make a batch with labels from the indices of examples."""
+        # What is changed depends only on the seed and the indices, for trainings that are resumed.
         rng = np.random.default_rng([self.seed, *indices.tolist()])
         numbers = self.parts[indices, 0].tolist()
         self.vocabulary.add_texts(t for n in numbers for t in texts_of(self.frames[n].frame))

@@ -21,26 +21,15 @@ _ROWS_AT_ONCE = 1000  # how many rows of a table are converted in one call
 
 
 class Utterance(NamedTuple):
-    """An utterance that the tracker reads.
+    """An utterance that the tracker reads."""
 
-    Attributes:
-        speaker: ``SYSTEM`` or ``USER``.
-        text: What is said.
-        readable: Whether spans of it may be values.
-    """
-
-    speaker: str
+    speaker: str  # ``SYSTEM`` or ``USER``
     text: str
-    readable: bool
+    readable: bool  # whether spans of it may be values
 
 
 class KnownValue(NamedTuple):
-    """A value that another service of the dialogue has.
-
-    Attributes:
-        slot: Name of the slot that has it.
-        value: The value.
-    """
+    """A value that another service of the dialogue has."""
 
     slot: str
     value: str
@@ -48,33 +37,18 @@ class KnownValue(NamedTuple):
 
 @dataclass(frozen=True, slots=True)  # of a training there are hundreds of thousands in memory
 class FrameInput:
-    """The input of the tracker for a frame. Nothing of it is gold.
+    """The input of the tracker for a frame. Nothing of it is gold."""
 
-    Attributes:
-        utterances: The last utterances, oldest first; the last one is the user's.
-        schema: Schema of the service.
-        first: Whether this is the service's first frame in the dialogue.
-        intent: Name of the service's last intent, ``NONE`` at first.
-        carried: Value of each slot that the service's state has so far.
-        asked: Slots for which the system's last turn asked, without proposing a value.
-        offered_now: Values that the system's last turn proposed.
-        offered_earlier: The latest values that earlier turns of the system proposed, of slots not
-            in ``offered_now``.
-        known: The distinct values of other services.
-        confirmed: Slots of ``offered_now`` whose value the system asks the user to confirm. Only
-            ``StateNoise`` looks at them.
-    """
-
-    utterances: tuple[Utterance, ...]
+    utterances: tuple[Utterance, ...]  # the last ones, oldest first; the last one is the user's
     schema: Service
-    first: bool
-    intent: str
-    carried: Mapping[str, str]
-    asked: frozenset[str]
-    offered_now: Mapping[str, str]
-    offered_earlier: Mapping[str, str]
-    known: tuple[KnownValue, ...]
-    confirmed: frozenset[str] = frozenset()
+    first: bool  # whether this is the service's first frame in the dialogue
+    intent: str  # the service's last one, ``NONE`` at first
+    carried: Mapping[str, str]  # the service's state so far
+    asked: frozenset[str]  # slots for which the system's last turn asked, without proposing a value
+    offered_now: Mapping[str, str]  # values that the system's last turn proposed
+    offered_earlier: Mapping[str, str]  # and its earlier turns, of slots not in ``offered_now``
+    known: tuple[KnownValue, ...]  # the distinct values of other services
+    confirmed: frozenset[str] = frozenset()  # which the system asks to confirm; for ``StateNoise``
 
     @property
     def key(self) -> Hashable:
@@ -100,14 +74,7 @@ class FrameInput:
 def frame_input(
     memory: Memory, heard: Sequence[Utterance], turn: UserTurn, frame: Frame
 ) -> FrameInput:
-    """The input of the tracker for a frame.
-
-    Args:
-        memory: The memory before the user turn, which includes the system turn before it.
-        heard: The utterances to read, of ``last_utterances``.
-        turn: The user turn.
-        frame: A frame of the turn.
-    """
+    """The input of the tracker for a frame."""
     schema = frame.schema
     state = memory.state(schema.service_name)
     own = [act for act in turn.acts if act["service"] == schema.service_name]
@@ -128,14 +95,8 @@ def frame_input(
 
 
 def last_utterances(turns: Sequence[UserTurn], count: int, *, acts: bool) -> list[Utterance]:
-    """The last utterances of a dialogue up to a user turn, oldest first.
-
-    Args:
-        turns: The turns up to the one that is tracked.
-        count: Maximum number of utterances.
-        acts: Whether the system's dialogue acts are read. If so, the acts give the system's values,
-            and only spans of the last user utterance may be values; else spans of all may be.
-    """
+    """The last utterances of a dialogue up to a user turn, oldest first."""
+    # The acts give the system's values: with them, spans of the user's last words alone are read.
     texts = [
         pair
         for turn in turns[-count:]
@@ -168,19 +129,12 @@ def _values_elsewhere(memory: Memory, service: str) -> Iterator[KnownValue]:
 
 
 class GoldFrame(NamedTuple):
-    """The gold annotation of a frame.
-
-    Attributes:
-        intent: Name of the active intent, or ``NONE``.
-        values: The wordings of the value of each slot that is set.
-        requested: Slots that the user asks for.
-        spans: For each slot the characters [start, end) of the user's utterance that are annotated.
-    """
+    """The gold annotation of a frame."""
 
     intent: str
-    values: Mapping[str, Sequence[str]]
+    values: Mapping[str, Sequence[str]]  # the wordings of the value of each slot that is set
     requested: frozenset[str]
-    spans: Mapping[str, Sequence[tuple[int, int]]]
+    spans: Mapping[str, Sequence[tuple[int, int]]]  # characters [start, end) of the user's words
 
 
 def gold_frames(rows: Dataset) -> Iterator[tuple[tuple[str, str], GoldFrame]]:

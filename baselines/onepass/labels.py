@@ -21,34 +21,21 @@ STATUSES = 5
 
 
 class TextSpan(NamedTuple):
-    """A span of characters in an utterance.
+    """A span of characters in an utterance."""
 
-    Attributes:
-        utterance: Index of the utterance in ``FrameInput.utterances``.
-        start: First character.
-        end: Character after the last one.
-    """
-
-    utterance: int
-    start: int
-    end: int
+    utterance: int  # index of the utterance in ``FrameInput.utterances``
+    start: int  # first character
+    end: int  # character after the last one
 
 
 @dataclass(frozen=True)
 class Paths:
-    """The right paths of a tracked slot.
+    """The right paths of a tracked slot."""
 
-    Attributes:
-        statuses: Those of ``KEEP``, ``DONTCARE`` and ``GIVEN`` that are right.
-        spans: Right spans, if the status is ``SAY`` and the slot free-form.
-        values: Indices of right possible values, if the status is ``SAY`` and the slot categorical.
-        known: Indices in ``FrameInput.known`` of right values, if the status is ``FROM``.
-    """
-
-    statuses: frozenset[int] = frozenset()
-    spans: tuple[TextSpan, ...] = ()
-    values: tuple[int, ...] = ()
-    known: tuple[int, ...] = ()
+    statuses: frozenset[int] = frozenset()  # those of ``KEEP``, ``DONTCARE`` and ``GIVEN``
+    spans: tuple[TextSpan, ...] = ()  # if the status is ``SAY`` and the slot free-form
+    values: tuple[int, ...] = ()  # of possible values, if it is ``SAY`` and the slot categorical
+    known: tuple[int, ...] = ()  # in ``FrameInput.known``, if it is ``FROM``
 
     def __bool__(self) -> bool:
         return bool(self.statuses or self.spans or self.values or self.known)
@@ -59,17 +46,11 @@ _KEEPING = Paths(frozenset({KEEP}))  # the paths of a slot without a gold value
 
 @dataclass(frozen=True)
 class Labels:
-    """The labels of a frame.
+    """The labels of a frame."""
 
-    Attributes:
-        intent: Name of the active intent, or ``NONE``; None if the schema lacks it.
-        requested: Slots that the user asks for.
-        paths: The right paths of each tracked slot; a slot without any does not enter the loss.
-    """
-
-    intent: str | None
+    intent: str | None  # None if the schema lacks it
     requested: frozenset[str]
-    paths: dict[str, Paths]
+    paths: dict[str, Paths]  # of each tracked slot; one without any does not enter the loss
 
 
 def labels_of(frame: FrameInput, gold: GoldFrame) -> Labels:

@@ -42,26 +42,15 @@ TokenRange = tuple[int, int]  # tokens [begin, end) of a sequence
 
 
 class Tokens(NamedTuple):
-    """The tokens of an utterance, as arrays: lists of numbers would take four times the memory.
-
-    Attributes:
-        ids: The tokens.
-        starts: First character of each token.
-        ends: Character after the last one of each token.
-    """
+    """The tokens of an utterance, as arrays: lists of numbers would take four times the memory."""
 
     ids: array[int]
-    starts: array[int]
-    ends: array[int]
+    starts: array[int]  # first character of each token
+    ends: array[int]  # character after the last one of each token
 
 
 class Vocabulary:
-    """A fast tokenizer with the markers, which keeps the tokens of texts, or their number alone.
-
-    Attributes:
-        tokenizer: The tokenizer.
-        markers: The token of each marker.
-    """
+    """A fast tokenizer with the markers, which keeps the tokens of texts, or their number alone."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         tokenizer.add_tokens(list(MARKERS), special_tokens=True)
@@ -101,11 +90,8 @@ class Vocabulary:
         return [self.markers[marker], *self.tokens(text).ids]
 
     def length(self, text: str) -> int:
-        """The number of tokens of a text and a marker before it.
-
-        A training needs the lengths of all texts before its first step, and the tokens of the few
-        that are in a batch; to count them takes a quarter of the time.
-        """
+        """The number of tokens of a text and a marker before it."""
+        # A training needs all lengths before its first step; to count takes a quarter of the time.
         if text not in self._lengths:
             (encoded,) = self._counter.encode_batch_fast([text], add_special_tokens=False)
             self._lengths[text] = len(encoded)
@@ -156,24 +142,14 @@ def element_text(name: str, description: str) -> str:
 
 
 class Wording(NamedTuple):
-    """The texts of a schema's elements, in the order in which they are read.
-
-    Attributes:
-        intents: Text of each intent.
-        slots: Text of each slot.
-    """
+    """The texts of a schema's elements, in the order in which they are read."""
 
     intents: dict[str, str]
     slots: dict[str, str]
 
 
 def wording_of(schema: Service, text: Callable[[str, str], str] = element_text) -> Wording:
-    """The texts of a schema's elements, in its order.
-
-    Args:
-        schema: The schema.
-        text: Makes the text of an element from its name and its description.
-    """
+    """The texts of a schema's elements, in its order."""
     return Wording(
         {x.name: text(x.name, x.description) for x in schema.intents},
         {x.name: text(x.name, x.description) for x in schema.slots},
@@ -181,48 +157,31 @@ def wording_of(schema: Service, text: Callable[[str, str], str] = element_text) 
 
 
 class TextToken(NamedTuple):
-    """A token that may be part of a value.
+    """A token that may be part of a value."""
 
-    Attributes:
-        place: Index of the token in the sequence.
-        utterance: Index of the utterance in ``FrameInput.utterances``.
-        start: First character of the token in the utterance.
-        end: Character after its last one.
-    """
-
-    place: int
-    utterance: int
-    start: int
-    end: int
+    place: int  # index of the token in the sequence
+    utterance: int  # index of the utterance in ``FrameInput.utterances``
+    start: int  # first character of the token in the utterance
+    end: int  # character after its last one
 
 
 @dataclass
 class TokenSequence:
-    """The tokens of a frame, or of a part of it, and where its elements are.
-
-    Attributes:
-        ids: The tokens.
-        blocks: What each token belongs to: 0 the dialogue and the service, 1 and up an element of
-            the schema, -1 and down a value of another service.
-        positions: Position of each token. All elements start at the same position, where the
-            service ends.
-        text: The tokens that may be part of a value.
-        intents: TokenRange of each intent by name, ``NONE`` last; empty in all parts but the first.
-        slots: TokenRange of each slot by name, up to its first possible value.
-        values: Places of the possible values of each slot in ``slots``.
-        known: TokenRange of each value of another service.
-        service: Index of ``[SERVICE]``, with which the second segment begins.
-    """
+    """The tokens of a frame, or of a part of it, and where its elements are."""
 
     ids: Ids = field(default_factory=list)
+    # What each token belongs to: 0 the dialogue and the service, 1 and up an element of the schema,
+    # -1 and down a value of another service. All elements start at the position where the service
+    # ends.
     blocks: Ids = field(default_factory=list)
     positions: Ids = field(default_factory=list)
-    text: list[TextToken] = field(default_factory=list)
+    text: list[TextToken] = field(default_factory=list)  # the tokens that may be part of a value
+    # ``NONE`` is last; all parts but the first have no intents.
     intents: dict[str, TokenRange] = field(default_factory=dict)
-    slots: dict[str, TokenRange] = field(default_factory=dict)
-    values: dict[str, list[TokenRange]] = field(default_factory=dict)
+    slots: dict[str, TokenRange] = field(default_factory=dict)  # up to the first possible value
+    values: dict[str, list[TokenRange]] = field(default_factory=dict)  # the possible ones
     known: list[TokenRange] = field(default_factory=list)
-    service: int = 0
+    service: int = 0  # index of ``[SERVICE]``, with which the second segment begins
 
     def add(self, ids: Ids, block: int, position: int) -> TokenRange:
         """Append tokens of a block, the first of which has the given position."""
@@ -236,21 +195,10 @@ class TokenSequence:
 def sequences(
     frame: FrameInput, vocabulary: Vocabulary, limit: int, wording: Wording | None = None
 ) -> list[TokenSequence]:
-    """The token sequence of a frame, or several for a schema that is too long for one.
-
-    The parts of a long schema share the slots equally, in order; each of them has the dialogue, the
-    service and the values of other services, and the first one has the intents.
-
-    Args:
-        frame: The input of the frame.
-        vocabulary: The tokenizer.
-        limit: Maximum number of tokens of a sequence.
-        wording: Other texts for the schema's elements, no longer than its own, and another order;
-            None for its own. The schema's own texts always determine the parts.
-
-    Raises:
-        SgdxError: The limit is too small for one slot.
-    """
+    """The token sequence of a frame, or several for a schema that is too long for one."""
+    # The parts of a long schema share the slots equally, in order; each of them has the dialogue,
+    # the service and the values of other services, and the first one has the intents. The schema's
+    # own texts, which another wording must not exceed, determine the parts.
     pieces = _pieces(frame, vocabulary, limit, own_wording(frame.schema))
     parts = _parts(frame, pieces, limit)
     if wording is not None:
@@ -300,7 +248,8 @@ def _parts(frame: FrameInput, pieces: _Pieces, limit: int) -> list[Sequence[str]
     """The slots of each part of a frame: as few equal parts as fit."""
     slots = list(pieces.slots)
     for count in range(1, max(1, len(slots)) + 1):
-        parts = _equal_parts(slots, count)
+        bounds = [len(slots) * number // count for number in range(count + 1)]
+        parts: list[Sequence[str]] = [slots[b:e] for b, e in itertools.pairwise(bounds)]
         if all(pieces.length(part, first=n == 0) <= limit for n, part in enumerate(parts)):
             return parts
     lengths = {slot: pieces.length([slot], first=slot == slots[0]) for slot in slots}
@@ -321,11 +270,6 @@ def _pieces(frame: FrameInput, vocabulary: Vocabulary, limit: int, wording: Word
         _other_values(frame, vocabulary, limit // 4),
         vocabulary.tokenizer.sep_token_id,
     )
-
-
-def _equal_parts(slots: Sequence[str], count: int) -> list[Sequence[str]]:
-    bounds = [len(slots) * number // count for number in range(count + 1)]
-    return [slots[begin:end] for begin, end in itertools.pairwise(bounds)]
 
 
 class _Head(NamedTuple):
@@ -379,10 +323,7 @@ class _Pieces(NamedTuple):
 
 
 def _head(frame: FrameInput, vocabulary: Vocabulary, limit: int) -> _Head:
-    """``[CLS]``, the utterances, ``[SEP]`` and the service.
-
-    A dialogue of more tokens than the limit loses its first ones.
-    """
+    """``[CLS]``, the last ``limit`` tokens of the utterances, ``[SEP]`` and the service."""
     tokenizer = vocabulary.tokenizer
     spoken: list[tuple[int, TextToken | None]] = []
     for number, utterance in enumerate(frame.utterances):

@@ -20,17 +20,11 @@ AutoModel.register(OnePassConfig, OnePassModel, exist_ok=True)
 
 
 class OnePassProvenance(Provenance, frozen=True, kw_only=True):
-    """Provenance of a model, stored in its ``config.json`` under ``sgdx``.
+    """Provenance of a model, stored in its ``config.json`` under ``sgdx``."""
 
-    Attributes:
-        acts: Whether the system's dialogue acts are read: always, never or ``sometimes``.
-        utterances: Maximum number of utterances that are read.
-        max_tokens: Maximum number of tokens of a sequence.
-    """
-
-    acts: Acts
-    utterances: int
-    max_tokens: int
+    acts: Acts  # whether the system's dialogue acts are read: always, never or ``sometimes``
+    utterances: int  # most that are read
+    max_tokens: int  # of a sequence
 
 
 def new_model(
@@ -39,40 +33,23 @@ def new_model(
     provenance: OnePassProvenance,
     dropout: float = 0.1,
 ) -> OnePassModel:
-    """Create a model of a pretrained encoder, vectors of the markers, and random heads.
-
-    The vector of a marker begins as the mean of the vectors of the pieces of a word.
-
-    Args:
-        encoder: The encoder.
-        tokenizer: The encoder's tokenizer, to which the markers are added.
-        provenance: Provenance of the model, whose ``seed`` determines the heads.
-        dropout: Probability of dropout on the encoder's outputs, in [0, 1].
-
-    Raises:
-        SgdxError: The encoder cannot read ``provenance.max_tokens`` tokens.
-    """
+    """Create a model of a pretrained encoder, vectors of the markers, and random heads."""
     max_tokens = provenance.max_tokens
     positions = getattr(encoder.config, "max_position_embeddings", None) or max_tokens
     positions -= first_position(encoder)
     if positions < max_tokens:
         name = encoder.name_or_path
         raise SgdxError(f"{name}: reads {positions} tokens, expected max_tokens: {max_tokens}")
-    _add_markers(encoder, Vocabulary(tokenizer))
+    vocabulary = Vocabulary(tokenizer)
+    embedded: Any = encoder.get_input_embeddings()
+    if len(tokenizer) > embedded.num_embeddings:
+        embedded = encoder.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+    with torch.no_grad():  # a marker begins as the mean of the pieces of its word
+        for marker, word in MARKERS.items():
+            pieces = vocabulary.tokens(word).ids.tolist()
+            embedded.weight[vocabulary.markers[marker]] = embedded.weight[pieces].mean(0)
     torch.manual_seed(provenance.seed)
     model = OnePassModel(OnePassConfig(encoder=encoder.config.to_dict(), dropout=dropout))
     model.reset_heads()
     model.use_encoder(encoder)
     return model
-
-
-def _add_markers(encoder: PreTrainedModel, vocabulary: Vocabulary) -> None:
-    """Give the markers vectors: each the mean of the vectors of the pieces of its word."""
-    embedded: Any = encoder.get_input_embeddings()
-    size = len(vocabulary.tokenizer)
-    if size > embedded.num_embeddings:
-        embedded = encoder.resize_token_embeddings(size, mean_resizing=False)
-    with torch.no_grad():
-        for marker, word in MARKERS.items():
-            pieces = vocabulary.tokens(word).ids.tolist()
-            embedded.weight[vocabulary.markers[marker]] = embedded.weight[pieces].mean(0)

@@ -12,41 +12,26 @@ from .tracking import Acts
 
 
 class OnePassSettings(EpochSettings, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The settings that recipes of onepass have besides the common ones.
+    """The settings that recipes of onepass have besides the common ones; examples are frames."""
 
-    The examples of a batch are frames.
-
-    Attributes:
-        acts: Whether the system's dialogue acts are read: ``true``, ``false``, or ``sometimes``.
-            With ``sometimes`` they are left out of a third of the train dialogues, drawn with
-            ``seed``; the model then serves dialogues with acts and dialogues of text alone
-            (``Reading``).
-        utterances: Maximum number of utterances that are read, the user's last one included. With
-            ``acts: sometimes`` it holds where there are acts; four are read where there are none.
-        max_tokens: Maximum number of tokens of a sequence; a longer schema is read in parts.
-        dropout: Probability of dropout on the encoder's outputs, in [0, 1].
-        shuffle: Whether the elements of a schema stand in random order in training. This matters
-            only for encoders such as DeBERTa, which are not told where a token stands.
-        drop_names: Fraction of the schema elements whose name is left out of a training example,
-            in [0, 1].
-        drop_descriptions: Fraction of the schema elements whose description is left out of a
-            training example, in [0, 1].
-        drop_carried: Fraction of the carried values, of those that a turn confirms or says again,
-            that are dropped in training, so that the model learns to correct (``StateNoise``).
-        replace_carried: Fraction of the same values that are replaced by others.
-        expected: The expected result and its source, for the reader of the recipe.
-    """
-
+    # Whether the system's dialogue acts are read. With ``sometimes`` a third of the train dialogues
+    # has none; the model then serves dialogues with acts and dialogues of text alone (``Reading``).
     acts: Acts = True
+    # Most that are read, the user's last one included. With ``acts: sometimes`` it holds where
+    # there are acts; four are read where there are none.
     utterances: Count = 2
-    max_tokens: Annotated[int, msgspec.Meta(ge=32)] = 512
-    dropout: Fraction = 0.1
+    max_tokens: Annotated[int, msgspec.Meta(ge=32)] = 512  # a longer schema is read in parts
+    dropout: Fraction = 0.1  # on the encoder's outputs
+    # Whether the elements of a schema stand in random order in training. This matters only for
+    # encoders such as DeBERTa, which are not told where a token stands.
     shuffle: bool = False
-    drop_names: Fraction = 0.0
-    drop_descriptions: Fraction = 0.0
+    drop_names: Fraction = 0.0  # of the schema elements, in training
+    drop_descriptions: Fraction = 0.0  # of the schema elements, in training
+    # Of the carried values that a turn confirms or says again, in training, so that the model
+    # learns to correct (``StateNoise``).
     drop_carried: Fraction = 0.0
-    replace_carried: Fraction = 0.0
-    expected: str
+    replace_carried: Fraction = 0.0  # by others
+    expected: str  # the result and its source, for the reader of the recipe
 
     def __post_init__(self) -> None:
         if self.static_shapes:

@@ -18,19 +18,12 @@ from .tracking import Reading, track_dialogues
 
 
 class Example(NamedTuple):
-    """A training example.
-
-    Attributes:
-        frame: The input of the frame.
-        gold: Its gold annotation.
-        slots: Number of its tracked slots.
-        without_path: Number of those that no path leads to.
-    """
+    """A training example."""
 
     frame: FrameInput
     gold: GoldFrame
-    slots: int
-    without_path: int
+    slots: int  # number of its tracked slots
+    without_path: int  # number of those that no path leads to
 
 
 def gold_examples(
@@ -38,14 +31,8 @@ def gold_examples(
     gold: Mapping[tuple[str, str], GoldFrame],
     reading: Reading,
 ) -> tuple[list[Example], list[list[State]]]:
-    """The training examples of dialogues that are tracked with right answers.
-
-    An answer is right relative to the values that the answers before it have put into the state.
-
-    Returns:
-        The example of each frame, in the order in which frames are read; and for each dialogue the
-        states of its frames, which differ from the gold states where no path leads there.
-    """
+    """The training examples of dialogues that are tracked with right answers, and the states."""
+    # An answer is right relative to the state so far, which is not gold where no path leads there.
     examples: list[Example] = []
 
     def read(variant: str, name: str, frame: FrameInput) -> State:
@@ -62,11 +49,8 @@ def gold_examples(
 
 
 def gold_answer(frame: FrameInput, labels: Labels) -> Answer:
-    """An answer that is right by the labels of a frame.
-
-    It has no answer about slots that stay as they are and are not requested, which are most slots
-    of most frames.
-    """
+    """An answer that is right by the labels of a frame."""
+    # Most slots of most frames stay as they are and are not requested: they have no answer.
     statuses = {slot: _right_status(paths) for slot, paths in labels.paths.items()}
     answers = {
         slot: _answer(statuses.get(slot, KEEP), slot, labels)

@@ -133,11 +133,9 @@ class OnePassTracker(
 
     @cached_property
     def _in_bfloat16(self) -> OnePassModel:
-        """The model with an encoder in bfloat16, for prediction where autocast asks for that.
-
-        Autocast converts between the formats before and after every matrix product, which takes a
-        third of the encoder's time on a CPU. The heads stay in float32.
-        """
+        """The model with an encoder in bfloat16, for prediction where autocast asks for that."""
+        # Autocast converts between the formats before and after every matrix product, which takes a
+        # third of the encoder's time on a CPU. The heads stay in float32.
         model = copy.deepcopy(self.model)
         model.encoder.bfloat16()
         return model

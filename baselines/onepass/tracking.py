@@ -13,18 +13,11 @@ TEXT_UTTERANCES = 4  # number of utterances read without acts, where acts are re
 
 
 class Reading(NamedTuple):
-    """How much of a dialogue is read.
+    """How much of a dialogue is read."""
 
-    Attributes:
-        acts: Whether the system's dialogue acts are read. ``sometimes`` means from the first turn
-            on that has any; up to there, and so in a dialogue that has none, the text alone is
-            read.
-        utterances: Maximum number of utterances. Where acts are read sometimes, it holds for turns
-            with acts, and turns without them have ``TEXT_UTTERANCES``.
-    """
-
+    # Whether the system's dialogue acts are read; ``sometimes`` from the first turn that has any.
     acts: Acts
-    utterances: int
+    utterances: int  # most; turns without acts, where these are read sometimes, have four
 
     def at(self, turns: Sequence[UserTurn]) -> Reading:
         """How much is read at the last of the given turns, the first ones of a dialogue."""
@@ -42,14 +35,7 @@ Reader = Callable[[Sequence[tuple[str, str, FrameInput]]], Sequence[State]]
 def track_dialogues(
     reader: Reader, dialogues: Sequence[Dialogue], reading: Reading
 ) -> list[list[State]]:
-    """Predict the state of every frame of several dialogues.
-
-    What is read of a frame depends on the utterances, the system's dialogue acts and the states
-    that ``reader`` returned before.
-
-    Returns:
-        For each dialogue the states of its frames, in order.
-    """
+    """Predict the state of every frame of several dialogues."""
 
     def predict(open_turns: Sequence[OpenTurn]) -> Sequence[State]:
         frames: list[tuple[str, str, FrameInput]] = []
