@@ -24,37 +24,17 @@ SLOT_LABELS = {
 
 @dataclass(frozen=True)
 class SlotQuestions:
-    """The frames and slots that a batch predicts, in the order of its logits.
+    """The frames and slots that a batch predicts, in the order of its logits."""
 
-    Attributes:
-        frames: Index of each frame in ``FrameColumns`` [frames].
-        categorical: Index of each categorical slot in ``ElementTable`` [categorical slots].
-        categorical_frame: Index in ``frames`` of the frame of each categorical slot.
-        free: Index of each free-form slot in ``ElementTable`` [free-form slots].
-        free_frame: Index in ``frames`` of the frame of each free-form slot.
-    """
-
-    frames: Ints
-    categorical: Ints
-    categorical_frame: Ints
-    free: Ints
-    free_frame: Ints
+    frames: Ints  # index of each frame in ``FrameColumns`` [frames]
+    categorical: Ints  # index of each categorical slot in ``ElementTable`` [categorical slots]
+    categorical_frame: Ints  # index in ``frames`` of the frame of each categorical slot
+    free: Ints  # index of each free-form slot in ``ElementTable`` [free-form slots]
+    free_frame: Ints  # index in ``frames`` of the frame of each free-form slot
 
 
 class TurnExamples:
-    """Examples, each of which is a turn with the frames that share one pass of the encoder.
-
-    Attributes:
-        frames: The frames.
-        groups: Indices of the frames of each example.
-        turns: The distinct turns as tokens.
-        table: The schema elements.
-        vectors: Embeddings of the table's sentence pairs [pairs, hidden], on the CPU.
-        labels: Labels of the frames; None in prediction.
-        texts: Index of the turn of each example in ``turns`` [examples].
-        lengths: Number of tokens of each example [examples].
-        begins: For each kind of slot, the index of the first label of each frame [frames + 1].
-    """
+    """Examples, each of which is a turn with the frames that share one pass of the encoder."""
 
     def __init__(
         self,
@@ -67,22 +47,17 @@ class TurnExamples:
     ) -> None:
         self.frames, self.groups, self.turns = frames, groups, turns
         self.table, self.vectors, self.labels = table, vectors, labels
+        # Index of the turn of each example in ``turns``, and its number of tokens [examples].
         self.texts: Ints = np.array([frames.text[group[0]] for group in groups], np.int64)
         self.lengths: Ints = turns.lengths[self.texts]
+        # Index of the first label of each frame [frames + 1].
         self.begins = {
             "categorical": _label_begins(table.categorical_begin, frames.service),
             "free": _label_begins(table.free_begin, frames.service),
         }
 
     def batch(self, indices: Iterable[int]) -> tuple[Tensors, SlotQuestions]:
-        """Make a batch for prediction.
-
-        Args:
-            indices: Indices of the examples.
-
-        Returns:
-            The model's tensors, without those for spans and labels; and what they predict.
-        """
+        """Make a batch for prediction: without spans and labels; and what it predicts."""
         examples = list(indices)
         groups = [self.groups[i] for i in examples]
         frames = np.concatenate(groups)
@@ -106,10 +81,8 @@ class TurnExamples:
         return batch | self._elements(elements), questions
 
     def _elements(self, numbers: dict[str, Ints]) -> Tensors:
-        """The embeddings that a batch needs, and the numbers of its elements among them.
-
-        Numbers count from 1, as 0 is the intent NONE; -1 is padding.
-        """
+        """The embeddings that a batch needs, and the numbers of its elements among them."""
+        # Numbers count from 1, as 0 is the intent NONE; -1 is padding.
         used = np.unique(np.concatenate([column.ravel() for column in numbers.values()]))
         used = used[used > 0]
         # The table's number of each element -> its number in this batch. 0 (NONE) stays 0, and the
@@ -121,11 +94,7 @@ class TurnExamples:
         return {"elements": self.vectors[torch.from_numpy(used - 1)], **tensors}
 
     def training_batch(self, indices: Iterable[int]) -> Tensors:
-        """Make a batch for training, with labels, and with the slots that have a new value.
-
-        Args:
-            indices: Indices of the examples.
-        """
+        """Make a batch for training, with labels, and with the slots that have a new value."""
         batch, questions = self.batch(indices)
         assert self.labels is not None  # noqa: S101
         columns = self.labels.columns
@@ -149,15 +118,7 @@ class TurnExamples:
 
 
 def ranges(begins: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """Concatenate the index ranges of several rows.
-
-    Args:
-        begins: First index of each row, then the end of the last one [rows + 1].
-        rows: The rows.
-
-    Returns:
-        The indices from ``begins[row]`` up to ``begins[row + 1]``, exclusive, of every row; and
-        for each index the position of its row in ``rows``.
+    """The indices ``begins[row]`` up to ``begins[row + 1]`` of rows, and the row of each index.
 
     >>> ranges(np.array([0, 2, 2, 5]), np.array([2, 0]))
     (array([2, 3, 4, 0, 1]), array([0, 0, 0, 1, 1]))
@@ -170,10 +131,5 @@ def ranges(begins: Ints, rows: Ints) -> tuple[Ints, Ints]:
 
 
 def _label_begins(slots_begin: Ints, service: Ints) -> Ints:
-    """Index of the first label of each frame, then the number of labels [frames + 1].
-
-    Args:
-        slots_begin: Index of the first slot of each service, then the number of slots.
-        service: Service of each frame.
-    """
+    """Index of the first label of each frame, then the number of labels [frames + 1]."""
     return np.concatenate([[0], np.cumsum(np.diff(slots_begin)[service])]).astype(np.int64)

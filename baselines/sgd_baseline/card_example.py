@@ -4,11 +4,7 @@ from __future__ import annotations
 
 
 def example(repository: str) -> str:
-    """Python code that predicts for one turn and imports only torch and transformers.
-
-    Args:
-        repository: Where the model is: a folder, or a name on the Hub.
-    """
+    """Python code that predicts for one turn and imports only torch and transformers."""
     return f"""
 import torch
 from transformers import AutoModel, AutoTokenizer

@@ -14,7 +14,6 @@ from ..training.batching import Ints
 from .batches import SlotQuestions, TurnExamples
 from .labels import ACTIVE, IS_DONTCARE
 from .modeling import CLS, ENCODER_INPUTS, SgdBaselineModel
-from .schema_embeddings import ElementTable
 from .states import Change, accumulate
 from .turns import SYSTEM, USER
 
@@ -25,16 +24,7 @@ Spot = tuple[int, int, int]  # index of a free-form slot in the batch, first and
 def predict_batch(
     model: SgdBaselineModel, examples: TurnExamples, indices: Ints
 ) -> list[list[Change]]:
-    """Predict the changes that the frames of some examples make.
-
-    Args:
-        model: The model, in evaluation mode.
-        examples: All examples.
-        indices: Indices of the examples of this batch.
-
-    Returns:
-        For each example the changes of its frames.
-    """
+    """Predict the changes that the frames of some examples make."""
     cpu_batch, questions = examples.batch(indices.tolist())
     batch = {name: tensor.to(model.device) for name, tensor in cpu_batch.items()}
     pooled, tokens = model.encode(**{n: batch[n] for n in ENCODER_INPUTS if n in batch})
@@ -55,20 +45,9 @@ def predict_batch(
 def best_spans(
     start: torch.Tensor, end: torch.Tensor, sides: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The best span for each slot: the one whose two tokens have the highest sum of probabilities.
-
-    A span lies within the system's or the user's utterance, or is the token ``CLS`` alone, to which
-    the model points if the value is not in the turn.
-
-    Args:
-        start: Logits of the first token [spans, tokens].
-        end: Logits of the last token [spans, tokens].
-        sides: Utterance that a token belongs to [spans, tokens]: ``SYSTEM``, ``USER`` or -1.
-
-    Returns:
-        The first and the last token of each span [spans]; -1 where no span in an utterance is
-        better than ``CLS``.
-    """
+    """First and last tokens with the highest sum of probabilities [spans]; -1 for no span."""
+    # Logits and sides are [spans, tokens]. A span lies within the system's or the user's utterance,
+    # or is the token ``CLS`` alone, to which the model points if the value is not in the turn.
     start, end = (logits.softmax(-1, dtype=torch.float32) for logits in (start, end))
     infinite = -float("inf")
     scores, firsts = [], []  # of system and user, [spans, tokens]: the best span that ends there
@@ -91,14 +70,7 @@ def read_changes(
     logits: dict[str, torch.Tensor],
     spans: Sequence[Spot],
 ) -> list[Change]:
-    """The change of the state that each frame of a batch makes.
-
-    Args:
-        examples: The examples that the batch is made of.
-        questions: The frames and slots of the batch.
-        logits: Logits that ``SgdBaselineModel.run_heads`` returned.
-        spans: Spans of the slots that have a value in the turn.
-    """
+    """The change of the state that each frame of a batch makes."""
     table, frames = examples.table, examples.frames
     intents = logits["intent"].argmax(-1).tolist()
     services = [table.services[index] for index in frames.service[questions.frames]]
@@ -111,35 +83,26 @@ def read_changes(
     owners = [*questions.categorical_frame.tolist(), *questions.free_frame.tolist()]
     for slot in (logits["requested"] > 0).nonzero()[:, 0].tolist():
         changes[owners[slot]].requested_slots.append(names[slot])
-    categorical = _categorical(table, questions, logits)
-    for slot, value in [*categorical, *_free(examples, questions, logits, spans)]:
+    for slot, value in _values(examples, questions, logits, spans):
         changes[owners[slot]].slot_values[names[slot]] = value
     return changes
 
 
-def _categorical(
-    table: ElementTable, questions: SlotQuestions, logits: dict[str, torch.Tensor]
-) -> Iterator[tuple[int, str]]:
-    """Each categorical slot that changes, as an index among the batch's slots, and its value."""
-    value_indices = logits["value"].argmax(-1).tolist()
-    for slot, status in enumerate(logits["categorical_status"].argmax(-1).tolist()):
-        choices = table.choices[questions.categorical[slot]]
-        if status == IS_DONTCARE:
-            yield slot, DONTCARE
-        elif status == ACTIVE and choices:
-            yield slot, choices[value_indices[slot]]
-
-
-def _free(
+def _values(
     examples: TurnExamples,
     questions: SlotQuestions,
     logits: dict[str, torch.Tensor],
     spans: Sequence[Spot],
 ) -> Iterator[tuple[int, str]]:
-    """Each free-form slot that changes, as an index among the batch's slots, and its value.
-
-    The indices of free-form slots follow those of categorical slots.
-    """
+    """Each slot that changes, as an index among the batch's slots, and its value."""
+    value_indices = logits["value"].argmax(-1).tolist()
+    for slot, status in enumerate(logits["categorical_status"].argmax(-1).tolist()):
+        choices = examples.table.choices[questions.categorical[slot]]
+        if status == IS_DONTCARE:
+            yield slot, DONTCARE
+        elif status == ACTIVE and choices:
+            yield slot, choices[value_indices[slot]]
+    # The indices of free-form slots follow those of categorical slots.
     before = len(questions.categorical)
     for slot in (logits["free_status"].argmax(-1) == IS_DONTCARE).nonzero()[:, 0].tolist():
         yield before + slot, DONTCARE

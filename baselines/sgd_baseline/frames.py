@@ -18,25 +18,17 @@ _ROWS = 1000  # number of frame rows that are read into memory together
 
 @dataclass
 class FrameColumns:
-    """Frames as columns, in the order of the frame rows.
-
-    Attributes:
-        ids: ``frame_id`` of each frame.
-        variants: Schema variant of each frame.
-        dialogues: ``dialogue_id`` of each frame.
-        numbers: Index of the turn of each frame in its dialogue.
-        texts: The distinct turns: the system's last utterance and the user's utterance.
-        text: Index of the turn of each frame in ``texts`` [frames].
-        schemas: The schema of each service under each variant, as in the frame rows.
-        service: Index of the schema of each frame in ``schemas`` [frames].
-    """
+    """Frames as columns, in the order of the frame rows."""
 
     ids: list[str] = field(default_factory=list)
     variants: list[str] = field(default_factory=list)
     dialogues: list[str] = field(default_factory=list)
-    numbers: list[int] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)  # of the turns in their dialogues
+    # The distinct turns, of the system's last utterance and the user's, and of each frame the index
+    # among them [frames].
     texts: list[tuple[str, str]] = field(default_factory=list)
     text: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    # The same for the schema of each service under each variant.
     schemas: list[Row] = field(default_factory=list)
     service: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 

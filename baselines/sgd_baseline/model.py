@@ -16,28 +16,15 @@ AutoModel.register(SgdBaselineConfig, SgdBaselineModel, exist_ok=True)
 
 
 class SgdProvenance(Provenance, frozen=True, kw_only=True):
-    """Provenance of a model, stored in its ``config.json`` under ``sgdx``.
+    """Provenance of a model, stored in its ``config.json`` under ``sgdx``."""
 
-    Attributes:
-        max_turn: Maximum number of tokens of a turn.
-    """
-
-    max_turn: int
+    max_turn: int  # most tokens of a turn
 
 
 def new_model(
     encoder: PreTrainedModel, provenance: SgdProvenance, dropout: float = 0.1
 ) -> SgdBaselineModel:
-    """Create a model of a trainable and a frozen copy of an encoder, and random heads.
-
-    Args:
-        encoder: The pretrained encoder.
-        provenance: Provenance of the model, whose ``seed`` determines the heads.
-        dropout: Probability of dropout on the encoder's outputs, in [0, 1].
-
-    Raises:
-        SgdxError: The encoder cannot read turns of ``provenance.max_turn`` tokens.
-    """
+    """Create a model of a trainable and a frozen copy of an encoder, and random heads."""
     max_turn = provenance.max_turn
     longest = getattr(encoder.config, "max_position_embeddings", max_turn)
     if max_turn > longest:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
@@ -36,21 +36,13 @@ _PAIRS, _TOKENS = 256, 8192  # maximum numbers of sentence pairs and of tokens i
 
 @dataclass(frozen=True)
 class ServiceElements:
-    """The elements of a service.
-
-    Attributes:
-        intents: Names of the intents.
-        categorical: Names of the categorical slots.
-        free: Names of the free-form slots.
-        values: Possible values of each categorical slot.
-        pairs: The sentence pair of each element, in the order of the fields above.
-    """
+    """The elements of a service."""
 
     intents: list[str]
-    categorical: list[str]
-    free: list[str]
-    values: list[list[str]]
-    pairs: list[Pair]
+    categorical: list[str]  # slots
+    free: list[str]  # slots
+    values: list[list[str]]  # possible values of each categorical slot
+    pairs: list[Pair]  # the sentence pair of each element, in the order of the fields above
 
 
 def elements_of(service: Service) -> ServiceElements:
@@ -71,49 +63,34 @@ def elements_of(service: Service) -> ServiceElements:
 
 
 class ElementTable:
-    """The elements of all services, as indices among their distinct sentence pairs.
+    """The elements of all services, as indices among their distinct sentence pairs."""
 
-    Indices count from 1, as 0 is the intent NONE; -1 is padding.
-
-    Attributes:
-        services: Elements of each schema in ``FrameColumns.schemas``.
-        pairs: The distinct sentence pairs.
-        intents: Elements of each service's intents, starting with 0 [services, 1 + intents].
-        categorical: Elements of the categorical slots of all services [categorical slots].
-        values: Elements of the possible values [categorical slots, values].
-        free: Elements of the free-form slots of all services [free-form slots].
-        categorical_begin: Index of each service's first categorical slot, then their number
-            [services + 1].
-        free_begin: The same for free-form slots [services + 1].
-        categorical_names: Name of each categorical slot.
-        choices: Possible values of each categorical slot.
-        free_names: Name of each free-form slot.
-    """
+    # Indices count from 1, as 0 is the intent NONE; -1 is padding. ``intents`` [services, 1 +
+    # intents] start with 0; ``values`` are [categorical slots, values]; ``categorical`` and
+    # ``free`` are [slots] of all services.
 
     def __init__(self, schemas: Sequence[Row]) -> None:
         self.services = [elements_of(read_service(schema)) for schema in schemas]
         numbers: dict[Pair, int] = {}
-        intents, categorical, free, values = [], [], [], []
+        intents, values = [], []
+        categorical: list[int] = []
+        free: list[int] = []
         for service in self.services:
             # The pairs of a service are in the order in which its elements are taken below.
             pair_numbers = iter([numbers.setdefault(p, len(numbers)) + 1 for p in service.pairs])
-            intents.append([0, *_take(pair_numbers, service.intents)])
-            categorical += _take(pair_numbers, service.categorical)
-            free += _take(pair_numbers, service.free)
-            values += [_take(pair_numbers, choices) for choices in service.values]
+            intents.append([0, *islice(pair_numbers, len(service.intents))])
+            categorical += islice(pair_numbers, len(service.categorical))
+            free += islice(pair_numbers, len(service.free))
+            values += [list(islice(pair_numbers, len(choices))) for choices in service.values]
         self.pairs = list(numbers)
         self.categorical_names = [name for s in self.services for name in s.categorical]
         self.choices = [choices for s in self.services for choices in s.values]
         self.free_names = [name for s in self.services for name in s.free]
         self.intents, self.values = _rectangle(intents), _rectangle(values)
         self.categorical, self.free = np.array(categorical, np.int64), np.array(free, np.int64)
+        # Index of each service's first slot of a kind, then their number [services + 1].
         self.categorical_begin = _begins([len(s.categorical) for s in self.services])
         self.free_begin = _begins([len(s.free) for s in self.services])
-
-
-def _take(numbers: Iterator[int], names: Sequence[str]) -> list[int]:
-    """The next of the numbers, one for each name."""
-    return [next(numbers) for _ in names]
 
 
 def _rectangle(rows: list[list[int]]) -> Ints:
@@ -137,20 +114,11 @@ def default_cache() -> Path:
 def embeddings(
     table: ElementTable, model: SgdBaselineModel, tokenizer: PreTrainedTokenizerBase, cache: Path
 ) -> torch.Tensor:
-    """The embeddings of a table's sentence pairs; only those that the cache lacks are computed.
-
-    Args:
-        table: The table.
-        model: The model with the frozen encoder.
-        tokenizer: The encoder's tokenizer.
-        cache: Folder of the cache. It has a folder for each frozen encoder, with a file for each
-            wording of a service.
-
-    Returns:
-        Embeddings [pairs, hidden], on the CPU.
-    """
+    """The embeddings of a table's pairs [pairs, hidden]; what the cache lacks is computed."""
+    # The cache has a folder for each frozen encoder, with a file for each wording of a service.
     folder = cache / _encoder_digest(model, tokenizer)
-    files = [folder / f"{_digest(service.pairs)}.safetensors" for service in table.services]
+    digests = [hashlib.sha256(repr(s.pairs).encode()).hexdigest() for s in table.services]
+    files = [folder / f"{digest}.safetensors" for digest in digests]
     vectors: dict[Pair, torch.Tensor] = {}
     missing = []
     for file, service in zip(files, table.services):
@@ -162,18 +130,15 @@ def embeddings(
     pairs = list({pair: None for _, service in missing for pair in service.pairs})
     vectors.update(zip(pairs, embed(pairs, model, tokenizer)))
     for file, service in missing:
-        _write(file, torch.stack([vectors[pair] for pair in service.pairs]))
+        of_service = torch.stack([vectors[pair] for pair in service.pairs])
+        write_bytes(file, save({"embeddings": of_service}))
     return torch.stack([vectors[pair] for pair in table.pairs])
 
 
 def embed(
     pairs: Sequence[Pair], model: SgdBaselineModel, tokenizer: PreTrainedTokenizerBase
 ) -> torch.Tensor:
-    """Compute the embeddings of sentence pairs, in batches of similar length.
-
-    Returns:
-        Embeddings [pairs, hidden], on the CPU.
-    """
+    """The embeddings of sentence pairs [pairs, hidden] on the CPU, in batches of similar length."""
     ids = [tokenizer(*pair, truncation=True, max_length=_LONGEST) for pair in pairs]
     lengths = np.array([len(encoding["input_ids"]) for encoding in ids], np.int64)
     vectors = torch.empty(len(pairs), model.config.encoder.hidden_size)
@@ -194,10 +159,6 @@ def _encoder_digest(model: SgdBaselineModel, tokenizer: PreTrainedTokenizerBase)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _digest(pairs: list[Pair]) -> str:
-    return hashlib.sha256(repr(pairs).encode()).hexdigest()
-
-
 def _read(file: Path, service: ServiceElements) -> torch.Tensor | None:
     """The embeddings of a service from the cache; None if they have to be computed."""
     try:
@@ -205,7 +166,3 @@ def _read(file: Path, service: ServiceElements) -> torch.Tensor | None:
     except (OSError, SafetensorError, KeyError):  # the file is missing or damaged
         return None
     return vectors if len(vectors) == len(service.pairs) else None
-
-
-def _write(file: Path, vectors: torch.Tensor) -> None:
-    write_bytes(file, save({"embeddings": vectors}))

@@ -11,19 +11,11 @@ from ..training.settings import Count, EpochSettings, Fraction
 
 
 class SgdSettings(EpochSettings, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The settings that recipes of the SGD baseline have besides the common ones.
+    """The settings that recipes of the SGD baseline have besides; examples are user turns."""
 
-    The examples of a batch are user turns.
-
-    Attributes:
-        max_turn: Maximum number of tokens of the system's and the user's utterance together.
-        dropout: Probability of dropout on the outputs of the turn encoder, in [0, 1].
-        prediction_turns: Maximum number of turns in a batch when dev is predicted.
-    """
-
-    max_turn: Annotated[int, msgspec.Meta(ge=16)] = 80
-    dropout: Fraction = 0.1
-    prediction_turns: Count = 128
+    max_turn: Annotated[int, msgspec.Meta(ge=16)] = 80  # most tokens of both utterances together
+    dropout: Fraction = 0.1  # on the outputs of the turn encoder
+    prediction_turns: Count = 128  # most in a batch when dev is predicted
 
     def __post_init__(self) -> None:
         if self.static_shapes:

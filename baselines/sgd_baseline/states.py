@@ -13,41 +13,23 @@ Group = tuple[Hashable, ...]  # identifies a service in a dialogue, whose frames
 
 @dataclass(frozen=True)
 class Change:
-    """What a user turn changes in the state of a service.
-
-    Attributes:
-        active_intent: Name of the active intent, or ``NONE``.
-        requested_slots: Names of the slots that the user asks for in this turn.
-        slot_values: New values, of only those slots that change.
-    """
+    """What a user turn changes in the state of a service."""
 
     active_intent: str = NONE_INTENT
     requested_slots: list[str] = field(default_factory=list)
-    slot_values: dict[str, str] = field(default_factory=dict)
+    slot_values: dict[str, str] = field(default_factory=dict)  # of only those slots that change
 
 
 def difference(before: Values, now: Values) -> Values:
-    """The slots whose value is new: those with no wording in common with the value before.
-
-    A gold state lists all wordings of a value so far, so the value of an unchanged slot may gain
-    wordings. Slots that are no longer set are left out, as the model cannot unset a slot.
-
-    Args:
-        before: Wordings of the value of each slot before the turn.
-        now: Wordings of the value of each slot after the turn.
-    """
+    """The slots whose value is new: those with no wording in common with the value before."""
+    # The value of an unchanged slot may gain wordings. The model cannot unset a slot.
     return {
         slot: values for slot, values in now.items() if set(values).isdisjoint(before.get(slot, ()))
     }
 
 
 def differences(groups: Iterable[Group], states: Iterable[Values]) -> Iterator[Values]:
-    """The difference of each frame to the last frame of its group, which may be many turns ago.
-
-    Args:
-        groups: Group of each frame.
-        states: Slot values of each frame.
-    """
+    """The difference of each frame to the last frame of its group, which may be many turns ago."""
     last: dict[Group, Values] = {}
     for group, now in zip(groups, states):
         yield difference(last.get(group, {}), now)
@@ -55,12 +37,7 @@ def differences(groups: Iterable[Group], states: Iterable[Values]) -> Iterator[V
 
 
 def accumulate(groups: Iterable[Group], changes: Iterable[Change]) -> Iterator[dict[str, str]]:
-    """The slot values of each frame: those of the last frame of its group, with its changes.
-
-    Args:
-        groups: Group of each frame.
-        changes: Change that each frame makes.
-    """
+    """The slot values of each frame: those of the last frame of its group, with its changes."""
     last: dict[Group, dict[str, str]] = {}
     for group, change in zip(groups, changes):
         last[group] = last.get(group, {}) | change.slot_values

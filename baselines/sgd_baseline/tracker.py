@@ -115,16 +115,7 @@ class SgdTracker(
             return embeddings(table, self.model, self.tokenizer, cache)
 
     def track(self, model: SgdBaselineModel, examples: TurnExamples, chunks: Path) -> list[Row]:
-        """Predict the states of examples.
-
-        Args:
-            model: The model, in evaluation mode, on the accelerator's device.
-            examples: The turns that ``read_inputs`` returned.
-            chunks: Folder for partial results, from which a killed run can resume.
-
-        Returns:
-            The prediction row of each frame, the same in every process.
-        """
+        """The prediction row of each frame of examples, the same in every process."""
         frames, lengths = examples.frames, examples.lengths
         inputs = (frames.ids, frames.variants, frames.texts, frames.schemas, lengths.tolist())
         results: list[Any] = predict_in_chunks(

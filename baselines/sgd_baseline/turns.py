@@ -22,29 +22,14 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class TokenizedTurn:
-    """A turn and the positions of its tokens.
+    """A turn and the positions of its tokens."""
 
-    Attributes:
-        texts: The utterances of system and user.
-        offsets: Characters [start, end) of each token in its utterance [tokens, 2].
-        sides: Utterance that each token belongs to [tokens]: ``SYSTEM``, ``USER`` or -1.
-    """
-
-    texts: tuple[str, str]
-    offsets: NDArray[np.int32]
-    sides: NDArray[np.int8]
+    texts: tuple[str, str]  # the utterances of system and user
+    offsets: NDArray[np.int32]  # characters [start, end) of each token in its utterance [tokens, 2]
+    sides: NDArray[np.int8]  # utterance of each token [tokens]: ``SYSTEM``, ``USER`` or -1
 
     def tokens(self, side: int, start: int, end: int) -> Span | None:
-        """The first and the last token of a span of characters.
-
-        Args:
-            side: The utterance, ``SYSTEM`` or ``USER``.
-            start: First character of the span.
-            end: Character after the last one of the span.
-
-        Returns:
-            The tokens; None if the span begins or ends inside a token, or was cut.
-        """
+        """The first and the last token that cover exactly a span of characters, or None."""
         return token_span((self.offsets * (self.sides == side)[:, None]).tolist(), start, end)
 
     def text(self, first: int, last: int) -> str:
@@ -54,26 +39,16 @@ class TokenizedTurn:
 
 
 class TokenizedTurns:
-    """The tokens of turns.
-
-    Attributes:
-        texts: The turns: the utterances of system and user.
-        pad: The padding token.
-        inputs: Inputs of the encoder by name: an array [tokens] for each turn.
-        offsets: Characters [start, end) of each token: an array [tokens, 2] for each turn.
-        sides: Utterance of each token: an array [tokens] for each turn.
-        lengths: Number of tokens of each turn [turns].
-        cut: Number of turns that were cut to the limit.
-    """
+    """The tokens of turns."""
 
     def __init__(
         self, texts: Sequence[tuple[str, str]], tokenizer: PreTrainedTokenizerBase, limit: int
     ) -> None:
         self.texts, self.pad = texts, int(tokenizer.pad_token_id)
-        self.inputs: dict[str, list[Ints]] = {}
-        self.offsets: list[NDArray[np.int32]] = []
-        self.sides: list[NDArray[np.int8]] = []
-        self.cut = 0
+        self.inputs: dict[str, list[Ints]] = {}  # of the encoder by name, [tokens] for each turn
+        self.offsets: list[NDArray[np.int32]] = []  # [tokens, 2] for each turn
+        self.sides: list[NDArray[np.int8]] = []  # [tokens] for each turn
+        self.cut = 0  # number of turns that were cut to the limit
         for begin in range(0, len(texts), _AT_ONCE):
             self._read(texts[begin : begin + _AT_ONCE], tokenizer, limit)
         self.lengths: Ints = np.array([len(sides) for sides in self.sides], np.int64)
@@ -103,11 +78,7 @@ class TokenizedTurns:
         return TokenizedTurn(self.texts[index], self.offsets[index], self.sides[index])
 
     def batch(self, indices: Iterable[int]) -> dict[str, torch.Tensor]:
-        """Make a batch: the encoder's inputs by name [turns, tokens].
-
-        Args:
-            indices: Indices of the turns.
-        """
+        """Make a batch: the encoder's inputs by name [turns, tokens]."""
         turns = list(indices)
         width = -(-int(self.lengths[turns].max()) // _MULTIPLE) * _MULTIPLE
         return {
@@ -116,12 +87,7 @@ class TokenizedTurns:
         }
 
     def batch_sides(self, indices: Iterable[int], width: int) -> torch.Tensor:
-        """The utterance that each token belongs to [turns, tokens]; -1 if to none.
-
-        Args:
-            indices: Indices of the turns.
-            width: Number of tokens to pad to.
-        """
+        """The utterance that each token belongs to [turns, tokens]; -1 if to none."""
         return _padded([self.sides[i] for i in indices], _SPECIAL, width)
 
 

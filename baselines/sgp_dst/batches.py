@@ -23,13 +23,7 @@ from .examples import EASY, EXAMPLES, HARD, MORE_EXAMPLES, POSITIVE, SYSTEM, Exa
 from .selection import decision_f1, stratified
 from .sequences import Questions, Sequences
 from .settings import PartSettings, SgpSettings
-from .submodels import (
-    Part,
-    SgpProvenance,
-    SubModel,
-    load_part,
-    new_part,
-)
+from .submodels import Part, SgpProvenance, SubModel, load_part, new_part
 
 Batch = dict[str, torch.Tensor]
 READS = ("history", "utterance", "schema", SYSTEM_ACTS)  # what the tracker reads of a frame row
@@ -38,13 +32,7 @@ _WORDS = "sys : usr : null do not care keep jump none sort tag # api: "
 
 
 class ExampleColumns:
-    """Examples as columns.
-
-    Attributes:
-        questions: The questions.
-        kinds: Kind of each example [examples].
-        labels: Labels of each example [examples, labels], as in ``Example``.
-    """
+    """Examples as columns."""
 
     def __init__(self, examples: Iterable[Example]) -> None:
         self.questions = Questions()
@@ -53,22 +41,13 @@ class ExampleColumns:
             self.questions.add(example.question)
             kinds.append(example.kind)
             labels.extend(example.labels)
-        self.kinds: NDArray[np.int8] = np.array(kinds, np.int8)
+        self.kinds: NDArray[np.int8] = np.array(kinds, np.int8)  # [examples]
+        # [examples, labels], as in ``Example``.
         self.labels: Ints = np.array(labels, np.int64).reshape(max(1, len(kinds)), -1)
 
 
 def epoch_examples(kinds: NDArray[np.int8], settings: PartSettings, seed: int, epoch: int) -> Ints:
-    """Draw the examples of an epoch: all positives, and samples of the other kinds.
-
-    Args:
-        kinds: Kind of each example [examples].
-        settings: Settings of the submodel, which say how many examples of a kind are drawn.
-        seed: Random seed of the samples.
-        epoch: Number of the epoch, from 0; each epoch gets other samples.
-
-    Returns:
-        Indices of the examples, in ascending order.
-    """
+    """Draw the examples of an epoch: all positives, and samples of the other kinds."""
     random = np.random.default_rng((seed, epoch))
 
     def draw(kind: int, count: float) -> Ints:
@@ -90,30 +69,21 @@ def all_epochs(kinds: NDArray[np.int8], settings: PartSettings, seed: int) -> In
 
 
 class TrainingData:
-    """Examples of a submodel as tokens, with labels.
-
-    Attributes:
-        labels: Labels of each example [examples, labels], as in ``Example``.
-        kinds: Kind of each example [examples].
-        sequences: Token sequences of the questions.
-        spans: Whether the first two labels are a span of characters.
-        missed: Number of spans that begin or end inside a token or were cut, and count as no span.
-    """
+    """Examples of a submodel as tokens, with labels."""
 
     def __init__(self, examples: ExampleColumns, sub: SubModel) -> None:
         self.labels, self.kinds = examples.labels, examples.kinds
         self.sequences = Sequences(examples.questions, sub.vocabulary, sub.provenance.max_tokens)
+        # Whether the first two labels are a span of characters.
         self.spans = sub.provenance.part == "combine"
-        self.missed = 0
+        self.missed = 0  # spans that begin or end inside a token or were cut, and count as no span
         if self.spans:
             with_span = np.flatnonzero(self.labels[:, 0] >= 0).tolist()
             self.missed = sum(self._labelled_tokens(index) is None for index in with_span)
 
     def batch(self, indices: Ints) -> Batch:
-        """Make a batch, with ``labels`` [examples, labels].
-
-        A span is given by its first and last token; if there is none, both are the token ``null``.
-        """
+        """Make a batch, with ``labels`` [examples, labels]."""
+        # A span is its first and last token; if there is none, both are the token ``null``.
         labels = self.labels[indices]
         if self.spans:
             labels = labels.copy()
@@ -143,15 +113,7 @@ def training_examples(part: Part, rows: Dataset) -> Iterator[Example]:
 
 
 def training_task(run: Run[SgpSettings], part: Part) -> Task:
-    """Build the training task of a submodel.
-
-    Args:
-        run: The training run.
-        part: Name of the submodel.
-
-    Raises:
-        SgdxError: The train split has no examples, or the recipe's encoder cannot be used.
-    """
+    """Build the training task of a submodel."""
     settings = run.settings
     submodel_settings: PartSettings = getattr(settings.parts, part)
     sub = _initial_submodel(run, part, submodel_settings)
@@ -182,13 +144,7 @@ def training_task(run: Run[SgpSettings], part: Part) -> Task:
 def part_settings(
     settings: SgpSettings, submodel_settings: PartSettings, count: int
 ) -> SgpSettings:
-    """The recipe with the number of steps and the warm-up of a submodel.
-
-    Args:
-        settings: The recipe.
-        submodel_settings: Settings of the submodel.
-        count: Number of examples of all epochs together.
-    """
+    """The recipe with the number of steps and the warm-up of a submodel."""
     epoch_steps = -(-count // settings.batch_size)
     limits = [limit for limit in (settings.steps, submodel_settings.steps) if limit is not None]
     steps = min([epoch_steps, *limits])

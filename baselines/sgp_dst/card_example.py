@@ -4,11 +4,7 @@ from __future__ import annotations
 
 
 def example(repository: str) -> str:
-    """Python code that applies one submodel with transformers only, and the command to predict.
-
-    Args:
-        repository: Where the model is: a folder, or a name on the Hub.
-    """
+    """Python code that applies one submodel with transformers only, and the command to predict."""
     return f"""
 from transformers import AutoModel, AutoTokenizer
 

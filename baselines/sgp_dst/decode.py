@@ -12,31 +12,17 @@ from .sequences import Sequences
 
 
 class Answer(NamedTuple):
-    """The answer of a submodel to a question.
+    """The answer of a submodel to a question."""
 
-    Attributes:
-        number: Number of the most likely class, from 0.
-        score: Probability of this class, in [0, 1].
-        yes: Probability of class 1, which is "yes" in a question with two classes.
-        requested: Probability that the slot is requested; only from ``combine``.
-        span: The best span in the user's utterance, None if it is empty; only from ``combine``.
-    """
-
-    number: int
-    score: float
-    yes: float
-    requested: float = 0.0
-    span: Span | None = None
+    number: int  # of the most likely class, from 0
+    score: float  # probability of this class
+    yes: float  # probability of class 1, which is "yes" in a question with two classes
+    requested: float = 0.0  # probability that the slot is requested; only from ``combine``
+    span: Span | None = None  # the best one, only from ``combine``; None for an empty utterance
 
 
 def decode(answers: Any, sequences: Sequences, batch: Ints) -> list[Answer]:
-    """Decode the answers to a batch of questions.
-
-    Args:
-        answers: Output of the submodel, a ``modeling.Answers``.
-        sequences: The token sequences of the questions.
-        batch: Indices of the batch's questions in ``sequences``.
-    """
+    """Decode the answers to a batch of questions."""
     probabilities = answers.logits.softmax(-1)
     scores, numbers = probabilities.max(-1)
     columns = [numbers.tolist(), scores.tolist(), probabilities[:, 1].tolist()]
@@ -65,17 +51,9 @@ def _spans(answers: Any, sequences: Sequences, batch: Ints) -> list[Span | None]
 def best_spans(
     start: torch.Tensor, end: torch.Tensor, user: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The span in each user utterance with the highest P(start) + P(end).
-
-    Args:
-        start: Probability that a span starts at a token [sequences, tokens].
-        end: Probability that a span ends at a token [sequences, tokens].
-        user: First token of the utterance and the token after its last [sequences, 2].
-
-    Returns:
-        First token, last token (not before the first) and P(start) + P(end), [sequences] each. The
-        sum is -inf where the utterance is empty.
-    """
+    """First token, last token and P(start) + P(end) of the likeliest spans, [sequences] each."""
+    # The probabilities are [sequences, tokens], ``user`` the tokens [begin, end) of the utterance
+    # [sequences, 2]. The sum is -inf where the utterance is empty.
     tokens = torch.arange(start.shape[1], device=start.device)
     outside = (tokens < user[:, :1]) | (tokens >= user[:, 1:])
     # The running maximum gives each token the best start up to it, so one pass tries all ends.

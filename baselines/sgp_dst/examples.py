@@ -24,29 +24,23 @@ EASY, HARD, POSITIVE, SYSTEM = 0, 1, 2, 3
 
 
 class Example(NamedTuple):
-    """A training example: a question and its labels.
-
-    Attributes:
-        question: What the submodel reads.
-        labels: The labels, which depend on the submodel. ``intent``: the number of the intent,
-            where the last one is ``NONE``. ``combine``: start and end of a span of characters
-            [start, end) of the turn's text, or -1 and -1; the number of the value (0 no value,
-            1 dontcare, 2 and up the possible values); whether the slot is requested (0 or 1).
-            ``copy`` and ``cross``: whether the value is copied (0 or 1).
-        kind: ``POSITIVE`` where there is something to find, and ``SYSTEM`` where it is in a system
-            turn; ``HARD`` for negatives that are easily confused with a positive; else ``EASY``.
-    """
+    """A training example: a question and its labels."""
 
     question: Question
+    # These depend on the submodel. ``intent``: the number of the intent, where the last
+    # one is ``NONE``. ``combine``: start and end of a span of characters [start, end) of the turn's
+    # text, or -1 and -1; the number of the value (0 no value, 1 dontcare, 2 and up the possible
+    # values); whether the slot is requested (0 or 1). ``copy`` and ``cross``: whether the value is
+    # copied (0 or 1).
     labels: tuple[int, ...]
+    # ``POSITIVE`` where there is something to find, and ``SYSTEM`` where it is in a system turn;
+    # ``HARD`` for negatives that are easily confused with a positive; else ``EASY``.
     kind: int = POSITIVE
 
 
 def turns_with_memory(dialogue: Dialogue) -> Iterator[tuple[Memory, UserTurn]]:
-    """The turns of a dialogue, each with the memory of the turns before, which has gold states.
-
-    All turns share one ``Memory`` object, which changes when the next turn is asked for.
-    """
+    """The turns of a dialogue, each with the memory of the turns before, which has gold states."""
+    # All turns share one ``Memory`` object, which changes when the next turn is asked for.
     memory = Memory()
     for turn in dialogue.turns:
         memory.add_system_turn(turn.acts)
@@ -66,11 +60,8 @@ def intent_examples(dialogue: Dialogue) -> Iterator[Example]:
 
 
 def combine_examples(dialogue: Dialogue) -> Iterator[Example]:
-    """Examples of the submodel ``combine``: one for each slot of each frame.
-
-    A slot whose new value is not in the user's words gives no example: it is for ``copy`` and
-    ``cross`` to find.
-    """
+    """Examples of the submodel ``combine``: one for each slot of each frame."""
+    # A new value that is not in the user's words gives none: ``copy`` and ``cross`` find it.
     for memory, turn in turns_with_memory(dialogue):
         recent = {
             (a["service"], a["slot"]) for a in turn.acts if gives_value(a) or a["act"] == "REQUEST"
@@ -107,12 +98,10 @@ def _span(frame: Frame, slot: str, question: Question) -> tuple[int, int]:
 def is_from_elsewhere(
     memory: Memory, turn: UserTurn, frame: Frame, slot: str, values: Sequence[str]
 ) -> bool:
-    """Whether a slot's new value comes from the system or another service, not from the user.
-
-    A value that the system proposed for the slot comes from the system. A value that another
-    service has comes from there if the user does not say it. ``True`` and ``False`` come from the
-    user, who never says them literally.
-    """
+    """Whether a slot's new value comes from the system or another service, not from the user."""
+    # A value that the system proposed for the slot comes from the system. A value that another
+    # service has comes from there if the user does not say it. ``True`` and ``False`` come from the
+    # user, who never says them literally.
     if memory.offered.get(frame.schema.service_name, {}).get(slot) in values:
         return True
     if frame.schema.slot(slot).is_boolean or _is_spoken(turn.user, values):
@@ -136,11 +125,9 @@ def _value_class(schema: Service, slot: str, value: str) -> int:
 
 
 def system_examples(dialogue: Dialogue) -> Iterator[Example]:
-    """More examples of ``combine``: system turns, read as if the user had said them.
-
-    There is one for every slot of each service for which the system gives a value. The utterance
-    stands bare, without a turn before it and without markers, as in the authors' code.
-    """
+    """More examples of ``combine``: system turns, read as if the user had said them."""
+    # There is one for every slot of each service for which the system gives a value. The utterance
+    # stands bare, without a turn before it and without markers, as in the authors' code.
     for memory, turn in turns_with_memory(dialogue):
         schemas = memory.schemas | {
             frame.schema.service_name: frame.schema for frame in turn.frames
@@ -153,9 +140,8 @@ def system_examples(dialogue: Dialogue) -> Iterator[Example]:
         for service in (name for name in latest_acts if name in schemas):
             schema = schemas[service]
             for slot in schema.slots_by_name:
-                value = (
-                    latest_acts[service][slot]["values"][0] if slot in latest_acts[service] else ""
-                )
+                given = latest_acts[service].get(slot)
+                value = given["values"][0] if given else ""
                 number = _value_class(schema, slot, value)
                 start = -1 if schema.slot(slot).values or not value else turn.system.find(value)
                 span = (start, start + len(value)) if start >= 0 else (-1, -1)
@@ -165,17 +151,12 @@ def system_examples(dialogue: Dialogue) -> Iterator[Example]:
 
 
 def copy_examples(dialogue: Dialogue) -> Iterator[Example]:
-    """Examples of the submodel ``copy``: one for each slot that the service's system turns gave.
-
-    An example is positive if the system's value becomes the slot's in this turn.
-    """
+    """Examples of the submodel ``copy``: one for each slot that the service's system turns gave."""
     for memory, turn in turns_with_memory(dialogue):
         just_given = {(act["service"], act["slot"]) for act in filter(gives_value, turn.acts)}
         for frame in turn.frames:
-            service, intent = (
-                frame.schema.service_name,
-                frame.gold.state.intent if frame.gold else NONE_INTENT,
-            )
+            service = frame.schema.service_name
+            intent = frame.gold.state.intent if frame.gold else NONE_INTENT
             new, in_state = new_values(memory, frame), memory.state(service).values
             for candidate in copy_candidates(memory, turn, frame, intent):
                 slot = candidate.slot
@@ -187,12 +168,10 @@ def copy_examples(dialogue: Dialogue) -> Iterator[Example]:
 
 
 def cross_examples(dialogue: Dialogue) -> Iterator[Example]:
-    """Examples of the submodel ``cross``: one for each pair of an unset slot and a known value.
-
-    The value is that of a slot of another service. An example is positive if the unset slot gets
-    this value in this turn, although the user does not say it and the system did not offer it for
-    this service. A negative is hard if its slots' names are like those of slots that matter.
-    """
+    """Examples of the submodel ``cross``: one for each pair of an unset slot and a known value."""
+    # The value is that of a slot of another service. An example is positive if the unset slot gets
+    # this value in this turn, although the user does not say it and the system did not offer it for
+    # this service. A negative is hard if its slots' names are like those of slots that matter.
     for memory, turn in turns_with_memory(dialogue):
         for frame in turn.frames:
             intent = frame.gold.state.intent if frame.gold else NONE_INTENT
@@ -221,17 +200,9 @@ def unspoken_values(memory: Memory, turn: UserTurn, frame: Frame) -> dict[str, s
 
 
 def _is_confusable(candidate: Candidate, active: Values, sources: set[str]) -> bool:
-    """Whether the names of a pair's slots are like those of slots that matter in the turn.
-
-    As in the authors' code: the target's name shares two words or more with that of a slot that
-    has a value after the turn, or the source's name shares one or more with that of a slot whose
-    value is copied in the turn.
-
-    Args:
-        candidate: The pair, which is not positive.
-        active: The state of the target's service after the turn.
-        sources: Names of the slots whose values are copied into the frame in this turn.
-    """
+    """Whether the names of a pair's slots are like those of slots that matter in the turn."""
+    # As in the authors' code: the target shares two words or more with a slot that has a value
+    # after the turn, or the source shares one or more with a slot whose value is copied.
     target, source = words(candidate.slot), words(candidate.source)
     return any(len(target & words(name)) >= 2 for name in active) or any(
         source & words(name) for name in sources

@@ -30,43 +30,26 @@ FEATURES = 32  # number of possible sums of binary features
 
 
 class Piece(NamedTuple):
-    """A text in a sequence.
+    """A text in a sequence."""
 
-    Attributes:
-        text: The text, or a special token.
-        element: Number of the intent or value whose text this is, from 1; ``SPAN`` or 0 if of none.
-        bits: Sum of the binary features of this piece, which adds to that of the whole sequence.
-    """
-
-    text: str
-    element: int = 0
-    bits: int = 0
+    text: str  # or a special token
+    element: int = 0  # number of the intent or value that this is, from 1; ``SPAN`` or 0 if of none
+    bits: int = 0  # sum of its binary features, which adds to that of the whole sequence
 
 
 class Prompt(NamedTuple):
-    """A prompt for any turn.
-
-    Attributes:
-        head: Pieces before the turn.
-        tail: Pieces after the turn.
-        turn: Element of the turn's tokens: ``SPAN`` or 0.
-    """
+    """A prompt for any turn."""
 
     head: tuple[Piece, ...]
     tail: tuple[Piece, ...]
-    turn: int = 0
+    turn: int = 0  # element of the turn's tokens: ``SPAN`` or 0
 
 
 class TurnText(NamedTuple):
-    """The text of a turn in a prompt.
+    """The text of a turn in a prompt."""
 
-    Attributes:
-        text: The system's and the user's utterance with markers.
-        user: Index of the first character of the user's utterance.
-    """
-
-    text: str
-    user: int
+    text: str  # the system's and the user's utterance with markers
+    user: int  # index of the first character of the user's utterance
 
 
 def turn_text(system: str, user: str) -> TurnText:
@@ -82,14 +65,7 @@ def spoken(name: str) -> str:
 
 @cache
 def intent_prompt(schema: Service, previous: str | None, keep: bool) -> Prompt:
-    """The intent prompt ``[CLS] keep|jump [SEP] turn [SEP] <desc> # <name> [SEP] ... none [SEP]``.
-
-    Args:
-        schema: Schema of the service.
-        previous: Intent of the service after its last user turn, whose tokens get a feature; None
-            in the service's first turn, where no intent is marked.
-        keep: Whether the last user turn had the same services: ``keep``, else ``jump``.
-    """
+    """The prompt ``[CLS] keep|jump [SEP] turn [SEP] <desc> # <name> [SEP] ... none [SEP]``."""
     texts = [f"{intent.description} # {spoken(intent.name)}" for intent in schema.intents]
     elements = [
         Piece(text, number, PREVIOUS_INTENT * (name == previous))
@@ -103,12 +79,9 @@ def intent_prompt(schema: Service, previous: str | None, keep: bool) -> Prompt:
 
 @cache
 def combine_prompt(schema: Service, slot: str) -> Prompt:
-    """The prompt of ``combine`` for a slot.
-
-    It is ``[CLS] turn null [SEP] sort|tag # <name> # <desc> [SEP] null [SEP] do not care [SEP] v1
-    [SEP] ...``. It has ``sort`` for categorical slots, whose values are scored. For other slots it
-    has ``tag``: their value is a span of the turn, or the ``null`` after the turn for no span.
-    """
+    """``[CLS] turn null [SEP] sort|tag # <name> # <desc> [SEP] null [SEP] do not care ...``."""
+    # It has ``sort`` for categorical slots, whose values are scored. For other slots it has
+    # ``tag``: their value is a span of the turn, or the ``null`` after the turn for no span.
     element = schema.slot(slot)
     kind = "sort" if element.is_categorical else "tag"
     title = f"{kind} # {spoken(slot)} # {element.description}"
@@ -120,26 +93,15 @@ def combine_prompt(schema: Service, slot: str) -> Prompt:
 
 @cache
 def copy_prompt(schema: Service, slot: str) -> Prompt:
-    """The prompt of ``copy``: ``[CLS] api: <service desc> [SEP] turn [SEP] <slot desc> [SEP]``.
-
-    The service's description is in lower case, as in the authors' code.
-    """
+    """The prompt of ``copy``: ``[CLS] api: <service desc> [SEP] turn [SEP] <slot desc> [SEP]``."""
+    # In lower case, as in the authors' code.
     head = (Piece(CLS), Piece(f"api: {schema.description.lower()}"), Piece(SEP))
     return Prompt(head, (Piece(SEP), *_separated([Piece(schema.slot(slot).description)])))
 
 
 @cache
 def cross_prompt(schema: Service, target: str, other: Service, source: str) -> Prompt:
-    """The prompt of ``cross`` for a target and a source slot.
-
-    It is ``[CLS] turn [SEP] <target> # <desc> [SEP] <source> # <desc> [SEP]``.
-
-    Args:
-        schema: Schema of the target's service.
-        target: Name of the slot that a value is copied into.
-        other: Schema of the source's service.
-        source: Name of the slot that the value comes from.
-    """
+    """The prompt ``[CLS] turn [SEP] <target> # <desc> [SEP] <source> # <desc> [SEP]``."""
     slots = (schema.slot(target), other.slot(source))
     pieces = [Piece(f"{spoken(slot.name)} # {slot.description}") for slot in slots]
     return Prompt((Piece(CLS),), (Piece(SEP), *_separated(pieces)))
@@ -151,54 +113,24 @@ def _separated(pieces: Iterable[Piece]) -> Iterator[Piece]:
 
 
 def combine_bits(*, gave: bool, asked: bool) -> int:
-    """Features of ``combine``.
-
-    Args:
-        gave: Whether the system gave a value for the slot in this turn or an earlier one.
-        asked: Whether the system requested the slot in this turn.
-    """
+    """Features of ``combine``."""
     return SYSTEM_GAVE * gave + SYSTEM_ASKED * asked
 
 
 def role_bits(schema: Service, intent: str, slot: str) -> int:
-    """Features of ``copy`` and ``cross``: whether the intent requires a slot or has it as optional.
-
-    Args:
-        schema: Schema of the slot's service.
-        intent: Name of the active intent.
-        slot: Name of the slot.
-    """
-    return REQUIRED * (slot in schema.required(intent)) + OPTIONAL * (
-        slot in schema.optional(intent)
-    )
+    """Features of ``copy`` and ``cross``: whether the intent has a slot as required or optional."""
+    required = REQUIRED * (slot in schema.required(intent))
+    return required + OPTIONAL * (slot in schema.optional(intent))
 
 
 def copy_bits(schema: Service, intent: str, slot: str, in_system: bool, in_state: bool) -> int:
-    """Features of ``copy``.
-
-    Args:
-        schema: Schema of the slot's service.
-        intent: Name of the active intent.
-        slot: Name of the slot.
-        in_system: Whether the system gave a value for the slot earlier.
-        in_state: Whether the state has a value for the slot.
-    """
+    """Features of ``copy``."""
     return IN_SYSTEM * in_system + IN_USER * in_state + role_bits(schema, intent, slot)
 
 
 def cross_bits(
     schema: Service, intent: str, target: str, *, source: bool, target_given: bool, success: bool
 ) -> int:
-    """Features of ``cross``.
-
-    Args:
-        schema: Schema of the target's service.
-        intent: Name of the active intent of this service.
-        target: Name of the slot that a value is copied into.
-        source: Whether the value is in the state of the source's service; otherwise only the
-            system gave it.
-        target_given: Whether the system gave a value for the target earlier.
-        success: Whether the system reported success for the source's service.
-    """
+    """Features of ``cross``."""
     bits = SOURCE_KNOWN * source + TARGET_KNOWN * target_given + SUCCEEDED * success
     return bits + role_bits(schema, intent, target)

@@ -23,32 +23,19 @@ from .prompts import (
 
 
 class Question(NamedTuple):
-    """A question to a submodel, which becomes one sequence of tokens.
-
-    Attributes:
-        turn: Text of the turn.
-        prompt: The prompt around it.
-        bits: Sum of the binary features of the whole sequence.
-    """
+    """A question to a submodel, which becomes one sequence of tokens."""
 
     turn: TurnText
-    prompt: Prompt
-    bits: int = 0
+    prompt: Prompt  # around the turn
+    bits: int = 0  # sum of the binary features of the whole sequence
 
 
 class Candidate(NamedTuple):
-    """A value that may be copied into a slot.
-
-    Attributes:
-        slot: Name of the slot.
-        source: Name of the slot that the value comes from; within a service it is ``slot`` itself.
-        values: The wordings of the value.
-        question: The question whether the value is copied.
-    """
+    """A value that may be copied into a slot."""
 
     slot: str
-    source: str
-    values: list[str]
+    source: str  # slot that the value comes from; within a service it is ``slot`` itself
+    values: list[str]  # the wordings of the value
     question: Question
 
 
@@ -66,13 +53,7 @@ def intent_question(memory: Memory, turn: UserTurn, frame: Frame) -> Question:
 
 
 def combine_questions(memory: Memory, turn: UserTurn, frame: Frame) -> dict[str, Question]:
-    """For each slot, the question about its value or span and whether it is requested.
-
-    Args:
-        memory: The memory, which includes the system turn before the user turn.
-        turn: The user turn.
-        frame: A frame of the turn.
-    """
+    """For each slot, the question about its value or span and whether it is requested."""
     schema, text = frame.schema, text_of(turn)
     system_values = memory.system_values.get(schema.service_name, {})
     asked = {
@@ -91,14 +72,7 @@ def combine_questions(memory: Memory, turn: UserTurn, frame: Frame) -> dict[str,
 
 
 def copy_candidates(memory: Memory, turn: UserTurn, frame: Frame, intent: str) -> list[Candidate]:
-    """The latest value of each slot that the system proposed for the frame's service.
-
-    Args:
-        memory: The memory, which includes the system turn before the user turn.
-        turn: The user turn.
-        frame: A frame of the turn.
-        intent: Name of the intent that is active in this turn.
-    """
+    """The latest value of each slot that the system proposed for the frame's service."""
     schema, text = frame.schema, text_of(turn)
     in_state = memory.state(schema.service_name).values
     return [
@@ -118,19 +92,11 @@ def copy_candidates(memory: Memory, turn: UserTurn, frame: Frame, intent: str) -
 
 
 def cross_candidates(memory: Memory, turn: UserTurn, frame: Frame, intent: str) -> list[Candidate]:
-    """The known values of other services, for each free-form slot of the frame without a value.
-
-    A target is a slot that the active intent requires or has as optional: of 226 values that were
-    copied in 400 of SGD's dialogues, none went to another slot. Categorical slots are not targets:
-    only ``combine`` and ``copy`` set them, as in the authors' code. Boolean slots are not sources,
-    as ``True`` means something else for another slot.
-
-    Args:
-        memory: The memory, which includes the system turn before the user turn.
-        turn: The user turn.
-        frame: A frame of the turn.
-        intent: Name of the intent that is active in this turn.
-    """
+    """The known values of other services, for each free-form slot of the frame without a value."""
+    # A target is a slot that the active intent requires or has as optional: of 226 values that were
+    # copied in 400 of SGD's dialogues, none went to another slot. Categorical slots are not
+    # targets: only ``combine`` and ``copy`` set them, as in the authors' code. Boolean slots are
+    # not sources, as ``True`` means something else for another slot.
     schema = frame.schema
     of_intent = {*schema.required(intent), *schema.optional(intent)}
     unset = of_intent - memory.state(schema.service_name).values.keys()
@@ -139,46 +105,27 @@ def cross_candidates(memory: Memory, turn: UserTurn, frame: Frame, intent: str) 
         for slot in schema.slots_by_name
         if slot in unset and not schema.slot(slot).is_categorical
     ]
-    return [
-        Candidate(
-            target,
-            source,
-            values,
-            _cross_question(memory, turn, schema, intent, target, other, source),
-        )
-        for other, source, values in values_elsewhere(memory, schema.service_name)
-        for target in targets
-    ]
+    given = memory.system_values.get(schema.service_name, {})
+    candidates = []
+    for other, source, values in values_elsewhere(memory, schema.service_name):
+        for target in targets:
+            bits = cross_bits(
+                schema,
+                intent,
+                target,
+                source=source in memory.state(other.service_name).values,
+                target_given=target in given,
+                success=other.service_name in memory.succeeded,
+            )
+            question = Question(text_of(turn), cross_prompt(schema, target, other, source), bits)
+            candidates.append(Candidate(target, source, values, question))
+    return candidates
 
 
 def values_elsewhere(memory: Memory, service: str) -> Iterator[tuple[Service, str, list[str]]]:
-    """The known values of other services: schema, slot and wordings of the value.
-
-    A value comes from the service's state, or else from the system's dialogue acts.
-    """
+    """The known values of other services: schema, slot and wordings of the value."""
     for name, other in memory.schemas.items():
         from_system = {slot: [value] for slot, value in memory.system_values.get(name, {}).items()}
         for slot, values in (from_system | memory.states[name].values).items():
             if name != service and slot in other.slots_by_name and not other.slot(slot).is_boolean:
                 yield other, slot, values
-
-
-def _cross_question(
-    memory: Memory,
-    turn: UserTurn,
-    schema: Service,
-    intent: str,
-    target: str,
-    other: Service,
-    source: str,
-) -> Question:
-    """The question whether the value of slot ``source`` is copied into slot ``target``."""
-    bits = cross_bits(
-        schema,
-        intent,
-        target,
-        source=source in memory.state(other.service_name).values,
-        target_given=target in memory.system_values.get(schema.service_name, {}),
-        success=other.service_name in memory.succeeded,
-    )
-    return Question(text_of(turn), cross_prompt(schema, target, other, source), bits)

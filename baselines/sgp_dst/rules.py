@@ -19,19 +19,12 @@ REQUESTED, SPAN, VALUE, CROSS, COPY = 0.9, 1.0, 0.8, 0.9, 0.85
 
 
 class Span(NamedTuple):
-    """The best span for a slot in the user's utterance.
+    """The best span for a slot in the user's utterance."""
 
-    Attributes:
-        start: First character in the turn's text.
-        end: Character after the last one.
-        text: The characters of the span.
-        score: P(start) + P(end), in [0, 2].
-    """
-
-    start: int
-    end: int
+    start: int  # first character in the turn's text
+    end: int  # character after the last one
     text: str
-    score: float
+    score: float  # P(start) + P(end)
 
 
 class Scored(NamedTuple):
@@ -43,53 +36,33 @@ class Scored(NamedTuple):
 
 @dataclass(frozen=True)
 class Evidence:
-    """The answers of the submodels for a frame; the keys of all dictionaries are names of slots.
-
-    Attributes:
-        intent: The most likely intent.
-        requested: Probability that a slot is requested, in [0, 1].
-        spans: The best span for each free-form slot.
-        values: The most likely of the possible values and ``dontcare``, or None for no value.
-        cross: Values of other services that may be copied; never an empty list.
-        copied: The system's latest value, which may be copied.
-    """
+    """The answers of the submodels for a frame; the keys of all dictionaries are names of slots."""
 
     intent: str = NONE_INTENT
-    requested: dict[str, float] = field(default_factory=dict)
-    spans: dict[str, Span] = field(default_factory=dict)
+    requested: dict[str, float] = field(default_factory=dict)  # its probability
+    spans: dict[str, Span] = field(default_factory=dict)  # the best span for each free-form slot
+    # The most likely of the possible values and ``dontcare``, or None for no value.
     values: dict[str, Scored | None] = field(default_factory=dict)
-    cross: dict[str, list[Scored]] = field(default_factory=dict)
-    copied: dict[str, Scored] = field(default_factory=dict)
+    cross: dict[str, list[Scored]] = field(default_factory=dict)  # of other services; never empty
+    copied: dict[str, Scored] = field(default_factory=dict)  # the system's latest value
 
 
 class FrameEvidence(NamedTuple):
-    """The input of the rules.
-
-    Attributes:
-        schema: Schema of the frame's service.
-        previous: Predicted state of the service after its previous user turn.
-        evidence: The answers of the submodels.
-    """
+    """The input of the rules."""
 
     schema: Service
-    previous: State
+    previous: State  # predicted, of the service after its previous user turn
     evidence: Evidence
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The state of a frame while the rules are applied.
-
-    Attributes:
-        intent: Name of the active intent.
-        requested: Names of the slots that the user asks for.
-        values: Values of the slots that are set so far.
-        saved: The final state, which the service's next turn starts from.
-    """
+    """The state of a frame while the rules are applied."""
 
     intent: str = NONE_INTENT
     requested: tuple[str, ...] = ()
-    values: Values = field(default_factory=dict)
+    values: Values = field(default_factory=dict)  # that are set so far
+    # The final state, which the service's next turn starts from.
     saved: State = State()  # noqa: RUF009  # immutable
 
     def replace_values(self, values: dict[str, str]) -> Outcome:
@@ -123,10 +96,8 @@ def carry_over(frame: FrameEvidence, outcome: Outcome) -> Outcome:
 
 
 def put_spans(frame: FrameEvidence, outcome: Outcome) -> Outcome:
-    """Rule 4: set spans with P(start) + P(end) > 1.
-
-    ``settle_claims`` comes first and leaves a string that several slots claim to the likeliest.
-    """
+    """Rule 4: set spans with P(start) + P(end) > 1."""
+    # ``settle_claims`` comes first and leaves a string that several slots claim to the likeliest.
     spans = frame.evidence.spans.items()
     return outcome.replace_values({slot: span.text for slot, span in spans if span.score > SPAN})
 
@@ -180,14 +151,7 @@ RULES: tuple[Rule, ...] = (
 
 
 def settle_claims(frames: Sequence[FrameEvidence]) -> list[FrameEvidence]:
-    """Leave each string to the slot that claims it with the highest score.
-
-    Args:
-        frames: The frames of one user turn; slots of different services compete too.
-
-    Returns:
-        The frames without the spans that lost.
-    """
+    """Leave each string to the slot, of any frame of a turn, that claims it most likely."""
     best: dict[str, Span] = {}
     for frame in frames:
         for span in frame.evidence.spans.values():

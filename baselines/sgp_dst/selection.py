@@ -20,7 +20,6 @@ from transformers import PreTrainedModel
 from ..training.batching import Ints, by_length
 from .decode import Answer, decode
 from .rules import COPY, CROSS, REQUESTED, SPAN, VALUE
-from .sequences import Sequences
 from .submodels import Part
 
 Decision = tuple[str | int, ...]
@@ -28,16 +27,7 @@ _TOKENS = 16384  # maximum number of tokens in a batch when dev is scored
 
 
 def stratified(kinds: NDArray[np.int8], most: int) -> tuple[Ints, NDArray[np.float64]]:
-    """Choose examples of all kinds evenly, so that rare kinds are scored on many of them too.
-
-    Args:
-        kinds: Kind of each example [examples].
-        most: Maximum number of examples to choose.
-
-    Returns:
-        Indices of the chosen examples in ascending order [chosen], and their weights [chosen]: how
-        many examples each stands for, so that the kinds are as frequent as in ``kinds``.
-    """
+    """Choose examples of all kinds evenly: indices [chosen], and how many each stands for."""
     groups = [np.flatnonzero(kinds == kind) for kind in np.unique(kinds)]
     drawn, weights, left = [], [], most
     # From the smallest kind to the largest, so that what a rare kind leaves goes to the others.
@@ -52,13 +42,7 @@ def stratified(kinds: NDArray[np.int8], most: int) -> tuple[Ints, NDArray[np.flo
 
 
 def decisions(part: Part, answer: Answer, categorical: bool) -> set[Decision]:
-    """What the rules would do with one answer of a submodel.
-
-    Args:
-        part: Name of the submodel.
-        answer: The answer.
-        categorical: Whether the slot that ``combine`` is asked about is categorical.
-    """
+    """What the rules would do with one answer of a submodel."""
     if part == "intent":
         return {("intent", answer.number)}
     if part != "combine":
@@ -87,6 +71,7 @@ def right_decisions(part: Part, labels: list[int]) -> set[Decision]:
     return actions
 
 
+@torch.inference_mode()
 def decision_f1(
     part: Part,
     model: PreTrainedModel,
@@ -94,27 +79,16 @@ def decision_f1(
     sample: tuple[Ints, NDArray[np.float64]],
     accelerator: Accelerator,
 ) -> float:
-    """F1 of the decisions that the rules would take; for ``intent`` it is the accuracy.
-
-    All processes must call this together.
-
-    Args:
-        part: Name of the submodel.
-        model: The submodel.
-        data: Examples with labels, a ``batches.TrainingData``.
-        sample: Indices of the examples to score and their weights, as ``stratified`` returns them.
-        accelerator: The processes and the device.
-
-    Returns:
-        A fraction in [0, 1], the same in every process; 0 if no decision is right.
-    """
+    """F1 of the decisions that the rules would take; for ``intent`` it is the accuracy."""
+    # All processes must call this together.
     examples, weights = sample
     batches = by_length(data.sequences.lengths[examples], max(1, len(examples)), _TOKENS)
     # Sums of weights over decisions: taken and right, taken, and due.
     counts = torch.zeros(3, dtype=torch.float64)
     for positions in batches[accelerator.process_index :: accelerator.num_processes]:
         indices = examples[positions]
-        answers = _answers(model, data.sequences, indices, accelerator)
+        batch = {n: t.to(accelerator.device) for n, t in data.sequences.batch(indices).items()}
+        answers = decode(model(**batch), data.sequences, indices)
         for index, weight, answer in zip(indices.tolist(), weights[positions].tolist(), answers):
             taken = decisions(part, answer, data.sequences.is_categorical(index))
             right = right_decisions(part, data.labels[index].tolist())
@@ -123,11 +97,3 @@ def decision_f1(
     # Some devices have no float64.
     right, taken, due = accelerator.reduce(counts.float().to(accelerator.device), "sum").tolist()
     return float(2 * right / (taken + due)) if right else 0.0
-
-
-@torch.inference_mode()
-def _answers(
-    model: PreTrainedModel, sequences: Sequences, indices: Ints, accelerator: Accelerator
-) -> list[Answer]:
-    batch = {name: t.to(accelerator.device) for name, t in sequences.batch(indices).items()}
-    return decode(model(**batch), sequences, indices)

@@ -27,17 +27,11 @@ Table = NDArray[np.int32]  # [4, tokens]: token, element, sum of binary features
 
 
 class TurnTokens(NamedTuple):
-    """The tokens of a turn.
+    """The tokens of a turn."""
 
-    Attributes:
-        ids: The tokens [tokens].
-        offsets: Characters [start, end) of each token in the turn's text [tokens, 2].
-        user: Index of the first token of the user's utterance.
-    """
-
-    ids: NDArray[np.int32]
-    offsets: NDArray[np.int32]
-    user: int
+    ids: NDArray[np.int32]  # [tokens]
+    offsets: NDArray[np.int32]  # characters [start, end) in the turn's text [tokens, 2]
+    user: int  # index of the first token of the user's utterance
 
 
 class Vocabulary:
@@ -104,16 +98,11 @@ class Vocabulary:
 
 
 class Questions:
-    """Questions, whose distinct turns and prompts are stored once.
-
-    Attributes:
-        turns: Index of each distinct turn.
-        prompts: Index of each distinct prompt.
-    """
+    """Questions, whose distinct turns and prompts are stored once."""
 
     def __init__(self, questions: Iterable[Question] = ()) -> None:
-        self.turns: dict[TurnText, int] = {}
-        self.prompts: dict[Prompt, int] = {}
+        self.turns: dict[TurnText, int] = {}  # index of each distinct turn
+        self.prompts: dict[Prompt, int] = {}  # index of each distinct prompt
         self._columns = array("i")
         for question in questions:
             self.add(question)
@@ -136,33 +125,15 @@ class Questions:
 
 
 class Sequences:
-    """The token sequences of ``Questions``.
-
-    Of a turn that is too long only the last tokens are kept, so that the prompt and the end of the
-    user's utterance remain.
-
-    Attributes:
-        pad: The padding token.
-        columns: Index of the turn, index of the prompt and binary features [questions, 3].
-        turn_texts: The distinct turns as text.
-        turns: The distinct turns as tokens.
-        prompts: The head and the tail of each distinct prompt as tokens.
-        roles: Element of the turn's tokens under each prompt [prompts].
-        elements: Number of intents or values that are scored under each prompt [prompts].
-        room: Number of tokens that each prompt leaves for a turn [prompts].
-        lengths: Number of tokens of each question [questions], cut to the limit.
-        cut: Number of questions whose turn was cut.
-
-    Raises:
-        SgdxError: The limit is too small: a prompt leaves no room for a turn.
-    """
+    """The token sequences of ``Questions``; of a turn that is too long the last tokens are kept."""
 
     def __init__(self, questions: Questions, vocabulary: Vocabulary, limit: int) -> None:
         self.pad: int = vocabulary.tokenizer.pad_token_id
         self.columns = questions.columns()
         self.turn_texts = list(questions.turns)
         self.turns = vocabulary.turns(self.turn_texts)
-        self.prompts = vocabulary.prompts(questions.prompts)
+        self.prompts = vocabulary.prompts(questions.prompts)  # head and tail
+        # Of each prompt the turn's element, and the number of intents or values [prompts].
         self.roles = np.array([prompt.turn for prompt in questions.prompts], np.int32)
         self.elements = np.array(
             [max((piece.element for piece in p.tail), default=0) for p in questions.prompts],
@@ -170,12 +141,12 @@ class Sequences:
         )
         prompt_lengths = np.array([h.shape[1] + t.shape[1] for h, t in self.prompts], np.int64)
         _check_room(list(questions.prompts), prompt_lengths, limit)
-        self.room = limit - prompt_lengths
+        self.room = limit - prompt_lengths  # that each prompt leaves for a turn [prompts]
         turn_lengths = np.array([len(turn.ids) for turn in self.turns], np.int64)
         turn, prompt, _ = self.columns.T
         whole = turn_lengths[turn] + prompt_lengths[prompt]
         self.lengths: Ints = np.minimum(whole, limit)
-        self.cut = int((whole > limit).sum())
+        self.cut = int((whole > limit).sum())  # number of questions whose turn was cut
 
     def table(self, index: int) -> Table:
         """One sequence [4, tokens]: token, element, sum of binary features, segment."""
@@ -189,12 +160,7 @@ class Sequences:
         return table
 
     def batch(self, indices: Ints) -> dict[str, torch.Tensor]:
-        """Make a batch of what the submodels read.
-
-        Returns:
-            Five tensors [sequences, tokens], and ``present`` [sequences, elements], as they are
-            explained in ``modeling``.
-        """
+        """Make a batch of what the submodels read, as explained in ``modeling``."""
         tables = [self.table(index) for index in indices.tolist()]
         width = -(-max(table.shape[1] for table in tables) // _MULTIPLE) * _MULTIPLE
         padded = np.zeros((5, len(tables), width), np.int64)
@@ -209,18 +175,12 @@ class Sequences:
         return {**batch, "present": torch.from_numpy(present)}
 
     def is_categorical(self, index: int) -> bool:
-        """Whether ``combine`` is asked about a categorical slot: one with values of its own.
-
-        The elements of every slot's prompt begin with ``null`` and ``do not care``.
-        """
+        """Whether ``combine`` is asked about a categorical slot: one with values of its own."""
         return int(self.elements[self.columns[index, 1]]) > len(("null", "do not care"))
 
     def _begin(self, index: int) -> int:
-        """Index of the turn's first token in the sequence, as if the turn had not been cut.
-
-        Offsets in the whole turn are added to it. So it lies before the end of the head, and may be
-        negative, if the beginning of the turn was cut.
-        """
+        """Index of the turn's first token in the sequence, as if the turn had not been cut."""
+        # Offsets in the whole turn are added to it, so it may be negative.
         turn, prompt, _ = self.columns[index].tolist()
         lost = max(0, len(self.turns[turn].ids) - int(self.room[prompt]))
         return int(self.prompts[prompt][0].shape[1]) - lost
@@ -240,16 +200,7 @@ class Sequences:
         return max(head, start), self.null(index)  # a cut may have reached the user's utterance
 
     def tokens(self, index: int, start: int, end: int) -> tuple[int, int] | None:
-        """The first and the last token in the sequence of a span of the turn's characters.
-
-        Args:
-            index: Index of the question.
-            start: First character of the span.
-            end: Character after the last one of the span.
-
-        Returns:
-            The tokens; None if the span begins or ends inside a token, or was cut.
-        """
+        """The first and the last token in the sequence of a span of the turn's characters."""
         span = token_span(self.turns[self.columns[index, 0]].offsets.tolist(), start, end)
         begin = self._begin(index)
         head = int(self.prompts[self.columns[index, 1]][0].shape[1])

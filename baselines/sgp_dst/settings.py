@@ -11,26 +11,15 @@ from ..training.settings import Count, EncoderSettings, Fraction
 
 
 class PartSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Settings of one submodel.
-
-    Attributes:
-        epochs: Number of epochs, which determines the number of steps.
-        steps: Maximum number of steps, if its epochs would take more; None for no maximum.
-        warmup: Fraction of the steps in which the learning rate rises, in [0, 1].
-        max_tokens: Maximum number of tokens of a sequence; of a longer turn the last are kept.
-        negatives: Number of easy negative examples for each positive one, sampled in every epoch.
-        hard: Fraction of the hard negative examples, sampled in every epoch, in [0, 1].
-        system: Fraction of the positive examples from system turns, sampled in every epoch, in
-            [0, 1]; only ``combine`` has some.
-    """
+    """Settings of one submodel."""
 
     epochs: Count
-    steps: Count | None = None
-    warmup: Fraction
-    max_tokens: Count
-    negatives: float = 0.0
-    hard: Fraction = 1.0
-    system: Fraction = 1.0
+    steps: Count | None = None  # most, if the epochs would take more
+    warmup: Fraction  # of the steps, in which the learning rate rises
+    max_tokens: Count  # of a sequence; of a longer turn the last are kept
+    negatives: float = 0.0  # easy ones for each positive one, sampled in every epoch
+    hard: Fraction = 1.0  # of the hard negative ones, sampled in every epoch
+    system: Fraction = 1.0  # of the positive ones from system turns, which only ``combine`` has
 
 
 class PartsSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -43,20 +32,14 @@ class PartsSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
 
 class SgpSettings(EncoderSettings, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The settings that recipes of SGP-DST have besides the common ones.
+    """The settings that recipes of SGP-DST have besides the common ones."""
 
-    ``evaluate_frames`` is the number of examples that a submodel is evaluated on, and the
-    approximate number of frames that the whole tracker is evaluated on, in whole dialogues.
-
-    Attributes:
-        parts: Settings of the four submodels.
-        steps: Maximum number of steps of each submodel, as in its own settings.
-        expected: The expected result and its source, for the reader of the recipe.
-    """
-
+    # ``evaluate_frames`` is the number of examples that a submodel is evaluated on, and about that
+    # of the frames that the whole tracker is evaluated on, in whole dialogues.
     parts: PartsSettings
+    # The maximum for each submodel, as in its own settings.
     steps: Count | None = None  # type: ignore[assignment]  # no maximum but the epochs'
-    expected: str
+    expected: str  # the result and its source, for the reader of the recipe
 
 
 class SgpOptions(BatchOptions, frozen=True, kw_only=True):

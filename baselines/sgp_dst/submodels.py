@@ -29,17 +29,11 @@ MODELS: dict[Part, type[IntentModel] | type[CombineModel] | type[CopyModel]] = {
 
 
 class SgpProvenance(Provenance, frozen=True, kw_only=True):
-    """Provenance of a submodel, stored in its ``config.json`` under ``sgdx``.
-
-    Attributes:
-        part: Name of the submodel.
-        max_tokens: Maximum number of tokens of a sequence.
-        model: Name or folder of the pretrained encoder.
-    """
+    """Provenance of a submodel, stored in its ``config.json`` under ``sgdx``."""
 
     part: Part
-    max_tokens: int
-    model: str
+    max_tokens: int  # of a sequence
+    model: str  # name or folder of the pretrained encoder
 
 
 @dataclass(frozen=True)
@@ -55,16 +49,7 @@ class SubModel(TrainedModel[PreTrainedModel, SgpProvenance]):
 def new_part(
     encoder: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, provenance: SgpProvenance
 ) -> SubModel:
-    """Create a submodel of a pretrained encoder and random heads.
-
-    Args:
-        encoder: The encoder.
-        tokenizer: The encoder's tokenizer.
-        provenance: Provenance of the submodel, whose ``seed`` determines the heads.
-
-    Raises:
-        SgdxError: The encoder cannot read ``provenance.max_tokens`` tokens.
-    """
+    """Create a submodel of a pretrained encoder and random heads."""
     max_tokens = provenance.max_tokens
     positions = getattr(encoder.config, "max_position_embeddings", None) or max_tokens
     if positions < max_tokens:
@@ -80,10 +65,6 @@ def new_part(
 
 
 def load_part(folder: Path, device: torch.device) -> SubModel:
-    """Load a submodel that was trained, without running code from its folder.
-
-    Raises:
-        SgdxError: The folder does not hold a submodel.
-    """
+    """Load a submodel that was trained, without running code from its folder."""
     part = read_provenance(str(folder), SgpProvenance).part
     return SubModel(*load_trained(str(folder), MODELS[part], SgpProvenance, device))

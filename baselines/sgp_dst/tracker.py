@@ -121,7 +121,11 @@ class SgpTracker(Tracker, TrainableSystem[SgpOptions, SgpSettings]):
         for query, slots, of_frame in zip(queries, asked, answers, strict=True):
             schema, by_slot = query.frame.schema, dict(zip(slots, of_frame, strict=True))
             requested = {slot: answer.requested for slot, answer in by_slot.items()}
-            values = {slot: _value(schema.slot(slot).options, a) for slot, a in by_slot.items()}
+            best = {slot: schema.slot(slot).options[a.number] for slot, a in by_slot.items()}
+            values = {
+                slot: None if value is None else Scored(value, by_slot[slot].score)
+                for slot, value in best.items()
+            }
             free = {slot: a for slot, a in by_slot.items() if not schema.slot(slot).is_categorical}
             spans = {slot: answer.span for slot, answer in free.items() if answer.span}
             combined.append(CombineAnswers(requested, spans, values))
@@ -138,15 +142,7 @@ class SgpTracker(Tracker, TrainableSystem[SgpOptions, SgpSettings]):
         return probabilities
 
     def ask(self, part: Part, questions: Sequence[Question]) -> list[Answer]:
-        """Answer questions with a submodel, in large batches of similar length.
-
-        Args:
-            part: Name of the submodel.
-            questions: The questions.
-
-        Returns:
-            The answer to each question, in order.
-        """
+        """Answer questions with a submodel, in large batches of similar length."""
         sub = self.parts[part]
         sequences = Sequences(Questions(questions), sub.vocabulary, sub.provenance.max_tokens)
         return answer_batches(sequences.lengths, self.options, partial(_answer, sub, sequences))
@@ -171,12 +167,6 @@ class SgpTracker(Tracker, TrainableSystem[SgpOptions, SgpSettings]):
     def example(repository: str, settings: Row) -> str:
         """Python code that applies one submodel with transformers only."""
         return example(repository)
-
-
-def _value(options: Sequence[str | None], answer: Answer) -> Scored | None:
-    """The most likely value of a slot; None for no value."""
-    value = options[answer.number]
-    return None if value is None else Scored(value, answer.score)
 
 
 @torch.inference_mode()

@@ -28,13 +28,7 @@ from .rules import (
 
 
 class FrameQuery(NamedTuple):
-    """A frame whose state is to be predicted.
-
-    Attributes:
-        memory: The memory of the dialogue before the turn.
-        turn: The user turn.
-        frame: The frame.
-    """
+    """A frame whose state is to be predicted."""
 
     memory: Memory
     turn: UserTurn
@@ -54,31 +48,18 @@ Candidates = Sequence[Sequence[Candidate]]
 
 
 class Submodels(NamedTuple):
-    """The four submodels as functions of frames that do not depend on each other.
-
-    Attributes:
-        intent: Returns the most likely intent of each frame.
-        combine: Returns the requested slots, spans and values of each frame.
-        copy: Given the candidates of each frame, which come from the frame's own service, returns
-            the probability that each is copied, in [0, 1].
-        cross: Like ``copy``, for candidates from other services.
-    """
+    """The four submodels as functions of frames that do not depend on each other."""
 
     intent: Callable[[Queries], list[str]]
     combine: Callable[[Queries], list[CombineAnswers]]
+    # The probability that each candidate of a frame is copied, in [0, 1]: ``copy`` is for those of
+    # the frame's own service, ``cross`` for those of others.
     copy: Callable[[Queries, Candidates], list[list[float]]]
     cross: Callable[[Queries, Candidates], list[list[float]]]
 
 
 def track_dialogues(submodels: Submodels, dialogues: Sequence[Dialogue]) -> list[list[State]]:
-    """Predict the state of every frame of several dialogues.
-
-    A prediction depends on the system's dialogue acts and on the states predicted so far. Gold
-    states are not used, even if frames have them.
-
-    Returns:
-        For each dialogue the states of its frames, in order.
-    """
+    """Predict the state of every frame of several dialogues, without any gold states."""
 
     def predict(turns: Sequence[OpenTurn]) -> list[State]:
         queries: list[FrameQuery] = []
@@ -91,11 +72,8 @@ def track_dialogues(submodels: Submodels, dialogues: Sequence[Dialogue]) -> list
 
 
 def predict_states(submodels: Submodels, queries: Queries) -> list[State]:
-    """Predict the states of frames that do not depend on each other.
-
-    A submodel is asked only about what the rules use: a copied value matters only for a slot that
-    is still unset after the earlier rules.
-    """
+    """Predict the states of frames that do not depend on each other."""
+    # A copied value matters only for a slot that is still unset after the earlier rules.
     frames = _first_evidence(submodels, queries)
     for rule, candidates, ask in (
         (copy_across, cross_candidates, submodels.cross),
