@@ -26,7 +26,7 @@ from sgdx_metric.wording_figures import one_run, over_wordings, task_success
 
 from .data import Case, Rule, ToolSet
 from .elements import Outcome, rank_elements
-from .folder import CASES, read_tool_set
+from .folder import read_tool_set
 from .predictions import PredictionFile, predictions_from_rows, read_predictions
 from .renaming import WordedTools
 from .signature import data_digest, signature
@@ -87,8 +87,6 @@ def score_files(
     over: str = DIALOGUES,
 ) -> tuple[dict[str, Any], Scores]:
     """The content of scores.json, and the scores of all cases, of predictions that were read."""
-    if not tool_set.cases:
-        raise SgdxError(f"{tool_set.path}: found no cases, expected {CASES}")
     check_files(tool_set, files)
     rules = rules or tool_set.source.rules
     worded = {

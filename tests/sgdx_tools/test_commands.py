@@ -18,25 +18,32 @@ from sgdx_tools.plan import ToolPlan
 
 from .conftest import CASES, RIGHT, Rows, rows
 
-# Answers each case with the calls that are right under the wording, backwards and with noise.
+# Answers the first cases with the calls that are right under the wording, backwards and with noise.
 REPLAY = """
 import json, sys
 right = json.load(open({right!r}))
-for line in reversed(sys.stdin.readlines()):
+for line in reversed(sys.stdin.readlines()[:{first}]):
     request = json.loads(line)
     wording, case, repeat = request["custom_id"].split("|")
     assert request["case"]["id"] == case and request["body"]["messages"]
     print(json.dumps({{"custom_id": request["custom_id"], "calls": right[wording][case]}}))
 print("bye")
 """
+Asks = Callable[..., list[str]]
 
 
 @pytest.fixture
-def program(tmp_path: Path) -> str:
+def run_of(folder: Path, tmp_path: Path) -> Asks:
+    """Gives the arguments of a run in which a program answers so many requests at most."""
     (tmp_path / "right.json").write_text(json.dumps(RIGHT))
-    script = tmp_path / "replay.py"
-    script.write_text(REPLAY.format(right=str(tmp_path / "right.json")))
-    return f"{sys.executable} {script}"
+
+    def arguments(first: int = 1000) -> list[str]:
+        script = tmp_path / "replay.py"
+        script.write_text(REPLAY.format(right=str(tmp_path / "right.json"), first=first))
+        program = f"{sys.executable} {script}"
+        return ["run", str(folder), "--command", program, "--output", str(tmp_path / "run")]
+
+    return arguments
 
 
 def test_a_program_may_answer_by_the_case_and_a_model_cannot(folder: Path) -> None:
@@ -50,11 +57,10 @@ def test_a_program_may_answer_by_the_case_and_a_model_cannot(folder: Path) -> No
 
 
 def test_run_and_score_a_program(
-    folder: Path, tmp_path: Path, program: str, capsys: pytest.CaptureFixture[str]
+    folder: Path, tmp_path: Path, run_of: Asks, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "run"
-    run = ["run", str(folder), "--command", program, "--output", str(output), "--repeats", "2"]
-    assert main(run) == 0
+    assert main([*run_of(), "--repeats", "2"]) == 0
     out, err = capsys.readouterr()
     assert out.split() == [str(output / f"{name}.jsonl") for name in ("original", "v1", "v2")]
     assert "requests 24, answered 24, strange lines 1" in err
@@ -73,34 +79,20 @@ def test_run_and_score_a_program(
 
 
 def test_a_run_goes_on_where_the_program_stopped(
-    folder: Path, tmp_path: Path, program: str, capsys: pytest.CaptureFixture[str]
+    folder: Path, tmp_path: Path, run_of: Asks, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    script = Path(program.split()[1])
-    whole = script.read_text()
-    script.write_text(whole.replace("reversed(sys.stdin.readlines())", "sys.stdin.readlines()[:5]"))
-    output = tmp_path / "run"
-    run = ["run", str(folder), "--command", program, "--output", str(output)]
-    assert main(run) == 1
-    missing = "7 answers are missing (original 2, v1 2, v2 3): give the same command again"
-    assert missing in capsys.readouterr().err
-    assert not list(output.glob("v*.jsonl"))
-    assert main(run) == 1  # it answers five more
+    """And asks again only what a mended wording changes."""
+    assert main(run_of(first=5)) == 1
+    assert "7 answers are missing (original 2, v1 2, v2 3)" in capsys.readouterr().err
+    assert not list((tmp_path / "run").glob("v*.jsonl"))
+    assert main(run_of(first=5)) == 1  # it answers five more
     assert "cached 5, requests 7, answered 5" in capsys.readouterr().err
-    assert main(run) == 0
-    assert main(run) == 0  # nothing is left to do
+    assert main(run_of(first=5)) == 0
+    assert main(run_of()) == 0  # nothing is left to do
     assert "sent" not in capsys.readouterr().err.splitlines()[-1]
-
-
-def test_a_mended_wording_asks_only_what_it_changes(
-    folder: Path, tmp_path: Path, program: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    output = tmp_path / "run"
-    run = ["run", str(folder), "--command", program, "--output", str(output)]
-    assert main(run) == 0
     wording = folder / "wordings" / "v1.json"
     wording.write_text(wording.read_text().replace("Reserve a table", "Keep a table"))
-    capsys.readouterr()
-    assert main(run) == 0
+    assert main(run_of()) == 0
     assert "requests 4, answered 4" in capsys.readouterr().err
 
 
@@ -163,37 +155,43 @@ def test_explain_lists_lost_cases_and_shows_one(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "facts"),
     [
-        (["run", "FOLDER", "--output", "x"], "found neither --model nor --command"),
-        (["run", "nowhere", "--command", "cat", "--output", "x"], "nowhere: found no folder"),
-        (["run", "FOLDER", "--command", "cat", "--wording", "v8", "--output", "x"], "--wording v8"),
-        (
-            ["run", "FOLDER", "--command", "cat", "--distractors", "2", "--output", "x"],
-            "--distractors 2: found cases that may call all tools",
-        ),
-        (["score", "FOLDER", "--predictions", "nowhere"], "nowhere: found no folder"),
-        (["score", "FOLDER", "--predictions", "FOLDER", "--max-drop", "101"], "--max-drop 101"),
-        (["explain", "FOLDER", "--predictions", "RUN", "zz"], "case zz"),
+        ("run FOLDER --output x", ["--model", "--command"]),
+        ("run nowhere --command cat --output x", ["nowhere"]),
+        ("run FOLDER --command cat --wording v8 --output x", ["--wording v8"]),
+        ("run FOLDER --command cat --distractors 2 --output x", ["--distractors 2"]),
+        ("score FOLDER --predictions nowhere", ["nowhere"]),
+        ("score FOLDER --predictions FOLDER --max-drop 101", ["--max-drop 101"]),
+        ("score FOLDER --predictions RUN --output FOLDER/tools.json", ["tools.json"]),
+        ("score FOLDER --predictions RUN --output FOLDER/wordings/v1.json", ["v1.json"]),
+        ("score FOLDER --predictions RUN --output RUN/original.jsonl", ["original.jsonl"]),
+        ("explain FOLDER --predictions RUN zz", ["zz"]),
+        ("import --mcp missing.json --output x", ["missing.json"]),
+        ("import --mcp FOLDER/tools.json --answers a.json --output x", ["--answers", "--bfcl"]),
+        ("import --mcp FOLDER/tools.json --output FOLDER", ["FOLDER"]),
+        ("import --sgd v7 --source sample --output x", ["v7"]),
+        ("demo --output FOLDER", ["FOLDER"]),
     ],
 )
-def test_bad_input_is_one_line(
+def test_bad_input_is_one_line_and_nothing_is_written(
     folder: Path,
     write_rows: Callable[[Rows], Path],
-    arguments: list[str],
-    message: str,
+    arguments: str,
+    facts: list[str],
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     run = write_rows(rows())
-    shown = {"FOLDER": str(folder), "RUN": str(run)}
-    assert main([shown.get(argument, argument) for argument in arguments]) == 2
+    files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    arguments = arguments.replace("FOLDER", str(folder)).replace("RUN", str(run))
+    assert main(arguments.split()) == 2
     error = capsys.readouterr().err
-    assert error.startswith("sgdx_tools: error: ") and message in error
-    assert error.count("\n") == 1
-    assert not (tmp_path / "x").exists()
+    assert error.startswith("sgdx_tools: error: ") and error.count("\n") == 1
+    assert all(fact.replace("FOLDER", str(folder)) in error for fact in facts), error
+    assert files == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
 
 
 def test_the_demo_shows_a_drop_its_cause_and_its_mend(
@@ -210,7 +208,6 @@ def test_the_demo_shows_a_drop_its_cause_and_its_mend(
     assert "lost 2 of 5: of 5 cases that expect the tool, 2 are right" in out
     assert "v2: -51.43 points of call accuracy" in out
     assert "v2-mended: 0.00 points of call accuracy" in out
-    assert main(["demo", "--output", str(tmp_path / "demo")]) == 2
 
 
 def test_the_sample_is_whole() -> None:
@@ -219,15 +216,3 @@ def test_the_sample_is_whole() -> None:
     assert list(sample.wordings) == ["original", "v1", "v2", "v3", "v4", "v5"]
     assert sum(case.expect is None for case in sample.cases) == 5
     assert len(CASES) == 4
-
-
-def test_scores_replace_nothing_that_is_read(
-    folder: Path, write_rows: Callable[[Rows], Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = write_rows(rows())
-    for path in (folder / "tools.json", folder / "cases.jsonl", run / "original.jsonl"):
-        content = path.read_bytes()
-        command = ["score", str(folder), "--predictions", str(run), "--output", str(path)]
-        assert main(command) == 2
-        assert f"--output {path}: found a file that the command reads" in capsys.readouterr().err
-        assert path.read_bytes() == content

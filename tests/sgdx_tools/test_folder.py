@@ -70,31 +70,13 @@ def test_a_folder_that_is_there_is_not_replaced(folder: Path) -> None:
         write_tool_set(folder, TOOLS)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("[]", "tools.json: found no tools"),
-        ("{", "tools.json: not a list of tools"),
-        ('[{"name": "a"}, {"name": "b", "strict": true}]', "tool 2: .*unknown field `strict`"),
-        ('[{"name": "a", "name": "b"}]', "tools.json: .*'name' twice"),
-        ('[{"name": "a b"}]', "tool a b: name is 'a b'"),
-        ('[{"name": "a"}, {"name": "a"}]', "tool a: found this id twice"),
-        ('[{"name": "a", "parameters": {"type": "array"}}]', "tool a: found type 'array'"),
-    ],
-)
-def test_faults_of_tools(tmp_path: Path, content: str, message: str) -> None:
-    (tmp_path / "tools.json").write_text(content)
-    with pytest.raises(SgdxError, match=message):
-        read_tool_set(tmp_path)
-
-
 def calls(name: Any, arguments: Any = "{}") -> list[Json]:
     function = {"name": name, "arguments": arguments}
     return [{"role": "assistant", "content": None, "tool_calls": [{"function": function}]}]
 
 
 @pytest.mark.parametrize(
-    ("case", "message"),
+    ("case", "place"),
     [
         (line(extra=1), "unknown field `extra`"),
         (line(expect="none"), "missing required field `expect`"),
@@ -117,29 +99,44 @@ def calls(name: Any, arguments: Any = "{}") -> list[Json]:
         (line(messages=calls("ping", "[]")), "messages\\[0\\]: arguments: not an object"),
     ],
 )
-def test_faults_of_cases_have_file_and_line(folder: Path, case: Json, message: str) -> None:
+def test_faults_of_cases_have_file_and_line(folder: Path, case: Json, place: str) -> None:
     lines = [json.dumps(line(id="c0")), "", json.dumps(case)]
     (folder / "cases.jsonl").write_text("\n".join(lines))
-    with pytest.raises(SgdxError, match=f"cases.jsonl:3: .*{message}"):
+    with pytest.raises(SgdxError, match=f"cases.jsonl:3: .*{place}"):
         read_tool_set(folder)
 
 
+DEEP = '[{"name": "a", "parameters": ' + '{"not":' * 5000 + "{}" + "}" * 5001 + "]"
+
+
 @pytest.mark.parametrize(
-    ("name", "words", "message"),
+    ("name", "content", "place"),
     [
-        ("v1", {"x": {"name": "y"}}, "tool x is not in tools.json"),
-        ("v1", {"ping": {"title": "y"}}, "tool ping: .*unknown field `title`"),
-        ("v1", {"ping": {"name": "a b"}}, "tool ping: name is 'a b'"),
-        ("v1", {"ping": {"parameters": {"a": {}}}}, "tool ping: path a is not in the tool"),
-        ("v1", {"ping": {"name": "get_weather"}}, "tools get_weather and ping are both called"),
-        ("original", {}, "the wording's name is 'original'"),
-        ("v 1", {}, "the wording's name is 'v 1'"),
+        ("tools.json", [], ""),
+        ("tools.json", "{", ""),
+        ("tools.json", [{"name": "a"}, {"name": "b", "strict": True}], "tool 2: .*strict"),
+        ("tools.json", '[{"name": "a", "name": "b"}]', ".*'name' twice"),
+        ("tools.json", [{"name": "a b"}], "tool a b: .*'a b'"),
+        ("tools.json", [{"name": "a"}, {"name": "a"}], "tool a: "),
+        ("tools.json", [{"name": "a", "parameters": {"type": "array"}}], "tool a: .*'array'"),
+        ("tools.json", DEEP, ""),
+        ("cases.jsonl", '{"id": "\udcff"}', ""),
+        ("cases.jsonl", [{"id": 1}], ""),
+        ("source.json", {"rules": "none"}, ""),
+        ("wordings/v1.json", {"x": {"name": "y"}}, "tool x .*tools.json"),
+        ("wordings/v1.json", {"ping": {"title": "y"}}, "tool ping: .*`title`"),
+        ("wordings/v1.json", {"ping": {"name": "a b"}}, "tool ping: .*'a b'"),
+        ("wordings/v1.json", {"ping": {"parameters": {"a": {}}}}, "tool ping: path a "),
+        ("wordings/v1.json", {"ping": {"name": "get_weather"}}, "tools get_weather and ping "),
+        ("wordings/original.json", {}, ".*'original'"),
+        ("wordings/v 1.json", {}, ".*'v 1'"),
     ],
 )
-def test_faults_of_wordings(folder: Path, name: str, words: Json, message: str) -> None:
+def test_faults_of_other_files(folder: Path, name: str, content: Json, place: str) -> None:
+    text = content if isinstance(content, str) else json.dumps(content)
     (folder / "wordings").mkdir()
-    (folder / "wordings" / f"{name}.json").write_text(json.dumps(words))
-    with pytest.raises(SgdxError, match=f"{name}.json: .*{message}"):
+    (folder / name).write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(SgdxError, match=f"{name}(:1)?: {place}"):
         read_tool_set(folder)
 
 

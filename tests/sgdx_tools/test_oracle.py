@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
+from baselines.llm.requests import RequestSettings
 from sgdx_tools.__main__ import main
 from sgdx_tools.data import Rule, Tool, ToolWords, Wording, Words
 from sgdx_tools.folder import read_tool_set, write_wording
 from sgdx_tools.json_schema import elements_of
+from sgdx_tools.plan import ToolPlan
 from sgdx_tools.scoring import score
 
 from .importing.test_bfcl import OTHER, ROUTE, answer, question
@@ -156,21 +159,30 @@ def test_programs_whose_scores_are_known(form: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_bfcl_under_two_wordings(bfcl_data: Path, tmp_path: Path) -> None:
+def test_bfcl_under_two_wordings_takes_seconds(bfcl_data: Path, tmp_path: Path) -> None:
     folder = tmp_path / "bfcl"
     files = sorted(map(str, bfcl_data.glob("BFCL_*.json")))
     answers = sorted(map(str, (bfcl_data / "possible_answer").glob("*.json")))
     arguments = ["--bfcl", *files, "--answers", *answers, "--output", str(folder)]
     assert main(["import", *arguments]) == 0
+    begin = time.process_time()
     tools = read_tool_set(folder).tools
     for name, every in (("all", 1), ("third", 3)):
         words = {tool: reworded(tools[tool]) for tool in list(tools)[::every]}
         write_wording(folder / "wordings" / f"{name}.json", Wording(name, words))
+    tool_set = read_tool_set(folder)
+    settings = RequestSettings(model="m", task="calls", tool_choice="auto")
+    plan = ToolPlan(tool_set, list(tool_set.wordings), settings, "http://localhost")
+    assert sum(1 for _ in plan.requests()) == 3 * len(tool_set.cases) > 8_000
+    assert time.process_time() - begin < 5
     right = {"original": 1.0, "all": 1.0, "third": 1.0}
+    scores_of(folder, "oracle", "exact")
+    begin = time.process_time()
     for rules in get_args(Rule):
         calls = scores_of(folder, "oracle", rules)
         assert calls["call_accuracy"]["by_variant"] == right
         assert calls["no_call_accuracy"]["by_variant"] == right
+    assert time.process_time() - begin < 15
     accuracy = scores_of(folder, "original", "exact")["call_accuracy"]["by_variant"]
     for wording, value in accuracy.items():
         assert value == pytest.approx(1 - changed_share(folder, wording))

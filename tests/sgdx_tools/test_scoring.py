@@ -141,25 +141,19 @@ def test_the_signature_says_what_was_scored_and_who_reworded(folder: Path) -> No
 def test_a_header_of_other_words_or_another_system_is_refused(
     folder: Path, write_rows: Callable[[Rows], Path], change: Json
 ) -> None:
-    run = write_rows(rows())
+    run, tool_set = write_rows(rows()), read_tool_set(folder)
     for name in ("original", "v1"):
-        header = {"system": {"model": "a"}} | (change if name == "v1" else {})
+        header = {"system": {"model": "a"}, "data": data_digest(tool_set, name)}
+        stated = {"metadata": header | (change if name == "v1" else {})}
         path = run / f"{name}.jsonl"
-        path.write_text(json.dumps({"metadata": header}) + "\n" + path.read_text())
+        path.write_text(json.dumps(stated) + "\n" + path.read_text())
     with pytest.raises(SgdxError, match="v1"):
         score(folder, run)
+    with pytest.raises(SgdxError, match="v1"):
+        list(explain(tool_set, run, "a", None, None))
     (run / "v1.jsonl").unlink()
-    stated = score(folder, run)["predictions"]
-    assert stated == {"original": {"system": {"model": "a"}}, "v2": {}}
-
-
-def test_calls_of_other_words_are_not_explained(folder: Path, tmp_path: Path) -> None:
-    predictions = tmp_path / "predictions"
-    predictions.mkdir()
-    lines = [{"metadata": {"data": "x"}}, *(row for row in rows() if row["variant"] == "v1")]
-    (predictions / "v1.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    with pytest.raises(SgdxError, match="^predictions for v1: were made from other tools, words"):
-        list(explain(read_tool_set(folder), predictions, "a", None, None))
+    of_original = {"system": {"model": "a"}, "data": data_digest(tool_set, "original")}
+    assert score(folder, run)["predictions"] == {"original": of_original, "v2": {}}
 
 
 @pytest.mark.parametrize(
@@ -182,61 +176,41 @@ def test_a_digest_is_of_what_a_model_is_shown(
     assert (data_digest(read_tool_set(folder), "v1") == before) == same
 
 
-def test_a_key_that_a_prediction_has_twice(folder: Path, tmp_path: Path) -> None:
-    predictions = tmp_path / "predictions"
-    predictions.mkdir()
-    line = '{"id": "d", "variant": "original", "calls": [{"name": "x"}], "calls": []}'
-    (predictions / "original.jsonl").write_text(line)
-    with pytest.raises(SgdxError, match=r"original.jsonl:1: .* has the key 'calls' twice"):
+ROW = {"id": "a", "variant": "v1", "calls": []}
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"id": "x"}, "row 5: .*'x'"),
+        ({"id": "b"}, "row 6: .*'b'"),
+        ({"variant": "v9"}, "row 5: .*'v9'"),
+        ({"calls": [{"arguments": {}}]}, "row 5: .*`name`"),
+        ({"repeat": 2}, "v1: .*missing.* a"),
+    ],
+)
+def test_faults_of_rows(folder: Path, change: Json, place: str) -> None:
+    predictions = rows()
+    predictions[4] |= change
+    with pytest.raises(SgdxError, match=f"predictions.*{place}"):
         score(folder, predictions)
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("name", "lines", "place"),
     [
-        ({"id": "x"}, "case 'x', which is not in the cases"),
-        ({"id": "b"}, "case 'b' twice"),
-        ({"variant": "v9"}, "no wording 'v9'"),
-        ({"calls": [{"arguments": {}}]}, "missing required field `name`"),
-        ({"repeat": 2}, "of repeat 2 are missing|are missing"),
+        ("v1", [json.dumps(ROW), "{"], ":2: "),
+        ("v1", [json.dumps(ROW)], ": 3 of 4 .* b"),
+        ("v1", [json.dumps(ROW).replace("v1", "v2")], ":1: .*'v2'"),
+        ("v1", ['{"id": "d", "variant": "v1", "calls": [], "calls": []}'], ":1: .*'calls'"),
+        ("v1", [], ": "),
+        ("v7", [json.dumps(ROW)], ": "),
     ],
 )
-def test_faults_of_rows(folder: Path, change: dict[str, Any], message: str) -> None:
-    predictions = rows()
-    with pytest.raises(SgdxError, match=message):
-        score(folder, [{**predictions[0], **change}, *predictions[1:]])
-
-
 def test_faults_of_files_have_file_and_line(
-    folder: Path, write_rows: Callable[[Rows], Path]
+    folder: Path, write_rows: Callable[[Rows], Path], name: str, lines: list[str], place: str
 ) -> None:
     run = write_rows(rows())
-    lines = (run / "v1.jsonl").read_text().splitlines()
-    for content, message in (
-        ("\n".join([lines[0], "{", *lines[2:]]), "v1.jsonl:2: not a prediction"),
-        ("\n".join(lines[:3]), "v1.jsonl: 1 of 4 cases of repeat 1 are missing, the first is d"),
-        ("\n".join(lines).replace("v1", "v2"), "v1.jsonl:1: variant is 'v2'"),
-        ("", "v1.jsonl: found the repeats"),
-    ):
-        (run / "v1.jsonl").write_text(content)
-        with pytest.raises(SgdxError, match=message):
-            score(folder, run)
-    (run / "v1.jsonl").rename(run / "v7.jsonl")
-    with pytest.raises(SgdxError, match="v7.jsonl: no such wording"):
-        score(folder, run)
-
-
-def test_predictions_of_other_words_are_refused(
-    folder: Path, write_rows: Callable[[Rows], Path]
-) -> None:
-    run = write_rows(rows())
-    tool_set = read_tool_set(folder)
-    header = {"metadata": {"data": data_digest(tool_set, "v1")}}
-    path = run / "v1.jsonl"
-    path.write_text(json.dumps(header) + "\n" + path.read_text())
-    assert score(folder, run)["calls"]["call_accuracy"]["drop"] == 0.0
-    (folder / "wordings" / "v1.json").write_text(
-        (folder / "wordings" / "v1.json").read_text().replace("Reserve a table", "Keep a table")
-    )
-    with pytest.raises(SgdxError, match="predictions for v1: were made from other"):
+    (run / f"{name}.jsonl").write_text("\n".join(lines))
+    with pytest.raises(SgdxError, match=f"{name}.jsonl{place}"):
         score(folder, run)

@@ -37,27 +37,3 @@ def test_long_lists_are_cut_and_controls_are_escaped(
     assert lines[0] == r"sgdx_tools: left out: tool t0: strict, \x1b[31m"
     assert len(lines) == 21 and "10 more" in lines[-1] and "source.json" in lines[-1]
     assert len(read_tool_set(api).source.left_out) == 30
-
-
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        (["--mcp", "missing.json"], "missing.json: No such file"),
-        (["--openapi", str(LIBRARY), "--answers", "a.json"], "--answers: found no --bfcl"),
-        (["--openapi", str(LIBRARY), "--output", "."], ".: exists already"),
-        (["--sgd", "v7", "--source", "sample"], "v7"),
-    ],
-)
-def test_errors_are_one_line_and_nothing_is_written(
-    arguments: list[str],
-    reason: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    output = [] if "--output" in arguments else ["--output", "api"]
-    assert main(["import", *arguments, *output]) == 2
-    error = capsys.readouterr().err
-    assert reason in error and error.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []

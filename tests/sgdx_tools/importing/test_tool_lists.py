@@ -187,15 +187,3 @@ def test_bad_files(
         import_list(form, write(content))
     assert all(part in str(error.value) for part in parts), str(error.value)
     assert "\n" not in str(error.value)
-
-
-def test_a_thousand_tools_and_a_description_of_ten_megabytes(
-    write: Callable[[Json], Path], tmp_path: Path
-) -> None:
-    tools = [{"name": f"t{i}", "inputSchema": TABLE, "description": "d"} for i in range(1000)]
-    tools[7]["description"] = "long " * 2_000_000
-    collection = import_list("mcp", write(tools))
-    assert len(collection.tools) == 1000
-    assert len(collection.tools["t7"].description) == 10_000_000
-    collection.write(tmp_path / "api")
-    assert read_tool_set(tmp_path / "api").tools["t7"] == collection.tools["t7"]
