@@ -1,13 +1,21 @@
-"""Whether a model of entailment can be relied on: commands that only generated turns have."""
+"""Whether a model of entailment can be relied on, and people: commands of generated turns alone."""
 
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from sgdx_dataset.io.arguments import paths_by_name
+from sgdx_dataset.io.files import read_input
+from sgdx_metric.rows import ScoreError
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
+from sgsacc_metric.agreement import agreement
 from sgsacc_metric.gold import GoldTurn, Options, judge_gold
 from sgsacc_metric.negatives import ValuePool
 from sgsacc_metric.nli import Judge, nli_name
@@ -18,7 +26,6 @@ from sgsacc_metric.signature import signature
 from .files import check_outputs, write_json
 from .gold_files import write_gold
 from .inputs import Inputs
-from .labels import agreement_of_files
 from .references import References
 from .tables import (
     NO_VALUE,
@@ -33,6 +40,8 @@ from .tables import (
 from .tasks.turns import Turns, chosen_turns, read_turns, setup_of
 from .turn_tables import validation_table
 
+# The columns of tables of labels that are no people's.
+_ITEM, _MODEL = "item", "model"
 # Precision, recall and F1 in Table 2 of Chen et al. 2023, of FacebookAI/roberta-large-mnli on
 # 10,000 sampled test turns, by the wording of the evaluator's schemas.
 PUBLISHED = {
@@ -155,3 +164,50 @@ def table2(gold: Mapping[str, Sequence[GoldTurn]]) -> dict[str, dict[str, Any]]:
             "published": PUBLISHED.get(evaluator),
         }
     return by_evaluator
+
+
+def agreement_of_files(paths: Sequence[Path]) -> dict[str, Any]:
+    """The agreement of the people whose labels some files have, as `agreement` gives it."""
+    labels: dict[str, dict[str, str]] = {}
+    for path in paths:
+        for line, row in enumerate(_rows(path), 1):
+            if (item := row.pop(_ITEM, None)) is None:
+                raise ScoreError(f"{path}: row {line}: found no '{_ITEM}'")
+            for rater, label in row.items():
+                of_rater = labels.setdefault(rater, {})
+                if not label or item in of_rater:
+                    fault = "two labels" if label else "no label"
+                    raise ScoreError(
+                        f"{path}: row {line}: found {fault} of {rater} for {item}, expected one"
+                    )
+                of_rater[item] = label
+    items = sorted({item for of_rater in labels.values() for item in of_rater})
+    for rater, of_rater in labels.items():
+        if missing := [item for item in items if item not in of_rater]:
+            raise ScoreError(
+                f"{rater}: {len(missing)} of {len(items)} items have no label, the first is"
+                f" {missing[0]}"
+            )
+    columns = {rater: [of_rater[item] for item in items] for rater, of_rater in labels.items()}
+    model = columns.pop(_MODEL, None)
+    return agreement(items, list(columns.values()), model)
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    """The rows of a table; a column for each rater, whose labels are compared without case."""
+    try:
+        text = read_input(path).decode("utf-8-sig")
+        if path.suffix == ".jsonl":
+            rows = [msgspec.json.decode(line, type=dict[str, str]) for line in text.splitlines()]
+        else:
+            delimiter = "\t" if path.suffix == ".tsv" else ","
+            lines = io.StringIO(text, newline="")
+            rows = list(csv.DictReader(lines, restkey="", restval="", delimiter=delimiter))
+    except (UnicodeDecodeError, csv.Error, msgspec.DecodeError) as error:
+        raise ScoreError(f"{path}: cannot be read as a table of labels: {error}") from None
+    if longer := [line for line, row in enumerate(rows, 1) if "" in row]:
+        raise ScoreError(f"{path}: row {longer[0]}: found more cells than columns with a name")
+    return [
+        {key: value if key == _ITEM else value.strip().casefold() for key, value in row.items()}
+        for row in rows
+    ]

@@ -12,10 +12,7 @@ from sgdx_metric.columns import Ints
 from sgdx_metric.core import Figure, Scores
 from sgdx_metric.wording_figures import case_figures
 
-from ..inputs import Inputs
-from ..predictions import Predictions
-from ..references import References
-from ..task import Changes, Question, Scored, Task
+from ..task import Changes, Task
 from .calls import means_over_wordings, metric_figures
 
 CALL, NO_CALL = "call_accuracy", "no_call_accuracy"
@@ -30,7 +27,10 @@ TITLES = {
 
 
 class Tools(Task):
-    """Cases that expect calls of tools, and cases that expect none."""
+    """Cases that expect calls of tools, and cases that expect none.
+
+    They are scored and explained against a folder of tools, by `sgdx_tools`.
+    """
 
     name = "tools"
     unit = "case"
@@ -60,22 +60,6 @@ class Tools(Task):
         metric, _, figure = key.partition(".")
         whole = metric in (CALL, NO_CALL, TASK_SUCCESS)
         return figure != "v1-5" and (whole or figure in ("original", "reworded"))
-
-    def score(
-        self, references: References, predictions: Mapping[str, Predictions], inputs: Inputs
-    ) -> Scored:
-        """Tools are scored and explained against a folder of theirs, by `sgdx_tools`."""
-        raise NotImplementedError
-
-    def explain(
-        self,
-        question: Question,
-        references: References,
-        predictions: Mapping[str, Predictions],
-        inputs: Inputs,
-    ) -> None:
-        """Likewise."""
-        raise NotImplementedError
 
     def figures(self, scores: Scores) -> list[Figure]:
         """Those of each accuracy, which have keys such as `call_accuracy.drop`."""

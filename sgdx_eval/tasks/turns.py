@@ -27,7 +27,6 @@ from sgsacc_metric.report import turn_count
 from sgsacc_metric.rows import Prediction, Service, Turn, trimmed
 from sgsacc_metric.system import UNSTATED, SystemScores, score_system
 
-from ..explain_turns import explain_turn
 from ..gold_files import GoldHeader, read_gold
 from ..headers import is_oracle
 from ..inputs import Inputs, check_services
@@ -35,7 +34,7 @@ from ..predictions import Predictions
 from ..references import References, ReleaseReferences
 from ..tables import Table, print_line, terminal
 from ..task import OF_TURNS, Changes, Keys, Question, Scored, Task
-from ..turn_tables import coverage_lines, wording_tables
+from ..turn_tables import coverage_lines, explain_turn, wording_tables
 
 # What is read of a turn row, beside the schemas.
 _COLUMNS = [name for name in Turn.__struct_fields__ if name not in ("schemas", "wording")]

@@ -416,7 +416,6 @@ def test_scores_that_do_not_compare(
         (damaged(bad, "release:sample", "release:complete"), "complete"),
         (damaged(bad, "version:0.1.0", "version:0.0.9"), "0.0.9"),
         (damaged(bad, "split:test", "split:train"), "train"),
-        (damaged(bad, "|release:", "|release:mine|release:"), "'release'"),
         ({**bad, "signature": "BLEU|c:x"}, "BLEU"),
         ({**bad, "signature": 3}, ""),
         ({key: value for key, value in bad.items() if key != "paired"}, "paired"),
