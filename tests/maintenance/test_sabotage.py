@@ -105,10 +105,10 @@ SABOTAGES = {
     "the history has the user's acts": Sabotage(
         "sgdx_dataset/rows/levels.py",
         'own = np.flatnonzero(self.speaker[turn] == "SYSTEM")', "own = np.arange(len(turn))",
-        f"{_DATASET}/rows/test_frame_rows.py -k no_gold_act"),
+        f"{_DATASET}/rows/test_rows.py -k no_gold_act"),
     "a first turn answers another dialogue": Sabotage(
         "sgdx_dataset/rows/turn_rows.py", "(turn > first_turn) & (levels", "(levels",
-        f"{_DATASET}/rows/test_turn_rows.py -k prompt"),
+        f"{_DATASET}/rows/test_rows.py -k prompt"),
     "the last rows of a data set are not built": Sabotage(
         "sgdx_dataset/hub/build.py", "    if pending:\n        yield pa.concat_tables(pending)\n",
         "", f"{_DATASET}/hub/test_build.py -k loads_and_streams"),

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
-
-from sgdx_dataset.rows.features import FRAME_ROW
 
 from ..conftest import Run
 
@@ -59,16 +56,6 @@ def test_surroundings_change_no_byte(run: Run, mini: Path, tmp_path: Path) -> No
         assert "hf_secret" not in done.stdout + done.stderr
     assert written[0] == written[1]
     assert len(written[0]) == 6
-
-
-def test_frames_writes_parquet(run: Run, tmp_path: Path) -> None:
-    done = run("sgdx_dataset", "frames", "--split", "test", "--config", "v1", "v5", "--output", "f")
-    assert done.returncode == 0, done.stderr
-    assert sorted(path.name for path in (tmp_path / "f").iterdir()) == ["v1.parquet", "v5.parquet"]
-    table = pq.read_table(tmp_path / "f" / "v5.parquet")
-    assert table.column_names == list(FRAME_ROW)
-    assert set(table["variant"].to_pylist()) == {"v5"}
-    assert table.schema.metadata[b"release"] == b"sample"  # for the metric's signature
 
 
 CONFIGS_ARE = "expected one of original, v1, v2, v3, v4, v5, backtrans"

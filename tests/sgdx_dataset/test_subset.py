@@ -7,7 +7,6 @@ import os
 from collections import Counter
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 from sgdx_dataset import SgdxError, open_release
@@ -59,6 +58,12 @@ def test_command_writes_a_file_that_is_read_again(
     assert read_dialogue_ids(file) == read_dialogue_ids(file, "dev") == written["ids"]
     with pytest.raises(SgdxError):  # dialogues of two splits may have one id
         read_dialogue_ids(file, "test")
+    out = tmp_path / "out"
+    export = f"export --source sample --config v2 --split dev --dialogues {file} --output {out}"
+    assert main(export.split()) == 0
+    files = (out / "dev").glob("dialogues_*.json")
+    exported = [row["dialogue_id"] for path in files for row in json.loads(path.read_text())]
+    assert sorted(exported) == sorted(written["ids"])
     ids = subset(open_release("sample"), "validation", 19, seed=1).ids
     assert written["ids"] == list(ids[:6]) and len(set(ids)) == 19
 
@@ -92,27 +97,6 @@ def test_a_file_without_ids_is_refused(content: bytes, message: str, tmp_path: P
     with pytest.raises(SgdxError, match="ids: ") as error:
         read_dialogue_ids(tmp_path / "ids")
     assert message in str(error.value)
-
-
-def test_frames_and_exports_of_a_subset(tmp_path: Path) -> None:
-    file = tmp_path / "subset.json"
-    common = ["--source", "sample", "--split", "test"]
-    assert main(["subset", *common, "--count", "3", "--output", str(file)]) == 0
-    some = [*common, "--config", "v2", "--dialogues", str(file), "--output"]
-    assert main(["frames", *some, str(tmp_path / "frames")]) == 0
-    assert main(["export", *some, str(tmp_path / "export")]) == 0
-    whole = [*common, "--config", "v2", "--output", str(tmp_path / "whole")]
-    assert main(["frames", *whole]) == 0
-    ids = set(read_dialogue_ids(file))
-    rows = pq.read_table(tmp_path / "whole" / "v2.parquet").to_pylist()
-    expected = [row for row in rows if row["dialogue_id"] in ids]
-    assert pq.read_table(tmp_path / "frames" / "v2.parquet").to_pylist() == expected
-    found = [
-        dialogue["dialogue_id"]
-        for path in (tmp_path / "export" / "test").glob("dialogues_*.json")
-        for dialogue in json.loads(path.read_text())
-    ]
-    assert sorted(found) == sorted(ids)
 
 
 @pytest.mark.release
