@@ -183,27 +183,6 @@ def test_damaged_scores_json(
         assert err.startswith("sgdx_metric: error: ") and str(path) in err
 
 
-def test_nothing_in_common_with_the_rows_of_another_release(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows = [prediction(frame_id=f"{i}_00000/0/Hotels_1") for i in (7, 8)]
-    path = tmp_path / "p.jsonl"
-    path.write_text("\n".join(map(json.dumps, rows)))
-    words = ["score", "--source=sample", f"--predictions=original={path}"]
-    assert main([*words, f"--output={tmp_path / 's.json'}"]) == 2
-    assert capsys.readouterr().err == (
-        "sgdx_metric: error: predictions for original: 2 of 2 frames are not in the references, "
-        "the first is 7_00000/0/Hotels_1; are these predictions for another split?\n"
-    )
-
-
-def test_rows_of_two_variants_in_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "p.jsonl"
-    path.write_text("\n".join(map(json.dumps, [prediction(), prediction(variant="v1")])))
-    with pytest.raises(SgdxError, match=r"p.jsonl:2: variant is 'v1', not 'original'"):
-        read_predictions(path, "test", "original")
-
-
 def test_a_slot_given_twice_in_a_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from .test_terminal import scored_rows
 
@@ -211,7 +190,5 @@ def test_a_slot_given_twice_in_a_row(tmp_path: Path, capsys: pytest.CaptureFixtu
     rows[3]["slot_values"] = state({"from": ["A"]}) * 2
     path.write_text("\n".join(map(json.dumps, rows)))
     assert main(words) == 2
-    frame = rows[3]["frame_id"]
-    assert capsys.readouterr().err == (
-        f"sgdx_metric: error: prediction of frame {frame} has the slot 'from' twice\n"
-    )
+    (line,) = capsys.readouterr().err.splitlines()
+    assert rows[3]["frame_id"] in line and "'from'" in line

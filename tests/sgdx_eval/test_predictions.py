@@ -1,9 +1,8 @@
-"""Prediction files: what they give, and the one line that a bad one gets."""
+"""Prediction files: which are meant, and what the layout of the release gives."""
 
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -20,9 +19,11 @@ from sgdx_eval.predictions import (
 from ..sgdx_metric.frames import Row, prediction, reference, reference_table
 
 GOOD = json.dumps(prediction({"city": ["Rome"]}))
+KNOWN = ("original", "v1", "v2", "mine")
 
 
 def written(path: Path, *lines: str) -> Path:
+    path.parent.mkdir(exist_ok=True)
     path.write_text("\n".join(lines), encoding="utf-8")
     return path
 
@@ -32,6 +33,16 @@ def test_keys_of_its_own_and_long_values_are_no_matter(tmp_path: Path) -> None:
     path = written(tmp_path / "p.jsonl", GOOD, json.dumps(row), GOOD)
     rows = read_predictions(path, "test", "original").rows
     assert len(rows["slot_values"][1][0]["values"][0].as_py()) == 2_000_000
+
+
+@pytest.mark.parametrize("text", [f"{GOOD} {GOOD}", GOOD[:-1] + "\n}"])
+def test_a_line_is_a_row(tmp_path: Path, text: str) -> None:
+    path = written(tmp_path / "p.jsonl", GOOD, text)
+    with pytest.raises(SgdxError, match=r"p.jsonl:2: "):
+        read_predictions(path, "test", "original")
+
+
+# ---- the layout of the release
 
 
 def turn(speaker: str, *frames: Row) -> Row:
@@ -53,6 +64,7 @@ IDS = ["1_00000/0/Hotels_1", "1_00000/2/Banks_2", "1_00000/2/Hotels_1"]
 REFERENCES = reference_table(
     *(reference(frame_id=frame_id, service=f"{frame_id.split('/')[-1]}1") for frame_id in IDS)
 )
+TEXT = json.dumps(dialogue(FIRST))
 
 
 @pytest.mark.parametrize(
@@ -75,51 +87,27 @@ def test_directory_gives_the_rows_of_jsonl(tmp_path: Path, turns: tuple[Row, ...
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "fact"),
     [
-        (
-            json.dumps(dialogue(FIRST))[:-30],
-            "Input data was truncated",
-        ),
-        ('{"a": 1}', "Expected `array`, got `object`"),
-        (
-            '[{"turns": []}]',
-            "Object missing required field `dialogue_id`",
-        ),
+        (TEXT[:-30], ""),
+        ('{"a": 1}', ""),
+        ('[{"turns": []}]', "dialogue_id"),
         (
             json.dumps(dialogue(turn("SYSTEM"), turn("USER", {"service": "Hotels_11"}))),
-            "dialogue 1_00000, turn 1: not a list of frames: Object missing",
+            "dialogue 1_00000, turn 1: ",
         ),
-        (
-            json.dumps(dialogue(turn("USER", frame("Hotels_11", {"city": []})))),
-            "list of frames: Expected `array` of length >= 1 - at `$[0].state.slot_values[...]`",
-        ),
+        (json.dumps(dialogue(turn("USER", frame("Hotels_11", {"city": []})))), "slot_values"),
+        # A key twice.
+        (TEXT.replace('"city": ["Rome"]', '"city": ["Rome"], "city": ["Pisa"]'), "'city'"),
+        (TEXT.replace('"speaker":', '"speaker": "SYSTEM", "speaker":'), "'speaker'"),
+        (TEXT.replace('"dialogue_id"', '"services": [], "dialogue_id"'), "'services'"),
+        # An escaped quotation mark before a colon is no key.
+        (TEXT.replace('["Rome"]', r'["\u0022:"], "city": ["Pisa"]'), "'city'"),
     ],
 )
-def test_a_bad_dialogue_is_named(tmp_path: Path, text: str, message: str) -> None:
+def test_a_bad_dialogue_is_named(tmp_path: Path, text: str, fact: str) -> None:
     written(tmp_path / "dialogues_001.json", text)
-    with pytest.raises(SgdxError, match=f"dialogues_001.json: .*{re.escape(message)}"):
-        read_predictions(tmp_path, "test", "v1")
-
-
-@pytest.mark.parametrize(
-    ("once", "twice", "key"),
-    [
-        ('"city": ["Rome"]', '"city": ["Rome"], "city": ["Pisa"]', "city"),
-        ('"speaker": "USER"', '"speaker": "SYSTEM", "speaker": "USER"', "speaker"),
-        ('"dialogue_id"', '"services": [], "dialogue_id"', "services"),
-        # an escaped quotation mark before a colon is no key
-        ('"city": ["Rome"]', r'"city": ["\u0022:"], "city": ["Pisa"]', "city"),
-    ],
-)
-def test_a_key_twice_in_a_dialogue_is_refused(
-    tmp_path: Path, once: str, twice: str, key: str
-) -> None:
-    text = json.dumps(dialogue(FIRST))
-    assert once in text
-    written(tmp_path / "dialogues_001.json", text.replace(once, twice, 1))
-    message = f"dialogues_001.json: .*an object has the key '{key}' twice"
-    with pytest.raises(SgdxError, match=message):
+    with pytest.raises(SgdxError, match=f"dialogues_001.json: .*{fact}"):
         read_predictions(tmp_path, "test", "v1")
 
 
@@ -135,32 +123,13 @@ def test_values_that_look_like_keys_are_read(tmp_path: Path, value: str) -> None
         assert row["slot_values"][0] == {"slot": "city", "values": [value]}
 
 
-def test_directory_without_dialogues(tmp_path: Path) -> None:
-    with pytest.raises(SgdxError, match=r"found no dialogues_\*\.json"):
-        read_predictions(tmp_path, "test", "v1")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        GOOD + " " + GOOD,  # two rows in a line
-        GOOD[:-1] + "\n}",  # a row in two lines
-    ],
-)
-def test_a_line_is_a_row(tmp_path: Path, text: str) -> None:
-    path = written(tmp_path / "p.jsonl", GOOD, text)
-    with pytest.raises(SgdxError, match=r"p.jsonl:2: "):
-        read_predictions(path, "test", "original")
-
-
-KNOWN = ("original", "v1", "v2", "mine")
+# ---- which files are meant
 
 
 def test_a_folder_has_the_paths_of_the_known_variants(tmp_path: Path) -> None:
     for name in ("v1.jsonl", "original.jsonl", "README.md", "run.json", "scores.json", "v9.jsonl"):
         written(tmp_path / name, "any")
     for name in ("mine", "shards"):
-        (tmp_path / name).mkdir()
         written(tmp_path / name / "dialogues_001.json", "[]")
     assert list(prediction_paths(tmp_path, KNOWN).items()) == [
         ("original", tmp_path / "original.jsonl"),
@@ -170,22 +139,17 @@ def test_a_folder_has_the_paths_of_the_known_variants(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("files", "arguments", "message"),
+    ("files", "arguments", "fact"),
     [
-        (["v1.jsonl", "v1/x"], ["."], "--predictions .: found both v1.jsonl and v1/, expected one"),
-        (["README.md", "v9.jsonl"], ["."], "found no predictions, expected VARIANT.jsonl or VARIA"),
-        (["dialogues_001.json"], ["."], "write VARIANT=., as in v1=."),
-        (["v1.jsonl"], [".", "v1=v1.jsonl"], "--predictions .: found 2 of this option, expected"),
-        (["v1.jsonl"], ["v1=v1.jsonl", "."], "expected either one folder or VARIANT=PATH for each"),
-        (["a/v1.jsonl", "b/v1.jsonl"], ["a", "b"], "--predictions a: found 2 of this option"),
-        (
-            ["p.jsonl"],
-            ["p.jsonl"],
-            "--predictions p.jsonl: found a file, ",
-        ),
-        ([], ["nowhere"], "--predictions nowhere: found no such folder, "),
-        ([], ["v1=nowhere"], "nowhere: No such file or directory"),
-        ([], ["=p"], "--predictions =p: expected VARIANT=PATH"),
+        (["v1.jsonl", "v1/x"], ["."], r"v1\.jsonl and v1/"),
+        (["README.md", "v9.jsonl"], ["."], r"VARIANT\.jsonl"),
+        (["dialogues_001.json"], ["."], "VARIANT=[.]"),
+        (["v1.jsonl"], [".", "v1=v1.jsonl"], "predictions [.]"),
+        (["a/v1.jsonl", "b/v1.jsonl"], ["a", "b"], "predictions a"),
+        (["p.jsonl"], ["p.jsonl"], r"p\.jsonl: found a file"),
+        ([], ["nowhere"], "nowhere"),
+        ([], ["v1=nowhere"], "nowhere"),
+        ([], ["=p"], "=p"),
     ],
 )
 def test_doubtful_folders_are_refused(
@@ -193,13 +157,12 @@ def test_doubtful_folders_are_refused(
     monkeypatch: pytest.MonkeyPatch,
     files: list[str],
     arguments: list[str],
-    message: str,
+    fact: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name in files:
-        Path(name).parent.mkdir(exist_ok=True)
         written(Path(name), GOOD)
-    with pytest.raises(SgdxError, match=re.escape(message)):
+    with pytest.raises(SgdxError, match=fact):
         prediction_paths(parse_predictions(arguments), KNOWN)
 
 
@@ -208,7 +171,7 @@ def test_a_file_that_states_another_variant_than_its_name_is_noted(
 ) -> None:
     written(tmp_path / "v1.jsonl", GOOD)
     written(tmp_path / "v6.jsonl", '{"metadata": {"variant": "v1"}}', GOOD)
-    (tmp_path / "answers.jsonl").write_text('{"key": "x"}')
+    written(tmp_path / "answers.jsonl", '{"key": "x"}')
     note_unscored(tmp_path, ["original", "v1"])
-    expected = "note: left out: v6; to score a wording of your own, give --variant NAME=PATH\n"
-    assert capsys.readouterr().err == expected
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "v6" in line and "answers" not in line
