@@ -13,11 +13,11 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from pathlib import Path
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.arguments import DIALOGUES_HELP, SOURCE_HELP
+from sgdx_dataset.io.arguments import SOURCE_HELP
 from sgdx_dataset.io.console import run
+from sgdx_eval.arguments import add, dialogues, file, option
 from sgdx_eval.files import check_folder
 from sgdx_metric.rows import ScoreError
 
@@ -48,50 +48,33 @@ def make_report(arguments: argparse.Namespace) -> None:
         print(path)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(f"python -m {NAME}", description=__doc__)
-    parser.add_argument(
-        "runs",
-        nargs="+",
-        type=Path,
-        metavar="RUN",
-        help="Give the folders of runs, or files scores.json.",
-    )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        required=True,
-        metavar="DIR",
-        help="Write the report into this folder.",
-    )
-    parser.add_argument("--source", metavar="PATH", help=SOURCE_HELP)
-    parser.add_argument(
+_OPTIONS = (
+    file("runs", "Give the folders of runs, or files scores.json.", "RUN", nargs="+"),
+    file("--output", "Write the report into this folder.", "DIR", required=True),
+    option("--source", SOURCE_HELP, metavar="PATH"),
+    file(
         "--references",
-        type=Path,
-        metavar="DIR",
-        help="Read the references from this folder instead. It has the VARIANT.parquet files that "
+        "Read the references from this folder instead. It has the VARIANT.parquet files that "
         "'python -m sgdx_dataset frames' writes. Default: the source that each run names.",
-    )
-    parser.add_argument(
-        "--dialogues",
-        type=Path,
-        metavar="FILE",
-        help=f"{DIALOGUES_HELP} Runs on different subsets can then be compared. Default: all.",
-    )
-    parser.add_argument(
+        "DIR",
+    ),
+    dialogues("all. Runs on different subsets can then be compared"),
+    option(
         "--service",
+        "Take only what is of this service, by its original name. The option may be given several "
+        "times. Default: all.",
         action="append",
         default=[],
         metavar="NAME",
-        help="Take only what is of this service, by its original name. The option may be given "
-        "several times. Default: all.",
-    )
-    return parser
+    ),
+)
 
 
 def main() -> int:
     """Run the command; returns the exit status, which is 2 after a one-line error message."""
-    return run(NAME, lambda: make_report(_parser().parse_args()), (SgdxError, ScoreError))
+    parser = argparse.ArgumentParser(f"python -m {NAME}", description=__doc__)
+    add(parser, _OPTIONS)
+    return run(NAME, lambda: make_report(parser.parse_args()), (SgdxError, ScoreError))
 
 
 if __name__ == "__main__":

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sgdx_eval.tables import NO_VALUE, Cell, format_over_runs, interval, number, one_decimal
-from sgdx_metric.bootstrap import Statistics, bootstrap
+from sgdx_metric.bootstrap import RESAMPLES, TRIALS, Statistics, bootstrap
 from sgdx_metric.columns import Floats, Ints
-from sgdx_metric.core import Figure, Sample, against_original, compare, differences, under_each
+from sgdx_metric.core import Figure, Sample, against_original, compare, under_each
 from sgdx_metric.report import ALL as ALL_SERVICES
 from sgdx_metric.variants import ORIGINAL
 
@@ -145,16 +145,14 @@ def changes_under_wordings(
 
     {} without the original or another wording.
     """
-    scores = [run.results.scores(members) for run in system.runs]
-    sides = [side for of_run in scores if (side := against_original(of_run))]
+    of_runs = (against_original(run.results.scores(members)) for run in system.runs)
+    sides = [of_run for of_run in of_runs if of_run]
     if not sides:
         return {}
-    if len(scores) == 1:
-        compared = differences(scores[0], figure)
-    else:
-        each = under_each(figure, sides[0][0].wordings)
-        original, reworded = ([Sample(side[i], each) for side in sides] for i in (0, 1))
-        compared = compare(original, reworded)
+    each = under_each(figure, sides[0][0].wordings)
+    original, reworded = ([Sample(of_run[i], each) for of_run in sides] for i in (0, 1))
+    # Of one run as scores.json has them.
+    compared = compare(original, reworded, trials=RESAMPLES if len(sides) == 1 else TRIALS)
     return {
         name: Estimate(of_name["difference"], of_name["interval"], of_name["p"])
         for name, of_name in compared.items()

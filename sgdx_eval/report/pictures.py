@@ -60,6 +60,11 @@ class Plot(NamedTuple):
     draw: Callable[[Group], Any]
 
 
+def plot(title: str, note: str) -> Callable[[Callable[[Group], Any]], Plot]:
+    """Make a plot of what draws it, whose name it has."""
+    return lambda draw: Plot(draw.__name__, title, note, draw)
+
+
 class Picture(NamedTuple):
     """A plot of a group of systems, drawn and saved."""
 

@@ -1,7 +1,6 @@
 """The report's plots, of any task: the paper's Figures 4, 5 and 6, and our own.
 
-Each function draws with matplotlib and gives the figure, or None where the runs do not give what it
-shows; below it stands its `Plot` with the caption.
+Each draws with matplotlib and gives the figure, or None where the runs do not give what it shows.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from .pictures import (
     COLOURS,
     INK,
     MARKERS,
-    Plot,
     draw_panels,
     new_figure,
+    plot,
     without_formulae,
     wrap_label,
 )
@@ -45,6 +44,11 @@ def _axis(figure: Figure) -> str:
     return f"{figure.title}, %" if figure.scale == 100 else figure.title
 
 
+@plot(
+    "Under every wording",
+    "Means with 95 % intervals over dialogues, as in Figure 4 of the SGD-X paper. From v1 to v5, "
+    "the words of the schemas are farther and farther from the original words.",
+)
 def by_wording(group: Group) -> Any:
     """The paper's Figure 4: a panel for each mean, and in it a line for each system."""
     names = group.wordings[:_MOST_WORDINGS]  # of more, the names cannot be read
@@ -80,15 +84,12 @@ def by_wording(group: Group) -> Any:
     return figure
 
 
-BY_WORDING = Plot(
-    "by_wording",
-    "Under every wording",
-    "Means with 95 % intervals over dialogues, as in Figure 4 of the SGD-X paper. From v1 to v5, "
-    "the words of the schemas are farther and farther from the original words.",
-    by_wording,
+@plot(
+    "What the mean hides: the drop beside the flips",
+    "The drop is the average loss in percentage points. The flips are right under one wording and "
+    "wrong under another, in percent. If as many are won as lost, the mean does not move although "
+    "they change. The bars are 95 % intervals over dialogues.",
 )
-
-
 def drop_beside_flips(group: Group) -> Any:
     """Two bars for each system."""
     keys, known = _main(group)
@@ -120,16 +121,11 @@ def drop_beside_flips(group: Group) -> Any:
     return figure
 
 
-DROP_BESIDE_FLIPS = Plot(
-    "drop_beside_flips",
-    "What the mean hides: the drop beside the flips",
-    "The drop is the average loss in percentage points. The flips are right under one wording and "
-    "wrong under another, in percent. If as many are won as lost, the mean does not move although "
-    "they change. The bars are 95 % intervals over dialogues.",
-    drop_beside_flips,
+@plot(
+    "Training on other words, by seen and unseen services",
+    "The mean under other words, without augmentation and with each kind of augmentation, as in "
+    "Figure 5 of the SGD-X paper.",
 )
-
-
 def augmentation(group: Group) -> Any:
     """The paper's Figure 5: bars for seen and unseen services; None without augmentation."""
     families, (keys, known) = group.families(), _main(group)
@@ -157,19 +153,16 @@ def augmentation(group: Group) -> Any:
     return figure
 
 
-AUGMENTATION = Plot(
-    "augmentation",
-    "Training on other words, by seen and unseen services",
-    "The mean under other words, without augmentation and with each kind of augmentation, as in "
-    "Figure 5 of the SGD-X paper.",
-    augmentation,
-)
-
-
 # About how wide a letter and how high a line of a label is, as parts of a panel.
 _LETTER_AND_LINE = 0.017, 0.032
 
 
+@plot(
+    "Services: the mean under other words against schema sensitivity",
+    "The figures are in percent, as in Figure 6 of the SGD-X paper. A robust system has its "
+    "services at the bottom: other words change little. Circles are services of the original train "
+    "split. Triangles are unseen services.",
+)
 def services(group: Group) -> Any:
     """The paper's Figure 6: a point for each service; None without one."""
     members, (keys, known) = group.services, _main(group)
@@ -203,17 +196,15 @@ def services(group: Group) -> Any:
     return draw_panels(group.systems, draw, 3.6)
 
 
-SERVICES = Plot(
-    "services",
-    "Services: the mean under other words against schema sensitivity",
-    "The figures are in percent, as in Figure 6 of the SGD-X paper. A robust system has its "
-    "services at the bottom: other words change little. Circles are services of the original train "
-    "split. Triangles are unseen services.",
-    services,
-)
 _FEWEST_IN_A_TURN = 20
 
 
+@plot(
+    "By turn of the user",
+    "In percent, for the first turn of the user, the second and so on. The solid line is under "
+    "the original words, the dashed line is the mean under others. Turns with fewer than "
+    f"{_FEWEST_IN_A_TURN} items are left out.",
+)
 def turns(group: Group) -> Any:
     """The means by turn of the user; None where turns are not known."""
     items, (keys, known) = group.results.raw.items, _main(group)
@@ -242,16 +233,11 @@ def turns(group: Group) -> Any:
     return draw_panels(group.systems, draw, 2.8, sharey=True)
 
 
-TURNS = Plot(
-    "turns",
-    "By turn of the user",
-    "In percent, for the first turn of the user, the second and so on. The solid line is under "
-    "the original words, the dashed line is the mean under others. Turns with fewer than "
-    f"{_FEWEST_IN_A_TURN} items are left out.",
-    turns,
+@plot(
+    "Right under one wording and wrong under another",
+    "In percent of all: right (scores 1) under the wording of the row and wrong under the wording "
+    "of the column.",
 )
-
-
 def flips(group: Group) -> Any:
     """A square for each two wordings; None without the original or with no other wording."""
     names = group.wordings
@@ -281,15 +267,13 @@ def flips(group: Group) -> Any:
     return draw_panels(group.systems, draw, max(3.0, 0.42 * len(labels)))
 
 
-FLIPS = Plot(
-    "flips",
-    "Right under one wording and wrong under another",
-    "In percent of all: right (scores 1) under the wording of the row and wrong under the wording "
-    "of the column.",
-    flips,
+@plot(
+    "Learning curves",
+    "The lines are the training loss, on the left scale. The points are the score on dev under "
+    "the original schemas, on the right scale: joint goal accuracy for trackers, the F1 of their "
+    "decisions for sub-models that decide, BLEU for generators. With several seeds this is the "
+    "first run.",
 )
-
-
 def learning_curves(group: Group) -> Any:
     """The loss and the score on dev over training, a panel for each system; None without logs."""
     systems = [system for system in group.systems if system.first.logs]
@@ -337,21 +321,10 @@ def _curves(logs: Logs) -> Iterator[tuple[str, Floats, Floats]]:
         losses = {i: line["loss"] for i, line in enumerate(log) if "loss" in line}
         dev = {i: v for i, line in enumerate(log) for k, v in line.items() if k[:4] == "dev_"}
         if not _has_times(logs):
-            x = np.array([line["step"] for line in log], dtype=np.float64)
+            x = np.array([line.get("step", np.nan) for line in log])
         elif losses or name:
             x = np.cumsum(seconds[name]) / 60
         else:  # the score of all sub-models together, which is known after the last
             x = np.full(len(log), sum(map(sum, seconds.values())) / 60)
         of_loss, of_dev = (np.array([x[list(y)], list(y.values())]) for y in (losses, dev))
         yield name, of_loss, of_dev
-
-
-LEARNING_CURVES = Plot(
-    "learning_curves",
-    "Learning curves",
-    "The lines are the training loss, on the left scale. The points are the score on dev under "
-    "the original schemas, on the right scale: joint goal accuracy for trackers, the F1 of their "
-    "decisions for sub-models that decide, BLEU for generators. With several seeds this is the "
-    "first run.",
-    learning_curves,
-)

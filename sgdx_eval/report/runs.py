@@ -213,25 +213,15 @@ def data_caveats(parts: Mapping[str, str], count: int, unit: str) -> list[str]:
 def find_scores(path: Path) -> Path:
     """The file of scores in a run's folder, or the path itself where it is a file."""
     file = path / "scores.json" if path.is_dir() else path
-    if file.is_file():
-        return file
-    expected = "expected a run of baselines.evaluate"
-    if not path.exists():
-        raise SgdxError(f"{path}: no such file or folder, {expected}")
-    begun = [name for name in ("predictions", "run.json", "log.jsonl") if (path / name).exists()]
-    if begun:
-        raise SgdxError(f"{path}: found {begun[0]} but no scores.json, {expected} that is finished")
-    raise SgdxError(f"{path}: found no scores.json, {expected}")
-
-
-class _Record(msgspec.Struct):
-    settings: dict[str, Any] = {}
+    if not file.is_file():
+        raise SgdxError(f"{path}: found no scores.json, expected a finished run")
+    return file
 
 
 class _Training(msgspec.Struct):
-    """What run.json has, of a training; of an evaluation there is no record."""
+    """What run.json has of a training; of an evaluation it has nothing."""
 
-    record: _Record | None = None
+    record: dict[str, Any] | None = None
 
 
 def read_run(path: Path) -> Run:
@@ -245,26 +235,23 @@ def read_run(path: Path) -> Run:
         for folder in folders
         if (file := folder / "run.json").is_file()
     )
-    record = next(filter(None, records), _Record())
+    settings = next(filter(None, records), {}).get("settings", {})
     logs = next(filter(None, map(_read_logs, folders)), {})
-    return Run(path, results, record.settings, logs)
+    return Run(path, results, settings, logs)
 
 
 def _read_logs(folder: Path) -> Logs:
     """The logs in a folder and in those of the sub-models."""
     files = {"": folder / "log.jsonl"}
     files |= {file.parent.name: file for file in sorted(folder.glob("*/log.jsonl"))}
-    return {name: _read_log(file) for name, file in files.items() if file.is_file()}
-
-
-def _read_log(file: Path) -> list[dict[str, float]]:
-    lines = []
-    for number, line in enumerate(read_file(file).splitlines(), 1):
-        where = f"{file}:{number}"
-        lines.append(parse_json(line, dict[str, float], where, "a line of a training's log"))
-        if "step" not in lines[-1]:
-            raise SgdxError(f"{where}: found no step, expected a line of a training's log")
-    return lines
+    return {
+        name: [
+            parse_json(line, dict[str, float], f"{file}:{number}", "a line of a training's log")
+            for number, line in enumerate(read_file(file).splitlines(), 1)
+        ]
+        for name, file in files.items()
+        if file.is_file()
+    }
 
 
 # ---- systems

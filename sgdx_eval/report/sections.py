@@ -12,6 +12,7 @@ from sgdx_metric.columns import Ints
 from sgdx_metric.core import Figure
 from sgdx_metric.units import ALL, SEEN
 
+from . import plots
 from .figures import (
     Figures,
     change_cell,
@@ -23,15 +24,6 @@ from .figures import (
 from .inputs import Inputs
 from .page import Part, Report, Section
 from .pictures import drawn
-from .plots import (
-    AUGMENTATION,
-    BY_WORDING,
-    DROP_BESIDE_FLIPS,
-    FLIPS,
-    LEARNING_CURVES,
-    SERVICES,
-    TURNS,
-)
 from .runs import Group, System
 from .states import StatesView
 from .tools import CallsView, ToolsView
@@ -122,14 +114,14 @@ def _sections(group: Group, view: View, systems: int, is_folded: bool) -> Iterat
         "What rewording costs",
         view.text(group),
         tables=[*tables, *wording_table(group)],
-        pictures=drawn(group, BY_WORDING, DROP_BESIDE_FLIPS),
+        pictures=drawn(group, plots.by_wording, plots.drop_beside_flips),
     )
     if families := group.families():
         yield Section(
             "augmentation",
             "Training on other words",
             tables=[augmentation(group, families)],
-            pictures=drawn(group, AUGMENTATION),
+            pictures=drawn(group, plots.augmentation),
             folded=is_folded,
         )
     more_tables = [
@@ -149,13 +141,13 @@ def _sections(group: Group, view: View, systems: int, is_folded: bool) -> Iterat
             "services",
             "Where it breaks: services and domains",
             tables=of_services,
-            pictures=drawn(group, SERVICES),
+            pictures=drawn(group, plots.services),
             folded=is_folded,
         )
-    if pictures := drawn(group, TURNS, FLIPS):
+    if pictures := drawn(group, plots.turns, plots.flips):
         title = "Where it breaks: turns and wordings"
         yield Section("turns", title, pictures=pictures, folded=is_folded)
-    if curves := drawn(group, LEARNING_CURVES):
+    if curves := drawn(group, plots.learning_curves):
         yield Section("training", "How they were trained", pictures=curves, folded=is_folded)
 
 

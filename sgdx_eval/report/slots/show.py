@@ -14,7 +14,7 @@ from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from ..figures import official
 from ..page import RewordingList, Section
-from ..pictures import COLOURS, INK, Plot, draw_panels, drawn
+from ..pictures import COLOURS, INK, draw_panels, drawn, plot
 from ..runs import Group, System
 from .breakage import (
     INTENT,
@@ -50,7 +50,7 @@ def slot_sections(group: Group, systems: int, is_folded: bool) -> Iterator[Secti
             "rewordings",
             "The costliest rewordings",
             _REWORDINGS_TEXT,
-            pictures=drawn(group, WORDS_CHANGED),
+            pictures=drawn(group, words_changed),
             rewordings=of_slots,
         )
     mistakes = [m for system in analysed for m in find_mistakes(group.analyses[system.name].errors)]
@@ -205,6 +205,14 @@ def by_slot_kind(group: Group) -> Table | None:
 _BIN = 5
 
 
+@plot(
+    "Loss of accuracy by the number of schema words changed",
+    "Each point is a slot under one of v1 to v5. The horizontal axis says how many words of its "
+    "name and description are inserted, deleted or replaced; the vertical axis is its accuracy "
+    "under the original minus that under the variant, in percentage points. The line is the mean "
+    f"over frames in bins of {_BIN} words. Slots that have a value in fewer than {FEWEST_FRAMES} "
+    "frames are left out.",
+)
 def words_changed(group: Group) -> Any:
     """A point for each slot and variant, and the mean; None where nothing was analysed."""
     systems = _analysed(group)
@@ -227,15 +235,3 @@ def words_changed(group: Group) -> Any:
         axes.set(xlabel="words changed", ylabel="accuracy lost, points")
 
     return draw_panels(systems, draw, 2.8, sharey=True)
-
-
-WORDS_CHANGED = Plot(
-    "words_changed",
-    "Loss of accuracy by the number of schema words changed",
-    "Each point is a slot under one of v1 to v5. The horizontal axis says how many words of its "
-    "name and description are inserted, deleted or replaced; the vertical axis is its accuracy "
-    "under the original minus that under the variant, in percentage points. The line is the mean "
-    f"over frames in bins of {_BIN} words. Slots that have a value in fewer than {FEWEST_FRAMES} "
-    "frames are left out.",
-    words_changed,
-)

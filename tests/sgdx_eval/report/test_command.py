@@ -43,7 +43,7 @@ def test_one_variant_alone_has_a_report(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["{nowhere}", "--output", "{out}"], "nowhere: no such file or folder"),
+        (["{nowhere}", "--output", "{out}"], "nowhere: found no scores.json"),
         (["{out}", "--output", "{out}"], "found no scores.json"),
         (["{run}", "--output", "{file}"], "is a file, expected a folder"),
         (["{run}", "--output", "{out}", "--references", "{out}", "--source", "sample"], "--source"),

@@ -29,7 +29,7 @@ def test_learning_curves_are_those_of_the_logs(runs: dict[str, Path], tmp_path: 
         (parts / name).mkdir()
         (parts / name / "log.jsonl").write_text(f'{{"step": 7, "loss": {loss}}}\n')
     group = only_group(one, parts, runs["backtrans"])
-    losses, sub_models, scores, nothing = learning_curves(group).axes
+    losses, sub_models, scores, nothing = learning_curves.draw(group).axes
     drawn = [[line.get_xydata().tolist() for line in axes.lines] for axes in (losses, scores)]
     assert drawn == [[[[0.5, 4.0], [2.0, 2.0]]], [[[0.5, 25.0], [2.0, 50.0]]]]
     assert losses.get_xlabel() == "minutes of training"
@@ -40,18 +40,18 @@ def test_learning_curves_are_those_of_the_logs(runs: dict[str, Path], tmp_path: 
         (parts / name / "log.jsonl").write_text('{"step": 7, "loss": 3.0, "seconds": 45}\n')
     (parts / "log.jsonl").write_text('{"step": 14, "dev_joint_goal_accuracy": 0.5}\n')
     group = only_group(parts)
-    of_each, together = learning_curves(group).axes
+    of_each, together = learning_curves.draw(group).axes
     assert [line.get_xydata().tolist() for line in of_each.lines] == [[], [[0.75, 3]], [[0.75, 3]]]
     assert together.lines[0].get_xydata().tolist() == [[1.5, 50.0]]
     assert [text.get_text() for text in together.texts] == ["joined"]
-    (one / "log.jsonl").write_text('{"step": 2, "loss": 4.0}\n{"loss": 1.0}\n')
+    (one / "log.jsonl").write_text('{"step": 2, "loss": 4.0}\n{"loss": "x"}\n')
     with pytest.raises(SgdxError, match=r"log\.jsonl:2"):
         read(one)
 
 
 def test_the_drop_stands_beside_the_flips(group: Group, runs: dict[str, Path]) -> None:
     """A bar of each for each system, as long as its figure; none where a wording lacks."""
-    figure = drop_beside_flips(group)
+    figure = drop_beside_flips.draw(group)
     drops, flips = (list(bars) for bars in figure.axes[0].containers if hasattr(bars, "patches"))
     assert len(drops) == len(flips) == len(group.systems)
     expected = sgdx_part(runs["backtrans"])
@@ -61,7 +61,7 @@ def test_the_drop_stands_beside_the_flips(group: Group, runs: dict[str, Path]) -
 
 def test_without_a_log_there_is_no_curve(runs: dict[str, Path]) -> None:
     group = only_group(runs["plain-0"])
-    assert learning_curves(group) is None
+    assert learning_curves.draw(group) is None
 
 
 def test_a_long_remark_has_lines_and_a_picture_is_legible_on_a_phone(group: Group) -> None:

@@ -111,9 +111,6 @@ def test_a_folder_without_scores(runs: dict[str, Path], tmp_path: Path) -> None:
     for folder, fact in ((tmp_path, "scores.json"), (tmp_path / "nowhere", "nowhere")):
         with pytest.raises(SgdxError, match=fact):
             read(folder)
-    shutil.copytree(runs["plain-0"] / "predictions", tmp_path / "predictions")
-    with pytest.raises(SgdxError, match="predictions"):
-        read(tmp_path)
 
 
 def test_seeds_are_one_system_and_other_augmentations_are_not(group: Group) -> None:

@@ -11,21 +11,15 @@ import pytest
 
 from baselines.copies.systems import copy_system, generate
 from baselines.data.requested import DEFAULT_CONFIGS, RequestedData
-from sgdx_dataset import SgdxError, open_release
-from sgdx_eval.files import write_scores
-from sgdx_eval.inputs import Inputs
-from sgdx_eval.predictions import read_predictions
+from sgdx_dataset import SgdxError
 from sgdx_eval.report.inputs import Validation, read_inputs, read_one
 from sgdx_eval.report.page import render_html, render_markdown
 from sgdx_eval.report.runs import Group
 from sgdx_eval.report.sections import build_report, comparison, items_table, view_of
 from sgdx_eval.report.turns import published_generators
 from sgdx_eval.tables import Cell, Table
-from sgdx_eval.tasks.turns import Turns, read_turns, turns_of
 from sgdx_metric.rows import ScoreError
 from sgsacc_metric.__main__ import main as sgsacc
-from sgsacc_metric.lexical import LexicalNli
-from sgsacc_metric.nli import Nli
 
 from .conftest import only_group, reported
 
@@ -34,25 +28,17 @@ from .conftest import only_group, reported
 def generators(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Gold and derived responses to some turns of the sample, scored as the commands do it."""
     root = tmp_path_factory.mktemp("generators")
-    references = turns_of(open_release("sample"), "test")
-    every = read_turns(references, "original")
-    turns = [one for one in every if one.dialogue_id <= "1_00003"]
-
-    def run(name: str, nli: Nli | None, output: str) -> None:
+    (root / "ids4.txt").write_text("1_00000 1_00001 1_00002 1_00003")
+    for name, output, nli in (
+        ("gold", "gold.json", ("--nli", "lexical")),
+        ("derived", "derived.json", ("--nli", "lexical")),
+        ("derived", "plain.json", ()),
+    ):
         data = RequestedData("sample", "test")
-        paths = generate(copy_system(name), data, DEFAULT_CONFIGS, root / name)
-        predictions = {
-            path.stem: read_predictions(path, "test", path.stem, Turns.Prediction, Turns.predicted)
-            for path in paths
-        }
-        system = Turns(nli=nli).score_turns(
-            references, every, turns, predictions, Inputs(paths[0].parent)
-        )
-        write_scores(system.scores_json(), root / output)
-
-    run("gold", LexicalNli(), "gold.json")
-    run("derived", LexicalNli(), "derived.json")
-    run("derived", None, "plain.json")
+        generate(copy_system(name), data, DEFAULT_CONFIGS, root / name)
+        words = ["--source", "sample", "--dialogues", str(root / "ids4.txt"), *nli]
+        words += ["--predictions", str(root / name), "--output", str(root / output)]
+        assert sgsacc(["score", *words]) == 0
     ids = root / "ids.txt"
     ids.write_text("1_00000\n1_00001\n")
     words = ["validate", "--source", "sample", "--nli", "lexical", "--evaluators", "original"]

@@ -127,7 +127,7 @@ def test_the_costliest_come_first_and_the_page_has_some(group: Group) -> None:
 
 
 def test_words_changed_are_beside_what_is_lost(group: Group) -> None:
-    (axes,) = words_changed(group).axes
+    (axes,) = words_changed.draw(group).axes
     _, points, means = (line.get_xydata() for line in axes.lines)
     assert len(points) == 205
     assert points[:3] == pytest.approx(np.array([[2, 8.0], [6, 2.121951], [5, -1.5625]]))
