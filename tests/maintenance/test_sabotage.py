@@ -221,6 +221,25 @@ SABOTAGES = {
         "for user_turn, (index, turn) in enumerate(users):",
         "for user_turn, (index, turn) in enumerate(users, 1):",
         f"{_EVAL}/test_predictions.py -k directory_gives"),
+    "predictions of other data are scored": Sabotage(
+        "sgdx_eval/headers.py", "if None not in (header.data, data) and header.data != data:",
+        "if False:", f"{_EVAL}/test_contract.py -k other_references"),
+    "files of two systems are one": Sabotage(
+        "sgdx_eval/headers.py", "    for facts in (oracles, systems):", "    for facts in ():",
+        f"{_EVAL}/test_contract.py -k other_references"),
+    "a part of the dialogues is called another": Sabotage(
+        "sgdx_eval/inputs.py", "        if mark != dialogues_mark(ids):", "        if False:",
+        f"{_EVAL}/test_contract.py -k some_dialogues"),
+    "two wordings of one name compare": Sabotage(
+        "sgdx_eval/results.py",
+        "if variant in second_marks and second_marks[variant] != mark:", "if False:",
+        f"{_EVAL}/test_contract.py -k told_apart"),
+    "a comparison is of all dialogues of each side": Sabotage(
+        "sgdx_eval/compare.py", "    first, second = ([only_dialogues(run, ids, where) for run in",
+        "    first, second = ([run for run in", f"{_EVAL}/test_contract.py -k same_dialogues"),
+    "scores of items are those of another wording": Sabotage(
+        "sgdx_eval/results.py", "by_wording[name] for name in names]",
+        "by_wording[name] for name in names[::-1]]", f"{_EVAL}/test_contract.py -k test_compare"),
     "predictions keep what the errata leave out": Sabotage(
         "sgdx_eval/errata.py",
         "    for row in guesses:\n        _drop_values(row, names)\n", "",

@@ -42,6 +42,12 @@ def test_a_loss_of_some_cases(lost: int, cases: int, end: str) -> None:
     assert verdict.status == {"passed": 0, "failed": 1, "cannot tell": 2}[end]
 
 
+def test_a_loss_whose_interval_reaches_below_the_limit() -> None:
+    """Six of twenty are lost, 30 points that chance does not explain; the interval begins at 10."""
+    lost = scores([1.0] * 20, [0.0] * 6 + [1.0] * 14)
+    assert [gate(lost, METRICS, limit, {}).end for limit in (5, 20)] == ["failed", "passed"]
+
+
 def test_the_whole_interval_has_to_be_above_the_limit() -> None:
     """All twenty lose a half, so that the interval is 50 to 50 points."""
     halved = scores([1.0] * 20, [0.5] * 20)
