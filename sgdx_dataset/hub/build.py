@@ -36,12 +36,7 @@ _PARQUET: dict[str, Any] = {
 }
 
 
-def build(
-    release: Release,
-    output: Path,
-    max_shard_bytes: int = MAX_SHARD_BYTES,
-    repo_id: str = "YOU/sgdx",
-) -> Path:
+def build(release: Release, output: Path, repo_id: str = "YOU/sgdx") -> Path:
     """Write a dataset repository with all configs that the release has."""
     if output.exists():
         raise SgdxError(f"{output}: exists already, expected a new folder to build in")
@@ -49,7 +44,7 @@ def build(
     try:
         with staged(output) as staging, progress("Building", steps(release, release.configs())):
             staging.mkdir()
-            infos = _write_configs(release, staging, max_shard_bytes)
+            infos = _write_configs(release, staging)
             write_card(release, staging, infos, repo_id)
             write_benchmark(release, staging)
     finally:
@@ -74,16 +69,14 @@ def push(release: Release, repo_id: str, private: bool = False) -> str:
         )
 
 
-def _write_configs(
-    release: Release, folder: Path, max_shard_bytes: int
-) -> dict[str, datasets.DatasetInfo]:
+def _write_configs(release: Release, folder: Path) -> dict[str, datasets.DatasetInfo]:
     """Write every config's Parquet files, two splits at a time."""
     jobs = [(config, split) for config in release.configs() for split in release.splits(config)]
     for split in release.splits("original"):
         read_split(release, split)
 
     def write(job: tuple[str, str]) -> datasets.SplitInfo:
-        return _write_split(release, *job, folder, max_shard_bytes)
+        return _write_split(release, *job, folder)
 
     written = []
     pool = ThreadPoolExecutor(2)
@@ -107,14 +100,12 @@ def _write_configs(
     return infos
 
 
-def _write_split(
-    release: Release, config: str, split: str, folder: Path, max_shard_bytes: int
-) -> datasets.SplitInfo:
+def _write_split(release: Release, config: str, split: str, folder: Path) -> datasets.SplitInfo:
     config_folder = folder / "data" / config
     config_folder.mkdir(parents=True, exist_ok=True)
     shards = [config_folder / f"{split}-0"]
     rows = size = 0
-    for shard in _shards(_row_groups(release, config, split), max_shard_bytes):
+    for shard in _shards(_row_groups(release, config, split)):
         with pq.ParquetWriter(shards[-1], DIALOGUE_ROW.arrow_schema, **_PARQUET) as writer:
             for table in shard:
                 writer.write_table(table, row_group_size=ROWS_PER_GROUP)
@@ -137,13 +128,13 @@ def _row_groups(release: Release, config: str, split: str) -> Iterator[pa.Table]
         yield pa.concat_tables(pending)
 
 
-def _shards(groups: Iterator[pa.Table], max_bytes: int) -> Iterator[Iterator[pa.Table]]:
-    """Divide tables into shards of at least ``max_bytes``; the last may be smaller."""
+def _shards(groups: Iterator[pa.Table]) -> Iterator[Iterator[pa.Table]]:
+    """Divide tables into shards of ``MAX_SHARD_BYTES`` or more; the last may be smaller."""
 
     def shard(table: pa.Table) -> Iterator[pa.Table]:
         size = table.nbytes
         yield table
-        while size < max_bytes and (table := next(groups, None)) is not None:
+        while size < MAX_SHARD_BYTES and (table := next(groups, None)) is not None:
             size += table.nbytes
             yield table
 

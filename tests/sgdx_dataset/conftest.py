@@ -20,6 +20,19 @@ Json = Any
 Edit = Callable[[Path], None]
 
 
+# How a program begins in which nothing of this package can be imported.
+WITHOUT_US = """
+import importlib.abc, json, sys
+
+class NoSgdx(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] in ("sgdx_dataset", "sgdx_metric", "baselines"):
+            raise ImportError(name)
+
+sys.meta_path.insert(0, NoSgdx())
+"""
+
+
 def slot(name: str, *values: str) -> Json:
     fields = {"is_categorical": bool(values), "possible_values": [*values]}
     return {"name": name, "description": name, **fields}

@@ -19,15 +19,9 @@ from sgdx_dataset.hub.build import build
 from sgdx_dataset.release.open import open_release
 from sgdx_dataset.rows.features import DIALOGUE_ROW
 
+from ..conftest import WITHOUT_US
+
 LOAD = """
-import importlib.abc, json, sys
-
-class NoSgdx(importlib.abc.MetaPathFinder):
-    def find_spec(self, name, *_):
-        if name.partition(".")[0] in ("sgdx_dataset", "sgdx_metric", "baselines"):
-            raise ImportError(name)
-
-sys.meta_path.insert(0, NoSgdx())
 from datasets import get_dataset_config_names, load_dataset
 
 folder, out = sys.argv[1], {}
@@ -48,7 +42,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_datasets_alone_loads_and_streams_all_seven(built: Path, tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", LOAD, str(built)],
+        [sys.executable, "-c", WITHOUT_US + LOAD, str(built)],
         cwd=tmp_path,
         env={**os.environ, "HF_HOME": str(tmp_path / "home")},
         capture_output=True,
@@ -71,12 +65,17 @@ def test_rows_are_those_of_the_builder(built: Path) -> None:
         assert table.to_pylist() == list(load(config, "test", "sample"))
 
 
-def test_files_are_compressed_and_cut_by_size(tmp_path: Path) -> None:
-    folder = build(open_release("sample"), tmp_path / "hub", max_shard_bytes=1) / "data" / "v1"
-    assert sorted(path.name for path in folder.glob("train*")) == ["train-00000-of-00001.parquet"]
-    metadata = pq.read_metadata(folder / "train-00000-of-00001.parquet")
-    assert metadata.row_group(0).column(0).compression == "ZSTD"
-    assert metadata.num_rows == 66
+def test_files_are_compressed_and_cut_by_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sgdx_dataset.hub.build.MAX_SHARD_BYTES", 1)
+    monkeypatch.setattr("sgdx_dataset.hub.build.ROWS_PER_GROUP", 50)
+    folder = build(open_release("sample"), tmp_path / "hub") / "data" / "backtrans"
+    files = sorted(folder.iterdir())
+    assert [path.name for path in files] == [f"train-{i:05d}-of-00004.parquet" for i in range(4)]
+    metadata = [pq.read_metadata(path) for path in files]
+    assert {of_file.row_group(0).column(0).compression for of_file in metadata} == {"ZSTD"}
+    assert sum(of_file.num_rows for of_file in metadata) == 198
 
 
 def test_the_card_says_what_is_there(built: Path) -> None:

@@ -13,16 +13,9 @@ from sgdx_dataset import load
 
 from ...conftest import Run
 from ...hub import TOKEN, Hub, serve
+from ..conftest import WITHOUT_US
 
 LOAD = """
-import importlib.abc, json, sys
-
-class NoSgdx(importlib.abc.MetaPathFinder):
-    def find_spec(self, name, *_):
-        if name.partition(".")[0] in ("sgdx_dataset", "sgdx_metric", "baselines"):
-            raise ImportError(name)
-
-sys.meta_path.insert(0, NoSgdx())
 from datasets import get_dataset_config_names, load_dataset
 
 out = {"configs": get_dataset_config_names("you/sgdx")}
@@ -54,7 +47,7 @@ def pushed(hub: Hub, tmp_path_factory: pytest.TempPathFactory) -> Hub:
 def test_what_was_pushed_loads_and_streams_without_this_package(
     pushed: Hub, tmp_path: Path
 ) -> None:
-    done = pushed.python(tmp_path / "home", "-c", LOAD, token=None)
+    done = pushed.python(tmp_path / "home", "-c", WITHOUT_US + LOAD, token=None)
     assert done.returncode == 0, done.stderr
     out = json.loads(done.stdout.splitlines()[-1])
     assert sorted(out["configs"]) == ["backtrans", "original", "v1", "v2", "v3", "v4", "v5"]

@@ -165,43 +165,23 @@ def test_overlaps_are_counted_and_listed(trained: Release) -> None:
 
 
 def test_counts_by_hand(mini: Path) -> None:
-    found = dialogue_statistics(open_release(mini))
-    counts = found["counts"]["train"]
-    assert set(counts) == {"single", "combined"}
-    assert (
-        counts["combined"]
-        == counts["single"]
-        == {
-            "dialogues": 2,
-            "turns": 6,
-            "user_turns": 4,
-            "user_frames": 4,
-            "tokens": 44,  # 11, 9 and 2 a dialogue
-            "turns_per_dialogue": 3.0,
-            "tokens_per_turn": 44 / 6,
-            "unique_tokens": 18,
-            "slots": 3,
-            "informable_slots": 3,
-            "slot_values": 2,  # the spans ulm and weststadt
-            "informable_slot_values": 3,  # and rent
-            "domains": 1,
-            "services": 1,
-            "seen_services": 1,
-            "unseen_services": 0,
-            "intents": 1,  # FindFlat; NONE is none
-        }
-    )
-
-
-def test_slots_that_only_a_request_or_a_span_has_are_not_informable(mini: Path) -> None:
-    for path in mini.rglob("train/dialogues_001.json"):
-        dialogues = json.loads(path.read_bytes())
-        for dialogue in dialogues:
-            for turn in dialogue["turns"][::2]:
-                turn["frames"][0]["state"]["slot_values"] = {"intent": ["rent"]}
-        path.write_text(json.dumps(dialogues))
-    counts = dialogue_statistics(open_release(mini))["counts"]["train"]["combined"]
-    assert (counts["slots"], counts["informable_slots"]) == (3, 1)
+    """Tokens are 11, 9 and 2 a dialogue. NONE is no intent, and rent no span."""
+    counts = dialogue_statistics(open_release(mini))["counts"]["train"]
+    assert counts.keys() == {"single", "combined"}
+    numbers = {"dialogues": 2, "turns": 6, "user_turns": 4, "user_frames": 4, "tokens": 44}
+    means = {"turns_per_dialogue": 3.0, "tokens_per_turn": 44 / 6}
+    slots = {"slots": 3, "informable_slots": 3, "slot_values": 2, "informable_slot_values": 3}
+    services = {"domains": 1, "services": 1, "seen_services": 1, "unseen_services": 0, "intents": 1}
+    expected = {**numbers, **means, "unique_tokens": 18, **slots, **services}
+    assert counts["combined"] == counts["single"] == expected
+    # Slots that only a request or a span has are not informable.
+    path = mini / "train" / "dialogues_001.json"
+    dialogues = json.loads(path.read_bytes())
+    for turn in (turn for dialogue in dialogues for turn in dialogue["turns"][::2]):
+        turn["frames"][0]["state"]["slot_values"] = {"intent": ["rent"]}
+    write(path, dialogues)
+    combined = dialogue_statistics(open_release(mini))["counts"]["train"]["combined"]
+    assert (combined["slots"], combined["informable_slots"]) == (3, 1)
 
 
 @pytest.mark.parametrize(
