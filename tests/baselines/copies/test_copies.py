@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,14 +15,12 @@ from baselines.copies.systems import copy_system, generate
 from baselines.copies.templates import from_templates, read_templates, template_key
 from baselines.data.requested import RequestedData
 from sgdx_dataset import SgdxError, open_release
-from sgdx_dataset.release.open import SAMPLE
 from sgdx_eval.references import open_references
 from sgdx_eval.tasks.turns import Turns, read_turns
 from sgsacc_metric.rows import Action, Turn
 from sgsacc_metric.ser import checked_values, contains
 
 from ...sgsacc_metric.turns import act, turn
-from ..conftest import change_the_data
 
 TEMPLATES = """\
 CONFIRM!!city!!@\tThe city is @.
@@ -166,28 +162,6 @@ def test_the_command(
     monkeypatch.setattr(sys, "argv", [*words, "--config", "v9"])
     assert main() == 2
     assert "baselines.copies: error: unknown config 'v9'" in capsys.readouterr().err
-
-
-def test_responses_are_of_the_data_that_are_there(tmp_path: Path) -> None:
-    """What was written before is made again each time, and says what it was made from."""
-    source = tmp_path / "source"
-    shutil.copytree(SAMPLE, source)
-    (tmp_path / "turns.txt").write_text("2_00000/1\n2_00000/3\n")
-
-    def gold() -> tuple[dict[str, Any], set[str]]:
-        data = RequestedData(str(source), "test")
-        turns = tmp_path / "turns.txt"
-        (path,) = generate(copy_system("gold"), data, ["v1"], tmp_path / "out", turns)
-        header, *rows = [json.loads(line) for line in path.read_text().splitlines()]
-        return header["metadata"], {row["utterance"] for row in rows}
-
-    before, utterances = gold()
-    assert "Hello." not in utterances and len(utterances) == 2
-    change_the_data(source)
-    after, utterances = gold()
-    assert utterances == {"Hello."}
-    assert before["data"] != after["data"]
-    assert before["source"] == "source"
 
 
 def test_multi_frame_turns_are_said_frame_by_frame() -> None:

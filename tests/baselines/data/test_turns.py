@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import msgspec
@@ -55,30 +54,9 @@ def test_training_reads_the_original_schemas_alone() -> None:
     assert len(training.rows) == 482
 
 
-def test_augmented_each_turn_is_there_once_under_each_schema() -> None:
-    training = training_turns(settings("backtrans"), "sample", oracle=False)
-    met = Counter(zip(training.rows["variant"], training.rows["turn_id"]))
-    assert set(met.values()) == {1}
-    assert training.rows.unique("variant") == ["original", *BACKTRANS]
-    assert len(met) == 4 * 482
-    assert training.provenance.train == ("original", *BACKTRANS)
-    assert not training.provenance.oracle
-
-
 def test_variants_that_are_judged_on_are_refused_in_the_trackers_words() -> None:
     with pytest.raises(SgdxError, match="^augment: oracle "):
         training_turns(settings("oracle"), "sample", oracle=False)
-
-
-def test_few_shot_dialogues_are_the_same_under_all_schemas() -> None:
-    some = msgspec.structs.replace(settings("backtrans"), train_dialogues=5)
-    rows = training_turns(some, "sample", oracle=False).rows
-    dialogues = {
-        variant: {d for v, d in zip(rows["variant"], rows["dialogue_id"]) if v == variant}
-        for variant in ("original", *BACKTRANS)
-    }
-    assert {len(of) for of in dialogues.values()} == {5}
-    assert len(set(map(frozenset, dialogues.values()))) == 1
 
 
 RECIPE = Settings(

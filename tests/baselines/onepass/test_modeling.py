@@ -213,20 +213,3 @@ def test_labels_as_tensors(restaurants: Service, vocabulary: Vocabulary) -> None
     assert labels["value_label"][2].tolist() == [False, False, True]
     assert labels["status_label"][3].tolist() == [False, False, False, True, False]
     assert not labels["known_label"].any()
-
-
-def test_an_overfitted_model_says_what_it_learnt(
-    restaurants: Service, vocabulary: Vocabulary
-) -> None:
-    frame = frame_of(restaurants, carried={})
-    items = [item(frame, vocabulary)]
-    batch = make_batch(items, 0)
-    batch |= label_batch(items, [labels_of(frame, GOLD)], batch)
-    model = untrained(ENCODERS["bert"])
-    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
-    for _ in range(40):
-        loss = model(**batch).loss
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-    assert loss.item() < 0.1

@@ -202,15 +202,6 @@ def test_no_trace_stays_after_a_call(batch: dict[str, torch.Tensor]) -> None:
     assert all(m.prefix is None for m in attentions)
 
 
-def test_bfloat16_arithmetic_keeps_the_prefix_in_float32(batch: dict[str, torch.Tensor]) -> None:
-    model = tuned()
-    with torch.autocast("cpu", torch.bfloat16):
-        assert {p.dtype for p in model.prefixes().values()} == {torch.float32}
-        loss = model(**batch, labels=torch.tensor([[5, 1], [6, 1], [7, 1]])).loss
-    loss.backward()
-    assert torch.isfinite(loss)
-
-
 def test_what_cannot_have_a_prefix() -> None:
     config = BartConfig(
         vocab_size=30, d_model=8, encoder_layers=1, decoder_layers=1, encoder_ffn_dim=8,

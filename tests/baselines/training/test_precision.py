@@ -66,13 +66,15 @@ def test_training_evaluation_and_prediction_share_one_precision(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("ACCELERATE_MIXED_PRECISION", "no")  # as accelerate launch sets it
-    recipe = write_recipe(tmp_path / "r.yaml", steps=2, precision="bf16")
+    recipe = write_recipe(tmp_path / "r.yaml", steps=1, precision="bf16", evaluate_frames=2)
     with formats_of_products() as found:
         assert command(monkeypatch, train, "--config", recipe, "--output", tmp_path / "run") == 0
     assert found == {torch.bfloat16}
     run = json.loads((tmp_path / "run" / "run.json").read_text())
     assert run["record"]["settings"]["precision"] == "bf16"
-    some = ("--model", tmp_path / "run", "--config", "v1", "--split", "dev", "--output", tmp_path)
+    (tmp_path / "one.txt").write_text("1_00000\n")
+    one = ("--config", "v1", "--dialogues", tmp_path / "one.txt")
+    some = ("--model", tmp_path / "run", *one, "--output", tmp_path)
     with formats_of_products() as found:
         assert command(monkeypatch, predict, *some) == 0
     assert found == {torch.bfloat16}
