@@ -16,7 +16,7 @@ from baselines import evaluate, predict
 from sgdx_dataset.release.open import SAMPLE
 
 from ..conftest import Run
-from .conftest import LAUNCH, Refuse, change_the_data, command, error_line, train_once
+from .conftest import LAUNCH, Refuse, command, error_line, train_once
 
 LEXICAL = ("--tracker", "lexical", "--source", "sample")
 
@@ -81,29 +81,6 @@ def test_chosen_dialogues_under_words_of_ones_own(
     chosen.write_text("1_00000\n9_00000\n")
     assert command(monkeypatch, evaluate, *arguments[:-1], tmp_path / "new") == 2
     assert "1 of 2 dialogues are not in the split, the first is 9_0" in error_line(capsys)
-
-
-def test_predictions_of_changed_data_are_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Predictions are kept only while the dialogues that they were made from are the same."""
-    source, out = tmp_path / "source", tmp_path / "out"
-    copytree(SAMPLE, source)
-    arguments = ("--tracker", "lexical", "--source", source, "--config", "original", "--output")
-
-    def jga(output: Path) -> float:
-        assert command(monkeypatch, evaluate, *arguments, output) == 0
-        scores = json.loads((output / "scores.json").read_text())
-        return float(round(100 * scores["sgdx"]["jga_orig"], 2))
-
-    before = jga(out)
-    digest = header_of(out / "predictions" / "original.jsonl")["data"]
-    change_the_data(source)
-    capsys.readouterr()
-    after = jga(out)
-    assert "original.jsonl: its data differs" in capsys.readouterr().err
-    assert after == jga(tmp_path / "new") < before
-    assert header_of(out / "predictions" / "original.jsonl")["data"] != digest
 
 
 def test_a_header_says_what_its_rows_were_made_from(

@@ -52,27 +52,19 @@ def empty_state(body: Json) -> Json:
 
 @dataclass
 class StandIn:
-    """The server's record, and what it does.
+    """The server's record, and what it does."""
 
-    Attributes:
-        answer: Makes the chat completion for the body of a request.
-        faults: What happens to the first requests instead, one after the other.
-        delay: Seconds before each answer.
-        url: The server's address.
-        bodies: What was asked, in order.
-        keys: The headers ``Authorization``.
-        headers: The headers of the last request, by name in lower case.
-        most: How many requests were under way at once.
-    """
-
+    # makes the chat completion for the body of a request
     answer: Callable[[Json], Json] = empty_state
+    # what happens to the first requests instead, one after the other
     faults: list[Fault] = field(default_factory=list)
-    delay: float = 0.0
-    url: str = ""
-    bodies: list[Json] = field(default_factory=list)
-    keys: set[str] = field(default_factory=set)
+    delay: float = 0.0  # seconds before each answer
+    url: str = ""  # the server's address
+    bodies: list[Json] = field(default_factory=list)  # what was asked, in order
+    keys: set[str] = field(default_factory=set)  # the headers ``Authorization``
+    # the headers of the last request, by name in lower case
     headers: dict[str, str] = field(default_factory=dict)
-    most: int = 0
+    most: int = 0  # how many requests were under way at once
     under_way: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,7 +17,6 @@ from baselines.data.prediction_files import prediction_row
 from baselines.llm.answers import COUNTS, read_answer, read_call, read_state, why_invalid
 from baselines.llm.functions import call_functions
 from baselines.llm.requests import AnswerForm, RequestSettings
-from sgdx_dataset import frame_tables, open_release
 from sgdx_dataset.schema import Service, read_service
 from sgdx_metric.rows import PREDICTION
 from sgdx_metric.scoring import score_frames
@@ -345,15 +343,3 @@ def test_on_the_sample(sample: dict[str, pa.Table], variant: str, answer: Answer
     scores = scores_of_right_answers(sample[variant], settings)
     assert len(scores) == 12  # all but those of spans
     assert set(scores.values()) == {1.0}
-
-
-@pytest.mark.slow
-@pytest.mark.release
-def test_on_the_release(release_archive: Path) -> None:
-    release = open_release(str(release_archive))
-    for variant in VARIANTS:
-        table = frame_tables(release, "test", variant)
-        for answer in MODES:
-            scores = scores_of_right_answers(table, RequestSettings(model="m", answer=answer))
-            assert len(scores) == 11
-            assert set(scores.values()) == {1.0}, (variant, answer)

@@ -44,16 +44,6 @@ def test_sentence_pairs() -> None:
     )  # fmt: skip
 
 
-def test_places() -> None:
-    table = ElementTable([VANS, CABS])
-    assert len(table.pairs) == 6  # what both have is embedded once
-    assert table.intents.tolist() == [[0, 1, -1], [0, 1, 6]]
-    assert table.categorical.tolist() == [2, 2]
-    assert table.free.tolist() == [3, 3]
-    assert table.values.tolist() == [[4, 5], [4, 5]]
-    assert table.categorical_begin.tolist() == table.free_begin.tolist() == [0, 1, 2]
-
-
 @pytest.fixture
 def calls(tracker: SgdTracker) -> Any:
     """How many texts the frozen encoder read, a number per call."""
@@ -115,7 +105,3 @@ def test_a_long_pair_is_cut_to_80_tokens(tracker: SgdTracker) -> None:
     hook.remove()
     assert read == [80, 80]
     assert torch.equal(whole, other)
-
-
-def test_nothing_to_embed(tracker: SgdTracker) -> None:
-    assert embed([], tracker.model, tracker.tokenizer).shape == (0, 64)

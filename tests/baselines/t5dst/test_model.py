@@ -14,8 +14,6 @@ from safetensors.torch import load_file, save_file
 from transformers import (
     LEDConfig,
     LEDForConditionalGeneration,
-    LongT5Config,
-    LongT5ForConditionalGeneration,
     PreTrainedModel,
     ProphetNetConfig,
     ProphetNetForConditionalGeneration,
@@ -118,15 +116,6 @@ def eager_t5() -> PreTrainedModel:
     return model
 
 
-def long_t5() -> PreTrainedModel:
-    set_seed(3)
-    config = LongT5Config(
-        vocab_size=300, d_model=32, d_kv=8, d_ff=32, num_layers=1, num_heads=4,
-    )  # fmt: skip
-    config.decoder_start_token_id = 0
-    return LongT5ForConditionalGeneration(config)
-
-
 def led() -> PreTrainedModel:
     set_seed(3)
     config = LEDConfig(
@@ -149,7 +138,7 @@ def prophet_net() -> PreTrainedModel:
     return ProphetNetForConditionalGeneration(config)
 
 
-@pytest.mark.parametrize("make", [eager_t5, long_t5, led, prophet_net])
+@pytest.mark.parametrize("make", [eager_t5, led, prophet_net])
 def test_models_without_fused_attention_get_flat_masks(make: Any) -> None:
     """They learn from a padded batch, and padding does not change what they say."""
     model = make().eval()
