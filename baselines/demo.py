@@ -66,7 +66,9 @@ def main() -> int:
     trained = options.tracker == "onepass"
     output = options.output or Path("outputs/demo-onepass" if trained else "outputs/demo")
     if options.task == "generation":
-        return run_command("baselines.demo", lambda: _generation(output))
+        from .copies.demo import demo
+
+        return run_command("baselines.demo", lambda: demo(output))
     return run_command("baselines.demo", lambda: _tracking(options.tracker, output))
 
 
@@ -85,12 +87,6 @@ def _tracking(tracker: str, output: Path) -> None:
         frames = sum(1 for _ in file) - 1
     which = f"--{'tracker' if model == tracker else 'model'} {shlex.quote(model)}"
     print(_NEXT.format(frames=frames, output=output, tracker=which, run=f"outputs/{tracker}"))
-
-
-def _generation(output: Path) -> None:
-    from .copies.demo import demo
-
-    demo(output)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,8 @@ from .training.run_folder import read_json, versions, write_json
 
 def evaluate(request: Request, output: Path) -> None:
     """Write predictions, and let the first process score them."""
-    record = _read_record(output)
+    path = output / "run.json"  # which a training may have left
+    record = read_json(path, dict[str, Any], "the record of a run") if path.exists() else {}
     if not predict(request, output / "predictions"):
         return
     data = request.data
@@ -35,7 +36,7 @@ def evaluate(request: Request, output: Path) -> None:
         "configs": list(request.configs),
         "versions": versions(),
     }
-    write_json(output / "run.json", {**record, "evaluation": facts})
+    write_json(path, {**record, "evaluation": facts})
     score_files = score_responses if request.system_class.ROWS == "turns" else score_states
     score_files(
         {config: output / "predictions" / f"{config}.jsonl" for config in request.configs},
@@ -46,15 +47,6 @@ def evaluate(request: Request, output: Path) -> None:
         output=output / "scores.json",
         verbose=True,
     )
-
-
-def _read_record(output: Path) -> dict[str, Any]:
-    """The content of ``run.json`` that a training left in the folder; empty if there is none."""
-    path = output / "run.json"
-    if not path.exists():
-        return {}
-    record: dict[str, Any] = read_json(path, dict[str, Any], "the record of a run")
-    return record
 
 
 def main() -> int:

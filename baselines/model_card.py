@@ -215,12 +215,17 @@ def _rows(run: dict[str, Any]) -> str:
 def _metadata(run: dict[str, Any], scores: dict[str, Any] | None) -> ModelCardData:
     """The card's front matter, which the Hub's search and leaderboards read."""
     settings = run["record"]["settings"]
-    is_prefix, on_hub = bool(settings.get("prefix")), _is_on_the_hub(settings["model"])
+    model, is_prefix = settings["model"], bool(settings.get("prefix"))
+    try:
+        validate_repo_id(model)  # not of a folder, or the model ``tiny``
+        on_hub = "/" in model and not Path(model).exists()
+    except HFValidationError:
+        on_hub = False
     more: dict[str, Any] = {"base_model_relation": "adapter"} if is_prefix and on_hub else {}
     tags = [_TASK[_rows(run)], "schema-guided-dialogue", "sgd", "sgd-x"]
     return ModelCardData(
         model_name=_title(run) if scores else None,  # starts a model-index, which must have results
-        base_model=settings["model"] if on_hub else None,
+        base_model=model if on_hub else None,
         **more,
         datasets=["sgdx"],
         language="en",
@@ -237,15 +242,6 @@ def _licence(run: dict[str, Any]) -> str:
     return "apache-2.0" if run["record"]["data"].get("release") == "sample" else "cc-by-sa-4.0"
 
 
-def _is_on_the_hub(model: str) -> bool:
-    """Whether a recipe's model is named on the Hub, not a folder or the model ``tiny``."""
-    try:
-        validate_repo_id(model)
-    except HFValidationError:
-        return False
-    return "/" in model and not Path(model).exists()
-
-
 def _eval_results(run: dict[str, Any], scores: dict[str, Any]) -> list[EvalResult]:
     """Entries of the Hub's model-index: each figure over all services that is defined, in %."""
     rows = _rows(run)
@@ -260,7 +256,7 @@ def _eval_results(run: dict[str, Any], scores: dict[str, Any]) -> list[EvalResul
             dataset_revision=data.revision,
             metric_type=METRIC[rows],
             metric_name=name,
-            metric_value=round(_scaled(key, value), 2),
+            metric_value=round(value if key.startswith("bleu") else 100 * value, 2),
             metric_args={"signature": scores["signature"]},
         )
         for name, (key, value) in values.items()
@@ -322,19 +318,11 @@ def _results(rows: str, scores: dict[str, Any] | None) -> str:
     legend = [f"- {name}: {meaning}." for name, (_, meaning) in figures.items()]
     bleu = "" if rows == "frames" else " BLEU goes from 0 to 100."
     data = scored_data(scores, rows)
-    parts = [
-        f"Scored on the {data.split} split of: {data.name}.",
-        to_markdown(table("", ["services", rows, *figures], lines)),
-        f"Figures are in percent.{bleu}",
-        "\n".join(legend),
-        f"`{scores['signature']}`",
-    ]
-    return "\n\n".join(parts)
-
-
-def _scaled(key: str, value: float) -> float:
-    """A figure of scores.json as it is shown: in percent; BLEU is from 0 to 100 already."""
-    return value if key.startswith("bleu") else 100 * value
+    shown = to_markdown(table("", ["services", rows, *figures], lines))
+    return (
+        f"Scored on the {data.split} split of: {data.name}.\n\n{shown}\n\n"
+        f"Figures are in percent.{bleu}\n\n" + "\n".join(legend) + f"\n\n`{scores['signature']}`"
+    )
 
 
 def _training(output: Path, run: dict[str, Any]) -> str:
@@ -346,7 +334,7 @@ def _training(output: Path, run: dict[str, Any]) -> str:
     provenance, data = run["record"]["seen"], run["record"]["data"]
     facts = {
         "schema variants trained on": ", ".join(provenance["train"]),
-        "augmentation": _augmentation(provenance),
+        "augmentation": "none",
         "oracle": "yes" if run["oracle"] else "no",
         "release": data["release"] or "a partial copy of SGD",
         f"train {rows}": data["train"][rows],
@@ -356,22 +344,17 @@ def _training(output: Path, run: dict[str, Any]) -> str:
         "hardware": run.get("hardware", f"{run['record']['processes']} processes"),
         "versions": ", ".join(f"{name} {number}" for name, number in run["versions"].items()),
     }
+    if augment := provenance["augment"]:
+        facts["augmentation"] = (
+            f"{augment['schemas']}, ratio {augment['ratio']}, seed {augment['seed']}; "
+            f"{provenance['overlaps']} of its texts are in v1 to v5 and not in the original"
+        )
     if extended := run["record"].get("extended"):
         facts["steps before it was made longer"] = ", then ".join(map(str, extended))
     recipe = {k: v for k, v in run["record"]["settings"].items() if v is not None}
     settings = msgspec.yaml.encode(recipe).decode()
     lines = "\n".join(f"- {name}: {fact}" for name, fact in facts.items())
     return f"{lines}\n\n```yaml\n{settings}```"
-
-
-def _augmentation(provenance: dict[str, Any]) -> str:
-    augment = provenance["augment"]
-    if augment is None:
-        return "none"
-    recipe = f"{augment['schemas']}, ratio {augment['ratio']}, seed {augment['seed']}"
-    return (
-        f"{recipe}; {provenance['overlaps']} of its texts are in v1 to v5 and not in the original"
-    )
 
 
 def published(output: Path, tasks: Sequence[str] = ("",)) -> list[str]:

@@ -13,51 +13,13 @@ from sgdx_metric import ScoreError
 from sgdx_metric.signature import signature_parts
 
 from .training.run_folder import read_json
-from .training.settings import Fraction, NotNegative
 
 METRIC = {"frames": "sgdx_metric", "turns": "sgsacc_metric"}
 
 
-class _Figures(msgspec.Struct, rename={"jga_v1_5": "jga_v1-5"}):
-    jga_orig: Fraction | None
-    jga_v1_5: Fraction | None
-    ss_jga: NotNegative | None
-    jga_worst: Fraction | None
-    flips: Fraction | None
-
-
-class _AllFigures(_Figures, kw_only=True):
-    seen: _Figures
-    unseen: _Figures
-
-
-class _Counts(msgspec.Struct):
-    all: int
-    seen: int
-    unseen: int
-
-
-class _FrameScores(msgspec.Struct):
-    """What the card shows of a tracker's scores.json."""
-
+class _Scores(msgspec.Struct):
     signature: str
-    sgdx: _AllFigures
-    frames: _Counts
-
-
-class _Turns(msgspec.Struct):
-    turns: _Counts
-
-
-class _TurnScores(msgspec.Struct):
-    """What the card shows of a generator's scores.json, with SGSAcc only if a model judged it."""
-
-    signature: str
-    sgdx: dict[str, NotNegative | dict[str, Any] | None]
-    counts: _Turns
-
-
-_SCORES = {"frames": _FrameScores, "turns": _TurnScores}
+    sgdx: dict[str, Any]
 
 
 class ScoredData(NamedTuple):
@@ -70,7 +32,7 @@ class ScoredData(NamedTuple):
 
 def read_scores(path: Path, rows: str) -> dict[str, Any]:
     """Read the scores that a card shows."""
-    scores: dict[str, Any] = read_json(path, _SCORES[rows], "a scores.json")
+    scores: dict[str, Any] = read_json(path, _Scores, "a scores.json")
     try:
         signature_parts(scores["signature"], str(path), METRIC[rows])
     except ScoreError as error:

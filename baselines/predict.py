@@ -12,11 +12,11 @@ import argparse
 import hashlib
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import msgspec
 from datasets import concatenate_datasets
@@ -50,9 +50,6 @@ from .system import (
 from .training.run_folder import locked, versions
 from .training.settings import Precision
 
-if TYPE_CHECKING:
-    from accelerate import Accelerator
-
 
 @dataclass(frozen=True)
 class Request:
@@ -70,53 +67,67 @@ class Request:
 
 def predict(request: Request, output: Path) -> bool:
     """Write ``CONFIG.jsonl`` for each config; returns whether this is the first process."""
-    accelerator = _accelerator(request)
-    with _exclusive(output, accelerator):
-        return _predict(request, output, accelerator)
-
-
-@contextmanager
-def _exclusive(output: Path, accelerator: Accelerator | None) -> Iterator[None]:
-    """Lock the output folder for this run; the other processes wait until the first has done so."""
-    if accelerator is None:
+    system_class = request.system_class
+    if not is_trainable(system_class):
         with locked(output):
-            yield
-        return
-    with locked(output) if accelerator.is_main_process else nullcontext():
-        accelerator.wait_for_everyone()
-        yield
+            _predict(request, system_class(), output, {})
+        return True
+    from .training.accelerator import make_accelerator, quiet_transformers, spare_threads
+    from .training.precision import autocast, resolved
 
-
-def _predict(request: Request, output: Path, accelerator: Accelerator | None) -> bool:
-    first = accelerator is None or accelerator.is_main_process
-    numerics, arithmetic = _numerics(request, accelerator)
-    system = _load(request, accelerator)
-    headers = _headers(request, system, arithmetic)
-    finished = finished_names(output, headers)
-    missing = [config for config in request.configs if config not in finished]
-    if missing:
-        row_functions = rows_for(request.system_class)
-        rows = [request.data.rows(config, row_functions.rows_of) for config in missing]
-        chunks = output / "chunks" / _digest(headers)
-        with numerics:
-            predicted = row_functions.predict(system, concatenate_datasets(rows), chunks)
-        made_with = versions() if is_trainable(request.system_class) else {}
-        if first:
-            for config in missing:
-                header = msgspec.structs.replace(
-                    headers[config], counts=predicted.counts, versions=made_with
-                )
-                of_variant = [row for row in predicted.rows if row["variant"] == config]
-                write_predictions(output / f"{config}.jsonl", header, of_variant)
-            shutil.rmtree(output / "chunks", ignore_errors=True)
-            if predicted.counts:
-                print(f"predicted {in_words(predicted.counts)}")
-    if accelerator is not None:
+    quiet_transformers()
+    spare_threads(recorded_setting(request.model, "model"))
+    accelerator = make_accelerator()
+    first: bool = accelerator.is_main_process
+    with locked(output) if first else nullcontext():
+        accelerator.wait_for_everyone()  # until the first has locked the folder
+        precision = request.precision or recorded_precision(request.model)
+        precision = resolved(precision, accelerator.device)
+        system = system_class.load(request.model, request.options, accelerator)
+        numerics = autocast(precision, accelerator.device)
+        _predict(request, system, output, {"precision": precision}, numerics, first)
         accelerator.wait_for_everyone()
     return first
 
 
-def _headers(request: Request, system: System, arithmetic: dict[str, Any]) -> dict[str, Header]:
+def _predict(
+    request: Request,
+    system: System,
+    output: Path,
+    arithmetic: dict[str, Precision],
+    numerics: AbstractContextManager[Any] | None = None,
+    first: bool = True,
+) -> None:
+    """Predict what is missing; the first process writes it."""
+    headers = _headers(request, system, arithmetic)
+    finished = finished_names(output, headers)
+    missing = [config for config in request.configs if config not in finished]
+    if not missing:
+        return
+    row_functions = rows_for(request.system_class)
+    rows = [request.data.rows(config, row_functions.rows_of) for config in missing]
+    # Partial results are of these headers.
+    digest = hashlib.sha256(msgspec.json.encode(headers, order="deterministic")).hexdigest()
+    chunks = output / "chunks" / digest[:16]
+    with numerics or nullcontext():
+        predicted = row_functions.predict(system, concatenate_datasets(rows), chunks)
+    if not first:
+        return
+    made_with = versions() if is_trainable(request.system_class) else {}
+    for config in missing:
+        header = msgspec.structs.replace(
+            headers[config], counts=predicted.counts, versions=made_with
+        )
+        of_variant = [row for row in predicted.rows if row["variant"] == config]
+        write_predictions(output / f"{config}.jsonl", header, of_variant)
+    shutil.rmtree(output / "chunks", ignore_errors=True)
+    if predicted.counts:
+        print(f"predicted {in_words(predicted.counts)}")
+
+
+def _headers(
+    request: Request, system: System, arithmetic: dict[str, Precision]
+) -> dict[str, Header]:
     """The header of each config's file, without counts and versions."""
     is_tracker = request.system_class.ROWS == "frames"
     facts = {
@@ -134,41 +145,6 @@ def _headers(request: Request, system: System, arithmetic: dict[str, Any]) -> di
         )
         for config in request.configs
     }
-
-
-def _digest(facts: object) -> str:
-    """A digest of JSON values, for the name of the folder of the partial results of a run."""
-    return hashlib.sha256(msgspec.json.encode(facts, order="deterministic")).hexdigest()[:16]
-
-
-def _accelerator(request: Request) -> Accelerator | None:
-    """The processes and the device; None for a system that is not trained."""
-    if not is_trainable(request.system_class):
-        return None
-    from .training.accelerator import make_accelerator, quiet_transformers, spare_threads
-
-    quiet_transformers()
-    spare_threads(recorded_setting(request.model, "model"))
-    return make_accelerator()
-
-
-def _load(request: Request, accelerator: Accelerator | None) -> System:
-    if accelerator is None or not is_trainable(request.system_class):
-        return request.system_class()
-    return request.system_class.load(request.model, request.options, accelerator)
-
-
-def _numerics(
-    request: Request, accelerator: Accelerator | None
-) -> tuple[AbstractContextManager[Any], dict[str, Precision]]:
-    """The context to predict in, and the header's entry about it, which names the precision."""
-    if accelerator is None:
-        return nullcontext(), {}
-    from .training.precision import autocast, resolved
-
-    precision = request.precision or recorded_precision(request.model)
-    precision = resolved(precision, accelerator.device)
-    return autocast(precision, accelerator.device), {"precision": precision}
 
 
 def parse_request(name: str, description: str | None, output_help: str) -> tuple[Request, Path]:
@@ -207,8 +183,12 @@ def parse_request(name: str, description: str | None, output_help: str) -> tuple
         help="Show this help and exit. With --model or --tracker, also show the options of that "
         "tracker.",
     )
-    system_class = _system_class(first_options)
-    if system_class is not None:
+    system_class: type[System] | None = None
+    if first_options.tracker or first_options.model:
+        tracker = first_options.tracker or recorded_name(first_options.model)
+        if first_options.model and is_first():  # before torch is imported, which takes a while
+            print(f"loading {tracker} from {first_options.model}", flush=True)
+        system_class = get_system(tracker)
         add_struct(parser, system_class.OPTIONS, f"options of {system_class.NAME}")
     options = parser.parse_args()
     if system_class is None:
@@ -228,16 +208,6 @@ def parse_request(name: str, description: str | None, output_help: str) -> tuple
     model = options.model or name
     request = Request(system_class, model, system_options, data, configs, options.precision)
     return request, options.output
-
-
-def _system_class(options: argparse.Namespace) -> type[System] | None:
-    """The class of the system that the options name; None if they name none."""
-    if options.tracker is None and options.model is None:
-        return None
-    name = options.tracker or recorded_name(options.model)
-    if options.model is not None and is_first():  # before torch is imported, which takes a while
-        print(f"loading {name} from {options.model}", flush=True)
-    return get_system(name)
 
 
 def main() -> int:

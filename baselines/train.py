@@ -10,7 +10,6 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -23,28 +22,14 @@ from sgdx_dataset import SgdxError, open_release
 from sgdx_dataset.hub.upload import check_upload
 from sgdx_dataset.io.console import Terminated
 
-from .command_line import (
-    ParagraphFormatter,
-    add_source,
-    in_words,
-    is_first,
-    run_command,
-    source_of,
-)
+from .command_line import ParagraphFormatter, add_source, in_words, is_first, run_command, source_of
 from .data.augment import ORACLE
 from .data.frames import track, whole_dialogues
 from .data.kinds import rows_for
 from .publish import publish
 from .system import TrainableSystem, get_trainable
 from .training.batching import share
-from .training.run_folder import (
-    append_log,
-    check_output,
-    locked,
-    read_log,
-    versions,
-    write_json,
-)
+from .training.run_folder import append_log, check_output, locked, read_log, versions, write_json
 from .training.settings import Augment, Settings, find_recipe, read_recipe, recipe_tracker, shown
 from .training.task import Run
 
@@ -52,26 +37,28 @@ from .training.task import Run
 if TYPE_CHECKING:
     from accelerate import Accelerator
 
-    from .training.loop import Progress
-
 Record = dict[str, Any]
 SystemClass = type[TrainableSystem[Any, Any]]
 
 
 def run(options: argparse.Namespace) -> None:
     """Train the tasks of the recipe's tracker; all files are written into the run folder."""
-    name = recipe_tracker(options.config)
+    tracker = recipe_tracker(options.config)
     options.source = source_of(options)
     if is_first():  # before torch is imported, which takes a while
-        print(f"training {name} on {options.source}", flush=True)
-    system_class = get_trainable(name)
+        print(f"training {tracker} on {options.source}", flush=True)
+    system_class = get_trainable(tracker)
     from .training.accelerator import quiet_transformers, training_accelerator
     from .training.precision import resolved
 
     quiet_transformers()
     settings = read_settings(options, system_class.SETTINGS)
     output = options.output or Path("outputs") / f"{system_class.NAME}-{options.config.stem}"
-    tasks = chosen_tasks(system_class, options.task)
+    for name in options.task or ():
+        if name not in system_class.TASKS:
+            known = ", ".join(filter(None, system_class.TASKS)) or "none"
+            raise SgdxError(f"--task {name}: {tracker} has no such task, expected {known}")
+    tasks = list(dict.fromkeys(options.task or system_class.TASKS))
     if options.push_to_hub:
         check_upload(options.push_to_hub)  # before hours of training, not after them
     accelerator = training_accelerator(settings, output)
@@ -107,19 +94,12 @@ def run(options: argparse.Namespace) -> None:
         for name in tasks:
             train_task(training_run, system_class, name, record)
         if all(any((output / name).glob("*.safetensors")) for name in system_class.TASKS):
-            finish(training_run, system_class, record, all_dev, options.push_to_hub)
+            if len(system_class.TASKS) > 1:
+                evaluate_joined(training_run, system_class, record, all_dev)
+            if accelerator.is_main_process:
+                print(publish(output, options.push_to_hub) or output / "README.md")
+            accelerator.wait_for_everyone()
         accelerator.end_training()
-
-
-def chosen_tasks(system_class: SystemClass, names: list[str] | None) -> list[str]:
-    """The training tasks that the command line names, or all tasks if it names none."""
-    for name in names or ():
-        if name not in system_class.TASKS:
-            tasks = ", ".join(filter(None, system_class.TASKS)) or "none"
-            raise SgdxError(
-                f"--task {name}: {system_class.NAME} has no such task, expected {tasks}"
-            )
-    return list(dict.fromkeys(names or system_class.TASKS))
 
 
 def read_settings(options: argparse.Namespace, settings_class: type[Settings]) -> Settings:
@@ -157,10 +137,9 @@ def prepare_output(
     return max(checks, key=len)
 
 
-def train_task(
-    run: Run[Settings], system_class: SystemClass, name: str, record: Record
-) -> Progress:
+def train_task(run: Run[Settings], system_class: SystemClass, name: str, record: Record) -> None:
     """Train one task; afterwards its folder holds the model with the best score on dev."""
+    from .training.accelerator import hardware
     from .training.loop import train
 
     folder, accelerator = run.output / name, run.accelerator
@@ -174,9 +153,19 @@ def train_task(
         "examples_per_process": share(settings.batch_size, settings.accumulation, processes),
     }
     if accelerator.is_main_process:
-        facts = {"oracle": run.provenance.oracle, "batch": batch, **task.facts, **_environment(run)}
+        oracle, made_on = run.provenance.oracle, hardware(accelerator)
+        facts = {"oracle": oracle, "batch": batch, **task.facts}
+        facts |= {"versions": versions(), "hardware": made_on}
         write_json(folder / "run.json", {"record": record, **facts})
-        print(f"{label}{_opening(settings, batch, facts['hardware'], run.provenance.oracle)}")
+        shares = ""
+        if processes > 1 or settings.accumulation > 1:
+            shares = (
+                f" ({processes} processes x {settings.accumulation} batches x "
+                f"{batch['examples_per_process']})"
+            )
+        warning = "; an oracle: trained on schemas that it is evaluated on" if oracle else ""
+        steps = f"{settings.steps} steps of {settings.batch_size} examples{shares}"
+        print(f"{label}{steps} in {settings.precision}, {made_on}{warning}")
         if task.facts:
             print(f"{label}learns from {in_words(task.facts)}", flush=True)
     progress = train(run, task, name)
@@ -184,48 +173,13 @@ def train_task(
     if accelerator.is_main_process:
         measure = task.measure.replace("_", " ")
         print(f"{label}best {measure} {progress.best:.4f} at step {progress.best_step}")
-    return progress
-
-
-def _opening(settings: Settings, batch: Mapping[str, int], hardware: str, oracle: bool) -> str:
-    """What a training begins with: steps, batches, precision, hardware."""
-    shares = ""
-    if batch["processes"] > 1 or batch["accumulation"] > 1:
-        shares = (
-            f" ({batch['processes']} processes x {batch['accumulation']} batches x "
-            f"{batch['examples_per_process']})"
-        )
-    warning = "; an oracle: trained on schemas that it is evaluated on" if oracle else ""
-    steps = f"{settings.steps} steps of {settings.batch_size} examples{shares}"
-    return f"{steps} in {settings.precision}, {hardware}{warning}"
-
-
-def _environment(run: Run[Settings]) -> dict[str, Any]:
-    from .training.accelerator import hardware
-
-    return {"versions": versions(), "hardware": hardware(run.accelerator)}
-
-
-def finish(
-    run: Run[Settings],
-    system_class: SystemClass,
-    record: Record,
-    dev: Dataset,
-    repository: str | None,
-) -> None:
-    """Write the model card, and publish the run if a repository is given."""
-    # A tracker of several models is first evaluated as a whole.
-    if len(system_class.TASKS) > 1:
-        evaluate_joined(run, system_class, record, dev)
-    if run.accelerator.is_main_process:
-        print(publish(run.output, repository) or run.output / "README.md")
-    run.accelerator.wait_for_everyone()
 
 
 def evaluate_joined(
     run: Run[Settings], system_class: SystemClass, record: Record, dev: Dataset
-) -> float:
+) -> None:
     """Track dev with the models of all tasks together, and write ``run.json`` and ``log.jsonl``."""
+    from .training.accelerator import hardware
     from .training.evaluation import score_dev
     from .training.precision import autocast
 
@@ -235,7 +189,8 @@ def evaluate_joined(
         score = score_dev(replace(run, dev=rows), lambda chunks: track(tracker, rows, chunks).rows)
     if run.accelerator.is_main_process:
         data = record["data"] | {"dev": {"frames": len(rows)}}
-        facts = {"oracle": tracker.describe()["oracle"], **_environment(run)}
+        facts = {"versions": versions(), "hardware": hardware(run.accelerator)}
+        facts = {"oracle": tracker.describe()["oracle"], **facts}
         write_json(run.output / "run.json", {"record": record | {"data": data}, **facts})
         (run.output / "log.jsonl").unlink(missing_ok=True)
         steps = sum(
@@ -246,7 +201,6 @@ def evaluate_joined(
         for code in (run.output / system_class.TASKS[0]).glob("*.py"):
             shutil.copy(code, run.output)
         print(f"all models together: dev joint goal accuracy {score:.4f}")
-    return score
 
 
 def main() -> int:
@@ -314,15 +268,10 @@ def _run_noting_the_way_on(options: argparse.Namespace) -> None:
         run(options)
     except (KeyboardInterrupt, Terminated) as stop:
         if getattr(stop, "__notes__", None):  # the training loop has begun
-            stop.add_note(f"continue with: {_command_to_resume(sys.argv[1:])}")
+            launcher = "accelerate launch ... -m" if "WORLD_SIZE" in os.environ else "python -m"
+            arguments = [*sys.argv[1:], *([] if "--resume" in sys.argv[1:] else ["--resume"])]
+            stop.add_note(f"continue with: {launcher} baselines.train {shlex.join(arguments)}")
         raise
-
-
-def _command_to_resume(arguments: Sequence[str]) -> str:
-    """The command that goes on with a training that was begun with these arguments."""
-    launcher = "accelerate launch ... -m" if "WORLD_SIZE" in os.environ else "python -m"
-    resume = [] if "--resume" in arguments else ["--resume"]
-    return f"{launcher} baselines.train {shlex.join([*arguments, *resume])}"
 
 
 if __name__ == "__main__":

@@ -55,10 +55,7 @@ def load_tracker(model: str | Path, **options: Any) -> System:
 
 
 def track_dialogue(
-    tracker: System,
-    service: Mapping[str, Any],
-    utterances: Sequence[str],
-    acts: Acts = (),
+    tracker: System, service: Mapping[str, Any], utterances: Sequence[str], acts: Acts = ()
 ) -> list[Row]:
     """Track one dialogue with one service.
 

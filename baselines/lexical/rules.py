@@ -9,15 +9,7 @@ from typing import Any
 
 from sgdx_dataset.schema import DONTCARE, NONE_INTENT, Service, Slot
 
-from .words import (
-    Value,
-    contains_phrase,
-    content_words,
-    find_values,
-    overlap,
-    parse_number,
-    words,
-)
+from .words import Value, contains_phrase, content_words, find_values, overlap, parse_number, words
 
 Row = dict[str, Any]
 

@@ -58,11 +58,7 @@ class _Server:
     async def ask(self, messages: list[Json], how: Json) -> Json:
         """The answer to messages; fields that the server's refusal names are left out for good."""
         for _ in range(_MOST_REFUSALS):
-            body = {
-                "model": self.settings.model,
-                **self.settings.fields(how),
-                "messages": messages,
-            }
+            body = {"model": self.settings.model, **self.settings.fields(how), "messages": messages}
             try:
                 answer = await self.send(body)
                 break

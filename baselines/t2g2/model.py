@@ -10,22 +10,12 @@ import msgspec
 import torch
 from accelerate.utils import set_seed
 from safetensors.torch import load_file, save_file
-from transformers import (
-    GenerationConfig,
-    PreTrainedModel,
-    PreTrainedTokenizerBase,
-)
+from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from sgdx_dataset import SgdxError
 
 from ..system import model_file
-from ..t5dst.model import (
-    commit_of,
-    generation_settings,
-    load_model,
-    pretrained_t5,
-    save_model,
-)
+from ..t5dst.model import commit_of, generation_settings, load_model, pretrained_t5, save_model
 from ..trained import read_provenance
 from ..training.checkpoint import check_finite, load_errors_as_sgdx, weights_digest
 from ..training.loop import last_checkpoint

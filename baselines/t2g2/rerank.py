@@ -40,14 +40,7 @@ from sgdx_eval.headers import Header, check_data, check_one_system, is_oracle
 from sgdx_eval.predictions import prediction_paths, read_predictions
 from sgdx_eval.references import ReleaseReferences
 from sgdx_eval.tables import format_figure, table, to_terminal
-from sgdx_eval.tasks.turns import (
-    Turns,
-    chosen_turns,
-    read_turns,
-    score_rows,
-    turns_mark,
-    turns_of,
-)
+from sgdx_eval.tasks.turns import Turns, chosen_turns, read_turns, score_rows, turns_mark, turns_of
 from sgdx_metric.rows import ScoreError
 from sgdx_metric.subset import dialogues_mark
 from sgsacc_metric.candidates import APPENDIX_B, RULES, candidates

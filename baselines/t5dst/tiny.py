@@ -24,8 +24,7 @@ def tiny_tokenizer(texts: Iterable[str], size: int = 2000) -> PreTrainedTokenize
         single="$A </s>", special_tokens=[("</s>", 1)]
     )
     return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        **{"pad_token": "<pad>", "eos_token": "</s>"},
+        tokenizer_object=tokenizer, **{"pad_token": "<pad>", "eos_token": "</s>"}
     )
 
 

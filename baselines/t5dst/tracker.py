@@ -82,11 +82,7 @@ class T5Tracker(
 
     def describe(self) -> Row:
         """The model's digest and provenance, and the parts of a prediction row that it fills."""
-        return {
-            **super().describe(),
-            "tracks": self.prompt.TRACKS,
-            "shuffle": self.options.shuffle,
-        }
+        return {**super().describe(), "tracks": self.prompt.TRACKS, "shuffle": self.options.shuffle}
 
     def predict(self, rows: Dataset, chunks: Path) -> Predictions:
         """Generate the answers for all variants together; each distinct input is read once."""
