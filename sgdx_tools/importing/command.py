@@ -27,6 +27,8 @@ _LONGEST_LIST = 20  # lines about what was left out
 
 def add_import(command: argparse.ArgumentParser) -> None:
     """Add the options of ``import``."""
+    # Python 3.11 cannot fold the list of forms, of which one has to be chosen.
+    command.usage = "%(prog)s [-h] FORM ... --output FOLDER"
     form = command.add_mutually_exclusive_group(required=True)
     texts = {**_LISTS, "openapi": "Read an OpenAPI 3.0 or 3.1 document in JSON or YAML."}
     for name, text in texts.items():
