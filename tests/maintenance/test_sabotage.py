@@ -179,7 +179,7 @@ SABOTAGES = {
         "SEEN: ~frames.seen, UNSEEN: frames.seen", f"{_METRIC}/test_report.py -k groups_carry"),
     "intervals are over turns": Sabotage(
         "sgdx_metric/units.py", '_codes(frame_id, "(/[^/]*){2}$")',
-        '_codes(frame_id, "(/[^/]*){1}$")', f"{_METRIC}/test_bootstrap.py -k figures_of_turns"),
+        '_codes(frame_id, "(/[^/]*){1}$")', f"{_METRIC}/test_bootstrap.py -k turns_by_hand"),
     "intervals hold 90 %": Sabotage(
         "sgdx_metric/bootstrap.py", "(0.025, 0.975)", "(0.05, 0.95)",
         f"{_METRIC}/test_bootstrap.py -k theory"),
@@ -253,7 +253,7 @@ SABOTAGES = {
         "any(map(entails, self.alone))", f"{_SGSACC}/test_claims.py"),
     "a tie is entailment": Sabotage(
         "sgsacc_metric/nli.py", "return entailment > max(others)",
-        "return entailment >= max(others)", f"{_SGSACC}/test_nli.py -k highest"),
+        "return entailment >= max(others)", f"{_SGSACC}/test_claims.py -k highest"),
     "entailment is contradiction": Sabotage(
         "sgsacc_metric/models.py",
         "return entailment, neutral[0] if neutral else None, contradiction",
@@ -270,7 +270,7 @@ SABOTAGES = {
         "(turn.dialogue_id, turn.dialogue_id), len(number_of)", f"{_SGSACC}/test_units.py"),
     "the worst slot error rate is the best": Sabotage(
         "sgsacc_metric/figures.py", '1.0 - worst if metric == "ser" else worst', "worst",
-        f"{_SGSACC}/test_robustness.py"),
+        f"{_SGSACC}/test_units.py"),
     # --- sgdx_tools ---
     "a loss at the limit is above it": Sabotage(
         "sgdx_eval/verdict.py", "100 * ends[1] < -max_drop", "100 * ends[1] <= -max_drop",

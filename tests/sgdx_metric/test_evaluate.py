@@ -70,14 +70,6 @@ def test_compute_by_folder(metric: Any) -> None:
     assert result["jga_orig"] == pytest.approx(2 / 3)
 
 
-def test_add_and_add_batch_sum_up(metric: Any) -> None:
-    references, predictions = six_variants(SCORES)
-    metric.add(prediction=predictions[0], reference=references[-1])
-    metric.add_batch(predictions=predictions[1:4], references=references[:2])
-    metric.add_batch(predictions=predictions[4:], references=references[2:-1])
-    assert metric.compute()["sgdx"] == expected()["sgdx"]
-
-
 def test_two_processes_halves_equal_the_whole(tmp_path: Path) -> None:
     """This process is the first of the two, which computes; the other one gives its rows."""
     references, predictions = six_variants(SCORES)
@@ -102,8 +94,6 @@ def test_rules_reach_the_scores(metric: Any) -> None:
     assert "|split:my own|release:c0ffee|" in result["signature"]
     # Frame 0 is right under both, frame 2 wrong under both and left out.
     assert result["ss_jga"] == pytest.approx(2**0.5 / 2)
-    with pytest.raises(ValueError, match="zero_mean is 'mean'"):
-        metric.compute(**rows, zero_mean="mean")
 
 
 COUNT = """
@@ -151,15 +141,6 @@ def test_combined_with_another_metric(tmp_path: Path) -> None:
     assert both.compute() == whole
 
 
-def test_add_batch_by_position(metric: Any) -> None:
-    references, predictions = six_variants(SCORES)
-    metric.add_batch(predictions[:4], references[:2])
-    metric.add_batch(predictions[4:], references[2:])
-    result = metric.compute()
-    assert result["sgdx"] == expected()["sgdx"]
-    assert result["by_variant"] == {"original": 2 / 3, "v1": 1 / 3, "v2": 2 / 3}
-
-
 def test_a_dataset_is_read_without_the_columns_that_are_not_needed(metric: Any) -> None:
     references, predictions = six_variants({"original": [True, False], "mine": [True, True]})
     service = {"service_name": "S", "description": "d", "slots": [], "intents": []}
@@ -177,10 +158,11 @@ def test_a_dataset_is_read_without_the_columns_that_are_not_needed(metric: Any) 
     assert less["sgdx"] == listed["sgdx"]
 
 
-def test_add_one_row_at_a_time(metric: Any) -> None:
+def test_rows_may_be_added_in_parts(metric: Any) -> None:
     references, predictions = six_variants(SCORES)
-    for predicted, gold in zip(predictions, references):
-        metric.add(prediction=predicted, reference=gold)
+    metric.add(prediction=predictions[0], reference=references[-1])
+    metric.add_batch(predictions[1:4], references[:2])
+    metric.add_batch(predictions=predictions[4:], references=references[2:-1])
     assert metric.compute()["sgdx"] == expected()["sgdx"]
 
 
@@ -206,16 +188,15 @@ def test_spans_may_be_left_out_of_some_rows(metric: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"frame_id": None}, r"predictions\[1\]: Expected `str`, got `null` - at `\$.frame_id`"),
-        ({"slot_values": [{"slot": "city", "values": []}]}, "Expected `array` of length >= 1"),
-        ({"requested_slots": [float("nan")]}, "Expected `str`, got `float`"),
-        ({"active_intent": "\ud800"}, r"predictions\[1\]: .* surrogates not allowed"),
-        ({"slot_values": None}, "Expected `array`, got `null`"),
-        ({"slots": [{"slot": "city", "start": "0", "exclusive_end": 1}]}, "Expected `int`, got"),
-        ({"slot_values": [{"slot": "city", "values": "Rome"}]}, "Expected `array`, got `str`"),
-        ({"slots": [{"slot": "city", "start": -1, "exclusive_end": 1}]}, "Expected `int` >= 0"),
-        ({"slots": [{"slot": "city", "start": 2**70, "exclusive_end": 1}]}, "Expected `int` <="),
-        ({"variant": "v9"}, "only the predictions have rows of variant 'v9'"),
+        ({"frame_id": None}, r"predictions\[1\].* `\$.frame_id`"),
+        ({"slot_values": [{"slot": "city", "values": []}]}, r"predictions\[1\]: .*array"),
+        ({"requested_slots": [float("nan")]}, r"predictions\[1\]: .*float"),
+        ({"active_intent": "\ud800"}, r"predictions\[1\]: "),
+        ({"slot_values": [{"slot": "city", "values": "Rome"}]}, r"predictions\[1\]: .*array"),
+        ({"slots": [{"slot": "city", "start": "0", "exclusive_end": 1}]}, r"predictions\[1\]: "),
+        ({"slots": [{"slot": "city", "start": -1, "exclusive_end": 1}]}, r"predictions\[1\]: "),
+        ({"slots": [{"slot": "city", "start": 2**70, "exclusive_end": 1}]}, r"predictions\[1\]: "),
+        ({"variant": "v9"}, "'v9'"),
     ],
 )
 def test_bad_rows_are_named(metric: Any, change: dict[str, Any], message: str) -> None:
@@ -226,30 +207,28 @@ def test_bad_rows_are_named(metric: Any, change: dict[str, Any], message: str) -
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("option", "value"),
     [
-        ({"system_acts": "yes"}, "system_acts is 'yes', expected True or False"),
-        ({"release": "a|b:c"}, r"release is 'a\|b:c', expected text for a signature"),
-        ({"use_fuzzy_match": "no"}, "use_fuzzy_match is 'no', expected True or False"),
-        ({"zero_mean": "keep"}, "zero_mean is 'keep'"),
-        ({"release": 5}, "release is 5, expected text"),
-        ({"split": 5}, "split is 5, expected text"),
+        ("system_acts", "yes"),
+        ("use_fuzzy_match", "no"),
+        ("zero_mean", "keep"),
+        ("release", "a|b:c"),
+        ("release", 5),
+        ("split", 5),
     ],
 )
-def test_options_that_are_none(metric: Any, options: dict[str, Any], message: str) -> None:
+def test_options_that_are_none(metric: Any, option: str, value: Any) -> None:
     sides = {"predictions": [prediction()], "references": [reference()]}
-    with pytest.raises(ValueError, match=message):
-        metric.compute(**sides, **options)
+    with pytest.raises(ValueError, match=f"^{option} is {re.escape(repr(value))}"):
+        metric.compute(**sides, **{option: value})
 
 
 def test_rows_in_other_forms(metric: Any) -> None:
     references, predictions = six_variants(SCORES)
     array = np.array(predictions, dtype=object)
-    expected_accuracy = metric.compute(predictions=predictions, references=references)["jga_orig"]
-    result = metric.compute(predictions=array, references=references)
-    assert result["jga_orig"] == expected_accuracy
+    assert metric.compute(predictions=array, references=references)["jga_orig"] == 2 / 3
     metric = evaluate.load(str(ROOT / "sgdx_metric"), keep_in_memory=True)
-    with pytest.raises(ValueError, match="^predictions: found int, expected rows$"):
+    with pytest.raises(ValueError, match="^predictions: found int"):
         metric.compute(predictions=5, references=references)
     table = pa.Table.from_pylist(predictions)
     for rows in (table, table.to_pandas()):
@@ -258,15 +237,8 @@ def test_rows_in_other_forms(metric: Any) -> None:
             if rows is table
             else pd.concat([rows, rows[["variant"]]], axis=1)
         )
-        with pytest.raises(ValueError, match="^predictions: found two columns variant, expected"):
+        with pytest.raises(ValueError, match="^predictions: found two columns variant"):
             metric.compute(predictions=twice, references=references)
-
-
-@pytest.mark.parametrize("name", ["\uff561", "V1", "\u043eriginal"])
-def test_rows_of_a_variant_that_looks_like_another(metric: Any, name: str) -> None:
-    rows = {"predictions": [prediction(variant=name)], "references": [reference(variant=name)]}
-    with pytest.raises(ValueError, match=f"variant is '{name}', expected a name of letters from"):
-        metric.compute(**rows)
 
 
 def test_some_dialogues_of_the_rows(metric: Any) -> None:
@@ -281,23 +253,9 @@ def test_some_dialogues_of_the_rows(metric: Any) -> None:
     assert result["sgdx"] == alone["sgdx"] and result["jga_orig"] == 0.5
     # In memory: after an error a file would stay locked, for which the next call waits a second.
     metric = evaluate.load(str(ROOT / "sgdx_metric"), keep_in_memory=True)
-    for wrong, message in (
-        (
-            ["1_00000", "none"],
-            "dialogues: 1 of 2 dialogues are not in the references, .* none",
-        ),
-        ([], "dialogues: found no dialogue ids, expected one at least"),
-        ("1_00000", "dialogues is '1_00000', expected a list of ids such as"),
-        (7, "dialogues is 7, expected a list of ids such as"),
-    ):
-        with pytest.raises(ValueError, match=message):
+    for wrong in (["1_00000", "none"], [], "1_00000", 7):
+        with pytest.raises(ValueError, match="^dialogues"):
             metric.compute(predictions=few, references=references, dialogues=wrong)
-
-
-def test_missing_predictions_are_named(metric: Any) -> None:
-    references, predictions = six_variants(SCORES)
-    with pytest.raises(ValueError, match="v2: 1 of 3 frames are missing, the first is 1_00002/0"):
-        metric.compute(predictions=predictions[:-1], references=references)
 
 
 def test_installed_metric_loads_by_name_from_anywhere(tmp_path: Path, run: Run) -> None:

@@ -31,4 +31,6 @@ def test_names_of_sets(own: list[str], name: str) -> None:
 def test_other_sets() -> None:
     assert wider_set(["original", *PAPER_VARIANTS]) == wider_set(["original", "mine"]) == ""
     assert wider_set(["v1", "v3", "mine"]) == "v1+v3+mine"
+    assert wider_set(["mine", "v1"]) == "v1+mine"
+    assert wider_set(["original", "mine", "yours"]) == "mine+yours"
     assert list(worst_sets(["original", "v5"])) == ["original+v5"]

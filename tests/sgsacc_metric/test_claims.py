@@ -1,11 +1,54 @@
-"""Claims, judged alone and then in context."""
+"""Asking a model of entailment: pairs, claims in two waves, and verdicts on utterances."""
 
 from __future__ import annotations
 
-from sgsacc_metric.claims import Claim, Judgement, context_of, judge_claims
-from sgsacc_metric.nli import Judge
+import pytest
 
-from .turns import NO, YES, Script, act, turn
+from sgdx_metric.rows import ScoreError
+from sgsacc_metric.claims import Claim, Judgement, context_of, judge_claims
+from sgsacc_metric.faithful import judge_utterances
+from sgsacc_metric.gold import Options, judge_gold
+from sgsacc_metric.nli import Judge, clearest, entails, nli_name
+
+from .turns import GOLD, LONG, NO, PLAIN, SHORT, YES, Script, act, turn
+
+
+def test_entailment_has_to_be_the_highest() -> None:
+    assert entails((0.45, 0.30, 0.25))
+    assert not entails((0.48, 0.50, 0.02))
+    assert not entails((0.5, 0.5, 0.0))
+    assert entails((0.51, 0.0, 0.49)) and not entails((0.5, 0.0, 0.5))  # of two classes
+
+
+def test_the_clearest_sentence() -> None:
+    """An entailed sentence first, then the more probable, then the first."""
+    entailed, clearer, probable = (0.45, 0.30, 0.25), (0.6, 0.3, 0.1), (0.48, 0.50, 0.02)
+    assert clearest([probable, entailed]) == 1
+    assert clearest([entailed, clearer]) == 1
+    assert clearest([NO, probable, NO]) == 1
+    assert clearest([clearer, clearer]) == 0
+
+
+def test_distinct_pairs_are_sent_once() -> None:
+    script = Script({(GOLD, LONG): YES, (GOLD, SHORT): NO})
+    judge = Judge(script)
+    turns = [turn(turn_id=f"{i}/1") for i in range(5)]
+    gold = judge_gold(turns, judge, PLAIN)
+    judge_utterances(turns, gold, {"v1": [GOLD] * 5, "v2": [GOLD] * 5}, judge, context=False)
+    assert (judge.asked, judge.sent) == (20, 2)
+    assert script.calls == [[(GOLD, LONG), (GOLD, SHORT)]]
+
+
+@pytest.mark.parametrize("answer", [[0.5, 0.5], [2.5, -0.5, 0.0], [float("nan"), 0, 0]])
+def test_answers_that_are_no_probabilities(answer: list[float]) -> None:
+    with pytest.raises(ScoreError, match="^nli: "):
+        Judge(lambda pairs: [answer]).ask([("a", "b")])
+
+
+def test_names_of_models() -> None:
+    assert nli_name(None) == "none"
+    assert nli_name(Script({})) == "script"
+    assert nli_name(lambda pairs: pairs) == "function:<lambda>"
 
 
 def test_premises_in_context() -> None:
@@ -36,3 +79,37 @@ def test_only_what_fails_alone_is_asked_in_context() -> None:
         Judgement(()),
     ]
     assert script.calls == [[("a", "x"), ("b", "x"), ("d", "x")], [("c b", "x")]]
+
+
+def test_verdicts_of_generated_utterances_in_two_waves() -> None:
+    of = turn(act("CONFIRM", "city", "Rome"), act("GOODBYE"), act("NOTIFY_SUCCESS"))
+    bye = ["Have a good day.", "Bye bye.", "See you."]
+    gold_answers = {(GOLD, LONG): YES, (GOLD, SHORT): NO}
+    gold_answers |= {(GOLD, one): YES if one == "See you." else NO for one in bye}
+    gold = judge_gold([of], Judge(Script(gold_answers)), PLAIN)
+    said = {"original": ["Rome. See you!"], "v1": ["See you!"], "v2": [""]}
+    answers = {
+        ("Rome. See you!", LONG): YES,
+        ("Rome. See you!", "See you."): YES,
+        ("See you!", LONG): NO,
+        ("See you!", "See you."): YES,
+        ("", LONG): NO,
+        ("", "See you."): NO,
+        ("Find me a hotel. City of the hotel. See you!", LONG): YES,
+        ("Find me a hotel. City of the hotel.", LONG): NO,
+        ("Find me a hotel.", "See you."): NO,
+    }
+    script = Script(answers)
+    found = judge_utterances([of], gold, said, Judge(script))
+    assert [found[name][0].faithful for name in said] == [True, True, False]
+    assert [found[name][0].faithful_alone for name in said] == [True, False, False]
+    assert found["v1"][0].judgements[2] is None
+    assert [len(call) for call in script.calls] == [6, 3]
+
+
+def test_a_turn_without_a_judged_action_passes() -> None:
+    of = turn(act("NOTIFY_SUCCESS"))
+    judge = Judge(Script({}))
+    gold = judge_gold([of], judge, Options())
+    (verdict,) = judge_utterances([of], gold, {"v1": [""]}, judge)["v1"]
+    assert verdict.faithful and gold[0].valid and not gold[0].judged and judge.asked == 0

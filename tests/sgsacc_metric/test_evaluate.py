@@ -11,6 +11,7 @@ from typing import Any
 import evaluate
 import msgspec
 import pytest
+import yaml
 
 from sgdx_dataset import open_release, turn_tables, turns
 from sgsacc_metric.__main__ import main
@@ -80,33 +81,17 @@ def test_datasets_are_references_too(metric: Any, copies: Path) -> None:
 def test_a_function_judges(metric: Any) -> None:
     script = Script({("A hotel in Rome?", "City is Rome."): (0.9, 0.1, 0.0)})
     script.answers |= {("A hotel in Rome?", "City of the hotel is Rome."): (0.8, 0.2, 0.0)}
-    row = msgspec.to_builtins(turn())
-    said = {"turn_id": row["turn_id"], "variant": "v3", "utterance": row["utterance"]}
-    result = metric.compute(predictions=[said], references=[row], nli=script)
+    said = SAID | {"utterance": ROW["utterance"]}
+    result = metric.compute(predictions=[said], references=[ROW], nli=script)
     assert (result["sgsacc"], result["ser"], result["coverage"]) == (1, 0, 1)
     assert (
         "|nli:script|rules:appendix-b|references:2|context:yes|validated:1/1|"
         in result["signature"]
     )
     plain = metric.compute(
-        predictions=[said], references=[row], nli=lambda pairs: LexicalNli()(pairs), context=False
+        predictions=[said], references=[ROW], nli=lambda pairs: LexicalNli()(pairs), context=False
     )
     assert "|nli:function:<lambda>|rules:appendix-b|references:2|context:no|" in plain["signature"]
-
-
-def test_bad_rows(metric: Any) -> None:
-    row = msgspec.to_builtins(turn())
-    said = {"turn_id": row["turn_id"], "variant": "v3", "utterance": "x"}
-    cases: list[tuple[dict[str, Any], str]] = [
-        ({"references": [{**row, "actions": 3}]}, r"references\[0\]: Expected `array`, got `int`"),
-        ({"predictions": [said, {}]}, r"predictions\[1\]: Object missing required field"),
-        ({"evaluator": "v1"}, "found no rows of variant 'v1'"),
-        ({"references": [row, row]}, "references: turn 1_00000/1 appears twice"),
-        ({"rules": "mine", "nli": "lexical"}, "rules is 'mine', expected one of appendix-b"),
-    ]
-    for wrong, message in cases:
-        with pytest.raises(ValueError, match=message):
-            metric.compute(**({"predictions": [said], "references": [row]} | wrong))
 
 
 def test_by_name_in_a_fresh_process(run: Run, tmp_path: Path, copies: Path, metric: Any) -> None:
@@ -128,35 +113,39 @@ def test_without_the_package_it_says_what_to_install(run: Run, tmp_path: Path) -
     assert done.stderr.rstrip().endswith("sgsacc_metric needs sgsacc_metric: pip install sgdx")
 
 
-def test_the_example_of_the_description(monkeypatch: pytest.MonkeyPatch) -> None:
+ROW = msgspec.to_builtins(turn())
+SAID = {"turn_id": ROW["turn_id"], "variant": "v3", "utterance": "x"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "fault"),
+    [
+        ({"references": [{**ROW, "actions": 3}]}, r"references\[0\]: "),
+        ({"predictions": [SAID, {}]}, r"predictions\[1\]: "),
+        ({"predictions": [{**SAID, "variant": "V1"}]}, "variant is 'V1'"),
+        ({"evaluator": "v1"}, "references: .*'v1'"),
+        ({"references": [ROW, ROW]}, "references: turn 1_00000/1"),
+        ({"rules": "mine"}, "rules is 'mine'"),
+        ({"validate": "no"}, "validate is 'no'"),
+        ({"context": 0}, "context is 0"),
+        ({"seed": "1"}, "seed is '1'"),
+        ({"release": "a|b:c"}, r"release is 'a\|b:c'"),
+        ({"split": "test|nli:none"}, "split is 'test"),
+    ],
+)
+def test_rows_and_options_that_cannot_be_used(
+    metric: Any, wrong: dict[str, Any], fault: str
+) -> None:
+    with pytest.raises(ValueError, match=f"^{fault}"):
+        metric.compute(**({"predictions": [SAID], "references": [ROW]} | wrong))
+
+
+def test_examples_of_the_description_and_the_card(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)  # where evaluate finds the folder by its name
     text = evaluate.load("sgsacc_metric").inputs_description
     example = doctest.DocTestParser().get_doctest(text, {}, "example", None, 0)
     assert doctest.DocTestRunner().run(example).failed == 0
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"validate": "no"}, "validate is 'no', expected True or False"),
-        ({"context": 0}, "context is 0, expected True or False"),
-        ({"rules": "mine"}, "rules is 'mine', expected one of appendix-b"),
-        ({"seed": "1"}, "seed is '1', expected a whole number"),
-        ({"release": "a|b:c"}, r"release is 'a\|b:c', expected text for a signature"),
-        ({"split": "test|nli:none"}, "split is 'test"),
-    ],
-)
-def test_options_that_are_none(metric: Any, options: dict[str, Any], message: str) -> None:
-    rows = {
-        "predictions": [{"turn_id": "1_00000/1", "variant": "v1", "utterance": "Hi."}],
-        "references": [msgspec.to_builtins(turn())],
-    }
-    with pytest.raises(ValueError, match=message):
-        metric.compute(**rows, **options)
-
-
-@pytest.mark.parametrize("name", ["\uff561", "V1", "\u043eriginal", "v1+v2"])
-def test_rows_of_a_variant_that_looks_like_another(metric: Any, name: str) -> None:
-    response = {"turn_id": "1_00000/1", "variant": name, "utterance": "Hi."}
-    with pytest.raises(ValueError, match="expected a name of letters from a to z"):
-        metric.compute(predictions=[response], references=[msgspec.to_builtins(turn())])
+    card = doctest.testfile(str(ROOT / "sgsacc_metric" / "README.md"), module_relative=False)
+    assert card.attempted >= 8 and card.failed == 0
+    front = (ROOT / "sgsacc_metric" / "README.md").read_text(encoding="utf-8").split("---")[1]
+    assert {"evaluate", "metric"} <= {*yaml.safe_load(front)["tags"]}

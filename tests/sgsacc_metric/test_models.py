@@ -1,4 +1,4 @@
-"""Models of entailment with random weights, in each order of the labels."""
+"""Models of entailment with random weights, in each order of the labels, and their cache."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 from sgdx_metric.rows import ScoreError
-from sgsacc_metric.cache import CachedNli
+from sgsacc_metric.cache import CachedNli, default_cache
 from sgsacc_metric.models import batches, entailment_classes, load_nli, open_nli
+from sgsacc_metric.nli import Judge
+
+from .turns import NO, YES, Script
 
 PAIRS = [
     ("A hotel in Rome?", "City is Rome."),
@@ -121,3 +124,30 @@ def test_a_named_model_has_a_cache(checkpoint: Path, tmp_path: Path) -> None:
     assert np.array_equal(again(PAIRS[::-1]), first[::-1]) and again.sent == 0
     half = open_nli(str(checkpoint), dtype="bfloat16", cache=tmp_path)
     assert isinstance(half, CachedNli) and half.path != again.path
+
+
+def test_the_cache_is_asked_first(tmp_path: Path) -> None:
+    script = Script({("a", "b"): YES, ("a", "c"): NO, ("ab", "c"): YES})
+    cached = CachedNli(script, tmp_path)
+    assert cached([("a", "b"), ("a", "c")]).tolist() == [[*YES], [*NO]]
+    assert cached([("a", "c"), ("ab", "c"), ("a", "b")]).tolist() == [[*NO], [*YES], [*YES]]
+    assert script.calls == [[("a", "b"), ("a", "c")], [("ab", "c")]] and cached.sent == 3
+    judge = Judge(CachedNli(Script({}), tmp_path))
+    judge.ask([("a", "b")])
+    assert judge["a", "b"] == YES
+    assert cached([]).shape == (0, 3)
+
+
+def test_a_file_that_is_no_cache(tmp_path: Path) -> None:
+    path = CachedNli(Script({}), tmp_path).path
+    path.write_text("something else, and long enough to be looked at" * 99)
+    with pytest.raises(ScoreError, match="cannot be used as a cache"):
+        CachedNli(Script({}), tmp_path)
+
+
+def test_the_cache_lies_in_the_hugging_face_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HOME", "/home/of/hf")
+    assert default_cache() == Path("/home/of/hf/sgsacc_metric")
+    monkeypatch.delenv("HF_HOME")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/cache")
+    assert default_cache() == Path("/cache/huggingface/sgsacc_metric")

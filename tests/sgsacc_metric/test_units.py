@@ -1,14 +1,18 @@
-"""Sums by dialogue and service, and the figures that follow from them."""
+"""Sums by dialogue and service, and the figures that follow from counts and over variants."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
+from sgdx_metric.columns import Floats
 from sgdx_metric.core import Sample, Scores
-from sgsacc_metric.figures import turn_figures, unit_scores
+from sgsacc_metric.bleu import ORDERS
+from sgsacc_metric.figures import compute_metrics, cross_variant_stats, turn_figures, unit_scores
 from sgsacc_metric.report import turn_count
-from sgsacc_metric.scoring import score_turns
+from sgsacc_metric.scoring import BLEU_COLUMNS, TurnScores, score_turns
 
 from .turns import four_turns
 
@@ -47,3 +51,104 @@ def test_sums_by_dialogue_give_the_figures(units: Scores) -> None:
     assert figures["ser_orig"] == 0 and figures["bleu_orig"] == pytest.approx(100)
     assert "ser_v1-5" not in figures  # v3 to v5 are lacking
     assert figures["flips_ser"] == 0.25 and figures["changed"] == 0.125
+
+
+BLEU_COUNTS = (5, 3, 2, 1, 6, 5, 4, 3, 6, 8)
+
+
+def sums(**counts: float) -> dict[str, Floats]:
+    columns = dict(zip(BLEU_COLUMNS, BLEU_COUNTS, strict=True))
+    return {name: np.array(float(count)) for name, count in (columns | counts).items()}
+
+
+def test_bleu_by_hand() -> None:
+    mean = (5 / 6 * 3 / 5 * 2 / 4 * 1 / 3) ** (1 / ORDERS)
+    expected = 100 * mean * np.exp(1 - 8 / 6)
+    assert compute_metrics(sums())["bleu"] == pytest.approx(expected)
+    assert set(compute_metrics(sums())) == {"bleu"}
+
+
+def test_ratios_of_counts() -> None:
+    metrics = compute_metrics(
+        sums(
+            turns=10, wrong=2, checkable=4, values=5, missing=3, wrong_extended=4,
+            faithful=6, faithful_alone=5, judged=8, faithful_judged=4, both=4, agree=3,
+            valid=0, faithful_valid=0, ser_slots=7, without_offers=5, faithful_without_offers=3,
+            valid_without_offers=1,
+        )
+    )  # fmt: skip
+    del metrics["bleu"]
+    assert np.isnan(metrics.pop("sgsacc_validated"))
+    assert metrics == {
+        "ser": 0.2,
+        "ser_checkable": 0.5,
+        "slot_error_rate": 0.6,
+        "ser_extended": 0.4,
+        "sgsacc": 0.6,
+        "sgsacc_judged": 0.5,
+        "sgsacc_alone": 0.5,
+        "sgsacc_without_offers": 0.6,
+        "coverage": 0.8,
+        "validated": 0.0,
+        "validated_without_offers": 0.2,
+        "ser_coverage": 0.7,
+        "ser_agreement": 0.75,
+    }
+
+
+def scores_of(
+    utterances: Sequence[str],
+    sentence_bleu: Sequence[float],
+    wrong: Sequence[float],
+    faithful: Sequence[float] | None = None,
+) -> TurnScores:
+    counts = {"wrong": np.array(wrong)}
+    counts |= {} if faithful is None else {"faithful": np.array(faithful)}
+    return TurnScores([*utterances], counts, np.array(sentence_bleu), {})
+
+
+def test_two_turns_under_three_variants() -> None:
+    stats = cross_variant_stats(
+        {
+            "original": scores_of(["a", "b"], [50.0, 100.0], [0.0, 0.0], [1.0, 1.0]),
+            "v1": scores_of(["a", "c"], [40.0, 0.0], [0.0, 1.0], [1.0, 0.0]),
+            "v2": scores_of(["x", "c"], [60.0, 0.0], [0.0, 1.0], [0.0, 0.0]),
+        }
+    )
+    # Standard deviation sqrt(200) over mean 50, and 0 where all scores are 0.
+    assert stats["ss_bleu"] == pytest.approx([np.sqrt(200) / 50, 0])
+    assert stats["ss_ser"] == pytest.approx([0, 0])
+    # Faithful under one of two: standard deviation sqrt(.5) over mean .5.
+    assert stats["ss_sgsacc"] == pytest.approx([np.sqrt(2), 0])
+    assert stats["flips"].tolist() == [1, 0] and stats["flips_ser"].tolist() == [0, 0]
+    assert stats["changed"].tolist() == [0.5, 1]
+
+
+def test_the_worst_case_of_six_wordings_by_hand() -> None:
+    """Turn 0 is right under all, turn 1 wrong under v5 alone, turn 2 wrong under all."""
+    right, wrong = scores_of("abc", [9.0] * 3, [0.0, 0.0, 1.0], [1.0, 1.0, 0.0]), {}
+    wrong["v5"] = scores_of("abc", [9.0] * 3, [0.0, 1.0, 1.0], [1.0, 0.0, 0.0])
+    six = dict.fromkeys(("original", "v1", "v2", "v3", "v4"), right) | wrong
+    stats = cross_variant_stats(six)
+    assert stats["ser_worst"].tolist() == [0, 1, 1] and stats["ser_flips"].tolist() == [0, 1, 0]
+    assert stats["sgsacc_worst"].tolist() == [1, 0, 0]
+    assert stats["sgsacc_flips"].tolist() == [0, 1, 0]
+    assert not any(name.endswith(")") for name in stats)
+    mine = cross_variant_stats({**six, "mine": scores_of("abc", [9.0] * 3, [1.0, 1.0, 0.0])})
+    assert mine["ser_worst"].tolist() == [0, 1, 1]
+    assert mine["ser_worst(original+v1..v5+mine)"].tolist() == [1, 1, 1]
+    assert mine["ser_flips(original+v1..v5+mine)"].tolist() == [1, 1, 1]
+
+
+def test_what_lacks_variants_or_a_model_is_left_out() -> None:
+    one = scores_of(["a"], [50.0], [0.0])
+    assert cross_variant_stats({"original": one}) == {}
+    assert cross_variant_stats({"v1": one}) == {}
+    two = {"changed", "ser_worst(original+v1)", "ser_flips(original+v1)"}
+    assert set(cross_variant_stats({"original": one, "v1": one})) == two
+    assert set(cross_variant_stats({"v1": one, "v2": one})) == {
+        "ss_bleu", "ss_ser", "flips_ser", "ser_worst(v1+v2)", "ser_flips(v1+v2)"
+    }  # fmt: skip
+    wider = cross_variant_stats({"v1": one, "v2": one, "mine": scores_of(["a"], [0.0], [1.0])})
+    assert wider["ss_ser"].tolist() == [0]
+    assert wider["ss_ser(v1+v2+mine)"] == pytest.approx([np.sqrt(1 / 3) / (2 / 3)])
