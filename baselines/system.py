@@ -76,6 +76,13 @@ ChunkSize = Annotated[
         "continues from there."
     ),
 ]
+DialogueChunkSize = Annotated[
+    Count,
+    msgspec.Meta(
+        description="Save the results of this number of dialogues together. A killed prediction "
+        "continues from there."
+    ),
+]
 
 
 class BatchOptions(PredictionOptions, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from ..training.batching import padded
 from .frames import FrameInput
 from .labels import DONTCARE, FROM, GIVEN, KEEP, SAY, STATUSES, Labels, Paths, TextSpan
 from .layout import TextToken, TokenRange, TokenSequence
@@ -121,13 +122,8 @@ def _span_indices(text: Sequence[TextToken], spans: Sequence[TextSpan]) -> list[
     return numbers
 
 
-def _padded(rows: Sequence[Sequence[int]], width: int = 0, fill: int = 0) -> torch.Tensor:
-    """Rows of different lengths as a tensor [rows, width or the longest row, at least 1]."""
-    width = max(1, width, *(len(row) for row in rows))
-    padded = np.full((len(rows), width), fill, np.int64)
-    for number, row in enumerate(rows):
-        padded[number, : len(row)] = row
-    return torch.from_numpy(padded)
+def _padded(rows: Sequence[Sequence[int]], width: int = 1, fill: int = 0) -> torch.Tensor:
+    return torch.from_numpy(padded(rows, fill, width))
 
 
 def _token_ranges(rows: Sequence[Sequence[TokenRange]]) -> torch.Tensor:

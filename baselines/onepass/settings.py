@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from ..system import BatchOptions, BatchSize, TokenBudget
+from ..system import BatchOptions, BatchSize, DialogueChunkSize, TokenBudget
 from ..training.settings import Count, EpochSettings, Fraction
 from .tracking import Acts
 
@@ -47,13 +47,7 @@ class OnePassOptions(BatchOptions, frozen=True, kw_only=True):
 
     batch_size: BatchSize = 128
     token_budget: TokenBudget = 4096
-    chunk_size: Annotated[
-        Count,
-        msgspec.Meta(
-            description="Save the results of this number of dialogues together. A killed "
-            "prediction continues from there."
-        ),
-    ] = 192
+    chunk_size: DialogueChunkSize = 192
     acts: Annotated[
         bool,
         msgspec.Meta(

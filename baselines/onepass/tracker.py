@@ -1,8 +1,8 @@
 """The tracker onepass: one pass of an encoder per frame, over the turn and the whole schema.
 
 Reading begins here: ``frames`` is what is read of a frame, ``layout`` makes tokens of it,
-``modeling`` is the model, ``answers`` reads its logits, ``decode`` makes the state of the answers,
-and ``labels`` says which answers are right.
+``modeling`` is the model, ``decode`` makes answers of its logits and the state of the answers, and
+``labels`` says which answers are right.
 """
 
 from __future__ import annotations
@@ -40,11 +40,10 @@ from ..training.evaluation import joint_goal_accuracy
 from ..training.loop import last_checkpoint
 from ..training.settings import Settings
 from ..training.task import Evaluation, Run, Task
-from .answers import merge_parts, read_answers
 from .batches import Item, make_batch
 from .calibration import Answers, best_keep_bias, cached
 from .card_example import example
-from .decode import Answer, decode
+from .decode import Answer, decode, merge_parts, read_answers
 from .examples import (
     FrameExamples,
     SchemaNoise,

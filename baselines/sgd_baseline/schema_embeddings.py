@@ -24,7 +24,7 @@ from transformers import PreTrainedTokenizerBase
 from sgdx_dataset.io.files import write_bytes
 from sgdx_dataset.schema import Intent, Service, Slot, read_service
 
-from ..training.batching import Ints, by_length
+from ..training.batching import Ints, by_length, padded
 from ..training.checkpoint import weights_digest
 from .modeling import SgdBaselineModel
 
@@ -86,19 +86,11 @@ class ElementTable:
         self.categorical_names = [name for s in self.services for name in s.categorical]
         self.choices = [choices for s in self.services for choices in s.values]
         self.free_names = [name for s in self.services for name in s.free]
-        self.intents, self.values = _rectangle(intents), _rectangle(values)
+        self.intents, self.values = padded(intents, -1), padded(values, -1)
         self.categorical, self.free = np.array(categorical, np.int64), np.array(free, np.int64)
         # Index of each service's first slot of a kind, then their number [services + 1].
         self.categorical_begin = _begins([len(s.categorical) for s in self.services])
         self.free_begin = _begins([len(s.free) for s in self.services])
-
-
-def _rectangle(rows: list[list[int]]) -> Ints:
-    """Rows of different lengths as an array, padded with -1."""
-    wide = np.full((len(rows), max(map(len, rows), default=1)), -1, np.int64)
-    for index, row in enumerate(rows):
-        wide[index, : len(row)] = row
-    return wide
 
 
 def _begins(counts: list[int]) -> Ints:

@@ -84,7 +84,7 @@ class SgdTracker(
 
     def predict(self, rows: Dataset, chunks: Path) -> Predictions:
         """Predict all variants together; each distinct turn is encoded once."""
-        examples = self.read_inputs(rows)
+        examples = self.read(rows)
         predicted = self.track(self.model, examples, chunks)
         counts = {
             "frames": len(predicted),
@@ -93,20 +93,14 @@ class SgdTracker(
         }
         return Predictions(predicted, counts)
 
-    def read_inputs(self, rows: Dataset) -> TurnExamples:
-        """Read frame rows for prediction: each distinct turn is one example."""
+    def read(self, rows: Dataset, *, labelled: bool = False) -> TurnExamples:
+        """Read frame rows: distinct turns for prediction, those of each dialogue with labels."""
         frames = read_frames(rows)
         turns = TokenizedTurns(frames.texts, self.tokenizer, self.provenance.max_turn)
         table = ElementTable(frames.schemas)
-        return TurnExamples(frames, by_text(frames), turns, table, self._embeddings(table))
-
-    def read_examples(self, rows: Dataset) -> TurnExamples:
-        """Read frame rows for training: each turn of a dialogue under a variant is an example."""
-        frames = read_frames(rows)
-        turns = TokenizedTurns(frames.texts, self.tokenizer, self.provenance.max_turn)
-        table = ElementTable(frames.schemas)
-        labels = read_labels(rows, frames, table, turns)
-        return TurnExamples(frames, by_turn(frames), turns, table, self._embeddings(table), labels)
+        labels = read_labels(rows, frames, table, turns) if labelled else None
+        groups = by_turn(frames) if labelled else by_text(frames)
+        return TurnExamples(frames, groups, turns, table, self._embeddings(table), labels)
 
     def _embeddings(self, table: ElementTable) -> torch.Tensor:
         """The embeddings of a table's sentence pairs; the first process fills the cache."""
@@ -140,8 +134,8 @@ class SgdTracker(
     def task(cls, run: Run[SgdSettings], name: str) -> Task:
         """Build the task of fine-tuning the model."""
         tracker = cls._initial(run)
-        examples = tracker.read_examples(run.rows)
-        inputs = tracker.read_inputs(input_columns(run.dev, cls.READS))  # once for all evaluations
+        examples = tracker.read(run.rows, labelled=True)
+        inputs = tracker.read(input_columns(run.dev, cls.READS))  # once for all evaluations
 
         def collate(indices: Ints) -> Tensors:
             return examples.training_batch(indices.tolist())

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
 from ..encoders.spans import character_span, token_span
-from ..training.batching import Ints
+from ..training.batching import Ints, padded
 
 SYSTEM, USER = 0, 1  # indices of the two utterances of a turn
 _SPECIAL = -1  # stands for neither utterance: special tokens and padding
@@ -81,19 +81,10 @@ class TokenizedTurns:
         """Make a batch: the encoder's inputs by name [turns, tokens]."""
         turns = list(indices)
         width = -(-int(self.lengths[turns].max()) // _MULTIPLE) * _MULTIPLE
-        return {
-            name: _padded([column[i] for i in turns], self.pad if name == "input_ids" else 0, width)
-            for name, column in self.inputs.items()
-        }
+        fills = {"input_ids": self.pad}
+        rows = {name: [column[i] for i in turns] for name, column in self.inputs.items()}
+        return {n: torch.from_numpy(padded(r, fills.get(n, 0), width)) for n, r in rows.items()}
 
     def batch_sides(self, indices: Iterable[int], width: int) -> torch.Tensor:
         """The utterance that each token belongs to [turns, tokens]; -1 if to none."""
-        return _padded([self.sides[i] for i in indices], _SPECIAL, width)
-
-
-def _padded(rows: Sequence[NDArray[np.integer]], fill: int, width: int) -> torch.Tensor:
-    """Rows of different lengths as a tensor [rows, width], padded with ``fill``."""
-    padded = np.full((len(rows), width), fill, np.int64)
-    for index, row in enumerate(rows):
-        padded[index, : len(row)] = row
-    return torch.from_numpy(padded)
+        return torch.from_numpy(padded([self.sides[i] for i in indices], _SPECIAL, width))

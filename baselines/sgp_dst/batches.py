@@ -62,12 +62,6 @@ def epoch_examples(kinds: NDArray[np.int8], settings: PartSettings, seed: int, e
     return np.sort(np.concatenate([positive, system, hard, easy]))
 
 
-def all_epochs(kinds: NDArray[np.int8], settings: PartSettings, seed: int) -> Ints:
-    """Indices of the examples of all epochs, one epoch after another."""
-    numbers = range(settings.epochs)
-    return np.concatenate([epoch_examples(kinds, settings, seed, number) for number in numbers])
-
-
 class TrainingData:
     """Examples of a submodel as tokens, with labels."""
 
@@ -118,7 +112,9 @@ def training_task(run: Run[SgpSettings], part: Part) -> Task:
     submodel_settings: PartSettings = getattr(settings.parts, part)
     sub = _initial_submodel(run, part, submodel_settings)
     data = TrainingData(ExampleColumns(training_examples(part, run.rows)), sub)
-    order = all_epochs(data.kinds, submodel_settings, settings.seed)
+    epochs = range(submodel_settings.epochs)
+    drawn = [epoch_examples(data.kinds, submodel_settings, settings.seed, n) for n in epochs]
+    order = np.concatenate(drawn)
     if not len(order):
         raise SgdxError(f"{part}: found no examples in train, expected some to learn from")
     dev = TrainingData(ExampleColumns(dev_examples(part, training_columns(run.dev, READS))), sub)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import msgspec
 
-from ..system import BatchOptions, BatchSize, TokenBudget
+from ..system import BatchOptions, BatchSize, DialogueChunkSize, TokenBudget
 from ..training.settings import Count, EncoderSettings, Fraction
 
 
@@ -47,10 +45,4 @@ class SgpOptions(BatchOptions, frozen=True, kw_only=True):
 
     batch_size: BatchSize = 256
     token_budget: TokenBudget = 4096  # larger batches hold more padding than they save time
-    chunk_size: Annotated[
-        Count,
-        msgspec.Meta(
-            description="Save the results of this number of dialogues together. A killed "
-            "prediction continues from there."
-        ),
-    ] = 96  # a kill on CPUs costs about a minute
+    chunk_size: DialogueChunkSize = 96  # a kill on CPUs costs about a minute

@@ -1,4 +1,4 @@
-"""Set up Accelerate: the processes and the device that a command uses."""
+"""The processes and the device that a command uses, and what it shows of its progress."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import platform
 import re
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from accelerate.utils import (
     FullyShardedDataParallelPlugin,
     is_torch_xla_available,
 )
+from datasets.utils import tqdm
 from transformers.utils import logging
 
 from sgdx_dataset import SgdxError
@@ -99,3 +101,19 @@ def report(accelerator: Accelerator, line: str) -> None:
     """Print a line about progress where no bar shows it: when the output is not a terminal."""
     if accelerator.is_main_process and not sys.stderr.isatty():
         print(line, flush=True)
+
+
+class Eta:
+    """Estimates the time left until a count is reached, from the speed so far."""
+
+    def __init__(self, begin: int, end: int) -> None:
+        self.begin, self.end = begin, end
+        self._since = time.perf_counter()
+
+    def left(self, count: int) -> str:
+        """The time left after ``count``, as in 1:02:03 or 04:05; ? before anything is done."""
+        if count <= self.begin:
+            return "?"
+        seconds = time.perf_counter() - self._since
+        rest = seconds * (self.end - count) / (count - self.begin)
+        return str(tqdm.format_interval(rest))

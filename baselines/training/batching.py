@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count, islice
 
 import numpy as np
@@ -12,6 +12,16 @@ from sgdx_dataset import SgdxError
 
 Ints = NDArray[np.int64]
 _POOL = 64  # an epoch sorts the examples of this many full batches together by length
+
+
+def padded(
+    rows: Sequence[Sequence[int] | NDArray[np.integer]], fill: int = 0, width: int = 1
+) -> Ints:
+    """Rows of different lengths as an array [rows, the longest row, or ``width`` if it is more]."""
+    array = np.full((len(rows), max([width, *map(len, rows)])), fill, np.int64)
+    for number, row in enumerate(rows):
+        array[number, : len(row)] = row
+    return array
 
 
 def share(batch_size: int, accumulation: int, processes: int) -> int:

@@ -13,9 +13,8 @@ from datasets.utils import tqdm
 
 from sgdx_dataset.io.files import write_bytes
 
-from .accelerator import report, shows_no_bar
+from .accelerator import Eta, report, shows_no_bar
 from .batching import Ints
-from .eta import Eta
 
 _Result = TypeVar("_Result")
 _SECONDS = 30.0  # from one line about progress to the next, where there is no bar

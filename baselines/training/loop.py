@@ -30,11 +30,10 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import Terminated
 
 from . import checkpoint
-from .accelerator import report, shows_no_bar
+from .accelerator import Eta, report, shows_no_bar
 from .attention import train_with_matrix_products
 from .averaging import AveragedWeights
 from .batching import share, training_batches
-from .eta import Eta
 from .optimizer import learning_rate, make_optimizer, set_rate
 from .precision import autocast
 from .run_folder import append_log, trim_log
