@@ -44,9 +44,9 @@ class Command(NamedTuple):
     options: Iterable[Option] = ()
 
 
-def option(names: str, help: str, group: str = "", **keywords: Any) -> Option:
+def option(names: str, help: str, **keywords: Any) -> Option:
     """An option by all its names, or an argument without dashes."""
-    return Option(names, {"help": help, **keywords}, group)
+    return Option(names, {"help": help, **keywords})
 
 
 def file(names: str, help: str, metavar: str = "FILE", **keywords: Any) -> Option:
@@ -54,9 +54,14 @@ def file(names: str, help: str, metavar: str = "FILE", **keywords: Any) -> Optio
     return option(names, help, type=Path, metavar=metavar, **keywords)
 
 
-def flag(name: str, help: str, group: str = "") -> Option:
+def flag(name: str, help: str) -> Option:
     """An option without a value."""
-    return option(name, help, group, action="store_true")
+    return option(name, help, action="store_true")
+
+
+def under(group: str, *options: Option) -> tuple[Option, ...]:
+    """Options under a heading."""
+    return tuple(option._replace(group=group) for option in options)
 
 
 def add(command: argparse.ArgumentParser, options: Iterable[Option]) -> None:
@@ -134,19 +139,7 @@ def dialogues(default: str = "those that the predictions name, else all") -> Opt
     return file("--dialogues", f"{shared.DIALOGUES_HELP} Default: {default}.")
 
 
-def evaluator(group: str = "") -> Option:
-    """Whose words have to be entailed."""
-    return option(
-        "--evaluator",
-        "Make the sentences that have to be entailed from the words of this variant, "
-        "whatever the generator read. Default: original.",
-        group,
-        default="original",
-        metavar="VARIANT",
-    )
-
-
-def nli(default: str | None, group: str = "") -> tuple[Option, ...]:
+def nli(default: str | None) -> tuple[Option, ...]:
     """Which model of entailment is asked, and how."""
     without = "none, which gives only BLEU and slot error rates"
     return (
@@ -155,7 +148,6 @@ def nli(default: str | None, group: str = "") -> tuple[Option, ...]:
             "Compute SGSAcc with this model of entailment: a folder with safetensors, a name on "
             "the Hub, which may end in @REVISION, or 'lexical' for a comparison of words, which "
             f"needs no model. Default: {default or without}.",
-            group,
             default=default,
             metavar="MODEL",
         ),
@@ -163,14 +155,12 @@ def nli(default: str | None, group: str = "") -> tuple[Option, ...]:
             "--dtype",
             "Set the precision of the model. With fewer bits, nearly equal probabilities may "
             "change their order. Default: float32.",
-            group,
             choices=DTYPES,
             default=DTYPES[0],
         ),
         option(
             "--device",
             "Run the model on this device, as in cpu or cuda:1. Default: a GPU if there is one.",
-            group,
             metavar="DEVICE",
         ),
         file(
@@ -178,25 +168,21 @@ def nli(default: str | None, group: str = "") -> tuple[Option, ...]:
             "Keep the model's answers in this folder, so that no pair of sentences is judged "
             "twice. Default: sgsacc_metric in the Hugging Face home.",
             "DIR",
-            group=group,
         ),
         option(
             "--rules",
             "Choose how sentences are made from actions: as in the paper's appendix B (the "
             "default), or with more forms of our own.",
-            group,
             choices=candidates.RULES,
             default=candidates.APPENDIX_B,
         ),
         flag(
             "--no-context",
             "Judge a response only alone, and not again after the previous turn.",
-            group,
         ),
         option(
             "--seed",
             "Set the random seed of the wrong values for validation. Default: 0.",
-            group,
             type=int,
             default=0,
             metavar="N",
@@ -204,12 +190,16 @@ def nli(default: str | None, group: str = "") -> tuple[Option, ...]:
     )
 
 
-def no_validation(group: str = "") -> Option:
-    """Leave validation out."""
-    text = "Do not find out on which turns the model can be relied on."
-    return flag("--no-validation", text, group)
-
-
+EVALUATOR = option(
+    "--evaluator",
+    "Make the sentences that have to be entailed from the words of this variant, "
+    "whatever the generator read. Default: original.",
+    default="original",
+    metavar="VARIANT",
+)
+NO_VALIDATION = flag(
+    "--no-validation", "Do not find out on which turns the model can be relied on."
+)
 OVER = option(
     "--over",
     "Say what the intervals are drawn over: the dialogues, as if there were other "
@@ -232,14 +222,16 @@ SERVICE = option(
 # What is scored against what, for any task.
 INPUTS = (
     *references("frames"),
-    evaluator(OF_TURNS),
-    file(
-        "--gold",
-        "Read this file, which the command references wrote, instead of making it again.",
-        group=OF_TURNS,
+    *under(
+        OF_TURNS,
+        EVALUATOR,
+        file(
+            "--gold",
+            "Read this file, which the command references wrote, instead of making it again.",
+        ),
+        *nli(None),
+        NO_VALIDATION,
     ),
-    *nli(None, OF_TURNS),
-    no_validation(OF_TURNS),
     option(
         "--predictions",
         "Read the predictions from one folder with VARIANT.jsonl for each variant, or give "
@@ -249,16 +241,18 @@ INPUTS = (
         required=True,
         metavar="DIR | VARIANT=PATH",
     ),
-    flag(
-        "--no-fuzzy-match",
-        "Score a free-form value 1 if it equals a reference value, and otherwise 0, instead "
-        "of by its similarity.",
+    *under(
         OF_FRAMES,
+        flag(
+            "--no-fuzzy-match",
+            "Score a free-form value 1 if it equals a reference value, and otherwise 0, instead "
+            "of by its similarity.",
+        ),
     ),
 )
 SCORE = (
     *INPUTS,
-    file("--turns", shared.TURNS_HELP, group=OF_TURNS),
+    *under(OF_TURNS, TURNS),
     file(
         "--output",
         "Write the scores to this JSON file, which other commands read. Default: only print "
@@ -273,30 +267,35 @@ SCORE = (
     dialogues(),
     OVER,
     SERVICE,
-    flag(
-        "--without-errata",
-        "Leave out the slots of frames whose annotations in SGD contradict each other. The "
-        "signature says so.",
+    *under(
         OF_FRAMES,
+        flag(
+            "--without-errata",
+            "Leave out the slots of frames whose annotations in SGD contradict each other. The "
+            "signature says so.",
+        ),
+        option(
+            "--system-acts",
+            "Say whether the tracker read the system's dialogue acts, if the predictions do not "
+            "say it. The signature has it. It changes no score.",
+            choices=("yes", "no"),
+        ),
     ),
-    option(
-        "--system-acts",
-        "Say whether the tracker read the system's dialogue acts, if the predictions do not "
-        "say it. The signature has it. It changes no score.",
-        OF_FRAMES,
-        choices=("yes", "no"),
-    ),
-    flag(
-        "--joint-acc-across-turn",
-        "Compute the joint accuracies of whole turns instead of frames, as in MultiWOZ.",
+    *under(
         OF_STATES,
+        flag(
+            "--joint-acc-across-turn",
+            "Compute the joint accuracies of whole turns instead of frames, as in MultiWOZ.",
+        ),
     ),
-    option(
-        "--zero-mean",
-        "Choose how the schema sensitivity treats a frame that is wrong under every variant: "
-        "count it as 0 (0, the default), or leave it out of the mean (drop).",
+    *under(
         OF_FRAMES,
-        choices=ZERO_MEAN,
-        default="0",
+        option(
+            "--zero-mean",
+            "Choose how the schema sensitivity treats a frame that is wrong under every variant: "
+            "count it as 0 (0, the default), or leave it out of the mean (drop).",
+            choices=ZERO_MEAN,
+            default="0",
+        ),
     ),
 )

@@ -126,15 +126,11 @@ def _task(args: argparse.Namespace, evaluator: str = ORIGINAL, validate: bool = 
     return Turns(evaluator, args.nli, args.dtype, args.device, args.cache, options)
 
 
-def _open(args: argparse.Namespace, task: Turns, variants: list[str]) -> References:
+def _open(args: argparse.Namespace, task: Turns, variants: Sequence[str]) -> References:
     """Open the turns of some variants."""
-    if args.references:
-        from .reference_folder import FolderReferences  # Parquet takes a while to import.
-
-        names = task.references.names
-        return FolderReferences(args.references, args.split, variants, names, "turns")
     own = paths_by_name("--variant", args.variant)
-    return Inputs({}, args.split, args.source, own_variants=own).open_references(task, {})
+    inputs = Inputs({}, args.split, args.source, args.references, own)
+    return inputs.open_references(task, {}, variants)
 
 
 def table2(gold: Mapping[str, Sequence[GoldTurn]]) -> dict[str, dict[str, Any]]:

@@ -97,12 +97,14 @@ class Inputs:
             paths.append(Path(source))
         return paths + ([self.dialogues] if self.dialogues else [])
 
-    def open_references(self, task: Task, headers: Mapping[str, Header]) -> References:
-        """Open the references of the variants that are predicted, which may name their source."""
+    def open_references(
+        self, task: Task, headers: Mapping[str, Header], variants: Sequence[str] = ()
+    ) -> References:
+        """Open the references of some variants, or of those predicted, which may name a source."""
         if self.references:
             from .reference_folder import FolderReferences  # Parquet takes a while to import.
 
-            variants = task.wordings_read([*headers])
+            variants = variants or task.wordings_read([*headers])
             columns = task.references if task.kind == "frames" else task.references.names
             return FolderReferences(self.references, self.split, variants, columns, task.kind)
         stated = {name: (header.source, header.data) for name, header in headers.items()}

@@ -231,18 +231,12 @@ def _check_lines(
     file: PredictionLines, variant: str, path: Path, kind: type[msgspec.Struct]
 ) -> None:
     """Raise SgdxError for the first line that is not a prediction row for the variant."""
-    decoder = msgspec.json.Decoder(kind)
+    example = f"; expected a row as {EXAMPLE_ROW}" if kind is Prediction else ""
     for number, line in file.numbered():
         try:
-            row = decoder.decode(line)
-        except (ValueError, RecursionError) as error:
-            example = ""
-            if kind is Prediction and isinstance(error, msgspec.ValidationError):
-                example = f"; expected a row as {EXAMPLE_ROW}"
-            try:  # The same once more raises the named error.
-                row = decode_json(line, kind, f"{path}:{number}", "a prediction row")
-            except SgdxError as named_error:
-                raise SgdxError(f"{named_error}{example}") from None
+            row = decode_json(line, kind, f"{path}:{number}", "a prediction row")
+        except SgdxError as error:
+            raise SgdxError(f"{error}{example}") from None
         stated = row.variant  # type: ignore[attr-defined]
         if stated != variant:
             raise SgdxError(f"{path}:{number}: variant is '{stated}', not '{variant}'")

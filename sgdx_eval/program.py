@@ -9,19 +9,19 @@ from sgsacc_metric.models import DEFAULT_MODEL
 
 from . import commands, entailment
 from .arguments import (
+    EVALUATOR,
     INPUTS,
     JSON,
+    NO_VALIDATION,
     OVER,
     SCORE,
     SERVICE,
     TURNS,
     Command,
     dialogues,
-    evaluator,
     file,
     flag,
     nli,
-    no_validation,
     option,
     references,
     run_program,
@@ -142,9 +142,9 @@ _ENTAILMENT = (
         "Write what each turn has to entail, and which turns are valid, for score --gold.",
         (
             *references("turns"),
-            evaluator(),
+            EVALUATOR,
             *nli(DEFAULT_MODEL),
-            no_validation(),
+            NO_VALIDATION,
             file("--output", "Write the JSONL file here.", required=True),
         ),
     ),

@@ -111,12 +111,7 @@ AnyResults = TypeVar("AnyResults", bound=Results)
 
 def read_results(path: Path) -> Results:
     """Read a scores.json."""
-    return parse_results(read_input(path), path)
-
-
-def parse_results(data: bytes, path: Path) -> Results:
-    """Parse the content of a scores.json."""
-    file = parse_json(data, _File, str(path), "a scores.json")
+    file = parse_json(read_input(path), _File, str(path), "a scores.json")
     metric = file.signature.split("|")[0]
     parts = signature_parts(file.signature, str(path), metric)
     task = TASKS.get(parts.get("task", _METRICS.get(metric, "")))
