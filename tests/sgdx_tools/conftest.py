@@ -48,6 +48,10 @@ def user(text: str) -> Json:
     return {"role": "user", "content": text}
 
 
+def call(name: str, **arguments: Any) -> list[Json]:
+    return [{"name": name, "arguments": arguments}]
+
+
 CASES = (
     Case(
         "a",
@@ -59,25 +63,15 @@ CASES = (
     Case("d", (user("Thanks"),), None, dialogue="d"),
 )
 # The right calls by wording and case.
+_BOOK = {"a": call("book", people=4, place={"city": "Rome"}), "b": call("book", people=2)}
+_RESERVE = {
+    "a": call("reserve", guests=4, place={"town": "Rome"}),
+    "b": call("reserve", guests=2),
+}
 RIGHT: dict[str, dict[str, list[Json]]] = {
-    "original": {
-        "a": [{"name": "book", "arguments": {"people": 4, "place": {"city": "Rome"}}}],
-        "b": [{"name": "book", "arguments": {"people": 2}}],
-        "c": [{"name": "weather", "arguments": {"city": "Oslo"}}],
-        "d": [],
-    },
-    "v1": {
-        "a": [{"name": "reserve", "arguments": {"guests": 4, "place": {"town": "Rome"}}}],
-        "b": [{"name": "reserve", "arguments": {"guests": 2}}],
-        "c": [{"name": "weather", "arguments": {"city": "Oslo"}}],
-        "d": [],
-    },
-    "v2": {
-        "a": [{"name": "book", "arguments": {"people": 4, "place": {"city": "Rome"}}}],
-        "b": [{"name": "book", "arguments": {"people": 2}}],
-        "c": [{"name": "weather", "arguments": {"town": "Oslo"}}],
-        "d": [],
-    },
+    "original": {**_BOOK, "c": call("weather", city="Oslo"), "d": []},
+    "v1": {**_RESERVE, "c": call("weather", city="Oslo"), "d": []},
+    "v2": {**_BOOK, "c": call("weather", town="Oslo"), "d": []},
 }
 
 Rows = list[dict[str, Any]]

@@ -20,7 +20,7 @@ from sgdx_tools.predictions import MadeCall
 from sgdx_tools.renaming import WordedTools
 
 from ..mutations import is_read, mutations
-from .conftest import user
+from .conftest import call, user
 
 TREE: Json = {
     "type": "object",
@@ -51,11 +51,11 @@ def test_a_schema_that_refers_to_itself(tmp_path: Path) -> None:
     assert worded.expect(cases[0]) == (ExpectedCall("tree", new_value),)
     assert worded.tool("tree").parameters["properties"]["parts"]["items"] == {"$ref": "#"}
     rows = [
-        {"id": "c", "variant": name, "calls": [{"name": "tree", "arguments": arguments}]}
+        {"id": "c", "variant": name, "calls": call("tree", **arguments)}
         for name, arguments in (("original", value), ("v1", new_value))
     ]
     assert score(folder, rows)["calls"]["call_accuracy"]["worst"] == 1.0
-    wrong = [rows[0], {**rows[1], "calls": [{"name": "tree", "arguments": {"text": "a"}}]}]
+    wrong = [rows[0], {**rows[1], "calls": call("tree", text="a")}]
     elements = score(folder, wrong)["elements"]
     assert {element["path"] for element in elements} == {"label", "children"}
 
@@ -72,11 +72,7 @@ def test_a_thousand_tools(tmp_path: Path) -> None:
     begin = time.process_time()
     folder = folder_of(tmp_path / "api", tools, cases, Wording("v1", words))
     rows = [
-        {
-            "id": case.id,
-            "variant": name,
-            "calls": [{"name": f"{prefix}tool_{i}", "arguments": {"p0": "x"}}],
-        }
+        {"id": case.id, "variant": name, "calls": call(f"{prefix}tool_{i}", p0="x")}
         for name, prefix in (("original", ""), ("v1", "new_"))
         for i, case in enumerate(cases)
     ]

@@ -10,51 +10,39 @@ from sgdx_dataset import SgdxError
 from sgdx_tools.data import Json, Words
 from sgdx_tools.json_schema import Element, Layout, Renaming
 
-ADDRESS: Json = {
-    "type": "object",
-    "description": "A place",
-    "properties": {
-        "city": {"type": "string"},
-        "next": {"$ref": "#/$defs/Address"},
-    },
-    "required": ["city"],
-}
+
+def objects(required: list[str] | None = None, /, **names: Any) -> Json:
+    needed = {} if required is None else {"required": required}
+    return {"type": "object", "properties": names, **needed}
+
+
+TEXT, TO_ADDRESS = {"type": "string"}, {"$ref": "#/$defs/Address"}
+PLACE = {"description": "A place"}
 SCHEMA: Json = {
-    "type": "object",
-    "properties": {
-        "party_size": {"type": "integer", "title": "Party Size", "description": "How many"},
-        "address": {"$ref": "#/$defs/Address", "description": "Where"},
-        "guests": {
+    **objects(
+        ["party_size"],
+        party_size={"type": "integer", "title": "Party Size", "description": "How many"},
+        address={**TO_ADDRESS, "description": "Where"},
+        guests={
             "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "name": {"type": "string", "description": "Who"},
-                    "home": {"$ref": "#/properties/address"},
-                },
-                "required": ["name"],
-            },
+            "items": objects(
+                ["name"],
+                name={**TEXT, "description": "Who"},
+                home={"$ref": "#/properties/address"},
+            ),
         },
-        "when": {
+        when={
             "anyOf": [
-                {"type": "string", "description": "A date"},
-                {
-                    "type": "object",
-                    "properties": {"start": {"type": "string", "description": "First day"}},
-                    "required": ["start"],
-                },
-                {
-                    "type": "object",
-                    "properties": {"start": {"type": "integer", "description": "Days from now"}},
-                },
+                {**TEXT, "description": "A date"},
+                objects(["start"], start={**TEXT, "description": "First day"}),
+                objects(start={"type": "integer", "description": "Days from now"}),
             ],
             "default": {"start": "today"},
         },
-        "labels": {"type": "object", "additionalProperties": {"$ref": "#/$defs/Address"}},
-        "any": True,
-    },
-    "required": ["party_size"],
-    "$defs": {"Address": ADDRESS},
+        labels={"type": "object", "additionalProperties": TO_ADDRESS},
+        any=True,
+    ),
+    "$defs": {"Address": objects(["city"], city=TEXT, next=TO_ADDRESS) | PLACE},
 }
 WORDS = {
     "party_size": Words("how_many_people"),
@@ -73,10 +61,6 @@ def renaming(schema: Json, words: dict[str, Words]) -> Renaming:
     layout.check()
     layout.check_words(words, "v1.json: tool t")
     return Renaming(layout, words)
-
-
-def properties(**names: Any) -> Json:
-    return {"type": "object", "properties": names}
 
 
 def test_elements_are_properties_and_whatever_is_described() -> None:
@@ -99,58 +83,36 @@ def test_elements_are_properties_and_whatever_is_described() -> None:
 
 def test_a_schema_keeps_everything_but_its_words() -> None:
     schema = renaming(SCHEMA, WORDS).schema()
+    town = {**TEXT, "description": "Name of the town"}
     assert schema == {
-        "type": "object",
-        "properties": {
-            "how_many_people": {
+        **objects(
+            ["how_many_people"],
+            how_many_people={
                 "type": "integer",
                 "title": "How Many People",
                 "description": "How many",
             },
-            "place": {"$ref": "#/$defs/Address", "description": "Where it is"},
-            "guests": {
+            place={**TO_ADDRESS, "description": "Where it is"},
+            guests={
                 "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "who": {"type": "string", "description": "Who"},
-                        "home": {"$ref": "#/properties/place"},
-                    },
-                    "required": ["who"],
-                },
+                "items": objects(
+                    ["who"],
+                    who={**TEXT, "description": "Who"},
+                    home={"$ref": "#/properties/place"},
+                ),
             },
-            "when": {
+            when={
                 "anyOf": [
-                    {"type": "string", "description": "A day"},
-                    {
-                        "type": "object",
-                        "properties": {"beginning": {"type": "string", "description": "First day"}},
-                        "required": ["beginning"],
-                    },
-                    {
-                        "type": "object",
-                        "properties": {
-                            "beginning": {"type": "integer", "description": "In how many days"}
-                        },
-                    },
+                    {**TEXT, "description": "A day"},
+                    objects(["beginning"], beginning={**TEXT, "description": "First day"}),
+                    objects(beginning={"type": "integer", "description": "In how many days"}),
                 ],
                 "default": {"beginning": "today"},
             },
-            "labels": {"type": "object", "additionalProperties": {"$ref": "#/$defs/Address"}},
-            "whatever": True,
-        },
-        "required": ["how_many_people"],
-        "$defs": {
-            "Address": {
-                "type": "object",
-                "description": "A place",
-                "properties": {
-                    "town": {"type": "string", "description": "Name of the town"},
-                    "next": {"$ref": "#/$defs/Address"},
-                },
-                "required": ["town"],
-            }
-        },
+            labels={"type": "object", "additionalProperties": TO_ADDRESS},
+            whatever=True,
+        ),
+        "$defs": {"Address": objects(["town"], town=town, next=TO_ADDRESS) | PLACE},
     }
     Layout(schema, "").check()
 
@@ -173,7 +135,7 @@ def test_values_have_the_new_names_at_every_depth() -> None:
 
 
 def test_names_that_rules_mention_follow() -> None:
-    schema: Json = properties(a={"type": "string"}, b={"type": "string"}) | {
+    schema: Json = objects(a={"type": "string"}, b={"type": "string"}) | {
         "allOf": [{"if": {"required": ["a"]}, "then": {"required": ["b"]}}],
         "dependentRequired": {"a": ["b"]},
         "dependentSchemas": {"a": {"required": ["b"]}},
@@ -192,13 +154,13 @@ def test_names_that_rules_mention_follow() -> None:
 
 
 def test_two_names_change_places() -> None:
-    swap = renaming(properties(a={}, b={}), {"a": Words("b"), "b": Words("a")})
-    assert swap.schema() == properties(b={}, a={})
+    swap = renaming(objects(a={}, b={}), {"a": Words("b"), "b": Words("a")})
+    assert swap.schema() == objects(b={}, a={})
     assert swap.value({"a": 1, "b": 2}) == {"b": 1, "a": 2}
 
 
 def test_a_key_that_is_not_in_the_schema_cannot_be_lost() -> None:
-    open_schema = properties(a={}) | {"additionalProperties": True}
+    open_schema = objects(a={}) | {"additionalProperties": True}
     with pytest.raises(SgdxError, match="tool t: of the keys a, b two"):
         renaming(open_schema, {"a": Words("b")}).value({"a": 1, "b": 2})
 
@@ -215,15 +177,15 @@ def test_a_key_that_is_not_in_the_schema_cannot_be_lost() -> None:
     ],
 )
 def test_words_that_do_not_fit(words: dict[str, Words], place: str) -> None:
-    schema = properties(a={}, b=properties(c={}, d={})) | {"description": "All"}
+    schema = objects(a={}, b=objects(c={}, d={})) | {"description": "All"}
     with pytest.raises(SgdxError, match=f"v1.json: tool t: {place}"):
         renaming(schema, words)
 
 
 def test_one_property_in_two_places_needs_one_name() -> None:
     schema = {
-        "allOf": [{"$ref": "#/$defs/Base"}, properties(city={})],
-        "$defs": {"Base": properties(city={})},
+        "allOf": [{"$ref": "#/$defs/Base"}, objects(city={})],
+        "$defs": {"Base": objects(city={})},
     }
     both = {"city": Words("town"), "$defs.Base.city": Words("town")}
     assert renaming(schema, both).value({"city": 1}) == {"town": 1}
@@ -238,10 +200,10 @@ def test_one_property_in_two_places_needs_one_name() -> None:
         ({"properties": []}, "#/properties: found \\[\\], expected an object"),
         ({"properties": {"a": 1}}, "#/properties/a: found 1, expected a schema"),
         ({"anyOf": {}}, "#/anyOf: found {}, expected an array"),
-        (properties(a={"description": 1}), "#/properties/a/description: found 1"),
-        (properties(a={"$ref": "#/$defs/X"}), "#/properties/a/\\$ref: found '#/\\$defs/X'"),
-        (properties(a={"$ref": "other.json"}), "expected a pointer inside the schema"),
-        (properties(**{"a": properties(b={}), "a.b": {}}), "path a.b is of two parts"),
+        (objects(a={"description": 1}), "#/properties/a/description: found 1"),
+        (objects(a={"$ref": "#/$defs/X"}), "#/properties/a/\\$ref: found '#/\\$defs/X'"),
+        (objects(a={"$ref": "other.json"}), "expected a pointer inside the schema"),
+        (objects(**{"a": objects(b={}), "a.b": {}}), "path a.b is of two parts"),
     ],
 )
 def test_what_is_no_schema_is_refused(schema: Json, message: str) -> None:
@@ -252,6 +214,6 @@ def test_what_is_no_schema_is_refused(schema: Json, message: str) -> None:
 def test_a_schema_may_not_be_nested_without_end() -> None:
     schema: Json = {}
     for _ in range(200):
-        schema = properties(a=schema)
+        schema = objects(a=schema)
     with pytest.raises(SgdxError, match="over 100 schemas"):
         Layout(schema, "t").check()

@@ -22,6 +22,7 @@ from sgdx_tools.json_schema import elements_of
 from sgdx_tools.plan import ToolPlan
 from sgdx_tools.scoring import score
 
+from .conftest import call, user
 from .importing.test_bfcl import OTHER, ROUTE, answer, question
 from .importing.test_openapi import LIBRARY
 from .importing.test_tool_lists import ANTHROPIC, FLAT, MCP
@@ -29,31 +30,19 @@ from .importing.test_tool_lists import ANTHROPIC, FLAT, MCP
 Json = Any
 REPLAY = Path(__file__).with_name("replay.py")
 DISH: Json = {"beside": {"beside": {}}}
+OPTIONAL = {"any_of": [None, {"absent": True}]}
+BOOK = {"any_of": [{"title": "Emma", "sequel": {"title": "Persuasion", "shelf": "A"}}]}
+NOTED = {"title": "Emma", "note": None}
 TABLE_CALLS = [
-    {"name": "book_table", "arguments": {"guests": 2, "address": {"city": "Rome"}}},
-    {
-        "name": "book_table",
-        "arguments": {
-            "guests": {"any_of": [3, 5]},
-            "dishes": [DISH, {}],
-            "by": {"any_of": [None, {"absent": True}]},
-        },
-    },
-    {"name": "now", "arguments": {}},
+    *call("book_table", guests=2, address={"city": "Rome"}),
+    *call("book_table", guests={"any_of": [3, 5]}, dishes=[DISH, {}], by=OPTIONAL),
+    *call("now"),
 ]
 LIBRARY_CALLS = [
-    {"name": "getBook", "arguments": {"bookId": 7, "filter": {"tags": ["a"], "new": True}}},
-    {
-        "name": "addBook",
-        "arguments": {
-            "body": {"any_of": [{"title": "Emma", "sequel": {"title": "Persuasion", "shelf": "A"}}]}
-        },
-    },
-    {
-        "name": "patch_books_bookId",
-        "arguments": {"bookId": 7, "body": {"title": "Emma", "note": None}},
-    },
-    {"name": "health", "arguments": {}},
+    *call("getBook", bookId=7, filter={"tags": ["a"], "new": True}),
+    *call("addBook", body=BOOK),
+    *call("patch_books_bookId", bookId=7, body=NOTED),
+    *call("health"),
 ]
 
 
@@ -96,12 +85,11 @@ def import_form(form: str, tmp_path: Path) -> Path:
 
 def add_cases(folder: Path, calls: list[Json]) -> None:
     """A case for each call, one for the first two, and one that calls nothing."""
-    user = {"role": "user", "content": "Please."}
+    expected = [(f"c{i}", [made]) for i, made in enumerate(calls)]
     cases: list[Json] = [
-        {"id": f"c{i}", "messages": [user], "expect": [call]} for i, call in enumerate(calls)
+        {"id": name, "messages": [user("Please.")], "expect": expect}
+        for name, expect in [*expected, ("both", calls[1::-1]), ("none", None)]
     ]
-    cases.append({"id": "both", "messages": [user], "expect": calls[1::-1]})
-    cases.append({"id": "none", "messages": [user], "expect": None})
     (folder / "cases.jsonl").write_text("\n".join(map(json.dumps, cases)))
 
 

@@ -16,7 +16,7 @@ from sgdx_tools.explain import explain
 from sgdx_tools.folder import read_tool_set
 from sgdx_tools.signature import data_digest
 
-from .conftest import Rows, rows
+from .conftest import Rows, call, rows
 
 METRICS = (
     "call_name_accuracy",
@@ -49,7 +49,7 @@ def test_calls_in_the_old_names_are_wrong_under_the_new_ones(folder: Path) -> No
 
 
 def test_a_wrong_argument_is_put_down_to_its_words(folder: Path) -> None:
-    wrong = [("v1", "b", [{"name": "reserve", "arguments": {"guests": 3}}])]
+    wrong = [("v1", "b", call("reserve", guests=3))]
     scores = score(folder, rows(wrong))
     assert scores["elements"] == [
         {
@@ -72,19 +72,13 @@ def test_a_wrong_argument_is_put_down_to_its_words(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("calls", "paths"),
     [
-        ([{"name": "weather", "arguments": {}}], [""]),
+        (call("weather"), [""]),
         ([], [""]),
-        (
-            [{"name": "reserve", "arguments": {"guests": 4, "place": {"town": "Oslo"}}}],
-            ["place.city"],
-        ),
-        ([{"name": "reserve", "arguments": {"place": {"city": "Rome"}}}], ["people", "place.city"]),
-        (2 * [{"name": "reserve", "arguments": {"guests": 4}}], ["", "place.city"]),
+        (call("reserve", guests=4, place={"town": "Oslo"}), ["place.city"]),
+        (call("reserve", place={"city": "Rome"}), ["people", "place.city"]),
+        (2 * call("reserve", guests=4), ["", "place.city"]),
         # What is wrong was not reworded, so all words of the tool may have to do with it.
-        (
-            [{"name": "reserve", "arguments": {"guests": 4, "place": {"town": "Rome"}, "x": 1}}],
-            ["", "people", "place.city"],
-        ),
+        (call("reserve", guests=4, place={"town": "Rome"}, x=1), ["", "people", "place.city"]),
     ],
 )
 def test_what_a_lost_case_is_put_down_to(folder: Path, calls: Any, paths: list[str]) -> None:
@@ -94,15 +88,15 @@ def test_what_a_lost_case_is_put_down_to(folder: Path, calls: Any, paths: list[s
 
 
 def test_a_case_that_only_the_new_words_make_right_is_won(folder: Path) -> None:
-    wrong = [{"name": "weather", "arguments": {"city": "Rome"}}]
-    elements = score(folder, rows([("original", "c", wrong)]))["elements"]
+    wrong = ("original", "c", call("weather", city="Rome"))
+    elements = score(folder, rows([wrong]))["elements"]
     assert [(e["wording"], e["path"], e["lost"], e["won"], e["net"]) for e in elements] == [
         ("v2", "city", 0, 1, -1)
     ]
 
 
 def test_a_call_where_none_is_right(folder: Path) -> None:
-    scores = score(folder, rows([("v1", "d", [{"name": "ping", "arguments": {}}])]))
+    scores = score(folder, rows([("v1", "d", call("ping"))]))
     assert scores["calls"]["no_call_accuracy"]["by_variant"]["v1"] == 0.0
     assert scores["calls"]["call_accuracy"]["by_variant"]["v1"] == 1.0
     assert scores["calls"]["task_success"]["by_variant"]["v1"] == pytest.approx(2 / 3)

@@ -38,11 +38,8 @@ def sections(*titles: str) -> list[tuple[str, str, str]]:
 
 
 def run_line(line: str, url: str) -> int:
-    words = [
-        word.replace("python assistant", f"{sys.executable} assistant")
-        for word in shlex.split(line)
-    ]
-    words = [word.replace(SERVER, url) for word in words]
+    line = line.replace("python assistant", f"{sys.executable} assistant").replace(SERVER, url)
+    words = shlex.split(line)
     assert words[:2] == ["python", "-m"], line
     if words[2] == "sgdx_tools":
         return tools(words[3:])
@@ -54,13 +51,9 @@ def run_line(line: str, url: str) -> int:
 def model(body: Json) -> Json:
     """A model that rewords by adding letters, and calls the first tool for a table."""
     if body["tools"][0]["function"]["name"] == "reword":
-        elements = json.loads(body["messages"][1]["content"])
+        seed, elements = body["seed"], json.loads(body["messages"][1]["content"])
         words = [
-            {
-                "path": e["path"],
-                "name": f"{e.get('name')}_{body['seed']}",
-                "description": f"{e.get('description')}!",
-            }
+            {**e, "name": f"{e.get('name')}_{seed}", "description": f"{e.get('description')}!"}
             for e in elements
         ]
         return call_completion("reword", json.dumps({"elements": words}))
@@ -68,10 +61,9 @@ def model(body: Json) -> Json:
     values = {"city": re.search(r" in (\w+)", text), "date": re.search(r" on ([\d-]+)", text)}
     for word, tool in zip(("table", "weather"), body["tools"]):
         if word in text:
-            names = [
-                name for name in tool["function"]["parameters"]["properties"] if name in values
-            ]
-            arguments = {name: match[1] for name in names if (match := values[name])}
+            properties = tool["function"]["parameters"]["properties"]
+            found = {name: values[name] for name in values if name in properties}
+            arguments = {name: match[1] for name, match in found.items() if match}
             return call_completion(tool["function"]["name"], json.dumps(arguments))
     return completion({"role": "assistant", "content": "You are welcome."}, "stop")
 

@@ -25,23 +25,8 @@ from sgdx_tools.importing.bfcl import expected_value, import_bfcl, json_schema
 Json = Any
 MUTATIONS = 4  # of each case's right answers
 pytestmark = pytest.mark.slow
-ODD: tuple[Json, ...] = (
-    None,
-    "",
-    [],
-    {},
-    0,
-    1,
-    True,
-    False,
-    "x",
-    1.5,
-    [1],
-    ["a"],
-    {"a": 1},
-    [{}],
-    [[]],
-)
+ODD: tuple[Json, ...]
+ODD = (None, "", [], {}, 0, 1, True, False, "x", 1.5, [1], ["a"], {"a": 1}, [{}], [[]])
 
 
 class Answer(NamedTuple):

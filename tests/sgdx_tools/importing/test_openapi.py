@@ -171,17 +171,16 @@ def test_schemas_of_3_1_stay_as_they_are(tmp_path: Path) -> None:
     assert parameters == {"type": "object", "properties": {"body": schema}}
 
 
-def test_what_stands_beside_a_reference_counts_in_3_1_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("version", "beside"),
+    [("3.1.1", {"minLength": 2, "description": "d"}), ("3.0.0", {"description": "d"})],
+)
+def test_what_stands_beside_a_reference(version: str, beside: Json, tmp_path: Path) -> None:
     schema = {"$ref": "#/components/schemas/A", "minLength": 2, "description": "d"}
     document = document_of(parameters=[{"name": "p", "in": "query", "schema": schema}])
-    document["components"] = {"schemas": {"A": {"type": "string"}}}
-    beside = {"$ref": "#/$defs/A", "minLength": 2, "description": "d"}
-    for version, parameter in (
-        ("3.1.1", beside),
-        ("3.0.0", {"$ref": "#/$defs/A", "description": "d"}),
-    ):
-        tools = import_document(tmp_path, document | {"openapi": version}).tools
-        assert tools["a"].parameters["properties"] == {"p": parameter}
+    document |= {"components": {"schemas": {"A": {"type": "string"}}}, "openapi": version}
+    tool = import_document(tmp_path, document).tools["a"]
+    assert tool.parameters["properties"] == {"p": {"$ref": "#/$defs/A", **beside}}
 
 
 def test_references_to_any_part_and_to_each_other(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from sgdx_tools.folder import read_tool_set
 from sgdx_tools.importing.tool_lists import import_list
 
 Json = Any
+Write = Callable[[Json], Path]
 TABLE = {
     "type": "object",
     "properties": {
@@ -36,7 +37,7 @@ NOW = Tool("now", "", {})
 
 
 @pytest.fixture
-def write(tmp_path: Path) -> Callable[[Json], Path]:
+def write(tmp_path: Path) -> Write:
     def write_file(content: Json) -> Path:
         path = tmp_path / "tools.json"
         path.write_text(content if isinstance(content, str) else json.dumps(content))
@@ -45,32 +46,21 @@ def write(tmp_path: Path) -> Callable[[Json], Path]:
     return write_file
 
 
+_BOOK = {"name": "book_table", "description": "Books a table."}
 NESTED: list[Json] = [
-    {
-        "type": "function",
-        "function": {
-            "name": "book_table",
-            "description": "Books a table.",
-            "parameters": TABLE,
-        },
-    },
+    {"type": "function", "function": {**_BOOK, "parameters": TABLE}},
     {"type": "function", "function": {"name": "now"}},
 ]
 FLAT = [
-    {
-        "type": "function",
-        "name": "book_table",
-        "description": "Books a table.",
-        "parameters": TABLE,
-    },
+    {"type": "function", **_BOOK, "parameters": TABLE},
     {"type": "function", "name": "now", "description": None, "parameters": None},
 ]
 ANTHROPIC = [
-    {"name": "book_table", "description": "Books a table.", "input_schema": TABLE},
+    {**_BOOK, "input_schema": TABLE},
     {"type": "custom", "name": "now", "input_schema": {}},
 ]
 MCP = [
-    {"name": "book_table", "description": "Books a table.", "inputSchema": TABLE},
+    {**_BOOK, "inputSchema": TABLE},
     {"name": "now", "inputSchema": {}},
 ]
 
@@ -92,7 +82,7 @@ MCP = [
 def test_the_same_tools_come_of_all_forms(
     form: str,
     content: Json,
-    write: Callable[[Json], Path],
+    write: Write,
     tmp_path: Path,
 ) -> None:
     collection = import_list(form, write(content))
@@ -104,7 +94,7 @@ def test_the_same_tools_come_of_all_forms(
     assert list(read_tool_set(folder).source.files) == ["tools.json"]
 
 
-def test_what_cannot_be_expressed_is_noted_tool_by_tool(write: Callable[[Json], Path]) -> None:
+def test_what_cannot_be_expressed_is_noted_tool_by_tool(write: Write) -> None:
     function = {**NESTED[0]["function"], "strict": True}
     content: Json = [{"type": "function", "function": function}, {"type": "web_search"}]
     assert import_list("openai", write(content)).left_out == [
@@ -127,7 +117,7 @@ def test_what_cannot_be_expressed_is_noted_tool_by_tool(write: Callable[[Json], 
     ]
 
 
-def test_names_that_providers_do_not_take_are_changed(write: Callable[[Json], Path]) -> None:
+def test_names_that_providers_do_not_take_are_changed(write: Write) -> None:
     names = ["fs/read.file", "fs_read_file", "x" * 70]
     collection = import_list("mcp", write([{"name": name, "inputSchema": {}} for name in names]))
     assert list(collection.tools) == ["fs_read_file_2", "fs_read_file", "x" * 64]
@@ -137,7 +127,7 @@ def test_names_that_providers_do_not_take_are_changed(write: Callable[[Json], Pa
     ]
 
 
-def test_a_tool_whose_schema_is_not_understood_is_left_out(write: Callable[[Json], Path]) -> None:
+def test_a_tool_whose_schema_is_not_understood_is_left_out(write: Write) -> None:
     remote = {"type": "object", "properties": {"a": {"$ref": "https://example.org/a.json"}}}
     deep: Json = {}
     for _ in range(150):
@@ -181,7 +171,7 @@ def test_bad_files(
     form: str,
     content: Json,
     parts: list[str],
-    write: Callable[[Json], Path],
+    write: Write,
 ) -> None:
     with pytest.raises(SgdxError) as error:
         import_list(form, write(content))
