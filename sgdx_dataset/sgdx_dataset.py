@@ -22,7 +22,8 @@ from sgdx_dataset.release.schema import CONFIGS
 from sgdx_dataset.rows.dialogue_rows import dialogue_tables
 from sgdx_dataset.rows.features import DIALOGUE_ROW
 
-# The version of the rows; it rises when what is written for the same release changes.
+# The version of the rows; it rises when what is made of the same release changes, frame rows and
+# turn rows too, as caches go by it.
 VERSION = "1.0.0"
 
 CITATION = """\

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -64,14 +65,28 @@ def test_a_command_that_is_stopped_leaves_nothing(
     assert [path.name for path in tmp_path.rglob("*")] == ["tmp"]
 
 
-def test_an_error_is_one_line_without_control_characters(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    def fail() -> None:
-        raise SgdxError("file:\n\x1b[2J \x9b \u202e \udcff é")
+def fail() -> None:
+    raise SgdxError("file:\n\x1b[2J \x9b \u202e \udcff é")
 
-    assert run("program", fail) == 2
-    assert capsys.readouterr().err == ("program: error: file: \\x1b[2J \\x9b \\u202e \\udcff é\n")
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        (fail, "file: \\x1b[2J \\x9b \\u202e \\udcff é"),
+        (lambda: len(bytes(1 << 62)) and None, "found too little memory for this input"),
+        # A byte of the command line that is no UTF-8 reaches Python as half a character.
+        (
+            lambda: len("\udcff/0/Cabs_1".encode()),
+            "found '\\udcff/0/Cabs_1', expected Unicode text",
+        ),
+    ],
+    ids=["fault", "memory", "text"],
+)
+def test_an_error_is_one_line_without_control_characters(
+    command: Callable[[], int | None], line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("program", command) == 2
+    assert capsys.readouterr().err == f"program: error: {line}\n"
 
 
 @pytest.mark.parametrize(
@@ -113,17 +128,3 @@ def test_a_signal_that_is_ignored_stays_so() -> None:
         assert run("program", lambda: signal.raise_signal(signal.SIGINT)) == 0
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def test_too_little_memory(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("program", lambda: len(bytes(1 << 62)) and None) == 2
-    assert capsys.readouterr().err == ("program: error: found too little memory for this input\n")
-
-
-def test_an_argument_that_is_no_text(capsys: pytest.CaptureFixture[str]) -> None:
-    """A byte of the command line that is no UTF-8 reaches Python as half a character."""
-    frame_id = "\udcff/0/Cabs_1"
-    assert run("show", lambda: len(frame_id.encode())) == 2
-    assert (
-        capsys.readouterr().err == "show: error: found '\\udcff/0/Cabs_1', expected Unicode text\n"
-    )

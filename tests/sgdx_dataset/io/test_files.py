@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -21,26 +22,25 @@ def test_a_file_replaces_the_one_before(tmp_path: Path) -> None:
             assert re.fullmatch(r"\.file\..*\.incomplete", staging.parent.name)
             staging.write_text(text)
         assert place.read_text() == text
+    with suppress(KeyError), staged(place) as staging:
+        staging.write_text("half")
+        raise KeyError
+    assert place.read_text() == "second"
     assert list(place.parent.iterdir()) == [place]
 
 
-def test_a_folder_appears_with_all_that_is_in_it(tmp_path: Path) -> None:
+def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     place = tmp_path / "folder"
-    with staged(place) as staging:
-        staging.mkdir()
-        (staging / "a").write_text("a")
-        assert not place.exists()
-    assert [path.name for path in place.iterdir()] == ["a"]
-
-
-def test_an_error_leaves_what_was_there(tmp_path: Path) -> None:
-    place = tmp_path / "file"
-    place.write_text("before")
-    with pytest.raises(KeyError), staged(place) as staging:
-        staging.write_text("half")
-        raise KeyError
-    assert place.read_text() == "before"
-    assert list(tmp_path.iterdir()) == [place]
+    for fails in (True, False):
+        with suppress(KeyError), staged(place) as staging:
+            staging.mkdir()
+            (staging / "a").write_text("a")
+            assert not place.exists()
+            if fails:
+                raise KeyError
+        assert [path.name for path in tmp_path.rglob("*")] == ([] if fails else ["folder", "a"])
+    with pytest.raises(SgdxError, match=f"^{place}/a/b: cannot be written: .*File exists"):
+        staged(place / "a" / "b").__enter__()
 
 
 def test_a_folder_that_another_process_made_meanwhile_stays(tmp_path: Path) -> None:
@@ -70,13 +70,6 @@ def test_files_that_are_no_files(tmp_path: Path) -> None:
     ):
         with pytest.raises(SgdxError, match=f"{name}: {message}"):
             read_file(tmp_path / name)
-
-
-def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    place = tmp_path / "file" / "below"
-    with pytest.raises(SgdxError, match=f"^{place}: cannot be written: .*File exists"):
-        staged(place).__enter__()
 
 
 @pytest.mark.posix
