@@ -89,6 +89,18 @@ class Wording(msgspec.Struct, frozen=True):
     # it, since a model may like its own words. In the file it is ``$made_by``.
     made_by: str = ""
 
+    @classmethod
+    def of(cls, name: str, elements: Mapping[ElementId, Words], made_by: str = "") -> Wording:
+        """A wording of the new words of each element."""
+        by_tool: dict[str, dict[str, Words]] = {}
+        for (tool, path), words in elements.items():
+            by_tool.setdefault(tool, {})[path] = words
+        tools = {}
+        for tool, parts in by_tool.items():
+            own = parts.pop("", Words())
+            tools[tool] = ToolWords(own.name, own.description, parts)
+        return cls(name, tools, made_by)
+
     def elements(self) -> dict[ElementId, Words]:
         """The new words of each element that changes."""
         elements: dict[ElementId, Words] = {}

@@ -10,13 +10,11 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-import msgspec
-
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.json import decode_json
 from sgdx_eval.tables import interval, percent
 
-from .data import ToolWords, Wording
+from .data import Wording
 from .folder import read_tool_set, write_wording
 
 SAMPLE = Path(__file__).parent / "sample"
@@ -78,12 +76,8 @@ def mend(wording: Wording, scores: Mapping[str, Any]) -> Wording:
         for element in scores["elements"]
         if element["wording"] == wording.name and element["net"] > 0
     }
-    tools = {}
-    for tool, words in wording.tools.items():
-        parameters = {p: w for p, w in words.parameters.items() if (tool, p) not in costly}
-        own = ToolWords() if (tool, "") in costly else words
-        tools[tool] = msgspec.structs.replace(own, parameters=parameters)
-    return Wording(f"{wording.name}-mended", tools, wording.made_by)
+    kept = {element: new for element, new in wording.elements().items() if element not in costly}
+    return Wording.of(f"{wording.name}-mended", kept, wording.made_by)
 
 
 def _command(arguments: list[str], folder: Path) -> None:

@@ -16,10 +16,10 @@ from baselines.llm.answer_file import AnswerFile
 from baselines.llm.requests import RequestSettings, request_key, with_seed
 
 from .answers import read_calls
-from .data import Json, Tool
+from .data import ElementId, Json, Tool
 from .json_schema import NAME, Element, elements_of
 from .plan import AskedOnce, ToolRequest
-from .pool import KINDS, ElementPool, ToolPool, tool_pool
+from .pool import KINDS, ElementPool, Pool
 
 # Words that differ from time to time need chance, and those of many parameters many tokens.
 PARAMETERS: Json = {"temperature": 1.0, "max_tokens": 8192}
@@ -194,7 +194,7 @@ def ask_model(
     host: str,
     answers: AnswerFile,
     ask_plan: Callable[[RewordPlan, int], None],
-) -> tuple[dict[str, ToolPool], list[str]]:
+) -> tuple[Pool, list[str]]:
     """Have a model reword every tool ``count`` times, by asking so many requests of plans.
 
     Returns the distinct words of each element, and a line for each element that has none.
@@ -211,21 +211,19 @@ def ask_model(
             raise IncompleteError(missing)
         for rewording, line in zip(pending, lines):
             rewording.accept((line or {})["body"])
-    pool: dict[str, ToolPool] = {}
+    pool: dict[ElementId, ElementPool] = {}
     without_words = []
     for tool in tools.values():
         own = [rewording.words for rewording in rewordings if rewording.tool.id == tool.id]
-        parts = {}
         for path, element in elements_of(tool).items():
             new = {}
             for kind in KINDS:
                 texts = (words[path, kind] for words in own if (path, kind) in words)
                 new[kind] = tuple(dict.fromkeys(texts))
-            parts[path] = ElementPool(**new)
+            pool[tool.id, path] = ElementPool(**new)
             if lacking := [kind for kind in KINDS if getattr(element, kind) and not new[kind]]:
                 of_path = f" path {path}" if path else ""
                 without_words.append(
                     f"tool {tool.id}{of_path}: no new {' and no new '.join(lacking)}"
                 )
-        pool[tool.id] = tool_pool(parts)
     return pool, without_words

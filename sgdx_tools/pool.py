@@ -7,7 +7,7 @@ farthest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -18,7 +18,7 @@ from sgdx_dataset.io.json import parse_json
 from sgdx_dataset.rewording.compose import nearest_first
 from sgdx_dataset.rewording.distances import description_distance, name_distance
 
-from .data import Tool, ToolWords, Wording, Words
+from .data import ElementId, Tool, ToolWords, Wording, Words
 from .json_schema import Layout, check_name, elements_of
 
 
@@ -29,35 +29,34 @@ class ElementPool(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknow
     description: tuple[str, ...] = ()
 
 
-class ToolPool(ElementPool, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class _ToolPool(ElementPool, frozen=True, forbid_unknown_fields=True):
     """The paraphrases of a tool, and those of its parameters by path."""
 
     parameters: Mapping[str, ElementPool] = {}
 
 
-Pool = Mapping[str, ToolPool]
+Pool = Mapping[ElementId, ElementPool]
 KINDS = ("name", "description")
 
 
-def tool_pool(parts: Mapping[str, ElementPool]) -> ToolPool:
-    """A pool of the paraphrases of a tool's elements by path; the tool's own has none."""
-    own, parameters = parts.get("", ElementPool()), {p: part for p, part in parts.items() if p}
-    return ToolPool(own.name, own.description, parameters)
-
-
-def read_pool(path: Path, tools: Mapping[str, Tool]) -> dict[str, ToolPool]:
+def read_pool(path: Path, tools: Mapping[str, Tool]) -> Pool:
     """Read ``{tool id: {"name": [...], "description": [...], "parameters": {path: {...}}}}``."""
-    pool = parse_json(read_input(path), dict[str, ToolPool], str(path), "a pool of paraphrases")
+    by_tool = parse_json(read_input(path), dict[str, _ToolPool], str(path), "a pool of paraphrases")
+    pool = {
+        (tool, place): ElementPool(element.name, element.description)
+        for tool, paraphrases in by_tool.items()
+        for place, element in {"": paraphrases, **paraphrases.parameters}.items()
+    }
     check_pool(pool, tools, str(path))
     return pool
 
 
 def check_pool(pool: Pool, tools: Mapping[str, Tool], where: str) -> None:
     """Refuse a pool that is empty or does not fit the tools."""
-    if not any(True for _ in pool_elements(pool)):
+    if not any(element.name or element.description for element in pool.values()):
         raise SgdxError(f"{where}: found no paraphrases, expected some by tool")
-    elements = {tool: elements_of(tools[tool]) for tool in pool if tool in tools}
-    for tool, path, element in pool_elements(pool):
+    elements = {tool: elements_of(tools[tool]) for tool, _ in pool if tool in tools}
+    for (tool, path), element in pool.items():
         record = f"{where}: tool {tool}" + (f": path {path}" if path else "")
         if tool not in elements or path not in elements[tool]:
             raise SgdxError(f"{record} is not in the tools")
@@ -73,14 +72,6 @@ def check_pool(pool: Pool, tools: Mapping[str, Tool], where: str) -> None:
                 raise SgdxError(f"{record}: {repeated[0]!r} appears twice, expected once")
 
 
-def pool_elements(pool: Pool) -> Iterator[tuple[str, str, ElementPool]]:
-    """The id of the tool, the path and the paraphrases of each element with any."""
-    for tool, paraphrases in pool.items():
-        for path, element in {"": paraphrases, **paraphrases.parameters}.items():
-            if element.name or element.description:
-                yield tool, path, ElementPool(element.name, element.description)
-
-
 def compose_wordings(
     tools: Mapping[str, Tool], pool: Pool, count: int, made_by: str
 ) -> list[Wording]:
@@ -90,18 +81,19 @@ def compose_wordings(
     more, the nearest, the farthest and those evenly between are taken. A name that another element
     beside it has in the same wording is left out of that wording, as names must differ.
     """
-    changes: list[dict[str, dict[str, Words]]] = [{} for _ in range(count)]
-    originals = {tool: elements_of(tools[tool]) for tool in pool}
-    for tool, path, element in pool_elements(pool):
+    changes: list[dict[ElementId, Words]] = [{} for _ in range(count)]
+    originals = {tool: elements_of(tools[tool]) for tool, _ in pool}
+    for (tool, path), element in pool.items():
         original = originals[tool][path]
         names = _spread(nearest_first(original.name, element.name, name_distance), count)
         texts = _spread(
             nearest_first(original.description, element.description, description_distance), count
         )
         for wording, name, text in zip(changes, names, texts):
-            wording.setdefault(tool, {})[path] = Words(name, text)
+            if name or text:
+                wording[tool, path] = Words(name, text)
     return [
-        Wording(f"v{number}", _distinct(tools, words), made_by)
+        _distinct(tools, Wording.of(f"v{number}", words, made_by))
         for number, words in enumerate(changes, 1)
     ]
 
@@ -114,21 +106,15 @@ def _spread(paraphrases: Sequence[str], count: int) -> list[str | None]:
     return [paraphrases[round(i * last / max(count - 1, 1))] for i in range(count)]
 
 
-def _distinct(
-    tools: Mapping[str, Tool], words: Mapping[str, Mapping[str, Words]]
-) -> dict[str, ToolWords]:
-    """The words of a wording, without names that would not be distinct."""
-    own = {tool: of_tool.get("", Words()) for tool, of_tool in words.items()}
-    originals = {tool: tools[tool].name for tool in tools}
-    names = distinct_names(originals, {tool: new.name for tool, new in own.items()})
-    return {
-        tool: ToolWords(
-            names.get(tool),
-            own[tool].description,
-            _distinct_parameters(tools[tool], {p: w for p, w in of_tool.items() if p}),
-        )
-        for tool, of_tool in words.items()
+def _distinct(tools: Mapping[str, Tool], wording: Wording) -> Wording:
+    """A wording without names that would not be distinct."""
+    new_names = {tool: words.name for tool, words in wording.tools.items()}
+    names = distinct_names({i: tool.name for i, tool in tools.items()}, new_names)
+    words = {
+        i: ToolWords(names[i], new.description, _distinct_parameters(tools[i], new.parameters))
+        for i, new in wording.tools.items()
     }
+    return Wording(wording.name, words, wording.made_by)
 
 
 def _distinct_parameters(tool: Tool, words: Mapping[str, Words]) -> dict[str, Words]:

@@ -19,9 +19,9 @@ import msgspec
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_input, write_bytes
 
-from .data import Tool
+from .data import ElementId, Tool
 from .json_schema import elements_of
-from .pool import KINDS, ElementPool, Pool, ToolPool, check_pool, pool_elements, tool_pool
+from .pool import KINDS, ElementPool, Pool, check_pool
 
 TSV, HTML = "review.tsv", "review.html"
 _TEMPLATE = Path(__file__).parent / "templates" / "review.html"
@@ -48,7 +48,7 @@ def write_review(folder: Path, tools: Mapping[str, Tool], pool: Pool, made_by: s
     """Write both tables of a pool of paraphrases; returns their paths."""
     lines = [
         ReviewLine(tool, path, kind, getattr(original, kind), text, made_by)
-        for tool, path, paraphrases in pool_elements(pool)
+        for (tool, path), paraphrases in pool.items()
         for original in [elements_of(tools[tool])[path]]
         for kind in KINDS
         for text in getattr(paraphrases, kind)
@@ -64,7 +64,7 @@ def _row(cells: Iterable[str]) -> str:
     return text.getvalue()
 
 
-def read_review(path: Path, tools: Mapping[str, Tool]) -> tuple[dict[str, ToolPool], str]:
+def read_review(path: Path, tools: Mapping[str, Tool]) -> tuple[Pool, str]:
     """The pool of the lines that are left in a table, and who found the words."""
     try:
         rows = list(csv.reader(io.StringIO(read_input(path).decode("utf-8-sig")), "excel-tab"))
@@ -72,7 +72,7 @@ def read_review(path: Path, tools: Mapping[str, Tool]) -> tuple[dict[str, ToolPo
         raise SgdxError(f"{path}: cannot be read as a table: {error}") from None
     if not rows or tuple(rows[0]) != _COLUMNS:
         raise SgdxError(f"{path}:1: expected the columns {', '.join(_COLUMNS)}")
-    words: dict[str, dict[str, dict[str, list[str]]]] = {}
+    words: dict[ElementId, dict[str, list[str]]] = {}
     makers = set()
     for number, row in enumerate(rows[1:], 2):
         if not any(row):
@@ -80,13 +80,10 @@ def read_review(path: Path, tools: Mapping[str, Tool]) -> tuple[dict[str, ToolPo
         if len(row) != len(_COLUMNS) or row[2] not in KINDS:
             raise SgdxError(f"{path}:{number}: found {row[:3]}, expected {', '.join(_COLUMNS)}")
         line = ReviewLine(*row)
-        of_path = words.setdefault(line.tool, {}).setdefault(line.path, {})
-        of_path.setdefault(line.kind, []).append(line.reworded)
+        of_element = words.setdefault((line.tool, line.path), {})
+        of_element.setdefault(line.kind, []).append(line.reworded)
         makers.add(line.by)
-    pool = {
-        tool: tool_pool({p: msgspec.convert(kinds, ElementPool) for p, kinds in of_tool.items()})
-        for tool, of_tool in words.items()
-    }
+    pool = {element: msgspec.convert(kinds, ElementPool) for element, kinds in words.items()}
     check_pool(pool, tools, str(path))
     return pool, "+".join(sorted(filter(None, makers)))
 

@@ -16,11 +16,11 @@ from sgdx_dataset.rewording.phrases import identifier, one_line, phrase
 from sgdx_dataset.rewording.translations import read_settings, translate_round_trip
 
 from .asking import settings_of
-from .data import Tool, ToolSet, ToolWords, Wording, Words
+from .data import ElementId, Tool, ToolSet, ToolWords, Wording, Words
 from .folder import check_wording, read_tool_set, read_tools, read_wording, write_wording
 from .json_schema import NAME, Layout, Renaming, elements_of
 from .model_words import PARAMETERS, IncompleteError, RewordPlan, ask_model
-from .pool import ElementPool, Pool, ToolPool, compose_wordings, pool_elements, read_pool, tool_pool
+from .pool import ElementPool, Pool, compose_wordings, read_pool
 from .review import read_review, write_review
 
 _COMMAND = "command:"  # before a program that translates
@@ -57,13 +57,10 @@ def reword(options: Namespace) -> int:
         print(f"note: {note}", file=sys.stderr)
     pool = words.pool
     if options.keep_names:
-        without_names: dict[str, dict[str, ElementPool]] = {}
-        for tool, path, part in pool_elements(pool):
-            without_names.setdefault(tool, {})[path] = ElementPool((), part.description)
-        pool = {tool: tool_pool(parts) for tool, parts in without_names.items()}
+        pool = {element: ElementPool((), part.description) for element, part in pool.items()}
     if words.wording:
         wordings = [words.wording]
-    elif any(pool_elements(pool)):
+    elif any(part.name or part.description for part in pool.values()):
         wordings = compose_wordings(tools, pool, options.count, words.made_by)
     else:
         way = f"--with {options.by}" if options.by else str(options.review)
@@ -127,7 +124,7 @@ def backtranslated(
     count: int,
     output: Path,
     languages: Sequence[str] | None = None,
-) -> dict[str, ToolPool]:
+) -> dict[ElementId, ElementPool]:
     """Paraphrases by translating names and descriptions ``count`` times to a language and back.
 
     ``FORWARD,BACKWARD`` are two models, or programs after ``command:``; models are sampled where
@@ -164,16 +161,14 @@ def backtranslated(
         unfinished.unlink(missing_ok=True)
     pool = {}
     for i, of_tool in elements.items():
-        parts = {}
         for path, element in of_tool.items():
             name, description = phrase(element.name), one_line(element.description)
             names = [identifier(r[name].text, element.name) for r in rounds if name in r]
             descriptions = [r[description].text for r in rounds if description in r]
-            parts[path] = ElementPool(
+            pool[i, path] = ElementPool(
                 _new(names, element.name, NAME.fullmatch),
                 _new(descriptions, description, str.strip),
             )
-        pool[i] = tool_pool(parts)
     return pool
 
 
@@ -254,15 +249,12 @@ def one_at_a_time(wording: Wording, tool_set: ToolSet) -> list[Wording]:
     """
     parts: dict[str, Wording] = {}
     for (tool, path), words in wording.elements().items():
-        own = ToolWords(words.name, words.description)
-        if path:
-            own = ToolWords(parameters={path: Words(words.name, words.description)})
         ending = "".join(c if (c.isalnum() and c.isascii()) or c == "_" else "-" for c in path)
         name = ".".join(filter(None, [wording.name, tool.replace("#", "-"), ending.strip("-")]))
         name = name[:90]
         while name in parts:
             name += "-"
-        part = Wording(name, {tool: own}, wording.made_by)
+        part = Wording.of(name, {(tool, path): words}, wording.made_by)
         try:
             check_wording(part, tool_set.tools, tool_set.cases, name)
         except SgdxError:

@@ -13,7 +13,7 @@ from sgdx_tools.__main__ import main
 from sgdx_tools.data import Json, ToolWords, Words
 from sgdx_tools.folder import read_tool_set
 from sgdx_tools.model_words import ToolRewording
-from sgdx_tools.pool import ToolPool, compose_wordings, distinct_names
+from sgdx_tools.pool import ElementPool, compose_wordings, distinct_names
 
 from ..baselines.llm.server import StandIn, call_completion, failing, serving
 from .conftest import TOOLS
@@ -291,5 +291,5 @@ def test_a_server_that_refuses_is_told(tools: Path, capsys: pytest.CaptureFixtur
 
 
 def test_wordings_of_few_paraphrases_repeat_them() -> None:
-    wordings = compose_wordings(BY_ID, {"ping": ToolPool(("pong", "echo_back"))}, 4, "me")
+    wordings = compose_wordings(BY_ID, {("ping", ""): ElementPool(("pong", "echo_back"))}, 4, "me")
     assert [w.tools["ping"].name for w in wordings] == ["pong", "pong", "echo_back", "echo_back"]
