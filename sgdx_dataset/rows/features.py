@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pyarrow as pa
-from datasets import Features, Value
+from datasets import Features
 
 from .columns import DIALOGUE_COLUMNS, FRAME_COLUMNS, TURN_COLUMNS
 
-
-def _feature(kind: pa.DataType) -> Any:
-    """The feature of an Arrow type: a record is a dictionary, a list is a list of one feature."""
-    if pa.types.is_struct(kind):
-        return {field.name: _feature(field.type) for field in kind}
-    if pa.types.is_list(kind):
-        return [_feature(kind.value_type)]
-    return Value(str(kind))
-
-
-DIALOGUE_ROW = Features({column.name: _feature(column.type) for column in DIALOGUE_COLUMNS})
-FRAME_ROW = Features({column.name: _feature(column.type) for column in FRAME_COLUMNS})
-TURN_ROW = Features({column.name: _feature(column.type) for column in TURN_COLUMNS})
+DIALOGUE_ROW = Features.from_arrow_schema(DIALOGUE_COLUMNS)
+FRAME_ROW = Features.from_arrow_schema(FRAME_COLUMNS)
+TURN_ROW = Features.from_arrow_schema(TURN_COLUMNS)

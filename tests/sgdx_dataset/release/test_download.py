@@ -108,21 +108,21 @@ def test_what_a_killed_download_got_is_used(
     assert server.ranges[0] == "bytes=1000-"
 
 
-def test_a_wrong_checksum(serve: Callable[..., Server], mini: Path, home: Path) -> None:
-    content = packed(mini, "zip").read_bytes()
-    found = hashlib.sha256(content).hexdigest()
-    with pytest.raises(SgdxError, match=f"{found}.*{'0' * 64}"):
-        download(kept, serve(content).url, "0" * 64)
-    assert [p.name for p in (home / "datasets" / "downloads").iterdir()] == ["sgdx-sgd.lock"]
-
-
-@pytest.mark.parametrize("content", [b"", b"<html>Sign in</html>", b"PK\3\4 cut"])
+@pytest.mark.parametrize(
+    ("content", "checksum", "message"),
+    [
+        (b"whole", "0" * 64, f"SHA-256 is {hashlib.sha256(b'whole').hexdigest()}, expected 0"),
+        (b"", None, r"nor a whole archive: .* \(it is deleted\)$"),
+        # A page with status 200 is not what was asked for.
+        (b"<html>Sign in</html>", None, r"nor a whole archive: .* \(it is deleted\)$"),
+        (b"PK\3\4 cut", None, r"nor a whole archive: .* \(it is deleted\)$"),
+    ],
+)
 def test_what_is_no_release_is_not_kept(
-    serve: Callable[..., Server], home: Path, content: bytes
+    serve: Callable[..., Server], home: Path, content: bytes, checksum: str | None, message: str
 ) -> None:
-    """A page with status 200 is not what was asked for."""
-    with pytest.raises(SgdxError, match=r"nor a whole archive: .* \(it is deleted\)$"):
-        download(opened, serve(content).url)
+    with pytest.raises(SgdxError, match=message):
+        download(kept if checksum else opened, serve(content).url, checksum)
     assert [p.name for p in (home / "datasets" / "downloads").iterdir()] == ["sgdx-sgd.lock"]
 
 
