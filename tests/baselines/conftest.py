@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -41,23 +42,12 @@ _RECIPE: dict[str, Any] = {
 SUBMODEL = {"epochs": 2, "warmup": 0.1, "max_tokens": 144, "negatives": 1.0}
 _CHANGES: dict[str, dict[str, Any]] = {
     "t5dst": {
-        "format": "t5dst",
-        "max_input": 160,
-        "max_target": 6,
-        "optimizer": "adafactor",
-        "learning_rate": 0.01,
-        "save_every": 3,
-        "evaluate_every": 6,
-        "evaluate_frames": 4,
+        "format": "t5dst", "max_input": 160, "max_target": 6, "optimizer": "adafactor",
+        "learning_rate": 0.01, "save_every": 3, "evaluate_every": 6, "evaluate_frames": 4,
     },
     "sgd_baseline": {
-        "max_turn": 64,
-        "epochs": 1,
-        "steps": 8,
-        "batch_size": 16,
-        "save_every": 2,
-        "evaluate_every": 4,
-        "evaluate_frames": 12,
+        "max_turn": 64, "epochs": 1, "steps": 8, "batch_size": 16,
+        "save_every": 2, "evaluate_every": 4, "evaluate_frames": 12,
     },
     "sgp_dst": {
         "parts": dict.fromkeys(("intent", "combine", "copy", "cross"), SUBMODEL),
@@ -65,20 +55,11 @@ _CHANGES: dict[str, dict[str, Any]] = {
     },
     "onepass": {"epochs": 1, "token_budget": 4096, "expected": "nothing"},
     "t2g2": {
-        "input": "derived",
-        "max_input": 64,
-        "max_target": 8,
-        "beams": 2,
-        "steps": 4,
-        "token_budget": 512,
-        "learning_rate": 0.01,
-        "log_every": 1,
-        "save_every": 2,
-        "evaluate_every": 4,
-        "evaluate_frames": 4,
-        "train_dialogues": 8,
+        "input": "derived", "max_input": 64, "max_target": 8, "beams": 2, "steps": 4,
+        "token_budget": 512, "learning_rate": 0.01, "log_every": 1, "save_every": 2,
+        "evaluate_every": 4, "evaluate_frames": 4, "train_dialogues": 8,
     },
-}
+}  # fmt: skip
 RECIPES = {name: {"tracker": name} | _RECIPE | own for name, own in _CHANGES.items()}
 
 # Two processes on CPUs, as a launcher starts them; on a free port, as other tests run beside.
@@ -140,6 +121,12 @@ def train_once(factory: pytest.TempPathFactory, tracker: str, **changes: Any) ->
             with pytest.MonkeyPatch.context() as patch:
                 assert command(patch, train, "--config", recipe, "--output", folder / "run") == 0
     return folder / "run"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_objects_to_look_at() -> None:
+    """Each training ends with a collection of garbage, which all that is imported slows down."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -24,13 +24,9 @@ slow = pytest.mark.slow
 @slow
 @pytest.mark.parametrize("kind", RECIPES)
 def test_a_pushed_model_is_the_model(
-    kind: str,
-    online: Hub,
-    tmp_path_factory: pytest.TempPathFactory,
-    tmp_path: Path,
-    three: Path,
+    kind: str, online: Hub, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, three: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+) -> None:  # fmt: skip
     run = tmp_path / "run"
     shutil.copytree(train_once(tmp_path_factory, kind), run)
     shared = ("--config", "original", "v3", "--dialogues", three)

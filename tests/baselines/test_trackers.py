@@ -158,12 +158,9 @@ ALL: dict[str, Any] = {
     ],
 )
 def test_a_killed_training_ends_in_the_same_weights(
-    tracker: str,
-    changes: dict[str, Any],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path_factory: pytest.TempPathFactory,
-    tmp_path: Path,
-) -> None:
+    tracker: str, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path,
+) -> None:  # fmt: skip
     whole = train_once(tmp_path_factory, tracker, **changes)
     recipe = write_recipe(tmp_path / "recipe.yaml", tracker, **changes)
     arguments = ("--config", recipe, "--output", tmp_path / "run")

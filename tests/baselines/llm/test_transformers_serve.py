@@ -36,16 +36,10 @@ def model(tmp_path_factory: pytest.TempPathFactory, sample: dict[str, pa.Table])
     tokenizer.chat_template = TEMPLATE
     tokenizer.save_pretrained(folder)
     config = LlamaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=64,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        max_position_embeddings=8192,
-        bos_token_id=1,
-        eos_token_id=1,
+        vocab_size=len(tokenizer), hidden_size=64, intermediate_size=64, num_hidden_layers=2,
+        num_attention_heads=2, max_position_embeddings=8192, bos_token_id=1, eos_token_id=1,
         pad_token_id=0,
-    )
+    )  # fmt: skip
     LlamaForCausalLM(config).save_pretrained(folder)
     return folder
 

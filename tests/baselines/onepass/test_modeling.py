@@ -34,26 +34,18 @@ from sgdx_dataset.schema import Service
 from .conftest import frame_of
 
 SIZES: dict[str, Any] = {
-    "hidden_size": 32,
-    "intermediate_size": 64,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "vocab_size": 600,
-    "pad_token_id": 0,
-}
+    "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "vocab_size": 600, "pad_token_id": 0,
+}  # fmt: skip
 ENCODERS = {
     "bert": BertConfig(**SIZES),
     "roberta": RobertaConfig(**SIZES | {"pad_token_id": 1}, type_vocab_size=1),
     "deberta-v2": DebertaV2Config(
-        **SIZES,
-        type_vocab_size=0,
-        position_biased_input=False,
-        relative_attention=True,
-        pos_att_type=["p2c", "c2p"],
-        max_position_embeddings=128,
+        **SIZES, type_vocab_size=0, position_biased_input=False, relative_attention=True,
+        pos_att_type=["p2c", "c2p"], max_position_embeddings=128,
     ),
     "modernbert": ModernBertConfig(**SIZES, local_attention=16),
-}
+}  # fmt: skip
 
 
 def untrained(encoder: PreTrainedConfig) -> OnePassModel:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -18,7 +19,7 @@ from baselines.sgd_baseline.modeling import (
     named_losses,
 )
 
-LOG2, LOG3 = math.log(2), math.log(3)
+LOG2, LOG3, LOG_1_E5 = math.log(2), math.log(3), math.log(1 + math.exp(5))
 
 
 @pytest.fixture
@@ -74,37 +75,27 @@ def test_a_head_is_dense_layers_over_the_concatenation() -> None:
     torch.testing.assert_close(head(texts, elements, text, element), expected)
 
 
+# Of each loss: the logits, the labels, and the mean over what is not masked.
+LOSSES: dict[str, tuple[Any, list[int], float]] = {
+    "intent": ([[0.0, 0.0, -1e30], [9.0, 0.0, 0.0]], [1, IGNORED], LOG2),
+    "requested": ([0.0, 0.0, 50.0], [1, 0, IGNORED], LOG2),
+    "categorical_status": ([[0.0, 0.0, 0.0], [7.0, 0.0, 0.0]], [2, IGNORED], LOG3),
+    "value": (
+        [[0.0, 0.0], [5.0, 0.0], [0.0, 5.0]],
+        [IGNORED, 1, IGNORED],
+        math.log(1 + math.exp(5)),
+    ),
+    "free_status": ([[0.0, 0.0, 0.0]], [IGNORED], 0.0),
+    "start": ([[0.0, 0.0, 0.0, 0.0]], [2], math.log(4)),
+    "end": (torch.zeros(0, 4), [], 0.0),
+}
+
+
 def test_each_loss_is_the_mean_over_what_is_not_masked() -> None:
-    logits = {
-        "intent": torch.tensor([[0.0, 0.0, -1e30], [9.0, 0.0, 0.0]]),
-        "requested": torch.tensor([0.0, 0.0, 50.0]),
-        "categorical_status": torch.tensor([[0.0, 0.0, 0.0], [7.0, 0.0, 0.0]]),
-        "value": torch.tensor([[0.0, 0.0], [5.0, 0.0], [0.0, 5.0]]),
-        "free_status": torch.tensor([[0.0, 0.0, 0.0]]),
-        "start": torch.zeros(1, 4),
-        "end": torch.zeros(0, 4),
-    }
-    labels = {
-        "intent_label": [1, IGNORED],
-        "requested_label": [1, 0, IGNORED],
-        "categorical_status_label": [2, IGNORED],
-        "value_label": [IGNORED, 1, IGNORED],
-        "free_status_label": [IGNORED],
-        "start_label": [2],
-        "end_label": [],
-    }
-    columns = {name: torch.tensor(column, dtype=torch.long) for name, column in labels.items()}
-    expected = {
-        "intent": LOG2,
-        "requested": LOG2,
-        "categorical_status": LOG3,
-        "value": math.log(1 + math.exp(5)),
-        "free_status": 0.0,
-        "start": math.log(4),
-        "end": 0.0,
-    }
-    found = {name: loss.item() for name, loss in named_losses(logits, columns).items()}
-    assert found == pytest.approx(expected, abs=1e-6)
+    logits = {name: torch.as_tensor(given) for name, (given, _, _) in LOSSES.items()}
+    labels = {f"{n}_label": torch.tensor(y, dtype=torch.long) for n, (_, y, _) in LOSSES.items()}
+    found = {name: loss.item() for name, loss in named_losses(logits, labels).items()}
+    assert found == pytest.approx({n: mean for n, (_, _, mean) in LOSSES.items()}, abs=1e-6)
 
 
 def test_the_loss_is_the_mean_of_seven(model: SgdBaselineModel) -> None:

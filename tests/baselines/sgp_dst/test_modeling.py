@@ -22,14 +22,9 @@ from baselines.sgp_dst.modeling import (
 from baselines.sgp_dst.submodels import load_part
 
 SIZE: dict[str, Any] = {
-    "vocab_size": 60,
-    "hidden_size": 16,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "intermediate_size": 16,
-    "initializer_range": 0.5,
-    "hidden_dropout_prob": 0.0,
-}
+    "vocab_size": 60, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
+    "intermediate_size": 16, "initializer_range": 0.5, "hidden_dropout_prob": 0.0,
+}  # fmt: skip
 BATCH = {
     "input_ids": torch.tensor([[2, 11, 12, 3, 20, 21, 3, 30, 3, 0]]),
     "attention_mask": torch.tensor([[1] * 9 + [0]]),

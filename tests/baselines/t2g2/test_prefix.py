@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -23,6 +21,7 @@ from baselines.t2g2.prefix import ATTENTION, PLACES, PrefixTuned
 from sgdx_dataset import SgdxError
 
 LENGTH = 5
+LABELS = torch.tensor([[5, 1], [6, 1], [7, 1]])
 
 
 def random_t5(decoder_layers: int = 2) -> T5ForConditionalGeneration:
@@ -73,8 +72,7 @@ def test_without_a_prefix_it_is_the_stock_model(batch: dict[str, torch.Tensor]) 
     stock, ours = random_t5(), random_t5()
     stock.set_attn_implementation("eager")
     ours.set_attn_implementation(ATTENTION)
-    labels = torch.tensor([[5, 1], [6, 1], [7, 1]])
-    expected, found = stock(**batch, labels=labels), ours(**batch, labels=labels)
+    expected, found = stock(**batch, labels=LABELS), ours(**batch, labels=LABELS)
     assert torch.equal(found.logits, expected.logits)
     assert torch.equal(found.encoder_last_hidden_state, expected.encoder_last_hidden_state)
 
@@ -98,29 +96,20 @@ def test_one_attention_by_hand() -> None:
 
 
 def test_every_layer_of_the_three_attentions_has_its_own_prefix(
-    batch: dict[str, torch.Tensor],
+    batch: dict[str, torch.Tensor], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = tuned(decoder_layers=3)
     prefixes = model.prefixes()
     shapes = {name: tuple(prefix.shape) for name, prefix in prefixes.items()}
     layers = {"encoder": 2, "decoder": 3, "cross": 3}
     assert shapes == {name: (number, 2, 3, LENGTH, 6) for name, number in layers.items()}
-    labels = torch.tensor([[5, 1], [6, 1], [7, 1]])
     with torch.no_grad():
-        whole = model(**batch, labels=labels).logits
-        for name, number in layers.items():
-            for layer in range(number):
-                changed = {n: p.clone() for n, p in prefixes.items()}
-                changed[name][layer] += 1.0
-                with replaced(model, changed):
-                    assert not torch.allclose(model(**batch, labels=labels).logits, whole)
-
-
-@contextmanager
-def replaced(model: PrefixTuned, prefixes: dict[str, torch.Tensor]) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(model, "prefixes", lambda: prefixes)
-        yield
+        whole = model(**batch, labels=LABELS).logits
+        for name, layer in ((name, i) for name, number in layers.items() for i in range(number)):
+            changed = {n: p.clone() for n, p in prefixes.items()}
+            changed[name][layer] += 1.0
+            monkeypatch.setattr(model, "prefixes", lambda changed=changed: changed)
+            assert not torch.allclose(model(**batch, labels=LABELS).logits, whole)
 
 
 def test_only_the_networks_get_gradients_and_the_base_stays_bit_for_bit(
@@ -131,7 +120,7 @@ def test_only_the_networks_get_gradients_and_the_base_stays_bit_for_bit(
     optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=0.1)
     losses = []
     for _ in range(5):
-        loss = model(**batch, labels=torch.tensor([[5, 1], [6, 1], [7, 1]])).loss
+        loss = model(**batch, labels=LABELS).loss
         loss.backward()
         assert all(p.grad is None for p in model.base.parameters())
         learnt = [p for name, p in model.named_parameters() if name.startswith("networks.")]
@@ -184,10 +173,7 @@ def test_a_prefix_that_is_fixed_says_what_the_learnt_one_says(
     fixed.fixed.load_state_dict(load(save(made)))
     assert not any(p.requires_grad for p in fixed.parameters())
     with torch.no_grad():
-        logits = [
-            model(**batch, labels=torch.tensor([[5, 1], [6, 1], [7, 1]])).logits
-            for model in (learnt, fixed)
-        ]
+        logits = [model(**batch, labels=LABELS).logits for model in (learnt, fixed)]
     assert torch.equal(*logits)
 
 

@@ -100,12 +100,9 @@ def arguments(copies: Path, *names: str) -> list[object]:
 
 
 def test_the_command_chooses_writes_and_prints(
-    checkpoint: Path,
-    copies: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    checkpoint: Path, copies: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> None:
+) -> None:  # fmt: skip
     some = tmp_path / "ids.txt"
     some.write_text("1_00000\n1_00001\n2_00000\n")
     out = tmp_path / "out"

@@ -58,33 +58,17 @@ D3ST = [
 ]
 
 
+TALK = "[USER] Rent Up for me. [SYSTEM] With subtitles? [USER] No subtitles. We are Two."
+ENDS = "1=1a 2=2 [intents] i1 [req_slots] 0"
+
+
 @pytest.mark.parametrize(
     ("name", "history", "parts", "targets"),
     [
-        (
-            "t5dst",
-            "[USER] Rent Up for me. [SYSTEM] With subtitles? [USER] No subtitles. We are Two.",
-            T5DST,
-            ["Up", '"None"', "2"],
-        ),
-        (
-            "t5dst-options",
-            "[user] rent up for me. [system] with subtitles? [user] no subtitles. we are two.",
-            OPTIONS,
-            ["up || up film", "a", "b"],
-        ),
-        (
-            "d3st",
-            "[user] rent up for me. [system] with subtitles? [user] no subtitles. we are two.",
-            D3ST,
-            ["[states] 0=up 1=1a 2=2 [intents] i1 [req_slots] 0"],
-        ),
-        (
-            "d3st-joined",
-            "[user] rent up for me. [system] with subtitles? [user] no subtitles. we are two.",
-            D3ST,
-            ["[states] 0=up | up film 1=1a 2=2 [intents] i1 [req_slots] 0"],
-        ),
+        ("t5dst", TALK, T5DST, ["Up", '"None"', "2"]),
+        ("t5dst-options", TALK.lower(), OPTIONS, ["up || up film", "a", "b"]),
+        ("d3st", TALK.lower(), D3ST, [f"[states] 0=up {ENDS}"]),
+        ("d3st-joined", TALK.lower(), D3ST, [f"[states] 0=up | up film {ENDS}"]),
     ],
 )
 def test_literal_texts(name: str, history: str, parts: list[str], targets: list[str]) -> None:
@@ -93,11 +77,8 @@ def test_literal_texts(name: str, history: str, parts: list[str], targets: list[
     assert prompt.parts(SCHEMA) == parts
     assert prompt.targets(SCHEMA, GOLD) == targets
     state = prompt.decode(SCHEMA, SAID, targets)
-    assert {name: values[0] for name, values in state.slot_values.items()} == {
-        "film": "Up",
-        "subtitles": "None",
-        "viewers": "2",
-    }
+    first = {name: values[0] for name, values in state.slot_values.items()}
+    assert first == {"film": "Up", "subtitles": "None", "viewers": "2"}
     assert state.invalid == 0
     if "active_intent" in prompt.TRACKS:
         assert (state.active_intent, state.requested_slots) == ("Play", ["film"])

@@ -93,20 +93,17 @@ def test_shuffled_prediction_reads_its_answers_by_the_order_that_it_showed(
         )
         assert tracker.describe()["shuffle"] == seed
         found[seed] = track(tracker, rows, tmp_path).rows
-    schemas = {row["frame_id"]: row["schema"] for row in rows}
+    slots = {row["frame_id"]: row["schema"]["slots"] for row in rows}
     for seed, predicted in found.items():
-        firsts, all_options = 0, 0
-        for row in predicted:
-            slots = {
-                slot["name"]: slot["possible_values"] for slot in schemas[row["frame_id"]]["slots"]
-            }
-            for given in row["slot_values"]:
-                options = slots[given["slot"]]
-                if options:
-                    assert given["values"][0] in options
-                    firsts += given["values"][0] == options[0]
-                    all_options += 1
-        assert (firsts == all_options) == (seed is None)
+        given = [
+            (value["values"][0], slot["possible_values"])
+            for row in predicted
+            for value in row["slot_values"]
+            for slot in slots[row["frame_id"]]
+            if slot["name"] == value["slot"] and slot["possible_values"]
+        ]
+        assert given and all(value in options for value, options in given)
+        assert all(value == options[0] for value, options in given) == (seed is None)
     assert found[1] != found[2]
 
 

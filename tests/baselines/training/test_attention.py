@@ -14,15 +14,10 @@ LENGTHS = (7, 5, 1)
 def encoder() -> BertModel:
     torch.manual_seed(3)
     config = BertConfig(
-        vocab_size=50,
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=64,
-        hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0,
+        vocab_size=50, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+        intermediate_size=64, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
         initializer_range=0.3,
-    )
+    )  # fmt: skip
     return BertModel(config, add_pooling_layer=False)
 
 
@@ -122,6 +117,5 @@ def test_an_encoder_decoder_is_left_as_it_is() -> None:
     before = [part.config._attn_implementation for part in (model, model.encoder, model.decoder)]
     train_with_matrix_products(model)
     assert ATTENTION not in before
-    assert [
-        part.config._attn_implementation for part in (model, model.encoder, model.decoder)
-    ] == before
+    after = [part.config._attn_implementation for part in (model, model.encoder, model.decoder)]
+    assert after == before
