@@ -84,14 +84,6 @@ def _first_line(path: Path) -> bytes:
         raise SgdxError(f"{path}: {error.strerror}") from None
 
 
-def check_header(header: Header, path: Path, **expected: str) -> None:
-    """Refuse a header that states something else under a key than is expected."""
-    for key, value in expected.items():
-        stated = getattr(header, key)
-        if stated is not None and (split_name(stated) if key == "split" else stated) != value:
-            raise SgdxError(f"{path}:1: metadata: {key} is {_shown(stated)}, expected {value!r}")
-
-
 @dataclass(frozen=True)
 class PredictionLines:
     """A prediction file whose rows have not been read yet."""
@@ -114,7 +106,10 @@ def read_prediction_lines(path: Path, **expected: str) -> PredictionLines:
     header = parse_header(first_line, path)
     if header is None:
         return PredictionLines(data, NO_HEADER)
-    check_header(header, path, **expected)
+    for key, value in expected.items():
+        stated = getattr(header, key)
+        if stated is not None and (split_name(stated) if key == "split" else stated) != value:
+            raise SgdxError(f"{path}:1: metadata: {key} is {_shown(stated)}, expected {value!r}")
     return PredictionLines(data[len(first_line) :], header)
 
 

@@ -106,12 +106,6 @@ def signed_points(fraction: float) -> str:
     return NO_VALUE if isnan(fraction) else f"{100 * fraction + 0.0:+.1f}"
 
 
-def points_cell(difference: float | None, ends: Sequence[float] | None) -> Cell:
-    """A difference in percentage points with its interval; a dash for None."""
-    text = NO_VALUE if difference is None else signed_points(difference)
-    return Cell(text, interval(ends, signed_points))
-
-
 def interval(ends: Sequence[float] | None, text: Callable[[float], str] = percent) -> str:
     """Both ends of an interval; empty for None."""
     return " to ".join(map(text, ends or ()))

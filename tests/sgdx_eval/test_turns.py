@@ -32,7 +32,7 @@ from sgsacc_metric.rows import Prediction
 from sgsacc_metric.system import score_system
 
 from ..conftest import ROOT, Run
-from ..sgsacc_metric.turns import act, four_turns, turn
+from ..sgsacc_metric.turns import four_turns, turn
 from .conftest import SAMPLE_TEST, refused, scored
 
 LEXICAL = ("--nli", "lexical")
@@ -176,7 +176,6 @@ def test_gold_files_that_do_not_fit(tmp_path: Path) -> None:
     for expected, wanted, fact in (
         (other, turn(), "evaluator"),
         (header, turn(turn_id="9/9"), "9/9"),
-        (header, turn(act("GOODBYE"), act("REQ_MORE")), "2 actions"),
     ):
         with pytest.raises(ScoreError, match=rf"gold.jsonl.*{fact}"):
             read_gold(path, expected, [wanted])
