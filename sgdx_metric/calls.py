@@ -17,12 +17,15 @@ from .columns import (
     Bools,
     Floats,
     SlotValues,
+    absent,
     align,
     column,
     encode,
     field,
     flags,
+    frame_ids,
     positions,
+    sorted_ids,
     strings,
 )
 from .core import Figure, Scores
@@ -47,6 +50,8 @@ TITLES = {
     "call_argument_accuracy": ("arguments", "arguments: all are right."),
 }
 DONTCARE = "dontcare"
+# The frame, the slot and the values of an argument.
+_Argument = tuple[int, str, list[str]]
 _PARAMETERS = pa.list_(pa.struct([("slot", pa.string()), ("value", pa.string())]))
 # Gold calls are of the frame's own service; a predicted call says which service it is of.
 _CALL = pa.struct([("method", pa.string()), ("parameters", _PARAMETERS)])
@@ -87,38 +92,28 @@ def score_calls(
     0 for a call of another service. `call_accuracy` is the product of both.
     """
     whose = f"predictions for {variant}"
-    ids = strings(column(references, "frame_id"))
+    ids, predicted_ids = frame_ids(references), frame_ids(predictions)
     gold = references.filter(pc.is_valid(column(references, "service_call")))
     if not gold.num_rows:
         raise ScoreError(f"references for {variant}: found no call, expected one at least")
-    order = strings(column(gold, "frame_id"))
-    order = order.take(pc.sort_indices(order))
-    known_predictions = predictions.filter(pc.is_in(column(predictions, "frame_id"), value_set=ids))
-    if known_predictions.num_rows < predictions.num_rows:  # it raises the named error
-        positions(strings(column(predictions, "frame_id")), ids, whose, "calls")
-    call_predictions = known_predictions.filter(
-        pc.is_in(column(known_predictions, "frame_id"), value_set=order)
-    )
+    order = sorted_ids(gold)
+    if absent(predicted_ids, ids):
+        positions(predicted_ids, ids, whose, "calls")  # it raises the named error
+    called = predictions.filter(pc.is_in(predicted_ids, value_set=order))
     true = align(gold, order, f"references for {variant}", "calls")
-    predicted = align(call_predictions, order, whose, "calls")
+    predicted = align(called, order, whose, "calls")
     services = strings(true.aligned("service"))
     true_calls, calls = true.aligned("service_call"), predicted.aligned("service_call")
     same_service = _equal(field(calls, "service"), services)
     name = same_service & _equal(field(calls, "method"), field(true_calls, "method"))
-    arguments = _arguments(true, true_calls, calls, same_service, rules)
+    arguments = _arguments(true, true_calls, calls, same_service, order, rules)
     scores = {
         "call_name_accuracy": name.astype(np.float64),
         "call_argument_accuracy": arguments,
         "call_accuracy": name * arguments,
     }
-    return CallScores(
-        order, flags(true.aligned("seen")), scores, _decision(known_predictions, order)
-    )
-
-
-def frame_ids_of(table: pa.Table) -> pa.Array:
-    """The frame ids of rows [rows]."""
-    return strings(column(table, "frame_id"))
+    seen = flags(true.aligned("seen"))
+    return CallScores(order, seen, scores, _decision(predictions, order))
 
 
 def _equal(left: pa.Array, right: pa.Array) -> Bools:
@@ -127,59 +122,50 @@ def _equal(left: pa.Array, right: pa.Array) -> Bools:
 
 
 def _arguments(
-    true: AlignedRows, true_calls: pa.Array, calls: pa.Array, same_service: Bools, rules: Rules
+    true: AlignedRows,
+    true_calls: pa.Array,
+    calls: pa.Array,
+    same_service: Bools,
+    order: pa.Array,
+    rules: Rules,
 ) -> Floats:
     """The argument accuracy of each call, in [0, 1] [calls]."""
     rows, listed = true.exploded("schema_slots")
     categorical = flags(field(listed, "is_categorical"))
-    frame_id = frame_ids_of(true.table)
-    schema = SchemaSlots(rows, field(listed, "name"), categorical, frame_id)
-    frame, canonical = _parameters(true_calls.to_pylist())
-    state = dict[tuple[int, str], list[str]]()
-    for i, values in enumerate(true.aligned("slot_values").to_pylist()):
-        state |= {(i, assignment["slot"]): assignment["values"] for assignment in values}
-    spoken = [state.get((i, slot), [value]) for i, (slot, value) in zip(frame, canonical)]
-    names = [slot for slot, _ in canonical]
-    predicted_calls = calls.to_pylist()
-    predicted_frame, predicted_parameters = _parameters(
-        [c if ok else None for c, ok in zip(predicted_calls, same_service)]
-    )
-    predicted = _values(
-        predicted_frame,
-        [slot for slot, _ in predicted_parameters],
-        [[value] for _, value in predicted_parameters],
-    )
-    comparisons = (
-        (_values(frame, names, spoken), rules.use_fuzzy_match),
-        (_values(frame, names, [[value] for _, value in canonical]), False),
-    )
-    slots = [
-        score_slots(schema, reference, predicted, frame_id, fuzzy).score
-        for reference, fuzzy in comparisons
-    ]
+    schema = SchemaSlots(rows, field(listed, "name"), categorical, order)
+    said = {
+        (i, assignment["slot"]): assignment["values"]
+        for i, values in enumerate(true.aligned("slot_values").to_pylist())
+        for assignment in values
+    }
+    canonical = _parameters(true_calls.to_pylist())
+    spoken = [(i, slot, said.get((i, slot), values)) for i, slot, values in canonical]
+    made = [call if ok else None for call, ok in zip(calls.to_pylist(), same_service)]
+    sides = (_laid_out(side) for side in (spoken, _parameters(made), canonical))
+    reference, predicted, also_right = sides
+    is_fuzzy = rules.use_fuzzy_match
+    scores = score_slots(schema, reference, predicted, order, is_fuzzy, canonical=also_right)
     product = same_service.astype(np.float64)
-    np.multiply.at(product, schema.frame, np.maximum(*slots))
+    np.multiply.at(product, schema.frame, scores.canonical)
     return product
 
 
-def _parameters(calls: list[dict[str, Any] | None]) -> tuple[list[int], list[tuple[str, str]]]:
-    """The frame, and the slot and value, of each parameter that is not `dontcare`, end to end."""
-    parameters = [
-        (i, (parameter["slot"], parameter["value"]))
+def _parameters(calls: list[dict[str, Any] | None]) -> list[_Argument]:
+    """The parameters of calls that are not `dontcare`, end to end."""
+    return [
+        (i, parameter["slot"], [parameter["value"]])
         for i, call in enumerate(calls)
         for parameter in (call or {}).get("parameters") or ()
         if parameter["value"].strip().lower() != DONTCARE
     ]
-    return [i for i, _ in parameters], [pair for _, pair in parameters]
 
 
-def _values(frame: list[int], slots: list[str], values: list[list[str]]) -> SlotValues:
-    parents = [i for i, slot_values in enumerate(values) for _ in slot_values]
+def _laid_out(arguments: list[_Argument]) -> SlotValues:
     return SlotValues(
-        np.array(frame, dtype=np.int64),
-        encode(pa.array(slots, pa.string())),
-        np.array(parents, dtype=np.int64),
-        pa.array([value for slot_values in values for value in slot_values], pa.string()),
+        np.array([frame for frame, _, _ in arguments], dtype=np.int64),
+        encode(pa.array([slot for _, slot, _ in arguments], pa.string())),
+        np.repeat(np.arange(len(arguments)), [len(values) for _, _, values in arguments]),
+        pa.array([value for _, _, values in arguments for value in values], pa.string()),
     )
 
 
@@ -190,7 +176,7 @@ def _turns(frame_ids: pa.Array) -> pa.Array:
 
 def _decision(predicted: pa.Table, gold: pa.Array) -> dict[str, float | None] | None:
     """Precision and recall of the decision to call, over turns, whatever service the call is of."""
-    turns = _turns(frame_ids_of(predicted)).dictionary_encode()
+    turns = _turns(frame_ids(predicted)).dictionary_encode()
     turn = turns.indices.to_numpy(zero_copy_only=False)
     made = flags(column(predicted, "service_call").is_valid())
     called = np.bincount(turn, made, len(turns.dictionary)) > 0

@@ -74,9 +74,18 @@ class AlignedRows:
 
 def align(table: pa.Table, order: pa.Array, whose: str, unit: str = "frames") -> AlignedRows:
     """Align rows with the frames of `order`; raises ScoreError for the reasons of `positions`."""
-    return AlignedRows(
-        table, positions(strings(column(table, "frame_id")), order, whose, unit), len(order)
-    )
+    return AlignedRows(table, positions(frame_ids(table), order, whose, unit), len(order))
+
+
+def frame_ids(table: pa.Table) -> pa.Array:
+    """The frame ids of rows [rows]."""
+    return strings(column(table, "frame_id"))
+
+
+def sorted_ids(table: pa.Table) -> pa.Array:
+    """The frame ids of rows, sorted [rows]."""
+    ids = frame_ids(table)
+    return ids.take(pc.sort_indices(ids))
 
 
 def column(table: pa.Table, name: str) -> pa.Array:

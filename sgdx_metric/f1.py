@@ -21,6 +21,7 @@ from .slots import SchemaSlots
 # each array is [items].
 Items = tuple[Ints, Ints]
 _ENDS = ("start", "exclusive_end")
+_KINDS = ("f1", "precision", "recall")
 
 
 def requested_slots(reference: AlignedRows, predicted: AlignedRows) -> dict[str, Floats]:
@@ -28,12 +29,8 @@ def requested_slots(reference: AlignedRows, predicted: AlignedRows) -> dict[str,
     true_frame, true_name = reference.exploded("requested_slots")
     frame, name = predicted.exploded("requested_slots")
     _, (true_code, code) = encode_alike(true_name, name)
-    f1, precision, recall = _f1((true_frame, true_code), (frame, code), reference.count)
-    return {
-        "requested_slots_f1": f1,
-        "requested_slots_precision": precision,
-        "requested_slots_recall": recall,
-    }
+    scores = _f1((true_frame, true_code), (frame, code), reference.count)
+    return {f"requested_slots_{kind}": values for kind, values in zip(_KINDS, scores)}
 
 
 def slot_tagging(
@@ -45,8 +42,7 @@ def slot_tagging(
     utterance are as good.
     """
     tagged = flags(predicted.aligned("slots").is_valid())
-    undefined = np.full(reference.count, np.nan)
-    f1, precision, recall = undefined, undefined, undefined
+    scores = (np.full(reference.count, np.nan),) * 3
     if tagged.any():
         if any(reference.table[name].null_count for name in ("slots", "utterance")):
             raise ScoreError(
@@ -55,12 +51,8 @@ def slot_tagging(
             )
         texts = strings(reference.aligned("utterance")).to_pylist()
         scores = _f1(*_spans((reference, predicted), schema, texts), reference.count)
-        f1, precision, recall = (np.where(tagged, values, np.nan) for values in scores)
-    return {
-        "slot_tagging_f1": f1,
-        "slot_tagging_precision": precision,
-        "slot_tagging_recall": recall,
-    }
+    kinds = zip(_KINDS, scores)
+    return {f"slot_tagging_{kind}": np.where(tagged, values, np.nan) for kind, values in kinds}
 
 
 def _spans(

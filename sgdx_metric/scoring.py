@@ -18,10 +18,10 @@ from .columns import (
     Bools,
     Floats,
     align,
-    column,
     field,
     flags,
     safe_divide,
+    sorted_ids,
     strings,
 )
 from .f1 import requested_slots, slot_tagging
@@ -77,8 +77,7 @@ def score_frames(
         ScoreError: Frames are missing, there twice or unknown; a frame has a slot twice; or spans
             are predicted and the references have none.
     """
-    ids = strings(column(references, "frame_id"))
-    order = ids.take(pc.sort_indices(ids))
+    order = sorted_ids(references)
     reference = align(references, order, f"references for {variant}")
     predicted = align(predictions, order, f"predictions for {variant}")
 
@@ -135,15 +134,13 @@ def _same(reference: AlignedRows, predicted: AlignedRows, name: str) -> Floats:
 def _goals(schema: SchemaSlots, slots: SlotScores, count: int) -> dict[str, Floats]:
     """The goal accuracies of all, categorical and free-form slots, and of the change [frames]."""
     every = np.ones(len(schema.frame), dtype=bool)
-    categorical, free = schema.categorical, ~schema.categorical
+    kinds = {"goal": every, "cat": schema.categorical, "noncat": ~schema.categorical}
     change = np.where(slots.changed, slots.score, 1.0)
+    averages = {k: _average(schema, slots, chosen, count) for k, chosen in kinds.items()}
+    joint = {k: _joint(schema, slots.score, chosen, count) for k, chosen in kinds.items()}
     return {
-        "average_goal_accuracy": _average(schema, slots, every, count),
-        "average_cat_accuracy": _average(schema, slots, categorical, count),
-        "average_noncat_accuracy": _average(schema, slots, free, count),
-        "joint_goal_accuracy": _joint(schema, slots.score, every, count),
-        "joint_cat_accuracy": _joint(schema, slots.score, categorical, count),
-        "joint_noncat_accuracy": _joint(schema, slots.score, free, count),
+        **{f"average_{kind}_accuracy": values for kind, values in averages.items()},
+        **{f"joint_{kind}_accuracy": values for kind, values in joint.items()},
         "joint_change_accuracy": _joint(schema, change, every, count),
         "joint_canonical_accuracy": _joint(schema, slots.canonical, every, count),
     }
