@@ -105,10 +105,13 @@ def _title(group: Group, view: View) -> str:
 
 def _sections(group: Group, view: View, systems: int, is_folded: bool) -> Iterator[Section]:
     """The sections about a group, given how many systems the whole report has."""
-    tables = [comparison(group, view, group.sets)]
-    if is_folded and len(group.sets) > 1:
-        more = replace(tables[0], title="Seen and unseen services", note="", folded=True)
+    apart = {name: members for name, members in group.sets.items() if name != ALL}
+    if is_folded and apart:
+        more = comparison(group, view, apart)
+        more = replace(more, title="Seen and unseen services", note="", folded=True)
         tables = [comparison(group, view, {ALL: group.sets[ALL]}), more]
+    else:
+        tables = [comparison(group, view, group.sets)]
     yield Section(
         "comparison",
         "What rewording costs",

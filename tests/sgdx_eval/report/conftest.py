@@ -61,15 +61,7 @@ def forget(seed: int, rate: float) -> Change:
 def write_run(
     folder: Path, data: References, gold: dict[str, list[Row]], change: Change, **metadata: Any
 ) -> Path:
-    """Write a run folder as ``baselines.evaluate`` does.
-
-    Args:
-        folder: Where to.
-        data: The data that the predictions are scored on.
-        gold: The rows that they are made from.
-        change: Puts errors into them.
-        metadata: What the predictions state about the tracker.
-    """
+    """Write a run as `baselines.evaluate` does, of changed gold rows; `metadata` is the system."""
     (folder / "predictions").mkdir(parents=True)
     oracle = metadata.pop("oracle", False)
     system = {"system_acts": False, **metadata}

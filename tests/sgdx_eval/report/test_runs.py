@@ -13,7 +13,6 @@ import pytest
 from sgdx_dataset import SgdxError
 from sgdx_eval.report.page import names_or_number
 from sgdx_eval.report.runs import Group, data_caveats, group_runs
-from sgdx_metric.rows import ScoreError
 
 from .conftest import VARIANTS, only_group, read
 
@@ -88,23 +87,6 @@ def test_oracles_say_so(runs: dict[str, Path], tmp_path: Path) -> None:
     oracle, unread = run.system_caveats()
     assert oracle.startswith("oracle") and "2 under original, 2 under v1" in unread
     assert run.system_name() == "t5dst, oracle x 0.5"
-
-
-@pytest.mark.parametrize(
-    ("change", "fact"),
-    [
-        (lambda d: d.pop("paired"), "paired"),
-        (lambda d: d["paired"]["frame_id"].__setitem__(0, "x"), "'x'"),
-        (lambda d: d["paired"]["joint_goal_accuracy"].pop("v3"), "v3"),
-        (lambda d: d.update(signature="sacrebleu|x"), "sacrebleu|x"),
-    ],
-)
-def test_scores_that_cannot_be_read(
-    change: Any, fact: str, runs: dict[str, Path], tmp_path: Path
-) -> None:
-    with pytest.raises((ScoreError, SgdxError)) as error:
-        read(changed(runs["plain-0"], tmp_path, change))
-    assert str(tmp_path) in str(error.value) and fact in str(error.value)
 
 
 def test_a_folder_without_scores(runs: dict[str, Path], tmp_path: Path) -> None:

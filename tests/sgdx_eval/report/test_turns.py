@@ -5,20 +5,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from statistics import stdev
-from typing import Any
 
 import pytest
 
 from baselines.copies.systems import copy_system, generate
 from baselines.data.requested import DEFAULT_CONFIGS, RequestedData
-from sgdx_dataset import SgdxError
-from sgdx_eval.report.inputs import Validation, read_inputs, read_one
+from sgdx_eval.report.inputs import read_inputs
 from sgdx_eval.report.page import render_html, render_markdown
 from sgdx_eval.report.runs import Group
 from sgdx_eval.report.sections import build_report, comparison, items_table, view_of
-from sgdx_eval.report.turns import published_generators
 from sgdx_eval.tables import Cell, Table
-from sgdx_metric.rows import ScoreError
 from sgsacc_metric.__main__ import main as sgsacc
 
 from .conftest import only_group, reported
@@ -128,16 +124,6 @@ def test_seeds_become_one_row(generators: Path, tmp_path: Path) -> None:
     assert row["SER orig"] == Cell("1.50", f"± {stdev([1, 2]):.2f}")
 
 
-def test_published_figures_name_their_scale_of_bleu() -> None:
-    table = {row[0].text: [cell.text for cell in row] for row in published_generators().rows}
-    assert table["FT-T5 (t5-small)"][1:6] == [
-        "32.3", "not stated", "0.04 / 0.05 / 0.00", "97.3 / 98.6 / 88.7", "96.5 / 97.8 / 87.7"
-    ]  # fmt: skip
-    assert table["T2G2-T5"][2] == "most likely tok:none"
-    assert table["mT5 XL (GEM)"][1:3] == ["33.01", "tok:13a|case:lc"]
-    assert table["CVAE"][6] == "SG-NLG, tested on SGD dev"
-
-
 def test_one_report_of_trackers_and_generators(
     runs: dict[str, Path], generators: Path, tmp_path: Path
 ) -> None:
@@ -176,7 +162,8 @@ def test_of_many_systems_only_the_rows_of_all_turns_stand_open(
     report = build_report(read_inputs(paths), "command")
     opened, folded, *_ = report.parts[0].sections[0].tables
     assert [row[1].text for row in opened.rows] == ["all"] * 5 and not opened.folded
-    assert len(folded.rows) > 10 and folded.folded
+    apart = {row[1].text for row in folded.rows}
+    assert folded.folded and "unseen" in apart and "all" not in apart
 
 
 def test_generators_alone(generators: Path) -> None:
@@ -191,20 +178,3 @@ def test_generators_alone(generators: Path) -> None:
         assert f": {shown} % {measure} " in part.verdict.sentences[0].text
     for text in (render_html(made), render_markdown(made)):
         assert "Not all of these runs can be compared" in text and "SPLAT" not in text
-
-
-def test_what_cannot_be_read(generators: Path, tmp_path: Path) -> None:
-    assert isinstance(read_one(generators / "table2.json"), Validation)
-    scores = json.loads((generators / "gold.json").read_text())
-    file = tmp_path / "scores.json"
-    changes: list[dict[str, Any]] = [
-        {"signature": "sgsacc_metric|x"},
-        {"signature": "other|x:1"},
-        {"paired": {}},
-        {"paired": scores["paired"] | {"unit_id": []}},
-    ]
-    for change in changes:
-        file.write_text(json.dumps(scores | change))
-        with pytest.raises((ScoreError, SgdxError)) as error:
-            read_one(tmp_path)
-        assert str(tmp_path) in str(error.value)
