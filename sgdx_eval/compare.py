@@ -71,8 +71,9 @@ def compare(
     if over == DIALOGUES:
         by_variant = core.compare(*[[run.by_wording() for run in side] for side in sides])
     several = len(first) > 1 or len(second) > 1
-    figures = task.figures(left.scores())
-    figures += task.drawn(left.scores()) if over != DIALOGUES else []
+    figures = {figure.key: figure for figure in task.figures(left.scores())}
+    if over != DIALOGUES:
+        figures |= {figure.key: figure for figure in task.drawn(left.scores())}
     content = {
         "signature": _common_signature(left, right, over),
         "system_acts": _of_both(left, right, "system-acts"),
@@ -84,7 +85,7 @@ def compare(
         "groups": groups,
         "by_variant": by_variant,
     }
-    return Comparison(task, figures, content)
+    return Comparison(task, [*figures.values()], content)
 
 
 def _of_both(left: Results, right: Results, key: str) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
@@ -13,21 +13,21 @@ import pyarrow.compute as pc
 from rich.console import Console
 
 from sgdx_dataset.io.errors import SgdxError
-from sgdx_metric.columns import column, same_turn, strings
+from sgdx_metric.columns import Floats, column, same_turn, strings
 from sgdx_metric.fuzzy import fuzzy_scores
 from sgdx_metric.report import check_same_frames
 from sgdx_metric.robustness import RIGHT, flipped
 from sgdx_metric.signature import OFFICIAL, Rules
-from sgdx_metric.units import ScoredFrames
 
 from .tables import NO_VALUE, legend, number, percent, print_line, table, to_terminal
 
 if TYPE_CHECKING:
+    from .task import Question, Task
     from .tasks.frames import FrameTask
 
 Row = dict[str, Any]
 _FLIPS_TERMS = [
-    "what changed: each slot that was lost, with the prediction under the first wording of "
+    "what changed: what was lost, with the prediction under the first wording of "
     '"right under" -> the prediction under the first of "wrong under" (why it is wrong).',
     f"{NO_VALUE}: no value.",
 ]
@@ -167,17 +167,15 @@ def find_flips(
     }
     check_same_frames(scores)
     accuracy = np.stack([scores[name].scores[task.main] for name in names])
-    is_right = accuracy >= RIGHT
-    flipping = np.flatnonzero(flipped(accuracy) == 1)
-    frame_ids = scores[names[0]].frame_id.take(pa.array(flipping))
+    found = list(flipping(accuracy, names))
+    positions = pa.array([position for position, *_ in found], pa.int64())
+    frame_ids = scores[names[0]].frame_id.take(positions)
     true_rows, predicted_rows = (
         {name: _rows_of(tables[name], frame_ids, task.explained) for name in names}
         for tables in (references, predictions)
     )
     flips = []
-    for i, position in enumerate(flipping.tolist()):
-        right = [name for name, ok in zip(names, is_right[:, position]) if ok]
-        wrong = [name for name in names if name not in right]
+    for i, (_, right, wrong) in enumerate(found):
         aspects = [slot["name"] for slot in true_rows[names[0]][i].get("schema_slots", ())]
         before, after = (
             list(task.slot_lines(name, true_rows[name][i], predicted_rows[name][i], aspects, rules))
@@ -189,7 +187,30 @@ def find_flips(
             if line.score is not None and left.score is not None and line.score < left.score
         ]
         flips.append(Flip(frame_ids[i].as_py(), right, wrong, changes))
-    return flips, int(is_right.all(axis=0).sum()), accuracy.shape[1]
+    return flips, int((accuracy >= RIGHT).all(axis=0).sum()), accuracy.shape[1]
+
+
+def flipping(accuracy: Floats, names: Sequence[str]) -> Iterator[tuple[int, list[str], list[str]]]:
+    """The position of each item that flips, and the wordings under which it is right and wrong."""
+    for position in np.flatnonzero(flipped(accuracy) == 1).tolist():
+        right = [name for name, score in zip(names, accuracy[:, position]) if score >= RIGHT]
+        yield position, right, [name for name in names if name not in right]
+
+
+def asked_wordings(question: Question, predictions: Collection[str]) -> list[str]:
+    """The wordings whose items are listed: two, in the order of the question, or all."""
+    names = question.changed or list(predictions)
+    if lacking := [name for name in names if name not in predictions]:
+        raise SgdxError(
+            f"--changed {' '.join(names)}: found no predictions for '{lacking[0]}', expected "
+            f"one of {', '.join(predictions)}"
+        )
+    if len(names) < 2:
+        raise SgdxError(
+            f"--flips: found predictions for {', '.join(names)} alone, expected those for two "
+            "wordings or more"
+        )
+    return names
 
 
 def _rows_of(rows: pa.Table, frame_ids: pa.Array, columns: Sequence[str]) -> list[Row]:
@@ -221,20 +242,19 @@ def print_explanation(
 
 
 def print_broken(
-    first: ScoredFrames,
-    second: ScoredFrames,
-    task: FrameTask,
-    variants: Sequence[str],
-    console: Console,
+    ids: Sequence[str], accuracy: Floats, task: Task, names: Sequence[str], console: Console
 ) -> None:
-    """List the frames that score less under a second variant; those that lose most come first."""
-    before, after = (frames.scores[task.main] for frames in (first, second))
-    ids = first.frame_id.to_pylist()
-    lost = sorted(np.flatnonzero(after < before), key=lambda i: (after[i] - before[i], ids[i]))
+    """List the items that score less under the second wording; those that lose most come first.
+
+    `accuracy` is [2, items].
+    """
+    before, after = accuracy
+    lost = sorted(
+        np.flatnonzero(after < before).tolist(), key=lambda i: (after[i] - before[i], ids[i])
+    )
     rows = [[ids[i], percent(float(before[i])), percent(float(after[i]))] for i in lost]
-    accuracy = "Joint goal accuracy of frames" if task.unit == "frame" else "Accuracy of calls"
-    to_terminal(table(f"{accuracy}, in %", [task.unit, *variants], rows), console)
-    less = f"score less under {variants[1]} than under {variants[0]}"
+    to_terminal(table(f"{task.title}, in %", [task.unit, *names], rows), console)
+    less = f"score less under {names[1]} than under {names[0]}"
     print_line(f"{len(rows)} of {len(ids)} {task.unit}s {less}", console)
 
 

@@ -223,7 +223,8 @@ def _drawn_term(result: Mapping[str, Any]) -> str:
 def print_summary(summary: Summary, names: Sequence[str], console: Console) -> None:
     """Print the mean and the standard deviation of every figure over several runs."""
     task, figures, result = summary
-    groups = {n: g for n, g in result["groups"].items() if g[task.counted]}
+    # Of more groups the cells would be folded.
+    groups = {n: g for n, g in [*result["groups"].items()][:3] if g[task.counted]}
     shown = [f for f in figures if f.key in groups["all"] and task.is_shown(f.key)]
     rows = [[f.title, *(_spread(g[f.key], f) for g in groups.values())] for f in shown]
     counts = ", ".join(f"{group[task.counted]} {name}" for name, group in groups.items())

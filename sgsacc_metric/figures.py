@@ -201,6 +201,12 @@ def cross_variant_stats(scores: Mapping[str, TurnScores]) -> dict[str, Floats]:
     return stats
 
 
+def turn_accuracy(scores: Mapping[str, TurnScores], variants: Sequence[str]) -> Floats:
+    """Whether turns are right, by SGSAcc or else by SER, under each variant [variants, turns]."""
+    metric = "sgsacc" if "sgsacc" in _available_metrics(scores) else "ser"
+    return _turn_scores(scores, variants, metric)
+
+
 def _available_metrics(scores: Mapping[str, TurnScores]) -> list[str]:
     """The metrics of SENSITIVE that the scores have: SGSAcc only with a model of entailment."""
     has_sgsacc = all("faithful" in turn_scores.counts for turn_scores in scores.values())

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 
 from sgdx_dataset.io.errors import SgdxError
@@ -27,6 +28,7 @@ from ..errata import check_is_sgd, leave_out, read_errata
 from ..explain import (
     Line,
     Row,
+    asked_wordings,
     explain,
     find_flips,
     frame_row,
@@ -167,17 +169,7 @@ class FrameTask(Task):
         if question.item is not None:
             self._explain_frame(question.item, references, predictions, inputs.rules)
             return
-        chosen = question.changed or list(predictions)
-        if lacking := [name for name in chosen if name not in predictions]:
-            raise SgdxError(
-                f"--changed {' '.join(chosen)}: found no predictions for '{lacking[0]}', expected "
-                f"one of {', '.join(predictions)}"
-            )
-        if len(chosen) < 2:
-            raise SgdxError(
-                f"--flips: found predictions for {', '.join(chosen)} alone, expected those for two "
-                "wordings or more"
-            )
+        chosen = asked_wordings(question, predictions)
         of_chosen = {name: predictions[name] for name in chosen}
         ids = inputs.chosen(of_chosen)
         true, predicted = {}, {}
@@ -197,7 +189,8 @@ class FrameTask(Task):
         first, second = (
             self.score_rows(true[name], predicted[name], name, inputs.rules) for name in chosen
         )
-        print_broken(first, second, self, chosen, terminal())
+        ids, accuracy = first.frame_id.to_pylist(), [of.scores[self.main] for of in (first, second)]
+        print_broken(ids, np.stack(accuracy), self, chosen, terminal())
 
     def _explain_frame(
         self,

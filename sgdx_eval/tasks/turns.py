@@ -19,7 +19,7 @@ from sgdx_metric.rows import ScoreError
 from sgdx_metric.signature import Setup
 from sgdx_metric.subset import Subset
 from sgdx_metric.variants import ORIGINAL, short_digest
-from sgsacc_metric.figures import SETS, TITLES, headline_metrics, turn_figures
+from sgsacc_metric.figures import SETS, TITLES, headline_metrics, turn_accuracy, turn_figures
 from sgsacc_metric.gold import PAPER, GoldTurn, Options
 from sgsacc_metric.models import open_nli
 from sgsacc_metric.nli import Nli, nli_name
@@ -27,11 +27,13 @@ from sgsacc_metric.report import turn_count
 from sgsacc_metric.rows import Prediction, Service, Turn, trimmed
 from sgsacc_metric.system import UNSTATED, SystemScores, score_system
 
+from ..explain import Flip, Line, asked_wordings, flipping, print_broken, print_flips
 from ..gold_files import GoldHeader, read_gold
 from ..headers import is_oracle
 from ..inputs import Inputs, check_services
 from ..predictions import Predictions
 from ..references import References, ReleaseReferences
+from ..score import note_subset
 from ..tables import Table, print_line, terminal
 from ..task import OF_TURNS, Changes, Keys, Question, Scored, Task
 from ..turn_tables import coverage_lines, explain_turn, wording_tables
@@ -99,6 +101,14 @@ class Turns(Task):
         self, references: References, predictions: Mapping[str, Predictions], inputs: Inputs
     ) -> Scored:
         """Score the turns of each wording, or those that were chosen."""
+        every, turns, chosen = self._chosen_turns(references, predictions, inputs)
+        system = self.score_turns(references, every, turns, predictions, inputs)
+        return Scored(system.report, system.units, {"": system, "turns": turns}, chosen)
+
+    def _chosen_turns(
+        self, references: References, predictions: Mapping[str, Predictions], inputs: Inputs
+    ) -> tuple[list[Turn], list[Turn], tuple[int, int] | None]:
+        """All turns, those of them to score, and how many dialogues of how many the files name."""
         every = read_turns(references, self.evaluator)
         ids = inputs.chosen(predictions)
         where = str(inputs.dialogues or "predictions")
@@ -106,10 +116,8 @@ class Turns(Task):
         if services := inputs.services:
             check_services(services, (turn.service for turn in turns))
             turns = [turn for turn in turns if turn.service in services]
-        system = self.score_turns(references, every, turns, predictions, inputs)
         available = len({turn.dialogue_id for turn in every})
-        chosen = (len(ids), available) if ids and not inputs.dialogues else None
-        return Scored(system.report, system.units, {"": system, "turns": turns}, chosen)
+        return every, turns, (len(ids), available) if ids and not inputs.dialogues else None
 
     def score_turns(
         self,
@@ -167,12 +175,46 @@ class Turns(Task):
         predictions: Mapping[str, Predictions],
         inputs: Inputs,
     ) -> None:
+        """Print one turn action by action, or list the turns that got worse or flip."""
+        if question.item is not None:
+            self._explain_turn(question.item, references, predictions, inputs)
+            return
+        names = asked_wordings(question, predictions)
+        of_names = {name: predictions[name] for name in names}
+        every, turns, chosen = self._chosen_turns(references, of_names, inputs)
+        if chosen:
+            note_subset(*chosen)
+        scores = self.score_turns(references, every, turns, of_names, inputs).turn_scores
+        accuracy = turn_accuracy(scores, names)
+        ids = [turn.turn_id for turn in turns]
+        if not question.flips:
+            print_broken(ids, accuracy, self, names, terminal())
+            return
+
+        def said(name: str, i: int, why: str = "") -> Line:
+            return Line(0, "utterance", name, "", [], [scores[name].utterances[i]], None, why)
+
+        why = "not all is said" if self.nli is None else "not faithful"
+        flips = [
+            Flip(ids[i], right, wrong, [(said(right[0], i), said(wrong[0], i, why))])
+            for i, right, wrong in flipping(accuracy, names)
+        ]
+        always = int((accuracy == 1).all(axis=0).sum())
+        print_flips(flips, always, len(ids), self.unit, terminal())
+
+    def _explain_turn(
+        self,
+        turn_id: str,
+        references: References,
+        predictions: Mapping[str, Predictions],
+        inputs: Inputs,
+    ) -> None:
         """Print the utterances before and in one turn, and how each action is judged."""
         every = read_turns(references, self.evaluator)
-        turns = [turn for turn in every if turn.turn_id == question.item]
+        turns = [turn for turn in every if turn.turn_id == turn_id]
         if not turns:
             raise ScoreError(
-                f"TURN_ID {question.item}: found no such turn among {len(every)}, expected one "
+                f"TURN_ID {turn_id}: found no such turn among {len(every)}, expected one "
                 f"such as {every[0].turn_id}"
             )
         system = self.score_turns(references, every, turns, predictions, inputs)

@@ -362,7 +362,8 @@ SABOTAGES = {
     "a state forgets the turns before": Sabotage(
         "baselines/sgd_baseline/states.py",
         "last[group] = last.get(group, {}) | change.slot_values",
-        "last[group] = change.slot_values", f"{_BASELINES}/sgd_baseline/test_decode.py -k accumulation"),
+        "last[group] = change.slot_values",
+        f"{_BASELINES}/sgd_baseline/test_decode.py -k accumulation"),
     "the less likely slot has the string": Sabotage(
         "baselines/sgp_dst/rules.py", "span.score > best[span.text].score",
         "span.score < best[span.text].score", f"{_BASELINES}/sgp_dst/test_rules.py -k likelier"),

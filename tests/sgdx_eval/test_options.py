@@ -1,4 +1,4 @@
-"""Options that every task has, and those that only some have."""
+"""Options and commands that every task has, and options that only some have."""
 
 import json
 from pathlib import Path
@@ -65,3 +65,24 @@ def test_states_have_no_options_of_turns(
 ) -> None:
     done = command(*SCORE, f"v1={states}", *option, "--output", "s.json")
     assert (done.returncode, done.stdout) == (2, "") and option[0] in done.stderr
+
+
+def test_turns_that_flip_or_get_worse(turns: Path, command: Run) -> None:
+    words = ("sgdx_metric", "explain", "--source", "sample", "--predictions", turns)
+    done = command(*words, "--nli", "lexical", "--flips")
+    assert done.returncode == 0, done.stderr
+    assert "15 of 265 turns (5.66 %) flip; 234 are" in done.stdout and "2_00009/17" in done.stdout
+    done = command(*words, "--nli", "lexical", "--changed", "original", "v5")
+    assert done.returncode == 0, done.stderr
+    assert ["2_00009/17", "100.00", "0.00"] in [line.split() for line in done.stdout.splitlines()]
+    done = command(*words, "--changed", "original", "mine")
+    assert (done.returncode, done.stdout) == (2, "") and "mine" in done.stderr
+
+
+def test_no_figure_is_compared_twice(turns: Path, command: Run) -> None:
+    for name in ("first", "second"):
+        assert command(*SCORE, turns, "--output", f"{name}.json").returncode == 0
+    done = command("sgdx_metric", "compare", "first.json", "second.json", "--over", "both")
+    assert done.returncode == 0, done.stderr
+    table = done.stdout.partition("\n\n")[2].partition("\n\n")[0]
+    assert [table.count(f"\n{name} ") for name in ("BLEU v1-5", "SER v1-5")] == [1, 1]

@@ -52,7 +52,7 @@ def test_names_are_whole_where_there_is_room(capsys: pytest.CaptureFixture[str])
     printed = capsys.readouterr().out
     assert "date_of_the_reservation" in printed and "101_00123/14/Restaurants_2" in printed
     assert max(map(len, printed.splitlines())) <= 80
-    assert "what changed: each slot that was lost, with the prediction under" in printed
+    assert "restaurant_reservation_day" in printed and "(missing)" in printed
 
 
 def test_errors_and_warnings_do_no_harm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
