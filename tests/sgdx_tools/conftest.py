@@ -13,18 +13,19 @@ from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolWords, Wording, 
 from sgdx_tools.folder import write_tool_set, write_wording
 from tests.conftest import ROOT
 
-BOOK: Json = {
-    "type": "object",
-    "properties": {
-        "people": {"type": "integer", "description": "How many come"},
-        "place": {
-            "type": "object",
-            "properties": {"city": {"type": "string", "description": "City"}},
-        },
-    },
-    "required": ["people"],
-}
-WEATHER: Json = {"type": "object", "properties": {"city": {"type": "string"}}}
+
+def objects(required: list[str] | None = None, /, **names: Any) -> Json:
+    """The schema of an object with these properties, of which some are required."""
+    needed = {} if required is None else {"required": required}
+    return {"type": "object", "properties": names, **needed}
+
+
+BOOK = objects(
+    ["people"],
+    people={"type": "integer", "description": "How many come"},
+    place=objects(city={"type": "string", "description": "City"}),
+)
+WEATHER = objects(city={"type": "string"})
 TOOLS = (
     Tool("book", "Book a table", BOOK),
     Tool("weather", "Tell the weather", WEATHER),

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_tools.data import Json, Words
 from sgdx_tools.json_schema import Element, Layout, Renaming
 
-
-def objects(required: list[str] | None = None, /, **names: Any) -> Json:
-    needed = {} if required is None else {"required": required}
-    return {"type": "object", "properties": names, **needed}
-
+from .conftest import objects
 
 TEXT, TO_ADDRESS = {"type": "string"}, {"$ref": "#/$defs/Address"}
 PLACE = {"description": "A place"}

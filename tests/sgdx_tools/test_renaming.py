@@ -7,7 +7,7 @@ import json
 from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolWords, Wording, Words
 from sgdx_tools.renaming import WordedTools
 
-from .conftest import CASES, TOOLS, V1, user
+from .conftest import CASES, TOOLS, V1, objects, user
 
 BY_ID = {tool.id: tool for tool in TOOLS}
 
@@ -16,17 +16,11 @@ def test_a_tool_has_the_new_words_and_its_old_id() -> None:
     assert WordedTools(BY_ID, V1).tool("book") == Tool(
         "reserve",
         "Reserve a table",
-        {
-            "type": "object",
-            "properties": {
-                "guests": {"type": "integer", "description": "How many guests"},
-                "place": {
-                    "type": "object",
-                    "properties": {"town": {"type": "string", "description": "City"}},
-                },
-            },
-            "required": ["guests"],
-        },
+        objects(
+            ["guests"],
+            guests={"type": "integer", "description": "How many guests"},
+            place=objects(town={"type": "string", "description": "City"}),
+        ),
         "book",
     )
     assert WordedTools(BY_ID, V1).tool("weather") is BY_ID["weather"]

@@ -15,26 +15,21 @@ from sgdx_tools.folder import read_tool_set
 from sgdx_tools.importing.collection import Collection
 from sgdx_tools.importing.openapi import import_openapi
 
+from ..conftest import objects
+
 Json = Any
 LIBRARY = Path(__file__).with_name("library_3_0.yaml")
-FILTER = {
-    "type": "object",
-    "properties": {
-        "shelf": {"type": "string"},
-        "tags": {"type": "array", "items": {"type": "string"}},
-    },
-    "additionalProperties": {"type": "boolean"},
+FILTER = objects(shelf={"type": "string"}, tags={"type": "array", "items": {"type": "string"}}) | {
+    "additionalProperties": {"type": "boolean"}
 }
-BOOK = {
-    "type": "object",
-    "required": ["title"],  # the id is only read
-    "properties": {
-        "title": {"type": "string", "description": "Its title.", "examples": ["Emma"]},
-        "sequel": {"$ref": "#/$defs/Book", "description": "What follows."},
-        "shelf": {"anyOf": [{"allOf": [{"$ref": "#/$defs/shelf"}]}, {"type": "null"}]},
-    },
-}
-SHELF = {"type": "string"}
+BOOK = objects(
+    ["title"],  # the id is only read
+    title={"type": "string", "description": "Its title.", "examples": ["Emma"]},
+    sequel={"$ref": "#/$defs/Book", "description": "What follows."},
+    shelf={"anyOf": [{"allOf": [{"$ref": "#/$defs/shelf"}]}, {"type": "null"}]},
+)
+DEFINITIONS = {"Book": BOOK, "shelf": {"type": "string"}}
+NOTED = objects(["note"], note={"type": ["string", "null"]})
 BOOK_ID = {"type": "integer", "format": "int64", "description": "Its number."}
 
 
@@ -60,20 +55,19 @@ def test_a_document_of_3_0(tmp_path: Path) -> None:
             "getBook",
             "Find a book\n\nFinds a book by its number.",
             {
-                "type": "object",
-                "properties": {
-                    "bookId": BOOK_ID,
+                **objects(
+                    ["bookId"],
+                    bookId=BOOK_ID,
                     # `no` is a text in YAML 1.2, and the operation's parameter replaces the path's.
-                    "language": {
+                    language={
                         "type": ["string", "null"],
                         "enum": ["no", "en", None],
                         "description": "Of the text.",
                     },
-                    "X-Trace": {"type": "string", "examples": ["abc"]},
-                    "page_size": {"type": "integer", "exclusiveMinimum": 0},
-                    "filter": {"$ref": "#/$defs/Filter"},
-                },
-                "required": ["bookId"],
+                    **{"X-Trace": {"type": "string", "examples": ["abc"]}},
+                    page_size={"type": "integer", "exclusiveMinimum": 0},
+                    filter={"$ref": "#/$defs/Filter"},
+                ),
                 "$defs": {"Filter": FILTER},
             },
         ),
@@ -81,48 +75,33 @@ def test_a_document_of_3_0(tmp_path: Path) -> None:
             "patch_books_bookId",
             "Change a book",
             {
-                "type": "object",
-                "properties": {
-                    "bookId": BOOK_ID,
-                    "language": {"type": "string", "enum": ["no", "yes", "en"]},
-                    "body": {
-                        "allOf": [
-                            {"$ref": "#/$defs/Book"},
-                            {
-                                "type": "object",
-                                "required": ["note"],
-                                "properties": {"note": {"type": ["string", "null"]}},
-                            },
-                        ]
-                    },
-                },
-                "required": ["bookId"],
-                "$defs": {"Book": BOOK, "shelf": SHELF},
+                **objects(
+                    ["bookId"],
+                    bookId=BOOK_ID,
+                    language={"type": "string", "enum": ["no", "yes", "en"]},
+                    body={"allOf": [{"$ref": "#/$defs/Book"}, NOTED]},
+                ),
+                "$defs": DEFINITIONS,
             },
         ),
         Tool(
             "addBook",
             "",
             {
-                "type": "object",
-                "properties": {"body": {"$ref": "#/$defs/Book", "description": "The new book."}},
-                "required": ["body"],
-                "$defs": {"Book": BOOK, "shelf": SHELF},
+                **objects(["body"], body={"$ref": "#/$defs/Book", "description": "The new book."}),
+                "$defs": DEFINITIONS,
             },
         ),
         Tool(
             "put_cover",
             "",
-            {
-                "type": "object",
-                "properties": {
-                    "body_query": {"type": "string", "examples": ["back"]},
-                    "id": {"type": "integer"},
-                    "id_cookie": {"type": "string", "deprecated": True},
-                    "body": {"type": "string"},
-                },
-                "required": ["body_query"],
-            },
+            objects(
+                ["body_query"],
+                body_query={"type": "string", "examples": ["back"]},
+                id={"type": "integer"},
+                id_cookie={"type": "string", "deprecated": True},
+                body={"type": "string"},
+            ),
         ),
         Tool("health", "Says whether it works.", {}),
     ]
