@@ -198,7 +198,7 @@ def _schema(service: Mapping[str, Any]) -> Row:
 
 def _rows(dialogue: Dialogue, dialogue_id: str) -> list[Row]:
     """A frame row for each of the user's turns."""
-    utterances = dialogue.utterances
+    utterances, acts = dialogue.utterances, dialogue.acts
     if isinstance(utterances, str):
         raise SgdxError(f"found the text {utterances!r:.60}, expected a list of utterances")
     if not utterances:
@@ -209,7 +209,11 @@ def _rows(dialogue: Dialogue, dialogue_id: str) -> list[Row]:
         {
             "speaker": "SYSTEM" if turn % 2 else "USER",
             "utterance": utterance,
-            "actions": [_action(service, act) for act in _system_acts(dialogue.acts, turn)],
+            # Those of the system's turns, which come second; the user's have none.
+            "actions": [
+                _action(service, act)
+                for act in (acts[turn // 2] if turn % 2 and turn // 2 < len(acts) else ())
+            ],
         }
         for turn, utterance in enumerate(utterances)
     ]
@@ -226,11 +230,6 @@ def _rows(dialogue: Dialogue, dialogue_id: str) -> list[Row]:
         }
         for turn in range(0, len(utterances), 2)
     ]
-
-
-def _system_acts(acts: Acts, turn: int) -> Sequence[Mapping[str, Any]]:
-    """The acts of the turn with this index among all turns; the user's turns have none."""
-    return acts[turn // 2] if turn % 2 and turn // 2 < len(acts) else ()
 
 
 def _action(service: str, act: Mapping[str, Any]) -> Row:

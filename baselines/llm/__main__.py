@@ -26,8 +26,6 @@ from .check import check
 from .endpoint import LaterError, base_url, connect, host_of
 from .estimate import estimate, token_counter
 from .options import (
-    add_collect,
-    add_estimate,
     add_headers,
     add_output,
     add_predict,
@@ -70,27 +68,27 @@ def _parser() -> ArgumentParser:
         command.set_defaults(run=run)
         return command
 
-    for name, run, add, text in (
-        (
-            "estimate",
-            _estimate,
-            add_estimate,
-            "Count the requests and their tokens. Nothing is sent.",
-        ),
-        ("predict", _predict, add_predict, "Ask a server or a program, and write predictions."),
-        ("requests", _requests, add_output, "Write the requests as OpenAI batch files."),
-        (
-            "collect",
-            _collect,
-            add_collect,
-            "Read the answers to batch files, and write predictions.",
-        ),
+    for name, run, text in (
+        ("estimate", _estimate, "Count the requests and their tokens. Nothing is sent."),
+        ("predict", _predict, "Ask a server or a program, and write predictions."),
+        ("requests", _requests, "Write the requests as OpenAI batch files."),
+        ("collect", _collect, "Read the answers to batch files, and write predictions."),
     ):
         command = add_command(name, run, text)
         add_data(command)
         add_repeats(command)
         add_settings(command, model_required=name in ("requests", "collect"))
-        add(command)
+        if name == "estimate":
+            command.add_argument(
+                "--json", action="store_true", help="Print JSON instead of a table."
+            )
+        elif name == "predict":
+            add_predict(command)
+        else:
+            add_output(command)
+        if name == "collect":
+            text = "Read answers from these JSON Lines files."
+            command.add_argument("files", nargs="+", type=Path, metavar="FILE", help=text)
     command = add_command(
         "check", _check, "Send five requests, and print how the server treats them."
     )
@@ -175,17 +173,17 @@ def _from_inspect(options: Namespace) -> None:
         raise SgdxError(f"{options.log}: cannot be read as a log: {error}") from None
     from sgdx.tasks import predictions_of  # it needs inspect_ai
 
-    predictions = predictions_of(log)
+    files, dialogues, lacking = predictions_of(log)
     with locked(options.output):
-        for name, (header, rows) in predictions.files.items():
+        for name, (header, rows) in files.items():
             print(write_predictions(options.output / f"{name}.jsonl", header, rows))
-        if predictions.lacking:
+        if lacking:
             done = options.output / DONE
-            write_bytes(done, json.dumps(predictions.dialogues).encode() + b"\n")
-            whole = len(predictions.dialogues)
+            write_bytes(done, json.dumps(dialogues).encode() + b"\n")
+            whole = len(dialogues)
             print(
                 f"note: the log is of an unfinished run; the predictions are of the {whole} of "
-                f"{whole + predictions.lacking} dialogues that have all of their answers, which "
+                f"{whole + lacking} dialogues that have all of their answers, which "
                 f"{done} lists for --dialogues",
                 file=sys.stderr,
             )

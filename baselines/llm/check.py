@@ -6,9 +6,7 @@ What a server ignores or refuses differs by its version, its model and how it wa
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
 
@@ -64,8 +62,11 @@ class _Server:
                 break
             except RefusedError as error:
                 message = str(error.answer["error"]["message"])
-                if (name := _named_field(message, body)) is None:
+                needed = ("model", "messages", "tools", "tool_choice")
+                named = [name for name in body if name not in needed and name in message]
+                if not named:
                     raise
+                name = max(named, key=len)
                 self.refused[name] = message
                 self.settings = _without(self.settings, name)
         else:
@@ -73,13 +74,6 @@ class _Server:
         self.answers.append(answer if isinstance(answer, dict) else {})
         self.usage += usage_of(answer)
         return self.answers[-1]
-
-
-def _named_field(message: str, body: Mapping[str, Any]) -> str | None:
-    """The field of a body that a refusal names; None where it names none, or one that is needed."""
-    free = [name for name in body if name not in ("model", "messages", "tools", "tool_choice")]
-    named = [name for name in free if name in message]
-    return max(named, key=len, default=None)
 
 
 def _without(settings: RequestSettings, name: str) -> RequestSettings:
@@ -187,7 +181,9 @@ async def _real_request(server: _Server) -> Finding:
     data = RequestedData("sample", "test", {}, None)
     plan = Plan(data, ["original"], settings, "")
     *_, request = plan.requests_of("original", plan.dialogues[0])
-    messages, how = request.bodies[0]["messages"], _how(request.bodies[0], settings)
+    body, others = request.bodies[0], ("model", "messages", *settings.fields({}))
+    messages = body["messages"]
+    how = {name: value for name, value in body.items() if name not in others}
     try:
         answer = await server.ask(messages, how)
     except (RefusedError, LaterError) as error:
@@ -202,16 +198,6 @@ async def _real_request(server: _Server) -> Finding:
         advice = f"--set {name}={max(_MORE_TOKENS, 4 * limit)}"
         return Finding(question, f"no, cut off at {limit} tokens", False, advice)
     return Finding(question, f"no: {why_invalid(counts).replace('_', ' ')}", False)
-
-
-def _how(body: Json, settings: RequestSettings) -> Json:
-    """The fields of a body that say how to answer."""
-    common = settings.fields({})
-    return {
-        name: value
-        for name, value in body.items()
-        if name not in ("model", "messages") and name not in common
-    }
 
 
 def _thinking(server: _Server) -> Finding:

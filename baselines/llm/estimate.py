@@ -6,11 +6,10 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from .functions import Json
 from .gold_replay import gold_call, gold_state
-from .plan import Plan, Request
+from .plan import Plan
 from .usage import Usage
 
 ENCODING = "o200k_base"
@@ -52,8 +51,12 @@ def _answered(plan: Plan, name: str) -> Iterator[tuple[str, Json, str]]:
     gold = plan.gold(name)
     for dialogue in plan.dialogues:
         for request in plan.requests_of(name, dialogue):
-            answer = json.dumps(_gold_answer(plan, request, gold), ensure_ascii=False)
-            yield request.keys[0], request.bodies[0], answer
+            rows, services = [gold[row["frame_id"]] for row in request.rows], request.services
+            if plan.settings.task == "calls":
+                answer = gold_call(rows, services)
+            else:
+                answer = gold_state(rows[0], services[0], plan.settings)
+            yield request.keys[0], request.bodies[0], json.dumps(answer, ensure_ascii=False)
 
 
 def estimate_wording(
@@ -91,13 +94,6 @@ def _message_tokens(message: Json, count: TokenCounter) -> int:
     content, calls = message.get("content"), message.get("tool_calls")
     text = content if isinstance(content, str) else json.dumps(content or "", ensure_ascii=False)
     return count(text) + (count(json.dumps(calls, ensure_ascii=False)) if calls else 0)
-
-
-def _gold_answer(plan: Plan, request: Request, gold: dict[str, Json]) -> Any:
-    rows = [gold[row["frame_id"]] for row in request.rows]
-    if plan.settings.task == "calls":
-        return gold_call(rows, request.services)
-    return gold_state(rows[0], request.services[0], plan.settings)
 
 
 def total(estimates: Sequence[Estimate]) -> Estimate:

@@ -123,11 +123,6 @@ def add_settings(command: argparse.ArgumentParser, model_required: bool) -> None
     )
 
 
-def add_estimate(command: argparse.ArgumentParser) -> None:
-    """Add the options of ``estimate`` alone."""
-    command.add_argument("--json", action="store_true", help="Print JSON instead of a table.")
-
-
 def add_output(command: argparse.ArgumentParser) -> None:
     """Add the options of all commands that write predictions."""
     command.add_argument(
@@ -226,18 +221,6 @@ def read_headers(options: argparse.Namespace) -> dict[str, str]:
             raise SgdxError(f"--header {name}: expected a value of printable ASCII characters")
         headers[name] = value
     return headers
-
-
-def add_collect(command: argparse.ArgumentParser) -> None:
-    """Add the options of ``collect`` alone."""
-    add_output(command)
-    command.add_argument(
-        "files",
-        nargs="+",
-        type=Path,
-        metavar="FILE",
-        help="Read answers from these JSON Lines files.",
-    )
 
 
 def read_settings(options: argparse.Namespace, program: str | None) -> RequestSettings:

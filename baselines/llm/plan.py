@@ -92,7 +92,7 @@ class Plan:
     def tables(self) -> dict[str, FrameTable]:
         """The frame rows of each schema variant."""
         return {
-            config: FrameTable.from_rows(
+            config: FrameTable(
                 self.data.rows(config, frame_rows), self.settings, self._all_services(config)
             )
             for config in self.configs
@@ -230,51 +230,39 @@ def _call_rows(frames: Sequence[Row], call: CallReading) -> list[Row]:
     ]
 
 
-@dataclass(frozen=True)
 class FrameTable:
     """The frame rows of a schema variant, dialogue by dialogue."""
 
-    frames: Dataset  # the rows, with the columns that a tracker may see
-    # The rows [start, end) of each dialogue, by the dialogue's id.
-    row_ranges: Mapping[str, tuple[int, int]]
-    # The original names of each dialogue's services, by the dialogue's id.
-    services: Mapping[str, Sequence[str]]
-    requests: int  # how many requests there are for all rows
-    # Whether there is a request for each row's turn [rows].
-    asked: np.ndarray[Any, np.dtype[np.bool_]]
-    # All services of the split by their original names, if they are distractors; else empty.
-    all_services: Mapping[str, Service]
-    schemas: dict[str, Service]  # the services that were read so far, by name
-
-    @classmethod
-    def from_rows(
-        cls, rows: Dataset, settings: RequestSettings, all_services: Mapping[str, Service]
-    ) -> FrameTable:
-        """A table of the rows of ``data.requested.RequestedData.rows``."""
+    def __init__(
+        self, rows: Dataset, settings: RequestSettings, all_services: Mapping[str, Service]
+    ) -> None:
+        self.frames = input_columns(rows, READS).with_format("arrow")
+        # Of the split by their original names, if they are distractors; else empty.
+        self.all_services = all_services
+        self.schemas: dict[str, Service] = {}  # that were read so far, by name
         turns = [frame_id.rsplit("/", 1) for frame_id in rows["frame_id"]]
         services: dict[str, set[str]] = {}
         for turn, service in turns:
             services.setdefault(turn.rsplit("/", 1)[0], set()).add(service)
+        # By the dialogue's id, its services' original names and its rows [start, end).
+        self.services = {dialogue: sorted(names) for dialogue, names in services.items()}
         ids = np.array([turn.rsplit("/", 1)[0] for turn, _ in turns])
         # A dialogue begins where its id differs from that of the row before.
         first = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]])) if len(ids) else ids
         ends = [*first[1:], len(ids)]
-        row_ranges = {str(ids[i]): (int(i), int(end)) for i, end in zip(first, ends)}
-        asked = np.ones(len(turns), dtype=np.bool_)
-        count = len(turns)
+        self.row_ranges = {str(ids[i]): (int(i), int(end)) for i, end in zip(first, ends)}
+        # Whether there is a request for each row's turn [rows], and how many there are.
+        self.asked, self.requests = np.ones(len(turns), dtype=np.bool_), len(turns)
         if settings.task == "calls":
             if settings.tool_choice == "required":
-                asked = _turns_with_calls(rows, [turn for turn, _ in turns])
-            count = len({turn for (turn, _), is_asked in zip(turns, asked) if is_asked})
-        return cls(
-            input_columns(rows, READS).with_format("arrow"),
-            row_ranges,
-            {dialogue: sorted(names) for dialogue, names in services.items()},
-            count,
-            asked,
-            all_services,
-            {},
-        )
+                # Which turns are followed by a call is gold, and decides only which are asked about
+                # where a call is demanded: no reluctance to call is counted as misreading then.
+                column = rows.with_format("arrow")[:]["service_call"].combine_chunks()
+                called = pc.is_valid(column).to_numpy(zero_copy_only=False)
+                turns_called = {turn for (turn, _), is_called in zip(turns, called) if is_called}
+                self.asked = np.array([turn in turns_called for turn, _ in turns], dtype=np.bool_)
+            asked_turns = {turn for (turn, _), is_asked in zip(turns, self.asked) if is_asked}
+            self.requests = len(asked_turns)
 
     def rows(self, dialogue: str) -> list[Row]:
         """The rows of a dialogue, in order; ``asked`` says which of them are asked about."""
@@ -287,16 +275,6 @@ class FrameTable:
         if row["service"] not in self.schemas:
             self.schemas[row["service"]] = read_service(row["schema"])
         return self.schemas[row["service"]]
-
-
-def _turns_with_calls(rows: Dataset, turns: Sequence[str]) -> np.ndarray[Any, Any]:
-    """Whether the system makes a call after each row's turn [rows]."""
-    # This is gold, and decides only which turns are asked about where a call is demanded. Only
-    # turns followed by a gold call are scored, so reluctance to call is not counted as misreading.
-    column = rows.with_format("arrow")[:]["service_call"].combine_chunks()
-    called = pc.is_valid(column).to_numpy(zero_copy_only=False)
-    turns_called = {turn for turn, is_called in zip(turns, called) if is_called}
-    return np.array([turn in turns_called for turn in turns], dtype=np.bool_)
 
 
 def _bodies(

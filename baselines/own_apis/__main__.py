@@ -17,7 +17,7 @@ from sgdx_eval.tables import Table, print_line, table, terminal, to_terminal
 
 from ..command_line import run_command
 from ..use import load_tracker
-from .suite import OwnDialogue, Verdict, judge, read_suite
+from .suite import Verdict, judge, read_suite
 
 
 def main() -> int:
@@ -51,14 +51,10 @@ def _table(verdicts: Sequence[Verdict]) -> Table:
     """A row for each API and one for all: the counts of dialogues, states and values."""
     rows = [
         [name, *_counts(list(group))]
-        for name, group in groupby(verdicts, lambda verdict: _api(verdict.dialogue))
+        for name, group in groupby(verdicts, lambda v: str(v.dialogue.service["service_name"]))
     ]
     headers = ["API", "states right", "values right", "wrong", "missing", "invented"]
     return table("", headers, [*rows, ["all", *_counts(verdicts)]], breaks=[len(rows) - 1])
-
-
-def _api(dialogue: OwnDialogue) -> str:
-    return str(dialogue.service["service_name"])
 
 
 def _counts(verdicts: Sequence[Verdict]) -> list[str]:

@@ -93,7 +93,8 @@ def initial_model(
     set_seed(settings.seed)  # of the networks' random weights
     tuned, tokenizer = load_base(name, base, learnt=True)
     if checkpoint:
-        load_networks(tuned, checkpoint)
+        assert tuned.networks is not None  # noqa: S101
+        _load_weights(tuned.networks, str(checkpoint), NETWORKS)
     elif not base.sha256:
         base = msgspec.structs.replace(base, sha256=weights_digest(tuned.base))
     return tuned, tokenizer, msgspec.structs.replace(provenance, base=base)
@@ -122,12 +123,6 @@ def load_base(name: str, base: Base, learnt: bool) -> tuple[PrefixTuned, PreTrai
             f"the SHA-256 {base.sha256}"
         )
     return PrefixTuned(model, base.length, base.hidden, learnt), tokenizer
-
-
-def load_networks(tuned: PrefixTuned, folder: Path) -> None:
-    """Load the networks that make the prefix from a checkpoint, to resume training."""
-    assert tuned.networks is not None  # noqa: S101
-    _load_weights(tuned.networks, str(folder), NETWORKS)
 
 
 def _load_weights(module: torch.nn.Module, name: str, file: str) -> None:

@@ -83,10 +83,11 @@ class PrefixTuned(nn.Module):
             SgdxError: The model is no T5.
         """
         super().__init__()
-        _check_base(base)
+        config: Any = base.config
+        if config.model_type != "t5":
+            raise SgdxError(f"prefix: found a {config.model_type} model, expected a T5")
         self.base = base.requires_grad_(False)
         base.set_attn_implementation(ATTENTION)
-        config: Any = base.config
         layers = {"encoder": config.num_layers, "decoder": config.num_decoder_layers}
         layers["cross"] = config.num_decoder_layers
         shapes = {name: (layers[name], 2, config.num_heads, length, config.d_kv) for name in PLACES}
@@ -174,8 +175,3 @@ def _attentions(base: Any) -> dict[str, list[Any]]:
         "decoder": [block.layer[0].SelfAttention for block in base.decoder.block],
         "cross": [block.layer[1].EncDecAttention for block in base.decoder.block],
     }
-
-
-def _check_base(base: PreTrainedModel) -> None:
-    if base.config.model_type != "t5":
-        raise SgdxError(f"prefix: found a {base.config.model_type} model, expected a T5")

@@ -102,7 +102,11 @@ def greedy(
     alive = torch.ones_like(rows, dtype=torch.bool)
     # A tensor, as XLA would compile another program for each number.
     position = torch.zeros_like(rows[:1])
-    cache = _empty_cache(model, max_target, static)
+    # The part of the cache for the input is written once, so it never grows.
+    of_answers = (
+        StaticCache(config=model.config, max_cache_len=max_target) if static else DynamicCache()
+    )
+    cache = EncoderDecoderCache(of_answers, DynamicCache())
     source: dict[str, Any] = {"input_ids": input_ids}
     if static:  # without it, some models make a mask that grows with the answer
         source["decoder_attention_mask"] = torch.ones_like(outputs)
@@ -133,14 +137,6 @@ def greedy(
             token, rows, alive = token[unfinished], rows[unfinished], alive[unfinished]
             attention_mask = attention_mask[unfinished]
     return np.asarray(outputs[:, : int(position)].cpu())
-
-
-def _empty_cache(model: PreTrainedModel, max_target: int, static: bool) -> EncoderDecoderCache:
-    """The decoder's cache; the part for the input is written once, so it never grows."""
-    if static:
-        answers = StaticCache(config=model.config, max_cache_len=max_target)
-        return EncoderDecoderCache(answers, DynamicCache())
-    return EncoderDecoderCache(DynamicCache(), DynamicCache())
 
 
 def _start_and_end(model: PreTrainedModel) -> tuple[int, int]:

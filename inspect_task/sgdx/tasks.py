@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,6 @@ import pyarrow as pa
 from inspect_ai import Task, task
 from inspect_ai.dataset import Sample
 from inspect_ai.model import (
-    ChatMessage,
     ChatMessageAssistant,
     ChatMessageSystem,
     ChatMessageUser,
@@ -142,20 +140,13 @@ def _sample(request: Request) -> Sample:
     row = request.rows[0]
     return Sample(
         id=request.custom_id,
-        input=_messages(request),
+        input=[_MESSAGES[m["role"]](content=m["content"]) for m in request.bodies[0]["messages"]],
         metadata={
             "frame_id": row["frame_id"],
             "variant": row["variant"],
             "dialogue_id": row["dialogue_id"],
         },
     )
-
-
-def _messages(request: Request) -> list[ChatMessage]:
-    return [
-        _MESSAGES[message["role"]](content=message["content"])
-        for message in request.bodies[0]["messages"]
-    ]
 
 
 @solver
@@ -215,21 +206,13 @@ def completion_of(output: ModelOutput) -> dict[str, Any]:
 @metric
 def original() -> Metric:
     """The accuracy under the original schemas, in [0, 1]; NaN without them."""
-
-    def compute(scores: list[SampleScore]) -> float:
-        return _mean_of(scores, ["original"])
-
-    return compute
+    return lambda scores: _mean_of(scores, ["original"])
 
 
 @metric
 def v1_5() -> Metric:
     """The mean over v1 to v5 of the accuracy, in [0, 1]; NaN without one of them."""
-
-    def compute(scores: list[SampleScore]) -> float:
-        return _mean_of(scores, ["v1", "v2", "v3", "v4", "v5"])
-
-    return compute
+    return lambda scores: _mean_of(scores, ["v1", "v2", "v3", "v4", "v5"])
 
 
 @metric
@@ -255,21 +238,13 @@ def sensitivity() -> Metric:
 @metric
 def worst() -> Metric:
     """The mean over frames of the least score under the original and v1 to v5; NaN without one."""
-
-    def compute(scores: list[SampleScore]) -> float:
-        return float(np.mean(worst_case(_by_wording(scores))))
-
-    return compute
+    return lambda scores: float(np.mean(worst_case(_by_wording(scores))))
 
 
 @metric
 def flips() -> Metric:
     """The share of frames that are right under one of these six and wrong under another."""
-
-    def compute(scores: list[SampleScore]) -> float:
-        return float(np.mean(flipped(_by_wording(scores))))
-
-    return compute
+    return lambda scores: float(np.mean(flipped(_by_wording(scores))))
 
 
 def _by_wording(scores: Sequence[SampleScore]) -> Floats:
@@ -361,8 +336,10 @@ def _score(value: float, rows: list[dict[str, Any]], reading: Reading | CallRead
     )
 
 
-def predictions_of(log: Any) -> Predictions:
-    """The prediction files of a log of a task, which may be unfinished."""
+def predictions_of(
+    log: Any,
+) -> tuple[dict[str, tuple[Header, list[dict[str, Any]]]], list[str], int]:
+    """Of a log: headers and rows by wording, the dialogues with all answers, how many lack some."""
     metadata = log.eval.metadata or {}
     if "sgdx" not in metadata:
         raise SgdxError(f"{log.location}: found a log of {log.eval.task}, expected of sgdx/state")
@@ -398,20 +375,9 @@ def predictions_of(log: Any) -> Predictions:
             dialogues=dialogues_mark(whole) if lacking else stated.dialogues,
         )
         files[name] = stated, sorted(predicted, key=lambda row: str(row["frame_id"]))
-    return Predictions(files, whole, len(lacking))
+    return files, whole, len(lacking)
 
 
 def _dialogue_of(sample_id: str) -> str:
     """The dialogue of a sample, whose id is ``<variant>|<dialogue>/<turn>/<service>|<repeat>``."""
     return sample_id.split("|")[1].rsplit("/", 2)[0]
-
-
-@dataclass(frozen=True)
-class Predictions:
-    """What a log says."""
-
-    # The header and the prediction rows by wording.
-    files: dict[str, tuple[Header, list[dict[str, Any]]]]
-    # The ids of the dialogues that have all of their answers, under every wording.
-    dialogues: list[str]
-    lacking: int  # how many others the run was to ask about

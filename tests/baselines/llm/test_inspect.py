@@ -89,9 +89,9 @@ def test_an_unfinished_log_gives_the_dialogues_that_are_whole(log: Any, tmp_path
     other = [name.replace("1_00000", "1_00001") for name in log.eval.dataset.sample_ids]
     unfinished = log.model_copy(deep=True)
     unfinished.eval.dataset.sample_ids += other
-    predictions = predictions_of(unfinished)
-    assert (predictions.dialogues, predictions.lacking) == (["1_00000"], 1)
-    header, rows = predictions.files["v1"]
+    files, whole, lacking = predictions_of(unfinished)
+    assert (whole, lacking) == (["1_00000"], 1)
+    header, rows = files["v1"]
     assert (header.dialogues or "").startswith("1@")
     assert len(rows) == 6
 
