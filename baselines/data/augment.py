@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import datasets
 import msgspec
@@ -16,7 +15,7 @@ from filelock import FileLock
 from sgdx_dataset import VARIANTS, SgdxError, find_variants, load
 from sgdx_dataset.release.open import open_release
 from sgdx_dataset.rewording.corrupt import corrupt
-from sgdx_dataset.rewording.leaks import find_leak, train_variants
+from sgdx_dataset.rewording.leaks import Leak, find_leak, train_variants
 
 from ..training.settings import Augment
 
@@ -29,17 +28,8 @@ _CORRUPTED = "sgdx-corrupted-2"  # the number rises when ``corrupt`` gives other
 RowsOf = Callable[[Dataset, str, str | None], Dataset]
 
 
-class AugmentedRows(NamedTuple):
-    """Rows under the reworded schemas of an augmentation."""
-
-    rows: Dataset  # of the train split
-    schemas: str  # SHA-256 of the schemas
-    overlaps: int  # the schemas' texts that v1..v5 contain and the original does not
-    oracle: bool  # whether they are v1..v5, or share more texts with these than translation yields
-
-
-def augmented(augment: Augment, source: str | None, rows_of: RowsOf) -> AugmentedRows:
-    """Rows of the train split under all schema variants of an augmentation, variant by variant."""
+def augmented(augment: Augment, source: str | None, rows_of: RowsOf) -> tuple[Dataset, str, Leak]:
+    """Rows of train under each schema variant of an augmentation, their SHA-256, and their leak."""
     variants = _variant_paths(augment, source)
     release = open_release(source, variants)
     if augment.schemas == ORACLE:
@@ -56,7 +46,7 @@ def augmented(augment: Augment, source: str | None, rows_of: RowsOf) -> Augmente
         {variant: schema.services for variant, schema in schemas.items()}
     )
     digest = hashlib.sha256(services).hexdigest()
-    return AugmentedRows(rows, digest, leak.overlaps, augment.schemas == ORACLE or leak.oracle)
+    return rows, digest, Leak(leak.overlaps, augment.schemas == ORACLE or leak.oracle)
 
 
 def _variant_paths(augment: Augment, source: str | None) -> dict[str, Path]:

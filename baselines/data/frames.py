@@ -116,19 +116,19 @@ def training_rows(
         seed=settings.seed,
     )
     if settings.augment is not None:
-        more = augmented(settings.augment, source, rows_of)
+        more_rows, digest, more = augmented(settings.augment, source, rows_of)
         if more.oracle and not oracle:
             raise SgdxError(
                 _leak_message(f"augment: {settings.augment.schemas} has", more.overlaps)
             )
         provenance = msgspec.structs.replace(
             provenance,
-            train=("original", *more.rows.unique("variant")),
-            schemas=more.schemas,
+            train=("original", *more_rows.unique("variant")),
+            schemas=digest,
             overlaps=source_leak.overlaps + more.overlaps,
             oracle=source_leak.oracle or more.oracle,
         )
-        rows = concatenate_datasets([rows, more.rows])
+        rows = concatenate_datasets([rows, more_rows])
     if start is not None:
         provenance = provenance.continued_from(start)
     return Training(random_dialogues(rows, settings), provenance)

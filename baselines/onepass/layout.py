@@ -272,14 +272,6 @@ def _pieces(frame: FrameInput, vocabulary: Vocabulary, limit: int, wording: Word
     )
 
 
-class _Head(NamedTuple):
-    """The dialogue and the service."""
-
-    ids: Ids
-    text: list[TextToken]
-    service: int
-
-
 class _SlotPiece(NamedTuple):
     """A slot with its marks, and its possible values."""
 
@@ -290,7 +282,7 @@ class _SlotPiece(NamedTuple):
 class _Pieces(NamedTuple):
     """The tokens of a frame before they are joined."""
 
-    head: _Head
+    head: TokenSequence  # the dialogue and the service, without blocks and positions
     intents: list[tuple[str, Ids]]
     slots: dict[str, _SlotPiece]
     known: list[Ids]
@@ -322,7 +314,7 @@ class _Pieces(NamedTuple):
         return sequence
 
 
-def _head(frame: FrameInput, vocabulary: Vocabulary, limit: int) -> _Head:
+def _head(frame: FrameInput, vocabulary: Vocabulary, limit: int) -> TokenSequence:
     """``[CLS]``, the last ``limit`` tokens of the utterances, ``[SEP]`` and the service."""
     tokenizer = vocabulary.tokenizer
     spoken: list[tuple[int, TextToken | None]] = []
@@ -331,7 +323,8 @@ def _head(frame: FrameInput, vocabulary: Vocabulary, limit: int) -> _Head:
     spoken = spoken[-limit:]
     ids = [tokenizer.cls_token_id, *(token for token, _ in spoken), tokenizer.sep_token_id]
     text = [token._replace(place=index) for index, (_, token) in enumerate(spoken, 1) if token]
-    return _Head(ids + vocabulary.ids("[SERVICE]", frame.schema.description), text, len(ids))
+    service = vocabulary.ids("[SERVICE]", frame.schema.description)
+    return TokenSequence(ids + service, text=text, service=len(ids))
 
 
 def _spoken(
