@@ -107,12 +107,7 @@ def test_what_may_be_left_out_and_what_may_not() -> None:
         ("city", {"any_of": ["Rome", ABSENT]}, "", True),
         ("prices", [1.5, 2.5], [1.5, 2.5], True),
         ("prices", [1.0, 2.0], [1, 2], False),  # integers for floats not inside of arrays
-        (
-            "address",
-            {"street": {"any_of": ["Main St.", "Main Street"]}},
-            {"street": "main st"},
-            True,
-        ),
+        ("address", {"street": {"any_of": ["Main St.", "Main"]}}, {"street": "main st"}, True),
         ("address", {"street": "Main"}, {"street": "Main", "number": 1}, False),
         (
             "address",
@@ -168,6 +163,9 @@ def call(tool: str, **arguments: Json) -> Json:
     return {"name": tool, "arguments": arguments}
 
 
+ONE, TWO = call("a", x=1), call("a", x=2)
+
+
 @pytest.mark.parametrize(
     ("expected", "calls", "scores"),
     [
@@ -177,24 +175,12 @@ def call(tool: str, **arguments: Json) -> Json:
         ([call("a")], [], CaseScore(0.0, None, 0.0, None)),
         ([call("a")], [call("b")], CaseScore(0.0, None, 0.0, None)),
         ([call("a")], [call("a"), call("a")], CaseScore(0.0, None, 0.0, None)),
-        ([call("a", x=1)], [call("a", x=2)], CaseScore(1.0, 0.0, 0.0, None)),
-        ([call("a", x=1)], [call("a", x=1)], CaseScore(1.0, 1.0, 1.0, None)),
-        (
-            [call("a", x=1), call("b"), call("a", x=2)],
-            [call("a", x=2), call("a", x=1), call("b")],
-            CaseScore(1.0, 1.0, 1.0, None),
-        ),
-        (
-            [call("a", x=1), call("a", x=2)],
-            [call("a", x=2), call("a", x=2)],
-            CaseScore(1.0, 0.0, 0.0, None),
-        ),
+        ([ONE], [TWO], CaseScore(1.0, 0.0, 0.0, None)),
+        ([ONE], [ONE], CaseScore(1.0, 1.0, 1.0, None)),
+        ([ONE, call("b"), TWO], [TWO, ONE, call("b")], CaseScore(1.0, 1.0, 1.0, None)),
+        ([ONE, TWO], [TWO, TWO], CaseScore(1.0, 0.0, 0.0, None)),
         # The first expected call takes either of the two; the second one takes only x=1.
-        (
-            [call("a", x={"any_of": [1, 2]}), call("a", x=1)],
-            [call("a", x=1), call("a", x=2)],
-            CaseScore(1.0, 1.0, 1.0, None),
-        ),
+        ([call("a", x={"any_of": [1, 2]}), ONE], [ONE, TWO], CaseScore(1.0, 1.0, 1.0, None)),
     ],
 )
 def test_cases(expected: Json, calls: Json, scores: CaseScore) -> None:

@@ -14,11 +14,7 @@ from .frames import Row, prediction, prediction_table, reference, reference_tabl
 SCHEMA = {"day": False, "city": False, "seats": True}
 # The worked example of the metric's card: true values, canonical ones, and what is predicted.
 TURNS: list[tuple[dict[str, list[str]], dict[str, list[str]], dict[str, list[str]]]] = [
-    (
-        {"day": ["next Friday"]},
-        {"day": ["2019-03-08"]},
-        {"day": ["2019-03-08"]},
-    ),
+    ({"day": ["next Friday"]}, {"day": ["2019-03-08"]}, {"day": ["2019-03-08"]}),
     (
         {"day": ["next Friday"], "city": ["SF"]},
         {"day": ["2019-03-08"], "city": ["San Francisco"]},

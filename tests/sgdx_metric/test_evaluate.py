@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+import yaml
 
 from sgdx_eval.install import install
 from sgdx_metric.report import HEADLINE, report
@@ -28,6 +29,7 @@ from sgdx_metric.signature import Setup
 from ..conftest import EVALUATE, ROOT, Run
 from .frames import prediction, prediction_table, reference, reference_table, six_variants
 
+CARD = ROOT / "sgdx_metric" / "README.md"
 SCORES = {"original": [True, True, False], "v1": [True, False, False], "v2": [True, True, False]}
 USE = """
 rows = json.load(open("rows.json"))
@@ -166,15 +168,6 @@ def test_rows_may_be_added_in_parts(metric: Any) -> None:
     assert metric.compute()["sgdx"] == expected()["sgdx"]
 
 
-def test_examples_of_the_docstring(monkeypatch: pytest.MonkeyPatch, metric: Any) -> None:
-    monkeypatch.chdir(ROOT)
-    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner()
-    examples = parser.get_doctest(metric.inputs_description, {}, "inputs_description", None, 0)
-    result = runner.run(examples)
-    assert result.attempted >= 3
-    assert result.failed == 0
-
-
 def test_spans_may_be_left_out_of_some_rows(metric: Any) -> None:
     references, predictions = six_variants({"original": [True, True]})
     references = [row | {"slots": [], "utterance": "any"} for row in references]
@@ -288,3 +281,29 @@ def test_a_damaged_copy_is_made_again(damage: str) -> None:
         (installed / "slots.py").write_text("def score_slots(): return 1")
     assert install() == installed
     assert (installed / "slots.py").read_bytes() == (ROOT / "sgdx_metric/slots.py").read_bytes()
+
+
+def test_examples_of_the_docstring_and_the_card(
+    monkeypatch: pytest.MonkeyPatch, metric: Any
+) -> None:
+    monkeypatch.chdir(ROOT)  # where evaluate finds the folder by its name
+    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner()
+    examples = parser.get_doctest(metric.inputs_description, {}, "inputs_description", None, 0)
+    of_docstring = runner.run(examples)
+    assert of_docstring.attempted >= 3 and of_docstring.failed == 0
+    of_card = doctest.testfile(str(CARD), module_relative=False)
+    assert of_card.attempted >= 7 and of_card.failed == 0
+
+
+def test_the_card(metric: Any) -> None:
+    """Its two rows score what it says, and its front matter is that of a Space."""
+    text = CARD.read_text(encoding="utf-8")
+    reference, prediction = map(json.loads, re.findall(r"```json\n(.*?)```", text, re.DOTALL))
+    result = metric.compute(predictions=[prediction], references=[reference])
+    means = result["variants"]["v1"]["#ALL_SERVICES"]
+    assert means["joint_goal_accuracy"] == means["joint_noncat_accuracy"] == 0.86
+    assert means["joint_cat_accuracy"] == means["active_intent_accuracy"] == 1
+    card = yaml.safe_load(text.split("---")[1])
+    assert card["sdk"] == "gradio" and card["sdk_version"].startswith("6.")
+    assert (CARD.parent / card["app_file"]).is_file()
+    assert {"evaluate", "metric"} <= {*card["tags"]}

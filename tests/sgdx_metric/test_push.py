@@ -54,18 +54,21 @@ def pushed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
         yield hub
 
 
-def test_the_metric_is_loaded_from_the_hub_and_scores(pushed: Hub, tmp_path: Path) -> None:
-    status, out, err = command(pushed, tmp_path, USE, "you/sgdx_metric", token=None)
+@pytest.mark.parametrize(
+    ("name", "script", "result"),
+    [
+        ("sgdx_metric", USE, 1.0),
+        ("sgsacc_metric", GENERATED, ["SgsaccMetric", ["predictions", "references"]]),
+    ],
+)
+def test_a_metric_is_loaded_from_the_hub(
+    pushed: Hub, tmp_path: Path, name: str, script: str, result: object
+) -> None:
+    status, out, err = command(pushed, tmp_path, script, f"you/{name}", token=None)
     assert status == 0, err
-    assert json.loads(out.splitlines()[-1]) == 1.0
-    asked = [path for _, path, _ in pushed.requests if path.endswith("/sgdx_metric.py")]
-    assert "/spaces/you/sgdx_metric/resolve/main/sgdx_metric.py" in asked
-
-
-def test_the_metric_of_generation_is_loaded_from_the_hub(pushed: Hub, tmp_path: Path) -> None:
-    status, out, err = command(pushed, tmp_path, GENERATED, "you/sgsacc_metric", token=None)
-    assert status == 0, err
-    assert json.loads(out.splitlines()[-1])[0].lower() == "sgsaccmetric"
+    assert json.loads(out.splitlines()[-1]) == result
+    asked = [path for _, path, _ in pushed.requests if path.endswith(f"/{name}.py")]
+    assert f"/spaces/you/{name}/resolve/main/{name}.py" in asked
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -83,8 +86,5 @@ def test_a_space_of_another_name_is_refused(tmp_path: Path) -> None:
     with serve() as hub:
         status, _, err = command(hub, tmp_path, PUSH, "sgdx_metric", "you/my_metric")
         assert status == 2
-        assert err == (
-            "sgdx_metric: error: you/my_metric: found another name than the metric's, expected "
-            "YOU/sgdx_metric, since evaluate.load looks for a script of the Space's name\n"
-        )
+        assert "you/my_metric" in err and err.count("\n") == 1
         assert hub.requests == []

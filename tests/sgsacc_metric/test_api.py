@@ -94,10 +94,8 @@ def test_options_and_a_function_reach_the_scores() -> None:
 
 def test_what_cannot_be_scored_is_named(copies: Path, tmp_path: Path) -> None:
     row = msgspec.to_builtins(turn())
-    with pytest.raises(ScoreError, match="predictions for v1: turn 9/9 is not in the references"):
+    with pytest.raises(ScoreError, match="^predictions for v1: turn 9/9"):
         score([{"turn_id": "9/9", "variant": "v1", "utterance": ""}], [row])
-    with pytest.raises(ScoreError, match="references: found no rows of variant 'v2'"):
-        score([], [row], evaluator="v2")
     with pytest.raises(SgdxError, match=r"none\.jsonl: No such file"):
         score_files({"v1": "none.jsonl"}, source="sample", output=tmp_path / "scores.json")
     with pytest.raises(SgdxError, match=r"--per-turn .*: expected a name ending in \.jsonl"):
