@@ -109,7 +109,12 @@ def update_state(
     spoken = words(utterance)
     agrees = _YES.search(utterance) is not None and _NO.search(utterance) is None
     if agrees:
-        state.slots |= _accepted_values(lexicon, acts)
+        tracked = {slot.name for slot in lexicon.slots if slot.tracked}
+        state.slots |= {
+            act["slot"]: act["values"][0]
+            for act in acts
+            if act["act"] in ("OFFER", "CONFIRM") and act["slot"] in tracked and act["values"]
+        }
     asked = {act["slot"] for act in acts if act["act"] == "REQUEST"}
     state.slots |= _categorical_values(lexicon, utterance, spoken, asked)
     state.slots |= _free_form_values(lexicon, state, find_values(utterance), spoken, asked)
@@ -117,16 +122,6 @@ def update_state(
         state.slots |= {s.name: DONTCARE for s in lexicon.slots if s.name in asked and s.tracked}
     state.intent = _active_intent(lexicon, state, utterance, spoken, acts, agrees)
     return _requested_slots(lexicon, state, utterance, spoken)
-
-
-def _accepted_values(lexicon: Lexicon, acts: Sequence[Row]) -> dict[str, str]:
-    """Values that the system offered or asked the user to confirm."""
-    tracked = {slot.name for slot in lexicon.slots if slot.tracked}
-    return {
-        act["slot"]: act["values"][0]
-        for act in acts
-        if act["act"] in ("OFFER", "CONFIRM") and act["slot"] in tracked and act["values"]
-    }
 
 
 def _categorical_values(
@@ -164,7 +159,8 @@ def _free_form_values(
     values: dict[str, str] = {}
     for piece in pieces:
         scores = {
-            slot.name: _match_score(slot, piece, spoken)
+            slot.name: overlap(piece.before, slot.name_words + slot.description_words)
+            + (overlap(slot.name_words, spoken) + overlap(slot.description_words, spoken)) / 2
             + (slot.name in asked)
             - (slot.name in state.slots) / 2
             for slot in free
@@ -175,13 +171,6 @@ def _free_form_values(
             if scores[best] >= 0:
                 values[best] = piece.text
     return values
-
-
-def _match_score(slot: SlotWords, value: Value, spoken: list[str]) -> float:
-    """How well the words of a slot match those before a value and those of the utterance."""
-    near = overlap(value.before, slot.name_words + slot.description_words)
-    named, described = overlap(slot.name_words, spoken), overlap(slot.description_words, spoken)
-    return near + (named + described) / 2
 
 
 def _active_intent(

@@ -41,12 +41,8 @@ def _predict(rows: Dataset) -> Iterator[Row]:
         if schema not in lexicons:
             lexicons[schema] = lexicon_of(read_service(row["schema"]))
         state = states.setdefault(row["service"], ServiceState())
-        requested = update_state(lexicons[schema], state, row["utterance"], _last_acts(row))
+        last = row["history"][-1]["actions"] if row["history"] else []
+        acts = [act for act in last if act["service"] == row["service"]]
+        requested = update_state(lexicons[schema], state, row["utterance"], acts)
         values = {slot: [value] for slot, value in state.slots.items()}
         yield prediction_row(row, state.intent, requested, values)
-
-
-def _last_acts(row: Row) -> list[Row]:
-    """The dialogue acts for the frame's service in the system turn before."""
-    last = row["history"][-1]["actions"] if row["history"] else []
-    return [act for act in last if act["service"] == row["service"]]

@@ -45,7 +45,8 @@ def safe_names(names: Iterable[str]) -> dict[str, str]:
     {'city': 'city', 'pick-up time?': 'pick-up_time_', 'pick-up time!': 'pick-up_time__2'}
     """
     distinct = list(dict.fromkeys(names))
-    taken = {name for name in distinct if name and len(name) <= LONGEST_NAME and _is_safe(name)}
+    fits = re.compile(rf"[A-Za-z0-9_-]{{1,{LONGEST_NAME}}}")
+    taken = {name for name in distinct if fits.fullmatch(name)}
     safe_by_name = {name: name for name in distinct if name in taken}
     for name in distinct:
         if name in safe_by_name:
@@ -58,10 +59,6 @@ def safe_names(names: Iterable[str]) -> dict[str, str]:
         taken.add(safe)
         safe_by_name[name] = safe
     return {name: safe_by_name[name] for name in distinct}
-
-
-def _is_safe(name: str) -> bool:
-    return _UNSAFE.search(name) is None
 
 
 def state_function(service: Service, strict: bool = False) -> Json:

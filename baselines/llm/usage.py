@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import msgspec
@@ -42,12 +42,7 @@ class Usage:
     reasoning: int = 0  # how many of those were the model's reasoning
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.sent + other.sent,
-            self.cached + other.cached,
-            self.made + other.made,
-            self.reasoning + other.reasoning,
-        )
+        return Usage(*map(sum, zip(astuple(self), astuple(other))))
 
     def cost(self, price: Price) -> float:
         """What the tokens cost, in the currency of the price."""

@@ -246,32 +246,6 @@ def _score_all(
     return figures_of
 
 
-def _write(
-    output: Path,
-    headers: Mapping[str, Header],
-    turns: Sequence[Turn],
-    systems: Sequence[System],
-    picks: Mapping[str, Sequence[int]],
-    fidelity: Mapping[str, Sequence[int]],
-) -> None:
-    for variant, indices in picks.items():
-        rows = []
-        for turn, index in enumerate(indices):
-            system = systems[index]
-            likelihood = system.likelihoods[variant][turn]
-            rows.append(
-                {
-                    "turn_id": turns[turn].turn_id,
-                    "variant": variant,
-                    "utterance": system.utterances[variant][turn],
-                    "score": None if likelihood == float("-inf") else likelihood,
-                    "system": system.name,
-                    "fidelity": fidelity[variant][turn],
-                }
-            )
-        write_predictions(output / f"{variant}.jsonl", headers[variant], rows)
-
-
 def _print(tables: Mapping[str, Mapping[str, dict[str, Any]]], console: Console) -> None:
     for model, of_model in tables.items():
         keys = [key for key in FIGURES if key in next(iter(of_model.values()))]
@@ -319,7 +293,21 @@ def run(options: argparse.Namespace) -> None:
         )
         for variant in picks
     }
-    _write(options.output, headers, turns, systems, picks, fidelity)
+    for variant, indices in picks.items():
+        rows: list[dict[str, Any]] = []
+        for turn, index, faithful in zip(turns, indices, fidelity[variant], strict=True):
+            likelihood = systems[index].likelihoods[variant][len(rows)]
+            rows.append(
+                {
+                    "turn_id": turn.turn_id,
+                    "variant": variant,
+                    "utterance": systems[index].utterances[variant][len(rows)],
+                    "score": None if likelihood == float("-inf") else likelihood,
+                    "system": systems[index].name,
+                    "fidelity": faithful,
+                }
+            )
+        write_predictions(options.output / f"{variant}.jsonl", headers[variant], rows)
     tables = {
         nli_name(model): _score_all(references, every, turns, systems, picks, model, scoring)
         for model in models
