@@ -269,7 +269,7 @@ class System:
         """The run that examples are taken from."""
         return self.runs[0]
 
-    @property
+    @cached_property
     def caveats(self) -> list[str]:
         """What must stand beside every number of the system."""
         seeds = [f"{len(self.runs)} seeds"] if len(self.runs) > 1 else []

@@ -266,8 +266,10 @@ def items_table(group: Group, view: View, what: str, sets: Mapping[str, Ints]) -
         rows[name] = [Cell(name, is_seen if what == "service" else ""), f"{count:,}"]
         for system in group.systems:
             figures = Figures(system, members)
-            values, cells = figures.values(), figures.cells(has_intervals=False)
-            losses.setdefault(name, values.get("loss", 0.0))
+            cells = figures.cells(has_intervals=False)
+            if system is group.systems[0]:  # All have these figures or none has.
+                values = figures.values()
+                losses[name] = values.get("loss", 0.0)
             for key in keys:
                 if key in values:
                     titles[key] = figures.by_key[key].title
