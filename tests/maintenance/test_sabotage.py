@@ -391,7 +391,7 @@ SABOTAGES = {
         f"{_TRAINING}/test_step.py -k unequal"),
     "every step has the same random numbers": Sabotage(
         "baselines/training/loop.py", "(settings.seed, step, position)",
-        "(settings.seed, position)", f"{_TRAINING}/test_loop.py -k kill_and_resume"),
+        "(settings.seed, position)", f"{_TRAINING}/test_step.py -k random_numbers"),
     "a resumed run forgets its optimizer": Sabotage(
         "baselines/training/checkpoint.py",
         "state.setdefault(parameter, {})[key] = tensor\n",

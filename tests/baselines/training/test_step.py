@@ -41,7 +41,9 @@ def unused(*arguments: object) -> Any:
     raise AssertionError(arguments)
 
 
-def slope_after_one_step(tmp_path: Path, batches: list[dict[str, torch.Tensor]]) -> float:
+def slope_after_one_step(
+    tmp_path: Path, batches: list[dict[str, torch.Tensor]], step: int = 5
+) -> float:
     recipe = write_recipe(
         tmp_path / "r.yaml", accumulation=len(batches), learning_rate=0.1, clip=None
     )
@@ -53,7 +55,7 @@ def slope_after_one_step(tmp_path: Path, batches: list[dict[str, torch.Tensor]])
     average, meter = AveragedWeights(line, None), loop.Meter(accelerator)
     task = Task(model, settings, np.zeros(0, np.int64), unused, unused, unused)
     training = loop._Training(
-        accelerator, task, model, optimizer, average, loop.Progress(step=5), meter, tmp_path
+        accelerator, task, model, optimizer, average, loop.Progress(step=step), meter, tmp_path
     )
     loop._step(training, taken)
     return float(line.slope.detach())
@@ -69,6 +71,18 @@ def test_unequal_batches_make_the_step_of_one_big_batch(tmp_path: Path) -> None:
     assert slope_after_one_step(tmp_path, weighted) == pytest.approx(whole)
     # without weights each batch counts the same: (-11 / 3 - 21) / 2
     assert slope_after_one_step(tmp_path, parts) == pytest.approx(0.5 + 0.1 * 37 / 3)
+
+
+def test_each_batch_of_each_step_has_random_numbers_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds: list[int] = []
+    monkeypatch.setattr(loop, "set_seed", seeds.append)
+    batch = {"x": torch.ones(1), "y": torch.ones(1)}
+    for step in (5, 6, 5):
+        slope_after_one_step(tmp_path, [dict(batch), dict(batch)], step)
+    assert len({*seeds}) == 4
+    assert seeds[:2] == seeds[4:]
 
 
 def test_each_process_takes_its_share_of_a_step() -> None:
