@@ -10,8 +10,7 @@ from pathlib import Path
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.bootstrap import DIALOGUES
-from sgdx_metric.signature import OFFICIAL, Rules
-from sgdx_metric.subset import dialogues_mark
+from sgdx_metric.signature import OFFICIAL, Rules, dialogues_mark
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .headers import Header

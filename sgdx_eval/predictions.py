@@ -15,8 +15,7 @@ from sgdx_dataset.io.arguments import split_pairs
 from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import read_input
-from sgdx_dataset.io.json import decode_json, parse_json
-from sgdx_dataset.io.memory import many_objects
+from sgdx_dataset.io.json import decode_json, many_objects, parse_json
 from sgdx_metric.columns import column, strings
 from sgdx_metric.rows import (
     EXAMPLE_ROW,

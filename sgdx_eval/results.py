@@ -18,8 +18,7 @@ from sgdx_dataset.io.files import read_input
 from sgdx_dataset.io.json import parse_json
 from sgdx_metric.columns import Ints
 from sgdx_metric.core import Sample, Scores
-from sgdx_metric.signature import Rules, rules_of, signature_parts
-from sgdx_metric.subset import dialogues_mark
+from sgdx_metric.signature import Rules, dialogues_mark, rules_of, signature_parts
 from sgdx_metric.units import Items
 
 from .headers import Header

@@ -12,7 +12,7 @@ from .report import paired, report
 from .rows import PREDICTION, REFERENCE, Prediction, Reference, ScoreError, arrow_table, json_lines
 from .scoring import FrameScores, score_variants
 from .signature import OFFICIAL, Rules, Setup, check_flags, split_name
-from .subset import only_dialogues, subset_of
+from .units import only_dialogues, subset_of
 from .variants import fingerprint
 
 

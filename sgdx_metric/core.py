@@ -25,8 +25,7 @@ from .bootstrap import (
     resamples,
     sums_by_dialogue,
 )
-from .columns import Floats, Ints
-from .robustness import flipped, variation, worst_case
+from .columns import Floats, Ints, safe_divide
 from .units import Items
 from .variants import ORIGINAL
 
@@ -35,6 +34,8 @@ _Row = tuple[str, str, tuple[str, ...]]
 # Wordings that are drawn, and the share of each in each resample [draws, wordings].
 _Drawn = tuple[Sequence[str], Floats]
 _SUMS = ("sum", "shared")
+# A frame with this score or more is right, and with a lesser one wrong.
+RIGHT = 0.5
 
 
 @dataclass(frozen=True)
@@ -241,6 +242,43 @@ class Sample:
                 return flipped(scores)
             case _:
                 return np.asarray(scores[0])
+
+
+def variation(scores: Floats, zero_mean: str = "0") -> Floats:
+    """Coefficient of variation of scores [variants, items], in [0, sqrt K] or NaN [items].
+
+    Its mean over frames is the schema sensitivity of Lee et al. 2022, "SGD-X: A Benchmark for
+    Robust Generalization in Schema-Guided Dialogue Systems" (arXiv 2110.06800).
+    """
+    if len(scores) < 2:
+        return np.full(scores.shape[1:], np.nan)
+    mean = scores.mean(axis=0)
+    spread = scores.std(axis=0, ddof=1)
+    values = safe_divide(spread, mean, otherwise=np.nan if zero_mean == "drop" else 0.0)
+    return np.where(np.isnan(mean), np.nan, values)
+
+
+def worst_case(scores: Floats) -> Floats:
+    """The least of each item's scores [wordings, items]; NaN where one is undefined [items].
+
+    Its mean is the robustness of Liang et al. 2022, "Holistic Evaluation of Language Models"
+    (arXiv 2211.09110). It says what a user can rely on.
+    """
+    return np.asarray(scores.min(axis=0))
+
+
+def flipped(scores: Floats) -> Floats:
+    """1 for an item right under one wording and wrong under another, else 0; or NaN [items]."""
+    least, most = scores.min(axis=0), scores.max(axis=0)
+    flips = ((least < RIGHT) & (most >= RIGHT)).astype(np.float64)
+    return np.where(np.isnan(least), np.nan, flips)
+
+
+def mean_defined(values: Floats) -> float | None:
+    """Mean of the values that are not NaN; None where all of them are."""
+    defined = values[~np.isnan(values)]
+    # `mean` takes three times as long for the few values that most groups have.
+    return float(defined.sum() / len(defined)) if len(defined) else None
 
 
 def compare(

@@ -1,7 +1,7 @@
 """Sum up per-frame scores of dialogue states into the structure of scores.json.
 
 Two accuracies stand beside joint goal accuracy: change accuracy, which counts an early mistake once
-and not again in every later turn (`change` says where it is from), and canonical accuracy, which
+and not again in every later turn (`changed_slots` has its source), and canonical accuracy, which
 also takes what a value is to the API.
 """
 
@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from .columns import Bools, Floats, Ints, absent, safe_divide
-from .core import Figure, Means, Over, Sample, Scores, differences
-from .robustness import mean_defined
+from .core import Figure, Means, Over, Sample, Scores, differences, mean_defined
 from .rows import ScoreError
 from .scoring import METRICS, FrameScores
 from .signature import OFFICIAL, Rules, Setup, signature

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .change import previous_frames
 from .columns import (
     AlignedRows,
     Bools,
@@ -27,7 +26,7 @@ from .columns import (
 from .f1 import requested_slots, slot_tagging
 from .rows import ScoreError
 from .signature import OFFICIAL, Rules
-from .slots import SchemaSlots, SlotScores, score_slots
+from .slots import SchemaSlots, SlotScores, previous_frames, score_slots
 from .units import ScoredFrames
 
 METRICS = (

@@ -13,19 +13,16 @@ import evaluate
 
 from .api import acts_word, score_lines
 from .bootstrap import bootstrap
-from .change import changed_slots
 from .columns import column
-from .core import Sample
+from .core import Sample, variation
 from .f1 import requested_slots
 from .fuzzy import fuzzy_scores
 from .report import HEADLINE, report
-from .robustness import variation
 from .rows import Prediction, Reference, json_lines
 from .scoring import score_frames
 from .signature import Rules, Setup
-from .slots import score_slots
-from .subset import subset_of
-from .units import index_frames
+from .slots import changed_slots, score_slots
+from .units import index_frames, subset_of
 from .variants import fingerprint
 from .version import __version__
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 
 from .bootstrap import DIALOGUES, OVER, RESAMPLES, SEED
 from .rows import ScoreError
-from .subset import Subset, dialogues_mark
-from .variants import ORIGINAL, PAPER_VARIANTS
+from .variants import ORIGINAL, PAPER_VARIANTS, short_digest
 from .version import __version__
 
 NAME = "sgdx_metric"
@@ -67,6 +66,21 @@ OFFICIAL = Rules()
 def split_name(split: str) -> str:
     """The name of a split in this project: the release calls the validation split `dev`."""
     return "validation" if split == "dev" else split
+
+
+@dataclass(frozen=True)
+class Subset:
+    """The dialogues of a split that are scored."""
+
+    dialogue_ids: Collection[str]
+    # How many dialogues of the split the data has.
+    available: int
+
+
+def dialogues_mark(dialogue_ids: Collection[str]) -> str:
+    """The number of dialogues and the first 8 hex digits of a SHA-256 of their sorted ids."""
+    ids = sorted(set(dialogue_ids))
+    return f"{len(ids)}@{short_digest(ids)}"
 
 
 @dataclass(frozen=True)

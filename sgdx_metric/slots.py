@@ -1,12 +1,12 @@
 """Every schema slot of every frame: what it scores and whether it counts as active."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .change import changed_slots
 from .columns import (
     Bools,
     Coded,
@@ -20,6 +20,8 @@ from .columns import (
 )
 from .fuzzy import fuzzy_scores
 from .rows import ScoreError
+
+_FRAME_ID = "^(?P<dialogue>.*)/(?P<turn>[0-9]{1,9})/(?P<service>[^/]*)$"
 
 
 class SchemaSlots:
@@ -150,3 +152,46 @@ def _check_values(values: SlotValues, frame_id: pa.Array, side: str) -> None:
             f"{side} of frame {frame_id[int(values.frame[where])]} has the slot "
             f"'{slot.distinct[int(slot.code[where])]}' without a value, expected one at least"
         )
+
+
+def previous_frames(frame_id: pa.Array) -> Ints:
+    """The last frame before of the same dialogue and service; -1 for none [frames]."""
+    return _previous(tuple(frame_id.to_pylist()))
+
+
+@lru_cache(maxsize=1)  # The variants of a split have the same frames.
+def _previous(frame_ids: tuple[str, ...]) -> Ints:
+    frame_id = pa.array(frame_ids, pa.string())
+    parts = pc.extract_regex(frame_id, _FRAME_ID)
+    dialogue, turn, service = (pc.struct_field(parts, name) for name in range(3))
+    series = pc.binary_join_element_wise(dialogue, service, "/").dictionary_encode().indices
+    code = integers(series)
+    order = np.lexsort((integers(turn), code))
+    follows = (code[order][1:] == code[order][:-1]) & (code[order][1:] >= 0)
+    previous = np.full(len(frame_id), -1)
+    previous[order[1:][follows]] = order[:-1][follows]
+    return previous
+
+
+def changed_slots(after: Ints, slot: Ints, value: Ints, count: int) -> Bools:
+    """Whether one side, the reference or the prediction, changes each slot of the schema [slots].
+
+    What is scored of changes alone counts an early mistake once and not in every later turn. It is
+    published as turn match (Dey et al. 2022, "Towards Fair Evaluation of Dialogue State Tracking by
+    Flexible Incorporation of Turn-level Performances", arXiv 2204.03375).
+
+    A slot changes where it gets a value, loses its value, or has none of the values that it had in
+    the frame before. A reference lists every spoken variant of a value, so that one more variant is
+    no change. `after` is the same slot in the next frame, `slot` the value's own; -1 for none, and
+    `value` a code that equal values share [values] each.
+    """
+    known, kept = slot >= 0, after >= 0
+    # A value and its slot are one number.
+    width = 1 + int(value.max(initial=0))
+    values = Index(slot[known] * width + value[known])
+    stays = values.locate(after[kept] * width + value[kept]) >= 0
+    has_value, had_value, keeps_value = (
+        np.bincount(slots, minlength=count) > 0
+        for slots in (slot[known], after[kept], after[kept][stays])
+    )
+    return np.asarray(np.where(has_value, ~keeps_value, had_value))

@@ -12,8 +12,17 @@ import numpy as np
 
 from .bootstrap import DIALOGUES, RESAMPLES
 from .columns import Bools, Floats, Ints
-from .core import Figure, Means, Over, Sample, Scores, against_original, compare
-from .robustness import RIGHT, mean_defined
+from .core import (
+    RIGHT,
+    Figure,
+    Means,
+    Over,
+    Sample,
+    Scores,
+    against_original,
+    compare,
+    mean_defined,
+)
 from .variants import ORIGINAL, PAPER_VARIANTS
 
 # The figures of a metric over wordings, which have 95 % intervals.

@@ -15,7 +15,7 @@ from sgdx_eval.explain import explain
 from sgdx_eval.tasks.calls import Calls
 from sgdx_eval.tasks.frames import FrameTask
 from sgdx_eval.tasks.states import States
-from sgdx_metric.robustness import variation
+from sgdx_metric.core import variation
 from sgdx_metric.rows import PREDICTION
 
 from .dropped import (

@@ -13,8 +13,7 @@ from sgdx_eval.report.labels import place_labels
 from sgdx_eval.tables import NO_VALUE
 from sgdx_eval.task import Task
 from sgdx_metric.calls import CALL
-from sgdx_metric.core import Sample, Scores
-from sgdx_metric.robustness import RIGHT
+from sgdx_metric.core import RIGHT, Sample, Scores
 from sgdx_metric.signature import OFFICIAL
 
 # The figures of the plot, along and up.

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sgdx_metric.call_rules import CaseScore, score_arguments
-from sgdx_metric.robustness import RIGHT
+from sgdx_metric.core import RIGHT
 from sgdx_metric.variants import ORIGINAL
 
 from .data import Case, ElementId, Json, Rule, Tool, ToolSet, Words

@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from sgdx_metric.columns import Floats, safe_divide
-from sgdx_metric.core import Figure, Means, Over, Scores
-from sgdx_metric.robustness import flipped, variation, worst_case
+from sgdx_metric.core import Figure, Means, Over, Scores, flipped, variation, worst_case
 from sgdx_metric.units import Items
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS, own_wordings, wider_set, worst_sets
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from sgdx_metric.signature import (
     Setup,
+    dialogues_mark,
     made_parts,
     marked,
     release_part,
     signature_line,
     split_name,
 )
-from sgdx_metric.subset import dialogues_mark
 from sgdx_metric.variants import short_digest
 
 from .bleu import bleu_signature

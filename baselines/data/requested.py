@@ -14,7 +14,7 @@ from datasets import Dataset
 from sgdx_dataset import VARIANTS, SgdxError, frames, load, open_release
 from sgdx_dataset.release.release import Release
 from sgdx_dataset.subset import read_dialogue_ids
-from sgdx_metric.subset import dialogues_mark
+from sgdx_metric.signature import dialogues_mark
 from sgdx_metric.variants import fingerprint, schema_digest
 
 from .augment import RowsOf

@@ -20,7 +20,7 @@ import torch
 from accelerate import Accelerator
 from datasets import Dataset
 
-from sgdx_dataset.io.memory import many_objects
+from sgdx_dataset.io.json import many_objects
 
 from ..data.dialogues import Dialogue, State, prediction_rows, read_dialogues
 from ..data.frames import SYSTEM_ACTS, describe, input_columns, whole_dialogues

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -74,3 +76,15 @@ def _record_at(data: bytes, message: str) -> str:
         if record.service_name is not None:
             return f"service {record.service_name}: "
     return ""
+
+
+@contextmanager
+def many_objects() -> Iterator[None]:
+    """Suspend the garbage collector while many objects are made that form no circles."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

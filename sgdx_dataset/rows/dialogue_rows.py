@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..io.errors import SgdxError
-from ..io.memory import many_objects
+from ..io.json import many_objects
 from ..io.progress import advance
 from ..release.checksums import checksums
 from ..release.dialogue import AnyFrame, Dialogue, Frame, read_dialogues

@@ -19,9 +19,17 @@ from sgdx_metric.columns import column
 from sgdx_metric.core import Sample, Scores
 from sgdx_metric.report import frame_scores, wording_differences
 from sgdx_metric.scoring import FrameScores
-from sgdx_metric.signature import Rules, Setup, signature
-from sgdx_metric.subset import Subset, dialogue_ids_of, only_dialogues, only_services, subset_of
-from sgdx_metric.units import ALL, SEEN, UNSEEN, ScoredFrames
+from sgdx_metric.signature import Rules, Setup, Subset, signature
+from sgdx_metric.units import (
+    ALL,
+    SEEN,
+    UNSEEN,
+    ScoredFrames,
+    dialogue_ids_of,
+    only_dialogues,
+    only_services,
+    subset_of,
+)
 from sgdx_metric.variants import ORIGINAL
 
 from ..errata import check_is_sgd, leave_out, read_errata

@@ -155,16 +155,16 @@ SABOTAGES = {
         "sgdx_metric/slots.py", "(canonical_code == hypothesis[canonical_at])",
         "(canonical_code >= 0)", f"{_METRIC}/test_canonical.py"),
     "a value that is lost is no change": Sabotage(
-        "sgdx_metric/change.py", "np.where(has_value, ~keeps_value, had_value)",
+        "sgdx_metric/slots.py", "np.where(has_value, ~keeps_value, had_value)",
         "np.where(has_value, ~keeps_value, False)", f"{_METRIC}/test_change.py -k by_hand"),
     "deviations are those of a population": Sabotage(
-        "sgdx_metric/robustness.py", "scores.std(axis=0, ddof=1)", "scores.std(axis=0)",
+        "sgdx_metric/core.py", "scores.std(axis=0, ddof=1)", "scores.std(axis=0)",
         f"{_METRIC}/test_report.py -k headline"),
     "the worst case leaves out undefined scores": Sabotage(
-        "sgdx_metric/robustness.py", "scores.min(axis=0))", "np.nanmin(scores, axis=0))",
+        "sgdx_metric/core.py", "scores.min(axis=0))", "np.nanmin(scores, axis=0))",
         f"{_METRIC}/test_report.py -k flips_by_hand"),
     "half right is wrong": Sabotage(
-        "sgdx_metric/robustness.py", "(most >= RIGHT)", "(most > RIGHT)",
+        "sgdx_metric/core.py", "(most >= RIGHT)", "(most > RIGHT)",
         f"{_METRIC}/test_report.py -k equal_the_plain"),
     "a mean over v1 to v5 is of fewer": Sabotage(
         "sgdx_metric/core.py", "(self, wording) for wording in names]",

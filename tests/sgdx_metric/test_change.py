@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgdx_metric.change import previous_frames
 from sgdx_metric.report import report
 from sgdx_metric.scoring import score_frames, score_variants
+from sgdx_metric.slots import previous_frames
 
 from . import slow
 from .frames import Row, prediction, prediction_table, reference, reference_table

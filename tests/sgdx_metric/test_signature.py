@@ -10,12 +10,12 @@ from sgdx_metric.rows import ScoreError
 from sgdx_metric.signature import (
     OFFICIAL,
     Setup,
+    Subset,
     rules_of,
     signature,
     signature_parts,
     split_name,
 )
-from sgdx_metric.subset import Subset
 from sgdx_metric.variants import (
     PAPER_VARIANTS,
     fingerprint,

@@ -28,7 +28,7 @@ from sgdx_metric.columns import (
     positions,
     strings,
 )
-from sgdx_metric.robustness import mean_defined, variation
+from sgdx_metric.core import mean_defined, variation
 from sgdx_metric.signature import Rules
 from sgdx_metric.slots import SchemaSlots, score_slots
 from sgdx_metric.units import Items
