@@ -5,15 +5,19 @@ sums of their counts (Papineni et al. 2002): a product of clipped n-gram precisi
 for output that is shorter than the reference.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sacrebleu.metrics.bleu import BLEU
 
 from sgdx_metric.columns import Bools, Floats, safe_divide
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.bleu import BLEU
 
 # N-grams of 1 to 4 tokens are counted.
 ORDERS = 4
@@ -78,6 +82,8 @@ def corpus_bleu(counts: Floats) -> Floats:
 
 def bleu_signature(convention: str = HEADLINE) -> str:
     """sacreBLEU's own line on a convention, such as `nrefs:1|case:mixed|eff:no|tok:13a|...`."""
+    from sacrebleu.metrics.bleu import BLEU  # Scores of states do without; it imports lxml.
+
     scorer = BLEU(**CONVENTIONS[convention])
     scorer.corpus_score(["a"], [["a"]])  # Only then is the number of references known.
     return str(scorer.get_signature())
@@ -85,4 +91,6 @@ def bleu_signature(convention: str = HEADLINE) -> str:
 
 @cache
 def _scorer(convention: str) -> BLEU:
+    from sacrebleu.metrics.bleu import BLEU  # Likewise.
+
     return BLEU(**CONVENTIONS[convention], effective_order=True)
