@@ -12,6 +12,7 @@ from sgdx_dataset.io.errors import SgdxError
 from sgdx_metric.signature import Rules, signature_parts
 from sgsacc_metric.gold import Options
 
+from .explain import asked_wordings
 from .files import check_outputs, write_json
 from .headers import check_data, check_one_system
 from .inputs import Inputs
@@ -19,7 +20,7 @@ from .predictions import parse_predictions
 from .score import Outputs, score
 from .show import print_comparison, print_summary
 from .tables import terminal
-from .task import Question, Task
+from .task import Task
 from .tasks import TASKS, Turns
 
 
@@ -145,5 +146,9 @@ def run_explain(args: argparse.Namespace) -> None:
     references = inputs.open_references(task, headers)
     for name, header in headers.items():
         check_data(header, name, references.data(name), None)
-    question = Question(args.item, args.changed, args.flips)
-    task.explain(question, references, predictions, inputs)
+    if args.item is not None:
+        task.explain_item(args.item, references, predictions, inputs)
+    else:
+        names = asked_wordings(args.changed, predictions)
+        of_names = {name: predictions[name] for name in names}
+        task.explain_changes(references, of_names, inputs, args.changed)

@@ -22,7 +22,7 @@ from sgdx_metric.signature import OFFICIAL, Rules
 from .tables import NO_VALUE, legend, number, percent, print_line, table, to_terminal
 
 if TYPE_CHECKING:
-    from .task import Question, Task
+    from .task import Task
     from .tasks.frames import FrameTask
 
 Row = dict[str, Any]
@@ -197,9 +197,9 @@ def flipping(accuracy: Floats, names: Sequence[str]) -> Iterator[tuple[int, list
         yield position, right, [name for name in names if name not in right]
 
 
-def asked_wordings(question: Question, predictions: Collection[str]) -> list[str]:
-    """The wordings whose items are listed: two, in the order of the question, or all."""
-    names = question.changed or list(predictions)
+def asked_wordings(changed: Sequence[str] | None, predictions: Collection[str]) -> list[str]:
+    """The wordings whose items are listed: the two of --changed, or all for --flips."""
+    names = list(changed or predictions)
     if lacking := [name for name in names if name not in predictions]:
         raise SgdxError(
             f"--changed {' '.join(names)}: found no predictions for '{lacking[0]}', expected "

@@ -49,14 +49,6 @@ class Scored:
     chosen: tuple[int, int] | None = None
 
 
-class Question(NamedTuple):
-    """What is to be explained: one item, items under two wordings, or those that flip."""
-
-    item: str | None = None
-    changed: list[str] | None = None
-    flips: bool = False
-
-
 class Keys(NamedTuple):
     """The figures that tell what rewording costs, by their keys."""
 
@@ -116,14 +108,24 @@ class Task(ABC):
         """Write the scores of single items."""
         raise NotImplementedError
 
-    def explain(
+    def explain_item(
         self,
-        question: Question,
+        item: str,
         references: References,
         predictions: Mapping[str, Predictions],
         inputs: Inputs,
     ) -> None:
-        """Print why items score what they do."""
+        """Print why an item scores what it does under each wording."""
+        raise NotImplementedError
+
+    def explain_changes(
+        self,
+        references: References,
+        predictions: Mapping[str, Predictions],
+        inputs: Inputs,
+        changed: Sequence[str] | None,
+    ) -> None:
+        """List the items that score less under the second of two wordings; without them, flips."""
         raise NotImplementedError
 
     # ---- what scores.json holds, for tables

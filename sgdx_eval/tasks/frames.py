@@ -36,7 +36,6 @@ from ..errata import check_is_sgd, leave_out, read_errata
 from ..explain import (
     Line,
     Row,
-    asked_wordings,
     explain,
     find_flips,
     frame_row,
@@ -50,7 +49,7 @@ from ..predictions import Predictions, with_frame_ids
 from ..references import References
 from ..score import note_subset
 from ..tables import terminal
-from ..task import OF_FRAMES, Question, Scored, Task
+from ..task import OF_FRAMES, Scored, Task
 
 
 class FrameTask(Task):
@@ -133,10 +132,7 @@ class FrameTask(Task):
         by_wording: dict[str, ScoredFrames] = {}
         subset, left_out, dialogues = None, 0, 0
         for name, of_wording in predictions.items():
-            frames = references.rows(name)
-            rows = with_frame_ids(of_wording, frames)
-            where = str(inputs.dialogues or f"predictions for {name}")
-            frames, rows, subset = choose(frames, rows, ids, inputs.services, where, references)
+            frames, rows, subset = choose(of_wording, name, ids, references, inputs)
             if errata:
                 frames, rows, left_out = leave_out(frames, rows, errata)
             by_wording[name] = self.score_rows(frames, rows, name, inputs.rules)
@@ -166,64 +162,54 @@ class FrameTask(Task):
         raw = frame_scores(by_wording, self.paired, inputs.rules)
         return Scored(content, raw, by_wording, chosen)
 
-    def explain(
+    def explain_changes(
         self,
-        question: Question,
+        references: References,
+        predictions: Mapping[str, Predictions],
+        inputs: Inputs,
+        changed: Sequence[str] | None,
+    ) -> None:
+        """Likewise, of frames: those that flip have beside them what changed."""
+        ids = inputs.chosen(predictions)
+        true, predicted = {}, {}
+        for name, of_wording in predictions.items():
+            true[name], predicted[name], subset = choose(of_wording, name, ids, references, inputs)
+        if ids and subset and not inputs.dialogues:
+            note_subset(len(set(ids)), subset.available)
+        if changed is None:
+            found = find_flips(true, predicted, self, inputs.rules)
+            print_flips(*found, self.unit, terminal())
+            return
+        scored = [
+            self.score_rows(true[name], predicted[name], name, inputs.rules) for name in changed
+        ]
+        accuracy = np.stack([frames.scores[self.main] for frames in scored])
+        print_broken(scored[0].frame_id.to_pylist(), accuracy, self, changed, terminal())
+
+    def explain_item(
+        self,
+        item: str,
         references: References,
         predictions: Mapping[str, Predictions],
         inputs: Inputs,
     ) -> None:
-        """Print one frame slot by slot, or list the frames that got worse or flip."""
-        if question.item is not None:
-            self._explain_frame(question.item, references, predictions, inputs.rules)
-            return
-        chosen = asked_wordings(question, predictions)
-        of_chosen = {name: predictions[name] for name in chosen}
-        ids = inputs.chosen(of_chosen)
-        true, predicted = {}, {}
-        for name, of_wording in of_chosen.items():
-            frames = references.rows(name)
-            rows = with_frame_ids(of_wording, frames)
-            where = str(inputs.dialogues or f"predictions for {name}")
-            true[name], predicted[name], subset = choose(
-                frames, rows, ids, inputs.services, where, references
-            )
-        if ids and subset and not inputs.dialogues:
-            note_subset(len(set(ids)), subset.available)
-        if question.flips:
-            found = find_flips(true, predicted, self, inputs.rules)
-            print_flips(*found, self.unit, terminal())
-            return
-        first, second = (
-            self.score_rows(true[name], predicted[name], name, inputs.rules) for name in chosen
-        )
-        ids, accuracy = first.frame_id.to_pylist(), [of.scores[self.main] for of in (first, second)]
-        print_broken(ids, np.stack(accuracy), self, chosen, terminal())
-
-    def _explain_frame(
-        self,
-        frame_id: str,
-        references: References,
-        predictions: Mapping[str, Predictions],
-        rules: Rules,
-    ) -> None:
         """Print the dialogue up to a frame, and what the frame scores slot by slot."""
         true, predicted = {}, {}
-        dialogue_id = frame_id.rsplit("/", 2)[0]
+        dialogue_id = item.rsplit("/", 2)[0]
         for name, of_wording in predictions.items():
             frames = references.dialogue(name, dialogue_id)
             if not frames.num_rows:
                 raise SgdxError(
-                    f"frame {frame_id}: the references for {name} have no dialogue "
+                    f"frame {item}: the references for {name} have no dialogue "
                     f"'{dialogue_id}', expected DIALOGUE/TURN/SERVICE of one that they have"
                 )
             predicted[name] = with_frame_ids(of_wording, frames)
-            true[name] = self.called(frames, frame_id, name)
-        lines = explain(frame_id, true, predicted, self, rules)
-        row = frame_row(next(iter(true.values())), frame_id, "references").to_pylist()[0]
+            true[name] = self.called(frames, item, name)
+        lines = explain(item, true, predicted, self, inputs.rules)
+        row = frame_row(next(iter(true.values())), item, "references").to_pylist()[0]
         dialogue = [(turn["speaker"], turn["utterance"]) for turn in row.get("history", [])]
         dialogue.append(("USER", row["utterance"] or ""))
-        print_explanation(frame_id, dialogue, lines, terminal())
+        print_explanation(item, dialogue, lines, terminal())
 
 
 def _item_rows(variant: str, frames: ScoredFrames) -> pa.Table:
@@ -239,23 +225,24 @@ def _item_rows(variant: str, frames: ScoredFrames) -> pa.Table:
 
 
 def choose(
-    frames: pa.Table,
-    rows: pa.Table,
+    predictions: Predictions,
+    variant: str,
     ids: Sequence[str],
-    services: Sequence[str],
-    where: str,
     references: References,
+    inputs: Inputs,
 ) -> tuple[pa.Table, pa.Table, Subset | None]:
     """The references and predictions of chosen dialogues and services, and which these are."""
-    subset = None
+    frames = references.rows(variant)
+    rows, subset = with_frame_ids(predictions, frames), None
     if ids:
+        where = str(inputs.dialogues or f"predictions for {variant}")
         subset = subset_of(frames, ids, where)
         frames, rows = only_dialogues(frames, subset), only_dialogues(rows, subset)
     elif references.available is not None:
         subset = Subset(dialogue_ids_of(frames), references.available)
     if subset and references.available is not None:
         subset = replace(subset, available=references.available)
-    if services:
+    if services := inputs.services:
         frame_ids = column(frames, "frame_id").to_pylist()
         check_services(services, (frame_id.rpartition("/")[2] for frame_id in frame_ids))
         available = subset.available if subset else len(dialogue_ids_of(frames))

@@ -26,7 +26,7 @@ from sgsacc_metric.report import turn_count
 from sgsacc_metric.rows import Prediction, Service, Turn, trimmed
 from sgsacc_metric.system import UNSTATED, SystemScores, score_system
 
-from ..explain import Flip, Line, asked_wordings, flipping, print_broken, print_flips
+from ..explain import Flip, Line, flipping, print_broken, print_flips
 from ..gold_files import GoldHeader, read_gold
 from ..headers import is_oracle
 from ..inputs import Inputs, check_services
@@ -34,7 +34,7 @@ from ..predictions import Predictions
 from ..references import References, ReleaseReferences
 from ..score import note_subset
 from ..tables import Table, print_line, terminal
-from ..task import OF_TURNS, Changes, Keys, Question, Scored, Task
+from ..task import OF_TURNS, Changes, Keys, Scored, Task
 from ..turn_tables import coverage_lines, explain_turn, wording_tables
 
 # What is read of a turn row, beside the schemas.
@@ -167,26 +167,22 @@ class Turns(Task):
                         }
                     file.write(msgspec.json.encode(row) + b"\n")
 
-    def explain(
+    def explain_changes(
         self,
-        question: Question,
         references: References,
         predictions: Mapping[str, Predictions],
         inputs: Inputs,
+        changed: Sequence[str] | None,
     ) -> None:
-        """Print one turn action by action, or list the turns that got worse or flip."""
-        if question.item is not None:
-            self._explain_turn(question.item, references, predictions, inputs)
-            return
-        names = asked_wordings(question, predictions)
-        of_names = {name: predictions[name] for name in names}
-        every, turns, chosen = self._chosen_turns(references, of_names, inputs)
+        """Likewise, of turns: those with a flip have both utterances beside them."""
+        every, turns, chosen = self._chosen_turns(references, predictions, inputs)
         if chosen:
             note_subset(*chosen)
-        scores = self.score_turns(references, every, turns, of_names, inputs).turn_scores
+        scores = self.score_turns(references, every, turns, predictions, inputs).turn_scores
+        names = changed or list(predictions)
         accuracy = turn_accuracy(scores, names)
         ids = [turn.turn_id for turn in turns]
-        if not question.flips:
+        if changed:
             print_broken(ids, accuracy, self, names, terminal())
             return
 
@@ -194,26 +190,26 @@ class Turns(Task):
             return Line(0, "utterance", name, "", [], [scores[name].utterances[i]], None, why)
 
         why = "not all is said" if self.nli is None else "not faithful"
-        flips = [
+        found = [
             Flip(ids[i], right, wrong, [(said(right[0], i), said(wrong[0], i, why))])
             for i, right, wrong in flipping(accuracy, names)
         ]
         always = int((accuracy == 1).all(axis=0).sum())
-        print_flips(flips, always, len(ids), self.unit, terminal())
+        print_flips(found, always, len(ids), self.unit, terminal())
 
-    def _explain_turn(
+    def explain_item(
         self,
-        turn_id: str,
+        item: str,
         references: References,
         predictions: Mapping[str, Predictions],
         inputs: Inputs,
     ) -> None:
         """Print the utterances before and in one turn, and how each action is judged."""
         every = read_turns(references, self.evaluator)
-        turns = [turn for turn in every if turn.turn_id == turn_id]
+        turns = [turn for turn in every if turn.turn_id == item]
         if not turns:
             raise ScoreError(
-                f"TURN_ID {turn_id}: found no such turn among {len(every)}, expected one "
+                f"TURN_ID {item}: found no such turn among {len(every)}, expected one "
                 f"such as {every[0].turn_id}"
             )
         system = self.score_turns(references, every, turns, predictions, inputs)
