@@ -50,7 +50,7 @@ from baselines.training.precision import autocast, resolved
 from baselines.use import SHIPPED_MODEL
 from sgdx_dataset import VARIANTS, frame_tables, frames, load, open_release
 from sgdx_eval.tables import table, to_terminal
-from sgdx_metric.report import group_means
+from sgdx_metric.figures import group_means
 from sgdx_metric.rows import PREDICTION
 from sgdx_metric.scoring import score_frames
 from tests.sgdx_metric import slow

@@ -11,15 +11,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .io.errors import SgdxError
-from .release.open import find_variants, open_release
-from .release.schema import CONFIGS, SPLITS, VARIANTS
-from .rows.frame_rows import frame_tables, frames
-from .rows.turn_rows import turn_tables, turns
-
 if TYPE_CHECKING:
     from .hub.prepare import load, prepare
+    from .io.errors import SgdxError
+    from .release.open import find_variants, open_release
+    from .release.schema import CONFIGS, SPLITS, VARIANTS
     from .rewording.leaks import overlaps
+    from .rows.frame_rows import frame_tables, frames
+    from .rows.turn_rows import turn_tables, turns
 
 __all__ = [
     "CONFIGS",
@@ -37,12 +36,26 @@ __all__ = [
     "turns",
 ]
 
-# Functions whose modules import ``datasets``, which takes a second. They are imported when they are
-# first asked for, so that scoring, which needs none of them, does not wait for it.
-_MODULES = {"load": ".hub.prepare", "prepare": ".hub.prepare", "overlaps": ".rewording.leaks"}
+# Each is imported when it is first asked for: ``datasets`` takes a second, and a command that only
+# shows its help needs none of them.
+_MODULES = {
+    "CONFIGS": "release.schema",
+    "SPLITS": "release.schema",
+    "VARIANTS": "release.schema",
+    "SgdxError": "io.errors",
+    "find_variants": "release.open",
+    "frame_tables": "rows.frame_rows",
+    "frames": "rows.frame_rows",
+    "load": "hub.prepare",
+    "open_release": "release.open",
+    "overlaps": "rewording.leaks",
+    "prepare": "hub.prepare",
+    "turn_tables": "rows.turn_rows",
+    "turns": "rows.turn_rows",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name], __name__), name)
+    return getattr(import_module(f".{_MODULES[name]}", __name__), name)

@@ -11,7 +11,7 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io import arguments as shared
 from sgdx_dataset.io.console import BAD_INPUT, run, say
 from sgdx_metric import bootstrap
-from sgdx_metric.rows import ScoreError
+from sgdx_metric.errors import ScoreError
 from sgdx_metric.signature import ZERO_MEAN, split_name
 from sgsacc_metric import candidates
 from sgsacc_metric.models import DTYPES

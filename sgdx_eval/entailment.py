@@ -13,7 +13,7 @@ import msgspec
 
 from sgdx_dataset.io.arguments import paths_by_name
 from sgdx_dataset.io.files import read_input
-from sgdx_metric.rows import ScoreError
+from sgdx_metric.errors import ScoreError
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 from sgsacc_metric.agreement import agreement
 from sgsacc_metric.gold import GoldTurn, Options, judge_gold

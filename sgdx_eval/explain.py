@@ -15,8 +15,8 @@ from rich.console import Console
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_metric.columns import Floats, column, same_turn, strings
 from sgdx_metric.core import RIGHT, flipped
+from sgdx_metric.figures import check_same_frames
 from sgdx_metric.fuzzy import fuzzy_scores
-from sgdx_metric.report import check_same_frames
 from sgdx_metric.signature import OFFICIAL, Rules
 
 from .tables import NO_VALUE, legend, number, percent, print_line, table, to_terminal

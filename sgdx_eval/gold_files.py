@@ -6,7 +6,7 @@ import msgspec
 
 from sgdx_dataset.io.files import read_input, staged
 from sgdx_dataset.io.json import decode_json, parse_json
-from sgdx_metric.rows import ScoreError
+from sgdx_metric.errors import ScoreError
 from sgsacc_metric.candidates import REVISION
 from sgsacc_metric.gold import GoldTurn
 from sgsacc_metric.rows import Turn

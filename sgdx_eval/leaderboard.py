@@ -17,8 +17,8 @@ from textwrap import fill
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io import console
 from sgdx_dataset.io.files import staged
-from sgdx_metric.report import RELATIVE
-from sgdx_metric.rows import ScoreError
+from sgdx_metric.errors import ScoreError
+from sgdx_metric.figures import RELATIVE
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .published import PublishedRow, read_published

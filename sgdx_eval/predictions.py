@@ -17,11 +17,11 @@ from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import read_input
 from sgdx_dataset.io.json import decode_json, many_objects, parse_json
 from sgdx_metric.columns import column, strings
+from sgdx_metric.errors import ScoreError
 from sgdx_metric.rows import (
     EXAMPLE_ROW,
     PREDICTION,
     Prediction,
-    ScoreError,
     SlotValue,
     Span,
     Values,

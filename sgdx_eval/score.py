@@ -12,7 +12,7 @@ import msgspec
 
 from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.errors import SgdxError
-from sgdx_metric.report import paired_scores
+from sgdx_metric.figures import paired_scores
 
 from .files import check_outputs, write_scores
 from .headers import check_data, check_one_system

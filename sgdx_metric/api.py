@@ -8,8 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from .bootstrap import DIALOGUES
-from .report import paired, report
-from .rows import PREDICTION, REFERENCE, Prediction, Reference, ScoreError, arrow_table, json_lines
+from .errors import ScoreError
+from .figures import paired, report
+from .rows import PREDICTION, REFERENCE, Prediction, Reference, arrow_table, json_lines
 from .scoring import FrameScores, score_variants
 from .signature import OFFICIAL, Rules, Setup, check_flags, split_name
 from .units import only_dialogues, subset_of

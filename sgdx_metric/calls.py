@@ -29,8 +29,9 @@ from .columns import (
     strings,
 )
 from .core import Figure, Scores
-from .report import frame_scores, wording_differences
-from .rows import REFERENCE, ScoreError
+from .errors import ScoreError
+from .figures import frame_scores, wording_differences
+from .rows import REFERENCE
 from .scoring import CANONICAL
 from .signature import OFFICIAL, Rules, Setup, signature
 from .slots import SchemaSlots, score_slots

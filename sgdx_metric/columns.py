@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .rows import ScoreError
+from .errors import ScoreError
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -14,7 +14,7 @@ from .columns import (
     safe_divide,
     strings,
 )
-from .rows import ScoreError
+from .errors import ScoreError
 from .slots import SchemaSlots
 
 # Items of many frames, laid end to end: the frame of each item, and a code that equal items share;

@@ -8,12 +8,8 @@ import msgspec
 import pyarrow as pa
 import pyarrow.json as pj
 
+from .errors import ScoreError
 from .variants import names_digest, own_wordings, schema_digest
-
-
-class ScoreError(ValueError):
-    """The input cannot be scored; the message says where, what was found and what was expected."""
-
 
 # The official scorer takes a slot's first value, so there must be at least one.
 Values = Annotated[list[str], msgspec.Meta(min_length=1)]

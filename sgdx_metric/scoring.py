@@ -23,8 +23,8 @@ from .columns import (
     sorted_ids,
     strings,
 )
+from .errors import ScoreError
 from .f1 import requested_slots, slot_tagging
-from .rows import ScoreError
 from .signature import OFFICIAL, Rules
 from .slots import SchemaSlots, SlotScores, previous_frames, score_slots
 from .units import ScoredFrames

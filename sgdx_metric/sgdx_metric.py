@@ -16,8 +16,8 @@ from .bootstrap import bootstrap
 from .columns import column
 from .core import Sample, variation
 from .f1 import requested_slots
+from .figures import HEADLINE, report
 from .fuzzy import fuzzy_scores
-from .report import HEADLINE, report
 from .rows import Prediction, Reference, json_lines
 from .scoring import score_frames
 from .signature import Rules, Setup

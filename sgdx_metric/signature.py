@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from .bootstrap import DIALOGUES, OVER, RESAMPLES, SEED
-from .rows import ScoreError
+from .errors import ScoreError
 from .variants import ORIGINAL, PAPER_VARIANTS, short_digest
 from .version import __version__
 

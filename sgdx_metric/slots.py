@@ -18,8 +18,8 @@ from .columns import (
     encode_alike,
     integers,
 )
+from .errors import ScoreError
 from .fuzzy import fuzzy_scores
-from .rows import ScoreError
 
 _FRAME_ID = "^(?P<dialogue>.*)/(?P<turn>[0-9]{1,9})/(?P<service>[^/]*)$"
 

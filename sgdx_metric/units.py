@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .columns import Bools, Floats, Ints, column
-from .rows import ScoreError
+from .errors import ScoreError
 from .signature import Rules, Subset
 
 ALL, SEEN, UNSEEN = "all", "seen", "unseen"

@@ -21,8 +21,9 @@ from sgdx_eval.tables import Table, percent, table, to_html
 from sgdx_eval.task import Scored, Task
 from sgdx_eval.tasks import TASKS
 from sgdx_metric.core import Sample, Scores
-from sgdx_metric.report import RELATIVE
-from sgdx_metric.rows import REFERENCE, ScoreError
+from sgdx_metric.errors import ScoreError
+from sgdx_metric.figures import RELATIVE
+from sgdx_metric.rows import REFERENCE
 from sgdx_metric.signature import OFFICIAL
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 

@@ -18,7 +18,7 @@ from sgdx_metric.call_rules import score_case
 from sgdx_metric.calls import TASK_SUCCESS
 from sgdx_metric.columns import Floats
 from sgdx_metric.core import RIGHT, Scores, flipped, mean_defined, variation
-from sgdx_metric.report import paired_scores, wording_differences
+from sgdx_metric.figures import paired_scores, wording_differences
 from sgdx_metric.units import Items
 from sgdx_metric.variants import ORIGINAL
 from sgdx_metric.wording_figures import one_run, over_wordings, task_success

@@ -1,9 +1,22 @@
 """How faithful generated responses are: SER, BLEU and SGSAcc under every wording of the schemas."""
 
-from sgdx_metric.rows import ScoreError
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from sgdx_metric.errors import ScoreError
 from sgdx_metric.version import __version__
 
-from .api import score, score_files
-from .gold import Options
+if TYPE_CHECKING:
+    from .api import score, score_files
+    from .gold import Options
 
 __all__ = ["Options", "ScoreError", "__version__", "score", "score_files"]
+
+# Each is imported when it is first asked for.
+_MODULES = {"Options": "gold", "score": "api", "score_files": "api"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_MODULES[name]}", __name__), name)

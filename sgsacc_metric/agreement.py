@@ -7,7 +7,7 @@ import numpy as np
 
 from sgdx_metric.bootstrap import bootstrap
 from sgdx_metric.columns import Floats, safe_divide
-from sgdx_metric.rows import ScoreError
+from sgdx_metric.errors import ScoreError
 
 
 def agreement(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sgdx_metric.bootstrap import DIALOGUES
-from sgdx_metric.rows import ScoreError
+from sgdx_metric.errors import ScoreError
 from sgdx_metric.signature import Setup, split_name
 from sgdx_metric.variants import ORIGINAL, fingerprint, own_wordings
 

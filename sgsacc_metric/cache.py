@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from sgdx_metric.columns import Floats
-from sgdx_metric.rows import ScoreError
+from sgdx_metric.errors import ScoreError
 
 from .nli import Nli, Pair, nli_name
 

@@ -7,7 +7,7 @@ The rules are those of Chen, Lin and Byrne 2023 (arXiv 2301.12568), appendix B, 
 import re
 from collections.abc import Iterator, Sequence
 
-from sgdx_metric.rows import ScoreError
+from sgdx_metric.errors import ScoreError
 
 from .rows import INTENT_ACTS, Action, Slot, Turn
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from sgdx_metric.rows import ScoreError
+from sgdx_metric.errors import ScoreError
 from sgdx_metric.signature import check_flags
 
 from .candidates import APPENDIX_B, RULES, candidates

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sgdx_metric.columns import Floats
-from sgdx_metric.rows import ScoreError
+from sgdx_metric.errors import ScoreError
 
 from .cache import CachedNli, default_cache
 from .lexical import LexicalNli

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from sgdx_metric.rows import ScoreError
+from sgdx_metric.errors import ScoreError
 
 # A premise and a hypothesis.
 Pair: TypeAlias = tuple[str, str]

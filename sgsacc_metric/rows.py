@@ -5,7 +5,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from sgdx_metric.rows import ScoreError, row_dicts
+from sgdx_metric.errors import ScoreError
+from sgdx_metric.rows import row_dicts
 from sgdx_metric.variants import own_wordings, schema_digest
 
 # Acts whose slot `intent` is not a slot: its value is the name of an intent. A service may have a

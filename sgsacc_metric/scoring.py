@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sgdx_metric.columns import Floats
-from sgdx_metric.rows import ScoreError
+from sgdx_metric.errors import ScoreError
 
 from .bleu import CONVENTIONS, HEADLINE, bleu_counts
 from .faithful import TurnVerdict, judge_utterances

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sgdx_metric.core import Scores
-from sgdx_metric.report import paired_scores
+from sgdx_metric.figures import paired_scores
 from sgdx_metric.signature import Setup
 from sgdx_metric.variants import ORIGINAL
 

@@ -41,7 +41,7 @@ from sgdx_eval.predictions import prediction_paths, read_predictions
 from sgdx_eval.references import ReleaseReferences
 from sgdx_eval.tables import format_figure, table, to_terminal
 from sgdx_eval.tasks.turns import Turns, chosen_turns, read_turns, score_rows, turns_mark, turns_of
-from sgdx_metric.rows import ScoreError
+from sgdx_metric.errors import ScoreError
 from sgdx_metric.signature import dialogues_mark
 from sgsacc_metric.candidates import APPENDIX_B, RULES, candidates
 from sgsacc_metric.claims import Claim, context_of, judge_claims

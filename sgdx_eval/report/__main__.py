@@ -19,7 +19,7 @@ from sgdx_dataset.io.arguments import SOURCE_HELP
 from sgdx_dataset.io.console import run
 from sgdx_eval.arguments import add, dialogues, file, option
 from sgdx_eval.files import check_folder
-from sgdx_metric.rows import ScoreError
+from sgdx_metric.errors import ScoreError
 
 from .inputs import Choice, read_inputs
 from .page import names_or_number, write_report

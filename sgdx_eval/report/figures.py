@@ -16,7 +16,7 @@ from sgdx_eval.tables import NO_VALUE, Cell, format_over_runs, interval, number,
 from sgdx_metric.bootstrap import RESAMPLES, TRIALS, Statistics, bootstrap
 from sgdx_metric.columns import Floats, Ints
 from sgdx_metric.core import Figure, Sample, against_original, compare, under_each
-from sgdx_metric.report import ALL as ALL_SERVICES
+from sgdx_metric.figures import ALL as ALL_SERVICES
 from sgdx_metric.variants import ORIGINAL
 
 from .runs import System

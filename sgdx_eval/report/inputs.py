@@ -18,7 +18,7 @@ from sgdx_eval.references import References, Stated, open_references
 from sgdx_eval.results import only_dialogues, only_services
 from sgdx_eval.tables import printable
 from sgdx_eval.tasks import TASKS
-from sgdx_metric.rows import ScoreError
+from sgdx_metric.errors import ScoreError
 
 from .runs import Group, Run, find_scores, group_runs, read_run
 from .slots.breakage import Analysis, analyse

@@ -17,7 +17,7 @@ from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import staged
 from sgdx_metric.columns import column
 from sgdx_metric.core import Sample, Scores
-from sgdx_metric.report import frame_scores, wording_differences
+from sgdx_metric.figures import frame_scores, wording_differences
 from sgdx_metric.scoring import FrameScores
 from sgdx_metric.signature import Rules, Setup, Subset, signature
 from sgdx_metric.units import (

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_metric.core import Figure, Over, Scores
-from sgdx_metric.report import (
+from sgdx_metric.figures import (
     JGA,
     PAIRED,
     RELATIVE,
@@ -57,7 +57,7 @@ class States(FrameTask):
     def report(
         self, by_wording: Mapping[str, FrameScores], dialogues: int, setup: Setup
     ) -> dict[str, Any]:
-        """What `sgdx_metric.report` returns."""
+        """What `sgdx_metric.figures` returns."""
         return report(by_wording, setup)
 
     def notes(self, content: Mapping[str, Any], scored: Scored) -> list[str]:

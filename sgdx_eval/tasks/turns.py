@@ -15,7 +15,7 @@ from sgdx_dataset.io.files import read_input, staged
 from sgdx_dataset.release.release import Release
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.core import Figure, Scores
-from sgdx_metric.rows import ScoreError
+from sgdx_metric.errors import ScoreError
 from sgdx_metric.signature import Setup, Subset
 from sgdx_metric.variants import ORIGINAL, short_digest
 from sgsacc_metric.figures import SETS, TITLES, headline_metrics, turn_accuracy, turn_figures

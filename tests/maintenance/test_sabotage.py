@@ -171,11 +171,11 @@ SABOTAGES = {
         "(self, w) for w in names if w in self.wordings]",
         f"{_METRIC}/test_report.py -k not_there"),
     "a drop is a gain": Sabotage(
-        "sgdx_metric/report.py", "means.over(PAPER_VARIANTS) - means.under(ORIGINAL)",
+        "sgdx_metric/figures.py", "means.over(PAPER_VARIANTS) - means.under(ORIGINAL)",
         "means.under(ORIGINAL) - means.over(PAPER_VARIANTS)",
         f"{_METRIC}/test_report.py -k over_wordings"),
     "groups of seen and unseen services change places": Sabotage(
-        "sgdx_metric/report.py", "SEEN: frames.seen, UNSEEN: ~frames.seen",
+        "sgdx_metric/figures.py", "SEEN: frames.seen, UNSEEN: ~frames.seen",
         "SEEN: ~frames.seen, UNSEEN: frames.seen", f"{_METRIC}/test_report.py -k groups_carry"),
     "intervals are over turns": Sabotage(
         "sgdx_metric/units.py", '_codes(frame_id, "(/[^/]*){2}$")',

@@ -12,7 +12,7 @@ import pytest
 from sgdx_eval.files import write_scores
 from sgdx_metric.bootstrap import Sums, compared
 from sgdx_metric.columns import Floats
-from sgdx_metric.report import HEADLINE, paired, report
+from sgdx_metric.figures import HEADLINE, paired, report
 from sgdx_metric.scoring import score_variants
 from sgdx_metric.signature import Setup
 

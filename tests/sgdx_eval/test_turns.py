@@ -25,7 +25,7 @@ from sgdx_eval.references import open_references
 from sgdx_eval.results import read_results
 from sgdx_eval.tasks.turns import Turns, read_turns
 from sgdx_eval.turn_tables import bleu_table, coverage_lines, published_table, validation_table
-from sgdx_metric.rows import ScoreError
+from sgdx_metric.errors import ScoreError
 from sgdx_metric.signature import Setup
 from sgsacc_metric.gold import GoldAction, GoldTurn
 from sgsacc_metric.rows import Prediction

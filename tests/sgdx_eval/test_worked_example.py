@@ -94,7 +94,7 @@ def test_all_commands_take_it(predictions: Path, command: Run) -> None:
 
 
 def test_a_figure_of_one_entry(tmp_path: Path) -> None:
-    imports = "from operator import methodcaller\nfrom sgdx_metric.report import JGA, Figure\n"
+    imports = "from operator import methodcaller\nfrom sgdx_metric.figures import JGA, Figure\n"
     figure = module(tmp_path / "figure.py", f"{imports}FIGURE = {FIGURE}").FIGURE
     frames = pa.array([f"1_0000{i}/0/Cabs_1" for i in range(4)])
     items = index_frames(frames, np.array([True] * 4))

@@ -21,8 +21,8 @@ from sgdx_metric.bootstrap import (
 )
 from sgdx_metric.columns import Floats
 from sgdx_metric.core import Sample, Scores
-from sgdx_metric.report import DROP, joined, state_figures
-from sgdx_metric.report import JGA as MAIN
+from sgdx_metric.figures import DROP, joined, state_figures
+from sgdx_metric.figures import JGA as MAIN
 from sgdx_metric.signature import OFFICIAL, Rules
 from sgdx_metric.units import index_frames
 

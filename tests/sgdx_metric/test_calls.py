@@ -16,8 +16,8 @@ from sgdx_metric.calls import (
 )
 from sgdx_metric.columns import Floats, Ints
 from sgdx_metric.core import Scores
-from sgdx_metric.report import wording_differences
-from sgdx_metric.rows import ScoreError
+from sgdx_metric.errors import ScoreError
+from sgdx_metric.figures import wording_differences
 from sgdx_metric.signature import Setup
 from sgdx_metric.units import Items
 from sgdx_metric.wording_figures import over_wordings, with_tasks

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from sgdx_metric.core import flipped, variation, worst_case
-from sgdx_metric.report import HEADLINE, report
-from sgdx_metric.rows import ScoreError
+from sgdx_metric.errors import ScoreError
+from sgdx_metric.figures import HEADLINE, report
 from sgdx_metric.scoring import METRICS, score_variants
 from sgdx_metric.signature import Setup
 

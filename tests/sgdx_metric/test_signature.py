@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sgdx_metric.rows import ScoreError
+from sgdx_metric.errors import ScoreError
 from sgdx_metric.signature import (
     OFFICIAL,
     Setup,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sgdx_metric.rows import ScoreError
+from sgdx_metric.errors import ScoreError
 from sgsacc_metric.agreement import agreement, fleiss_kappa, kappa_terms
 
 # Ten subjects, fourteen people, five categories: a textbook example, with a kappa of 0.210.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sgdx_metric.rows import ScoreError
+from sgdx_metric.errors import ScoreError
 from sgsacc_metric.candidates import candidates
 from sgsacc_metric.rows import Action
 

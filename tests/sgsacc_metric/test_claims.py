@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sgdx_metric.rows import ScoreError
+from sgdx_metric.errors import ScoreError
 from sgsacc_metric.claims import Claim, Judgement, context_of, judge_claims
 from sgsacc_metric.faithful import judge_utterances
 from sgsacc_metric.gold import Options, judge_gold

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sgdx_metric.rows import ScoreError
+from sgdx_metric.errors import ScoreError
 from sgsacc_metric.cache import CachedNli, default_cache
 from sgsacc_metric.models import batches, entailment_classes, load_nli, open_nli
 from sgsacc_metric.nli import Judge

@@ -8,7 +8,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from sgdx_metric.rows import ScoreError
+from sgdx_metric.errors import ScoreError
 from sgsacc_metric.rows import read_prediction_rows, read_turn_rows, trimmed, wording_of
 
 from .turns import CITY, HOTELS, KIND, act, turn

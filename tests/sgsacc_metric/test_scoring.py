@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from sgdx_metric.rows import ScoreError
+from sgdx_metric.errors import ScoreError
 from sgsacc_metric.gold import GoldAction, GoldTurn, Options, judge_gold
 from sgsacc_metric.lexical import LexicalNli
 from sgsacc_metric.nli import Judge, Pair

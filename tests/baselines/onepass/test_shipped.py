@@ -12,7 +12,7 @@ from baselines import evaluate
 from baselines.own_apis.suite import judge, read_suite
 from baselines.use import SHIPPED_MODEL, load_tracker
 from sgdx_eval.results import only_dialogues, read_results
-from sgdx_metric.report import JGA
+from sgdx_metric.figures import JGA
 
 from ...conftest import ROOT
 from ..conftest import command

@@ -18,7 +18,7 @@ from sgdx_eval.report import __main__ as report_command
 from sgdx_eval.report.inputs import Choice, read_inputs
 from sgdx_eval.report.runs import Group, Run, group_runs, read_run
 from sgdx_eval.report.slots.breakage import Analysis
-from sgdx_metric.report import paired, report
+from sgdx_metric.figures import paired, report
 from sgdx_metric.rows import PREDICTION
 from sgdx_metric.scoring import score_frames
 from sgdx_metric.signature import Setup

@@ -14,7 +14,7 @@ import numpy as np
 
 from .columns import Bools, Floats, Ints, absent, safe_divide
 from .core import Figure, Means, Over, Sample, Scores, differences, mean_defined
-from .rows import ScoreError
+from .errors import ScoreError
 from .scoring import METRICS, FrameScores
 from .signature import OFFICIAL, Rules, Setup, signature
 from .units import ALL as EVERY
