@@ -15,6 +15,7 @@ from .api import acts_word, score_lines
 from .bootstrap import bootstrap
 from .columns import column
 from .core import Sample, variation
+from .errors import ScoreError
 from .f1 import requested_slots
 from .figures import HEADLINE, report
 from .fuzzy import fuzzy_scores
