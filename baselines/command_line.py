@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from sgdx_dataset import CONFIGS, SgdxError
+from sgdx_dataset.configs import split_name
 from sgdx_dataset.io.arguments import (
     DIALOGUES_HELP,
     SOURCE_HELP,
@@ -21,7 +22,6 @@ from sgdx_dataset.io.arguments import (
 )
 from sgdx_dataset.io.console import run
 from sgdx_dataset.release.remembered import announced_source, resolve_source
-from sgdx_dataset.release.schema import split_name
 from sgdx_metric import ScoreError
 
 from .data.requested import RequestedData

@@ -1,4 +1,4 @@
-"""Figures, files and help texts as they were, and whether the code still gives them.
+"""Figures and files as they were, and whether the code still gives them.
 
 ``python -m maintenance.goldens write [PART ...]`` writes ``tests/goldens/PART.json``, of all parts
 by default, and ``check [PART ...]`` makes them anew and prints every place that differs.
@@ -9,7 +9,6 @@ Everything goes through the commands that users have, so it holds whatever is be
 from __future__ import annotations
 
 import argparse
-import difflib
 import hashlib
 import io
 import json
@@ -45,11 +44,6 @@ TOLERANCE = 1e-12  # of floats; BLAS blocks sums differently on other machines
 NO_FIGURES = {"predictions", "paired", "units", "oracle"}
 # The groups whose numbers are kept. Of services and domains, a digest is.
 GROUPS = {"all", "seen", "unseen", "#ALL_SERVICES"}
-PROGRAMS = (
-    *("sgdx_dataset", "sgdx_metric", "sgsacc_metric", "sgdx_tools"),
-    *(f"baselines.{name}" for name in ("train", "predict", "evaluate", "report", "publish")),
-    *("baselines.llm", "baselines.own_apis", "baselines.demo"),
-)
 
 
 def run(command: str, *arguments: object) -> str:
@@ -360,21 +354,6 @@ def files(folder: Path) -> Json:
     return {**made, "stats": read(folder / "stats.json"), "subset": read(folder / "subset.json")}
 
 
-# ---- help
-
-
-def help_texts(_: Path) -> Json:
-    """The help of every program and of its commands, line by line."""
-    texts = {}
-    for program in PROGRAMS:
-        text = run(program, "--help")
-        commands = re.findall(r"^ {4}([a-z][a-z-]*)(?: |$)", text, re.MULTILINE)
-        for command in ("", *(commands if "COMMAND" in text else ())):
-            name = f"{program} {command}".rstrip()
-            texts[name] = run(name, "--help").splitlines()
-    return texts
-
-
 # ---- trained systems
 
 
@@ -459,7 +438,6 @@ PARTS: dict[str, Callable[[Path], Json]] = {
     "tools": tools,
     "turns": turns,
     "files": files,
-    "help": help_texts,
     "trained": trained,
 }
 
@@ -480,9 +458,6 @@ def differences(expected: Json, found: Json, place: str = "") -> Iterator[str]:
                 yield from differences(expected[key], found[key], inside)
             else:
                 yield f"{inside}: {'found nothing' if key in expected else 'expected nothing'}"
-    elif place.startswith("help /") and isinstance(expected, list) and isinstance(found, list):
-        changed = difflib.ndiff(expected, found)
-        yield from (f"{place}: {line}" for line in changed if line[0] in "+-")
     elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
         for number, pair in enumerate(zip(expected, found)):
             yield from differences(*pair, f"{place} / {number}")

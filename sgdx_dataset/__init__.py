@@ -12,10 +12,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .configs import CONFIGS, SPLITS, VARIANTS
     from .hub.prepare import load, prepare
     from .io.errors import SgdxError
     from .release.open import find_variants, open_release
-    from .release.schema import CONFIGS, SPLITS, VARIANTS
     from .rewording.leaks import overlaps
     from .rows.frame_rows import frame_tables, frames
     from .rows.turn_rows import turn_tables, turns
@@ -39,9 +39,9 @@ __all__ = [
 # Each is imported when it is first asked for: ``datasets`` takes a second, and a command that only
 # shows its help needs none of them.
 _MODULES = {
-    "CONFIGS": "release.schema",
-    "SPLITS": "release.schema",
-    "VARIANTS": "release.schema",
+    "CONFIGS": "configs",
+    "SPLITS": "configs",
+    "VARIANTS": "configs",
     "SgdxError": "io.errors",
     "find_variants": "release.open",
     "frame_tables": "rows.frame_rows",

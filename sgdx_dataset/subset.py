@@ -14,13 +14,13 @@ from pathlib import Path
 
 import msgspec
 
+from .configs import split_name
 from .io.errors import SgdxError
 from .io.files import read_input, write_bytes
 from .io.json import pretty_json
 from .io.progress import progress
 from .release.dialogue import BriefFrame, Dialogue
 from .release.release import Release
-from .release.schema import split_name
 from .rows.dialogue_rows import parse_files, steps
 from .rows.gold_rows import gold_columns
 from .rows.name_codes import Coder

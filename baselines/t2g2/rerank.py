@@ -24,6 +24,7 @@ import msgspec
 from rich.console import Console
 
 from sgdx_dataset import CONFIGS, open_release
+from sgdx_dataset.configs import split_name
 from sgdx_dataset.io.arguments import (
     DIALOGUES_HELP,
     SPLIT_HELP,
@@ -33,7 +34,6 @@ from sgdx_dataset.io.arguments import (
     split_pairs,
 )
 from sgdx_dataset.io.json import decode_json
-from sgdx_dataset.release.schema import split_name
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_eval.files import write_json
 from sgdx_eval.headers import Header, check_data, check_one_system, is_oracle

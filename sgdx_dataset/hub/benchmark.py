@@ -13,8 +13,8 @@ from typing import Any
 
 import yaml
 
+from ..configs import VARIANTS
 from ..release.release import Release
-from ..release.schema import VARIANTS
 
 _WORDINGS = ("original", *VARIANTS)
 # The leaderboards of trackers: the config of each, or None where a figure is of all six.

@@ -12,10 +12,10 @@ from datasets.info import DatasetInfosDict
 from datasets.utils.metadata import MetadataConfigs
 from huggingface_hub import DatasetCardData
 
+from ..configs import SPLITS
 from ..release.download import COMMIT, DIALOGUES, missing_from_sgd
 from ..release.open import open_release
 from ..release.release import Release
-from ..release.schema import SPLITS
 from ..rows.dialogue_rows import dialogue_tables
 from ..sgdx_dataset import CITATION
 

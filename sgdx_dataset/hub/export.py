@@ -7,12 +7,12 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from ..configs import BACKTRANS, SPLITS, split_name
 from ..io.errors import SgdxError
 from ..io.files import staged
 from ..io.json import pretty_json
 from ..io.progress import progress
 from ..release.release import Release
-from ..release.schema import BACKTRANS, SPLITS, split_name
 from ..rows.dialogue_rows import dialogue_tables, steps
 
 

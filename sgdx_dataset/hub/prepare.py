@@ -17,13 +17,13 @@ from datasets.arrow_reader import ArrowReader
 from datasets.naming import filenames_for_dataset_split
 from filelock import FileLock
 
+from ..configs import CONFIGS, split_name
 from ..io.errors import SgdxError
 from ..io.files import flush
 from ..io.progress import progress
 from ..release.open import Source, Variants, open_release
 from ..release.release import Release
 from ..release.remembered import OTHER_SOURCES, remember, remembered_source, resolve_source
-from ..release.schema import CONFIGS, split_name
 from ..rows.dialogue_rows import dialogue_tables, read_split, steps
 from ..rows.features import DIALOGUE_ROW
 from ..sgdx_dataset import VERSION, dataset_info

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from msgspec.json import encode
 
+from ..configs import BACKTRANS, CONFIGS, SPLITS
 from ..io.errors import SgdxError
 from ..io.files import read_file
 from .archives import Read, read_archive, read_directory
@@ -18,7 +19,6 @@ from .download import download
 from .new_words import apply_words, read_words
 from .release import Release
 from .remembered import resolve_source
-from .schema import BACKTRANS, CONFIGS, SPLITS
 
 SAMPLE = Path(__file__).parents[1] / "sample"
 _OVERLAYS = Path(__file__).parents[1] / BACKTRANS  # of SGD's train schemas

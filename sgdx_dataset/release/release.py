@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from ..configs import BACKTRANS, CONFIGS, SPLITS, VARIANTS, split_name
 from ..io.errors import SgdxError
 from ..io.files import staged
 from ..io.json import pretty_json
@@ -17,17 +18,7 @@ from .checksums import checksums
 from .dialogue import BriefFrame, read_dialogues
 from .download import COMMIT, FILES, is_sgd, missing_from_sgd
 from .new_words import apply_words, read_words
-from .schema import (
-    BACKTRANS,
-    CONFIGS,
-    SPLITS,
-    VARIANTS,
-    Schema,
-    check_aligned,
-    check_variant,
-    read_schema,
-    split_name,
-)
+from .schema import Schema, check_aligned, check_variant, read_schema
 
 
 @dataclass(frozen=True)

@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..configs import VARIANTS
 from ..io.errors import SgdxError
 from ..io.json import parse_json
 from ..schema import NONE_INTENT, Intent, Service, Slot
 from .archives import digest
 from .checksums import is_released
-
-# Names of the splits as in Hugging Face datasets, and of the release's folders.
-SPLITS = {"train": "train", "validation": "dev", "test": "test"}
-VARIANTS = ("v1", "v2", "v3", "v4", "v5")
-# The config that has the train split once per pivot language, under back-translated schemas.
-BACKTRANS = "backtrans"
-CONFIGS = ("original", *VARIANTS, BACKTRANS)
 
 Wording = dict[str, tuple[str, str]]  # new name and description, by the original name
 
@@ -66,14 +60,6 @@ def _check_names(schema: Schema, what: str, names: list[str]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise SgdxError(f"{schema.path}: {what} {twice[0]} appears twice, expected distinct names")
-
-
-def split_name(split: str) -> str:
-    """The name of a split in Hugging Face's words, in which the release's ``dev`` is validation."""
-    name = "validation" if split == "dev" else split
-    if name not in SPLITS:
-        raise SgdxError(f"unknown split {split!r}, expected one of {', '.join(SPLITS)}")
-    return name
 
 
 def reworded(

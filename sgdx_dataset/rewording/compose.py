@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
+from ..configs import split_name
 from ..io.errors import SgdxError
 from ..io.files import read_file
 from ..release.release import Release, write_variants
-from ..release.schema import Schema, Wording, check_distinct, reworded, split_name
+from ..release.schema import Schema, Wording, check_distinct, reworded
 from ..schema import Intent, Service, Slot
 from .distances import description_distance, name_distance
 from .pool import ElementPool, Pool, ServicePool, check_pool, read_pool

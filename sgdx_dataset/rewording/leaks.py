@@ -16,9 +16,10 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
+from ..configs import BACKTRANS, SPLITS, VARIANTS
 from ..release.open import open_release
 from ..release.release import Release
-from ..release.schema import BACKTRANS, SPLITS, VARIANTS, Schema
+from ..release.schema import Schema
 from ..schema import Intent, Slot
 
 # The largest share of the texts that the original schemas lack that v1..v5 may have. Of this

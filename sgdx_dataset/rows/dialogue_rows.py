@@ -9,13 +9,13 @@ from functools import lru_cache
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..configs import SPLITS
 from ..io.errors import SgdxError
 from ..io.json import many_objects
 from ..io.progress import advance
 from ..release.checksums import checksums
 from ..release.dialogue import AnyFrame, Dialogue, Frame, read_dialogues
 from ..release.release import Release
-from ..release.schema import SPLITS
 from .dialogue_columns import Gathered, dialogue_columns
 from .name_codes import Coder, Names
 

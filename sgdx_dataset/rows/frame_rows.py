@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..configs import split_name
 from ..io.progress import progress
 from ..release.release import Release
-from ..release.schema import split_name
 from .arrays import check_columns, lists_of, struct_array, table_of
 from .canonical_values import of_turns
 from .columns import FRAME_COLUMNS, STATE

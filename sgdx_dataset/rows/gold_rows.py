@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..configs import SPLITS
 from ..io.progress import advance
 from ..release.dialogue import BriefFrame, Dialogue
 from ..release.release import Release
-from ..release.schema import SPLITS
 from .arrays import code_array, list_array, struct_array
 from .canonical_values import of_dialogues
 from .columns import FRAME_COLUMNS, STATE

@@ -8,10 +8,10 @@ from typing import Literal
 
 import pyarrow.parquet as pq
 
+from ..configs import split_name
 from ..io.files import staged
 from ..io.progress import progress
 from ..release.release import Release
-from ..release.schema import split_name
 from .dialogue_rows import steps
 from .features import FRAME_ROW, TURN_ROW
 from .frame_rows import frame_parts

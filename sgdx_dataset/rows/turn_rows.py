@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..configs import split_name
 from ..io.errors import SgdxError
 from ..io.progress import progress
 from ..release.open import open_release
 from ..release.release import Release
 from ..release.remembered import resolve_source, source_of_file
-from ..release.schema import split_name
 from .arrays import check_columns, lists_of, table_of
 from .columns import TURN_COLUMNS
 from .dialogue_rows import dialogue_tables, steps

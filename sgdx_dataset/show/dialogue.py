@@ -8,10 +8,10 @@ from typing import Any
 
 from msgspec.json import encode
 
+from ..configs import SPLITS, split_name
 from ..io.errors import SgdxError
 from ..release.dialogue import Dialogue, Frame, read_dialogues
 from ..release.release import Release
-from ..release.schema import SPLITS, split_name
 from ..rows.dialogue_columns import dialogue_columns
 from ..rows.dialogue_rows import names_of
 from ..rows.name_codes import Coder

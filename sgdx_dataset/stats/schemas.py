@@ -13,9 +13,10 @@ from typing import Any
 
 from rapidfuzz.distance import Indel
 
+from ..configs import BACKTRANS, SPLITS, VARIANTS
 from ..io.extras import require
 from ..release.release import Release
-from ..release.schema import BACKTRANS, SPLITS, VARIANTS, Schema
+from ..release.schema import Schema
 from ..rewording.leaks import new_texts, overlaps, train_variants
 from ..schema import Service
 

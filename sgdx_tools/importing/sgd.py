@@ -14,9 +14,9 @@ from typing import Any
 
 from baselines.llm.functions import call_function, call_functions, parameter_names
 from sgdx_dataset import SgdxError, open_release
+from sgdx_dataset.configs import split_name
 from sgdx_dataset.io.progress import progress
 from sgdx_dataset.release.release import Release
-from sgdx_dataset.release.schema import split_name
 from sgdx_dataset.rows.dialogue_rows import steps
 from sgdx_dataset.rows.frame_rows import frame_parts
 from sgdx_dataset.schema import Intent, Service

@@ -15,7 +15,7 @@ WRITING = {
     "export": ["export", "--config", "v1", "--output"],
     "frames": ["frames", "--split", "test", "--config", "v1", "--output"],
     "show": ["show", "1_00000", "--config", "v1", "--html"],
-    "corrupt": ["corrupt", "--variants", "1", "--output"],
+    "reword corrupt": ["reword", "corrupt", "--variants", "1", "--output"],
 }
 
 
@@ -59,7 +59,7 @@ def test_surroundings_change_no_byte(run: Run, mini: Path, tmp_path: Path) -> No
 
 
 CONFIGS_ARE = "expected one of original, v1, v2, v3, v4, v5, backtrans"
-SPLITS_ARE = "expected one of train, validation, test"
+NO_SPLIT = 'Invalid value "tset" for --split'
 
 
 @pytest.mark.parametrize(
@@ -67,29 +67,30 @@ SPLITS_ARE = "expected one of train, validation, test"
     [
         ("prepare --source /no/such", "/no/such: no such source"),
         ("prepare --source sample --config v9", f"unknown config 'v9', {CONFIGS_ARE}"),
-        ("export --config v1 --split devel --output x", f"unknown split 'devel', {SPLITS_ARE}"),
-        ("frames --split tset --output x", f"unknown split 'tset', {SPLITS_ARE}"),
-        ("turns --split tset --output x", f"unknown split 'tset', {SPLITS_ARE}"),
+        ("export --config v1 --split tset --output x", NO_SPLIT),
+        ("frames --split tset --output x", NO_SPLIT),
+        ("turns --split tset --output x", NO_SPLIT),
         ("frames --split test --config w --output x", f"unknown config 'w', {CONFIGS_ARE}"),
-        ("subset --split tset --count 2 --output x", "unknown split 'tset'"),
+        ("subset --split tset --count 2 --output x", NO_SPLIT),
         ("subset --split test --count 0 --output x", "--count: found 0, expected 1 or more"),
         ("subset --split test --count 99 --output x", "--count: found 99, expected at most 36"),
         ("subset --split test --count 2 --seed -1 --output x", "--seed: found -1, expected 0"),
         ("show 9_99999", "sample: test, validation, train: found no dialogue '9_99999'"),
         ("show 1_00000 --config v7", "unknown config 'v7', expected one of original, v1"),
         ("show --schema Nothing_1", "sample: has no service Nothing_1, expected one of Bikes_1"),
-        ("show 1_00000 --schema Vets_1", "--schema: found DIALOGUE_ID too"),
+        ("show 1_00000 --schema Vets_1", "--schema: found options of a dialogue"),
         ("export --config v1 --output x --dialogues ids", "--dialogues: found no --split"),
         ("frames --split test --output x --dialogues ids", "ids: 1 of 2 dialogues are not in test"),
         ("turns --split dev --output x --dialogues ids", "ids: 1 of 2 dialogues are not in valid"),
         ("prepare --variant a=x --variant a=y", "--variant a=y: found a twice"),
+        ("prepare --variant original=x", "--variant original: found a name that is taken"),
     ],
 )
 def test_one_line_per_fault(run: Run, tmp_path: Path, arguments: str, message: str) -> None:
     (tmp_path / "ids").write_text('["1_00000", "9_99999"]')
     done = run("sgdx_dataset", *arguments.split())
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"sgdx_dataset: error: {message}"), done.stderr
+    assert done.stderr.startswith(f"sgdx: error: {message}"), done.stderr
     assert done.stderr.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["ids"]
 
@@ -103,7 +104,7 @@ def test_a_place_that_cannot_be_written(
     done = run("sgdx_dataset", *WRITING[command], tmp_path / place, "--source", mini)
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
-    assert line.startswith("sgdx_dataset: error: ")
+    assert line.startswith("sgdx: error: ")
     assert "Not a directory" in line or "File exists" in line or "File name too long" in line
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "mini"]
 

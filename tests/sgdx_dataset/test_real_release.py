@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from sgdx_dataset import VARIANTS, find_variants, frame_tables, frames, load, overlaps
+from sgdx_dataset.configs import SPLITS
 from sgdx_dataset.hub.export import release_dialogue
 from sgdx_dataset.release.download import COMMIT
 from sgdx_dataset.release.open import open_release
 from sgdx_dataset.release.release import Release
-from sgdx_dataset.release.schema import SPLITS
 from sgdx_dataset.rewording.corrupt import corrupt
 from sgdx_dataset.rewording.leaks import train_variants
 from sgdx_dataset.rows.dialogue_rows import dialogue_tables

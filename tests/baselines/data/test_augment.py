@@ -23,9 +23,10 @@ from baselines.t5dst.settings import T5Settings
 from baselines.training.settings import Augment
 from baselines.training.task import Provenance
 from sgdx_dataset import SgdxError, frames, load
+from sgdx_dataset.configs import SPLITS
 from sgdx_dataset.hub.export import export
 from sgdx_dataset.release.open import SAMPLE, open_release
-from sgdx_dataset.release.schema import SPLITS, reworded
+from sgdx_dataset.release.schema import reworded
 from sgdx_dataset.schema import Intent, Service, Slot
 
 SETTINGS = T5Settings(

@@ -75,6 +75,6 @@ def test_without_a_token_nothing_is_built(run: Run) -> None:
     done = run("sgdx_dataset", "push", "you/sgdx", "--source", "sample", HF_TOKEN="")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.splitlines() == [
-        "sgdx_dataset: error: you/sgdx: found no access token for the Hub, expected one "
+        "sgdx: error: you/sgdx: found no access token for the Hub, expected one "
         "with the right to write; log in with hf auth login, or set HF_TOKEN"
     ]

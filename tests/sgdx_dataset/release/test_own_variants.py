@@ -185,7 +185,7 @@ def test_the_command(run: Run, mini: Path, own: dict[str, Path], tmp_path: Path,
     for wrong, record in ((name, f"--variant {name}: "), (f"{name}=no.json", "no.json: ")):
         done = run("sgdx_dataset", *command, wrong)
         assert done.returncode == 2
-        assert done.stderr.startswith(f"sgdx_dataset: error: {record}"), done.stderr
+        assert done.stderr.startswith(f"sgdx: error: {record}"), done.stderr
     done = run("sgdx_dataset", *command, f"{name}={own['own'] / 'nowhere'}")
     assert (done.returncode, "nowhere: has no schema.json" in done.stderr) == (2, True)
 

@@ -67,7 +67,7 @@ def test_no_source_that_can_be_read(run: Run, mini: Path, home: Path, fault: str
         write(home / "datasets" / "sgdx-source.json", ["sample"])
     done = run("sgdx_dataset", "stats")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert done.stderr.startswith(f"sgdx_dataset: error: {named[fault]}"), done.stderr
+    assert done.stderr.startswith(f"sgdx: error: {named[fault]}"), done.stderr
 
 
 def test_commands_say_that_they_took_the_remembered_source(

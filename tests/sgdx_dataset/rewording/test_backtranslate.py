@@ -112,7 +112,7 @@ def calls(folder: Path, way: str) -> list[int]:
 def test_the_command(run: Run, mini: Path, tmp_path: Path) -> None:
     there, back = commands(tmp_path)
     output = mini / "backtrans" / "zh.json"
-    command = ["sgdx_dataset", "backtranslate", "--source", mini, "--output", output]
+    command = ["sgdx_cli", "reword", "backtranslate", "--source", mini, "--output", output]
     command += ["--forward-command", there, "--backward-command", back, "--batch-size", "3"]
     done = run(*command)
     assert (done.returncode, done.stdout) == (
@@ -129,7 +129,7 @@ def test_the_command(run: Run, mini: Path, tmp_path: Path) -> None:
     assert service.intents[0].optional_slots == {"region": "dontcare"}
     again = run(*command)
     expected = f"{output}: exists already, expected a new file for the overlay"
-    assert (again.returncode, again.stderr) == (2, f"sgdx_dataset: error: {expected}\n")
+    assert (again.returncode, again.stderr) == (2, f"sgdx: error: {expected}\n")
 
 
 def flat(overlay: Json, place: str = "") -> dict[str, str]:
@@ -213,7 +213,15 @@ def test_batches_are_of_like_length() -> None:
 
 
 def start(mini: Path, output: Path, command: list[str]) -> subprocess.Popen[bytes]:
-    arguments = ["backtranslate", "--source", str(mini), "--output", str(output), *command]
+    arguments = [
+        "reword",
+        "backtranslate",
+        "--source",
+        str(mini),
+        "--output",
+        str(output),
+        *command,
+    ]
     return subprocess.Popen(
         [sys.executable, "-m", "sgdx_dataset", *arguments],
         env={**os.environ, "PYTHONPATH": str(ROOT), "SLOWLY": "0.05"},
@@ -299,10 +307,18 @@ def test_one_line_per_fault(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     output = str(tmp_path / "zh.json")
-    command = ["backtranslate", "--output", output, "--backward-command", "cat", *arguments]
+    command = [
+        "reword",
+        "backtranslate",
+        "--output",
+        output,
+        "--backward-command",
+        "cat",
+        *arguments,
+    ]
     assert main([*command, "--forward-command", "cat -\\?"]) == 2
     said = capsys.readouterr()
-    assert said.err.splitlines()[-1].startswith(f"sgdx_dataset: error: {message}")
+    assert said.err.splitlines()[-1].startswith(f"sgdx: error: {message}")
     assert said.out == ""
     assert list(tmp_path.iterdir()) == []
 

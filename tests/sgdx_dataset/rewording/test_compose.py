@@ -240,7 +240,7 @@ def test_the_command(run: Run, mini: Path, pool_file: Path, tmp_path: Path) -> N
     schema = mini / "test" / "schema.json"
     (flats,) = json.loads(schema.read_text())
     write(schema, [flats, flats | {"service_name": "Homes_1"}])
-    command = ["sgdx_dataset", "compose", "--source", mini, "--output", "out", "--pool"]
+    command = ["sgdx_cli", "reword", "compose", "--source", mini, "--output", "out", "--pool"]
     done = run(*command, pool_file, "--split", "test", "--service", "Flats_1")
     assert (done.returncode, done.stdout) == (0, "out/v1\nout/v2\nout/v3\n"), done.stderr
     assert [path.name for path in (tmp_path / "out" / "v1").iterdir()] == ["test"]
@@ -254,4 +254,4 @@ def test_the_command(run: Run, mini: Path, pool_file: Path, tmp_path: Path) -> N
     ):
         done = run(*command, *arguments)
         assert done.returncode == 2
-        assert done.stderr.startswith(f"sgdx_dataset: error: {record}"), done.stderr
+        assert done.stderr.startswith(f"sgdx: error: {record}"), done.stderr

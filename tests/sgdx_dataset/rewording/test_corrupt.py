@@ -164,7 +164,16 @@ def test_it_gives_nothing_of_v1_to_v5_that_the_original_lacks(mini: Path, tmp_pa
 def test_more_variants_change_none_of_the_first(run: Run, tmp_path: Path) -> None:
     written = {}
     for count, folder in ((2, "two"), (3, "three")):
-        command = ["corrupt", "--source", "sample", "--variants", count, "--output", folder]
+        command = [
+            "reword",
+            "corrupt",
+            "--source",
+            "sample",
+            "--variants",
+            count,
+            "--output",
+            folder,
+        ]
         done = run("sgdx_dataset", *command)
         places = [f"{folder}/corrupt-{i + 1}" for i in range(count)]
         assert (done.returncode, done.stdout.splitlines()) == (0, places), done.stderr

@@ -1,0 +1,115 @@
+"""The command ``sgdx``: which commands there are, and how one is run.
+
+A command is a function of its room's ``commands.py``; its options are the function's parameters. A
+room is imported only when one of its commands is called.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from cyclopts import App, CycloptsError, Group, Parameter
+
+from sgdx_dataset.io.console import run
+from sgdx_dataset.io.errors import SgdxError
+from sgdx_metric.errors import ScoreError
+
+_DATA, _EVAL, _MODELS = "sgdx_dataset.commands", "sgdx_eval.commands", "baselines.commands"
+# Where each command is, under the headings of the help.
+_COMMANDS = {
+    "Begin": {"demo": _MODELS},
+    "Scores": {
+        "score": _EVAL,
+        "compare": _EVAL,
+        "summarise": _EVAL,
+        "explain": _EVAL,
+        "report": _EVAL,
+        "leaderboard": _EVAL,
+        "responses": _EVAL,
+        "install": _EVAL,
+        "push-metric": _EVAL,
+    },
+    "Your own models and tools": {
+        "tools": "sgdx_tools.commands",
+        "ask": "baselines.llm.commands",
+        "own-apis": _MODELS,
+    },
+    "Trackers and generators": {
+        "train": _MODELS,
+        "predict": _MODELS,
+        "evaluate": _MODELS,
+        "publish": _MODELS,
+        "copies": _MODELS,
+    },
+    "Data": {
+        "prepare": _DATA,
+        "show": _DATA,
+        "stats": _DATA,
+        "subset": _DATA,
+        "frames": _DATA,
+        "turns": _DATA,
+        "export": _DATA,
+        "build": _DATA,
+        "push": _DATA,
+        "cache": _DATA,
+        "reword": _DATA,
+    },
+}
+
+
+def _shown_default(value: Any) -> str | None:
+    """A default as help shows it; what is left out or off by default is not worth a word."""
+    return None if value in (None, False, (), "") else str(value)
+
+
+def _version() -> str:
+    from sgdx_metric.version import __version__
+
+    return __version__
+
+
+def _app() -> App:
+    app = App(
+        name="sgdx",
+        help="Does a dialogue model still work when somebody else words the API's schema?",
+        help_format="markdown",
+        version=_version,
+        default_parameter=Parameter(
+            negative=(), consume_multiple=True, show_default=_shown_default
+        ),
+    )
+    app["--help"].show = app["--version"].show = False
+    for position, (heading, commands) in enumerate(_COMMANDS.items()):
+        group = Group(heading, sort_key=position)
+        for place, (name, module) in enumerate(commands.items()):
+            function = name.replace("-", "_")
+            app.command(f"{module}:{function}", name=name, group=group, sort_key=place)
+    return app
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command; without arguments, with those of this process.
+
+    The exit status is the command's own, most often 0; 1 where a gate fails or answers are missing;
+    2 after one line on standard error that says what was found and what was expected; 130 after
+    Ctrl-C.
+    """
+    tokens = sys.argv[1:] if arguments is None else arguments
+
+    def command() -> int | None:
+        app = _app()
+        if tokens in ([], ["--help"], ["-h"]):  # which shows a line of every command's own help
+            for name in app:
+                app[name]
+        status = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+        return status if isinstance(status, int) else None
+
+    # Of processes that a launcher started, the first one prints.
+    is_first = os.environ.get("RANK", "0") == "0"
+    return run("sgdx", command, (SgdxError, ScoreError, CycloptsError), is_first)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

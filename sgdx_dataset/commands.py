@@ -1,0 +1,453 @@
+"""The commands that load, show and reword SGD and SGD-X. What each needs is imported inside it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from cyclopts import App
+
+from .io.errors import SgdxError
+from .options import Dialogues, NewFolder, SourceOptions, Split
+
+if TYPE_CHECKING:
+    from .release.release import Release
+
+ALL = SourceOptions()
+
+
+# ---- bringing rows to where they are used
+
+
+def prepare(
+    data: SourceOptions = ALL, *, config: Sequence[str] = (), cache_dir: Path | None = None
+) -> None:
+    """Make load_dataset("sgdx", "v3") work on this machine.
+
+    It fills the Hugging Face cache.
+
+    Parameters
+    ----------
+    config
+        Prepare these configs. Default: all that the source has.
+    cache_dir
+        Use this cache folder, which load_dataset takes as cache_dir. Default: the user's Hugging
+        Face cache.
+    """
+    data.check_configs(config)
+    from .hub.prepare import cache_folder, prepare_release
+    from .io.console import escape_controls
+    from .release.remembered import remembered_source
+
+    cache = cache_folder(cache_dir)
+    release = data.open(cache)
+    configs = config or release.configs()
+    before = {folder.name for folder in cache.glob("sgdx/*")}
+    source_before = remembered_source(cache) if before else None
+    print(*prepare_release(release, configs, cache_dir), sep="\n")
+    if source_before not in (None, release.source):
+        name = escape_controls(source_before or "")
+        print(f"note: the cache had configs of {name}; they were replaced", file=sys.stderr)
+    elif removed := before - {folder.name for folder in cache.glob("sgdx/*")}:
+        text = ", ".join(sorted(removed))
+        print(
+            f"note: removed from the cache, because it was of an older copy: {text}",
+            file=sys.stderr,
+        )
+    folder = f", cache_dir={str(cache_dir)!r}" if cache_dir else ""
+    example = "v3" if "v3" in configs else configs[0]
+    print("next, in Python: from datasets import load_dataset", file=sys.stderr)
+    print(f'                 load_dataset("sgdx", "{example}"{folder})', file=sys.stderr)
+    print(
+        "without a network, set HF_HUB_OFFLINE=1; otherwise load_dataset waits for the Hub",
+        file=sys.stderr,
+    )
+
+
+def cache(action: Literal["list", "clear"] = "list", *, cache_dir: Path | None = None) -> None:
+    """List or clear what prepare has put into the cache.
+
+    Parameters
+    ----------
+    action
+        List the content (the default), or clear all of it. load makes it again when it needs it.
+        The remembered source stays.
+    cache_dir
+        Use this cache folder, as prepare does. Default: the user's Hugging Face cache.
+    """
+    from .hub.prepare import cache_folder, cached_configs, clear_cache
+
+    configs = (clear_cache if action == "clear" else cached_configs)(cache_dir)
+    for config in configs:
+        print(f"{config.size / 1e6:9.1f} MB  {config.name}  {config.source}".rstrip())
+    total = sum(config.size for config in configs) / 1e6
+    state = "removed from" if action == "clear" else "in"
+    print(f"{total:9.1f} MB  {state} {cache_folder(cache_dir)}")
+
+
+def build(data: SourceOptions = ALL, *, output: NewFolder) -> None:
+    """Write a dataset repository: Parquet files and a card."""
+    from .hub.build import build
+
+    print(build(data.open(), output))
+
+
+def push(repo_id: str, /, data: SourceOptions = ALL, *, private: bool = False) -> None:
+    """Build a dataset repository and upload it to the Hub.
+
+    Parameters
+    ----------
+    repo_id
+        Push to this repository, as in YOU/sgdx.
+    private
+        Create a private repository.
+    """
+    from .hub.build import push
+
+    print(push(data.open(), repo_id, private=private))
+
+
+def export(
+    data: SourceOptions = ALL,
+    *,
+    config: str,
+    output: Path,
+    split: Split | None = None,
+    dialogues: Dialogues = None,
+) -> None:
+    """Write a config as JSON files in the release's layout.
+
+    Parameters
+    ----------
+    config
+        Export this config: original, v1 to v5, backtrans, or a NAME of --variant.
+    output
+        Write the folders train, dev and test into this folder. None of them may exist yet.
+    split
+        Export this split. Default: all.
+    """
+    if dialogues and not split:
+        raise SgdxError(
+            "--dialogues: found no --split, expected the split that has these dialogues"
+        )
+    data.check_configs([config])
+    from .hub.export import export
+
+    release = data.open()
+    ids = _dialogue_ids(release, split, dialogues)
+    print(*export(release, config, output, [split] if split else None, ids), sep="\n")
+
+
+def frames(
+    data: SourceOptions = ALL,
+    *,
+    split: Split,
+    output: Path,
+    config: Sequence[str] = (),
+    dialogues: Dialogues = None,
+) -> None:
+    """Write a split's frames, which trackers and scores read.
+
+    They are rows of Parquet files, one file for each config.
+
+    Parameters
+    ----------
+    split
+        Take this split.
+    output
+        Write one file CONFIG.parquet for each config into this folder.
+    config
+        Write these configs. Default: original, those of v1 to v5 that the source has, and each
+        --variant.
+    """
+    _write_rows("frames", data, split, output, config, dialogues)
+
+
+def turns(
+    data: SourceOptions = ALL,
+    *,
+    split: Split,
+    output: Path,
+    config: Sequence[str] = (),
+    dialogues: Dialogues = None,
+) -> None:
+    """Write a split's system turns, which generators read.
+
+    They are rows of Parquet files, one file for each config.
+
+    Parameters
+    ----------
+    split
+        Take this split.
+    output
+        Write one file CONFIG.parquet for each config into this folder.
+    config
+        Write these configs. Default: original, those of v1 to v5 that the source has, and each
+        --variant.
+    """
+    _write_rows("turns", data, split, output, config, dialogues)
+
+
+def _write_rows(
+    kind: Literal["frames", "turns"],
+    data: SourceOptions,
+    split: Split,
+    output: Path,
+    config: Sequence[str],
+    dialogues: Path | None,
+) -> None:
+    data.check_configs(config)
+    from .rows.parquet_files import write_rows
+
+    release = data.open()
+    ids = _dialogue_ids(release, split, dialogues)
+    print(*write_rows(kind, release, split, config or release.wordings(), output, ids), sep="\n")
+
+
+def _dialogue_ids(release: Release, split: str | None, dialogues: Path | None) -> list[str] | None:
+    """The ids in the file of ``--dialogues``, all of which the split has; None without a file."""
+    if dialogues is None or split is None:
+        return None
+    from .configs import split_name
+    from .subset import check_dialogue_ids, read_dialogue_ids
+
+    ids = read_dialogue_ids(dialogues, split)
+    check_dialogue_ids(release, split_name(split), ids, str(dialogues))
+    return ids
+
+
+# ---- looking at what a source holds
+
+
+def stats(data: SourceOptions = ALL, *, json: Path | None = None) -> None:
+    """Print statistics, for SGD beside the published ones.
+
+    Parameters
+    ----------
+    json
+        Also write the statistics to this JSON file.
+    """
+    from .stats import stats
+
+    stats(data.open(), json)
+
+
+def subset(
+    data: SourceOptions = ALL, *, split: Split, count: int, output: Path, seed: int = 1
+) -> None:
+    """Choose a small sample of a split's dialogues.
+
+    All services have their share in it.
+
+    Parameters
+    ----------
+    split
+        Choose from this split.
+    count
+        Choose this number of dialogues. A smaller choice with the same seed is part of a larger
+        one.
+    output
+        Write the dialogue ids to this JSON file. Other commands take it as --dialogues FILE.
+    seed
+        Set the random seed, 0 or more.
+    """
+    from .subset import subset, write_subset
+
+    sample = subset(data.open(), split, count, seed)
+    write_subset(sample, output)
+    print(f"{sample.count} of {sample.of} dialogues in {sample.split}: {output}")
+
+
+def show(
+    dialogue_id: str | None = None,
+    /,
+    data: SourceOptions = ALL,
+    *,
+    split: Split | None = None,
+    config: Sequence[str] = (),
+    all: bool = False,
+    html: Path | None = None,
+    schema: str | None = None,
+) -> None:
+    """Show a dialogue under several wordings side by side.
+
+    With --schema, show all words of a service instead.
+
+    Parameters
+    ----------
+    dialogue_id
+        Show the dialogue with this id, for example 1_00000. Default: the first one of the split
+        that has a service with other words.
+    split
+        Take the dialogue from this split. Default: the last of test, validation and train that has
+        it.
+    config
+        Show these wordings. Default: original and each --variant; without --variant, original and
+        the last of v1 to v5.
+    all
+        Show all wordings: original, v1 to v5 and each --variant.
+    html
+        Also write a web page to this file. The page needs no other file.
+    schema
+        Print all words of this service as a rewording file, instead of a dialogue. Edit the file
+        and give it as --variant NAME=FILE.
+    """
+    if schema and (dialogue_id or config or all or split or data.variant or html):
+        raise SgdxError(
+            "--schema: found options of a dialogue too, expected it with --source alone, because "
+            "it prints the original words of a service"
+        )
+    if config and all:
+        raise SgdxError("--all: found --config too, expected one of them")
+    data.check_configs(config)
+    from .show import show, words_of_service
+
+    release = data.open()
+    if schema:
+        print(words_of_service(release, schema))
+        return
+    reworded = release.wordings()[1:]
+    shown = reworded if all else list(release.own_variants) or reworded[-1:]
+    show(release, dialogue_id, list(config) or ["original", *shown], split, html)
+
+
+# ---- making new wordings
+
+reword = App(
+    name="reword", help="Make new wordings of the schemas: paraphrased, corrupted, translated."
+)
+
+
+@reword.command
+def compose(
+    data: SourceOptions = ALL,
+    *,
+    pool: Path,
+    output: NewFolder,
+    split: Split | None = None,
+    service: Sequence[str] | None = None,
+) -> None:
+    """Compose variants of a pool of paraphrases, as SGD-X was.
+
+    The folder then holds v1, v2, and so on. A pool with two paraphrases of every text:
+    {"Weather_1": {"description": ["Tells the weather", "Forecasts for any place"], "slots":
+    {"city": {"name": ["town", "location"], "description": ["Name of the town", "Where to look"]}},
+    "intents": {"GetWeather": {"name": ["FindForecast", "LookUpWeather"], "description": ["Find
+    one", "Look it up"]}}}}
+
+    Parameters
+    ----------
+    pool
+        Read 2 to 9 paraphrases of every text from this JSON file.
+    split
+        Reword this split. Default: all.
+    service
+        Reword only these services. The pool then has only these; the other services keep their
+        words. Default: all.
+    """
+    from .rewording.compose import compose
+
+    print(*compose(data.open(), pool, output, [split] if split else None, service), sep="\n")
+
+
+@reword.command
+def corrupt(
+    data: SourceOptions = ALL,
+    *,
+    output: NewFolder,
+    variants: int = 3,
+    seed: int = 0,
+    replace: float = 0.3,
+    window: int = 3,
+) -> None:
+    """Replace and move words of the train schemas at random.
+
+    The folder then holds corrupt-1, corrupt-2, and so on.
+
+    Parameters
+    ----------
+    variants
+        Make this number of variants.
+    seed
+        Set the random seed, 0 or more.
+    replace
+        Replace each word with this probability, from 0 to 1.
+    window
+        Then move each word by less than this number of places, 1 or more.
+    """
+    from .rewording.corrupt import corrupt
+
+    print(*corrupt(data.open(), output, variants, seed, replace, window), sep="\n")
+
+
+@reword.command
+def backtranslate(
+    data: SourceOptions = ALL,
+    *,
+    output: Path,
+    forward: str | None = None,
+    forward_command: str | None = None,
+    backward: str | None = None,
+    backward_command: str | None = None,
+    languages: tuple[str, str] | None = None,
+    sample: bool = False,
+    temperature: float = 1.0,
+    seed: int = 0,
+    batch_size: int = 32,
+) -> None:
+    """Translate the train schemas to a language and back.
+
+    Each direction takes either a model or a program.
+
+    Parameters
+    ----------
+    output
+        Write the overlay to this .json file, which must not exist yet. Use it as --variant
+        NAME=FILE, or put it into a release as backtrans/LANGUAGE.json for the config backtrans.
+    forward
+        Translate to the other language with this model: a folder, or a name on the Hub. It needs
+        safetensors.
+    forward_command
+        Translate to the other language with this program. It reads one text per line from standard
+        input and writes as many lines. It is started once per batch, without a shell.
+    backward
+        Translate back to English with this model.
+    backward_command
+        Translate back to English with this program.
+    languages
+        Give the two language codes for models that know several languages, in each model's own
+        spelling, for example eng_Latn zho_Hans.
+    sample
+        Sample translations at random, instead of searching for the most likely ones.
+    temperature
+        Sample at this temperature, above 0.
+    seed
+        Set the random seed of sampling, 0 or more.
+    batch_size
+        Translate this number of texts at once.
+    """
+    for name, model, program in (
+        ("forward", forward, forward_command),
+        ("backward", backward, backward_command),
+    ):
+        if (model is None) == (program is None):
+            raise SgdxError(f"--{name}, --{name}-command: expected one of them")
+    from .rewording.backtranslate import backtranslate
+    from .rewording.translations import read_settings
+
+    settings = read_settings(
+        {
+            "forward": forward,
+            "forward_command": forward_command,
+            "backward": backward,
+            "backward_command": backward_command,
+            "languages": languages,
+            "sample": sample,
+            "temperature": temperature,
+            "seed": seed,
+            "batch_size": batch_size,
+        }
+    )
+    print(backtranslate(data.open(), output, settings))
