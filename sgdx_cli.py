@@ -70,7 +70,8 @@ def _version() -> str:
     return __version__
 
 
-def _app() -> App:
+def program() -> App:
+    """The command with all its commands, of which none is imported yet."""
     app = App(
         name="sgdx",
         help="Does a dialogue model still work when somebody else words the API's schema?",
@@ -99,7 +100,7 @@ def main(arguments: list[str] | None = None) -> int:
     tokens = sys.argv[1:] if arguments is None else arguments
 
     def command() -> int | None:
-        app = _app()
+        app = program()
         if tokens in ([], ["--help"], ["-h"]):  # which shows a line of every command's own help
             for name in app:
                 app[name]
