@@ -25,6 +25,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import parse_json
+from sgdx_dataset.io.progress import advance
 
 from .data.dialogues import (
     Dialogue,
@@ -187,9 +188,13 @@ def predict_in_chunks(
 
     def predict_chunk(chunk: Ints) -> list[_Result]:
         batches = cut(chunk, lengths, options.batch_size, options.token_budget)
-        return [result for batch in batches for result in predict_batch(batch)]
+        results: list[_Result] = []
+        for batch in batches:
+            results += predict_batch(batch)
+            advance(len(batch))
+        return results
 
-    return run_chunks(accelerator, chunks, predict_chunk, folder)
+    return run_chunks(accelerator, chunks, predict_chunk, folder, np.ones_like(lengths), "inputs")
 
 
 def predict_dialogues(
@@ -209,5 +214,5 @@ def predict_dialogues(
         return [prediction_rows(*pair) for pair in zip(dialogues, track(dialogues), strict=True)]
 
     chunks = chunks_side_by_side(variants, options.chunk_size)
-    predicted = run_chunks(accelerator, chunks, predict_chunk, folder)
+    predicted = run_chunks(accelerator, chunks, predict_chunk, folder, np.diff(bounds), "frames")
     return [row for dialogue in predicted for row in dialogue]

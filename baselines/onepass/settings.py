@@ -31,7 +31,6 @@ class OnePassSettings(EpochSettings, frozen=True, forbid_unknown_fields=True, kw
     # learns to correct (``StateNoise``).
     drop_carried: Fraction = 0.0
     replace_carried: Fraction = 0.0  # by others
-    expected: str  # the result and its source, for the reader of the recipe
 
     def __post_init__(self) -> None:
         if self.static_shapes:

@@ -21,6 +21,7 @@ from accelerate import Accelerator
 from datasets import Dataset
 
 from sgdx_dataset.io.json import many_objects
+from sgdx_dataset.io.progress import advance
 
 from ..data.dialogues import Dialogue, State, prediction_rows, read_dialogues
 from ..data.frames import SYSTEM_ACTS, describe, input_columns, whole_dialogues
@@ -144,10 +145,13 @@ class OnePassTracker(
         limit = self.provenance.max_tokens
         parts = [sequences(frame, self.vocabulary, limit) for frame in frames]
         items = [Item(frame, part) for frame, of_frame in zip(frames, parts) for part in of_frame]
+        first = [number == 0 for of_frame in parts for number in range(len(of_frame))]
         lengths = np.array([len(item.sequence.ids) for item in items], np.int64)
 
         def answer(batch: Ints) -> list[Answer]:
-            return self._answer(model, [items[index] for index in batch.tolist()])
+            answers = self._answer(model, [items[index] for index in batch.tolist()])
+            advance(sum(first[index] for index in batch.tolist()))
+            return answers
 
         answers = iter(answer_batches(lengths, self.options, answer))
         return [merge_parts([next(answers) for _ in of_frame]) for of_frame in parts]

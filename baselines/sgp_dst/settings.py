@@ -37,7 +37,6 @@ class SgpSettings(EncoderSettings, frozen=True, forbid_unknown_fields=True, kw_o
     parts: PartsSettings
     # The maximum for each submodel, as in its own settings.
     steps: Count | None = None  # type: ignore[assignment]  # no maximum but the epochs'
-    expected: str  # the result and its source, for the reader of the recipe
 
 
 class SgpOptions(BatchOptions, frozen=True, kw_only=True):

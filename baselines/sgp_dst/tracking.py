@@ -11,6 +11,8 @@ from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
 
+from sgdx_dataset.io.progress import advance
+
 from ..data.dialogues import Dialogue, Frame, Memory, OpenTurn, State, UserTurn, track_in_step
 from .questions import Candidate, copy_candidates, cross_candidates
 from .rules import (
@@ -66,7 +68,9 @@ def track_dialogues(submodels: Submodels, dialogues: Sequence[Dialogue]) -> list
         for memory, _, so_far in turns:
             memory.add_system_turn(so_far[-1].acts)
             queries += [FrameQuery(memory, so_far[-1], frame) for frame in so_far[-1].frames]
-        return predict_states(submodels, queries)
+        states = predict_states(submodels, queries)
+        advance(len(states))
+        return states
 
     return track_in_step(dialogues, predict)
 

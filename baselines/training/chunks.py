@@ -8,17 +8,40 @@ from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+import numpy as np
 from accelerate import Accelerator
 from datasets.utils import tqdm
 
 from sgdx_dataset.io.files import write_bytes
+from sgdx_dataset.io.progress import moving
 
 from .accelerator import Eta, report, shows_no_bar
 from .batching import Ints
 
 _Result = TypeVar("_Result")
-_SECONDS = 30.0  # from one line about progress to the next, where there is no bar
-_FEW = 50  # examples, such as those of one dialogue, that are done before a bar helps
+_FIRST, _SECONDS = 2.0, 30.0  # until the first sign of progress; from a line to the next
+
+
+class _Shown:
+    """How far the chunks are: a bar on a terminal, elsewhere a line now and then."""
+
+    def __init__(self, accelerator: Accelerator, total: int, unit: str) -> None:
+        self.accelerator, self.unit = accelerator, unit
+        self.done, self.total, self.eta = 0, total, Eta(0, total)
+        self.next = time.monotonic() + _FIRST
+        disable = shows_no_bar(accelerator)
+        self.bar = tqdm(
+            total=total, desc="Predicting", unit=f" {unit}", delay=_FIRST, disable=disable
+        )
+
+    def update(self, n: int) -> None:
+        """Move on, and show it."""
+        self.done += n
+        self.bar.update(n)
+        if n and time.monotonic() > self.next:
+            self.next = time.monotonic() + _SECONDS
+            left = self.eta.left(self.done)
+            report(self.accelerator, f"{self.done} of {self.total} {self.unit}, {left} left")
 
 
 def run_chunks(
@@ -26,24 +49,25 @@ def run_chunks(
     chunks: Sequence[Ints],
     work: Callable[[Ints], list[_Result]],
     folder: Path,
+    sizes: Ints,
+    unit: str,
 ) -> list[_Result]:
-    """Process all chunks, which the processes take in turn, and collect the results."""
+    """Process all chunks, which the processes take in turn, and collect the results.
+
+    ``sizes`` says of how many units each example is [examples]; ``work`` may ``advance`` by them.
+    """
     # A killed run that is started again processes only the chunks whose files are missing.
     folder.mkdir(parents=True, exist_ok=True)
     numbers = range(accelerator.process_index, len(chunks), accelerator.num_processes)
-    quiet = shows_no_bar(accelerator)
     missing = [number for number in numbers if not (folder / f"{number:06d}.json").exists()]
     if finished := len(numbers) - len(missing):
         report(accelerator, f"going on at chunk {finished} of {len(numbers)}")
-    eta, reported = Eta(0, len(missing)), time.perf_counter()
-    # A bar that waits is drawn after its first chunk, which may take a minute.
-    delay = 2.0 if sum(len(chunks[number]) for number in missing) < _FEW else 0.0
-    bar = tqdm(missing, desc="Predicting", unit=" chunks", disable=quiet, delay=delay)
-    for done, number in enumerate(bar, 1):
-        write_bytes(folder / f"{number:06d}.json", msgspec.json.encode(work(chunks[number])))
-        if time.perf_counter() - reported > _SECONDS:
-            reported = time.perf_counter()
-            report(accelerator, f"chunk {done} of {len(missing)}: {eta.left(done)} left")
+    ends = np.cumsum([sizes[chunks[number]].sum() for number in missing]).tolist()
+    shown = _Shown(accelerator, ends[-1] if ends else 0, unit)
+    with moving(shown), shown.bar:
+        for number, end in zip(missing, ends):
+            write_bytes(folder / f"{number:06d}.json", msgspec.json.encode(work(chunks[number])))
+            shown.update(end - shown.done)
     accelerator.wait_for_everyone()
     results: dict[int, _Result] = {}
     for number, chunk in enumerate(chunks):

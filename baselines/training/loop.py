@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -27,7 +27,7 @@ from torch.distributed.tensor import DTensor
 from torch.utils.data import DataLoader
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.console import Terminated
+from sgdx_dataset.io.console import Terminated, signals_wait
 
 from . import checkpoint
 from .accelerator import Eta, report, shows_no_bar
@@ -37,11 +37,11 @@ from .batching import share, training_batches
 from .optimizer import learning_rate, make_optimizer, set_rate
 from .precision import autocast
 from .run_folder import append_log, trim_log
-from .settings import Settings
 from .sharding import WholeModel, is_sharded, shard
 from .task import Run, Task
 
 Batch = dict[str, torch.Tensor]
+Heard = Callable[[], AbstractContextManager[None]]  # in it, Ctrl-C and SIGTERM are let through
 _WORKERS = 4  # processes that prepare batches ahead for a GPU
 
 
@@ -52,6 +52,7 @@ class Progress:
     step: int = 0  # number of optimizer steps taken
     best: float = -1.0  # best score on dev so far, in [0, 1]; -1 before the first evaluation
     best_step: int = 0  # step at which the best score was reached
+    evaluated: int = 0  # step of the last evaluation
     since_best: int = 0  # number of evaluations since the best one
     oracle: bool = False  # whether the model is trained on schemas that it is evaluated on
 
@@ -113,22 +114,26 @@ def train(run: Run[Any], task: Task, name: str = "") -> Progress:
     eta = Eta(progress.step, settings.steps)
     meter.resume()
     patience = math.inf if settings.patience is None else settings.patience
-    with _stop_noted(progress, settings, output):
-        while progress.step < settings.steps and progress.since_best < patience:
-            _step(training, batches)
-            progress.step += 1
-            average.update(progress.step)
-            bar.update()
-            last_step = progress.step == settings.steps
-            if last_step or progress.step % settings.log_every == 0:
-                _log(training, eta, bar)
-            evaluated = last_step or progress.step % settings.evaluate_every == 0
+    with _stop_kept(training, whole) as heard:
+        while (due := _is_due(training)) or (
+            progress.step < settings.steps and progress.since_best < patience
+        ):
+            if not due:
+                with heard():
+                    pass
+                _step(training, batches)
+                progress.step += 1
+                average.update(progress.step)
+                bar.update()
+                if progress.step == settings.steps or progress.step % settings.log_every == 0:
+                    _log(training, eta, bar)
+                due = _is_due(training)
             meter.pause()
-            if evaluated or progress.step % settings.save_every == 0:
+            if due or progress.step % settings.save_every == 0:
                 _check_weights(training)
-                if evaluated:
+                if due:
                     with average.in_place(), whole.of(model) as current:
-                        _evaluate(training, current)
+                        _evaluate(training, current, heard)
                 with whole.of(model) as current:
                     _save(training, current)
             meter.resume()
@@ -136,16 +141,37 @@ def train(run: Run[Any], task: Task, name: str = "") -> Progress:
     return progress
 
 
+def _is_due(training: _Training) -> bool:
+    """Whether the model is to be evaluated after this step, and has not been yet."""
+    progress, settings = training.progress, training.task.settings
+    at_end = progress.step == settings.steps or progress.step % settings.evaluate_every == 0
+    return at_end and progress.evaluated < progress.step
+
+
 @contextmanager
-def _stop_noted(progress: Progress, settings: Settings, output: Path) -> Iterator[None]:
-    """Note in Ctrl-C or SIGTERM at which step it came, and from which checkpoint to go on."""
-    try:
-        yield
-    except (KeyboardInterrupt, Terminated) as stop:
-        kept = checkpoint.folders(output)
-        last = f"the last checkpoint is {kept[-1]}" if kept else "there is no checkpoint yet"
-        stop.add_note(f"at step {progress.step} of {settings.steps}; {last};")
-        raise
+def _stop_kept(training: _Training, whole: WholeModel) -> Iterator[Heard]:
+    """Let Ctrl-C and SIGTERM wait until a step has ended, then write its checkpoint and note it."""
+    # Of several processes, each may be in another step when they are stopped, so that the last
+    # checkpoint that they wrote together counts.
+    alone = training.accelerator.num_processes == 1
+    with signals_wait() if alone else nullcontext(nullcontext) as heard:
+        try:
+            yield heard
+        except (KeyboardInterrupt, Terminated) as stop:
+            if alone and training.progress.step and not _checkpoint(training).exists():
+                with whole.of(training.model) as current:
+                    _save(training, current)
+            kept = checkpoint.folders(training.output)
+            last = f"the last checkpoint is {kept[-1]}" if kept else "there is no checkpoint yet"
+            steps = training.task.settings.steps
+            stop.add_note(f"at step {training.progress.step} of {steps}; {last};")
+            raise
+
+
+def _checkpoint(training: _Training) -> Path:
+    """The folder of the checkpoint of this step, before its evaluation or after it."""
+    step = f"step-{training.progress.step:08d}"
+    return training.output / "checkpoints" / f"{step}{'-unscored' if _is_due(training) else ''}"
 
 
 def _batches(accelerator: Accelerator, task: Task, step: int) -> Iterator[tuple[Batch, int]]:
@@ -230,14 +256,15 @@ def _log(training: _Training, eta: Eta, bar: Any) -> None:
     _record(training, {"loss": loss, **figures_of_time})
 
 
-def _evaluate(training: _Training, model: Any) -> None:
+def _evaluate(training: _Training, model: Any, heard: Heard) -> None:
     """Score a whole model on dev, and write it into the output folder if it is the best so far."""
     accelerator, task, progress = training.accelerator, training.task, training.progress
     model.eval()
-    with autocast(task.settings.precision, accelerator.device):
+    with heard(), autocast(task.settings.precision, accelerator.device):
         score, chosen_config = task.evaluate(model)
     for name, value in chosen_config.items():
         setattr(model.config, name, value)
+    progress.evaluated = progress.step
     progress.since_best += 1
     if score > progress.best:
         progress.best, progress.best_step, progress.since_best = score, progress.step, 0
@@ -284,13 +311,12 @@ def _save(training: _Training, whole: Any) -> None:
     numbers = {"progress": asdict(progress), "meter": training.meter.state()}
     if training.accelerator.is_main_process:
         weights = whole.state_dict()
-        folder = training.output / "checkpoints" / f"step-{progress.step:08d}"
 
         def write(staging: Path) -> None:
             task.save(staging, whole, weights)
             training.average.save(staging)
 
-        checkpoint.save(folder, numbers, state, write)
+        checkpoint.save(_checkpoint(training), numbers, state, write)
     training.accelerator.wait_for_everyone()
 
 

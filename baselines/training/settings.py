@@ -64,6 +64,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     ema: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None
     # Loggers besides ``log.jsonl``.
     log_with: tuple[Literal["tensorboard", "trackio", "wandb"], ...] = ()
+    expected: str = ""  # the result and its source, for the reader of the recipe
 
 
 class EncoderSettings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -7,13 +7,22 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Protocol
 
 from tqdm import tqdm
 
 DELAY = 2.0  # seconds: work that is done sooner shows no bar
 _OFF = ("1", "ON", "YES", "TRUE")  # of HF_DATASETS_DISABLE_PROGRESS_BARS, as datasets reads it
 
-_current: ContextVar[tqdm | None] = ContextVar("work in progress", default=None)
+
+class Bar(Protocol):
+    """What shows how far work is."""
+
+    def update(self, n: int) -> object:
+        """Move it by a number of steps."""
+
+
+_current: ContextVar[Bar | None] = ContextVar("work in progress", default=None)
 
 
 @contextmanager
@@ -24,12 +33,19 @@ def progress(description: str, total: int, unit: str = " files") -> Iterator[Non
         return
     with _without_datasets_bars() as is_on:
         disable = None if is_on else True  # None: off unless it is a terminal
-        with tqdm(desc=description, total=total, unit=unit, delay=DELAY, disable=disable) as bar:
-            token = _current.set(bar)
-            try:
-                yield
-            finally:
-                _current.reset(token)
+        bar = tqdm(desc=description, total=total, unit=unit, delay=DELAY, disable=disable)
+        with bar, moving(bar):
+            yield
+
+
+@contextmanager
+def moving(bar: Bar) -> Iterator[None]:
+    """Let ``advance`` move this bar while the context is open."""
+    token = _current.set(bar)
+    try:
+        yield
+    finally:
+        _current.reset(token)
 
 
 def advance(steps: int = 1) -> None:

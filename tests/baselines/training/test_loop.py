@@ -17,11 +17,13 @@ from safetensors.torch import load_file
 
 from baselines import train
 from baselines.t5dst.settings import T5Settings
-from baselines.training import loop
+from baselines.training import evaluation, loop
 from baselines.training.optimizer import learning_rate
 
 from ...conftest import ROOT
 from ..conftest import command, write_recipe
+
+DEV = "dev_joint_goal_accuracy"
 
 
 def log(output: Path, key: str) -> dict[int, float]:
@@ -34,8 +36,9 @@ def weights(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.posix
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_kill_and_resume_end_in_the_weights_of_an_unbroken_run(
-    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    number: signal.Signals, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """``trained`` is the unbroken run, of the same recipe, in another process."""
     recipe = write_recipe(tmp_path / "recipe.yaml")
@@ -45,17 +48,36 @@ def test_kill_and_resume_end_in_the_weights_of_an_unbroken_run(
     with subprocess.Popen(words, env=environment) as process:
         checkpoints = tmp_path / "run" / "checkpoints"
         wait_for(lambda: checkpoints.is_dir() and any(checkpoints.glob("step-*")), process)
-        process.send_signal(signal.SIGKILL)
+        process.send_signal(number)
     kept = [folder.name for folder in checkpoints.glob("step-*")]
     assert kept
     assert kept != ["step-00000012"], "it was killed too late to test anything"
+    if number == signal.SIGTERM:  # which a checkpoint of the step that it came in answers
+        assert process.returncode == 143
+        assert "step-00000003" < min(kept) < "step-00000006"
     assert command(monkeypatch, train, *arguments, "--resume") == 0
     assert weights(checkpoints / "step-00000012") == weights(trained / "checkpoints/step-00000012")
     assert weights(tmp_path / "run") == weights(trained)
     assert list(log(tmp_path / "run", "loss")) == [3, 6, 9, 12]
-    assert log(tmp_path / "run", "dev_joint_goal_accuracy") == log(
-        trained, "dev_joint_goal_accuracy"
-    )
+    assert log(tmp_path / "run", DEV) == log(trained, DEV)
+
+
+def test_a_stop_in_an_evaluation_loses_no_step(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    arguments = ("--config", write_recipe(tmp_path / "r.yaml"), "--output", tmp_path / "run")
+    with monkeypatch.context() as patch:
+        patch.setattr(evaluation, "joint_goal_accuracy", interrupt)
+        assert command(patch, train, *arguments) == 130
+    assert [path.name for path in (tmp_path / "run" / "checkpoints").iterdir()] == [
+        "step-00000006-unscored"
+    ]
+    assert command(monkeypatch, train, *arguments, "--resume") == 0
+    assert weights(tmp_path / "run") == weights(trained)
+    assert log(tmp_path / "run", DEV) == log(trained, DEV)
 
 
 def wait_for(condition: Any, process: subprocess.Popen[bytes]) -> None:
