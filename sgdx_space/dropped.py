@@ -17,7 +17,7 @@ from sgdx_eval.predictions import Predictions, read_predictions, task_name
 from sgdx_eval.references import ReleaseReferences, Turns
 from sgdx_eval.score import score_against
 from sgdx_eval.show import score_tables, score_terms
-from sgdx_eval.tables import Table, percent, table, to_html
+from sgdx_eval.tables import Table, percent, signed_points, table, to_html
 from sgdx_eval.task import Scored, Task
 from sgdx_eval.tasks import TASKS
 from sgdx_metric.core import Sample, Scores
@@ -101,24 +101,43 @@ def score(source: str, task: Task, predictions: Mapping[str, Predictions]) -> Sh
 
 
 def figures_html(shown: Shown) -> str:
-    """The tables of the figures, and what their words mean."""
+    """What rewording costs in a sentence, the tables of the figures, and what their words mean."""
     task, content, raw = shown.task, shown.scored.content, shown.scored.raw
     figures = [*task.figures(raw), RELATIVE]
-    tables = [*score_tables(task, figures, content, wide=True), _by_wording(task, raw)]
+    tables = [*score_tables(task, figures, content, wide=True), _by_service(task, raw)]
     scrolling = (f"<div class='scroll'>{to_html(each)}</div>" for each in tables)
     terms = "<br>".join(map(escape, score_terms(task, figures, content)))
-    return f"{''.join(scrolling)}<p class='legend'>{terms}</p>"
+    return (
+        f"<p class='headline'>{escape(_headline(task, raw))}</p>{''.join(scrolling)}"
+        f"<details class='legend'><summary>What the figures mean</summary>{terms}</details>"
+    )
 
 
-def _by_wording(task: Task, raw: Scores) -> Table:
-    """The main figure of all items and of each set of services, under each wording."""
+def _headline(task: Task, raw: Scores) -> str:
+    """The mean under other words, and how far it is from that under the original words."""
+    keys, values = task.keys(raw), Sample(task.derived(raw, OFFICIAL), task.figures(raw)).values()
+    original, reworded, flips = map(values.get, (keys.original, keys.reworded, keys.flips))
+    if reworded is None:
+        return f"{keys.measure} is {percent(original, 1)} % under the original words."
+    text = f"{keys.measure} is {percent(reworded, 1)} % under other words"
+    if original is not None:
+        points = signed_points(reworded - original)
+        text += f" and {percent(original, 1)} % under the original words ({points} points)"
+    if flips is not None:
+        text += f". {percent(flips, 1)} % of {task.unit}s are right under some wordings only"
+    return f"{text}."
+
+
+def _by_service(task: Task, raw: Scores) -> Table:
+    """What rewording costs each service."""
+    keys, items = task.keys(raw)[2:], raw.items
+    figures = [figure for figure in task.figures(raw) if figure.key in keys]
     rows = []
-    for name, members in raw.items.groups().items():
-        if len(members) and name not in raw.items.services():
-            scores = task.derived(raw.only(members), OFFICIAL)
-            values = Sample(scores, task.by_wording(scores)).values()
-            rows.append([name.replace("_", " "), *map(percent, map(values.get, raw.wordings))])
-    return table(f"{task.title} by services and wording", ["services", *raw.wordings], rows)
+    for name, members in items.groups().items():
+        if name in items.services():
+            values = Sample(task.derived(raw.only(members), OFFICIAL), figures).values()
+            rows.append([name, *(percent(values.get(figure.key)) for figure in figures)])
+    return table("By service", ["service", *(figure.title for figure in figures)], rows)
 
 
 def shown_problem(error: Exception, paths: Sequence[str] = ()) -> str:

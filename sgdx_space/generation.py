@@ -23,38 +23,28 @@ from .dropped import (
 
 TASK = Turns(nli=LexicalNli())
 _INTRODUCTION = """
-Does a system still say what it has to say when somebody else words the API's schema? Drop one JSONL
-file of responses per schema variant for the test split of the sample corpus
-(`python -m sgdx_dataset turns --source sample --split test --output DIR` writes its turns). Until
-then **the corpus's own responses** are shown. On this page SGSAcc compares words instead of asking
-a model of entailment, so that the page answers at once: its figures are no result, and the text
-below the tables says why.
+Does a system still say what it has to say when somebody else words the API's schema? Drop its
+responses to the sample corpus, one JSONL file per wording. Until then you see **the corpus's own
+responses**. `sgdx turns --source sample --split test --output DIR` writes the turns to answer.
+
+**SGSAcc on this page is no result.** It needs a model of entailment. So that it answers at once,
+this page only looks for the words of each statement in the response. For a result, run
+`sgdx score --predictions DIR --nli FacebookAI/roberta-large-mnli`.
 """
 _MEANING = """
 ### What these figures mean
 
-- **BLEU** says how near a response is to the corpus's own words, from 0 to 100. It does not say
-  whether the response is right.
-- **SER** is the share of turns that lack a value which has to be said as it is, such as a name or
-  a date. Less is better. It does not look at yes and no.
-- **SGSAcc** is the share of turns that say everything they should. A model of entailment would
-  decide that. This page only counts which words of a statement, such as "How many people ride
-  along is 1.", stand in the response.
-- **changed** is the share of turns whose text is another one than under the original words of the
-  API, and **flips** the share of turns that are right under some of v1 to v5 and wrong under
-  others.
+- **BLEU**, 0 to 100: how close a response is to the words of the corpus. It does not say whether
+  the response is right.
+- **SER**, lower is better: turns that lack a value which has to be said as it is, such as a date.
+- **SGSAcc**, higher is better: turns that say everything they should.
+- **changed**: turns whose text differs from that under the original words.
+- **flips**: turns that are right under some wordings and wrong under others.
 
-**Why a template beats people here.** On this page the corpus's own responses reach an SGSAcc of
-80.0 %, and a template that is filled with the schema's own descriptions 92.8 %, though the people
-are right. Where the statement is "How many people ride along is 1.", a person says "a cab for one
-passenger", and where it is "Have a good day.", "All the best to you!". Counting words misses
-both. The template is made of the same descriptions as the statement, so that all of its words are
-there. And a response that says nothing at all reaches 30.9 %, since what the user said just
-before is looked at too.
-
-So compare only how a figure changes from one wording to the next. To learn how faithful a system
-is, score it with a model of entailment, and look at the copies beside it: `python -m
-sgsacc_metric score --predictions DIR --nli FacebookAI/roberta-large-mnli`.
+Counting words favours templates. A template of the schema's descriptions reaches 92.8 % here, and
+the people who wrote the corpus 80.0 %: for "How many people ride along is 1." they say "a cab for
+one passenger". An empty response reaches 30.9 %, because the user's last turn counts too. So
+compare here only how a figure changes from one wording to the next.
 """
 
 

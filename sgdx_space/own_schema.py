@@ -3,7 +3,6 @@
 import json
 import os
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from html import escape
@@ -19,6 +18,9 @@ from baselines.system import System
 from baselines.use import SHIPPED_MODEL, Dialogue, load_tracker, track_dialogues
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.json import parse_json
+from sgdx_dataset.release.new_words import ServiceWords, apply_words, read_words
+from sgdx_dataset.release.schema import Schema, check_distinct
+from sgdx_dataset.schema import Intent, Service, Slot
 from sgdx_eval.tables import NO_VALUE
 
 from .dropped import shown_problem
@@ -26,31 +28,35 @@ from .tools_as_service import are_tools, service_of_tools
 from .views import marked_table
 
 _INTRODUCTION = """
-Describe your API, write a dialogue with it, and see what a tracker understands after each turn of
-the user: under your words, and under other words for the same API. Where the two differ, the words
-alone have made the difference. Tracked by **{tracker}**, from the text alone.
+See whether other words for your API change what a tracker understands. Here **{tracker}** reads a
+dialogue twice: with your words, and with the other words. Values that differ are red.
 
-In place of a service you can paste a list of tools, as OpenAI, Anthropic or an MCP server has them.
-The tools are then the intents, and their parameters are the slots.
+- **Your API** is a service with slots and intents, or a list of tools as OpenAI, Anthropic or an
+  MCP server has it. Tools become intents, and their parameters become slots.
+- **Other words** name only what changes, by your names. A whole service, or a list of tools in the
+  order of yours, works too.
 """
 _EXAMPLE = "coffee-3"  # of the suite of own APIs
 _OTHER_WORDS = {
-    "service_name": "BrewPoint",
-    "description": "Have beverages made for collection",
-    "slots": [
-        {"name": "beverage", "description": "Hot or cold thing to sip"},
-        {"name": "portion", "description": "Volume of it"},
-        {"name": "dairy_choice", "description": "What whitens it"},
-        {"name": "collection_moment", "description": "Point in time at which it is fetched"},
-        {"name": "location", "description": "Which shop prepares it"},
-        {"name": "reusable_mug", "description": "If people come with a mug of theirs"},
-    ],
-    "intents": [{"name": "PlaceRequest", "description": "Ask for a beverage to collect"}],
+    "CoffeeBar": {
+        "name": "BrewPoint",
+        "description": "Have beverages made for collection",
+        "slots": {
+            "drink": {"name": "beverage", "description": "Hot or cold thing to sip"},
+            "cup_size": {"name": "portion", "description": "Volume of it"},
+            "milk": {"name": "dairy_choice", "description": "What whitens it"},
+            "pickup_time": {"name": "collection_moment", "description": "When it is fetched"},
+            "branch": {"name": "location", "description": "Which shop prepares it"},
+            "own_cup": {"name": "reusable_mug"},
+        },
+        "intents": {
+            "OrderDrink": {"name": "PlaceRequest", "description": "Ask for a beverage to collect"}
+        },
+    }
 }
 _SAME, _DIFFERENT = "#a7e3b5", "#f8b4b4"  # background of a value, by what the other words give
 _MOST_SLOTS = 200  # which a tracker reads in seconds
 _SPEAKER = re.compile(r"(user|system):\s*", re.IGNORECASE)
-Service = Mapping[str, Any]
 
 
 def default_model() -> str:
@@ -78,57 +84,23 @@ def read_utterances(text: str) -> list[str]:
     return utterances
 
 
-def reworded(service: Service, words: Service) -> Service:
-    """A service under other words, whose slots and intents come in the same order."""
-    for kind in ("slots", "intents"):
-        found, expected = len(words[kind]), len(service[kind])
-        if found != expected:
-            raise SgdxError(
-                f"the other words: found {found} {kind}, expected {expected}, one for each of your "
-                "API in its order"
-            )
-    names = [slot["name"] for slot in words["slots"]]
-    for name, count in Counter(names).most_common(1):
-        if count > 1:
-            raise SgdxError(f"the other words: found two slots named {name!r}")
-    new_name = dict(zip((slot["name"] for slot in service["slots"]), names, strict=True))
-    slots = zip(service["slots"], words["slots"], strict=True)
-    intents = []
-    for intent, new in zip(service["intents"], words["intents"], strict=True):
-        required, optional = intent.get("required_slots", ()), intent.get("optional_slots", {})
-        renamed = {
-            "required_slots": [new_name[slot] for slot in required],
-            "optional_slots": {new_name[slot]: value for slot, value in optional.items()},
-        }
-        intents.append({**intent, **_texts(new, "name"), **renamed})
-    return {
-        **service,
-        **_texts(words, "service_name"),
-        "slots": [{**slot, **_texts(new, "name")} for slot, new in slots],
-        "intents": intents,
-    }
-
-
-def _texts(element: Service, name: str) -> Service:
-    return {key: element[key] for key in (name, "description") if key in element}
-
-
 def states_table(
-    tracker: System, service: Service, words: Service, utterances: Sequence[str]
+    tracker: System, service: Service, other: Service, utterances: Sequence[str]
 ) -> str:
     """An HTML table of the state after each of the user's turns, under both wordings."""
-    services = [service, reworded(service, words)]
-    states = track_dialogues(tracker, [Dialogue(wording, utterances) for wording in services])
-    heads = ["the user says", *(wording["service_name"] for wording in services)]
+    services = [service, other]
+    dialogues = [Dialogue(msgspec.to_builtins(one), utterances) for one in services]
+    states = track_dialogues(tracker, dialogues)
+    heads = ["the user says", *(one.service_name for one in services)]
     rows = zip(utterances[::2], map(partial(_cells, services), zip(*states, strict=True)))
     return marked_table(heads, rows)
 
 
-def _cells(services: Sequence[Service], states: Sequence[Service]) -> list[str]:
+def _cells(services: Sequence[Service], states: Sequence[Mapping[str, Any]]) -> list[str]:
     """The state under each wording, slot by slot; values that differ are marked."""
     cells = [""] * len(services)
-    for slots in zip(*(service["slots"] for service in services), strict=True):
-        names = [slot["name"] for slot in slots]
+    for slots in zip(*(service.slots for service in services), strict=True):
+        names = [slot.name for slot in slots]
         values = [
             " | ".join(state["slot_values"].get(name, ()))
             for name, state in zip(names, states, strict=True)
@@ -141,20 +113,27 @@ def _cells(services: Sequence[Service], states: Sequence[Service]) -> list[str]:
     return [cell or NO_VALUE for cell in cells]
 
 
-class _Element(msgspec.Struct, omit_defaults=True):
-    """A slot or an intent as a visitor may write it; what is not there stays out."""
+class _Slot(msgspec.Struct):
+    """A slot as a visitor may write it."""
 
     name: str
-    description: str | None = None
+    description: str = ""
     possible_values: list[str] = []
+
+
+class _Intent(msgspec.Struct):
+    """An intent as a visitor may write it."""
+
+    name: str
+    description: str = ""
     required_slots: list[str] = []
     optional_slots: dict[str, str] = {}
 
 
 class _Service(msgspec.Struct):
     service_name: str
-    slots: list[_Element]
-    intents: list[_Element]
+    slots: list[_Slot]
+    intents: list[_Intent]
     description: str = ""
 
 
@@ -163,21 +142,58 @@ def read_service(text: str, title: str) -> Service:
     data = _encode(text, title)
     content: Any = parse_json(data, object, title, "a service, or tools")
     if are_tools(content):
-        service = service_of_tools(content, title)
+        read = msgspec.convert(service_of_tools(content, title), _Service)
     else:
         read = parse_json(data, _Service, title, "a service with slots and intents")
-        service = msgspec.to_builtins(read)
-    names = dict.fromkeys(slot["name"] for slot in service["slots"])
-    if len(names) > _MOST_SLOTS:
-        raise SgdxError(f"{title}: found {len(names)} slots, expected {_MOST_SLOTS} at most")
-    for intent in service["intents"]:
-        for slot in (*intent.get("required_slots", ()), *intent.get("optional_slots", ())):
-            if slot not in names:
+    slots = [
+        Slot(s.name, s.description, bool(s.possible_values), s.possible_values) for s in read.slots
+    ]
+    intents = [
+        Intent(i.name, i.description, False, i.required_slots, i.optional_slots, [])
+        for i in read.intents
+    ]
+    service = Service(read.service_name, read.description, slots, intents)
+    if len(slots) > _MOST_SLOTS:
+        raise SgdxError(f"{title}: found {len(slots)} slots, expected {_MOST_SLOTS} at most")
+    check_distinct(Schema(title, [service]))
+    for intent in intents:
+        for slot in (*intent.required_slots, *intent.optional_slots):
+            if slot not in service.slots_by_name:
                 raise SgdxError(
-                    f"{title}: intent {intent['name']} names the slot {slot}, expected one of "
-                    f"{', '.join(names)}"
+                    f"{title}: intent {intent.name} names the slot {slot}, expected one of "
+                    f"{', '.join(service.slots_by_name)}"
                 )
     return service
+
+
+def read_other_words(text: str, service: Service) -> Service:
+    """The service in other words.
+
+    A visitor gives a rewording file, which needs to name only what changes, the entry of the
+    service alone, or a whole service or tools whose elements come in the same order.
+    """
+    title = "the other words"
+    content: Any = parse_json(_encode(text, title), object, title, "a rewording file")
+    if are_tools(content) or (isinstance(content, dict) and "service_name" in content):
+        content = _entry(service, read_service(text, title))
+    if isinstance(content, dict) and content.keys() <= set(ServiceWords.__struct_fields__):
+        content = {service.service_name: content}
+    words = read_words(msgspec.json.encode(content), title)
+    return apply_words(words, {"": Schema("your API", [service])})[""].services[0]
+
+
+def _entry(service: Service, other: Service) -> dict[str, Any]:
+    """What a rewording file has for a service that another one is in other words."""
+    entry: dict[str, Any] = {"name": other.service_name, "description": other.description or None}
+    for kind in ("slots", "intents"):
+        old, new = getattr(service, kind), getattr(other, kind)
+        if len(old) != len(new):
+            raise SgdxError(f"the other words: found {len(new)} {kind}, expected {len(old)}")
+        entry[kind] = {
+            one.name: {"name": to.name, "description": to.description or None}
+            for one, to in zip(old, new, strict=True)
+        }
+    return entry
 
 
 def _encode(text: str, title: str) -> bytes:
@@ -195,12 +211,9 @@ def _tracker(model: str) -> System:
 
 def _track(schema: str, words: str, dialogue: str) -> str:
     try:
-        return states_table(
-            _tracker(default_model()),
-            read_service(schema, "your API"),
-            read_service(words, "the other words"),
-            read_utterances(dialogue),
-        )
+        service, utterances = read_service(schema, "your API"), read_utterances(dialogue)
+        other = read_other_words(words, service)
+        return states_table(_tracker(default_model()), service, other, utterances)
     except SgdxError as error:
         return shown_problem(error)
 
@@ -211,7 +224,7 @@ def fill_own_schema_tab() -> None:
     said = zip(cycle(("USER", "SYSTEM")), example.utterances)
     gr.Markdown(_INTRODUCTION.format(tracker=Path(default_model()).name))
     with gr.Row():
-        texts = {"Your API": example.service, "Other words for it": _OTHER_WORDS}
+        texts = {"Your API": example.service, "Other words: what changes": _OTHER_WORDS}
         schema, words = (
             gr.Code(_json(service), language="json", label=label, wrap_lines=True)
             for label, service in texts.items()
@@ -223,6 +236,6 @@ def fill_own_schema_tab() -> None:
     button.click(_track, [schema, words, dialogue], states)
 
 
-def _json(service: Service) -> str:
+def _json(service: Mapping[str, Any]) -> str:
     """JSON with one line for each slot and each intent."""
-    return re.sub(r'(?<=[\[,]) ?(?={"name")', "\n  ", json.dumps(service))
+    return re.sub(r'(?<=[\[{,]) ?(?=("\w+": )?{"name")', "\n  ", json.dumps(service))

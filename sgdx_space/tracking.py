@@ -29,19 +29,18 @@ from .dropped import (
     score_example,
     shown_problem,
 )
-from .views import explanation, service_points, services_plot, talk
+from .views import explanation, talk
 
 # How many frames the list offers; of more, a browser's list is slow. Any other can be typed.
 _MOST_FRAMES = 1000
 TASKS: dict[str, FrameTask] = {task.name: task for task in (States(), Calls())}
 _INTRODUCTION = """
-Does a dialogue state tracker, or a model that calls the API, still work when somebody else words
-the API's schema? Drop one JSONL file of predictions per wording, of states or of calls. Until then
-you see an **invented** tracker on the sample corpus: the right states, with slots dropped at
-random, more of them under later wordings.
+Does a dialogue state tracker, or a model that calls APIs, still work when somebody else words the
+schema? Drop its predictions of states or of calls, one JSONL file per wording.
 
-`python -m sgdx_dataset frames --source sample --split test --output DIR` writes the frames to
-predict. Started where `SGDX_SOURCE` names a copy of SGD, the page scores predictions on that too.
+Until then you see an **invented** tracker: the right states of the sample corpus, from which slots
+are dropped at random. `sgdx frames --source sample --split test --output DIR` writes what to
+predict. Set `SGDX_SOURCE` to a copy of SGD before the start, and the page scores on that too.
 """
 
 
@@ -105,7 +104,6 @@ def _fill(source: str, paths: list[str] | None) -> tuple[Any, ...]:
         shown,
         figures_html(shown),
         shown.scored.content["signature"],
-        services_plot(*service_points(shown.task, shown.scored.raw)),
         gr.Dropdown(choices=frame_ids[:_MOST_FRAMES], value=frame_ids[0]),
         _explain_frame(frame_ids[0], shown),
     )
@@ -114,7 +112,7 @@ def _fill(source: str, paths: list[str] | None) -> tuple[Any, ...]:
 def _nothing(problem: str) -> tuple[Any, ...]:
     """The tab with an error and nothing else."""
     no_frame = gr.Dropdown(choices=[], value=None)
-    return problem, gr.Column(visible=False), None, "", "", "", no_frame, ""
+    return problem, gr.Column(visible=False), None, "", "", no_frame, ""
 
 
 def _explain_frame(frame_id: str | None, shown: Shown | None) -> str:
@@ -145,11 +143,10 @@ def fill_tracking_tab(page: gr.Blocks) -> None:
     with gr.Column() as results:
         table = gr.HTML(elem_id="figures")
         signature = gr.Textbox(label="Signature", interactive=False)
-        plot = gr.HTML(elem_id="services")
         label = "Frame, the most sensitive first"
         frame = gr.Dropdown([], label=label, interactive=True, allow_custom_value=True)
         details = gr.HTML()
-    outputs = [problem, results, shown, table, signature, plot, frame, details]
+    outputs = [problem, results, shown, table, signature, frame, details]
     for event in (page.load, files.change, source.input):
         event(_fill, [source, files], outputs)
     frame.input(_explain_frame, [frame, shown], details)

@@ -22,7 +22,6 @@ pytest.importorskip("gradio", reason="the Space needs gradio: pip install sgdx[a
 from sgdx_space import generation, tracking
 from sgdx_space.dropped import references_of, score_dropped
 from sgdx_space.tracking import _explain_frame, _fill, sources
-from sgdx_space.views import ServicePoint, service_points, services_plot
 
 SignatureOf = Callable[[list[str]], str]
 
@@ -116,22 +115,13 @@ def test_a_source_or_file_that_cannot_be_read_is_told(
     assert "found no frame" in _explain_frame("\ud83d/0/Cabs_1", _fill("sample", [path])[2])
 
 
-def test_the_points_of_the_plot_have_their_names() -> None:
-    points = {"A<b>_1": ServicePoint(80.0, 5.0, True), "C_2": ServicePoint(20.0, 50.0, False)}
-    svg = services_plot(points, "JGA_v1-5", "SS_JGA")
-    assert svg.count("<text x=") > 2 and "A&lt;b&gt;_1</text>" in svg and ">C_2</text>" in svg
-    assert "C_2: JGA_v1-5 20.0, SS_JGA 50.0" in svg
-    assert services_plot({}, "JGA_v1-5", "SS_JGA") == ""
-
-
 def test_an_invented_tracker_is_shown_until_files_are_dropped() -> None:
-    problem, _, shown, tables, line, plot, frames, _ = _fill("sample", None)
+    problem, _, _, tables, line, frames, _ = _fill("sample", None)
     assert not problem and "|frames:273|" in line and "made-elsewhere" not in line
     assert cells(tables)["JGA_v1-5"][0] == "78.61<small>76.48 to 80.80</small>"
-    points, *axes = service_points(shown.task, shown.scored.raw)
-    assert axes == ["JGA_v1-5", "SS_JGA"] and len(points) == plot.count("<title>") == 7
-    assert points["Cooking_1"] == pytest.approx((71.7647, 69.2653, False), abs=1e-3)
-    assert points["Vets_1"].is_seen and frames.value == "1_00003/14/Cooking_1"
+    assert "JGA is 78.6 % under other words" in tables and "(-14.4 points)" in tables
+    assert cells(tables)["Cooking_1"] == ["88.24", "71.76", "69.27", "9.80", "90.20"]
+    assert frames.value == "1_00003/14/Cooking_1"
 
 
 def test_calls_are_shown_as_states_are(tmp_path: Path) -> None:
@@ -148,19 +138,15 @@ def test_calls_are_shown_as_states_are(tmp_path: Path) -> None:
                 rows.append({"frame_id": frame["frame_id"], "variant": name, "service_call": made})
         paths.append(str(written(tmp_path / f"{name}.jsonl", rows)))
     first = rows[0]["frame_id"]
-    problem, _, shown, tables, signature, plot, frames, details = _fill("sample", paths)
+    problem, _, shown, tables, signature, frames, details = _fill("sample", paths)
     assert problem == "" and "|task:calls|" in signature
     assert [*shown.predictions] == ["original", "v3"]
     rows_of = cells(tables)
     assert "Calls: 73 all" in tables
     assert rows_of["call drop"][0].startswith("-1.37<small>")
     assert rows_of["call flips"][0].startswith("1.37<small>")
-    assert rows_of["all"] == ["100.00", "98.63"]
     assert rows_of["v3"][-2:] == ["100.00", "100.00"]  # the decision to call
-    assert plot == ""  # One reworded variant has no sensitivity.
     assert frames.value == first and "another intent" in details and "v3 ✗" in details
-    points = {"Cabs_1": ServicePoint(80.0, 5.0, True)}
-    assert "Cabs_1: calls reworded 80.0, SS 5.0" in services_plot(points, "calls reworded", "SS")
     state = {"active_intent": "NONE", "requested_slots": [], "slot_values": []}
     written(tmp_path / "v1.jsonl", [{"frame_id": first, "variant": "v1", **state}])
     problem, *_ = _fill("sample", [*paths, str(tmp_path / "v1.jsonl")])

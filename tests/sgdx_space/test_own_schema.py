@@ -13,17 +13,18 @@ pytest.importorskip("gradio", reason="the Space needs gradio: pip install sgdx[a
 from baselines.own_apis.suite import read_suite
 from baselines.use import load_tracker
 from sgdx_dataset import SgdxError
+from sgdx_dataset.schema import Service, Slot
 from sgdx_space.own_schema import (
     _cells,
     _track,
+    read_other_words,
     read_service,
     read_utterances,
-    reworded,
     states_table,
 )
 from sgdx_space.tracking import _explain_frame
 
-SERVICE = {
+SERVICE: dict[str, Any] = {
     "service_name": "Cabs",
     "description": "Rides",
     "slots": [
@@ -32,7 +33,7 @@ SERVICE = {
     ],
     "intents": [{"name": "Order", "required_slots": ["to"], "optional_slots": {"riders": "two"}}],
 }
-WORDS = {
+WORDS: dict[str, Any] = {
     "service_name": "<Lifts>",
     "slots": [{"name": "headcount"}, {"name": "goal"}],
     "intents": [{"name": "Book", "description": "Have a car come"}],
@@ -47,50 +48,65 @@ def test_a_dialogue_is_read_line_by_line() -> None:
 
 
 def test_other_words_keep_values_and_what_intents_need() -> None:
-    assert reworded(SERVICE, WORDS) == {
-        "service_name": "<Lifts>",
-        "description": "Rides",
-        "slots": [
-            {"name": "headcount", "possible_values": ["two", "three"]},
-            {"name": "goal", "description": "Where the ride ends"},
-        ],
-        "intents": [
-            {
-                "name": "Book",
-                "description": "Have a car come",
-                "required_slots": ["goal"],
-                "optional_slots": {"headcount": "two"},
-            }
-        ],
-    }
-    with pytest.raises(SgdxError, match="1 slots"):
-        reworded(SERVICE, {**WORDS, "slots": WORDS["slots"][:1]})
-    with pytest.raises(SgdxError, match="'goal'"):
-        reworded(SERVICE, {**WORDS, "slots": [{"name": "goal"}, {"name": "goal"}]})
+    service = read_service(json.dumps(SERVICE), "your API")
+    new = read_other_words(json.dumps(WORDS), service)
+    assert (new.service_name, new.description) == ("<Lifts>", "Rides")
+    assert [(slot.name, slot.description, slot.values) for slot in new.slots] == [
+        ("headcount", "", ["two", "three"]),
+        ("goal", "Where the ride ends", []),
+    ]
+    (intent,) = new.intents
+    assert (intent.name, intent.description) == ("Book", "Have a car come")
+    assert (intent.required_slots, intent.optional_slots) == (["goal"], {"headcount": "two"})
+
+
+@pytest.mark.parametrize("entry", [{"slots": {"to": "goal"}}, {"slots": {"to": {"name": "goal"}}}])
+@pytest.mark.parametrize("is_whole_file", [True, False])
+def test_a_rewording_file_names_what_changes_alone(
+    entry: dict[str, Any], is_whole_file: bool
+) -> None:
+    service = read_service(json.dumps(SERVICE), "your API")
+    new = read_other_words(json.dumps({"Cabs": entry} if is_whole_file else entry), service)
+    assert new.service_name == "Cabs" and [slot.name for slot in new.slots] == ["riders", "goal"]
+    assert new.slots[1].description == "Where the ride ends"
+    assert new.intents[0].required_slots == ["goal"]
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ({**WORDS, "slots": WORDS["slots"][:1]}, "1 slots"),
+        ({"slots": {"to": "goal", "riders": "goal"}}, "goal"),
+        ({"slots": {"from": "start"}}, "from"),
+        ({"Taxis": {"name": "Cars"}}, "Taxis"),
+        ([], "no tools"),
+        (5, "the other words"),
+    ],
+)
+def test_other_words_that_do_not_fit_are_refused(words: Any, found: str) -> None:
+    service = read_service(json.dumps(SERVICE), "your API")
+    with pytest.raises(SgdxError, match=found):
+        read_other_words(json.dumps(words), service)
 
 
 def test_values_that_differ_between_the_wordings_are_marked() -> None:
-    words = {
-        "service_name": "<Lifts>",
-        "slots": [
-            *({"name": name} for name in ("beverage", "portion", "dairy", "moment", "location")),
-            {"name": "reusable_mug", "description": "If people come with a mug of theirs"},
-        ],
-        "intents": [{"name": "PlaceRequest"}],
-    }
+    slots = {"cup_size": "portion", "own_cup": {"name": "mug", "description": "A mug of theirs"}}
     example = next(one for one in read_suite() if one.dialogue_id == "coffee-2")
-    table = states_table(load_tracker("lexical"), example.service, words, example.utterances)
+    service = read_service(json.dumps(example.service), "your API")
+    other = read_other_words(json.dumps({"name": "<Lifts>", "slots": slots}), service)
+    table = states_table(load_tracker("lexical"), service, other, example.utterances)
     assert "<th>CoffeeBar</th><th>&lt;Lifts&gt;</th>" in table
     same, different = "<span style='background:#a7e3b5'>", "<span style='background:#f8b4b4'>"
     assert f"<code>cup_size</code>{same}large</span>" in table
     assert f"<code>portion</code>{same}large</span>" in table
     assert f"<code>own_cup</code>{different}True</span>" in table
-    assert f"<code>reusable_mug</code>{different}–</span>" in table
+    assert f"<code>mug</code>{different}–</span>" in table
 
 
 def test_a_value_is_no_markup() -> None:
     said: dict[str, Any] = {"slot_values": {"drink": ["<b>tea</b>"]}}
-    (cell,) = _cells([{"slots": [{"name": "drink"}]}], [said])
+    service = Service("Tea", "", [Slot("drink", "", False, [])], [])
+    (cell,) = _cells([service], [said])
     assert "&lt;b&gt;tea&lt;/b&gt;" in cell and "<b>" not in cell
 
 
@@ -116,4 +132,3 @@ def test_a_service_with_many_slots_is_refused_at_once() -> None:
     service = {"service_name": "A", "slots": slots, "intents": [{"name": "Go"}]}
     with pytest.raises(SgdxError, match="20000 slots"):
         read_service(json.dumps(service), "your API")
-    assert len(reworded(service, service)["slots"]) == 20_000

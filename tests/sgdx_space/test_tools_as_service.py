@@ -11,7 +11,7 @@ pytest.importorskip("gradio", reason="the Space needs gradio: pip install sgdx[a
 
 from baselines.use import load_tracker
 from sgdx_dataset import SgdxError
-from sgdx_space.own_schema import read_service, reworded, states_table
+from sgdx_space.own_schema import read_other_words, read_service, states_table
 from sgdx_space.tools_as_service import are_tools, service_of_tools
 
 PARAMETERS = {
@@ -60,7 +60,7 @@ TEXTS = {"name": "book", "description": "Book a room"}
 )
 def test_tools_of_each_form_are_one_service(content: Any) -> None:
     assert are_tools(content)
-    assert read_service(json.dumps(content), "your API") == SERVICE
+    assert service_of_tools(content, "your API") == SERVICE
 
 
 def test_a_parameter_of_two_tools_is_one_slot() -> None:
@@ -120,8 +120,9 @@ def test_an_object_that_holds_itself_deeply_is_refused() -> None:
 
 def test_a_dialogue_is_tracked_with_tools_under_two_wordings() -> None:
     words = json.loads(json.dumps(PARAMETERS).replace("city", "town").replace("pets", "animals"))
-    service = service_of_tools([{**TEXTS, "parameters": PARAMETERS}], "your API")
-    other = service_of_tools([{"name": "reserve", "parameters": words}], "the other words")
-    assert reworded(service, other)["intents"][0]["required_slots"] == ["town", "room.kind"]
+    service = read_service(json.dumps([{**TEXTS, "parameters": PARAMETERS}]), "your API")
+    other = read_other_words(json.dumps([{"name": "reserve", "parameters": words}]), service)
+    assert other.intents[0].required_slots == ["town", "room.kind"]
+    assert other.slots[0].description == "Where to stay"
     table = states_table(load_tracker("lexical"), service, other, ["A double room, please."])
     assert table.count(">double</span>") == 2
