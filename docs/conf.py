@@ -29,7 +29,7 @@ project = "sgdx"
 author = "The sgdx authors"
 release = __version__
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-# What stands on the site for the README's picture, which names files for light and dark pages.
+# What stands on the site for a picture, which names files for light and dark pages.
 _PICTURES = """\
 ![\\1](pictures/wordings-light.svg){.only-light}
 ![\\1](pictures/wordings-dark.svg){.only-dark}"""
@@ -75,9 +75,14 @@ def _put_in_the_readme(app: Sphinx, page: str, text: list[str]) -> None:
     if page != "index":
         return
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    readme = re.sub(r"<picture>.*?alt=\"(.*?)\".*?</picture>", _PICTURES, readme, flags=re.DOTALL)
-    readme = re.sub(r"\]\((?!https?:|docs/|pictures/)", "](../", readme).replace("](docs/", "](")
+    readme = re.sub(r"\]\((?!https?:|docs/)", "](../", readme).replace("](docs/", "](")
     text[0] = text[0].replace("{{README}}", readme)
+
+
+def _show_pictures(app: Sphinx, page: str, text: list[str]) -> None:
+    """The README and the results have a picture for light pages and one for dark pages."""
+    picture = r"<picture>.*?alt=\"(.*?)\".*?</picture>"
+    text[0] = re.sub(picture, _PICTURES, text[0], flags=re.DOTALL)
 
 
 def _link_the_repository(app: Sphinx, page: str, text: list[str]) -> None:
@@ -113,7 +118,7 @@ def _keep_figures_whole(app: Sphinx, page: str, text: list[str]) -> None:
 
 
 def _make_the_reports(app: Sphinx) -> None:
-    """Run the commands of ``results.md`` that make reports; the site has them in ``reports/``.
+    """Run the commands of the results that make reports; the site has them in ``reports/``.
 
     They run in a folder that has links to what they read, so that the reports name files as the
     commands do, and not by where the site is built.
@@ -122,8 +127,9 @@ def _make_the_reports(app: Sphinx) -> None:
         return
     commands = [
         shlex.split(line)[1:]
-        for line in (ROOT / "docs" / "results.md").read_text(encoding="utf-8").splitlines()
-        if line.startswith("python -m baselines.report results/")
+        for page in sorted((ROOT / "docs").glob("results-*.md"))
+        for line in page.read_text(encoding="utf-8").splitlines()
+        if line.startswith("sgdx report results/")
     ]
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     with tempfile.TemporaryDirectory() as name:
@@ -131,9 +137,12 @@ def _make_the_reports(app: Sphinx) -> None:
         for inputs in ("results", "models"):
             (folder / inputs).symlink_to(ROOT / inputs)
         for command in commands:
-            words = [sys.executable, *(part for word in command for part in _expanded(word))]
+            words = [part for word in command for part in _expanded(word)]
             done = subprocess.run(
-                words, cwd=folder, env=os.environ | {"PYTHONPATH": path}, capture_output=True
+                [sys.executable, "-m", "sgdx_cli", *words],
+                cwd=folder,
+                env=os.environ | {"PYTHONPATH": path},
+                capture_output=True,
             )
             if done.returncode:
                 raise ExtensionError(f"{shlex.join(command)}: {done.stderr.decode()}")
@@ -151,5 +160,6 @@ def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.connect("builder-inited", _make_the_reports)
     app.connect("source-read", _put_in_the_readme)
+    app.connect("source-read", _show_pictures)
     app.connect("source-read", _link_the_repository)
     app.connect("source-read", _keep_figures_whole)

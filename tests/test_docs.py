@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 import subprocess
+from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 from baselines.training.settings import find_recipe
 from sgdx_cli import program
 from sgdx_dataset.release.open import open_release
+from sgdx_eval.compare import compare
 from sgdx_eval.results import stored
 
 from .conftest import ROOT, Run
@@ -86,27 +88,27 @@ def test_the_readmes_commands_run(run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "outputs" / "report" / "index.html").is_file()
 
 
-# The folders of the rows of the tables of results, by what their signatures say of the data.
+# The folders of the rows of the tables of trackers, by what their signatures say of the data.
 RESULTS = {
     "dialogues:292@": [
         "lexical", "sgd_baseline-minilm_all", "sgp_dst-minilm_tenth", "sgp_dst-minilm_quarter",
         "sgp_dst-minilm_quarter_backtrans", "sgp_dst-minilm_all", "onepass-minilm_cpu",
-        "onepass-minilm_all", "onepass-5000_steps", "../models/onepass", "onepass-shipped-no_acts",
+        "onepass-minilm_all", "onepass-5000_steps", "../models/onepass",
     ],
-    "dialogues:600@": ["lexical-600", "sgp_dst-minilm_quarter-600"],
     "frames:26802|": [
         "lexical-whole_test", "sgd_baseline-minilm_cpu", "sgd_baseline-minilm_backtrans",
         "onepass-5000_steps-whole_test", "onepass-shipped-whole_test",
     ],
 }  # fmt: skip
+SHIPPED = ("../models/onepass", "onepass-shipped-no_acts", "onepass-shipped-whole_test")
 # The runs of the table of single settings, in its order: what follows "onepass-600_steps".
 SETTINGS = ("", "-no_noise", "-no_backtrans", "-descriptions", "-acts", "-no_ema", "-oracle")
 KEYS = ("jga_orig", "jga_v1-5", "ss_jga", "jga_worst", "flips")
 
 
-def tables(head: str) -> list[list[list[str]]]:
-    """The tables of results.md whose head begins so: the cells of each row."""
-    lines = (ROOT / "docs" / "results.md").read_text().splitlines()
+def tables(page: str, head: str) -> list[list[list[str]]]:
+    """The tables of a page of results whose head begins so: the cells of each row."""
+    lines = (ROOT / "docs" / f"results-{page}.md").read_text().splitlines()
     rows = [
         takewhile(lambda line: line.startswith("|"), lines[number + 2 :])
         for number, line in enumerate(lines)
@@ -126,55 +128,106 @@ def shows(cells: list[str], figures: list[float]) -> bool:
     return shown == [pytest.approx(figure, abs=0.0501) for figure in figures]
 
 
-def test_the_finding_of_the_readme_is_that_of_its_scores() -> None:
-    """Its sentence has four figures of the best system in the picture above it."""
+def shows_with_intervals(cells: list[str], run: str, keys: Sequence[str]) -> bool:
+    sgdx = scores_of(run)["sgdx"]
+    return shows(
+        cells, [100 * part for key in keys for part in (sgdx[key], *sgdx["confidence"][key])]
+    )
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/results.md"])
+def test_the_finding_of_a_page_is_that_of_its_scores(page: str) -> None:
+    """Its sentences have five figures of the best system in the picture above them."""
     sgdx = scores_of("../models/onepass")["sgdx"]
-    text = " ".join((ROOT / "README.md").read_text().split())
+    text = " ".join((ROOT / page).read_text().split())
     first, reworded, worst, flips = (
         f"{100 * sgdx[key]:.1f}" for key in ("jga_orig", "jga_v1-5", "jga_worst", "flips")
     )
-    for shown in (f"({first} to {reworded})", f"{worst} %", f"{flips} %"):
+    lost = f"{-100 * sgdx['drop']:.1f} points"
+    for shown in (f"({first} to {reworded})", lost, f"{worst} %", f"{flips} %"):
         assert shown in text
 
 
 @pytest.mark.parametrize("number", range(len(RESULTS)))
 def test_figures_of_trackers_are_those_of_their_scores(number: int) -> None:
     data, runs = [*RESULTS.items()][number]
-    rows = tables("| tracker | JGA_orig | JGA_v1-5")[number]
+    rows = tables("trackers", "| tracker | JGA_orig | JGA_v1-5")[number]
     for run, row in zip(runs, rows, strict=True):
         scores = scores_of(run)
         assert f"|split:test|release:partial:2921/4201|{data}" in scores["signature"]
-        for key, cell in zip(KEYS, row[1:]):
-            ends = scores["sgdx"]["confidence"][key] if "(" in cell else []
-            assert shows([cell], [100 * end for end in (scores["sgdx"][key], *ends)]), (run, cell)
+        assert shows_with_intervals(row[1:6], run, KEYS), run
+        for group, cell in zip(("seen", "unseen"), row[6:]):
+            assert shows([cell], [100 * scores["sgdx"][group][key] for key in KEYS[:2]]), run
 
 
-def test_figures_of_all_runs_are_those_of_their_scores() -> None:
-    (rows,) = tables("| run | frames | JGA_orig")
-    for name, frames, *cells in rows:
-        run = "../models/onepass" if name == "`onepass`, shipped" else name.strip("`")
-        scores = scores_of(run)
-        sgdx = scores["sgdx"]
-        figures = [sgdx["jga_orig"], sgdx["jga_v1-5"], sgdx["jga_orig"] - sgdx["jga_v1-5"]]
-        for group in (sgdx, sgdx["seen"], sgdx["unseen"]):
-            figures += [group["jga_worst"], group["flips"]]
-        assert shows(cells, [100 * abs(figure) for figure in figures]), name
-        assert int(frames.replace(",", "")) == scores["frames"]["all"]
-    runs = [path.parent.name for path in (ROOT / "results").glob("*/scores.json")]
-    trackers = [run for run in runs if not run.startswith("generation-")]
-    assert len(rows) == len(trackers) + 1  # the shipped model's scores lie beside it
+def test_figures_of_changes_are_those_of_their_scores() -> None:
+    (rows,) = tables("trackers", "| tracker | Change_orig")
+    for run, row in zip(("lexical", "../models/onepass"), rows, strict=True):
+        assert shows_with_intervals(row[1:], run, ("change_orig", "change_v1-5"))
+
+
+def test_figures_of_the_shipped_model_are_those_of_its_scores() -> None:
+    (rows,), (halves,) = (tables("shipped", head) for head in ("| on | JGA_orig", "| on | seen"))
+    for run, row, (_, *cells) in zip(SHIPPED, rows, halves, strict=True):
+        assert shows_with_intervals(row[1:], run, KEYS), run
+        for group, cell in zip(("seen", "unseen"), cells):
+            figures = scores_of(run)["sgdx"][group]
+            shown = [100 * figures[key] for key in KEYS if key != "ss_jga"]
+            assert shows([cell], shown), (run, group)
+
+
+@pytest.mark.parametrize(
+    ("page", "head", "keys", "pairs"),
+    [
+        (
+            "trackers", "| first | above | under", ("jga_v1-5", "jga_orig"),
+            ["onepass-minilm_cpu lexical", "onepass-minilm_cpu sgp_dst-minilm_tenth",
+             "onepass-minilm_all onepass-minilm_cpu", "onepass-5000_steps sgp_dst-minilm_all",
+             "sgp_dst-minilm_all sgp_dst-minilm_quarter"],
+        ),
+        (
+            "shipped", "| above | JGA_orig", ("jga_orig", "jga_v1-5", "ss_jga", "jga_worst"),
+            [f"../models/onepass {run}"
+             for run in ("sgp_dst-minilm_all", "onepass-minilm_all", "onepass-5000_steps")],
+        ),
+        (
+            "training", "| trained | JGA_orig", ("jga_v1-5", "jga_worst"),
+            [f"onepass-600_steps{name} onepass-600_steps" for name in SETTINGS[1:]],
+        ),
+        (
+            "training", "| tracker | judged", ("jga_orig", "jga_v1-5", "ss_jga"),
+            ["sgp_dst-minilm_quarter_backtrans sgp_dst-minilm_quarter",
+             "sgd_baseline-minilm_backtrans sgd_baseline-minilm_cpu"],
+        ),
+    ],
+)  # fmt: skip
+def test_differences_are_those_of_their_scores(
+    page: str, head: str, keys: Sequence[str], pairs: list[str]
+) -> None:
+    (rows,) = tables(page, head)
+    for pair, row in zip(pairs, rows[-len(pairs) :], strict=True):
+        above, below = ([ROOT / "results" / run / "scores.json"] for run in pair.split())
+        figures = compare(below, above).content["groups"]["all"]
+        values = [(figures[key]["difference"], *figures[key]["interval"]) for key in keys]
+        assert shows(row[-len(keys) :], [100 * part for value in values for part in value]), pair
 
 
 def test_figures_of_single_settings_are_those_of_their_scores() -> None:
-    (rows,) = tables("| trained | JGA_orig")
+    (rows,) = tables("training", "| trained | JGA_orig")
     for name, row in zip(SETTINGS, rows, strict=True):
         sgdx = scores_of(f"onepass-600_steps{name}")["sgdx"]
         assert shows(row[1:6], [100 * sgdx[key] for key in KEYS]), name
 
 
+def test_figures_of_the_language_model_are_those_of_its_scores() -> None:
+    (rows,) = tables("calls", "| system | JGA_orig")
+    keys = ("jga_orig", "jga_v1-5", "flips", "change_v1-5")
+    assert shows_with_intervals([*rows[0][1:3], *rows[0][4:6]], "smollm2-135m", keys)
+
+
 def test_figures_of_generators_are_those_of_their_scores() -> None:
-    (rows,) = tables("| generator | BLEU_orig")
-    for name, row in zip(("gold", "templates", "derived", "empty"), rows):
+    (rows,) = tables("generation", "| generator | BLEU_orig")
+    for name, row in zip(("gold", "templates", "derived", "empty"), rows, strict=True):
         scores = scores_of(f"generation-{name}")
         sgdx, scales = scores["sgdx"], scores["conventions"]["original"]
         figures = [scales[scale]["bleu"] for scale in ("13a", "13a-lc", "intl", "none")]
@@ -182,9 +235,9 @@ def test_figures_of_generators_are_those_of_their_scores() -> None:
         keys = ("ser_orig", "ser_v1-5", "changed", "sgsacc_orig", "sgsacc_v1-5", "flips")
         assert shows(row[1:], figures + [100 * sgdx[key] for key in keys]), name
     metrics = scores_of("generation-gold")["variants"]["original"]["#ALL_SERVICES"]
-    text = (ROOT / "docs" / "results.md").read_text()
+    text = " ".join((ROOT / "docs" / "results-generation.md").read_text().split())
     for key in ("coverage", "validated", "validated_without_offers", "ser_agreement"):
-        assert f"{100 * metrics[key]:.1f} %" in " ".join(text.split()), key
+        assert f"{100 * metrics[key]:.1f} %" in text, key
 
 
 @pytest.mark.release

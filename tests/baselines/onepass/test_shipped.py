@@ -23,7 +23,7 @@ from ..conftest import command
     [(slice(4, None, 5), 22), pytest.param(slice(None), 139, marks=pytest.mark.slow)],
 )
 def test_it_tracks_dialogues_about_apis_that_it_has_never_seen(chosen: slice, values: int) -> None:
-    """One of the five dialogues about each API; all of them give the figure of docs/results.md."""
+    """One of the five dialogues about each API; all give the figure of results-own-apis.md."""
     verdicts = judge(load_tracker(str(SHIPPED_MODEL)), read_suite()[chosen])
     (laundry,) = [one for one in verdicts if one.dialogue.dialogue_id == "laundry-5"]
     assert laundry.states[-1]["slot_values"] == {
