@@ -59,7 +59,10 @@ def state_figures(scores: Scores) -> list[Figure]:
             (_RIGHT, "JGA_v1-5: the mean over the five rewordings.")),
     ]  # fmt: skip
     for mark, of in sensitive.items():
-        legend = "SS: schema sensitivity, how far a frame's score varies over the rewordings."
+        legend = (
+            "SS: schema sensitivity, the standard deviation of a frame's score over the rewordings "
+            "in % of its mean; 0 where nothing varies, and it may exceed 100."
+        )
         title = f"SS{mark}" if mark else "SS_JGA"
         sensitivity = methodcaller("sensitivity", of)
         figures.append(Figure(f"ss_jga{mark}", JGA, sensitivity, title, (legend,), True))

@@ -86,6 +86,8 @@ class Section:
     rewordings: Sequence[RewordingList] = ()
     mistakes: Sequence[Mistake] = ()
     pictures: Sequence[Picture] = ()
+    # What the words in the tables of other sections mean, in sentences.
+    meanings: Sequence[str] = ()
     # How many mistakes there are, of which those that are shown are some.
     number_of_mistakes: int = 0
     # Whether the page shows the heading alone until a reader opens it.
@@ -104,7 +106,7 @@ class Part:
     # Its heading; empty in a report of one part.
     title: str
     sections: Sequence[Section]
-    # Its systems, whose caveats and signatures stand below each section; None for none.
+    # Its systems, whose signatures stand at the end; None for none.
     group: Group | None = None
     verdict: Verdict | None = None
 

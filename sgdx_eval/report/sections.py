@@ -9,7 +9,6 @@ from itertools import chain
 from sgdx_dataset.io.progress import progress
 from sgdx_eval.tables import NO_VALUE, Cell, Column, Table, p_value, table
 from sgdx_metric.columns import Ints
-from sgdx_metric.core import Figure
 from sgdx_metric.units import ALL, SEEN
 
 from . import plots
@@ -44,7 +43,7 @@ _FEW_SYSTEMS = 4
 # How many pictures a group may have.
 _PICTURES = 7
 _LEAD = (
-    "how well they do when somebody else words the services or tools, where they fail, and which "
+    "what it costs when somebody else words the same services or tools, where it breaks, and which "
     "words cause it."
 )
 _NOT_ALIKE = (
@@ -152,6 +151,7 @@ def _sections(group: Group, view: View, systems: int, is_folded: bool) -> Iterat
         yield Section("turns", title, pictures=pictures, folded=is_folded)
     if curves := drawn(group, plots.learning_curves):
         yield Section("training", "How they were trained", pictures=curves, folded=is_folded)
+    yield Section("meanings", "What the figures mean", meanings=meanings(group, view))
 
 
 def comparison(group: Group, view: View, sets: Mapping[str, Ints]) -> Table:
@@ -163,14 +163,11 @@ def comparison(group: Group, view: View, sets: Mapping[str, Ints]) -> Table:
     titles = {key: title for block in blocks.values() for key, title in block.titles.items()}
     columns = list(dict.fromkeys(titles.values()))
     rows: list[list[str | Cell]] = []
-    figures: dict[str, Figure] = {}
     for system in group.systems:
         for block in blocks.values():
             for name, of_set in sets.items():
                 members = of_set if block.members is None else block.members
-                of_items = Figures(system, members)
-                figures |= of_items.by_key
-                cells = of_items.cells()
+                cells = Figures(system, members).cells()
                 by_title = {title: cells.get(key) for key, title in block.titles.items()}
                 label = block.name if name == ALL else f"{block.name}, {name} services"
                 count = group.count(members)
@@ -178,10 +175,7 @@ def comparison(group: Group, view: View, sets: Mapping[str, Ints]) -> Table:
                 rows[-1] += [by_title.get(title) or NO_VALUE for title in columns]
     note = [
         view.note,
-        *_legends([(title, figures[key]) for key, title in titles.items() if key in figures]),
-        "Seen services are in the original train split." if len(sets) > 1 else "",
-        "Beside the figure of a single run is its 95 % interval over dialogues, and beside the "
-        "mean of several seeds their standard deviation after ±.",
+        "Below a figure is its 95 % interval over dialogues, or after ± its deviation over seeds.",
     ]
     if group.keys.reworded not in Figures(group.systems[0]).values():
         names = ", ".join(group.wordings)
@@ -192,12 +186,20 @@ def comparison(group: Group, view: View, sets: Mapping[str, Ints]) -> Table:
     return table(title, heads, rows, [what], note=" ".join(filter(None, note)))
 
 
-def _legends(figures: Sequence[tuple[str, Figure]]) -> list[str]:
-    """What the titles of some figures mean, each sentence once."""
-    terms = dict.fromkeys(term for _, figure in figures for term in figure.legend)
-    lower = dict.fromkeys(title for title, figure in figures if figure.lower_is_better)
-    percent = "In percent." if all(figure.scale == 100 for _, figure in figures) else ""
-    return [percent, *terms, f"Lower is better: {', '.join(lower)}." if lower else ""]
+def meanings(group: Group, view: View) -> list[str]:
+    """What the titles of the figures mean, and which are better when they are low."""
+    results = [system.first.results for system in group.systems]
+    titles = {k: t for of in results for block in view.blocks(of) for k, t in block.titles.items()}
+    figures = {f.key: f for of in results for f in of.task.own_figures(of.scores())}
+    shown = [(title, figures[key]) for key, title in titles.items()]
+    lower = dict.fromkeys(title for title, figure in shown if figure.lower_is_better)
+    return [
+        "All figures are in %." if all(f.scale == 100 for _, f in shown) else "",
+        *dict.fromkeys(term for _, figure in shown for term in figure.legend),
+        f"Lower is better: {', '.join(lower)}." if lower else "",
+        "Seen services are in the original train split." if len(group.sets) > 1 else "",
+        view.sources,
+    ]
 
 
 def wording_table(group: Group) -> list[Table]:

@@ -13,7 +13,7 @@ from .page import CostlyWords, Section
 from .runs import Group, System
 from .slots.breakage import costliest_rewordings, with_intervals
 from .slots.show import slot_sections
-from .view import View
+from .view import SGDX, View
 
 _MOST_COSTLY = 3
 _OF_PAPERS = ("jga_orig", "jga_v1-5", "relative_difference", "ss_jga")
@@ -24,6 +24,7 @@ class StatesView(View):
 
     kind, noun, subject = "Trackers", "tracker", "dialogue state trackers"
     note = "These are the figures of Table 2 of the SGD-X paper, and others."
+    sources = "The measures are those of arXiv 1909.05855 (Rastogi et al. 2020) and of " + SGDX
 
     def costly(self, system: System, group: Group) -> tuple[str, list[CostlyWords]]:
         """The slots whose new words cost a system most."""

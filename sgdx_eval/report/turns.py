@@ -12,7 +12,7 @@ from sgdx_eval.turn_tables import published_table, validation_table
 from .inputs import Validation
 from .page import Section
 from .runs import Group, data_caveats
-from .view import Block, View
+from .view import SGDX, Block, View
 
 # What the comparison does not show, as SGSAcc and SER say more.
 _NOT_COMPARED = ("ss_bleu", "ss_ser", "flips_ser")
@@ -24,6 +24,7 @@ class TurnsView(View):
 
     kind, noun, subject = "Generators", "generator", "response generators"
     note = "A turn is seen or unseen by its service and, as in the papers, by the domain."
+    sources = "SGSAcc is that of arXiv 2301.12568 (Chen et al. 2023), and SS that of " + SGDX
     more = (
         "All metrics, and four scales of BLEU",
         "The figures are of all turns, in percent but for BLEU. Figures of different conventions "

@@ -69,7 +69,7 @@ def _costs(group: Group, system: System, best: dict[str, Estimate], reworded: Fi
     sentences = [
         Cell(
             f"Rewording {verb} it {100 * change.value:.1f} points on average, from "
-            f"{text(original)} under the original words",
+            f"{text(original)} % under the original words",
             change.ends(),
         )
     ]
@@ -81,14 +81,14 @@ def _costs(group: Group, system: System, best: dict[str, Estimate], reworded: Fi
     if sign * fall.value >= 0:
         sentences.append(Cell("No wording is worse for it than the original"))
     else:
-        to = f"to {text(original + fall.value)}, {signed_points(fall.value)} points"
-        sentences.append(Cell(f"It is worst under {worst}, {to}", fall.ends(signed_points)))
+        to = f"{text(original + fall.value)} %, {signed_points(fall.value)} points"
+        sentences.append(Cell(f"Its worst wording is {worst}: {to}", fall.ends(signed_points)))
     if keys.worst in best:
         least = best[keys.worst]
         sentences.append(
             Cell(
-                f"Under the worst of the {len(group.wordings)} wordings for each "
-                f"{group.task.unit}, it has {text(least.value)} %",
+                f"If each {group.task.unit} counts under its worst of {len(group.wordings)} "
+                f"wordings, it has {text(least.value)} %",
                 least.ends(text),
             )
         )

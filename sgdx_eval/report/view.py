@@ -12,6 +12,8 @@ from sgdx_metric.columns import Ints
 from .page import CostlyWords, Section
 from .runs import Group, System
 
+SGDX = "arXiv 2110.06800 (Lee et al. 2022)."
+
 
 class Block(NamedTuple):
     """Rows of the comparison that are of one metric."""
@@ -33,6 +35,8 @@ class View:
     subject: ClassVar[str] = "systems"
     # What must be known to read its figures, beside their legends.
     note: ClassVar[str] = ""
+    # Where its measures come from, in a sentence.
+    sources: ClassVar[str] = ""
     # The heading and the text above the tables that only this task has.
     more: ClassVar[tuple[str, str]] = "Further figures", ""
 

@@ -37,7 +37,8 @@ def test_one_variant_alone_has_a_report(
     text = (tmp_path / "out" / "report.md").read_text()
     assert "| x | all | 273 | – | – | – | – | – | – |" in text and "Only v2 was scored" in text
     headings = [line[3:] for line in text.splitlines() if line.startswith("## ")]
-    assert headings == ["What rewording costs", "Published figures", "Runs"]
+    expected = ["What rewording costs", "What the figures mean", "Published figures", "Runs"]
+    assert headings == expected
 
 
 @pytest.mark.parametrize(

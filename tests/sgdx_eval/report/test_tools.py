@@ -43,7 +43,7 @@ def test_the_report_has_the_cost_the_noise_and_the_words(run: Path) -> None:
     report, scores = report_of(run), json.loads((run / "scores.json").read_text())
     (part,) = report.parts
     assert [section.name for section in part.sections] == [
-        "comparison", "noise", "elements", "turns"
+        "comparison", "noise", "elements", "turns", "meanings"
     ]  # fmt: skip
     comparison, by_wording = part.sections[0].tables
     calls = scores["calls"]["call_accuracy"]
@@ -63,7 +63,7 @@ def test_the_report_has_the_cost_the_noise_and_the_words(run: Path) -> None:
     assert part.verdict is not None
     lead, cost, lowest, *_ = part.verdict.sentences
     assert f"{100 * calls['reworded']:.1f} % call accuracy" in lead.text
-    assert "83.3 under the original words" in cost.text and "under v1, to 66.7" in lowest.text
+    assert "83.3 % under the original" in cost.text and "v1: 66.7 %" in lowest.text
     assert [words[:3] for words in part.verdict.costly] == [("book people, v1", "people", "guests")]
 
 

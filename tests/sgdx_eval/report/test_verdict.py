@@ -39,7 +39,7 @@ def test_the_leader_and_what_rewording_costs_it(group: Group, runs: dict[str, Pa
     drop = 100 * (scores["jga_orig"] - scores["jga_v1-5"])
     assert average.text.startswith(f"Rewording costs it {drop:.1f} points")
     name = min(("v1", "v2", "v3", "v4", "v5"), key=lambda name: scores["by_variant"][name])
-    assert f"under {name}, to {100 * scores['by_variant'][name]:.1f}, " in worst.text
+    assert f"is {name}: {100 * scores['by_variant'][name]:.1f} %, " in worst.text
     assert all_six.text.endswith(f"it has {100 * scores['jga_worst']:.1f} %")
 
 
