@@ -6,13 +6,12 @@ room is imported only when one of its commands is called.
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
 from cyclopts import App, CycloptsError, Group, Parameter
 
-from sgdx_dataset.io.console import run
+from sgdx_dataset.io.console import is_first, run
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_metric.errors import ScoreError
 
@@ -107,9 +106,7 @@ def main(arguments: list[str] | None = None) -> int:
         status = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
         return status if isinstance(status, int) else None
 
-    # Of processes that a launcher started, the first one prints.
-    is_first = os.environ.get("RANK", "0") == "0"
-    return run("sgdx", command, (SgdxError, ScoreError, CycloptsError), is_first)
+    return run("sgdx", command, (SgdxError, ScoreError, CycloptsError), is_first())
 
 
 if __name__ == "__main__":

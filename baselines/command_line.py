@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -20,7 +19,7 @@ from sgdx_dataset.io.arguments import (
     VARIANT_HELP,
     paths_by_name,
 )
-from sgdx_dataset.io.console import run
+from sgdx_dataset.io.console import is_first, run
 from sgdx_dataset.release.remembered import announced_source, resolve_source
 from sgdx_metric import ScoreError
 
@@ -130,11 +129,6 @@ def in_words(facts: Mapping[str, Any]) -> str:
         elif value not in (None, ""):
             words.append(f"{name} {value}")
     return ", ".join(words)
-
-
-def is_first() -> bool:
-    """Whether this is the first of the launched processes, the only one to print and write."""
-    return os.environ.get("RANK", "0") == "0"
 
 
 def run_command(name: str, command: Callable[[], int | None]) -> int:

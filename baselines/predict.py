@@ -22,6 +22,7 @@ import msgspec
 from datasets import concatenate_datasets
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.console import is_first
 from sgdx_eval.headers import Header
 
 from .command_line import (
@@ -29,7 +30,6 @@ from .command_line import (
     add_data,
     add_struct,
     in_words,
-    is_first,
     read_data,
     read_struct,
     run_command,

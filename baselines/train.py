@@ -20,9 +20,9 @@ from datasets import Dataset
 
 from sgdx_dataset import SgdxError, open_release
 from sgdx_dataset.hub.upload import check_upload
-from sgdx_dataset.io.console import Terminated
+from sgdx_dataset.io.console import Terminated, is_first
 
-from .command_line import ParagraphFormatter, add_source, in_words, is_first, run_command, source_of
+from .command_line import ParagraphFormatter, add_source, in_words, run_command, source_of
 from .data.augment import ORACLE
 from .data.frames import track, whole_dialogues
 from .data.kinds import rows_for

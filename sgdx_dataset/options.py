@@ -4,8 +4,6 @@ A class here is taken by a command as a parameter: its fields are options of the
 is imported that takes long, since a command's help reads this.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -76,7 +74,7 @@ class SourceOptions:
             paths[name] = path
         return paths
 
-    def open(self, cache: Path | None = None) -> Release:
+    def open(self, cache: Path | None = None) -> "Release":
         """Open the source; a note on standard error says which it is, and what it lacks."""
         from .release.open import open_release
         from .release.remembered import announced_source

@@ -15,12 +15,11 @@ from baselines.llm.answer_file import AnswerFile
 from baselines.llm.asking import ask, open_answers
 from baselines.llm.endpoint import base_url, host_of
 from baselines.llm.estimate import estimate_wording, token_counter
-from baselines.llm.options import read_headers, read_limits, read_parameters, read_prices
+from baselines.llm.options import ServerOptions
 from baselines.llm.predictions import AnswerTally
 from baselines.llm.program import HOST, split_command
-from baselines.llm.providers import PROVIDERS
 from baselines.llm.requests import RequestSettings
-from baselines.llm.tables import estimate_facts, estimate_table, prediction_line
+from baselines.llm.tables import prediction_line, print_estimates
 from baselines.llm.usage import Price
 from baselines.training.run_folder import versions
 from sgdx_dataset import SgdxError
@@ -28,21 +27,24 @@ from sgdx_dataset import SgdxError
 from .answers import read_calls
 from .data import Json
 from .folder import read_tool_set
+from .options import sending_of, server_of
 from .plan import ToolPlan, ToolRequest
 from .predictions import Prediction
 
 
-def settings_of(options: Namespace, model: str, parameters: Json) -> tuple[RequestSettings, str]:
+def settings_of(
+    asked: ServerOptions, model: str, defaults: Json | None = None
+) -> tuple[RequestSettings, str]:
     """What requests ask for, and the server that is asked, from the options."""
     settings = RequestSettings(
         model=model,
         task="calls",
         tool_choice="auto",
-        parameters=parameters,
-        omitted=tuple(dict.fromkeys(options.omit)),
-        provider=PROVIDERS[options.provider],
+        parameters={**(defaults or {}), **asked.parameters},
+        omitted=tuple(dict.fromkeys(asked.omit)),
+        provider=asked.known_provider(),
     )
-    return settings, host_of(base_url(options.base_url, settings.provider))
+    return settings, host_of(base_url(asked.base_url, settings.provider))
 
 
 def read_plan(options: Namespace) -> ToolPlan:
@@ -52,7 +54,7 @@ def read_plan(options: Namespace) -> ToolPlan:
     model = options.model or options.command
     if not model:
         raise SgdxError("found neither --model nor --command, expected one of them")
-    settings, server = settings_of(options, model, read_parameters(options.set))
+    settings, server = settings_of(server_of(options), model)
     host = f"{HOST}{options.command}" if options.command else server
     tool_set = read_tool_set(options.tools)
     names = list(dict.fromkeys(options.wording or tool_set.wordings))
@@ -64,18 +66,17 @@ def run_plan(options: Namespace) -> int:
 
     The exit status is 1 where answers are missing still.
     """
-    read_headers(options)
-    limits = read_limits(options)
+    server, sending = server_of(options), sending_of(options)
+    sending.limits(server.prices)  # an error in it is told before anything is read
     plan, output = read_plan(options), options.output
     with open_answers(output) as answers:
         headers = {name: plan.header(name) for name in plan.names}
         if len(finished_names(output, headers)) < len(headers):
-            provider = plan.settings.provider
-            ask(options, plan, plan.count(), answers, provider, limits, ToolRequest.line)
+            ask(plan, plan.count(), answers, server, sending, options.command, ToolRequest.line)
             missing = plan.missing_counts(answers)
             for name in plan.names:
                 if not missing[name]:
-                    figures = _write(plan, name, answers, output, read_prices(options))
+                    figures = _write(plan, name, answers, output, server_of(options).prices)
                     print(prediction_line(name, figures), file=sys.stderr)
             if missing:
                 parts = ", ".join(f"{name} {missing[name]}" for name in plan.names if missing[name])
@@ -111,17 +112,14 @@ def _write(
 
 def show_estimate(options: Namespace) -> None:
     """Print how many requests and tokens a run would send, wording by wording."""
-    price, plan = read_prices(options), read_plan(options)
+    price, plan = server_of(options).prices, read_plan(options)
     count_tokens, counter = token_counter()
     counted_keys = set[str]()
     estimates = [
         estimate_wording(name, _answered(plan, name), count_tokens, counted_keys)
         for name in plan.names
     ]
-    if options.json:
-        print(json.dumps([estimate_facts(wording, price) for wording in estimates], indent=1))
-    else:
-        print(*estimate_table(estimates, counter, price), sep="\n")
+    print_estimates(estimates, counter, price, options.json)
 
 
 def _answered(plan: ToolPlan, name: str) -> Iterator[tuple[str, Json, str]]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import get_args
 
-from baselines.llm.options import add_model, add_sending, add_server
+from baselines.llm.options import SendingOptions, ServerOptions
+from baselines.llm.providers import OPENAI, PROVIDERS
+from baselines.llm.sending import OnRefusal
 from sgdx_eval.arguments import OVER, Option, add, file, flag, option
 
 from .data import Rule
@@ -181,3 +183,123 @@ def _add_asking(command: argparse.ArgumentParser) -> None:
         ),
     )
     add(command, options)
+
+
+def add_model(command: argparse._ActionsContainer, required: bool) -> None:
+    """Add the option that names the model."""
+    text = "Ask this model, by its name at the server."
+    text += "" if required else " Not needed with --command."
+    command.add_argument("--model", required=required, metavar="NAME", help=text)
+
+
+def add_server(command: argparse._ActionsContainer) -> None:
+    """Add the options that say which server is asked, and with which fields of requests."""
+    command.add_argument(
+        "--provider",
+        choices=PROVIDERS,
+        default=OPENAI.name,
+        metavar="PROVIDER",
+        help=f"Say whose server it is: {', '.join(PROVIDERS)}. This sets the address, the variable "
+        "of the key, such as GROQ_API_KEY, and what the server refuses or ignores in requests. "
+        "Default: openai.",
+    )
+    command.add_argument(
+        "--base-url",
+        metavar="URL",
+        help="Ask the server at this address, such as http://localhost:8000/v1. It needs OpenAI's "
+        "interface. Default: the provider's address; for OpenAI, $OPENAI_BASE_URL if it is "
+        "set. The key is read from $OPENAI_API_KEY, or from the provider's variable.",
+    )
+    command.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=JSON",
+        help="Set a field of the requests, as in --set temperature=0.3. Default: temperature=0, "
+        "seed=0, max_tokens=1024. The option may be given several times.",
+    )
+    command.add_argument(
+        "--omit",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="KEY",
+        help="Leave out fields of the requests that the server refuses, as in --omit seed.",
+    )
+    command.add_argument(
+        "--price",
+        metavar="IN,CACHED,OUT",
+        help="Give the price of a million tokens: of requests, of the cached part of requests, "
+        "and of answers.",
+    )
+
+
+def add_sending(command: argparse._ActionsContainer) -> None:
+    """Add the options that say how requests are sent, and when to stop."""
+    add_headers(command)
+    command.add_argument(
+        "--on-refusal",
+        choices=get_args(OnRefusal),
+        default="count",
+        help="If the server refuses one request, as Groq does after a call of a wrong form, count "
+        "it as an invalid answer (count, the default), or stop (stop). A server that refuses "
+        "all requests ends the run.",
+    )
+    command.add_argument(
+        "--stop-invalid",
+        metavar="SHARE/AFTER",
+        help="Stop if this share of answers cannot be read. 0.5/50 means: half of the answers, "
+        "once there are 50 or more.",
+    )
+    command.add_argument(
+        "--concurrency",
+        type=int,
+        default=16,
+        metavar="N",
+        help="Send at most this number of requests at once. If the server has too many, fewer are "
+        "sent. Default: 16.",
+    )
+    command.add_argument(
+        "--max-requests", type=int, metavar="N", help="Stop after this number of requests."
+    )
+    command.add_argument(
+        "--max-cost",
+        type=float,
+        metavar="X",
+        help="Stop before the requests cost more than this, by --price.",
+    )
+
+
+def add_headers(command: argparse._ActionsContainer) -> None:
+    """Add the option for further headers, which ``read_headers`` reads."""
+    command.add_argument(
+        "--header",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="Send this header with every request, which some gateways need. It is written to no "
+        "file. The option may be given several times.",
+    )
+
+
+def server_of(options: argparse.Namespace) -> ServerOptions:
+    """Which server is asked."""
+    return ServerOptions(
+        provider=options.provider,
+        base_url=options.base_url,
+        set=tuple(options.set),
+        omit=options.omit,
+        price=options.price,
+    )
+
+
+def sending_of(options: argparse.Namespace) -> SendingOptions:
+    """How requests are sent."""
+    return SendingOptions(
+        header=tuple(options.header),
+        on_refusal=options.on_refusal,
+        stop_invalid=options.stop_invalid,
+        concurrency=options.concurrency,
+        max_requests=options.max_requests,
+        max_cost=options.max_cost,
+    )

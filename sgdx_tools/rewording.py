@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from baselines.llm.asking import ask, open_answers
-from baselines.llm.options import read_headers, read_limits, read_parameters
 from baselines.llm.providers import PROVIDERS
 from sgdx_dataset import SgdxError
 from sgdx_dataset.rewording.phrases import identifier, one_line, phrase
@@ -20,6 +19,7 @@ from .data import ElementId, Tool, ToolSet, ToolWords, Wording, Words
 from .folder import check_wording, read_tool_set, read_tools, read_wording, write_wording
 from .json_schema import NAME, Layout, Renaming, elements_of
 from .model_words import PARAMETERS, IncompleteError, RewordPlan, ask_model
+from .options import sending_of, server_of
 from .pool import ElementPool, Pool, compose_wordings, read_pool
 from .review import read_review, write_review
 
@@ -105,14 +105,13 @@ def _new_words(options: Namespace, tool_set: ToolSet) -> NewWords:
 def _model_words(options: Namespace, tools: Mapping[str, Tool], model: str) -> NewWords:
     omitted = PROVIDERS[options.provider].omitted
     defaults = {name: value for name, value in PARAMETERS.items() if name not in omitted}
-    settings, host = settings_of(options, model, {**defaults, **read_parameters(options.set)})
-    limits = read_limits(options)
-    read_headers(options)
+    server, sending = server_of(options), sending_of(options)
+    settings, host = settings_of(server, model, defaults)
     options.command = None  # models alone reword
     with open_answers(options.output) as answers:
 
         def ask_plan(plan: RewordPlan, count: int) -> None:
-            ask(options, plan, count, answers, settings.provider, limits)
+            ask(plan, count, answers, server, sending)
 
         pool, notes = ask_model(tools, options.count, settings, host, answers, ask_plan)
     return NewWords(pool, f"model:{model}", notes=notes)

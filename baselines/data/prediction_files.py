@@ -10,11 +10,9 @@ from typing import Any
 import msgspec
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.console import escape_controls
+from sgdx_dataset.io.console import escape_controls, is_first
 from sgdx_dataset.io.files import write_bytes
 from sgdx_eval.headers import Header, first_difference, read_header
-
-from ..command_line import is_first
 
 Row = dict[str, Any]
 

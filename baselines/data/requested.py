@@ -30,25 +30,36 @@ class RequestedData:
     split: str  # ``train``, ``validation`` or ``test``
     variants: Mapping[str, str] = field(default_factory=dict)  # the user's own, as for ``load``
     dialogues: Path | None = None  # file with the ids of those to predict; None for the split
+    limit: int | None = None  # predict only so many, the first of the split; None for no limit
 
     @cached_property
     def release(self) -> Release:
         """The source, opened once."""
         return open_release(self.source, self.variants)
 
+    @cached_property
+    def ids(self) -> list[str] | None:
+        """The ids of the dialogues that are chosen; None for all."""
+        ids = read_dialogue_ids(self.dialogues, self.split) if self.dialogues else None
+        if self.limit is None:
+            return ids
+        wording = next(iter(self.release.wordings()))
+        of_split = load(wording, self.split, self.source, self.variants)["dialogue_id"]
+        return [name for name in of_split if ids is None or name in ids][: self.limit]
+
     def rows(self, config: str, rows_of: RowsOf) -> Dataset:
         """The rows under a schema variant."""
         dialogues = load(config, self.split, self.source, self.variants)
-        if self.dialogues is not None:
-            dialogues = dialogues.select(_places(dialogues, self.dialogues, self.split))
+        if self.ids is not None:
+            dialogues = dialogues.select(_places(dialogues, self.ids, str(self.dialogues)))
         return rows_of(dialogues, self.split, self.source)
 
     def facts(self, config: str) -> dict[str, Any]:
         """What the header of a schema variant's prediction file says about the data."""
         # The source is named without its folders, which are nobody else's business.
         facts = {"source": self.release.public_name, "split": self.split}
-        if self.dialogues is not None:
-            facts["dialogues"] = dialogues_mark(read_dialogue_ids(self.dialogues, self.split))
+        if self.ids is not None:
+            facts["dialogues"] = dialogues_mark(self.ids)
         facts["data"] = self.release.data_digest(self.split, config)
         if config in self.variants:
             rows = frames(load(config, self.split, self.source, self.variants))
@@ -58,15 +69,15 @@ class RequestedData:
         return facts
 
 
-def _places(dialogues: Dataset, path: Path, split: str) -> list[int]:
-    """The indices of the dialogues of a split that a file names."""
-    requested = set(read_dialogue_ids(path, split))
+def _places(dialogues: Dataset, ids: list[str], where: str) -> list[int]:
+    """The indices of the dialogues with these ids, which are from ``where``."""
+    requested = set(ids)
     dialogue_ids = list(dialogues["dialogue_id"])
     places = [index for index, name in enumerate(dialogue_ids) if name in requested]
     lacking = sorted(requested - set(dialogue_ids))
     if lacking:
         raise SgdxError(
-            f"{path}: {len(lacking)} of {len(requested)} dialogues are not in the split, the first "
-            f"is {lacking[0]}; is the list for another split?"
+            f"{where}: {len(lacking)} of {len(requested)} dialogues are not in the split, the "
+            f"first is {lacking[0]}; is the list for another split?"
         )
     return places

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,10 +15,9 @@ from ..training.run_folder import locked
 from .answer_file import AnswerFile
 from .endpoint import base_url, connect
 from .functions import Json
-from .options import read_headers
+from .options import SendingOptions, ServerOptions
 from .program import run_program
-from .providers import Provider
-from .sending import RequestSource, SendLimits, send_all
+from .sending import RequestSource, send_all
 from .tables import format_counts, sending_line
 
 
@@ -37,28 +35,28 @@ def open_answers(output: Path, path: Path | None = None) -> Iterator[AnswerFile]
 
 
 def ask(
-    options: Namespace,
     plan: RequestSource,
     count: int,
     answers: AnswerFile,
-    provider: Provider,
-    limits: SendLimits,
+    server: ServerOptions,
+    sending: SendingOptions,
+    program: str | None = None,
     line_of: Callable[[Any], Json] | None = None,
 ) -> None:
     """Ask what has no answer yet, show how far it is, and say at the end what was sent."""
-    headers = read_headers(options)
-    if options.command:
+    if program:
         with _progress(count) as advance:
-            counts = run_program(options.command, plan, answers, advance, line_of)
+            counts = run_program(program, plan, answers, advance, line_of)
         print(f"sent: {format_counts(counts) or 'nothing'}", file=sys.stderr)
         if counts["cached"]:
             text = "earlier answers are kept; if the program has changed, remove answers.jsonl"
             print(f"note: {text}", file=sys.stderr)
         return
-    send = connect(base_url(options.base_url, provider), provider=provider, headers=headers)
+    provider, limits = server.known_provider(), sending.limits(server.prices)
+    url = base_url(server.base_url, provider)
+    send = connect(url, provider=provider, headers=sending.headers)
     with _progress(count) as advance:
-        sending = send_all(plan, answers, send, limits, advance=advance, say=_say)
-        report = asyncio.run(sending)
+        report = asyncio.run(send_all(plan, answers, send, limits, advance=advance, say=_say))
     print(sending_line(report, limits.price), file=sys.stderr)
     if report.stopped:
         print(f"stopped: {report.stopped}", file=sys.stderr)

@@ -1,7 +1,7 @@
 """The requests of a run in order, and what their answers say.
 
 A dialogue is asked about under all wordings before the next one, so a run that is stopped has whole
-dialogues under all of them. Dialogues come in the order of ``python -m sgdx_dataset subset``, in
+dialogues under all of them. Dialogues come in the order of ``sgdx subset``, in
 which the first ones represent the whole split.
 """
 
@@ -22,7 +22,7 @@ from datasets import Dataset
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.schema import Service, read_service
-from sgdx_dataset.subset import choose_dialogues, read_dialogue_ids
+from sgdx_dataset.subset import choose_dialogues
 from sgdx_metric.variants import ORIGINAL
 
 from ..data.frames import GOLD, frame_rows, input_columns
@@ -110,12 +110,8 @@ class Plan:
     def dialogues(self) -> list[str]:
         """The ids of the dialogues, in the order in which they are asked about."""
         table = next(iter(self.tables.values()))
-        if self.data.dialogues is not None:
-            return [
-                dialogue_id
-                for dialogue_id in read_dialogue_ids(self.data.dialogues, self.data.split)
-                if dialogue_id in table.row_ranges
-            ]
+        if self.data.ids is not None:
+            return [name for name in self.data.ids if name in table.row_ranges]
         return list(choose_dialogues(table.services, len(table.services), seed=1))
 
     def requests(self) -> Iterator[Request]:

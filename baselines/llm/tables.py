@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -37,6 +38,16 @@ def estimate_facts(estimate: Estimate, price: Price | None) -> Json:
         "tokens_out": estimate.usage.made,
     }
     return facts | ({"cost": round(estimate.usage.cost(price), 4)} if price else {})
+
+
+def print_estimates(
+    estimates: Sequence[Estimate], counter: str, price: Price | None, as_json: bool
+) -> None:
+    """Print estimates as a table or as JSON."""
+    if as_json:
+        print(json.dumps([estimate_facts(wording, price) for wording in estimates], indent=1))
+    else:
+        print(*estimate_table(estimates, counter, price), sep="\n")
 
 
 def estimate_table(estimates: Sequence[Estimate], counter: str, price: Price | None) -> list[str]:

@@ -26,6 +26,11 @@ _LONGEST = 1000  # characters; a longer message is cut in its middle, as it quot
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
+def is_first() -> bool:
+    """Whether this is the first of the launched processes, the only one to print and write."""
+    return os.environ.get("RANK", "0") == "0"
+
+
 class Terminated(BaseException):
     """The signal SIGTERM, which schedulers send; as an exception it lets files be cleaned up."""
 

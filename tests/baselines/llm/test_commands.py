@@ -252,10 +252,10 @@ def test_requests_that_are_equal_are_counted_once(
 def test_wrong_options(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], named: str
 ) -> None:
-    words = ("--base-url", "http://127.0.0.1:9/v1", "--output", tmp_path / "out", *options)
-    assert ask("predict", *words) == 2
+    words = [] if "--base-url" in options else ["--base-url", "http://127.0.0.1:9/v1"]
+    assert ask("predict", *words, "--output", tmp_path / "out", *options) == 2
     said = capsys.readouterr().err
-    assert said.startswith("baselines.llm: error: ")
+    assert said.startswith("sgdx: error: ")
     assert named in said and said.count("\n") == 1
     assert not list(tmp_path.rglob("*.jsonl"))
 

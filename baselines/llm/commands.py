@@ -1,0 +1,240 @@
+"""The commands ``sgdx ask``: a model behind a server, or a program, tracks dialogues of SGD."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import App, Parameter
+
+from sgdx_dataset.io.errors import SgdxError
+
+from ..options import DataOptions
+from .options import (
+    AnswerOptions,
+    Headers,
+    RequestOptions,
+    SendingOptions,
+    read_headers,
+    read_plan,
+)
+
+if TYPE_CHECKING:
+    from .answer_file import AnswerFile
+    from .plan import Plan
+
+ask = App(
+    name="ask",
+    help="Ask a tool-calling model, or a program, under every wording.\n\n"
+    "It gives the dialogue state or the next call. Then score the predictions with 'sgdx score "
+    "--predictions DIR'.",
+)
+Repeats = Annotated[
+    int,
+    Parameter(
+        name="--repeats",
+        help="Ask everything N times under one --config, and call the predictions r1 to rN. How "
+        "far they vary is the sensitivity without any rewording.",
+    ),
+]
+INCOMPLETE = 1  # exit status: answers are missing, and the same command goes on
+
+
+@ask.command
+def estimate(
+    data: DataOptions = DataOptions(),
+    request: RequestOptions = RequestOptions(),
+    *,
+    repeats: Repeats = 1,
+    json: bool = False,
+) -> None:
+    """Count the requests and their tokens. Nothing is sent.
+
+    Parameters
+    ----------
+    json
+        Print JSON instead of a table.
+    """
+    from .estimate import estimate, token_counter
+    from .tables import print_estimates
+
+    count_tokens, counter = token_counter()
+    estimates = estimate(read_plan(data, request, repeats), count_tokens)
+    print_estimates(estimates, counter, request.prices, as_json=json)
+
+
+@ask.command
+def predict(
+    data: DataOptions = DataOptions(),
+    request: RequestOptions = RequestOptions(),
+    *,
+    files: AnswerOptions,
+    sending: SendingOptions = SendingOptions(),
+    repeats: Repeats = 1,
+    command: str | None = None,
+) -> int:
+    """Ask a server or a program, and write predictions.
+
+    Parameters
+    ----------
+    command
+        Ask this program instead of a server. It reads lines with custom_id, frame and body. It
+        writes lines with custom_id and state, or with a chat completion as response.
+    """
+    from .asking import ask, open_answers
+    from .predictions import unfinished_names
+    from .program import split_command
+
+    if command:
+        split_command(command)  # an error in it is told before anything is read
+    sending.limits(request.prices)  # likewise
+    plan = read_plan(data, request, repeats, files.retry_invalid, command)
+    with open_answers(files.output, files.answers) as answers:
+        if not unfinished_names(plan, files.output):
+            print(*(files.output / f"{name}.jsonl" for name in plan.names), sep="\n")
+            return 0
+        ask(plan, plan.count(), answers, request, sending, command)
+        return _write(plan, answers, files.output, request)
+
+
+@ask.command
+def requests(
+    data: DataOptions = DataOptions(),
+    request: RequestOptions = RequestOptions(),
+    *,
+    files: AnswerOptions,
+    repeats: Repeats = 1,
+) -> None:
+    """Write the requests as OpenAI batch files."""
+    from .asking import open_answers
+    from .batch_files import write_requests
+
+    plan = read_plan(data, request, repeats, files.retry_invalid)
+    with open_answers(files.output, files.answers) as answers:
+        paths, count = write_requests(plan, answers, files.output / "requests")
+    print(f"{count} requests; collect reads the answers", file=sys.stderr)
+    print(*paths, sep="\n")
+
+
+@ask.command
+def collect(
+    answer_files: list[Path],
+    /,
+    data: DataOptions = DataOptions(),
+    request: RequestOptions = RequestOptions(),
+    *,
+    files: AnswerOptions,
+    repeats: Repeats = 1,
+) -> int:
+    """Read the answers to batch files, and write predictions.
+
+    Parameters
+    ----------
+    answer_files
+        Read answers from these JSON Lines files.
+    """
+    from .asking import open_answers
+    from .batch_files import collect
+    from .tables import format_counts
+
+    plan = read_plan(data, request, repeats, files.retry_invalid)
+    with open_answers(files.output, files.answers) as answers:
+        counts = collect(plan, answers, answer_files)
+        print(f"lines: {format_counts(counts) or 'none'}", file=sys.stderr)
+        return _write(plan, answers, files.output, request)
+
+
+@ask.command
+def check(request: RequestOptions = RequestOptions(), *, header: Headers = ()) -> int:
+    """Send five requests, and print how the server treats them.
+
+    The exit status is 1 where something has to be changed.
+
+    Parameters
+    ----------
+    header
+        Send this header with every request. The option may be given several times.
+    """
+    import asyncio
+
+    from .check import check
+    from .endpoint import LaterError, base_url, connect, host_of
+    from .tables import check_table
+
+    settings = request.settings()
+    url = base_url(request.base_url, settings.provider)
+    send = connect(url, provider=settings.provider, headers=read_headers(header))
+    try:
+        findings = asyncio.run(check(send, settings))
+    except LaterError as error:
+        raise SgdxError(f"{host_of(url)}: does not answer: {error.reason}") from None
+    print(*check_table(findings), sep="\n")
+    return int(not all(finding.is_fine for finding in findings))
+
+
+@ask.command
+def from_inspect(log: Path, /, *, output: Path) -> None:
+    """Write predictions from a log of Inspect.
+
+    The log is of the tasks sgdx/state or sgdx/calls. Run this where Inspect is installed.
+
+    Parameters
+    ----------
+    log
+        Read the log file that Inspect wrote.
+    output
+        Write VARIANT.jsonl for every wording into this folder.
+    """
+    import json
+
+    from sgdx_dataset.io.extras import require
+
+    logs = require("inspect_ai.log", "inspect")
+    if not log.is_file():
+        raise SgdxError(f"{log}: No such file")
+    try:
+        content = logs.read_eval_log(str(log))
+    except Exception as error:  # any of several libraries' own errors
+        raise SgdxError(f"{log}: cannot be read as a log: {error}") from None
+    from sgdx.tasks import predictions_of  # it needs inspect_ai
+
+    from sgdx_dataset.io.files import write_bytes
+
+    from ..data.prediction_files import write_predictions
+    from ..training.run_folder import locked
+    from .predictions import DONE
+
+    files, dialogues, lacking = predictions_of(content)
+    with locked(output):
+        for name, (header, rows) in files.items():
+            print(write_predictions(output / f"{name}.jsonl", header, rows))
+        if lacking:
+            write_bytes(output / DONE, json.dumps(dialogues).encode() + b"\n")
+            print(
+                f"note: the log is of an unfinished run; the predictions are of the "
+                f"{len(dialogues)} of {len(dialogues) + lacking} dialogues that have all of their "
+                f"answers, which {output / DONE} lists for --dialogues",
+                file=sys.stderr,
+            )
+
+
+def _write(plan: Plan, answers: AnswerFile, output: Path, request: RequestOptions) -> int:
+    """Write the predictions of every wording that has all of its answers; returns the status."""
+    from .predictions import DONE, write_finished
+    from .tables import done_line, prediction_line
+
+    written, missing = write_finished(plan, answers, output, request.prices)
+    for name, figures in written.items():
+        print(prediction_line(name, figures), file=sys.stderr)
+        print(output / f"{name}.jsonl")
+    if not missing:
+        print(done_line(written.values(), plan.settings.task), file=sys.stderr)
+        return 0
+    parts = ", ".join(f"{name} {number}" for name, number in missing.items())
+    print(
+        f"{missing.total()} answers are missing ({parts}): give the same command again to "
+        f"continue; {output / DONE} lists the dialogues that are complete",
+        file=sys.stderr,
+    )
+    return INCOMPLETE

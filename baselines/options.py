@@ -1,0 +1,54 @@
+"""The options that commands of the baselines share: which dialogues, under which wordings."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from sgdx_dataset.io.console import is_first
+from sgdx_dataset.io.errors import SgdxError
+from sgdx_dataset.options import Dialogues, SourceOptions, Split
+
+if TYPE_CHECKING:
+    from .data.requested import RequestedData
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class DataOptions(SourceOptions):
+    """Which dialogues are read, and under which wordings."""
+
+    config: Sequence[str] = ()
+    """Take these wordings: any of original, v1 to v5, or a NAME of --variant. Default: original,
+    those of v1 to v5 that the source has, and each NAME."""
+
+    split: Split = "test"
+    """Take this split."""
+
+    dialogues: Dialogues = None
+
+    limit: Annotated[int | None, Parameter(metavar="N")] = None
+    """Take only the first N dialogues of the split."""
+
+    def __post_init__(self) -> None:
+        """Refuse unknown names before anything is read."""
+        super().__post_init__()
+        self.check_configs(self.config)
+        if self.limit is not None and self.limit < 1:
+            raise SgdxError(f"--limit {self.limit}: expected 1 or more")
+
+    def read(self) -> "tuple[RequestedData, list[str]]":
+        """The data to predict and the wordings, without repetition."""
+        from sgdx_dataset.configs import split_name
+        from sgdx_dataset.release.remembered import announced_source, resolve_source
+
+        from .data.requested import RequestedData
+
+        source = (announced_source if is_first() else resolve_source)(self.source)
+        split, variants = split_name(self.split), self.own_variants
+        data = RequestedData(source, split, variants, self.dialogues, self.limit)
+        if is_first() and (gaps := data.release.gaps()):
+            print(f"note: {gaps}", file=sys.stderr)
+        return data, list(dict.fromkeys(self.config or data.release.wordings()))
