@@ -1,7 +1,7 @@
 """Write the leaderboard from the scores of runs, and from the figures that papers give.
 
-Every folder with a scores.json in the folders that are given is a row. Published figures stand
-beside the rows of trackers.
+Of the folders with a scores.json that one tracker filled from one training set, the best is a row.
+Published figures of the same data stand beside the rows of trackers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io import console
 from sgdx_dataset.io.files import staged
 from sgdx_metric.errors import ScoreError
-from sgdx_metric.figures import RELATIVE
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .published import PublishedRow, read_published
@@ -44,7 +43,7 @@ RULES: Mapping[str, Mapping[str, str | None]] = {
 }
 # By task, the figures of a row. The rows are sorted by the first of these but one.
 FIGURES: Mapping[str, Sequence[str]] = {
-    "state": ("jga_orig", "jga_v1-5", "jga_worst", "flips", "ss_jga", RELATIVE.key),
+    "state": ("jga_orig", "jga_v1-5", "jga_worst", "flips", "ss_jga"),
     "turns": (
         *("bleu_orig", "bleu_v1-5", "ser_orig", "ser_v1-5", "sgsacc_orig", "sgsacc_v1-5"),
         "changed",
@@ -53,7 +52,7 @@ FIGURES: Mapping[str, Sequence[str]] = {
 # Parts of a signature that say what was scored and by which model; rows that differ in one are not
 # compared.
 _DATA = ("release", "dialogues", "turns", "nli")
-_TEXTS = ("trained on", "remarks")
+_TEXTS = ("trained on",)
 
 
 class Row:
@@ -70,6 +69,7 @@ class Row:
         self.figures = {key: cells.get(key, Cell(NO_VALUE)) for key in keys}
         self.rank = -figures.values().get(keys[1], -1.0), run.folder
         self.size = run.results.task.count(run.results.raw)
+        self.trained_on = _trained_on(run)
 
     @property
     def data(self) -> str:
@@ -80,14 +80,19 @@ class Row:
     def cells(self, base: Path) -> list[Cell | str]:
         """The cells of the row, the first with a link to its folder."""
         link = Path(os.path.relpath(self.run.path, base)).as_posix()
-        remark = "oracle: trained on v1 to v5" if self.run.oracle else ""
-        first = Cell(self.run.folder, link=link)
-        return [first, *self.figures.values(), _trained_on(self.run), remark]
+        return [Cell(self.run.folder, link=link), *self.figures.values(), self.trained_on]
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """What one row is enough of: a tracker with its training set; if unknown, the run."""
+        if self.trained_on == NO_VALUE:
+            return self.run.folder, ""
+        return self.run.facts.get("tracker", self.run.folder), self.trained_on
 
 
 def _trained_on(run: Run) -> str:
     """The schemas and the number of dialogues that a model was trained on; a dash if unknown."""
-    if not run.settings and "train" not in run.facts:
+    if not (run.settings or run.oracle or "train" in run.facts):
         return NO_VALUE
     words = " + ".join(filter(None, ("original", run.augmentation)))
     dialogues = run.settings.get("train_dialogues")
@@ -150,11 +155,11 @@ def _best(rows: Sequence[Row]) -> str:
 
 
 def _by_data(rows: Sequence[Row]) -> list[list[Row]]:
-    """The rows in groups that compare, those on most items first, each best first."""
-    groups: dict[tuple[str | None, ...], list[Row]] = {}
+    """The best rows of each kind in groups that compare, those on most items first."""
+    groups: dict[tuple[str | None, ...], dict[tuple[str, str], Row]] = {}
     for row in sorted(rows, key=lambda row: row.rank):
-        groups.setdefault(tuple(map(row.parts.get, _DATA)), []).append(row)
-    return sorted(groups.values(), key=lambda group: -group[0].size)
+        groups.setdefault(tuple(map(row.parts.get, _DATA)), {}).setdefault(row.kind, row)
+    return sorted(([*group.values()] for group in groups.values()), key=lambda g: -g[0].size)
 
 
 def _tables(rows: Sequence[Row], base: Path) -> list[str]:
@@ -173,26 +178,15 @@ def _tables(rows: Sequence[Row], base: Path) -> list[str]:
 
 
 def _published_table(published: Sequence[PublishedRow]) -> str:
-    """What papers give, what may be set beside a run on the whole test split first."""
-    given = {key for row in published for key in row.all}
-    titles = {
-        "jga_orig": "JGA_orig",
-        "jga_v1-5": "JGA_v1-5",
-        "ss_jga": "SS_JGA",
-        RELATIVE.key: RELATIVE.title,
-    }
-    titles = {key: title for key, title in titles.items() if key in given}
+    """What papers give for v1 to v5, oracles last."""
+    titles = {"jga_orig": "JGA_orig", "jga_v1-5": "JGA_v1-5", "ss_jga": "SS_JGA"}
 
-    def rank(row: PublishedRow) -> tuple[bool, float, float]:
-        figures = row.all
-        return bool(row.not_comparable), -figures.get("jga_v1-5", 0), -figures.get("jga_orig", 0)
-
-    rows = []
-    for row in sorted(published, key=rank):
-        figures = [number(row.all.get(key), 1) for key in titles]
-        rows.append([row.name, *figures, row.data, row.where, row.not_comparable])
-    texts = ("data", "source", "remarks")
-    return to_markdown(table("", ["system", *titles.values(), *texts], rows, texts))
+    reworded = [row for row in published if "jga_v1-5" in row.all]
+    rows = [
+        [row.name, *(number(row.all.get(key), 1) for key in titles), row.where]
+        for row in sorted(reworded, key=lambda row: (row.oracle, -row.all["jga_v1-5"]))
+    ]
+    return to_markdown(table("", ["system", *titles.values(), "source"], rows, ("source",)))
 
 
 def main(arguments: list[str] | None = None) -> int:
