@@ -116,7 +116,7 @@ def measures(source: str, dialogues: int, folder: Path) -> list[Measure]:
 
 
 def commands(source: str, folder: Path) -> list[Measure]:
-    """``prepare`` of six configs, and ``score`` of six files of predictions."""
+    """The help, ``prepare`` of six configs, and ``score`` of six files of predictions."""
     release = open_release(source)
     encoder = msgspec.json.Encoder()
     for config in CONFIGS:
@@ -130,17 +130,22 @@ def commands(source: str, folder: Path) -> list[Measure]:
     def time_prepare() -> float:
         with tempfile.TemporaryDirectory(dir=folder) as cache:
             prepare = ["prepare", "--source", source, "--cache-dir", cache, "--config", *CONFIGS]
-            return process_seconds("-m", "sgdx_dataset", *prepare)[0]
+            return process_seconds("-m", "sgdx_cli", *prepare)[0]
 
     def time_json() -> float:
         return float(process_seconds("-c", _JSON_LOAD, source)[1])
 
     peer = "json.load of all dialogues"
     return [
+        Measure(
+            "sgdx --help", "python -c 'import datasets'",
+            lambda: process_seconds("-m", "sgdx_cli", "--help")[0],
+            lambda: process_seconds("-c", "import datasets")[0],
+        ),
         Measure("prepare, 6 configs", peer, time_prepare, time_json),
         Measure(
             "score, 6 wordings of test", peer,
-            lambda: process_seconds("-m", "sgdx_metric", *score)[0], time_json,
+            lambda: process_seconds("-m", "sgdx_cli", *score)[0], time_json,
         ),
     ]  # fmt: skip
 

@@ -40,9 +40,8 @@ PAIRED = tuple(JOINT.values())
 _UNSTATED = Setup()
 _RIGHT = "JGA: joint goal accuracy; a frame is right if every slot of its state is."
 _LEGENDS = {
-    "change": "Change: JGA of what changes since the turn before alone, so that an early mistake "
-    "counts once.",
-    "canonical": "Canonical: JGA that also takes what a value is to the API, as in 2019-03-01.",
+    "change": "Change: JGA of what changes since the turn before; an early mistake counts once.",
+    "canonical": "Canonical: JGA that also takes a value as the API writes it, such as 2019-03-01.",
 }
 
 

@@ -199,6 +199,7 @@ def meanings(group: Group, view: View) -> list[str]:
         f"Lower is better: {', '.join(lower)}." if lower else "",
         "Seen services are in the original train split." if len(group.sets) > 1 else "",
         view.sources,
+        "The signature says what was scored and how. docs/figures.md defines all figures.",
     ]
 
 
