@@ -144,7 +144,7 @@ def test_the_finding_of_a_page_is_that_of_its_scores(page: str) -> None:
         f"{100 * sgdx[key]:.1f}" for key in ("jga_orig", "jga_v1-5", "jga_worst", "flips")
     )
     lost = f"{-100 * sgdx['drop']:.1f} points"
-    for shown in (f"({first} to {reworded})", lost, f"{worst} %", f"{flips} %"):
+    for shown in (f"({first} to {reworded}", lost, f"{worst} %", f"{flips} %"):
         assert shown in text
 
 
