@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from baselines.llm.answer_file import AnswerFile
 from baselines.llm.asking import ask, open_answers
 from baselines.llm.endpoint import base_url, host_of
 from baselines.llm.estimate import estimate_wording, token_counter
-from baselines.llm.options import ServerOptions
+from baselines.llm.options import SendingOptions, ServerOptions
 from baselines.llm.predictions import AnswerTally
 from baselines.llm.program import HOST, split_command
 from baselines.llm.requests import RequestSettings
@@ -27,7 +26,7 @@ from sgdx_dataset import SgdxError
 from .answers import read_calls
 from .data import Json
 from .folder import read_tool_set
-from .options import sending_of, server_of
+from .options import AskOptions
 from .plan import ToolPlan, ToolRequest
 from .predictions import Prediction
 
@@ -47,36 +46,35 @@ def settings_of(
     return settings, host_of(base_url(asked.base_url, settings.provider))
 
 
-def read_plan(options: Namespace) -> ToolPlan:
+def read_plan(folder: Path, asked: AskOptions) -> ToolPlan:
     """The plan of a run, from the options."""
-    if options.command:
-        split_command(options.command)  # an error in it is told before anything is read
-    model = options.model or options.command
+    if asked.command:
+        split_command(asked.command)  # an error in it is told before anything is read
+    model = asked.model or asked.command
     if not model:
         raise SgdxError("found neither --model nor --command, expected one of them")
-    settings, server = settings_of(server_of(options), model)
-    host = f"{HOST}{options.command}" if options.command else server
-    tool_set = read_tool_set(options.tools)
-    names = list(dict.fromkeys(options.wording or tool_set.wordings))
-    return ToolPlan(tool_set, names, settings, host, options.repeats, options.distractors)
+    settings, server = settings_of(asked, model)
+    host = f"{HOST}{asked.command}" if asked.command else server
+    tool_set = read_tool_set(folder)
+    names = list(dict.fromkeys(asked.wording or tool_set.wordings))
+    return ToolPlan(tool_set, names, settings, host, asked.repeats, asked.distractors)
 
 
-def run_plan(options: Namespace) -> int:
+def run_plan(folder: Path, asked: AskOptions, sending: SendingOptions, output: Path) -> int:
     """Ask what has no answer yet, and write the predictions of wordings that have all of theirs.
 
     The exit status is 1 where answers are missing still.
     """
-    server, sending = server_of(options), sending_of(options)
-    sending.limits(server.prices)  # an error in it is told before anything is read
-    plan, output = read_plan(options), options.output
+    sending.limits(asked.prices)  # an error in it is told before anything is read
+    plan = read_plan(folder, asked)
     with open_answers(output) as answers:
         headers = {name: plan.header(name) for name in plan.names}
         if len(finished_names(output, headers)) < len(headers):
-            ask(plan, plan.count(), answers, server, sending, options.command, ToolRequest.line)
+            ask(plan, plan.count(), answers, asked, sending, asked.command, ToolRequest.line)
             missing = plan.missing_counts(answers)
             for name in plan.names:
                 if not missing[name]:
-                    figures = _write(plan, name, answers, output, server_of(options).prices)
+                    figures = _write(plan, name, answers, output, asked.prices)
                     print(prediction_line(name, figures), file=sys.stderr)
             if missing:
                 parts = ", ".join(f"{name} {missing[name]}" for name in plan.names if missing[name])
@@ -110,16 +108,16 @@ def _write(
     return figures
 
 
-def show_estimate(options: Namespace) -> None:
+def show_estimate(folder: Path, asked: AskOptions, as_json: bool) -> None:
     """Print how many requests and tokens a run would send, wording by wording."""
-    price, plan = server_of(options).prices, read_plan(options)
+    plan = read_plan(folder, asked)
     count_tokens, counter = token_counter()
     counted_keys = set[str]()
     estimates = [
         estimate_wording(name, _answered(plan, name), count_tokens, counted_keys)
         for name in plan.names
     ]
-    print_estimates(estimates, counter, price, options.json)
+    print_estimates(estimates, counter, asked.prices, as_json)
 
 
 def _answered(plan: ToolPlan, name: str) -> Iterator[tuple[str, Json, str]]:

@@ -22,7 +22,7 @@ _MENDED = "v2-mended"
 _NEXT = """\
 With --output DIR the demo keeps my_api, run and scores.json there. With tools of yours:
 
-  python -m sgdx_tools import --openai tools.json --output my_api
+  sgdx tools import --openai tools.json --output my_api
 
 docs/your-own-tools.md has every step from there."""
 
@@ -85,5 +85,5 @@ def _command(arguments: list[str], folder: Path) -> None:
     from .__main__ import main
 
     shown = " ".join(map(quote, arguments)).replace(f"{folder}/", "")
-    print("$ python -m sgdx_tools", shown.replace(quote(sys.executable), "python"), flush=True)
+    print("$ sgdx tools", shown.replace(quote(sys.executable), "python"), flush=True)
     main(arguments)

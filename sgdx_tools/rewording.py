@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from baselines.llm.asking import ask, open_answers
-from baselines.llm.providers import PROVIDERS
+from baselines.llm.options import SendingOptions, ServerOptions
 from sgdx_dataset import SgdxError
 from sgdx_dataset.rewording.phrases import identifier, one_line, phrase
 from sgdx_dataset.rewording.translations import read_settings, translate_round_trip
@@ -19,7 +18,7 @@ from .data import ElementId, Tool, ToolSet, ToolWords, Wording, Words
 from .folder import check_wording, read_tool_set, read_tools, read_wording, write_wording
 from .json_schema import NAME, Layout, Renaming, elements_of
 from .model_words import PARAMETERS, IncompleteError, RewordPlan, ask_model
-from .options import sending_of, server_of
+from .options import RewordOptions
 from .pool import ElementPool, Pool, compose_wordings, read_pool
 from .review import read_review, write_review
 
@@ -37,17 +36,17 @@ class NewWords(NamedTuple):
     notes: Sequence[str] = ()
 
 
-def reword(options: Namespace) -> int:
+def reword(
+    folder: Path, options: RewordOptions, server: ServerOptions, sending: SendingOptions
+) -> int:
     """Make wordings as the options say, and print the paths of what was written.
 
     The exit status is 1 where answers of a model are missing still.
     """
-    if not 1 <= options.count <= 9:
-        raise SgdxError(f"--count {options.count}: expected 1 to 9")
-    tool_set = read_tool_set(options.tools)
+    tool_set = read_tool_set(folder)
     tools = tool_set.tools
     try:
-        words = _new_words(options, tool_set)
+        words = _new_words(options, tool_set, server, sending)
     except IncompleteError as error:
         print(
             f"{error} answers are missing: give the same command again to continue", file=sys.stderr
@@ -81,13 +80,24 @@ def reword(options: Namespace) -> int:
     return 0
 
 
-def _new_words(options: Namespace, tool_set: ToolSet) -> NewWords:
+def _new_words(
+    options: RewordOptions, tool_set: ToolSet, server: ServerOptions, sending: SendingOptions
+) -> NewWords:
     tools = tool_set.tools
     if options.review is not None:
         return NewWords(*read_review(options.review, tools))
     way, _, what = (options.by or "").partition(":")
     if what and way == "model":
-        return _model_words(options, tools, what)
+        omitted = server.known_provider().omitted
+        defaults = {name: value for name, value in PARAMETERS.items() if name not in omitted}
+        settings, host = settings_of(server, what, defaults)
+        with open_answers(options.output) as answers:
+
+            def ask_plan(plan: RewordPlan, count: int) -> None:
+                ask(plan, count, answers, server, sending)
+
+            pool, notes = ask_model(tools, options.count, settings, host, answers, ask_plan)
+        return NewWords(pool, f"model:{what}", notes=notes)
     if what and way == "pool":
         return NewWords(read_pool(Path(what), tools), f"pool:{Path(what).name}")
     if what and way == "file":
@@ -100,21 +110,6 @@ def _new_words(options: Namespace, tool_set: ToolSet) -> NewWords:
         return NewWords(pool, f"backtranslate:{what}")
     expected = "expected model:NAME, pool:FILE, backtranslate:F,B, file:FILE or tools:FILE"
     raise SgdxError(f"--with {options.by}: {expected}")
-
-
-def _model_words(options: Namespace, tools: Mapping[str, Tool], model: str) -> NewWords:
-    omitted = PROVIDERS[options.provider].omitted
-    defaults = {name: value for name, value in PARAMETERS.items() if name not in omitted}
-    server, sending = server_of(options), sending_of(options)
-    settings, host = settings_of(server, model, defaults)
-    options.command = None  # models alone reword
-    with open_answers(options.output) as answers:
-
-        def ask_plan(plan: RewordPlan, count: int) -> None:
-            ask(plan, count, answers, server, sending)
-
-        pool, notes = ask_model(tools, options.count, settings, host, answers, ask_plan)
-    return NewWords(pool, f"model:{model}", notes=notes)
 
 
 def backtranslated(

@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from sgdx_dataset import SgdxError
 from sgdx_eval.headers import check_one_system
-from sgdx_eval.tasks.tools import NO_CALL, TITLES
+from sgdx_eval.tasks.tools import CALL, NO_CALL, TITLES
+from sgdx_eval.verdict import Verdict, gate
 from sgdx_metric.bootstrap import DIALOGUES
 from sgdx_metric.call_rules import score_case
 from sgdx_metric.calls import TASK_SUCCESS
@@ -129,6 +130,21 @@ def score_files(
         "paired": paired_scores(scores, "case_id") | {"dialogue": dialogues},
     }
     return content, scores
+
+
+def verdict(
+    tool_set: ToolSet,
+    files: Mapping[str, PredictionFile],
+    content: Mapping[str, Any],
+    scores: Scores,
+    max_drop: float,
+) -> Verdict:
+    """Whether other words cost more than so many points."""
+    if not any(tool_set.wordings[name].tools for name in files):
+        return Verdict("cannot tell", "no name and no description is reworded")
+    asked = {name: sum(map(len, file.predictions)) for name, file in files.items()}
+    invalid = {name: (n, asked[name]) for name, n in content["invalid"].items()}
+    return gate(scores, {CALL: "call", NO_CALL: "no-call"}, max_drop, invalid)
 
 
 def check_files(tool_set: ToolSet, files: Mapping[str, PredictionFile]) -> None:

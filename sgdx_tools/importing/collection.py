@@ -10,11 +10,14 @@ from typing import Any
 
 from baselines.llm.functions import safe_names
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.console import say
 from sgdx_dataset.io.files import read_input
 
 from ..data import Case, Json, Rule, Source, Tool, Wording
-from ..folder import write_tool_set
+from ..folder import SOURCE, write_tool_set
 from ..json_schema import Layout
+
+_LONGEST_LIST = 20  # lines about what was left out
 
 
 @dataclass
@@ -44,6 +47,18 @@ class Collection:
         """Write a new folder of tools."""
         source = Source(self.form, self.files, self.rules, tuple(self.left_out))
         write_tool_set(folder, self.tools.values(), self.cases, source, self.wordings)
+
+    def report(self, folder: Path) -> None:
+        """Say what was left out, and what was written into the folder."""
+        for line in self.left_out[:_LONGEST_LIST]:
+            say("sgdx", f"left out: {line}")
+        if len(self.left_out) > _LONGEST_LIST:
+            rest = len(self.left_out) - _LONGEST_LIST
+            say("sgdx", f"left out: {rest} more, which {folder / SOURCE} lists")
+        counts = [f"{len(self.tools)} tools"]
+        counts += [f"{len(self.cases)} cases"] if self.cases else []
+        counts += [f"{len(self.wordings)} wordings"] if self.wordings else []
+        print(f"{folder}: {', '.join(counts)}")
 
     def add_tools(self, tools: Iterable[tuple[str, str, Json]]) -> None:
         """Add tools by name, description and parameters.

@@ -189,7 +189,7 @@ def test_bad_input_is_one_line_and_nothing_is_written(
     arguments = arguments.replace("FOLDER", str(folder)).replace("RUN", str(run))
     assert main(arguments.split()) == 2
     error = capsys.readouterr().err
-    assert error.startswith("sgdx_tools: error: ") and error.count("\n") == 1
+    assert error.startswith("sgdx: error: ") and error.count("\n") == 1
     assert all(fact.replace("FOLDER", str(folder)) in error for fact in facts), error
     assert files == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
 

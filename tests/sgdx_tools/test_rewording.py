@@ -273,7 +273,7 @@ def test_faults_of_options_and_pools(
     is_pool = isinstance(arguments, dict)
     assert (compose(tools, arguments, 2) if is_pool else reword(tools, *arguments)) == 2
     error = capsys.readouterr().err
-    assert error.startswith("sgdx_tools: error: ") and error.count("\n") == 1
+    assert error.startswith("sgdx: error: ") and error.count("\n") == 1
     assert all(fact in error for fact in facts), error
     assert not (tools / "wordings" / "v1.json").exists()
 

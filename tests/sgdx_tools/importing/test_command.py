@@ -19,10 +19,10 @@ def test_a_process_imports_and_says_what_was_left_out(run: Run, tmp_path: Path) 
     assert finished.returncode == 0, finished.stderr
     assert finished.stdout == "api: 5 tools\n"
     lines = finished.stderr.splitlines()
-    assert len(lines) == 9 and all(line.startswith("sgdx_tools: left out: ") for line in lines)
+    assert len(lines) == 9 and all(line.startswith("sgdx: left out: ") for line in lines)
     tool_set = read_tool_set(tmp_path / "api")
     assert tool_set.source.form == "openapi"
-    assert [f"sgdx_tools: left out: {line}" for line in tool_set.source.left_out] == lines
+    assert [f"sgdx: left out: {line}" for line in tool_set.source.left_out] == lines
     assert list(tool_set.source.files) == ["library_3_0.yaml"]
 
 
@@ -34,6 +34,6 @@ def test_long_lists_are_cut_and_controls_are_escaped(
     api = tmp_path / "api"
     assert main(["import", "--openai", str(tmp_path / "tools.json"), "--output", str(api)]) == 0
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == r"sgdx_tools: left out: tool t0: strict, \x1b[31m"
+    assert lines[0] == r"sgdx: left out: tool t0: strict, \x1b[31m"
     assert len(lines) == 21 and "10 more" in lines[-1] and "source.json" in lines[-1]
     assert len(read_tool_set(api).source.left_out) == 30

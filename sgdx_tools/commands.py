@@ -1,0 +1,245 @@
+"""The commands ``sgdx tools``: reword your own tools, ask a model, score the difference."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from cyclopts import App
+
+from baselines.llm.options import SendingOptions, ServerOptions
+from sgdx_dataset.io.errors import SgdxError
+from sgdx_dataset.options import Dialogues, SourceOptions, Split
+
+from .options import AskOptions, Over, Predictions, RewordOptions, Rules, Tools
+
+tools = App(
+    name="tools",
+    help="Measure what it costs when your own tools are worded differently.",
+)
+
+
+@tools.command(name="import")
+def import_tools(
+    data: SourceOptions = SourceOptions(),
+    *,
+    output: Path,
+    openai: Path | None = None,
+    anthropic: Path | None = None,
+    mcp: Path | None = None,
+    openapi: Path | None = None,
+    bfcl: Sequence[Path] = (),
+    answers: Sequence[Path] = (),
+    sgd: Sequence[str] = (),
+    split: Split = "test",
+    dialogues: Dialogues = None,
+) -> None:
+    """Make a folder of tools from a file in a common format.
+
+    Parameters
+    ----------
+    output
+        Write tools.json, source.json, and the cases and wordings if there are any, into this new
+        folder.
+    openai
+        Read tools as OpenAI's APIs take them, nested or flat: a list, or a request.
+    anthropic
+        Read tools as Anthropic's API takes them: a list, or a request.
+    mcp
+        Read what an MCP server answers to tools/list, or the result in that answer.
+    openapi
+        Read an OpenAPI 3.0 or 3.1 document in JSON or YAML.
+    bfcl
+        Read cases of the Berkeley Function Calling Leaderboard, one JSON object per line.
+    answers
+        With --bfcl: read the possible answers from these files. Cases of irrelevance have none.
+    sgd
+        Read the calls of SGD's system. The tools get the words of the first variant (original, v1
+        to v5, or a NAME of --variant). Further variants become wordings.
+    split
+        With --sgd: take this split.
+    """
+    given = {"--openai": openai, "--anthropic": anthropic, "--mcp": mcp, "--openapi": openapi}
+    forms = [*(name for name, path in given.items() if path), *(["--bfcl"] if bfcl else [])]
+    forms += ["--sgd"] if sgd else []
+    if len(forms) != 1:
+        found = ", ".join(forms) or "none"
+        raise SgdxError(f"import: found {found}, expected one of {', '.join(given)}, --bfcl, --sgd")
+    if answers and not bfcl:
+        raise SgdxError("--answers: found no --bfcl, whose answers these are")
+    if output.exists():
+        raise SgdxError(f"{output}: exists already, expected a new folder")
+    if bfcl:
+        from .importing.bfcl import import_bfcl
+
+        collection = import_bfcl(bfcl, answers)
+    elif sgd:
+        from .importing.sgd import import_sgd
+
+        configs = list(dict.fromkeys(sgd))
+        collection = import_sgd(configs, data.source, split, data.own_variants, dialogues)
+    elif openapi:
+        from .importing.openapi import import_openapi
+
+        collection = import_openapi(openapi)
+    else:
+        from .importing.tool_lists import import_list
+
+        name = forms[0]
+        path = given[name]
+        assert path is not None  # noqa: S101 - it is one of the forms
+        collection = import_list(name.removeprefix("--"), path)
+    collection.write(output)
+    collection.report(output)
+
+
+@tools.command
+def reword(
+    folder: Tools,
+    /,
+    options: RewordOptions,
+    server: ServerOptions = ServerOptions(),
+    sending: SendingOptions = SendingOptions(),
+) -> int:
+    """Put tools into other words, ordered by their distance.
+
+    The wordings are v1, v2, and so on; v1 is nearest to the original.
+    """
+    from .rewording import reword
+
+    return reword(folder, options, server, sending)
+
+
+@tools.command
+def estimate(folder: Tools, /, asked: AskOptions = AskOptions(), *, json: bool = False) -> None:
+    """Count the requests and their tokens. Nothing is sent.
+
+    Parameters
+    ----------
+    json
+        Print JSON instead of a table.
+    """
+    from .asking import show_estimate
+
+    show_estimate(folder, asked, json)
+
+
+@tools.command
+def run(
+    folder: Tools,
+    /,
+    asked: AskOptions = AskOptions(),
+    sending: SendingOptions = SendingOptions(),
+    *,
+    output: Path,
+) -> int:
+    """Ask a server or a program for the calls of every case.
+
+    Every case is asked under every wording.
+
+    Parameters
+    ----------
+    output
+        Write WORDING.jsonl for every wording into this folder. To continue a run, give the same
+        folder.
+    """
+    from .asking import run_plan
+
+    return run_plan(folder, asked, sending, output)
+
+
+@tools.command
+def score(
+    folder: Tools,
+    /,
+    *,
+    predictions: Predictions,
+    rules: Rules = None,
+    over: Over = "dialogues",
+    output: Path | None = None,
+    quiet: bool = False,
+    max_drop: float | None = None,
+) -> int:
+    """Score the calls under every wording against the original one.
+
+    Parameters
+    ----------
+    output
+        Also write the scores to this JSON file.
+    quiet
+        Print no tables, only the verdict of --max-drop.
+    max_drop
+        End with exit status 1 if the whole 95 % interval of the loss is above this number of
+        points.
+    """
+    if max_drop is not None and not 0 <= max_drop <= 100:
+        raise SgdxError(f"--max-drop {max_drop:g}: expected points from 0 to 100")
+    from sgdx_eval.files import check_outputs, write_scores
+    from sgdx_eval.tables import terminal
+
+    from .folder import read_tool_set
+    from .predictions import read_predictions
+    from .scoring import score_files, verdict
+    from .tables import print_scores
+
+    if output is not None:
+        folders = (folder, folder / "wordings", predictions)
+        read = [file for place in folders for file in place.glob("*.json*")]
+        check_outputs({"--output": output}, read)
+    tool_set = read_tool_set(folder)
+    files = read_predictions(predictions, tool_set)
+    content, scores = score_files(tool_set, files, rules, over)
+    if output is not None:
+        write_scores(content, output)
+    if lacking := [name for name in tool_set.wordings if name not in files]:
+        print(f"note: found no predictions for {', '.join(lacking)}", file=sys.stderr)
+    if not quiet:
+        print_scores(content, scores, terminal())
+    if max_drop is None:
+        return 0
+    found = verdict(tool_set, files, content, scores, max_drop)
+    print(f"{'FAILED' if found.end == 'failed' else found.end}: {found.why}")
+    return found.status
+
+
+@tools.command
+def explain(
+    folder: Tools,
+    case: str,
+    /,
+    *,
+    predictions: Predictions,
+    rules: Rules = None,
+    wording: str | None = None,
+) -> None:
+    """Show a case under the words that made it wrong.
+
+    Parameters
+    ----------
+    case
+        Show this case, or give the word 'lost' to list the cases that are lost.
+    wording
+        Show this wording. Default: all wordings that lose the case.
+    """
+    from .explain import explain
+    from .folder import read_tool_set
+
+    print(*explain(read_tool_set(folder), predictions, case, wording, rules), sep="\n")
+
+
+@tools.command
+def demo(*, output: Path | None = None) -> None:
+    """Score a program on eight sample tools, and repair words.
+
+    The program reads descriptions badly on purpose. The demo shows what the rewording cost, and
+    repairs the words that caused it.
+
+    Parameters
+    ----------
+    output
+        Also keep the tools, predictions and scores in this new folder.
+    """
+    from .demo import demo
+
+    demo(output)
