@@ -86,8 +86,6 @@ class Section:
     rewordings: Sequence[RewordingList] = ()
     mistakes: Sequence[Mistake] = ()
     pictures: Sequence[Picture] = ()
-    # What the words in the tables of other sections mean, in sentences.
-    meanings: Sequence[str] = ()
     # How many mistakes there are, of which those that are shown are some.
     number_of_mistakes: int = 0
     # Whether the page shows the heading alone until a reader opens it.
@@ -131,6 +129,8 @@ class Report:
     # What it is about, in a sentence.
     lead: str
     parts: Sequence[Part]
+    # What the titles of the figures mean, in sentences.
+    meanings: Sequence[str]
     # Why numbers of different parts do not compare; empty where they may.
     warning: str
     # Why a run is not there; a sentence each.

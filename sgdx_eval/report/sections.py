@@ -9,6 +9,7 @@ from itertools import chain
 from sgdx_dataset.io.progress import progress
 from sgdx_eval.tables import NO_VALUE, Cell, Column, Table, p_value, table
 from sgdx_metric.columns import Ints
+from sgdx_metric.core import Figure
 from sgdx_metric.units import ALL, SEEN
 
 from . import plots
@@ -80,6 +81,7 @@ def build_report(inputs: Inputs, command: str) -> Report:
         title=f"{subject} under reworded schemas".capitalize(),
         lead=f"{' and '.join(named)}: {_LEAD}" if named else "",
         parts=parts,
+        meanings=meanings(inputs.groups),
         warning=_NOT_ALIKE if any(group.number for group in inputs.groups) else "",
         left_out=inputs.left_out,
         not_analysed=inputs.not_analysed,
@@ -151,7 +153,6 @@ def _sections(group: Group, view: View, systems: int, is_folded: bool) -> Iterat
         yield Section("turns", title, pictures=pictures, folded=is_folded)
     if curves := drawn(group, plots.learning_curves):
         yield Section("training", "How they were trained", pictures=curves, folded=is_folded)
-    yield Section("meanings", "What the figures mean", meanings=meanings(group, view))
 
 
 def comparison(group: Group, view: View, sets: Mapping[str, Ints]) -> Table:
@@ -186,21 +187,25 @@ def comparison(group: Group, view: View, sets: Mapping[str, Ints]) -> Table:
     return table(title, heads, rows, [what], note=" ".join(filter(None, note)))
 
 
-def meanings(group: Group, view: View) -> list[str]:
+def meanings(groups: Sequence[Group]) -> list[str]:
     """What the titles of the figures mean, and which are better when they are low."""
-    results = [system.first.results for system in group.systems]
-    titles = {k: t for of in results for block in view.blocks(of) for k, t in block.titles.items()}
-    figures = {f.key: f for of in results for f in of.task.own_figures(of.scores())}
-    shown = [(title, figures[key]) for key, title in titles.items()]
-    lower = dict.fromkeys(title for title, figure in shown if figure.lower_is_better)
-    return [
-        "All figures are in %." if all(f.scale == 100 for _, f in shown) else "",
-        *dict.fromkeys(term for _, figure in shown for term in figure.legend),
+    shown: dict[tuple[str, str], Figure] = {}
+    for group in groups:
+        for results in (system.first.results for system in group.systems):
+            figures = {f.key: f for f in results.task.own_figures(results.scores())}
+            for block in view_of(group).blocks(results):
+                shown |= {(title, key): figures[key] for key, title in block.titles.items()}
+    lower = dict.fromkeys(title for (title, _), f in shown.items() if f.lower_is_better)
+    has_bleu = any(figure.scale == 1 for figure in shown.values())
+    sentences = [
+        f"All figures{' but BLEU' if has_bleu else ''} are in %.",
+        *(term for figure in shown.values() for term in figure.legend),
         f"Lower is better: {', '.join(lower)}." if lower else "",
-        "Seen services are in the original train split." if len(group.sets) > 1 else "",
-        view.sources,
+        "Seen services are in the original train split.",
+        *(view_of(group).sources for group in groups),
         "The signature says what was scored and how. docs/figures.md defines all figures.",
     ]
+    return list(filter(None, dict.fromkeys(sentences))) if shown else []
 
 
 def wording_table(group: Group) -> list[Table]:

@@ -66,10 +66,12 @@ def _costs(group: Group, system: System, best: dict[str, Estimate], reworded: Fi
     keys, text = group.keys, partial(shown, reworded)
     loss, original = best["loss"], best[keys.original].value
     verb, change = ("gains", _negated(loss)) if loss.value < 0 else ("costs", loss)
+    points = f"{100 * change.value:.1f}"
+    much = "less than 0.1" if points == "0.0" else points
     sentences = [
         Cell(
-            f"Rewording {verb} it {100 * change.value:.1f} points on average, from "
-            f"{text(original)} % under the original words",
+            f"Rewording {verb} it {much} points on average, from {text(original)} % under the "
+            "original words",
             change.ends(),
         )
     ]

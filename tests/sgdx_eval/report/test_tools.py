@@ -43,7 +43,7 @@ def test_the_report_has_the_cost_the_noise_and_the_words(run: Path) -> None:
     report, scores = report_of(run), json.loads((run / "scores.json").read_text())
     (part,) = report.parts
     assert [section.name for section in part.sections] == [
-        "comparison", "noise", "elements", "turns", "meanings"
+        "comparison", "noise", "elements", "turns"
     ]  # fmt: skip
     comparison, by_wording = part.sections[0].tables
     calls = scores["calls"]["call_accuracy"]
