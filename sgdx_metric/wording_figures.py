@@ -33,7 +33,7 @@ _LEGENDS = {
     "reworded": "reworded: the mean over all wordings but the original.",
     "v1-5": "v1-5: the mean over v1 to v5.",
     "drop": "drop: reworded less original.",
-    "sensitivity": "SS: how far a score varies over wordings: its deviation in % of its mean.",
+    "sensitivity": "SS, sensitivity: how far a score varies over wordings, in % of its mean.",
     "worst": "worst: each under the wording that is worst for it.",
     "flips": "flips: right under one wording and wrong under another.",
 }

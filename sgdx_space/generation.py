@@ -28,8 +28,8 @@ responses to the sample corpus, one JSONL file per wording. Until then you see *
 responses**. `sgdx turns --source sample --split test --output DIR` writes the turns to answer.
 
 **SGSAcc on this page is no result.** It needs a model of entailment. So that it answers at once,
-this page only looks for the words of each statement in the response. For a result, run
-`sgdx score --predictions DIR --nli FacebookAI/roberta-large-mnli`.
+this page only looks for the words of each statement in the response. For a result:
+`sgdx score --predictions DIR --nli FacebookAI/roberta-large-mnli`
 """
 _MEANING = """
 ### What these figures mean

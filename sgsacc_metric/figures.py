@@ -52,7 +52,7 @@ SENSITIVE = ("bleu", "ser", "sgsacc")
 SETS = ("seen", "seen_domains")
 _LEGENDS = {
     "v1-5": "v1-5: the mean under v1 to v5.",
-    "ss": "SS: how far a turn varies over v1 to v5: its deviation in % of its mean.",
+    "ss": "SS: how far a turn's score varies over v1 to v5, in % of its mean.",
     "changed": "changed: turns whose text is not that under original.",
     "flips": "flips: turns whose SGSAcc is not the same under all of v1 to v5.",
     "flips_ser": "flips_ser: turns whose SER is not.",

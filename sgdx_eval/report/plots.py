@@ -46,8 +46,8 @@ def _axis(figure: Figure) -> str:
 
 @plot(
     "Under every wording",
-    "Means with 95 % intervals over dialogues, as in Figure 4 of the SGD-X paper. From v1 to v5, "
-    "the words of the schemas are farther and farther from the original words.",
+    "Means with 95 % intervals, as in Figure 4 of the SGD-X paper. The words of SGD-X's v5 are "
+    "farthest from the original ones, those of v1 nearest.",
 )
 def by_wording(group: Group) -> Any:
     """The paper's Figure 4: a panel for each mean, and in it a line for each system."""
@@ -88,7 +88,7 @@ def by_wording(group: Group) -> Any:
     "What the mean hides: the drop beside the flips",
     "The drop is the average loss in percentage points. The flips are right under one wording and "
     "wrong under another, in percent. If as many are won as lost, the mean does not move although "
-    "they change. The bars are 95 % intervals over dialogues.",
+    "they change. The bars are 95 % intervals.",
 )
 def drop_beside_flips(group: Group) -> Any:
     """Two bars for each system."""

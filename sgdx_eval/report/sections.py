@@ -176,7 +176,7 @@ def comparison(group: Group, view: View, sets: Mapping[str, Ints]) -> Table:
                 rows[-1] += [by_title.get(title) or NO_VALUE for title in columns]
     note = [
         view.note,
-        "Below a figure is its 95 % interval over dialogues, or after ± its deviation over seeds.",
+        "Below a figure is its 95 % interval, or after ± its deviation over seeds.",
     ]
     if group.keys.reworded not in Figures(group.systems[0]).values():
         names = ", ".join(group.wordings)
@@ -196,12 +196,13 @@ def meanings(groups: Sequence[Group]) -> list[str]:
             for block in view_of(group).blocks(results):
                 shown |= {(title, key): figures[key] for key, title in block.titles.items()}
     lower = dict.fromkeys(title for (title, _), f in shown.items() if f.lower_is_better)
+    has_sets = any(len(group.sets) > 1 for group in groups)
     has_bleu = any(figure.scale == 1 for figure in shown.values())
     sentences = [
         f"All figures{' but BLEU' if has_bleu else ''} are in %.",
         *(term for figure in shown.values() for term in figure.legend),
         f"Lower is better: {', '.join(lower)}." if lower else "",
-        "Seen services are in the original train split.",
+        "Seen services are in the original train split." if has_sets else "",
         *(view_of(group).sources for group in groups),
         "The signature says what was scored and how. docs/figures.md defines all figures.",
     ]
