@@ -104,6 +104,10 @@ def main(arguments: list[str] | None = None) -> int:
             for name in app:
                 app[name]
         status = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+        if tokens[:1] in (["predict"], ["evaluate"]) and {"--help", "-h"} & {*tokens}:
+            from baselines.commands import print_tracker_options
+
+            print_tracker_options(tokens)
         return status if isinstance(status, int) else None
 
     return run("sgdx", command, (SgdxError, ScoreError, CycloptsError), is_first())

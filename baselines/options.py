@@ -42,13 +42,11 @@ class DataOptions(SourceOptions):
     def read(self) -> "tuple[RequestedData, list[str]]":
         """The data to predict and the wordings, without repetition."""
         from sgdx_dataset.configs import split_name
-        from sgdx_dataset.release.remembered import announced_source, resolve_source
 
         from .data.requested import RequestedData
 
-        source = (announced_source if is_first() else resolve_source)(self.source)
         split, variants = split_name(self.split), self.own_variants
-        data = RequestedData(source, split, variants, self.dialogues, self.limit)
+        data = RequestedData(self.named(), split, variants, self.dialogues, self.limit)
         if is_first() and (gaps := data.release.gaps()):
             print(f"note: {gaps}", file=sys.stderr)
         return data, list(dict.fromkeys(self.config or data.release.wordings()))

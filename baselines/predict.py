@@ -1,22 +1,15 @@
-"""Predict dialogue states, or what the system says, under every wording of the schemas.
-
-The output folder then holds CONFIG.jsonl for each wording. Existing files are kept if model and
-data are the same. To resume a run that was killed, give the same command again.
-
-To predict with several processes: accelerate launch -m baselines.predict.
-"""
+"""Predict dialogue states, or what the system says, under every wording: ``sgdx predict``."""
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 from datasets import concatenate_datasets
@@ -25,15 +18,7 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import is_first
 from sgdx_eval.headers import Header
 
-from .command_line import (
-    ParagraphFormatter,
-    add_data,
-    add_struct,
-    in_words,
-    read_data,
-    read_struct,
-    run_command,
-)
+from .command_line import door, in_words
 from .data.frames import SYSTEM_ACTS
 from .data.kinds import rows_for
 from .data.prediction_files import finished_names, write_predictions
@@ -43,6 +28,7 @@ from .system import (
     System,
     get_system,
     is_trainable,
+    read_options,
     recorded_name,
     recorded_precision,
     recorded_setting,
@@ -147,81 +133,34 @@ def _headers(
     }
 
 
-def parse_request(name: str, description: str | None, output_help: str) -> tuple[Request, Path]:
-    """Read the request and the output folder from the command line."""
-    # The system determines which options exist, so the command line is parsed twice.
-    parser = argparse.ArgumentParser(
-        f"python -m {name}",
-        description=description,
-        formatter_class=ParagraphFormatter,
-        add_help=False,
-    )
-    parser.add_argument(
-        "--model", help="Use this trained model: a folder of baselines.train, or a name on the Hub."
-    )
-    parser.add_argument(
-        "--tracker",
-        metavar="NAME | MODULE:CLASS",
-        help="Use this tracker, which is not trained, instead of --model: lexical, or "
-        "MODULE:CLASS for your own class. Together with --model: name the tracker of a model "
-        "that does not state it.",
-    )
-    first_options, _ = parser.parse_known_args()
-    add_data(parser)
-    parser.add_argument(
-        "--precision",
-        choices=get_args(Precision),
-        help="Set the number format of a trained tracker's arithmetic. auto means bf16 if the "
-        "device supports it natively, else fp32. Default: the format that the model was "
-        "trained in.",
-    )
-    parser.add_argument("--output", type=Path, required=True, help=output_help)
-    parser.add_argument(
-        "-h",
-        "--help",
-        action="help",
-        help="Show this help and exit. With --model or --tracker, also show the options of that "
-        "tracker.",
-    )
-    system_class: type[System] | None = None
-    if first_options.tracker or first_options.model:
-        tracker = first_options.tracker or recorded_name(first_options.model)
-        if first_options.model and is_first():  # before torch is imported, which takes a while
-            print(f"loading {tracker} from {first_options.model}", flush=True)
-        system_class = get_system(tracker)
-        add_struct(parser, system_class.OPTIONS, f"options of {system_class.NAME}")
-    options = parser.parse_args()
-    if system_class is None:
-        raise SgdxError("found neither --model nor --tracker, expected one of them")
+def make_request(
+    model: str | None,
+    tracker: str | None,
+    precision: Precision | None,
+    given: Mapping[str, str],
+    data: RequestedData,
+    configs: Sequence[str],
+) -> Request:
+    """Check all that a command line asks for, and import the system last, which may need torch."""
+    named = tracker or recorded_name(str(model))
+    options = read_options(named, given)
+    data.check(configs)
+    if model and is_first():
+        print(f"loading {named} from {model}", flush=True)
+    system_class = get_system(named)
     name = system_class.NAME
-    if is_trainable(system_class):
-        if options.model is None:
-            raise SgdxError(
-                f"--tracker {name}: it is trained, expected --model with the trained model too"
-            )
-    elif options.precision is not None:
+    if is_trainable(system_class) and model is None:
         raise SgdxError(
-            f"--precision {options.precision}: {name} is not trained and has no precision to choose"
+            f"--tracker {name}: it is trained, expected --model with the trained model too"
         )
-    system_options = read_struct(options, system_class.OPTIONS)
-    data, configs = read_data(options)
-    model = options.model or name
-    request = Request(system_class, model, system_options, data, configs, options.precision)
-    return request, options.output
-
-
-def main() -> int:
-    """Run the command; returns the exit status, which is 2 after a one-line error message."""
-
-    def run() -> None:
-        request, output = parse_request(
-            "baselines.predict", __doc__, "folder for CONFIG.jsonl of each wording"
+    if precision is not None and not is_trainable(system_class):
+        raise SgdxError(
+            f"--precision {precision}: {name} is not trained and has no precision to choose"
         )
-        if predict(request, output):
-            print(*(output / f"{config}.jsonl" for config in request.configs), sep="\n")
+    return Request(system_class, model or name, options, data, configs, precision)
 
-    return run_command("baselines.predict", run)
 
+main = door("predict")
 
 if __name__ == "__main__":
     sys.exit(main())

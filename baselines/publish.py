@@ -1,17 +1,7 @@
-"""Write the card of a trained model, or push a model or a report to the Hugging Face Hub.
-
-The card is RUN/README.md: how to use the model, its scores, and how it was trained. The scores are
-those of RUN/scores.json, which 'python -m baselines.evaluate --model RUN --output RUN' writes.
-
---push-to-hub pushes the model with its card. A tracker is pushed with its scores in
-.eval_results/sgdx.yaml; the Hub puts them on the leaderboards of a dataset (--benchmark). With
---report, a report is pushed instead, as a Space that shows its page. Pushing needs an access token,
-from 'hf auth login' or in $HF_TOKEN.
-"""
+"""Write the card of a trained model, or push a model or a report to the Hub: ``sgdx publish``."""
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +9,7 @@ from tempfile import TemporaryDirectory
 from sgdx_dataset import SgdxError
 from sgdx_dataset.hub.upload import folder_files, upload
 
-from .command_line import ParagraphFormatter, run_command
+from .command_line import door
 from .model_card import push, write_card, write_eval_results
 from .system import get_trainable, recorded_name
 from .training.run_folder import read_run
@@ -38,7 +28,7 @@ pinned: false
 tags: [schema-guided-dialogue, sgd, sgd-x]
 ---
 
-A report of `python -m baselines.report` of sgdx: `index.html` is the page, `report.md` the same as
+A report of `sgdx report`: `index.html` is the page, `report.md` the same as
 Markdown. Utterances in it are from SGD (Rastogi et al. 2020), under CC BY-SA 4.0, or from the
 sample corpus of sgdx, under Apache-2.0.
 """
@@ -66,7 +56,7 @@ def publish(output: Path, repository: str | None, benchmark: str | None = None) 
 def publish_report(folder: Path, repository: str) -> str:
     """Push a report to the Hub as a static Space, which shows its page."""
     if not (folder / "index.html").is_file():
-        raise SgdxError(f"{folder}: holds no index.html, expected a folder of baselines.report")
+        raise SgdxError(f"{folder}: holds no index.html, expected a folder of 'sgdx report'")
     own = (*_REPORT, *_RESULTS, "README.md")
     with TemporaryDirectory() as temporary:
         card = Path(temporary) / "README.md"
@@ -77,48 +67,7 @@ def publish_report(folder: Path, repository: str) -> str:
         )
 
 
-def main() -> int:
-    """Run the command; returns the exit status, which is 2 after a one-line error message."""
-    parser = argparse.ArgumentParser(
-        "python -m baselines.publish", description=__doc__, formatter_class=ParagraphFormatter
-    )
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument(
-        "--model",
-        type=Path,
-        metavar="RUN",
-        help="Write the card of the model in this folder of baselines.train.",
-    )
-    what.add_argument(
-        "--report", type=Path, metavar="DIR", help="Push this folder of baselines.report."
-    )
-    parser.add_argument(
-        "--push-to-hub",
-        metavar="REPO",
-        help="Push to this repository, YOU/NAME. It is created if it does not exist.",
-    )
-    parser.add_argument(
-        "--benchmark",
-        metavar="REPO",
-        help="Put the scores of a pushed tracker on the leaderboards of this dataset repository, "
-        "which 'python -m sgdx_dataset push' makes. Default: sgdx of the owner of "
-        "--push-to-hub.",
-    )
-    options = parser.parse_args()
-
-    def run() -> None:
-        if options.report:
-            if not options.push_to_hub:
-                raise SgdxError("--report: found no --push-to-hub, expected YOU/NAME to push it to")
-            print(publish_report(options.report, options.push_to_hub))
-            return
-        print(
-            publish(options.model, options.push_to_hub, options.benchmark)
-            or options.model / "README.md"
-        )
-
-    return run_command("baselines.publish", run)
-
+main = door("publish")
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -7,9 +7,11 @@ add one. This module does not import torch.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
+from textwrap import fill
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -52,6 +54,14 @@ SYSTEMS = {
     "sgd_baseline": "baselines.sgd_baseline.tracker:SgdTracker",
     "onepass": "baselines.onepass.tracker:OnePassTracker",
     "t2g2": "baselines.t2g2.generator:T2G2Generator",
+}
+# How the classes in the ``settings`` of a trained system begin, which are read before torch is.
+_SETTINGS = {
+    "t5dst": "T5",
+    "sgp_dst": "Sgp",
+    "sgd_baseline": "Sgd",
+    "onepass": "OnePass",
+    "t2g2": "T2G2",
 }
 ENTRY_POINTS = "sgdx.systems"  # where installed packages register systems of their own
 Row = dict[str, Any]
@@ -247,6 +257,58 @@ def get_system(name: str) -> type[System]:
     )
 
 
+def settings_of(name: str) -> type[Settings]:
+    """The class of the recipes of a trainable system; torch is not needed for those of here."""
+    kind: type[Settings] = _of_settings(name, "Settings") or get_trainable(name).SETTINGS
+    return kind
+
+
+def options_of(name: str) -> type[PredictionOptions]:
+    """The class of a system's options of prediction; torch is not needed for those of here."""
+    kind: type[PredictionOptions] = _of_settings(name, "Options") or get_system(name).OPTIONS
+    return kind
+
+
+def _of_settings(name: str, kind: str) -> Any:
+    module = f"baselines.{name}.settings"
+    return name in _SETTINGS and getattr(import_module(module), f"{_SETTINGS[name]}{kind}")
+
+
+def read_options(name: str, given: Mapping[str, str]) -> PredictionOptions:
+    """A system's options of prediction, from what a command line has of them."""
+    kind = options_of(name)
+    options = {option.removeprefix("--").replace("-", "_"): given[option] for option in given}
+    known = [_option(field) for field in kind.__struct_fields__]
+    for field in options:
+        if field not in kind.__struct_fields__:
+            expected = f"one of {', '.join(known)}" if known else "no option of its own"
+            raise SgdxError(f"{_option(field)}: unknown, and {name} has {expected}")
+    try:
+        return msgspec.convert(options, kind, strict=False)
+    except msgspec.ValidationError as error:
+        reason, _, field = str(error).partition(" - at `$.")
+        raise SgdxError(f"{_option(field.rstrip('`'))}: {reason}") from None
+
+
+def option_help(name: str) -> str:
+    """The options of prediction that a system has, a paragraph each."""
+    shapes = msgspec.inspect.type_info(options_of(name))
+    assert isinstance(shapes, msgspec.inspect.StructType)  # noqa: S101
+    lines = [f"Options of {name}:{'' if shapes.fields else ' none'}"]
+    for shape in shapes.fields:
+        schema = getattr(shape.type, "extra_json_schema", None) or {}
+        default = "" if shape.default is None else f" [default: {shape.default}]"
+        text = (
+            f"{_option(shape.name)} {shape.name.upper()}  {schema.get('description', '')}{default}"
+        )
+        lines.append(fill(text, 78, initial_indent="  ", subsequent_indent="      "))
+    return "\n".join(lines)
+
+
+def _option(field: str) -> str:
+    return f"--{field.replace('_', '-')}"
+
+
 def _own_system(name: str, module: str, class_name: str) -> type[System]:
     """The class of a system that is not of this package."""
     try:
@@ -297,7 +359,7 @@ def recorded_name(model: str) -> str:
             return name
     raise SgdxError(
         f"{model}: found no tracker's name in run.json or config.json, expected a model of "
-        "baselines.train; for another give --tracker"
+        "sgdx train; for another give --tracker"
     )
 
 
@@ -342,7 +404,7 @@ def model_file(model: str, name: str, revision: str | None = None) -> Path | Non
         if (folder / READY).exists():
             raise SgdxError(
                 f"{model}: found parts of two models, because its training was stopped while it "
-                "replaced one by the next, expected one; continue with baselines.train --resume"
+                "replaced one by the next, expected one; continue with sgdx train --resume"
             )
         return folder / name if (folder / name).is_file() else None
     try:

@@ -1,19 +1,16 @@
-"""Train a tracker or a generator from a recipe.
-
-To train with several processes: accelerate launch -m baselines.train --config RECIPE.
-"""
+"""Train a tracker or a generator from a recipe: ``sgdx train``."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import shlex
 import shutil
 import sys
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from datasets import Dataset
@@ -22,12 +19,12 @@ from sgdx_dataset import SgdxError, open_release
 from sgdx_dataset.hub.upload import check_upload
 from sgdx_dataset.io.console import Terminated, is_first
 
-from .command_line import ParagraphFormatter, add_source, in_words, run_command, source_of
+from .command_line import door, in_words
 from .data.augment import ORACLE
 from .data.frames import track, whole_dialogues
 from .data.kinds import rows_for
 from .publish import publish
-from .system import TrainableSystem, get_trainable
+from .system import TrainableSystem, get_trainable, settings_of
 from .training.batching import share
 from .training.run_folder import append_log, check_output, locked, read_log, versions, write_json
 from .training.settings import Augment, Settings, find_recipe, read_recipe, recipe_tracker, shown
@@ -41,53 +38,87 @@ Record = dict[str, Any]
 SystemClass = type[TrainableSystem[Any, Any]]
 
 
-def run(options: argparse.Namespace) -> None:
+class Plan(NamedTuple):
+    """What is trained, as a recipe and the options of the command say."""
+
+    tracker: str  # its name, as the recipe has it
+    settings: Settings
+    tasks: Sequence[str]  # those of the tracker that are trained; none for all
+    output: Path
+    resume: bool
+    oracle: bool  # whether training on schemas that trackers are evaluated on is allowed
+    repository: str | None  # to push the model to
+
+
+def read_plan(
+    config: str,
+    output: Path | None,
+    seed: int | None,
+    resume: bool,
+    tasks: Sequence[str],
+    augment: str | None,
+    oracle: bool,
+    repository: str | None,
+) -> Plan:
+    """Read the recipe, whose values ``--augment`` and ``--seed`` replace, and check all options."""
+    recipe = find_recipe(config)
+    tracker = recipe_tracker(recipe)
+    settings = read_recipe(recipe, settings_of(tracker))
+    if seed is not None:
+        if not 0 <= seed < 2**32:
+            raise SgdxError(f"--seed {seed}: expected 0 to {2**32 - 1}")
+        settings = msgspec.structs.replace(settings, seed=seed)
+    if augment is not None:
+        schemas = settings.augment or Augment(schemas=augment)
+        schemas = msgspec.structs.replace(schemas, schemas=augment)
+        settings = msgspec.structs.replace(settings, augment=schemas)
+    folder = output or Path("outputs") / f"{tracker}-{recipe.stem}"
+    is_oracle = oracle or augment == ORACLE  # which the name implies
+    return Plan(tracker, settings, tasks, folder, resume, is_oracle, repository)
+
+
+def run(plan: Plan, source: str) -> None:
     """Train the tasks of the recipe's tracker; all files are written into the run folder."""
-    tracker = recipe_tracker(options.config)
-    options.source = source_of(options)
     if is_first():  # before torch is imported, which takes a while
-        print(f"training {tracker} on {options.source}", flush=True)
-    system_class = get_trainable(tracker)
+        print(f"training {plan.tracker} on {source}", flush=True)
+    system_class = get_trainable(plan.tracker)
     from .training.accelerator import quiet_transformers, training_accelerator
     from .training.precision import resolved
 
     quiet_transformers()
-    settings = read_settings(options, system_class.SETTINGS)
-    output = options.output or Path("outputs") / f"{system_class.NAME}-{options.config.stem}"
-    for name in options.task or ():
+    for name in plan.tasks:
         if name not in system_class.TASKS:
             known = ", ".join(filter(None, system_class.TASKS)) or "none"
-            raise SgdxError(f"--task {name}: {tracker} has no such task, expected {known}")
-    tasks = list(dict.fromkeys(options.task or system_class.TASKS))
-    if options.push_to_hub:
-        check_upload(options.push_to_hub)  # before hours of training, not after them
+            raise SgdxError(f"--task {name}: {plan.tracker} has no such task, expected {known}")
+    tasks = list(dict.fromkeys(plan.tasks or system_class.TASKS))
+    if plan.repository:
+        check_upload(plan.repository)  # before hours of training, not after them
+    settings, output, resume = plan.settings, plan.output, plan.resume
     accelerator = training_accelerator(settings, output)
     precision = resolved(settings.precision, accelerator.device)
     settings = msgspec.structs.replace(settings, precision=precision)
     share(settings.batch_size, settings.accumulation, accelerator.num_processes)
     row_functions = rows_for(system_class)
-    training = row_functions.training(settings, options.source, options.oracle)
-    all_dev = row_functions.dev(options.source)
+    training = row_functions.training(settings, source, plan.oracle)
+    all_dev = row_functions.dev(source)
     dev = system_class.dev(all_dev, settings.evaluate_frames)
     record = {
         "settings": settings,
         "seen": training.provenance,
         "data": {
-            "release": open_release(options.source).version(),
+            "release": open_release(source).version(),
             "train": row_functions.describe(training.rows),
             "dev": row_functions.describe(dev),
         },
         "processes": accelerator.num_processes,
     }
     rows = row_functions.training_columns(training.rows, system_class.READS)
-    training_run = Run(
-        accelerator, settings, training.provenance, rows, dev, output, options.resume
-    )
+    training_run = Run(accelerator, settings, training.provenance, rows, dev, output, resume)
     with ExitStack() as locks:
         if accelerator.is_main_process:
             for name in tasks:
                 locks.enter_context(locked(output / name))
-        if extended := prepare_output(accelerator, output, tasks, record, options.resume):
+        if extended := prepare_output(accelerator, output, tasks, record, resume):
             record["extended"] = extended
             (output / "scores.json").unlink(missing_ok=True)  # of the model before
         accelerator.init_trackers("sgdx", shown(settings))
@@ -97,25 +128,9 @@ def run(options: argparse.Namespace) -> None:
             if len(system_class.TASKS) > 1:
                 evaluate_joined(training_run, system_class, record, all_dev)
             if accelerator.is_main_process:
-                print(publish(output, options.push_to_hub) or output / "README.md")
+                print(publish(output, plan.repository) or output / "README.md")
             accelerator.wait_for_everyone()
         accelerator.end_training()
-
-
-def read_settings(options: argparse.Namespace, settings_class: type[Settings]) -> Settings:
-    """The recipe's settings, where ``--augment`` and ``--seed`` replace the recipe's values."""
-    # ``--augment oracle`` implies ``--oracle``.
-    settings = read_recipe(options.config, settings_class)
-    if options.seed is not None:
-        if not 0 <= options.seed < 2**32:
-            raise SgdxError(f"--seed {options.seed}: expected 0 to {2**32 - 1}")
-        settings = msgspec.structs.replace(settings, seed=options.seed)
-    if options.augment is None:
-        return settings
-    options.oracle = options.oracle or options.augment == ORACLE
-    augment = settings.augment or Augment(schemas=options.augment)
-    augment = msgspec.structs.replace(augment, schemas=options.augment)
-    return msgspec.structs.replace(settings, augment=augment)
 
 
 def prepare_output(
@@ -203,76 +218,22 @@ def evaluate_joined(
         print(f"all models together: dev joint goal accuracy {score:.4f}")
 
 
-def main() -> int:
-    """Run the command; returns the exit status, which is 2 after a one-line error message."""
-    parser = argparse.ArgumentParser(
-        "python -m baselines.train", description=__doc__, formatter_class=ParagraphFormatter
-    )
-    parser.add_argument(
-        "--config",
-        type=find_recipe,
-        required=True,
-        metavar="RECIPE",
-        help="Train with this recipe: a YAML file, or TRACKER/NAME for a recipe of this package, "
-        "as in onepass/smoke.",
-    )
-    add_source(parser)
-    parser.add_argument(
-        "--output",
-        type=Path,
-        help="Write the model into this folder. Default: outputs/TRACKER-RECIPE.",
-    )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        metavar="N",
-        help="Set the random seed, 0 or more. Default: the recipe's.",
-    )
-    parser.add_argument(
-        "--resume",
-        action="store_true",
-        help="Continue the run in --output from its last checkpoint. If the recipe has more steps "
-        "now, the run becomes longer.",
-    )
-    parser.add_argument(
-        "--task",
-        nargs="+",
-        action="extend",
-        help="For a tracker of several models, such as sgp_dst: train only these. Default: all.",
-    )
-    parser.add_argument(
-        "--augment",
-        metavar="SCHEMAS",
-        help="Also train on reworded schemas: backtrans (back-translations), corrupt (words "
-        "changed at random), a folder of your own variants, or oracle (v1 to v5, with "
-        "--oracle).",
-    )
-    parser.add_argument(
-        "--oracle",
-        action="store_true",
-        help="Allow training on schemas that trackers are evaluated on, as an upper bound. All "
-        "files of the run say so.",
-    )
-    parser.add_argument(
-        "--push-to-hub",
-        metavar="REPO",
-        help="At the end, push the model with the best score on dev to this repository, YOU/NAME.",
-    )
-    options = parser.parse_args()
-    return run_command("baselines.train", lambda: _run_noting_the_way_on(options))
-
-
-def _run_noting_the_way_on(options: argparse.Namespace) -> None:
-    """Do what ``run`` does; a stop in the midst of training says how to go on."""
+@contextmanager
+def noting_the_way_on() -> Iterator[None]:
+    """Let a stop in the midst of training say with which command it goes on."""
     try:
-        run(options)
+        yield
     except (KeyboardInterrupt, Terminated) as stop:
         if getattr(stop, "__notes__", None):  # the training loop has begun
-            launcher = "accelerate launch ... -m" if "WORLD_SIZE" in os.environ else "python -m"
-            arguments = [*sys.argv[1:], *([] if "--resume" in sys.argv[1:] else ["--resume"])]
-            stop.add_note(f"continue with: {launcher} baselines.train {shlex.join(arguments)}")
+            several = "WORLD_SIZE" in os.environ
+            launcher = "accelerate launch ... -m baselines.train" if several else "sgdx train"
+            given = [word for word in sys.argv[1:] if word != "--resume"]
+            words = given[given[:1] == ["train"] :]
+            stop.add_note(f"continue with: {launcher} {shlex.join([*words, '--resume'])}")
         raise
 
+
+main = door("train")
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from baselines.command_line import run_command
+from sgdx_dataset.io.console import run
 from sgdx_dataset.io.extras import require
 from sgdx_dataset.io.files import write_bytes
 from sgdx_eval.report.figures import Estimate, Figures, under_wordings
@@ -28,7 +28,7 @@ PICTURES = ROOT / "docs" / "pictures"
 SYSTEMS = {
     "onepass, shipped here": "models/onepass",
     "SGP-DST, all of train": "results/sgp_dst-minilm_all",
-    "lexical baseline": "results/lexical",
+    "lexical floor": "results/lexical",
 }
 _WORDINGS = (ORIGINAL, *PAPER_VARIANTS)
 _ALL_SIX = len(_WORDINGS) + 0.35  # where the column of the worst case stands
@@ -69,7 +69,7 @@ def main() -> int:
         help="folder of the pictures; default: docs/pictures",
     )
     options = parser.parse_args()
-    return run_command("maintenance.front_picture", lambda: _write(options.output))
+    return run("maintenance.front_picture", lambda: _write(options.output))
 
 
 def _write(folder: Path) -> None:

@@ -12,9 +12,9 @@ import shutil
 import sys
 from pathlib import Path
 
-from baselines.command_line import run_command
 from baselines.use import SHIPPED_MODEL
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.console import run
 
 _WEIGHTS = "model.safetensors"
 _COPIED = (
@@ -39,9 +39,7 @@ def main() -> int:
         help="folder to write; default: models/onepass",
     )
     options = parser.parse_args()
-    return run_command(
-        "maintenance.ship", lambda: ship(options.model, options.recipe, options.output)
-    )
+    return run("maintenance.ship", lambda: ship(options.model, options.recipe, options.output))
 
 
 def ship(model: Path, recipe: Path, output: Path) -> None:

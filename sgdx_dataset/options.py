@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from cyclopts import Parameter
 
 from .configs import CONFIGS
+from .io.console import is_first
 from .io.errors import SgdxError
 
 if TYPE_CHECKING:
@@ -42,13 +43,25 @@ def split_pairs(
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class SourceOptions:
-    """Where dialogues and schemas come from."""
+class Source:
+    """Where dialogues come from."""
 
     source: Annotated[str | None, Parameter(metavar="PATH")] = None
     """Read SGD from this source: a release directory, a release archive (.zip, .tar.*), 'sample'
     for the small corpus of this package, or 'download' to fetch the release once. Default: the
     environment variable SGDX_SOURCE, else the source that 'sgdx prepare' was given last."""
+
+    def named(self, cache: Path | None = None) -> str:
+        """The source; the first process says on standard error which it is, if none is given."""
+        from .release.remembered import announced_source, resolve_source
+
+        return (announced_source if is_first() else resolve_source)(self.source, cache)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class SourceOptions(Source):
+    """Where dialogues and schemas come from."""
 
     variant: Annotated[tuple[str, ...], EACH, Parameter(metavar="NAME=PATH")] = ()
     """Add a wording of your own and call it NAME. PATH is a .json file with a few new words, as in
@@ -77,9 +90,8 @@ class SourceOptions:
     def open(self, cache: Path | None = None) -> "Release":
         """Open the source; a note on standard error says which it is, and what it lacks."""
         from .release.open import open_release
-        from .release.remembered import announced_source
 
-        release = open_release(announced_source(self.source, cache), self.own_variants)
+        release = open_release(self.named(cache), self.own_variants)
         if gaps := release.gaps():
             print(f"note: {gaps}", file=sys.stderr)
         return release

@@ -39,16 +39,15 @@ table reads, not how good anything is. Responses and scores are in {output}.
 Next, on SGD itself (PATH: a directory or archive of the release, or the word
 download; later commands remember it):
 
-  python -m sgdx_dataset prepare --source PATH
-  python -m baselines.copies --system derived --output outputs/derived
-  python -m sgsacc_metric score --predictions outputs/derived \\
-      --output outputs/derived.json
-  python -m sgsacc_metric score --predictions outputs/derived \\
-      --output outputs/derived.json --nli FacebookAI/roberta-large-mnli
+  sgdx prepare --source PATH
+  sgdx copies --system derived --output outputs/derived
+  sgdx score --predictions outputs/derived --output outputs/derived.json
+  sgdx score --predictions outputs/derived --output outputs/derived.json \\
+      --nli FacebookAI/roberta-large-mnli
 """
 
 
-def demo(output: Path) -> None:
+def demo(output: Path, quiet: bool = False) -> None:
     """Generate, score and print."""
     data = RequestedData("sample", "test")
     references = turns_of(data.release, data.split)
@@ -59,6 +58,9 @@ def demo(output: Path) -> None:
         scores[name] = score_files(
             output / name, source="sample", nli="lexical", output=output / f"{name}.json"
         )
+    if quiet:
+        print(*(output / f"{name}.json" for name in SYSTEMS), sep="\n")
+        return
     console = Console(width=80)
     for title, figures in _TABLES.items():
         rows = [

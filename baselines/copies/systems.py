@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sgdx_dataset import SgdxError
 from sgdx_eval.headers import Header
-from sgdx_eval.tasks.turns import chosen_turns, read_turns, turns_of
+from sgdx_eval.tasks.turns import read_turns, select_turns, turns_of
 from sgsacc_metric.rows import Turn
 
 from ..data.prediction_files import write_predictions
@@ -61,8 +61,11 @@ def generate(
     references = turns_of(data.release, data.split)
     paths = []
     for config in configs:
-        turns = chosen_turns(
-            read_turns(references, system.wording or config), data.split, data.dialogues, single
+        turns = select_turns(
+            read_turns(references, system.wording or config),
+            data.ids or (),
+            str(data.dialogues),
+            single,
         )
         rows = [
             {"turn_id": turn.turn_id, "variant": config, "utterance": system.say(turn)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from datasets import Dataset
 
-from sgdx_dataset import VARIANTS, SgdxError, frames, load, open_release
+from sgdx_dataset import VARIANTS, frames, load, open_release
 from sgdx_dataset.release.release import Release
-from sgdx_dataset.subset import read_dialogue_ids
+from sgdx_dataset.subset import check_dialogue_ids, read_dialogue_ids
 from sgdx_metric.signature import dialogues_mark
 from sgdx_metric.variants import fingerprint, schema_digest
 
@@ -47,11 +47,21 @@ class RequestedData:
         of_split = load(wording, self.split, self.source, self.variants)["dialogue_id"]
         return [name for name in of_split if ids is None or name in ids][: self.limit]
 
+    def check(self, configs: Sequence[str]) -> None:
+        """Refuse wordings and dialogues that the source lacks."""
+        for config in configs:
+            self.release.check_dialogues(config, self.split)
+        if self.dialogues:
+            ids = read_dialogue_ids(self.dialogues, self.split)
+            check_dialogue_ids(self.release, self.split, ids, str(self.dialogues))
+
     def rows(self, config: str, rows_of: RowsOf) -> Dataset:
         """The rows under a schema variant."""
         dialogues = load(config, self.split, self.source, self.variants)
         if self.ids is not None:
-            dialogues = dialogues.select(_places(dialogues, self.ids, str(self.dialogues)))
+            chosen = set(self.ids)
+            names = enumerate(dialogues["dialogue_id"])
+            dialogues = dialogues.select([place for place, name in names if name in chosen])
         return rows_of(dialogues, self.split, self.source)
 
     def facts(self, config: str) -> dict[str, Any]:
@@ -67,17 +77,3 @@ class RequestedData:
             schemas = rows.select_columns(["schema"]).select(first)
             facts["wording"] = fingerprint(schema_digest(row["schema"]) for row in schemas)
         return facts
-
-
-def _places(dialogues: Dataset, ids: list[str], where: str) -> list[int]:
-    """The indices of the dialogues with these ids, which are from ``where``."""
-    requested = set(ids)
-    dialogue_ids = list(dialogues["dialogue_id"])
-    places = [index for index, name in enumerate(dialogue_ids) if name in requested]
-    lacking = sorted(requested - set(dialogue_ids))
-    if lacking:
-        raise SgdxError(
-            f"{where}: {len(lacking)} of {len(requested)} dialogues are not in the split, the "
-            f"first is {lacking[0]}; is the list for another split?"
-        )
-    return places

@@ -1,19 +1,7 @@
-"""Choose, in every turn, the response of several generators that words most of the actions.
-
-This is the ensemble of Chen, Lin and Byrne 2023 (arXiv 2301.12568). Each generator's best beam gets
-a fidelity: the number of the turn's actions that it words, as a model of entailment judges without
-the gold response. The response with the highest fidelity wins. Of several such responses, the
-likeliest wins, by its own generator's mean log-likelihood per token, including the end token; this
-is `score` in the generator's file. A response without a score comes last, such as one of a
-generator without a model. Of equally likely responses, that of the generator named first wins.
-
-A model of entailment that chooses and then scores is biased towards its own choice. The table
-therefore also has figures by a second model, and the figures of the best possible choice.
-"""
+"""Choose the response of several generators that words most of its turn: ``responses rerank``."""
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,27 +11,20 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
-from sgdx_dataset import CONFIGS, open_release
+from sgdx_dataset import CONFIGS
 from sgdx_dataset.configs import split_name
-from sgdx_dataset.io.arguments import (
-    DIALOGUES_HELP,
-    SPLIT_HELP,
-    TURNS_HELP,
-    VARIANT_HELP,
-    paths_by_name,
-    split_pairs,
-)
 from sgdx_dataset.io.json import decode_json
+from sgdx_dataset.release.release import Release
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_eval.files import write_json
 from sgdx_eval.headers import Header, check_data, check_one_system, is_oracle
 from sgdx_eval.predictions import prediction_paths, read_predictions
 from sgdx_eval.references import ReleaseReferences
 from sgdx_eval.tables import format_figure, table, to_terminal
-from sgdx_eval.tasks.turns import Turns, chosen_turns, read_turns, score_rows, turns_mark, turns_of
+from sgdx_eval.tasks.turns import Turns, read_turns, score_rows, select_turns, turns_mark, turns_of
 from sgdx_metric.errors import ScoreError
 from sgdx_metric.signature import dialogues_mark
-from sgsacc_metric.candidates import APPENDIX_B, RULES, candidates
+from sgsacc_metric.candidates import APPENDIX_B, candidates
 from sgsacc_metric.claims import Claim, context_of, judge_claims
 from sgsacc_metric.faithful import judge_utterances
 from sgsacc_metric.gold import GoldTurn, Options, judge_gold
@@ -53,7 +34,7 @@ from sgsacc_metric.nli import Judge, Nli, nli_name
 from sgsacc_metric.rows import Prediction, Turn
 from sgsacc_metric.scoring import utterances_by_variant
 
-from ..command_line import ParagraphFormatter, add_source, run_command, source_of
+from ..command_line import door
 from ..data.prediction_files import write_predictions
 
 RERANKED = "reranked"
@@ -163,15 +144,18 @@ def picked(systems: Sequence[System], picks: Mapping[str, Sequence[int]]) -> dic
 
 
 def read_system(
-    argument: str, references: ReleaseReferences, turns: Sequence[Turn], split_turns: Sequence[Turn]
+    name: str,
+    folder: Path,
+    references: ReleaseReferences,
+    turns: Sequence[Turn],
+    split_turns: Sequence[Turn],
 ) -> System:
     """Read the responses of one generator."""
-    ((name, folder),) = split_pairs("--predictions", [argument], "NAME=DIR, as in ft=outputs/ft")
     utterances: dict[str, list[str]] = {}
     likelihoods: dict[str, list[float]] = {}
     headers: dict[str, Header] = {}
     for variant, path in prediction_paths(
-        Path(folder), [*CONFIGS, *references.opened.own_variants]
+        folder, [*CONFIGS, *references.opened.own_variants]
     ).items():
         predictions = read_predictions(path, references.split, variant, Prediction, Turns.predicted)
         headers[variant] = predictions.header
@@ -192,23 +176,18 @@ def read_system(
 
 
 def _systems(
-    arguments: Sequence[str],
+    folders: Mapping[str, Path],
     references: ReleaseReferences,
     turns: list[Turn],
     split_turns: list[Turn],
 ) -> list[System]:
-    """All generators, which must have different names and the same variants."""
-    systems = [read_system(argument, references, turns, split_turns) for argument in arguments]
-    names = [system.name for system in systems]
-    if len(set(names)) < max(2, len(names)):
-        raise ScoreError(
-            f"--predictions: found {', '.join(names)}, expected two generators of different names"
-        )
+    """All generators, which must have the same variants."""
+    systems = [read_system(*item, references, turns, split_turns) for item in folders.items()]
     for system in systems[1:]:
         if list(system.utterances) != list(systems[0].utterances):
             raise ScoreError(
                 f"--predictions {system.name}: found the variants {', '.join(system.utterances)}, "
-                f"expected those of {names[0]}: {', '.join(systems[0].utterances)}"
+                f"expected those of {systems[0].name}: {', '.join(systems[0].utterances)}"
             )
     return systems
 
@@ -257,28 +236,37 @@ def _print(tables: Mapping[str, Mapping[str, dict[str, Any]]], console: Console)
         to_terminal(table(f"Judged by {model}", headers, rows), console)
 
 
-def run(options: argparse.Namespace) -> None:
-    """Choose, write the chosen responses, and print the table."""
-    split = split_name(options.split)
-    own = paths_by_name("--variant", options.variant)
-    references = turns_of(open_release(source_of(options), own), split)
-    every = read_turns(references, options.evaluator)
-    turns = chosen_turns(every, split, options.dialogues, options.turns)
-    systems = _systems(options.predictions, references, turns, every)
-    models = [
-        open_nli(name, device=options.device) for name in (options.nli, options.second_nli) if name
-    ]
-    scoring = Options(rules=options.rules)
-    picks, fidelity = rerank(turns, systems, Judge(models[0]), scoring.rules)
+def rerank_files(
+    release: Release,
+    folders: Mapping[str, Path],
+    output: Path,
+    *,
+    models: Sequence[str],
+    device: str | None,
+    split: str,
+    evaluator: str,
+    dialogues: Path | None,
+    chosen: Path | None,
+    rules: str,
+) -> None:
+    """Choose by the first model, write the chosen responses, and print a table for each model."""
+    split = split_name(split)
+    references = turns_of(release, split)
+    every = read_turns(references, evaluator)
+    ids = read_dialogue_ids(dialogues, split) if dialogues else ()
+    turns = select_turns(every, ids, str(dialogues), chosen)
+    systems = _systems(folders, references, turns, every)
+    judges = [open_nli(name, device=device) for name in models]
+    scoring = Options(rules=rules)
+    picks, fidelity = rerank(turns, systems, Judge(judges[0]), scoring.rules)
     facts = {
         "model": f"reranked of {', '.join(system.name for system in systems)}",
-        "nli": nli_name(models[0]),
-        "evaluator": options.evaluator,
+        "nli": nli_name(judges[0]),
+        "evaluator": evaluator,
         "rules": scoring.rules,
     }
     is_of_oracle = any(system.oracle for system in systems)
     marks = references.marks(list(picks))
-    ids = read_dialogue_ids(options.dialogues, split) if options.dialogues else ()
     headers = {
         variant: Header(
             task="turns",
@@ -307,10 +295,10 @@ def run(options: argparse.Namespace) -> None:
                     "fidelity": faithful,
                 }
             )
-        write_predictions(options.output / f"{variant}.jsonl", headers[variant], rows)
+        write_predictions(output / f"{variant}.jsonl", headers[variant], rows)
     tables = {
         nli_name(model): _score_all(references, every, turns, systems, picks, model, scoring)
-        for model in models
+        for model in judges
     }
     shares = {
         system.name: {v: indices.count(i) / len(indices) for v, indices in picks.items()}
@@ -318,73 +306,12 @@ def run(options: argparse.Namespace) -> None:
     }
     record = {**facts, "split": split, "oracle": is_of_oracle, "turns": turns_mark(turns)}
     record |= {"chosen": shares, "figures": tables}
-    write_json(record, options.output / "rerank.json")
+    write_json(record, output / "rerank.json")
     _print(tables, Console(width=120))
-    print(f"chosen by {nli_name(models[0])}, whose own figures are biased towards its choice")
+    print(f"chosen by {nli_name(judges[0])}, whose own figures are biased towards its choice")
 
 
-def main() -> int:
-    """Run the command; returns the exit status, which is 2 after a one-line error message."""
-    parser = argparse.ArgumentParser(
-        "python -m baselines.t2g2.rerank", description=__doc__, formatter_class=ParagraphFormatter
-    )
-    parser.add_argument(
-        "--predictions",
-        action="append",
-        required=True,
-        metavar="NAME=DIR",
-        help="Give a generator's name, and its folder with VARIANT.jsonl for each variant. Give "
-        "the option once for each generator. The generator named first wins the last ties.",
-    )
-    parser.add_argument(
-        "--nli",
-        required=True,
-        metavar="MODEL",
-        help="Choose with this model of entailment: a folder with safetensors, a name on the Hub, "
-        "which may end in @REVISION, or 'lexical' for a comparison of words, which needs no "
-        "model.",
-    )
-    parser.add_argument(
-        "--second-nli", metavar="MODEL", help="Also score the choice with this second model."
-    )
-    parser.add_argument(
-        "--device",
-        metavar="DEVICE",
-        help="Run the models on this device, as in cpu or cuda:1. Default: a GPU if there is one.",
-    )
-    add_source(parser)
-    parser.add_argument("--split", default="test", help=f"{SPLIT_HELP} Default: test.")
-    parser.add_argument(
-        "--evaluator",
-        default="original",
-        metavar="VARIANT",
-        help="Make the sentences that have to be entailed from the words of this variant, "
-        "whatever the generator read. Default: original.",
-    )
-    text = f"{DIALOGUES_HELP} Default: all."
-    parser.add_argument("--dialogues", type=Path, metavar="FILE", help=text)
-    parser.add_argument("--turns", type=Path, metavar="FILE", help=TURNS_HELP)
-    parser.add_argument(
-        "--variant", action="append", default=[], metavar="NAME=PATH", help=VARIANT_HELP
-    )
-    parser.add_argument(
-        "--rules",
-        choices=RULES,
-        default=APPENDIX_B,
-        help="Choose how sentences are made from actions: as in the paper's appendix B (the "
-        "default), or with more forms of our own.",
-    )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        required=True,
-        metavar="DIR",
-        help="Write VARIANT.jsonl with the chosen responses, and rerank.json with the table, into "
-        "this folder.",
-    )
-    options = parser.parse_args()
-    return run_command("baselines.t2g2.rerank", lambda: run(options))
-
+main = door("responses rerank")
 
 if __name__ == "__main__":
     sys.exit(main())

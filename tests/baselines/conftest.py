@@ -76,7 +76,7 @@ def write_recipe(path: Path, tracker: str = "t5dst", /, **changes: Any) -> Path:
 
 
 def command(monkeypatch: pytest.MonkeyPatch, module: Any, *arguments: object) -> int:
-    """Run a command's ``main`` in this process."""
+    """Run the command that a module stands for, in this process."""
     monkeypatch.setattr(sys, "argv", ["command", *map(str, arguments)])
     status: int = module.main()
     return status
@@ -183,7 +183,7 @@ def refuse(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
     def run_it(module: Any, *arguments: object) -> str:
         assert command(monkeypatch, module, *arguments) == 2
         message = error_line(capsys)
-        prefix = f"{module.__name__}: error: "
+        prefix = "sgdx: error: "
         assert message.startswith(prefix)
         return message.removeprefix(prefix)
 

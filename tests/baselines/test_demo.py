@@ -20,8 +20,8 @@ def test_the_demo_prints_the_table_and_what_to_do_next(run: Run, tmp_path: Path)
     assert done.returncode == 0, done.stderr
     for part in ("JGA_orig", "JGA_v1-5", "Diff_rel", "SS_JGA", "all", "seen", "unseen"):
         assert part in done.stdout
-    assert "python -m sgdx_dataset prepare --source PATH" in done.stdout
-    assert "baselines.evaluate --tracker lexical --output outputs/lexical\n" in done.stdout
+    assert "sgdx prepare --source PATH" in done.stdout
+    assert "sgdx evaluate --tracker lexical --output outputs/lexical\n" in done.stdout
     scores = json.loads((tmp_path / "outputs" / "demo" / "scores.json").read_text())
     assert list(scores["variants"]) == ["original", "v1", "v2", "v3", "v4", "v5"]
     figures = scores["sgdx"]

@@ -80,7 +80,9 @@ def test_chosen_dialogues_under_words_of_ones_own(
         assert expected in capsys.readouterr().err
     chosen.write_text("1_00000\n9_00000\n")
     assert command(monkeypatch, evaluate, *arguments[:-1], tmp_path / "new") == 2
-    assert "1 of 2 dialogues are not in the split, the first is 9_0" in error_line(capsys)
+    assert "ids.txt: 1 of 2 dialogues are not in test of sample, the first is 9_0" in error_line(
+        capsys
+    )
 
 
 def test_a_header_says_what_its_rows_were_made_from(
@@ -154,6 +156,7 @@ WRONG: dict[str, tuple[Any, tuple[object, ...], str]] = {
     "no path": (predict, (*LEXICAL, "--variant", "mine"), "--variant mine: expected NAME=PATH"),
     "no such model": (predict, ("--model", "nowhere"), "nowhere: "),
     "no such wording": (predict, ("--model", "{trained}", "--config", "v9"), "v9"),
+    "no option of its": (predict, ("--model", "{trained}", "--actz", "x"), "--batch-size"),
     "no such split": (predict, ("--model", "{trained}", "--split", "exam"), "exam"),
     "no model of the project": (predict, ("--model", "{bert}"), "run.json or config.json"),
     "another tracker's model": (
@@ -173,7 +176,8 @@ def test_what_is_wrong_is_one_line(
     BertModel(tiny).save_pretrained(tmp_path / "bert")
     module, words, named = WRONG[name]
     arguments = [str(word).format(trained=trained, bert=tmp_path / "bert") for word in words]
-    assert named in refuse(module, "--output", tmp_path / "o", *arguments)
+    place = () if "--output" in arguments else ("--output", tmp_path / "o")
+    assert named in refuse(module, *place, *arguments)
     assert not (tmp_path / "o").exists()
 
 

@@ -91,7 +91,7 @@ def test_a_connection_cut_in_a_commit_publishes_no_half_model(
     online.fault = lambda method, path: Answer(None) if "/commit/" in path else None
     assert command(monkeypatch, publish, "--model", run, "--push-to-hub", "you/cut") == 2
     error = capsys.readouterr().err
-    assert "baselines.publish: error: you/cut: cannot be uploaded: " in error.splitlines()[-1]
+    assert "sgdx: error: you/cut: cannot be uploaded: " in error.splitlines()[-1]
     assert TOKEN not in error
     assert list(online.repositories["models", "you/cut"].files) == [".gitattributes"]
     online.fault = None
@@ -118,7 +118,7 @@ def test_a_report_is_a_space(
     assert (tmp_path / "README.md").read_text() == "of the folder"
     assert ModelCard(files["README.md"].decode()).data["sdk"] == "static"
     assert command(monkeypatch, publish, "--report", tmp_path / "figures", *arguments[2:]) == 2
-    assert "holds no index.html, expected a folder of baselines.report" in capsys.readouterr().err
+    assert "holds no index.html, expected a folder of 'sgdx report'" in capsys.readouterr().err
 
 
 def test_the_hub_out_of_reach(

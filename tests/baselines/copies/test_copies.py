@@ -139,7 +139,7 @@ def test_the_command(
     assert capsys.readouterr().out == f"{tmp_path / 'out' / 'v1.jsonl'}\n"
     monkeypatch.setattr(sys, "argv", [*words, "--config", "v9"])
     assert main() == 2
-    assert "baselines.copies: error: unknown config 'v9'" in capsys.readouterr().err
+    assert "sgdx: error: unknown config 'v9'" in capsys.readouterr().err
 
 
 def test_the_demo_scores_floor_and_controls(tmp_path: Path) -> None:

@@ -21,12 +21,12 @@ from hypothesis import given, settings
 from safetensors.torch import load_file, save_file
 
 from baselines import evaluate, predict, publish, train
-from baselines.command_line import run_command
 from baselines.t5dst.settings import T5Settings
 from baselines.training.checkpoint import finish_replacing, load_strict, replace_files
 from baselines.training.run_folder import locked
 from baselines.training.settings import read_recipe
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.console import run
 
 from ...mutations import broken, is_read, mutations
 from ..conftest import RECIPES, Refuse, write_recipe
@@ -279,6 +279,6 @@ def test_signals_end_a_command_in_a_line(
     number: signal.Signals, status: int, line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
-    assert run_command("x", lambda: signal.raise_signal(number)) == status
+    assert run("x", lambda: signal.raise_signal(number)) == status
     assert capsys.readouterr().err == line
     assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)] == before
