@@ -49,8 +49,9 @@ def load_tracker(model: str | Path, **options: Any) -> System:
     system_class = get_system(model if model == "lexical" else recorded_name(model))
     if not is_trainable(system_class):
         return system_class()
-    from .training.accelerator import make_accelerator
+    from .training.accelerator import make_accelerator, quiet_transformers
 
+    quiet_transformers()
     return system_class.load(model, system_class.OPTIONS(**options), make_accelerator())
 
 
