@@ -144,16 +144,10 @@ service = {{
 actions = [{{"act": "CONFIRM", "slot": "destination", "values": ["Botanical Garden"]}}]
 print(say(load_tracker({repository!r}), service, actions))
 """
+_INSTALL = '`pip install "sgdx[baselines] @ git+https://github.com/YOU/sgdx"`'
 _USE = {
-    "frames": (
-        'This code needs `pip install "sgdx[baselines]"`. It goes from a dialogue to its state:',
-        _TRACK,
-    ),
-    "turns": (
-        'This code needs `pip install "sgdx[baselines]"`. It goes from actions of the system to a '
-        "response:",
-        _SAY,
-    ),
+    "frames": (f"From a dialogue to its state, after {_INSTALL}:", _TRACK),
+    "turns": (f"From actions of the system to a response, after {_INSTALL}:", _SAY),
 }
 _PLAIN = {
     "frames": "With transformers alone, you get the model's own answers (texts or logits), which "

@@ -1,7 +1,7 @@
 """The functions that sgdx_state.yaml names: the requests, reading an answer, the figures.
 
-Prompts and answers are those of ``python -m baselines.llm --answer text``, and the figures those
-of ``python -m sgdx_metric score``.
+Prompts and answers are those of ``sgdx ask --answer text``, and the figures those
+of ``sgdx score``.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def documents(
         source: Where SGD is, as for ``sgdx_dataset.load``.
         split: ``train``, ``validation`` or ``test``.
         variants: The wordings, with commas between them.
-        dialogues: A file of ``python -m sgdx_dataset subset``; None for the whole split.
+        dialogues: A file of ``sgdx subset``; None for the whole split.
         _: What the harness itself adds.
     """
     settings = RequestSettings(model="lm_eval", answer="text")

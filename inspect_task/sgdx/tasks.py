@@ -4,7 +4,7 @@ One task asks about all wordings, since schema sensitivity compares a frame unde
 
     inspect eval sgdx/state --model openai/gpt-4.1-mini -T dialogues=subset.json
 
-``python -m baselines.llm from-inspect LOG --output DIR`` writes prediction files of its log, which
+``sgdx ask from-inspect LOG --output DIR`` writes prediction files of its log, which
 are scored as any others. Inspect itself shows only the headline figures, which are the same.
 """
 
@@ -86,8 +86,8 @@ def state(
 
     Args:
         variants: The wordings, with commas between them.
-        dialogues: A file of ``python -m sgdx_dataset subset``; None for the whole split.
-        answer: The form of the answer, as for ``--answer`` of ``python -m baselines.llm``.
+        dialogues: A file of ``sgdx subset``; None for the whole split.
+        answer: The form of the answer, as for ``--answer`` of ``sgdx ask``.
         strict: Whether schemas are marked as strict.
         source: Where SGD is, as for ``sgdx_dataset.load``.
         split: ``train``, ``validation`` or ``test``.
