@@ -7,6 +7,7 @@ add one. This module does not import torch.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -310,7 +311,9 @@ def _option(field: str) -> str:
 
 
 def _own_system(name: str, module: str, class_name: str) -> type[System]:
-    """The class of a system that is not of this package."""
+    """The class of a system that is not of this package, such as one in the current folder."""
+    if (folder := str(Path.cwd())) not in sys.path:  # where python -m looks, and sgdx does not
+        sys.path.append(folder)
     try:
         system_class: Any = getattr(import_module(module), class_name, None)
     except ModuleNotFoundError as error:

@@ -61,7 +61,7 @@ def parsed(line: str) -> list[str]:
 
 def test_commands_can_be_given_so() -> None:
     lines = [line for page in PAGES for line in commands(page)]
-    calls = [parsed(line) for line in lines if line.startswith("sgdx ")]
+    calls = [parsed(line) for line in lines if line.startswith("sgdx ") and "$" not in line]
     for words in calls:
         program().parse_args(words[1:], exit_on_error=False, print_error=False)
     assert len(calls) >= 60

@@ -76,8 +76,8 @@ def test_the_example_tracker_is_evaluated(tmp_path: Path) -> None:
     (command,) = re.findall(r"```bash\n(.*?)\n```", text, re.DOTALL)
     (tmp_path / path).write_text(code)
     name, *arguments = shlex.split(command)
-    assert name == "python"
-    python(tmp_path, *arguments)
+    assert name == "sgdx"
+    python(tmp_path, "-Pc", "import sgdx_cli; sgdx_cli.main()", *arguments)
     scores = json.loads((tmp_path / "outputs" / "possible_values" / "scores.json").read_text())
     assert "system-acts:no" in scores["signature"]
     assert 0 < scores["sgdx"]["jga_orig"] < 0.2
