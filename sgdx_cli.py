@@ -76,6 +76,7 @@ def program() -> App:
         help="Does a dialogue model still work when somebody else words the API's schema?",
         help_format="markdown",
         version=_version,
+        suppress_keyboard_interrupt=False,  # which ends in a line of ours
         default_parameter=Parameter(
             negative=(), consume_multiple=True, show_default=_shown_default
         ),

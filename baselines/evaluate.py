@@ -33,6 +33,7 @@ def evaluate(request: Request, output: Path, quiet: bool = False) -> None:
         source=data.source,
         split=data.split,
         own_variants=data.variants,
+        dialogues=None if data.limit else data.dialogues,
         output=output / "scores.json",
         verbose=not quiet,
     )
