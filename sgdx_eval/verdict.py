@@ -78,14 +78,17 @@ def _of_metric(scores: Scores, metric: str, name: str, max_drop: float) -> Verdi
         names = ", ".join(scores.wordings)
         return Verdict("cannot tell", f"found scores under {names}, expected {ORIGINAL} and others")
     bounds = interval([0.0 - ends[1], 0.0 - ends[0]])
-    loss = f"other words cost {percent(0.0 - figures['drop'])} points of {name} accuracy"
-    loss = f"{loss}, 95 % interval {bounds}, p = {figures['p']:.4f}"
+    lost = f"other words cost {percent(0.0 - figures['drop'])} points of {name} accuracy"
+    sure = f"95 % interval {bounds}, p = {figures['p']:.4f}"
     dialogues = len(np.unique(scores.items.dialogue))
     if dialogues < FEWEST_DIALOGUES:
-        few = f"expected {FEWEST_DIALOGUES} cases or dialogues that stand alone"
-        return Verdict("cannot tell", f"{loss}; found {dialogues}, {few}")
+        few = f"found {dialogues}, expected {FEWEST_DIALOGUES} cases or dialogues that stand alone"
+        return Verdict("cannot tell", f"{lost} ({sure}); {few}")
     if not figures["original"]:
         return Verdict("cannot tell", f"{name} accuracy is 0 under the original: nothing to lose")
     if 100 * ends[1] < -max_drop and figures["p"] < UNLIKELY:
-        return Verdict("failed", f"{loss}: all of it above {max_drop:g}")
-    return Verdict("passed", f"{loss}: not surely above {max_drop:g}")
+        return Verdict("failed", f"{lost}, all of the interval more than {max_drop:g} ({sure})")
+    if 100 * figures["drop"] < -max_drop:
+        why = f"more than {max_drop:g}, but {dialogues} cases or dialogues are too few to be sure"
+        return Verdict("passed", f"{lost}, {why} ({sure})")
+    return Verdict("passed", f"{lost}, not more than {max_drop:g} ({sure})")

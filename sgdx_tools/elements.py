@@ -2,23 +2,25 @@
 
 A case that is right under the original words and wrong under others is lost to the words that its
 wrong answer has to do with: those of the tools where a wrong tool is called, and those of the
-arguments that are wrong. Where none of these were reworded, it is lost to all reworded words of the
-expected tools. A case that is wrong under the original and right under others is won by them in the
-same way. This says where to look; a wording with one element changed is what measures it.
+argument, or of the part of one, that is missing, extra or wrong. Where these were not reworded, it
+is lost to the nearest words around them. A case that is wrong under the original and right under
+others is won by them in the same way. This says where to look; a wording with one element changed
+is what measures it.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sgdx_metric.call_rules import CaseScore, score_arguments
+from sgdx_metric.call_rules import CaseScore, alternatives, is_absent, score_arguments
 from sgdx_metric.core import RIGHT
 from sgdx_metric.variants import ORIGINAL
 
-from .data import Case, ElementId, Json, Rule, Tool, ToolSet, Words
-from .json_schema import elements_of
+from .data import ANY_OF, Case, ElementId, Json, Rule, Tool, ToolSet, Words
+from .json_schema import Renaming, elements_of, step
 from .renaming import WordedTools
 
 
@@ -88,6 +90,15 @@ def both_words(tool: Tool, path: str, new: Words) -> dict[str, dict[str, str]]:
     }
 
 
+class Difference(NamedTuple):
+    """A leaf in which a call differs from the expected one, or a call that is missing or extra."""
+
+    # Such as ``missing: party_size``, in the wording's names.
+    text: str
+    # The elements that it has to do with: those nearest to it first, those around them later.
+    elements: Sequence[set[ElementId]]
+
+
 def blamed(
     case: Case,
     outcome: Outcome,
@@ -96,24 +107,29 @@ def blamed(
     rules: Rule,
 ) -> set[ElementId]:
     """Those of a wording's elements that a wrong outcome, under these words, has to do with."""
-    tools = {call.name for call in case.expect or ()}
-    wrong = elements.keys() & _wrong_elements(case, outcome, worded, rules)
-    return wrong or {(tool, path) for tool, path in elements if tool in tools}
+    found = differences(case, outcome, worded, rules)
+    reworded = ([near & elements.keys() for near in d.elements] for d in found)
+    nearest = {element for near in reworded for element in next(filter(None, near), ())}
+    return nearest or elements.keys() & {(call.name, "") for call in case.expect or ()}
 
 
-def _wrong_elements(
+def differences(
     case: Case, outcome: Outcome, worded: WordedTools, rules: Rule
-) -> Iterator[ElementId]:
-    """The tools that are called by mistake or not called, and the arguments that are wrong."""
+) -> Iterator[Difference]:
+    """How the calls that were made differ from the expected ones."""
     ids = worded.ids(case)
     expected = Counter(call["name"] for call in outcome.expected or ())
     made = Counter(call["name"] for call in outcome.made)
-    for name in (expected - made) + (made - expected):
-        if name in ids:
-            yield ids[name], ""
+    for name in expected - made:
+        tool = ids[name]
+        below = {(tool, path) for path in worded.renaming(tool).layout.elements}
+        yield Difference(f"missing: a call of {name}", [{(tool, "")}, below])
+    for name in made - expected:
+        yield Difference(f"extra: a call of {name}", [{(ids[name], "")}] if name in ids else [])
     for name in expected & made:
         # What is left out is looked at by itself, and not by what the schema requires.
         schema = {**worded.tool(ids[name]).parameters, "required": []}
+        renaming = worded.renaming(ids[name])
         pairs = zip(
             (call["arguments"] for call in outcome.expected or () if call["name"] == name),
             (call["arguments"] for call in outcome.made if call["name"] == name),
@@ -122,6 +138,58 @@ def _wrong_elements(
             values = given if isinstance(given, dict) else {}
             for key in {**right, **values}:
                 one, other = ({key: of[key]} if key in of else {} for of in (right, values))
-                if score_arguments(one, other, schema, rules) < RIGHT:
-                    for path in worded.renaming(ids[name]).paths_below(key):
-                        yield ids[name], path
+                if score_arguments(one, other, schema, rules) >= RIGHT:
+                    continue
+                for place, text, around in _leaves(one, other, [("",)], "", renaming):
+                    near = [{(ids[name], path) for path in paths} for paths in around]
+                    yield Difference(f"{text}: {place}", near)
+
+
+# Where a leaf stands in the wording's names, what is wrong with it, and the paths that describe it,
+# the nearest first.
+_Leaf = tuple[str, str, list[tuple[str, ...]]]
+
+
+def _leaves(
+    expected: Any, value: Any, around: list[tuple[str, ...]], place: str, renaming: Renaming
+) -> list[_Leaf]:
+    """The leaves in which a value differs from an expected one; itself where none is known."""
+    whole = [(place, f"found {_short(value)}, expected {_short(expected)}", around)]
+    if isinstance(expected, dict) and expected.keys() == {ANY_OF}:
+        accepted = [e for e in alternatives(expected) if not is_absent(e)]
+        found = [_leaves(e, value, around, place, renaming) for e in accepted]
+        return min(found, key=len, default=whole) if len(accepted) == 1 else whole
+    leaves: list[_Leaf] = []
+    if isinstance(expected, dict) and isinstance(value, dict):
+        for key in {**expected, **value}:
+            inner = [renaming.member(around[0], key), *around]
+            where = step(place, key)
+            if key not in value:
+                if not any(map(is_absent, alternatives(expected[key]))):
+                    used = _used(expected[key], inner[0], renaming)
+                    leaves.append((where, "missing", [(*inner[0], *used), *around]))
+            elif key not in expected:
+                leaves.append((where, "extra", inner if inner[0] else []))
+            elif expected[key] != value[key]:
+                leaves += _leaves(expected[key], value[key], inner, where, renaming)
+    elif isinstance(expected, list) and isinstance(value, list) and len(expected) == len(value):
+        for i, (one, other) in enumerate(zip(expected, value)):
+            inner = [renaming.items(around[0], i), *around]
+            if one != other:
+                leaves += _leaves(one, other, inner, f"{place}[{i}]", renaming)
+    return leaves or whole
+
+
+def _used(expected: Any, paths: tuple[str, ...], renaming: Renaming) -> tuple[str, ...]:
+    """The paths of all that an expected value has inside."""
+    if isinstance(expected, list):
+        inner = [(item, renaming.items(paths, i)) for i, item in enumerate(expected)]
+    elif isinstance(expected, dict):
+        inner = [(item, renaming.member(paths, key)) for key, item in expected.items()]
+    else:
+        inner = []
+    return tuple(p for item, below in inner for p in (*below, *_used(item, below, renaming)))
+
+
+def _short(value: Any) -> str:
+    return f"{json.dumps(value, ensure_ascii=False):.80}"

@@ -11,7 +11,7 @@ from sgdx_dataset.io.console import escape_controls
 from sgdx_metric.variants import ORIGINAL
 
 from .data import Case, Json, Rule, ToolSet
-from .elements import Outcome, blamed, both_words
+from .elements import Outcome, blamed, both_words, differences
 from .predictions import read_predictions
 from .renaming import WordedTools
 from .scoring import check_files, score_wording
@@ -58,6 +58,9 @@ def explain(
         yield f"{name}: {'right' if outcome.is_right else 'wrong'}"
         yield f"  expected: {_calls_text(outcome.expected)}"
         yield f"  called:   {_calls_text(outcome.made)}"
+        if not outcome.is_right:
+            found = differences(cases[0], outcome, worded[name], rules)
+            yield from (f"  {escape_controls(difference.text)}" for difference in found)
         if name != ORIGINAL and not outcome.is_right:
             elements = tool_set.wordings[name].elements()
             for tool, path in sorted(blamed(cases[0], outcome, worded[name], elements, rules)):

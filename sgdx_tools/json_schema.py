@@ -38,6 +38,8 @@ _SINGLE = {
     **dict.fromkeys(("items", "contains", "additionalItems", "unevaluatedItems"), "[]"),
     **dict.fromkeys(("additionalProperties", "unevaluatedProperties"), "*"),
 }
+# Keywords under which other schemas stand.
+INNER = {*_OBJECTS, *_LISTS, *_SINGLE}
 _VALUES = ("default", "example", "const")  # keywords that hold a value
 _VALUE_LISTS = ("examples", "enum")
 
@@ -51,7 +53,7 @@ class Element(NamedTuple):
     description: str
 
 
-class _Node(NamedTuple):
+class Node(NamedTuple):
     """A schema, or one inside it, and where it stands."""
 
     # Its JSON pointer, such as ``#/properties/city``.
@@ -74,11 +76,11 @@ class Layout:
     where: str
 
     @cached_property
-    def nodes(self) -> dict[str, _Node]:
+    def nodes(self) -> dict[str, Node]:
         """All nodes by their pointers, in the order of the schema."""
-        return {node.pointer: node for node in self._walk(_Node("#", "", self.schema), 0)}
+        return {node.pointer: node for node in self._walk(Node("#", "", self.schema), 0)}
 
-    def _walk(self, node: _Node, depth: int) -> Iterator[_Node]:
+    def _walk(self, node: Node, depth: int) -> Iterator[Node]:
         if isinstance(node.schema, bool):  # ``true`` allows any value, and has no words
             yield node._replace(schema={})
             return
@@ -90,7 +92,11 @@ class Layout:
         for child in self._children(node):
             yield from self._walk(child, depth + 1)
 
-    def _children(self, node: _Node) -> Iterator[_Node]:
+    def children(self, node: Node) -> list[Node]:
+        """The nodes directly inside a node."""
+        return [self.nodes[child.pointer] for child in self._children(node)]
+
+    def _children(self, node: Node) -> Iterator[Node]:
         for keyword, value in node.schema.items():
             pointer = f"{node.pointer}/{keyword}"
             if keyword in _OBJECTS:
@@ -99,15 +105,15 @@ class Layout:
                 for key, schema in value.items():
                     path = step(node.path, _OBJECTS[keyword].format(key))
                     name = key if keyword == "properties" else ""
-                    yield _Node(f"{pointer}/{_escape(key)}", path, schema, node.path, name)
+                    yield Node(f"{pointer}/{_escape(key)}", path, schema, node.path, name)
             elif keyword in _LISTS and (keyword != "items" or isinstance(value, list)):
                 if not isinstance(value, list):
                     raise self._fault(pointer, value, "an array")
                 for i, schema in enumerate(value):
                     path = step(node.path, _LISTS[keyword].format(i))
-                    yield _Node(f"{pointer}/{i}", path, schema, node.path)
+                    yield Node(f"{pointer}/{i}", path, schema, node.path)
             elif keyword in _SINGLE:
-                yield _Node(pointer, step(node.path, _SINGLE[keyword]), value, node.path)
+                yield Node(pointer, step(node.path, _SINGLE[keyword]), value, node.path)
 
     def _fault(self, pointer: str, value: Any, expected: str) -> SgdxError:
         return SgdxError(f"{self.where}: {pointer}: found {_shown(value)}, expected {expected}")
@@ -131,7 +137,7 @@ class Layout:
                 paths[pointer] = (node.path or ROOT) + (f"#{number}" if number > 1 else "")
         return paths
 
-    def _description(self, node: _Node) -> str:
+    def _description(self, node: Node) -> str:
         description = node.schema.get("description", "")
         if not isinstance(description, str):
             raise self._fault(f"{node.pointer}/description", description, "text")
@@ -168,7 +174,7 @@ class Layout:
             scopes[path] = tuple(scope)
         return scopes
 
-    def _referred(self, node: _Node, reference: Any) -> _Node:
+    def _referred(self, node: Node, reference: Any) -> Node:
         """The node that a ``$ref`` points to."""
         where = f"{self.where}: {node.pointer}/$ref: found {_shown(reference)}"
         if not isinstance(reference, str) or (reference != "#" and reference[:2] != "#/"):
@@ -298,7 +304,7 @@ class Renaming:
             schema["title"] = title(str(new_name))  # a title repeats the old name
         return original if isinstance(original, bool) and not schema else schema
 
-    def _keyword(self, node: _Node, keyword: str, value: Any) -> Any:
+    def _keyword(self, node: Node, keyword: str, value: Any) -> Any:
         """What stands under a keyword, in the new words."""
         names, pointer = self.names.get(node.path, {}), f"{node.pointer}/{keyword}"
         if keyword in _OBJECTS:
@@ -329,19 +335,24 @@ class Renaming:
             tokens.append(token if new_name is None else _escape(new_name))
         return "/".join(tokens)
 
-    def paths_below(self, name: str) -> Iterator[str]:
-        """The paths of everything that describes an argument, by the argument's new name."""
-        layout, names = self.layout, self.names.get("", {})
-        original = {names.get(old, old): old for old in layout.properties()}.get(name)
-        pending = list(layout.properties().get(original or "", ()))
-        visited = set(pending)
-        while pending:
-            path = pending.pop()
-            yield path
-            inner = (n.path for n in layout.nodes.values() if n.parent == path)
-            additions = {*inner, *layout.scopes.get(path, ())} - visited
-            visited |= additions
-            pending += additions
+    def member(self, paths: Sequence[str], name: str) -> tuple[str, ...]:
+        """The paths of a property by its new name, of an object that some paths describe."""
+        found: list[str] = []
+        for path in paths:
+            new_names = self.names.get(path, {})
+            for old, members in self.layout.members.get(path, {}).items():
+                if new_names.get(old, old) == name:
+                    found += members
+            if not found:
+                found = [p for p in (step(path, "*"),) if p in self.layout.elements]
+        return self._scope(found)
+
+    def items(self, paths: Sequence[str], index: int) -> tuple[str, ...]:
+        """The paths of an item of an array that some paths describe."""
+        return self._scope([step(p, s) for p in paths for s in ("[]", f"[{index}]")])
+
+    def _scope(self, paths: Sequence[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(p for path in paths for p in self.layout.scopes.get(path, ())))
 
     def value(self, value: Any, path: str = "") -> Any:
         """A value of the schema, or of the part of it at a path, with the new names of its keys.
@@ -352,8 +363,7 @@ class Renaming:
         return self._value(value, (path,)) if self.names else value
 
     def _value(self, value: Any, paths: Sequence[str]) -> Any:
-        scopes = self.layout.scopes
-        scope = dict.fromkeys(p for path in paths for p in scopes.get(path, ()))
+        scope = self._scope(paths)
         if isinstance(value, list):
             return [
                 self._value(item, [step(p, s) for p in scope for s in ("[]", f"[{i}]")])

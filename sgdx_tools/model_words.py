@@ -6,6 +6,7 @@ and distinct name, or not new, is refused and asked for again.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ from .pool import KINDS, ElementPool, Pool
 
 # Words that differ from time to time need chance, and those of many parameters many tokens.
 PARAMETERS: Json = {"temperature": 1.0, "max_tokens": 8192}
-MOST_ATTEMPTS = 4  # times that a tool is asked about, where words are refused
+MOST_ATTEMPTS = 4  # times that a run asks about a tool whose words are refused
 FUNCTION = "reword"
 _PROMPT = Path(__file__).parent / "prompts" / "reword.txt"
 _ELEMENT = {
@@ -197,15 +198,19 @@ def ask_model(
 ) -> tuple[Pool, list[str]]:
     """Have a model reword every tool ``count`` times, by asking so many requests of plans.
 
-    Returns the distinct words of each element, and a line for each element that has none.
+    What an earlier run was answered is not asked again, and does not count as an attempt. Returns
+    the distinct words of each element, and a line for each element that has none.
     """
     rewordings = [ToolRewording(tool, i) for tool in tools.values() for i in range(1, count + 1)]
-    for attempt in range(MOST_ATTEMPTS):
+    attempts = 0
+    for attempt in itertools.count():
         pending = [rewording for rewording in rewordings if rewording.missing()]
-        if not pending:
+        if not pending or attempts == MOST_ATTEMPTS:
             break
         plan = RewordPlan(pending, attempt, settings, host)
-        ask_plan(plan, len(pending))
+        if any(request.keys[0] not in answers for request in plan.requests()):
+            attempts += 1
+            ask_plan(plan, len(pending))
         lines = [answers.get(plan.request(rewording).keys[0]) for rewording in pending]
         if missing := sum(line is None for line in lines):
             raise IncompleteError(missing)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from baselines.llm.asking import ask, open_answers
 from baselines.llm.options import SendingOptions, ServerOptions
@@ -14,13 +14,14 @@ from sgdx_dataset.rewording.phrases import identifier, one_line, phrase
 from sgdx_dataset.rewording.translations import read_settings, translate_round_trip
 
 from .asking import settings_of
-from .data import ElementId, Tool, ToolSet, ToolWords, Wording, Words
+from .data import ElementId, Tool, ToolSet, Wording
 from .folder import check_wording, read_tool_set, read_tools, read_wording, write_wording
-from .json_schema import NAME, Layout, Renaming, elements_of
+from .json_schema import NAME, elements_of
 from .model_words import PARAMETERS, IncompleteError, RewordPlan, ask_model
 from .options import RewordOptions
 from .pool import ElementPool, Pool, compose_wordings, read_pool
 from .review import read_review, write_review
+from .versions import wording_between
 
 _COMMAND = "command:"  # before a program that translates
 
@@ -32,7 +33,7 @@ class NewWords(NamedTuple):
     pool: Pool
     made_by: str
     wording: Wording | None = None
-    # What could not be done, a line for each.
+    # What could not be done, or is not measured, a line for each.
     notes: Sequence[str] = ()
 
 
@@ -64,7 +65,8 @@ def reword(
     else:
         way = f"--with {options.by}" if options.by else str(options.review)
         answers = options.output / "answers.jsonl"
-        hint = f"; what the model said is in {answers}" if answers.exists() else ""
+        said = f"; what the model said is in {answers}; the same command asks it again"
+        hint = said if answers.exists() else ""
         raise SgdxError(f"{way}: found no new words for any tool, expected some{hint}")
     if options.one_at_a_time:
         wordings = [part for wording in wordings for part in one_at_a_time(wording, tool_set)]
@@ -104,7 +106,7 @@ def _new_words(
         wording = read_wording(Path(what), tools, tool_set.cases)
         return NewWords({}, wording.made_by, wording)
     if what and way == "tools":
-        return NewWords({}, "", wording_between(tools, Path(what)))
+        return NewWords({}, "", *wording_between(tools, read_tools(Path(what))))
     if what and way == "backtranslate":
         pool = backtranslated(tools, what, options.count, options.output, options.languages)
         return NewWords(pool, f"backtranslate:{what}")
@@ -177,62 +179,6 @@ def _new(
 ) -> tuple[str, ...]:
     """The distinct texts that are usable and not the original."""
     return tuple(t for t in dict.fromkeys(texts) if t != original and is_usable(t))
-
-
-def wording_between(tools: Mapping[str, Tool], file: Path) -> Wording:
-    """The wording ``new`` that turns tools into those of another ``tools.json``.
-
-    Tools of one id belong together where all ids are there; else they do in their order. They may
-    differ in words alone, and there may be further tools.
-    """
-    others = read_tools(file)
-    if set(tools) <= set(others):
-        pairs = [(tool, others[i]) for i, tool in tools.items()]
-    elif len(tools) == len(others):
-        pairs = list(zip(tools.values(), others.values()))
-    else:
-        lacking = next(i for i in tools if i not in others)
-        expected = "expected all ids, or as many tools in the same order"
-        raise SgdxError(f"{file}: found no tool {lacking}, {expected}")
-    words = {tool.id: _words_between(tool, other, file) for tool, other in pairs}
-    return Wording("new", {tool: new for tool, new in words.items() if new != ToolWords()})
-
-
-def _words_between(tool: Tool, other: Tool, file: Path) -> ToolWords:
-    layout, new_layout = (Layout(t.parameters, f"tool {t.id}") for t in (tool, other))
-    names: dict[str, str] = {}
-    descriptions: dict[str, str] = {}
-    for node, new in zip(layout.nodes.values(), new_layout.nodes.values()):
-        if node.name and new.name != node.name:
-            names[node.path] = new.name
-        old_text, text = (n.schema.get("description", "") for n in (node, new))
-        if text != old_text and node.pointer in layout.element_paths:
-            descriptions[layout.element_paths[node.pointer]] = text
-    parts = {
-        path: Words(names.get(path), descriptions.get(path))
-        for path in dict.fromkeys([*names, *descriptions])
-    }
-    schema = Renaming(layout, parts).schema()
-    if _without_titles(schema) != _without_titles(other.parameters):
-        raise SgdxError(f"{file}: tool {other.id} differs from {tool.id} in more than its words")
-    return ToolWords(
-        other.name if other.name != tool.name else None,
-        other.description if other.description != tool.description else None,
-        parts,
-    )
-
-
-def _without_titles(schema: Any) -> Any:
-    """A schema without its titles, which repeat names."""
-    if isinstance(schema, list):
-        return [_without_titles(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    return {
-        key: _without_titles(value)
-        for key, value in schema.items()
-        if not (key == "title" and isinstance(value, str))
-    }
 
 
 def one_at_a_time(wording: Wording, tool_set: ToolSet) -> list[Wording]:

@@ -141,7 +141,9 @@ def verdict(
 ) -> Verdict:
     """Whether other words cost more than so many points."""
     if not any(tool_set.wordings[name].tools for name in files):
-        return Verdict("cannot tell", "no name and no description is reworded")
+        if len(files) > 1:  # as of a pull request that changes no words
+            return Verdict("passed", "no name and no description is reworded")
+        return Verdict("cannot tell", "found predictions under one wording, expected two")
     asked = {name: sum(map(len, file.predictions)) for name, file in files.items()}
     invalid = {name: (n, asked[name]) for name, n in content["invalid"].items()}
     return gate(scores, {CALL: "call", NO_CALL: "no-call"}, max_drop, invalid)

@@ -70,7 +70,10 @@ def cost_line(scores: Mapping[str, Any], raw: Scores) -> str:
     figures = scores["calls"][metric]
     if figures["drop"] is None:
         return ""
+    metric_name = metric.replace("_", " ")
+    if figures["drop"] == 0:
+        return f"Other words change nothing: {metric_name} is {percent(figures['original'])} %"
     change = f"from {percent(figures['original'])} to {percent(figures['reworded'])} %"
-    text = f"Under other words {metric.replace('_', ' ')} goes {change}"
+    text = f"Under other words {metric_name} goes {change}"
     dialogues = len(np.unique(raw.items.dialogue))
     return f"{text}, {sureness(figures['confidence']['drop'], figures['p'], dialogues)}"

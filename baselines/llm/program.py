@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
+import sys
 import tempfile
 import threading
 from collections import Counter
@@ -19,6 +20,7 @@ from contextlib import suppress
 from typing import IO, Any
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.console import escape_controls
 
 from .answer_file import AnswerFile
 from .batch_files import answer_in
@@ -41,6 +43,7 @@ def run_program(
     arguments = split_command(line)
     keys: dict[str, str] = {}
     counts: Counter[str] = Counter()
+    strange = b""
     with tempfile.TemporaryFile() as errors:
         try:
             program = subprocess.Popen(
@@ -59,6 +62,7 @@ def run_program(
                     advance()
                 elif written.strip():
                     counts["strange_lines"] += 1
+                    strange = strange or written
             status = program.wait()
         finally:
             program.kill()
@@ -70,6 +74,12 @@ def run_program(
             errors.seek(0)
             last = errors.read().decode(errors="replace").strip().rpartition("\n")[2] or "nothing"
             raise SgdxError(f"--command {line}: exit status {status}; it said: {last[:300]}")
+    if strange:
+        found = f"found the line {strange.decode(errors='replace').strip()[:200]!r}"
+        form = "an object with the custom_id of a request and its state, calls or response"
+        if not counts["answered"]:
+            raise SgdxError(f"--command {line}: {found}, expected {form}")
+        print(f"note: {escape_controls(found)}, expected {form}", file=sys.stderr)
     return counts
 
 

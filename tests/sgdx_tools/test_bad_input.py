@@ -58,6 +58,9 @@ def test_a_schema_that_refers_to_itself(tmp_path: Path) -> None:
     wrong = [rows[0], {**rows[1], "calls": call("tree", text="a")}]
     elements = score(folder, wrong)["elements"]
     assert {element["path"] for element in elements} == {"label", "children"}
+    deep = {"text": "a", "parts": [{"text": "x", "parts": [{"text": "c"}]}]}
+    elements = score(folder, [rows[0], {**rows[1], "calls": call("tree", **deep)}])["elements"]
+    assert {element["path"] for element in elements} == {"label"}
 
 
 def test_a_thousand_tools(tmp_path: Path) -> None:

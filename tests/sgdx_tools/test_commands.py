@@ -150,6 +150,7 @@ def test_explain_lists_lost_cases_and_shows_one(
         "v1: wrong",
         '  expected: reserve({"guests": 2})',
         '  called:   reserve({"guests": 3})',
+        "  found 3, expected 2: guests",
         "  words of book people: 'people' -> 'guests', 'How many come' -> 'How many guests'",
     ]
 

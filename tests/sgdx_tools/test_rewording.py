@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -130,25 +130,41 @@ def test_one_element_at_a_time(tools: Path, tmp_path: Path) -> None:
     }
 
 
-def test_another_version_of_the_tools_is_a_wording(tools: Path, tmp_path: Path) -> None:
-    def reword_to(version: Json) -> int:
+def test_another_version_of_the_tools_is_a_wording(
+    tools: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever else a pull request does: that is listed, and not measured."""
+
+    def reword_to(version: Json) -> Mapping[str, ToolWords]:
         (tmp_path / "next.json").write_text(json.dumps(version))
-        return reword(tools, "--with", f"tools:{tmp_path / 'next.json'}")
+        (tools / "wordings" / "new.json").unlink(missing_ok=True)
+        capsys.readouterr()
+        assert reword(tools, "--with", f"tools:{tmp_path / 'next.json'}") == 0
+        return read_tool_set(tools).wordings["new"].tools
 
     version = json.loads((tools / "tools.json").read_text())
-    version[0]["name"] = "reserve"
-    people = version[0]["parameters"]["properties"].pop("people")
-    people["description"] = "Guests"
-    properties = {"guests": people, **version[0]["parameters"]["properties"]}
-    version[0]["parameters"] |= {"properties": properties, "required": ["guests"]}
-    assert reword_to(version) == 0
+    book = version[0]
+    book["parameters"] = dict(reversed(book["parameters"].items()))
+    book["parameters"]["properties"] = dict(reversed(book["parameters"]["properties"].items()))
+    assert reword_to(version[::-1]) == {} and not capsys.readouterr().err  # the order says nothing
+    people = book["parameters"]["properties"].pop("people")
+    book |= {"name": "reserve"}
+    book["parameters"] |= {"required": ["guests"]}
+    book["parameters"]["properties"]["guests"] = people | {"description": "Guests"}
     words = {"book": ToolWords("reserve", None, {"people": Words("guests", "Guests")})}
-    assert read_tool_set(tools).wordings["new"].tools == words
-    (tools / "wordings" / "new.json").unlink()
-    people["type"] = "string"
-    assert reword_to(version) == 2  # more than words
-    assert reword_to(version[:1]) == 2  # fewer tools
-    assert not (tools / "wordings" / "new.json").exists()
+    assert reword_to(version) == words
+    assert capsys.readouterr().err.count("note: ") == 2  # both new names
+    book["parameters"]["properties"]["place"]["properties"]["city"] |= {"enum": ["Rome"]}
+    book["parameters"]["properties"]["note"] = {"type": "string", "description": "Wishes"}
+    version[1:] = [version[1], {"name": "cancel", "description": "Cancel it"}]
+    assert reword_to(version) == words
+    notes = capsys.readouterr().err
+    facts = ["place.city differs in enum", "note is added", "ping is removed", "cancel is added"]
+    assert all(fact in notes for fact in facts) and notes.count("note: ") == 6
+    book["parameters"]["properties"]["guests"]["type"] = "string"
+    assert reword_to(version) == {"book": ToolWords("reserve")}  # nothing says that they are one
+    notes = capsys.readouterr().err
+    assert "people is removed" in notes and "guests is added" in notes
 
 
 def test_a_program_translates_and_back(tools: Path, tmp_path: Path) -> None:
@@ -240,6 +256,8 @@ def test_a_model_that_finds_no_words_at_all_is_told(
     error = capsys.readouterr().err.splitlines()[-1]
     assert "--with model:m" in error and "answers.jsonl" in error
     assert not list((tools / "wordings").glob("*.json"))
+    assert reword_by(model, tools, "--count", "1")[0] == 0  # it is asked again
+    assert words_of(tools)[0].name == "book_1"
 
 
 def test_a_model_that_stops_is_asked_only_the_rest(tools: Path) -> None:

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from sgdx_cli import main as sgdx
 from sgdx_eval.report.__main__ import main as report
-from sgdx_tools.__main__ import main as tools
 
 from ..baselines.llm.server import Json, StandIn, call_completion, completion, serving
 from ..conftest import ROOT
@@ -40,9 +40,8 @@ def sections(*titles: str) -> list[tuple[str, str, str]]:
 def run_line(line: str, url: str) -> int:
     line = line.replace("python assistant", f"{sys.executable} assistant").replace(SERVER, url)
     words = shlex.split(line)
-    assert words[:2] == ["python", "-m"], line
-    if words[2] == "sgdx_tools":
-        return tools(words[3:])
+    if words[0] == "sgdx":
+        return sgdx(words[1:])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", words[2:])
         return report()
@@ -135,7 +134,7 @@ def test_the_workflow_fails_a_pull_request_that_costs_too_much(
             Path(name).parent.mkdir(parents=True, exist_ok=True)
             Path(name).write_text(content)
             if name == "openai_tools.json":
-                assert tools(["import", "--openai", name, "--output", "my_api"]) == 0
+                assert sgdx(["tools", "import", "--openai", name, "--output", "my_api"]) == 0
     git("init", "-q", "-b", "main")
     git("add", "my_api")
     git("commit", "-q", "-m", "Tools")
@@ -144,7 +143,7 @@ def test_the_workflow_fails_a_pull_request_that_costs_too_much(
     tools_file.write_text(edit(tools_file.read_text()))
     steps = workflow()["jobs"]["rewording"]["steps"]
     (script,) = [step["run"] for step in steps if "BASE" in step.get("env", {})]
-    script = script.replace("python -m", f"{shlex.quote(sys.executable)} -m")
+    script = script.replace("sgdx tools", f"{shlex.quote(sys.executable)} -m sgdx_cli tools")
     with serving(StandIn(answer=model)) as server:
         environment = {**os.environ, "BASE": "release", "OPENAI_BASE_URL": server.url}
         environment["PYTHONPATH"] = str(ROOT)

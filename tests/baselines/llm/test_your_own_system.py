@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from baselines.llm.__main__ import main as llm
-from sgdx_dataset.__main__ import main as dataset
+from sgdx_cli import main as sgdx
 from sgdx_eval.report.__main__ import main as report
 from sgdx_metric.__main__ import main as metric
 
@@ -22,9 +21,7 @@ from .server import StandIn
 
 PAGE = ROOT / "docs" / "your-own-system.md"
 COMMANDS: dict[str, Callable[[list[str]], int]] = {
-    "baselines.llm": llm,
     "baselines.report": lambda words: run_report(words),
-    "sgdx_dataset": dataset,
     "sgdx_metric": metric,
 }
 
@@ -46,7 +43,9 @@ def walk(title: str, url: str = "") -> None:
         for line in block.splitlines():
             words = shlex.split(line.replace("http://localhost:8000/v1", url))
             words = [word.replace("python system", f"{sys.executable} system") for word in words]
-            if words[1] == "-m":
+            if words[0] == "sgdx":
+                assert sgdx(words[1:]) == 0, line
+            elif words[1] == "-m":
                 assert COMMANDS[words[2]](words[3:]) == 0, line
             else:
                 subprocess.run([sys.executable, *words[1:]], check=True)

@@ -193,9 +193,9 @@ def test_the_command(run: Run, mini: Path, own: dict[str, Path], tmp_path: Path,
 def test_the_documents_example(run: Run, tmp_path: Path) -> None:
     text = (ROOT / "docs" / "wordings.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
-    (command,) = re.findall(r"```bash\npython -m (.*?)\n```", text)
+    (command,) = re.findall(r"```bash\nsgdx (.*?)\n```", text)
     (tmp_path / "mine.json").write_text(example, encoding="utf-8")
-    done = run(*command.split())
+    done = run("sgdx_cli", *command.split())
     assert (done.returncode, done.stdout) == (0, "mine/test\n"), done.stderr
     schema = json.loads((tmp_path / "mine" / "test" / "schema.json").read_text())
     (vets,) = (service for service in schema if service["service_name"] == "Vets_1")

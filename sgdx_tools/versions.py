@@ -1,0 +1,144 @@
+"""Another version of tools, as of a pull request, as the wording ``new``.
+
+What both versions have is paired: by its name, then by what else it says. The wording has the new
+words of all pairs. What is added, removed or changed in its structure is no wording, and is listed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from .data import Json, Tool, ToolWords, Wording, Words
+from .json_schema import INNER, ROOT, Layout, Node, Renaming
+
+_T = TypeVar("_T")
+_NOT_MEASURED = ", which is not measured"
+
+
+def wording_between(
+    tools: Mapping[str, Tool], others: Mapping[str, Tool]
+) -> tuple[Wording, list[str]]:
+    """The wording ``new`` of the other tools' words, and a line for each thing that is none.
+
+    Tools that are called differently are paired by their descriptions, or the properties that they
+    have; where there are as many tools as before, by the form of their parameters too.
+    """
+    facts: list[Callable[[Tool], Hashable]] = [
+        lambda tool: tool.description,
+        lambda tool: _form(tool.parameters, with_names=True),
+    ]
+    if len(tools) == len(others):
+        facts.append(lambda tool: _form(tool.parameters, with_names=False))
+    pairs = _paired(tools, others, facts)
+    words, notes = dict[str, ToolWords](), list[str]()
+    for tool_id, other in pairs.items():
+        words[tool_id], of_tool = _words_between(tools[tool_id], others[other])
+        notes += of_tool
+    lost, added = tools.keys() - pairs.keys(), others.keys() - set(pairs.values())
+    notes += [f"tool {i} is removed{_NOT_MEASURED}" for i in tools if i in lost]
+    notes += [f"tool {i} is added{_NOT_MEASURED}" for i in others if i in added]
+    changed = {tool: new for tool, new in words.items() if new != ToolWords()}
+    return Wording("new", changed), notes
+
+
+def _paired(
+    old: Mapping[str, _T], new: Mapping[str, _T], facts: list[Callable[[_T], Hashable]]
+) -> dict[str, str]:
+    """Keys that belong together: equal ones, then those of which as many have a fact in common."""
+    pairs = {key: key for key in old if key in new}
+    for fact in facts:
+        groups: dict[Hashable, tuple[list[str], list[str]]] = {}
+        for side, (of_side, taken) in enumerate(((old, set(pairs)), (new, set(pairs.values())))):
+            for key in of_side:
+                if key not in taken and (known := fact(of_side[key])):
+                    groups.setdefault(known, ([], []))[side].append(key)
+        for left, right in groups.values():
+            if len(left) == len(right):
+                pairs |= zip(left, right)
+    return pairs
+
+
+def _words_between(tool: Tool, other: Tool) -> tuple[ToolWords, list[str]]:
+    """The words of another version of a tool, and a line for each thing that is no words."""
+    layout, new_layout = _layout(tool), _layout(other)
+    names: dict[str, str] = {}
+    descriptions: dict[str, str] = {}
+    for node, new in _nodes(layout, new_layout, layout.nodes["#"], new_layout.nodes["#"]):
+        if node.name and new.name != node.name:
+            names.setdefault(node.path, new.name)
+        text = new.schema.get("description", "")
+        if text != node.schema.get("description", "") and node.pointer in layout.element_paths:
+            descriptions[layout.element_paths[node.pointer]] = text
+    parts = {
+        path: Words(names.get(path), descriptions.get(path))
+        for path in dict.fromkeys([*names, *descriptions])
+    }
+    words = ToolWords(
+        other.name if other.name != tool.name else None,
+        other.description if other.description != tool.description else None,
+        parts,
+    )
+    notes = [f"tool {tool.id} is called {words.name}"] if words.name else []
+    notes += [f"tool {tool.id}: {path} is called {name}" for path, name in names.items()]
+    worded = Layout(Renaming(layout, parts).schema(), new_layout.where)
+    return words, [*notes, *(f"tool {tool.id}: {what}" for what in _changes(worded, new_layout))]
+
+
+def _layout(tool: Tool) -> Layout:
+    return Layout(tool.parameters, f"tool {tool.id}")
+
+
+def _nodes(
+    layout: Layout, new_layout: Layout, node: Node, new: Node
+) -> Iterator[tuple[Node, Node]]:
+    """A node of two schemas, and the nodes inside it that belong together."""
+    yield node, new
+    children, others = (
+        {child.pointer.removeprefix(within.pointer): child for child in of.children(within)}
+        for of, within in ((layout, node), (new_layout, new))
+    )
+    # Only properties have names by which they are called otherwise.
+    facts: list[Callable[[Node], Hashable]] = [
+        lambda child: child.name and child.schema.get("description"),
+        lambda child: child.name and _form(child.schema, with_names=False),
+    ]
+    for key, other in _paired(children, others, facts).items():
+        yield from _nodes(layout, new_layout, children[key], others[other])
+
+
+def _form(schema: Any, with_names: bool) -> str:
+    """What a schema is without its words, and if asked without the names of its properties."""
+    layout = Layout(schema, "")
+
+    def form(node: Node) -> Any:
+        own = _own(node)
+        own.pop("description")
+        if not with_names:
+            own["required"] = len(own["required"])
+        inner = [[child.name if with_names else "", form(child)] for child in layout.children(node)]
+        return [own, sorted(inner, key=json.dumps)]
+
+    root = layout.nodes["#"]
+    return json.dumps(form(root), sort_keys=True) if root.schema else ""  # without any, no fact
+
+
+def _own(node: Node) -> Json:
+    """What a node says itself, in an order that does not depend on that in the file."""
+    kept = {k: v for k, v in node.schema.items() if k not in INNER and k != "title"}
+    required = sorted(map(str, kept.get("required", [])))
+    return {**kept, "description": kept.get("description", ""), "required": required}
+
+
+def _changes(worded: Layout, given: Layout) -> Iterator[str]:
+    """What differs in two schemas in the same words, by path."""
+    for pointer, node in worded.nodes.items():
+        if pointer not in given.nodes:
+            yield f"{node.path or ROOT} is removed{_NOT_MEASURED}"
+        elif (old := _own(node)) != (new := _own(given.nodes[pointer])):
+            keywords = sorted(k for k in {**old, **new} if old.get(k) != new.get(k))
+            yield f"{node.path or ROOT} differs in {', '.join(keywords)}{_NOT_MEASURED}"
+    for pointer, node in given.nodes.items():
+        if pointer not in worded.nodes:
+            yield f"{node.path or ROOT} is added{_NOT_MEASURED}"
