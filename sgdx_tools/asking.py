@@ -55,7 +55,7 @@ def read_plan(folder: Path, asked: AskOptions) -> ToolPlan:
         raise SgdxError("found neither --model nor --command, expected one of them")
     settings, server = settings_of(asked, model)
     host = f"{HOST}{asked.command}" if asked.command else server
-    tool_set = read_tool_set(folder)
+    tool_set = read_tool_set(folder).first(asked.limit)
     names = list(dict.fromkeys(asked.wording or tool_set.wordings))
     return ToolPlan(tool_set, names, settings, host, asked.repeats, asked.distractors)
 

@@ -12,7 +12,7 @@ from baselines.llm.options import SendingOptions, ServerOptions
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.options import Dialogues, SourceOptions, Split
 
-from .options import AskOptions, Over, Predictions, RewordOptions, Rules, Tools
+from .options import AskOptions, Limit, Over, Predictions, RewordOptions, Rules, Tools
 
 tools = App(
     name="tools",
@@ -29,6 +29,7 @@ def import_tools(
     anthropic: Path | None = None,
     mcp: Path | None = None,
     openapi: Path | None = None,
+    with_headers: bool = False,
     bfcl: Sequence[Path] = (),
     answers: Sequence[Path] = (),
     sgd: Sequence[str] = (),
@@ -49,7 +50,11 @@ def import_tools(
     mcp
         Read what an MCP server answers to tools/list, or the result in that answer.
     openapi
-        Read an OpenAPI 3.0 or 3.1 document in JSON or YAML.
+        Read an OpenAPI 3.0 or 3.1 document in JSON or YAML. The body of a request is the argument
+        'body'.
+    with_headers
+        With --openapi: take headers for arguments too, which models then fill and which are
+        reworded.
     bfcl
         Read cases of the Berkeley Function Calling Leaderboard, one JSON object per line.
     answers
@@ -68,6 +73,8 @@ def import_tools(
         raise SgdxError(f"import: found {found}, expected one of {', '.join(given)}, --bfcl, --sgd")
     if answers and not bfcl:
         raise SgdxError("--answers: found no --bfcl, whose answers these are")
+    if with_headers and not openapi:
+        raise SgdxError("--with-headers: found no --openapi, whose headers these are")
     if output.exists():
         raise SgdxError(f"{output}: exists already, expected a new folder")
     if bfcl:
@@ -82,7 +89,7 @@ def import_tools(
     elif openapi:
         from .importing.openapi import import_openapi
 
-        collection = import_openapi(openapi)
+        collection = import_openapi(openapi, with_headers)
     else:
         from .importing.tool_lists import import_list
 
@@ -157,7 +164,9 @@ def score(
     predictions: Predictions,
     rules: Rules = None,
     over: Over = "dialogues",
+    limit: Limit = None,
     output: Path | None = None,
+    explain: bool = False,
     quiet: bool = False,
     max_drop: float | None = None,
 ) -> int:
@@ -167,8 +176,10 @@ def score(
     ----------
     output
         Also write the scores to this JSON file.
+    explain
+        Also print all figures, and what they mean.
     quiet
-        Print no tables, only the verdict of --max-drop.
+        Print no figures, only the verdict of --max-drop.
     max_drop
         End with exit status 1 if the whole 95 % interval of the loss is above this number of
         points.
@@ -187,7 +198,7 @@ def score(
         folders = (folder, folder / "wordings", predictions)
         read = [file for place in folders for file in place.glob("*.json*")]
         check_outputs({"--output": output}, read)
-    tool_set = read_tool_set(folder)
+    tool_set = read_tool_set(folder).first(limit)
     files = read_predictions(predictions, tool_set)
     content, scores = score_files(tool_set, files, rules, over)
     if output is not None:
@@ -195,7 +206,7 @@ def score(
     if lacking := [name for name in tool_set.wordings if name not in files]:
         print(f"note: found no predictions for {', '.join(lacking)}", file=sys.stderr)
     if not quiet:
-        print_scores(content, scores, terminal())
+        print_scores(content, scores, explain, terminal())
     if max_drop is None:
         return 0
     found = verdict(tool_set, files, content, scores, max_drop)

@@ -137,3 +137,12 @@ class ToolSet(msgspec.Struct, frozen=True):
         default_factory=lambda: {ORIGINAL: Wording(ORIGINAL)}
     )
     source: Source = Source()
+    # The cases that ``--limit`` leaves out.
+    other_cases: tuple[Case, ...] = ()
+
+    def first(self, limit: int | None) -> ToolSet:
+        """The same with only so many cases; None for all."""
+        if limit is None:
+            return self
+        cases, others = self.cases[:limit], self.cases[limit:]
+        return msgspec.structs.replace(self, cases=cases, other_cases=others)

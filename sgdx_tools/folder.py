@@ -14,8 +14,9 @@ from sgdx_dataset.io.files import read_file, read_input, staged, write_bytes
 from sgdx_dataset.io.json import decode_json, parse_json
 from sgdx_metric.variants import ORIGINAL
 
-from .data import Case, Json, Source, Tool, ToolSet, ToolWords, Wording
+from .data import Case, Json, Rule, Source, Tool, ToolSet, ToolWords, Wording
 from .json_schema import Layout, check_name
+from .values import fault as no_valid_call
 
 TOOLS, CASES, WORDINGS, SOURCE = "tools.json", "cases.jsonl", "wordings", "source.json"
 _MADE_BY = "$made_by"
@@ -30,11 +31,11 @@ def read_tool_set(folder: Path) -> ToolSet:
         raise SgdxError(f"{folder}: found no folder, expected one with {TOOLS}")
     tools = read_tools(folder / TOOLS)
     cases_file, source_file = folder / CASES, folder / SOURCE
-    cases = read_cases(cases_file, tools) if cases_file.exists() else ()
     source = Source()
     if source_file.exists():
         data = read_input(source_file)
         source = parse_json(data, Source, str(source_file), "where tools come from")
+    cases = read_cases(cases_file, tools, source.rules) if cases_file.exists() else ()
     wordings = {ORIGINAL: Wording(ORIGINAL)}
     for path in sorted((folder / WORDINGS).glob("*.json")):
         wordings[path.stem] = read_wording(path, tools, cases)
@@ -91,8 +92,11 @@ def read_tools(path: Path) -> dict[str, Tool]:
     return tools
 
 
-def read_cases(path: Path, tools: Mapping[str, Tool]) -> tuple[Case, ...]:
-    """Read ``cases.jsonl``, whose cases may call only what the tools are."""
+def read_cases(path: Path, tools: Mapping[str, Tool], rules: Rule) -> tuple[Case, ...]:
+    """Read ``cases.jsonl``, whose cases may expect only calls that are valid.
+
+    The rule ``bfcl`` takes values of other types than the schema's too.
+    """
     cases: dict[str, Case] = {}
     layouts = {i: Layout(tool.parameters, f"tool {i}") for i, tool in tools.items()}
     distinct = set[tuple[str, ...] | None]()
@@ -103,7 +107,7 @@ def read_cases(path: Path, tools: Mapping[str, Tool]) -> tuple[Case, ...]:
             where = f"{record}: case {case.id}"
             if case.id in cases or not case.id:
                 raise SgdxError(f"{where}: expected an id that no other case has")
-            _check_case(case, tools, layouts, where)
+            _check_case(case, tools, layouts, where, with_values=rules != "bfcl")
             if case.tools not in distinct:
                 check_distinct_names(case.tools, tools, Wording(ORIGINAL), where)
                 distinct.add(case.tools)
@@ -112,7 +116,11 @@ def read_cases(path: Path, tools: Mapping[str, Tool]) -> tuple[Case, ...]:
 
 
 def _check_case(
-    case: Case, tools: Mapping[str, Tool], layouts: Mapping[str, Layout], where: str
+    case: Case,
+    tools: Mapping[str, Tool],
+    layouts: Mapping[str, Layout],
+    where: str,
+    with_values: bool,
 ) -> None:
     """Raise ``SgdxError`` where a case speaks of a tool or an argument that there is not."""
     for tool in case.tools or ():
@@ -134,6 +142,8 @@ def _check_case(
             known = f"expected one of {', '.join(names)}" if names else "the tool has no parameters"
             fault = f"{call.name} has no argument {unknown[0]!r}, {known}"
             raise SgdxError(f"{where}: expect: {fault}")
+        if why := no_valid_call(call.arguments, layout, with_values):
+            raise SgdxError(f"{where}: expect: {call.name}: {why}")
 
 
 class _Function(msgspec.Struct):

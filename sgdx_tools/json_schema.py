@@ -163,7 +163,7 @@ class Layout:
             paths = direct.setdefault(node.path, [node.path])
             reference = node.schema.get("$ref")
             if reference is not None:
-                paths.append(self._referred(node, reference).path)
+                paths.append(self.referred(node, reference).path)
         scopes = {}
         for path in direct:
             scope, pending = dict.fromkeys([path]), [path]
@@ -174,7 +174,7 @@ class Layout:
             scopes[path] = tuple(scope)
         return scopes
 
-    def _referred(self, node: Node, reference: Any) -> Node:
+    def referred(self, node: Node, reference: Any) -> Node:
         """The node that a ``$ref`` points to."""
         where = f"{self.where}: {node.pointer}/$ref: found {_shown(reference)}"
         if not isinstance(reference, str) or (reference != "#" and reference[:2] != "#/"):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from baselines.llm.options import ServerOptions
 from sgdx_dataset.io.errors import SgdxError
@@ -23,6 +24,15 @@ Predictions: TypeAlias = Annotated[
     Parameter(
         name="--predictions",
         help="Read the WORDING.jsonl files of this folder. Their lines have id, variant and calls.",
+    ),
+]
+Limit: TypeAlias = Annotated[
+    int | None,
+    Parameter(
+        name="--limit",
+        metavar="N",
+        validator=Number(gte=1),
+        help="Take only the first N cases. Default: all.",
     ),
 ]
 Rules: TypeAlias = Annotated[
@@ -62,6 +72,8 @@ class AskOptions(ServerOptions):
 
     distractors: int = 0
     """Show this number of other tools of tools.json beside those of each case."""
+
+    limit: Limit = None
 
     repeats: int = 1
     """Ask everything this number of times. How far the answers vary under one wording is noise,

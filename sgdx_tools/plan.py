@@ -164,6 +164,7 @@ class ToolPlan(AskedOnce):
                 "tool_choice": settings.tool_choice,
                 "repeats": self.repeats,
                 "distractors": self.distractors,
+                **({"limit": len(self.tool_set.cases)} if self.tool_set.other_cases else {}),
             },
         )
 

@@ -109,8 +109,11 @@ def _runs(
 ) -> list[dict[str, Prediction]]:
     """The predictions of each run by case, of those that errors name by where each stands."""
     ids = {case.id for case in tool_set.cases}
+    others = {case.id for case in tool_set.other_cases}
     runs: dict[int, dict[str, Prediction]] = {}
     for where, prediction in predictions:
+        if prediction.id in others:
+            continue
         if prediction.id not in ids:
             raise SgdxError(f"{where}: found case {prediction.id!r}, which is not in the cases")
         run = runs.setdefault(prediction.repeat, {})
@@ -124,6 +127,6 @@ def _runs(
             missing = ids - run.keys()
             raise SgdxError(
                 f"{whose}: {len(missing)} of {len(ids)} cases of repeat {repeat} are missing, the "
-                f"first is {min(missing)}"
+                f"first is {min(missing)}; --limit takes fewer"
             )
     return [runs[repeat] for repeat in sorted(runs)]

@@ -51,7 +51,8 @@ def wording_digest(wording: Wording) -> str:
 
 def data_digest(tool_set: ToolSet, name: str) -> str:
     """A digest of what models are shown under a wording: tools, conversations and words."""
-    conversations = [(case.id, case.messages, case.tools) for case in tool_set.cases]
+    cases = [*tool_set.cases, *tool_set.other_cases]
+    conversations = [(case.id, case.messages, case.tools) for case in cases]
     shown = _digest([*tool_set.tools.values(), *conversations])
     return f"{shown}-{wording_digest(tool_set.wordings[name])}"
 

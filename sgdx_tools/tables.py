@@ -9,7 +9,7 @@ import numpy as np
 from rich.console import Console
 
 from sgdx_eval import show
-from sgdx_eval.tables import legend, percent, print_line
+from sgdx_eval.tables import interval, legend, percent, print_line, to_terminal
 from sgdx_eval.tasks.tools import CALL, NO_CALL, Tools
 from sgdx_eval.verdict import sureness
 from sgdx_metric.core import Scores
@@ -18,40 +18,49 @@ _LOST_TERM = (
     "lost 2 of 5: of 5 cases that expect the tool, 2 are right under the original words and wrong "
     "under these."
 )
-_MOST_ELEMENTS = 10
+_MOST_ELEMENTS, _FEW_ELEMENTS = 10, 3
 _LONGEST = 74  # characters of the words of an element
 
 
-def print_scores(scores: Mapping[str, Any], raw: Scores, console: Console) -> None:
-    """Print what other words cost, scores in percent, and the words that cost the most."""
+def print_scores(scores: Mapping[str, Any], raw: Scores, details: bool, console: Console) -> None:
+    """Print what other words cost, the words that cost the most, and scores in percent.
+
+    With details a legend follows.
+    """
     if line := cost_line(scores, raw):
         print_line(f"{line}\n", console)
-    _print_elements(scores, console)
-    lines = [_LOST_TERM] if any(element["net"] > 0 for element in scores["elements"]) else []
+    _print_elements(scores, _MOST_ELEMENTS if details else _FEW_ELEMENTS, console)
+    lines = [_LOST_TERM] if details and any(e["net"] > 0 for e in scores["elements"]) else []
     for name, noise in scores["noise"].items():
-        flips = f"flips {percent(noise['flips'])}, SS {percent(noise['sensitivity'])}"
+        flips = f"flips {percent(noise['flips'])}, sensitivity {percent(noise['sensitivity'])}"
         lines.append(f"noise of {noise['repeats']} runs under {name}: {flips}")
     for name, unread in scores["invalid"].items():
         if unread:
             counted = "answers could not be read; they count as no call"
             lines.append(f"{name}: {unread} {counted}")
-    task = Tools()
-    show.print_scores(task, task.figures(raw), scores, console, [legend(lines), ""])
+    lines += [] if details else ["--explain says what these words mean."]
+    task, figures = Tools(), Tools().figures(raw)
+    if details:
+        show.print_scores(task, figures, scores, console, [legend(lines), ""])
+        return
+    for shown in show.score_tables(task, figures, scores):
+        to_terminal(shown, console)
+    print_line("\n".join([legend(lines), "", scores["signature"]]), console)
 
 
-def _print_elements(scores: Mapping[str, Any], console: Console) -> None:
+def _print_elements(scores: Mapping[str, Any], most: int, console: Console) -> None:
     """Print the words that cost the most cases, two lines for each element."""
     costly = [element for element in scores["elements"] if element["net"] > 0]
     if costly:
         print_line("Words that cost the most cases", console)
-    for element in costly[:_MOST_ELEMENTS]:
+    for element in costly[:most]:
         words_of = f"{element['wording']} {element['tool']} {element['path']}".rstrip()
         won = f", won {element['won']}" if element["won"] else ""
         print_line(f"{words_of}: lost {element['lost']}{won} of {element['cases']}", console)
         print_line(f"    {short_words(element['original'])}", console)
         print_line(f" -> {short_words(element['reworded'])}", console)
-    if len(costly) > _MOST_ELEMENTS:
-        print_line(f"and {len(costly) - _MOST_ELEMENTS} more in scores.json", console)
+    if len(costly) > most:
+        print_line(f"and {len(costly) - most} more in scores.json", console)
     print_line("", console)
 
 
@@ -76,4 +85,8 @@ def cost_line(scores: Mapping[str, Any], raw: Scores) -> str:
     change = f"from {percent(figures['original'])} to {percent(figures['reworded'])} %"
     text = f"Under other words {metric_name} goes {change}"
     dialogues = len(np.unique(raw.items.dialogue))
-    return f"{text}, {sureness(figures['confidence']['drop'], figures['p'], dialogues)}"
+    ends = figures["confidence"]["drop"]
+    sure = sureness(ends, figures["p"], dialogues)
+    change = percent(figures["drop"])
+    within = f"\nDifference in points: {change}, 95 % interval {interval(ends)}" if ends else ""
+    return f"{text}, {sure}{within}"

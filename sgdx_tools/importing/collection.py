@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,7 @@ from sgdx_dataset.io.console import say
 from sgdx_dataset.io.files import read_input
 
 from ..data import Case, Json, Rule, Source, Tool, Wording
-from ..folder import SOURCE, write_tool_set
+from ..folder import CASES, SOURCE, WORDINGS, write_tool_set
 from ..json_schema import Layout
 
 _LONGEST_LIST = 20  # lines about what was left out
@@ -36,6 +37,8 @@ class Collection:
     files: dict[str, str] = field(default_factory=dict)
     # What could not be expressed, a line for each.
     left_out: list[str] = field(default_factory=list)
+    # What one should know of what was expressed.
+    remarks: list[str] = field(default_factory=list)
 
     def add_file(self, path: Path) -> bytes:
         """Read a file, and note it."""
@@ -59,6 +62,13 @@ class Collection:
         counts += [f"{len(self.cases)} cases"] if self.cases else []
         counts += [f"{len(self.wordings)} wordings"] if self.wordings else []
         print(f"{folder}: {', '.join(counts)}")
+        for line in self.remarks:
+            print(f"note: {line}", file=sys.stderr)
+        words = f"sgdx tools reword {folder} --with model:NAME --output {folder}/{WORDINGS}"
+        run = f"sgdx tools run {folder} --model NAME --output {folder}-run"
+        step = run if self.wordings else words
+        step = step if self.cases else f"write {folder / CASES}, then {step}"
+        print(f"next: {step}", file=sys.stderr)
 
     def add_tools(self, tools: Iterable[tuple[str, str, Json]]) -> None:
         """Add tools by name, description and parameters.

@@ -1,8 +1,8 @@
 """Operations of an API that OpenAPI 3.0 or 3.1 describes, as tools.
 
-An operation is a tool. Its parameters in the path, the query, headers and cookies are arguments
-under their names, and the body of its request is the argument ``body``. What is about the transport
-(servers, security, serialisation, responses, callbacks) is no part of a tool.
+An operation is a tool. Its parameters in the path, the query and cookies are arguments under their
+names, and the body of its request is the argument ``body``. What is about the transport (headers
+unless asked for, servers, security, serialisation, responses, callbacks) is no part of a tool.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 BODY = "body"
 
 
-def import_openapi(path: Path) -> Collection:
+def import_openapi(path: Path, with_headers: bool = False) -> Collection:
     """Read the operations of an OpenAPI document in JSON or YAML."""
     collection = Collection("openapi")
     data = collection.add_file(path)
@@ -58,6 +58,7 @@ def import_openapi(path: Path) -> Collection:
     document = Document(parsed, version.startswith("3.0."), str(path))
     tools = []
     for operation in _operations(document, collection):
+        operation.with_headers = with_headers
         try:
             tools.append((operation.name, operation.description, operation.schema()))
         except SgdxError as error:
@@ -66,6 +67,10 @@ def import_openapi(path: Path) -> Collection:
     for name in webhooks if isinstance(webhooks, dict) else ():
         collection.left_out.append(f"webhook {name}: the API calls it, and not the model")
     collection.add_tools(tools)
+    properties = {i: tool.parameters.get("properties", {}) for i, tool in collection.tools.items()}
+    if with_body := [i for i, of_tool in properties.items() if BODY in of_tool]:
+        text = f"the argument {BODY} of {len(with_body)} tools, such as {with_body[0]},"
+        collection.remarks.append(f"{text} is what a request sends beside its parameters")
     return collection
 
 
@@ -100,6 +105,8 @@ class _Operation:
     content: Json
     # The schemas of arguments by name.
     properties: Json = field(default_factory=dict)
+    # Whether headers are arguments too.
+    with_headers: bool = False
     required: list[str] = field(default_factory=list)
 
     @property
@@ -162,6 +169,9 @@ class _Operation:
                     raise SgdxError(f"{self.where}: {fault}")
                 if location == "header" and name.lower() in _IGNORED_HEADERS:
                     self._note(f"header {name}: OpenAPI has it in other places")
+                    continue
+                if location == "header" and not self.with_headers:
+                    self._note(f"header {name}: programs send it; --with-headers keeps it")
                     continue
                 by_key[name, location] = parameter
         return list(by_key.values())

@@ -12,6 +12,7 @@ import pytest
 
 from baselines.llm.requests import RequestSettings
 from sgdx_tools.__main__ import main
+from sgdx_tools.data import Json
 from sgdx_tools.demo import SAMPLE
 from sgdx_tools.folder import read_tool_set
 from sgdx_tools.plan import ToolPlan
@@ -128,6 +129,29 @@ def test_estimate_sends_nothing(folder: Path, capsys: pytest.CaptureFixture[str]
     assert all(e["tokens_in"] > e["tokens_out"] > 0 for e in estimates)
 
 
+def test_only_the_first_cases_are_asked_and_scored(
+    folder: Path, tmp_path: Path, run_of: Asks, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def score(*more: str) -> Json:
+        file = tmp_path / "scores.json"
+        run = ["--predictions", str(tmp_path / "run"), "--output", str(file), "--quiet"]
+        assert main(["score", str(folder), *run, *more]) == 0
+        content: Json = json.loads(file.read_text())
+        return content
+
+    assert main([*run_of(), "--limit", "2"]) == 0
+    assert "requests 6, answered 6" in capsys.readouterr().err
+    assert main(["score", str(folder), "--predictions", str(tmp_path / "run")]) == 2
+    first = score("--limit", "2")
+    assert first["cases"] == {"all": 2, "call": 2, "no_call": 0, "dialogues": 2}
+    assert main(run_of()) == 0
+    assert "cached 6, requests 6, answered 6" in capsys.readouterr().err
+    assert score()["cases"]["all"] == 4
+    first_of_all = score("--limit", "2")
+    assert first_of_all["calls"] == first["calls"]
+    assert first_of_all["signature"] == first["signature"]
+
+
 def test_explain_lists_lost_cases_and_shows_one(
     folder: Path, write_rows: Callable[[Rows], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -206,7 +230,6 @@ def test_the_demo_shows_a_drop_its_cause_and_its_mend(
         "Under other words call accuracy goes from 88.57 to 29.71 %, more than chance explains"
     )
     assert verdict in out
-    assert "lost 2 of 5: of 5 cases that expect the tool, 2 are right" in out
     assert "v2: -51.43 points of call accuracy" in out
     assert "v2-mended: 0.00 points of call accuracy" in out
 

@@ -92,6 +92,7 @@ def calls(name: Any, arguments: Any = "{}") -> list[Json]:
             line(expect=[{"name": "get_weather", "arguments": {"x": 1}}]),
             "get_weather has no argument 'x', expected one of city, days",
         ),
+        (line(expect=[{"name": "get_weather"}]), "get_weather: .*city"),
         (line(messages=[{"role": "robot"}]), "messages\\[0\\]: role is 'robot'"),
         (line(messages=[{"role": "user", "content": 1}]), "messages\\[0\\]: .*content"),
         (line(messages=calls("x")), "messages\\[0\\]: tool_calls: 'x' is no tool"),
@@ -104,6 +105,58 @@ def test_faults_of_cases_have_file_and_line(folder: Path, case: Json, place: str
     (folder / "cases.jsonl").write_text("\n".join(lines))
     with pytest.raises(SgdxError, match=f"cases.jsonl:3: .*{place}"):
         read_tool_set(folder)
+
+
+STAY: Json = {
+    "type": "object",
+    "properties": {
+        "nights": {"type": "integer"},
+        "room": {"enum": ["single", "double"]},
+        "guests": {"type": "array", "items": {"$ref": "#/$defs/Guest"}},
+        "when": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+    },
+    "required": ["nights"],
+    "$defs": {
+        "Guest": {
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "of": {"$ref": "#/$defs/Guest"}},
+            "required": ["name"],
+            "additionalProperties": False,
+        }
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "place"),
+    [
+        ({"nights": 2, "room": "double", "when": None}, None),
+        ({"nights": 2.0, "guests": [{"name": "Ann", "of": {"name": "Bob"}}]}, None),
+        (
+            {"nights": {"any_of": ["two", 2]}, "room": {"any_of": ["single", {"absent": True}]}},
+            None,
+        ),
+        ({"nights": "3"}, 'nights is "3", expected type integer'),
+        ({"nights": True}, "nights is true"),
+        ({"nights": {"any_of": ["2", "two"]}}, 'nights is "2"'),
+        ({"nights": {"any_of": [{"absent": True}]}}, "nights is missing"),
+        ({"room": "single"}, "nights is missing"),
+        ({"nights": 2, "room": "suite"}, 'room is "suite", expected one of "single", "double"'),
+        ({"nights": 2, "when": 3}, "when is 3"),
+        ({"nights": 2, "guests": [{"name": "Ann"}, {}]}, r"guests\[1\].name is missing"),
+        ({"nights": 2, "guests": [{"name": "A", "of": {"name": 1}}]}, r"guests\[0\].of.name is 1"),
+        ({"nights": 2, "guests": [{"name": "A", "age": 3}]}, r"no guests\[0\].age"),
+    ],
+)
+def test_what_no_valid_call_can_match_is_refused(
+    tmp_path: Path, arguments: Json, place: str | None
+) -> None:
+    case = Case("c", (USER,), (ExpectedCall("stay", arguments),))
+    if place is None:
+        write_tool_set(tmp_path / "api", [Tool("stay", "", STAY)], [case])
+        return
+    with pytest.raises(SgdxError, match=f"cases.jsonl:1: case c: expect: stay: .*{place}"):
+        write_tool_set(tmp_path / "api", [Tool("stay", "", STAY)], [case])
 
 
 DEEP = '[{"name": "a", "parameters": ' + '{"not":' * 5000 + "{}" + "}" * 5001 + "]"

@@ -49,7 +49,7 @@ def only_schema(tmp_path: Path, **operation: Json) -> Json:
 
 
 def test_a_document_of_3_0(tmp_path: Path) -> None:
-    collection = import_openapi(LIBRARY)
+    collection = import_openapi(LIBRARY, with_headers=True)
     assert list(collection.tools.values()) == [
         Tool(
             "getBook",
@@ -191,6 +191,13 @@ def test_references_to_any_part_and_to_each_other(tmp_path: Path) -> None:
             "a_b": {"items": {"$ref": "#/$defs/x_y"}},
         },
     }
+
+
+def test_headers_are_arguments_only_if_asked() -> None:
+    collection = import_openapi(LIBRARY)
+    properties = collection.tools["getBook"].parameters["properties"]
+    assert list(properties) == ["bookId", "language", "page_size", "filter"]
+    assert "header X-Trace" in " ".join(collection.left_out)
 
 
 @pytest.mark.parametrize(
