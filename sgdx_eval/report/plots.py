@@ -46,8 +46,8 @@ def _axis(figure: Figure) -> str:
 
 @plot(
     "Under every wording",
-    "Means with 95 % intervals, as in Figure 4 of the SGD-X paper. The words of SGD-X's v5 are "
-    "farthest from the original ones, those of v1 nearest.",
+    "Means with 95 % intervals. The words of v1 are the nearest to the original ones, those of v5 "
+    "the farthest.",
 )
 def by_wording(group: Group) -> Any:
     """The paper's Figure 4: a panel for each mean, and in it a line for each system."""

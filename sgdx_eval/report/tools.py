@@ -12,6 +12,7 @@ from sgdx_eval.tables import Cell, Table, percent, table
 from sgdx_eval.tasks import tools
 from sgdx_eval.tasks.tools import CALL, NO_CALL
 from sgdx_metric import calls
+from sgdx_metric.core import RIGHT
 from sgdx_metric.wording_figures import FIGURES
 
 from .figures import Figures
@@ -19,7 +20,7 @@ from .page import CostlyWords, Section
 from .runs import Group, System
 from .view import Block, View
 
-_MOST_COSTLY, _MOST_ELEMENTS = 3, 100
+_MOST_COSTLY, _MOST_ELEMENTS, _MOST_CASES = 3, 100, 200
 
 
 class CallsView(View):
@@ -100,6 +101,8 @@ class ToolsView(CallsView):
         if any(costly.values()):
             tables = [_elements_table(name, elements) for name, elements in costly.items()]
             yield Section("elements", "The words that did it", tables=tables)
+        if cases := [made for system in group.systems for made in _cases_table(system)]:
+            yield Section("cases", "Cases", tables=cases, folded=is_folded)
 
 
 def _noise_table(group: Group, system: System) -> list[Table]:
@@ -117,6 +120,32 @@ def _noise_table(group: Group, system: System) -> list[Table]:
     )
     title = f"Flips with and without rewording, {system.name}"
     return [table(title, ["under", "runs", "flips"], rows, note=note)]
+
+
+def _cases_table(system: System) -> list[Table]:
+    """Which cases are right under which wordings, those first that most wordings lose."""
+    paired: Mapping[str, Any] = system.first.stored.get("paired", {})
+    of_metrics = [paired[metric] for metric in (CALL, NO_CALL) if metric in paired]
+    if not of_metrics:
+        return []
+    names = list(of_metrics[0])
+    rows = []
+    for i, case in enumerate(paired["case_id"]):
+        # A case expects either a call or none.
+        scores = [next(s for of in of_metrics if (s := of[name][i]) is not None) for name in names]
+        rows.append([case, *("right" if score >= RIGHT else "wrong" for score in scores)])
+    changing = sorted((r for r in rows if len({*r[1:]}) > 1), key=lambda r: r.count("right"))
+    always = sum({*row[1:]} == {"right"} for row in rows)
+    note = (
+        f"{always} of {len(rows)} cases are right under all wordings and "
+        f"{len(rows) - always - len(changing)} under none. 'sgdx tools explain' shows the calls of "
+        "a case."
+    )
+    if (more := len(changing) - _MOST_CASES) > 0:
+        note += f" {more} more are in scores.json."
+    title = f"Cases that are right under some wordings, {system.name}"
+    columns = ["case", *names]
+    return [table(title, columns, changing[:_MOST_CASES], columns, note=note)] if changing else []
 
 
 def _elements(system: System) -> list[Mapping[str, Any]]:

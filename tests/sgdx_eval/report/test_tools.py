@@ -43,7 +43,7 @@ def test_the_report_has_the_cost_the_noise_and_the_words(run: Path) -> None:
     report, scores = report_of(run), json.loads((run / "scores.json").read_text())
     (part,) = report.parts
     assert [section.name for section in part.sections] == [
-        "comparison", "noise", "elements", "turns"
+        "comparison", "noise", "elements", "cases", "turns"
     ]  # fmt: skip
     comparison, by_wording = part.sections[0].tables
     calls = scores["calls"]["call_accuracy"]
@@ -58,6 +58,7 @@ def test_the_report_has_the_cost_the_noise_and_the_words(run: Path) -> None:
     text = render_markdown(report)
     assert "| original | 2 | 33.3 |" in text
     assert "| book people | v1 | people (How many come) | guests (How many guests) |" in text
+    assert "| b | right | wrong | right |" in text
     assert "eworded by model:m+unknown" in text
     assert "sgdx_tools|variants:original+v1@" in text and "<figure" in render_html(report)
     assert part.verdict is not None
