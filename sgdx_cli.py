@@ -56,6 +56,7 @@ _COMMANDS = {
         "reword": _DATA,
     },
 }
+_WITHOUT_PANDAS = (["score"], ["compare"], ["summarise"], ["explain"])
 
 
 def _shown_default(value: Any) -> str | None:
@@ -90,6 +91,29 @@ def program() -> App:
     return app
 
 
+class _NoPandas:
+    """A finder of modules by which there is no pandas."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        """Raise the error of a missing module for pandas; other finders look for all others."""
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+
+
+def _leave_pandas_out() -> None:
+    """Have pyarrow do without pandas, whose import takes as long as all else together.
+
+    pyarrow looks for it when the first list becomes an array, and then never again. What imports
+    pandas itself still can.
+    """
+    import pyarrow as pa
+
+    finder: Any = _NoPandas()
+    sys.meta_path.insert(0, finder)
+    pa.array([])
+    sys.meta_path.remove(finder)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; without arguments, with those of this process.
 
@@ -98,6 +122,8 @@ def main(arguments: list[str] | None = None) -> int:
     Ctrl-C.
     """
     tokens = sys.argv[1:] if arguments is None else arguments
+    if arguments is None and tokens[:1] in _WITHOUT_PANDAS and "--help" not in tokens:
+        _leave_pandas_out()
 
     def command() -> int | None:
         app = program()

@@ -265,7 +265,7 @@ def calls(folder: Path) -> Json:
     pair = (folder / "calls.json", folder / "decisions.json")
     for path in pair:
         run(
-            "sgdx_metric calls --source sample --predictions",
+            "sgdx_metric score --source sample --predictions",
             path.with_suffix(""),
             "--output",
             path,

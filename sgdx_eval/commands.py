@@ -1,154 +1,385 @@
-"""What each command does: read its files, compute, write and print."""
+"""The commands about scores, of every task. What each needs is imported inside it."""
 
 from __future__ import annotations
 
-import argparse
+import shlex
 import sys
-from importlib import resources
 from pathlib import Path
+from typing import Annotated
 
-from sgdx_dataset.io.arguments import paths_by_name
+from cyclopts import App, Parameter
+
 from sgdx_dataset.io.errors import SgdxError
-from sgdx_metric.signature import Rules, signature_parts
-from sgsacc_metric.gold import Options
+from sgdx_dataset.options import EACH, Dialogues, Turns
 
-from .explain import asked_wordings
-from .files import check_outputs, write_json
-from .headers import check_data, check_one_system
-from .inputs import Inputs
-from .predictions import parse_predictions
-from .score import Outputs, score
-from .show import print_comparison, print_summary
-from .tables import terminal
-from .task import Task
-from .tasks import TASKS, Turns
+from .options import (
+    Details,
+    Evaluator,
+    FrameOptions,
+    Json,
+    MatchOptions,
+    NliOptions,
+    NoValidation,
+    Over,
+    PredictionOptions,
+    Quiet,
+    ReferenceOptions,
+    Scores,
+    StateOptions,
+    TurnOptions,
+    task_of,
+)
 
-
-def run_install(args: argparse.Namespace) -> None:
-    """Install the metric for `evaluate` and print where."""
-    from .install import install  # `evaluate` takes seconds to import.
-
-    print(install(Path(str(resources.files(args.program)))))
-
-
-def run_push(args: argparse.Namespace) -> None:
-    """Upload the metric as a Space and print its address."""
-    from .install import push  # Likewise.
-
-    print(push(args.repo_id, args.private, Path(str(resources.files(args.program)))))
+TURNS, REFERENCES, NLI = TurnOptions(), ReferenceOptions(), NliOptions()
+FRAMES, MATCH, STATES = FrameOptions(), MatchOptions(), StateOptions()
 
 
-def run_score(args: argparse.Namespace) -> None:
-    """Score prediction files of any task; write what was asked for; print tables."""
-    inputs = _inputs(args)
-    outputs = Outputs(args.output, args.per_item)
-    score(_task(args, inputs), inputs, outputs, verbose=True)
+def score(
+    given: PredictionOptions,
+    turns: TurnOptions = TURNS,
+    frames: FrameOptions = FRAMES,
+    states: StateOptions = STATES,
+    *,
+    output: Annotated[Path | None, Parameter(metavar="FILE")] = None,
+    per_item: Annotated[
+        Path | None, Parameter(name=("--per-frame", "--per-turn"), metavar="FILE")
+    ] = None,
+    over: Over = "dialogues",
+    explain: Details = False,
+    quiet: Quiet = False,
+) -> None:
+    """Score predictions of states, calls or generated turns.
+
+    They are of one system, under one or more wordings of the schemas.
+
+    Parameters
+    ----------
+    output
+        Write the scores to this JSON file, which other commands read. Default: only print them.
+    per_item
+        Also write the scores of every frame, call or turn to this file. Its name ends in .parquet
+        or .jsonl, of turns in .jsonl.
+    """
+    from sgdx_metric.signature import Rules
+
+    from .score import Outputs
+    from .score import score as score_task
+
+    rules = Rules(not frames.no_fuzzy_match, states.joint_acc_across_turn, frames.zero_mean)
+    errata, acts = frames.without_errata, frames.system_acts
+    inputs = given.inputs(without_errata=errata, rules=rules, acts=acts, over=over)
+    task = task_of(inputs, turns, frames, states)
+    outputs = Outputs(output, per_item)
+    score_task(task, inputs, outputs, verbose=not quiet, details=explain)
+    _print_files(quiet, output, per_item)
 
 
-def _task(args: argparse.Namespace, inputs: Inputs) -> Task:
-    """The task of the predictions, with its options; tools are scored against their own folder."""
-    name = inputs.task_name()
-    if name == "turns":
-        task: Task = Turns(
-            evaluator=args.evaluator,
-            nli=args.nli,
-            dtype=args.dtype,
-            device=args.device,
-            cache=args.cache,
-            options=Options(not args.no_validation, not args.no_context, args.rules, args.seed),
-            turns=getattr(args, "turns", None),
-            gold=args.gold,
-        )
-    elif name == "tools":
-        raise SgdxError(
-            "predictions: found calls of tools, expected python -m sgdx_tools with their folder"
-        )
-    elif name in TASKS:
-        task = TASKS[name]
-    else:
-        expected = ", ".join(TASKS)
-        raise SgdxError(f"predictions: found the task {name!r}, expected one of {expected}")
-    for option in args.options:
-        if option.group not in ("", *task.option_groups) and option.is_given(args):
-            raise SgdxError(
-                f"{option.names}: found predictions of {name}, expected it only {option.group}"
-            )
-    return task
+def summarise(
+    scores: Scores,
+    /,
+    *,
+    output: Annotated[Path | None, Parameter(metavar="FILE")] = None,
+    explain: Details = False,
+    quiet: Quiet = False,
+) -> None:
+    """Average the scores of several runs, such as of seeds.
+
+    Parameters
+    ----------
+    scores
+        Give the scores.json of each run. Their signatures must be the same in every part.
+    output
+        Also write the means and deviations to this JSON file.
+    """
+    from .files import check_outputs, write_json
+    from .show import print_summary
+    from .summarise import summarise
+    from .tables import terminal
+
+    check_outputs({"--output": output}, scores)
+    result = summarise(scores)
+    if output:
+        write_json(result.content, output)
+    if not quiet:
+        print_summary(result, list(map(str, scores)), explain, terminal())
+    _print_files(quiet, output)
 
 
-def _inputs(args: argparse.Namespace) -> Inputs:
-    """What the options say is scored against what, and how; `explain` has fewer of them."""
-    return Inputs(
-        predictions=parse_predictions(args.predictions),
-        split=args.split,
-        source=args.source,
-        references=args.references,
-        own_variants=paths_by_name("--variant", args.variant),
-        dialogues=args.dialogues,
-        services=args.service,
-        without_errata=getattr(args, "without_errata", False),
-        rules=Rules(
-            not args.no_fuzzy_match,
-            getattr(args, "joint_acc_across_turn", False),
-            getattr(args, "zero_mean", "0"),
-        ),
-        acts=getattr(args, "system_acts", None),
-        over=getattr(args, "over", "dialogues"),
-    )
+def compare(
+    scores: Scores = (),
+    /,
+    *,
+    first: Scores = (),
+    second: Scores = (),
+    dialogues: Annotated[Path | None, Parameter(metavar="FILE")] = None,
+    over: Over = "dialogues",
+    json: Json = None,
+    details: Details = False,
+    quiet: Quiet = False,
+) -> None:
+    """Test whether the scores of two systems differ.
 
-
-def run_compare(args: argparse.Namespace) -> None:
-    """Compare two systems' scores.json; print a table for each figure and write JSON if asked."""
-    from .compare import compare  # Reading scores is needed by few commands.
-
-    first, second = args.first, args.second
-    if args.scores and not (first or second) and len(args.scores) == 2:
-        first, second = args.scores[:1], args.scores[1:]
-    elif args.scores or not (first and second):
+    Parameters
+    ----------
+    scores
+        Give the scores.json of one system, and then that of another system.
+    first
+        Instead, give the scores.json of each run of one system, such as those of several seeds.
+    second
+        Instead, give the scores.json of each run of the other system, such as those of several
+        seeds.
+    dialogues
+        Take only the dialogues of this file: a file of 'sgdx subset', a JSON list of dialogue ids,
+        or a text file with one id per line. Default: all; if the two files have different
+        dialogues, those of the file with fewer dialogues.
+    """
+    if len(scores) == 2 and not (first or second):
+        first, second = scores[:1], scores[1:]
+    elif scores or not (first and second):
         raise SgdxError(
             "compare: expected either two scores.json, or --first and --second with the "
             "scores.json of each run of each system"
         )
-    check_outputs({"--json": args.json}, [*first, *second])
-    result = compare(first, second, args.dialogues, args.over)
-    if args.json:
-        write_json(result.content, args.json)
-    line = result.content["signature"]
-    parts = signature_parts(line, "signature", line.split("|")[0])
-    if "dialogues" in parts:
-        count, _, digest = parts["dialogues"].partition("@")
-        note = f"note: compared on {count} dialogues of the split, which {digest} stands for below"
-        print(note, file=sys.stderr)
-    names = ", ".join(map(str, first)), ", ".join(map(str, second))
-    print_comparison(result, names, args.details, terminal())
+    from .compare import compare
+    from .files import check_outputs, write_json
+    from .show import print_comparison
+    from .tables import terminal
+
+    check_outputs({"--json": json}, [*first, *second])
+    result = compare(first, second, dialogues, over)
+    if json:
+        write_json(result.content, json)
+    if not quiet:
+        names = ", ".join(map(str, first)), ", ".join(map(str, second))
+        print_comparison(result, names, details, terminal())
+    _print_files(quiet, json)
 
 
-def run_summarise(args: argparse.Namespace) -> None:
-    """Average the scores.json of several runs; print tables and write JSON if asked."""
-    from .summarise import summarise  # Likewise.
+def explain(
+    item: str | None = None,
+    /,
+    *,
+    given: PredictionOptions,
+    turns: TurnOptions = TURNS,
+    match: MatchOptions = MATCH,
+    changed: Annotated[tuple[str, str] | None, Parameter(metavar="FIRST SECOND")] = None,
+    flips: bool = False,
+) -> None:
+    """Show what one frame, call or turn scores, or what broke.
 
-    check_outputs({"--output": args.output}, args.scores)
-    result = summarise(args.scores)
-    if args.output:
-        write_json(result.content, args.output)
-    print_summary(result, list(map(str, args.scores)), terminal())
+    A frame or call is shown slot by slot, a turn action by action.
 
-
-def run_explain(args: argparse.Namespace) -> None:
-    """Print one frame slot by slot or one turn action by action, or list what broke."""
-    if sum((args.item is not None, args.changed is not None, args.flips)) != 1:
+    Parameters
+    ----------
+    item
+        Show this frame: DIALOGUE/TURN/SERVICE, as in 1_00000/4/Hotels_2, with the original name of
+        the service. Of generated turns, DIALOGUE/TURN.
+    changed
+        List the frames that score less under the variant SECOND than under FIRST, as in --changed
+        original v5, instead of showing one frame.
+    flips
+        List the frames that are right under one wording and wrong under another, with the slots
+        that changed, instead of showing one frame.
+    """
+    if sum((item is not None, changed is not None, flips)) != 1:
         raise SgdxError("explain: expected one of FRAME_ID, --changed FIRST SECOND and --flips")
-    inputs = _inputs(args)
-    task = _task(args, inputs)
-    predictions = inputs.read(task)
-    headers = {name: of_wording.header for name, of_wording in predictions.items()}
-    check_one_system(headers)
-    references = inputs.open_references(task, headers)
-    for name, header in headers.items():
-        check_data(header, name, references.data(name), None)
-    if args.item is not None:
-        task.explain_item(args.item, references, predictions, inputs)
-    else:
-        names = asked_wordings(args.changed, predictions)
-        of_names = {name: predictions[name] for name in names}
-        task.explain_changes(references, of_names, inputs, args.changed)
+    from sgdx_metric.signature import Rules
+
+    from .score import explain
+
+    inputs = given.inputs(rules=Rules(not match.no_fuzzy_match))
+    explain(task_of(inputs, turns, match), inputs, item, changed)
+
+
+def report(
+    runs: Annotated[tuple[Path, ...], Parameter(metavar="RUN")],
+    /,
+    *,
+    output: Annotated[Path, Parameter(metavar="DIR")],
+    source: Annotated[str | None, Parameter(metavar="PATH")] = None,
+    references: Annotated[Path | None, Parameter(metavar="DIR")] = None,
+    dialogues: Dialogues = None,
+    service: Annotated[tuple[str, ...], EACH, Parameter(metavar="NAME")] = (),
+    quiet: Quiet = False,
+) -> None:
+    """Make a page of tables, figures and errors of runs.
+
+    The output folder then holds index.html, and report.md with its pictures in figures/. index.html
+    needs no other file and no network. Trackers, generators and calls have separate sections in the
+    report. Runs of one system with different seeds become one row. The predictions may be beside a
+    run, as predictions/VARIANT.jsonl or VARIANT.jsonl.
+
+    Parameters
+    ----------
+    runs
+        Give folders of 'sgdx evaluate', files scores.json of any task, or the file that 'sgdx
+        responses validate --json' writes.
+    output
+        Write the report into this folder.
+    source
+        Read the references from this source: a release directory or archive, 'sample' or
+        'download'. Default: the source that each run names.
+    references
+        Read the references from this folder instead. It has the VARIANT.parquet files that 'sgdx
+        frames' writes.
+    service
+        Take only what is of this service, by its original name. The option may be given several
+        times. Default: all.
+    """
+    from .files import check_folder
+
+    check_folder("--output", output)
+    if references and source:
+        raise SgdxError(f"--references {references}: found --source too, expected one of them")
+    from .report.inputs import Choice, read_inputs
+    from .report.page import write_report
+    from .report.sections import build_report
+
+    inputs = read_inputs(runs, Choice(source, references, dialogues, service))
+    if not quiet:
+        for note in inputs.notes():
+            print(f"note: {note}", file=sys.stderr)
+    words = sys.argv[1:] if sys.argv[1:2] == ["report"] else ["report", *sys.argv[1:]]
+    for path in write_report(build_report(inputs, shlex.join(["sgdx", *words])), output):
+        print(path)
+
+
+def leaderboard(
+    folders: Annotated[tuple[Path, ...], Parameter(metavar="FOLDER")] = (
+        Path("results"),
+        Path("models"),
+    ),
+    /,
+    *,
+    output: Annotated[Path, Parameter(metavar="FILE")] = Path("docs/leaderboard.md"),
+) -> None:
+    """Write the leaderboard from runs and published figures.
+
+    Every folder with a scores.json in the folders that are given is a row. Figures that papers give
+    stand beside the rows of trackers.
+
+    Parameters
+    ----------
+    folders
+        Take the runs in these folders. Default: results models.
+    output
+        Write the page into this file.
+    """
+    from sgdx_dataset.io.files import staged
+
+    from .leaderboard import render
+    from .published import read_published
+
+    page = render(folders, read_published(), output.parent)
+    with staged(output) as staging:
+        staging.write_text(page, "utf-8")
+    print(output)
+
+
+def install() -> None:
+    """Make evaluate.load("sgdx_metric") work anywhere.
+
+    It does so for both metrics, sgdx_metric and sgsacc_metric.
+    """
+    from .install import METRICS, install
+
+    print(*map(install, METRICS), sep="\n")
+
+
+def push_metric(repo_id: str, /, *, private: bool = False) -> None:
+    """Publish a metric as a Space of the Hub.
+
+    Then evaluate.load("YOU/sgdx_metric") works for everybody.
+
+    Parameters
+    ----------
+    repo_id
+        Push to this Space: YOU/sgdx_metric or YOU/sgsacc_metric.
+    private
+        Create a private repository.
+    """
+    from .install import push
+
+    print(push(repo_id, private))
+
+
+# ---- what only generated turns have
+
+responses = App(
+    name="responses", help="Judge generated responses: what they must say, and by which model."
+)
+responses.command("baselines.commands:rerank", name="rerank")
+
+
+@responses.command
+def references(
+    data: ReferenceOptions = REFERENCES,
+    nli: NliOptions = NLI,
+    *,
+    output: Annotated[Path, Parameter(metavar="FILE")],
+    evaluator: Evaluator = "original",
+    no_validation: NoValidation = False,
+) -> None:
+    """Write what each turn has to entail, for score --gold.
+
+    The file also says which turns are valid.
+
+    Parameters
+    ----------
+    output
+        Write the JSONL file here.
+    """
+    from .entailment import write_references
+
+    task = nli.task(not no_validation, evaluator=evaluator)
+    write_references(task, data.inputs(predictions={}), output)
+
+
+@responses.command
+def validate(
+    data: ReferenceOptions = REFERENCES,
+    nli: NliOptions = NLI,
+    *,
+    evaluators: tuple[str, ...] = (),
+    json: Json = None,
+    dialogues: Dialogues = None,
+    turns: Turns = None,
+) -> None:
+    """Test the model of entailment on the gold responses.
+
+    The published figures are printed beside it.
+
+    Parameters
+    ----------
+    evaluators
+        Make the sentences that have to be entailed from the words of these variants, one variant
+        after the other. Default: original and v1 to v5.
+    """
+    from .entailment import validate
+
+    inputs = data.inputs(predictions={}, dialogues=dialogues)
+    validate(nli.task(turns=turns), inputs, evaluators, json)
+
+
+@responses.command
+def agreement(labels: tuple[Path, ...], /, *, json: Json = None) -> None:
+    """Measure how far people and a model agree.
+
+    Parameters
+    ----------
+    labels
+        Give tables (.csv, .tsv or .jsonl) with a column item, such as 1_00000/5, and a column of
+        labels for each person. The column model has those of the model.
+    """
+    from .entailment import print_agreement
+
+    print_agreement(labels, json)
+
+
+# ---- what the commands share
+
+
+def _print_files(quiet: bool, *files: Path | None) -> None:
+    """Under --quiet the paths of what was written are all that is printed."""
+    for file in filter(None, files if quiet else ()):
+        print(file)

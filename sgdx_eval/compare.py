@@ -11,7 +11,7 @@ from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric import core
 from sgdx_metric.bootstrap import DIALOGUES, RESAMPLES, TRIALS
 from sgdx_metric.columns import Ints
-from sgdx_metric.core import Figure, Sample
+from sgdx_metric.core import Figure, Sample, Scores
 
 from .results import (
     SYSTEM_PARTS,
@@ -26,11 +26,12 @@ from .task import Task
 
 
 class Comparison(NamedTuple):
-    """What `compare` returns: the task, its figures, and what is written as JSON."""
+    """What `compare` returns: the task, its figures, the first scores, and what JSON has."""
 
     task: Task
     figures: list[Figure]
     content: dict[str, Any]
+    scores: Scores
 
 
 Sides = tuple[list[Results], list[Results]]
@@ -85,7 +86,7 @@ def compare(
         "groups": groups,
         "by_variant": by_variant,
     }
-    return Comparison(task, [*figures.values()], content)
+    return Comparison(task, [*figures.values()], content, left.scores())
 
 
 def _of_both(left: Results, right: Results, key: str) -> dict[str, str]:

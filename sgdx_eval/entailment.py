@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import io
 from collections.abc import Mapping, Sequence
@@ -11,12 +10,11 @@ from typing import Any
 
 import msgspec
 
-from sgdx_dataset.io.arguments import paths_by_name
 from sgdx_dataset.io.files import read_input
 from sgdx_metric.errors import ScoreError
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 from sgsacc_metric.agreement import agreement
-from sgsacc_metric.gold import GoldTurn, Options, judge_gold
+from sgsacc_metric.gold import GoldTurn, judge_gold
 from sgsacc_metric.negatives import ValuePool
 from sgsacc_metric.nli import Judge, nli_name
 from sgsacc_metric.report import gold_counts
@@ -26,7 +24,6 @@ from sgsacc_metric.signature import signature
 from .files import check_outputs, write_json
 from .gold_files import write_gold
 from .inputs import Inputs
-from .references import References
 from .tables import (
     NO_VALUE,
     interval,
@@ -54,30 +51,28 @@ PUBLISHED = {
 }
 
 
-def run_references(args: argparse.Namespace) -> None:
+def write_references(task: Turns, inputs: Inputs, output: Path) -> None:
     """Write the gold side, which every system shares."""
-    check_outputs({"--output": args.output})
-    task = _task(args, args.evaluator, not args.no_validation)
-    references = _open(args, task, [args.evaluator])
-    turns = read_turns(references, args.evaluator)
+    check_outputs({"--output": output})
+    references = inputs.open_references(task, {}, [task.evaluator])
+    turns = read_turns(references, task.evaluator)
     nli = task.require_nli()
     judge = Judge(nli)
     gold = judge_gold(turns, judge, task.options)
-    write_gold(task.gold_header(references, nli), gold, args.output)
+    write_gold(task.gold_header(references, nli), gold, output)
     counts = gold_counts(turns, gold)
     print_line(
-        f"{args.output}: {counts['valid_turns']} of {len(turns)} turns are valid; {judge.sent}"
+        f"{output}: {counts['valid_turns']} of {len(turns)} turns are valid; {judge.sent}"
         f" pairs were judged for {judge.asked} answers by {nli_name(nli)}",
         terminal(),
     )
 
 
-def run_validate(args: argparse.Namespace) -> None:
+def validate(task: Turns, inputs: Inputs, wordings: Sequence[str], json: Path | None) -> None:
     """Print how well the model tells right from wrong actions by the gold utterances."""
-    check_outputs({"--json": args.json})
-    task = _task(args)
-    evaluators = list(args.evaluators or (ORIGINAL, *PAPER_VARIANTS))
-    references = _open(args, task, evaluators)
+    check_outputs({"--json": json})
+    evaluators = list(wordings or (ORIGINAL, *PAPER_VARIANTS))
+    references = inputs.open_references(task, {}, evaluators)
     nli = task.require_nli()
     judge = Judge(nli)
     gold = {}
@@ -85,27 +80,27 @@ def run_validate(args: argparse.Namespace) -> None:
     every: list[Turn] = []
     for evaluator in evaluators:
         every = read_turns(references, evaluator)
-        turns = chosen_turns(every, args.split, args.dialogues, args.turns)
+        turns = chosen_turns(every, inputs.split, inputs.dialogues, task.turns)
         gold[evaluator] = judge_gold(turns, judge, task.options, ValuePool.from_turns(every))
     by_evaluator = table2(gold)
     # The turns are the same under every evaluator's wording, so the last ones stand for all.
     setup = setup_of(references, evaluators)
     judged = nli_name(nli), (), task.options
     line = signature(["gold"], evaluators, every, turns, setup, *judged)
-    if args.json:
+    if json:
         validation = {"signature": line, "nli": nli_name(nli), "by_evaluator": by_evaluator}
-        write_json(validation, args.json)
+        write_json(validation, json)
     title = "Entailment on gold utterances, in %"
     to_terminal(table(title, *validation_table(by_evaluator)), terminal())
     print_line(f"{judge.sent} pairs were judged.\n{line}", terminal())
 
 
-def run_agreement(args: argparse.Namespace) -> None:
+def print_agreement(labels: Sequence[Path], json: Path | None) -> None:
     """Print how far people agree with each other, and a model with most of them."""
-    check_outputs({"--json": args.json})
-    result = agreement_of_files(args.labels)
-    if args.json:
-        write_json(result, args.json)
+    check_outputs({"--json": json})
+    result = agreement_of_files(labels)
+    if json:
+        write_json(result, json)
     rows = []
     for key, title, text in (
         ("agreement", "model and most people, %", one_decimal),
@@ -118,19 +113,6 @@ def run_agreement(args: argparse.Namespace) -> None:
     to_terminal(table(title, ["agreement of", "value", "95 % interval"], rows), terminal())
     print_line(f"No label of most people: {result['undecided']} items.", terminal())
     print_line("Intervals are over dialogues.", terminal())
-
-
-def _task(args: argparse.Namespace, evaluator: str = ORIGINAL, validate: bool = True) -> Turns:
-    """The task with the options of a command."""
-    options = Options(validate, not args.no_context, args.rules, args.seed)
-    return Turns(evaluator, args.nli, args.dtype, args.device, args.cache, options)
-
-
-def _open(args: argparse.Namespace, task: Turns, variants: Sequence[str]) -> References:
-    """Open the turns of some variants."""
-    own = paths_by_name("--variant", args.variant)
-    inputs = Inputs({}, args.split, args.source, args.references, own)
-    return inputs.open_references(task, {}, variants)
 
 
 def table2(gold: Mapping[str, Sequence[GoldTurn]]) -> dict[str, dict[str, Any]]:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.bootstrap import DIALOGUES
@@ -40,6 +42,8 @@ class Inputs:
     own_variants: Mapping[str, str] | None = None
     # A file with the ids of the dialogues to score; None for those that the predictions name.
     dialogues: Path | None = None
+    # How many of these, the first ones of the references, are scored; None for all.
+    limit: int | None = None
     # The original names of the services to score; none for all.
     services: Sequence[str] = ()
     # Whether to leave out the slots of frames whose annotations in SGD contradict each other.
@@ -80,11 +84,17 @@ class Inputs:
             for name, path in paths.items()
         }
 
-    def chosen(self, predictions: Mapping[str, Predictions]) -> list[str]:
+    def chosen(
+        self, predictions: Mapping[str, Predictions], references: References, wording: str
+    ) -> list[str]:
         """The ids of the dialogues to score, each once: those of the file, or those stated."""
         if self.dialogues:
             return read_dialogue_ids(self.dialogues, self.split)
-        return stated_dialogues(predictions)
+        ids = stated_dialogues(predictions)
+        if self.limit:
+            known = _dialogue_ids(references.rows(wording))
+            ids = [name for name in known if name in ids or not ids][: self.limit]
+        return ids
 
     def files(self) -> list[Path]:
         """Every file and folder that is read."""
@@ -120,10 +130,7 @@ def stated_dialogues(predictions: Mapping[str, Predictions]) -> list[str]:
     }
     ids: list[str] = []
     for name, mark in stated.items():
-        rows = predictions[name].rows
-        # A frame's id ends in /TURN/SERVICE, and a turn's in /TURN.
-        levels = 2 if rows.column_names[0] == "frame_id" else 1
-        ids = sorted({item.rsplit("/", levels)[0] for item in rows[0].to_pylist()})
+        ids = sorted(_dialogue_ids(predictions[name].rows))
         if mark != dialogues_mark(ids):
             raise SgdxError(
                 f"predictions for {name}: found rows of the dialogues {dialogues_mark(ids)}, "
@@ -137,6 +144,14 @@ def stated_dialogues(predictions: Mapping[str, Predictions]) -> list[str]:
             "the same; name the dialogues to score with --dialogues FILE"
         )
     return ids
+
+
+def _dialogue_ids(rows: pa.Table) -> list[str]:
+    """The dialogues of frames or turns, each once, in the order of the rows."""
+    # A frame's id ends in /TURN/SERVICE, and a turn's in /TURN.
+    column, levels = ("frame_id", 2) if "frame_id" in rows.column_names else ("turn_id", 1)
+    ids = dict.fromkeys(item.rsplit("/", levels)[0] for item in rows[column].to_pylist())
+    return list(ids)
 
 
 def check_services(chosen: Sequence[str], services: Iterable[str]) -> None:

@@ -8,17 +8,18 @@ from pathlib import Path
 from evaluate.loading import get_imports, init_dynamic_modules
 
 import sgdx_metric
+import sgsacc_metric
 from sgdx_dataset.hub.upload import upload
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import staged
 from sgdx_metric.version import __version__
 
-FOLDER = Path(sgdx_metric.__file__).parent
+METRICS = [Path(*metric.__path__) for metric in (sgdx_metric, sgsacc_metric)]
 # Patterns of all files that a push has ever uploaded: what no longer belongs there is removed.
 _UPLOADED = ("*.py", "README.md", "requirements.txt")
 
 
-def install(folder: Path = FOLDER) -> Path:
+def install(folder: Path = METRICS[0]) -> Path:
     """Copy a metric's core into the Hugging Face modules cache (`HF_MODULES_CACHE`).
 
     `evaluate` looks up a plain name as <cache>/evaluate_modules/metrics/evaluate-metric--<name>/
@@ -53,15 +54,18 @@ def script_files(folder: Path) -> list[Path]:
     return [script, *(folder / f"{name}.py" for kind, name, *_ in imports if kind == "internal")]
 
 
-def push(repo_id: str, private: bool = False, folder: Path = FOLDER) -> str:
+def push(repo_id: str, private: bool = False) -> str:
     """Upload a metric as a Space, such as ``you/sgdx_metric``; return the Space's address.
 
     The upload is tagged with the package's version, so that
     ``evaluate.load(repo_id, revision="v0.1.0")`` stays the same.
     """
-    if repo_id.rpartition("/")[2] != folder.name:
+    folders = {folder.name: folder for folder in METRICS}
+    folder = folders.get(repo_id.rpartition("/")[2])
+    if folder is None:
+        names = " or ".join(f"YOU/{name}" for name in folders)
         raise SgdxError(
-            f"{repo_id}: found another name than the metric's, expected YOU/{folder.name}, since "
+            f"{repo_id}: found another name than a metric's, expected {names}, since "
             "evaluate.load looks for a script of the Space's name"
         )
     return upload(
@@ -77,7 +81,7 @@ def push(repo_id: str, private: bool = False, folder: Path = FOLDER) -> str:
     )
 
 
-def space_files(folder: Path = FOLDER) -> dict[str, Path]:
+def space_files(folder: Path) -> dict[str, Path]:
     """The files of a metric's Space by name: its script, page, card and requirements."""
     others = ("app.py", "README.md", "requirements.txt")
     paths = [*script_files(folder), *(folder / name for name in others)]

@@ -6,7 +6,6 @@ Published figures of the same data stand beside the rows of trackers.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -15,17 +14,13 @@ from pathlib import Path
 from textwrap import fill
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io import console
-from sgdx_dataset.io.files import staged
-from sgdx_metric.errors import ScoreError
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
-from .published import PublishedRow, read_published
+from .published import PublishedRow
 from .report.figures import Figures
 from .report.runs import Run, System, data_caveats, read_run
 from .tables import NO_VALUE, Cell, number, table, to_markdown
 
-NAME = "sgdx_eval.leaderboard"
 _SIX = "+".join((ORIGINAL, *PAPER_VARIANTS))
 # By task, what parts of the signature have to be; None for one that is absent.
 RULES: Mapping[str, Mapping[str, str | None]] = {
@@ -190,32 +185,10 @@ def _published_table(published: Sequence[PublishedRow]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; returns the exit status, which is 2 after a one-line error message."""
-    parser = argparse.ArgumentParser(f"python -m {NAME}", description=__doc__)
-    parser.add_argument(
-        "folders",
-        nargs="*",
-        type=Path,
-        default=[Path("results"), Path("models")],
-        metavar="FOLDER",
-        help="Take the runs in these folders. Default: results models.",
-    )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        default=Path("docs/leaderboard.md"),
-        metavar="FILE",
-        help="Write the page into this file. Default: docs/leaderboard.md.",
-    )
-    options = parser.parse_args(arguments)
+    """Run the command, which is `sgdx leaderboard`."""
+    from sgdx_cli import main as sgdx
 
-    def run() -> None:
-        page = render(options.folders, read_published(), options.output.parent)
-        with staged(options.output) as staging:
-            staging.write_text(page, "utf-8")
-        print(options.output)
-
-    return console.run(NAME, run, (SgdxError, ScoreError))
+    return sgdx(["leaderboard", *(sys.argv[1:] if arguments is None else arguments)])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Prediction files: which are meant, and reading JSON Lines or the layout of the SGD release."""
 
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from operator import attrgetter
@@ -11,11 +11,11 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sgdx_dataset.io.arguments import split_pairs
 from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import read_input
 from sgdx_dataset.io.json import decode_json, many_objects, parse_json
+from sgdx_dataset.options import split_pairs
 from sgdx_metric.columns import column, strings
 from sgdx_metric.errors import ScoreError
 from sgdx_metric.rows import (
@@ -27,7 +27,6 @@ from sgdx_metric.rows import (
     Values,
     arrow_table,
 )
-from sgdx_metric.variants import PAPER_VARIANTS
 
 from .headers import NO_HEADER, Header, PredictionLines, read_prediction_lines, stated_variant
 
@@ -111,17 +110,6 @@ def note_unscored(predictions: Mapping[str, Path] | Path, variants: Sequence[str
         names = escape_controls(", ".join(others))
         print(
             f"note: left out: {names}; to score a wording of your own, give --variant NAME=PATH",
-            file=sys.stderr,
-        )
-
-
-def note_lacking(predictions: Mapping[str, Path] | Path, scored: Collection[str]) -> None:
-    """Note on standard error which of v1 to v5 a folder of predictions lacks, if it has others."""
-    lacking = [name for name in PAPER_VARIANTS if name not in scored]
-    if isinstance(predictions, Path) and 0 < len(lacking) < len(PAPER_VARIANTS):
-        names = ", ".join(lacking)
-        print(
-            f"note: found no predictions for {names}, so there is no mean over v1 to v5",
             file=sys.stderr,
         )
 

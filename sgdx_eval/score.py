@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,14 @@ from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_metric.figures import paired_scores
 
+from .explain import asked_wordings
 from .files import check_outputs, write_scores
 from .headers import check_data, check_one_system
 from .inputs import Inputs
-from .predictions import Predictions, note_lacking
+from .predictions import Predictions
 from .references import References
-from .show import print_scores
-from .tables import terminal
+from .show import print_scores, result_line
+from .tables import legend, print_line, terminal
 from .task import Scored, Task
 
 
@@ -45,9 +46,13 @@ NOTHING = Outputs()
 
 
 def score(
-    task: Task, inputs: Inputs, outputs: Outputs = NOTHING, verbose: bool = False
+    task: Task,
+    inputs: Inputs,
+    outputs: Outputs = NOTHING,
+    verbose: bool = False,
+    details: bool = False,
 ) -> dict[str, Any]:
-    """Score prediction files, write what was asked for, and print if verbose.
+    """Score prediction files, write what was asked for, and print if verbose: all with details.
 
     All predictions are read first, so that a bad file is refused before any data is opened.
     """
@@ -68,11 +73,27 @@ def score(
     if verbose:
         if scored.chosen:
             note_subset(*scored.chosen)
-        note_lacking(inputs.predictions, predictions)
         _warn(content)
-        figures = task.own_figures(task.derived(scored.raw, inputs.rules))
-        print_scores(task, figures, content, terminal(), task.notes(content, scored))
+        scores, console = task.derived(scored.raw, inputs.rules), terminal()
+        print_line(f"{legend([result_line(task, scores, content)])}\n", console)
+        print_scores(task, scores, content, console, task.notes(content, scored), details)
     return content
+
+
+def explain(task: Task, inputs: Inputs, item: str | None, changed: Sequence[str] | None) -> None:
+    """Print why an item scores what it does, or list those that changed; without both, flips."""
+    predictions = inputs.read(task)
+    headers = {name: of_wording.header for name, of_wording in predictions.items()}
+    check_one_system(headers)
+    references = inputs.open_references(task, headers)
+    for name, header in headers.items():
+        check_data(header, name, references.data(name), None)
+    if item is not None:
+        task.explain_item(item, references, predictions, inputs)
+    else:
+        names = asked_wordings(changed, predictions)
+        of_names = {name: predictions[name] for name in names}
+        task.explain_changes(references, of_names, inputs, changed)
 
 
 def score_against(

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from sgdx_metric.bootstrap import BOTH, DIALOGUES
-from sgdx_metric.core import Figure
+from sgdx_metric.core import Figure, Sample, Scores
 from sgdx_metric.signature import signature_parts
+from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .tables import (
     CHANGE,
@@ -20,6 +21,7 @@ from .tables import (
     interval,
     legend,
     number,
+    one_decimal,
     percent,
     print_line,
     table,
@@ -41,16 +43,104 @@ _COMPARED = ("first", "second", *CHANGE)
 
 def print_scores(
     task: Task,
-    figures: Sequence[Figure],
+    scores: Scores,
     content: Mapping[str, Any],
     console: Console,
     lines: Iterable[str] = (),
+    details: bool = True,
 ) -> None:
-    """Print the tables of a scores.json and what they mean; `lines` follow, and the signature."""
-    for shown in score_tables(task, figures, content):
+    """Print the tables of a scores.json; `lines` follow, and the signature.
+
+    Without details there is one table, of the headline figures, and no legend.
+    """
+    figures = task.own_figures(scores)
+    tables = (
+        score_tables(task, figures, content) if details else [_headlines(task, scores, content)]
+    )
+    for shown in tables:
         to_terminal(shown, console)
-    terms = legend(score_terms(task, figures, content))
-    print_line("\n".join([terms, "", *lines, content["signature"]]), console)
+    terms = [legend(score_terms(task, figures, content)), ""] if details else []
+    terms += task.terms(content) if details else []
+    print_line("\n".join([*terms, *lines, *_more(details), content["signature"]]), console)
+
+
+def _more(details: bool) -> list[str]:
+    return [] if details else ["--explain prints all figures and says what they mean."]
+
+
+def _headlines(task: Task, scores: Scores, content: Mapping[str, Any]) -> Table:
+    """The headline figures of all items; where one is lacking, the main one by wording."""
+    every, keys = task.groups_of(content)["all"], task.keys(scores)
+    ends = every.get("confidence", {})
+    rows = [
+        [f.title, _text(f)(every[f.key]), interval(ends.get(f.key), _text(f)) or NO_VALUE]
+        for f in _shown(task, task.own_figures(scores), content)
+        if task.is_headline(f.key, keys)
+    ]
+    if None in (every.get(keys.original), every.get(keys.reworded)):
+        of_wordings = wording_intervals(task, scores)
+        for name, mean in task.by_wording_of(content)[0].items():
+            if name == ORIGINAL and rows:
+                continue
+            rows.append([name, percent(mean), interval(of_wordings.get(name)) or NO_VALUE])
+    count = task.counts_of(content)["all"]
+    has_bleu = any(row[0].startswith("BLEU") for row in rows)
+    title = f"All {count} {task.unit}s, in %{', but for BLEU' if has_bleu else ''}"
+    return table(title, ["figure", "all", "95 % interval"], rows)
+
+
+def wording_intervals(task: Task, scores: Scores) -> Mapping[str, Any]:
+    """The 95 % intervals over dialogues of the main figure, by wording."""
+    return Sample(scores, task.by_wording(scores)).intervals()
+
+
+def result_line(task: Task, scores: Scores, content: Mapping[str, Any]) -> str:
+    """What other words cost, in a sentence; of too few wordings, what can be said."""
+    every, keys = task.groups_of(content)["all"], task.keys(scores)
+    figures = {f.key: f for f in task.own_figures(scores) if every.get(f.key) is not None}
+    ends = every.get("confidence", {})
+    means = task.by_wording_of(content)[0]
+    lacking = [name for name in PAPER_VARIANTS if name not in means]
+    if not {keys.original, keys.reworded} <= {*figures}:
+        return _by_wording_line(task, scores, means, lacking)
+    original, reworded = every[keys.original], every[keys.reworded]
+    text = f"Under other words for the same schemas the {keys.measure}"
+    text = f"{text} {change_in_words(original, reworded, ends.get(keys.drop))}"
+    if worst := [key for key in figures if key.partition("(")[0] == keys.worst]:
+        what = "are right under all wordings"
+        if figures[worst[-1]].lower_is_better:
+            what = "lack a value under some wording"
+        within = _within(ends.get(worst[-1]))
+        text = f"{text}, and {percent(every[worst[-1]], 1)} % of {task.unit}s {what}{within}"
+    some = 0 < len(lacking) < len(PAPER_VARIANTS)
+    return f"{text}. Predictions for {listed(lacking)} are lacking." if some else f"{text}."
+
+
+def _within(ends: Sequence[float] | None) -> str:
+    """An interval in brackets; empty where there is none."""
+    return f" (95 % interval {interval(ends, one_decimal)})" if ends else ""
+
+
+def change_in_words(before: float, after: float, ends: Sequence[float] | None) -> str:
+    """How a share changes, as the end of a sentence; `ends` are those of the difference."""
+    first, second = one_decimal(before), one_decimal(after)
+    if first == second:
+        return f"stays at {first} %"
+    verb = "falls" if after < before else "rises"
+    chance = ", which may be chance" if ends and ends[0] <= 0 <= ends[1] else ""
+    return f"{verb} from {first} to {second} %{chance}"
+
+
+def _by_wording_line(
+    task: Task, scores: Scores, means: Mapping[str, Any], lacking: Sequence[str]
+) -> str:
+    """The main figure under each wording, and which wordings the other figures lack."""
+    ends = wording_intervals(task, scores)
+    parts = [f"{percent(of, 1)} % under {n}{_within(ends.get(n))}" for n, of in means.items()]
+    text = f"The {task.keys(scores).measure} is {listed(parts)}."
+    what = "The mean under other words" if ORIGINAL in means else "What other words cost"
+    names = listed([*(() if ORIGINAL in means else [ORIGINAL]), *lacking])
+    return f"{text} {what} is not known without predictions for {names}."
 
 
 def score_tables(
@@ -134,22 +224,26 @@ def _text(figure: Figure) -> Any:
 def print_comparison(
     compared: Comparison, names: tuple[str, str], details: bool, console: Console
 ) -> None:
-    """Print which system is which, whether they differ, and the figures of both.
+    """Print whether the systems differ, which is which, and the headline figures of both.
 
-    With details each figure has a table by group and service, and there is one by wording.
+    With details each figure has a table by group and service. One is by wording; a legend follows.
     """
-    task, figures, result = compared
+    task, figures, result, scores = compared
+    print_line(f"{legend([_difference_line(compared)])}\n", console)
     has_acts = "|system-acts:" in result["signature"]
     for which, name in zip(("first", "second"), names):
         facts = [f"system acts: {result['system_acts'][which]}"] if has_acts else []
         facts += ["oracle"] if result["oracle"][which] == "yes" else []
         print_line(f"{which}: {name}{' (' + ', '.join(facts) + ')' if facts else ''}", console)
-    print_line(f"{_difference_line(compared)}\n", console)
+    print_line("", console)
     groups = result["groups"]
     every = groups["all"]
     known = [figure for figure in figures if figure.key in every]
-    rows = [[f.title, *_cells(every[f.key], f)] for f in known if details or task.is_shown(f.key)]
-    title = f"All {every[task.counted]} {task.unit}s"
+    keys = task.keys(scores)
+    brief = [f for f in known if task.is_shown(f.key) and task.is_headline(f.key, keys)]
+    rows = [[f.title, *_cells(every[f.key], f)] for f in (known if details else brief or known)]
+    counts = f"All {every[task.counted]} {task.unit}s of {result['dialogues']} dialogues"
+    title = f"{counts}, in %{', but for BLEU' if any(f.scale == 1 for f in known) else ''}"
     if rows:
         to_terminal(table(title, ["figure", *_COMPARED], rows), console)
     for figure in known if details else ():
@@ -170,10 +264,8 @@ def print_comparison(
             order = "of the resamples the systems stand in this order"
             print_line(f"{figure.title}: in {share} % {order}", console)
     terms = [*figure_terms(known), _drawn_term(result), P_TERM, *([_ACTS_TERM] if has_acts else [])]
-    print_line(f"{legend(terms)}\n", console)
-    if not details:
-        print_line("--details prints these figures for every service and wording.\n", console)
-    print_line(result["signature"], console)
+    lines = [legend(terms), ""] if details else _more(details)
+    print_line("\n".join([*lines, result["signature"]]), console)
 
 
 def _cells(change: Mapping[str, Any], figure: Figure) -> list[str]:
@@ -184,26 +276,26 @@ def _cells(change: Mapping[str, Any], figure: Figure) -> list[str]:
 
 def _difference_line(compared: Comparison) -> str:
     """Which system is the better one under other words, or under what was scored; how surely."""
-    task, figures, result = compared
+    task, figures, result, scores = compared
     every = result["groups"]["all"]
     by_key = {figure.key: figure for figure in figures if figure.key in every}
     figure = next((by_key[key] for key in task.deciding if key in by_key), None)
     if figure is None:
         wording, change = next(iter(result["by_variant"].items()))
-        figure = Figure("", "", lambda means: means.under(wording), f"{task.title} of {wording}")
+        title = f"{task.keys(scores).measure} under {wording}"
+        figure = Figure("", "", lambda means: means.under(wording), title)
     else:
         change = every[figure.key]
     difference = change["difference"]
     if not difference:
-        end = "the two are equal" if difference == 0 else "undefined"
-        return f"{figure.title}: {end}"
+        return f"By {figure.title} the two are {'equal' if difference == 0 else 'not comparable'}."
     is_second = (difference > 0) != figure.lower_is_better
     better, other = ("second", "first") if is_second else ("first", "second")
     points = number(abs(figure.scale * difference))
-    text = f"{figure.title}: {better} is better than {other} by {points} points"
     sure = sureness(change["interval"], change["p"], result["dialogues"])
     p = f" (p = {change['p']:.4f})" if change["p"] is not None else ""
-    return f"{text}, {sure}{p}"
+    text = f"By {figure.title} {better} is better than {other} by {points} points, {sure}{p}"
+    return f"{text}."
 
 
 def _drawn_term(result: Mapping[str, Any]) -> str:
@@ -220,12 +312,20 @@ def _drawn_term(result: Mapping[str, Any]) -> str:
     return f"first, second: means over {listed(means)}. {difference}, {of_few}"
 
 
-def print_summary(summary: Summary, names: Sequence[str], console: Console) -> None:
-    """Print the mean and the standard deviation of every figure over several runs."""
-    task, figures, result = summary
+def print_summary(summary: Summary, names: Sequence[str], details: bool, console: Console) -> None:
+    """Print the mean and the standard deviation of figures over several runs.
+
+    Without details these are the headline figures of all items.
+    """
+    task, figures, result, scores = summary
+    every, keys = result["groups"]["all"], task.keys(scores)
+    print_line(f"{legend([_summary_line(summary)])}\n", console)
     # Of more groups the cells would be folded.
     groups = {n: g for n, g in [*result["groups"].items()][:3] if g[task.counted]}
-    shown = [f for f in figures if f.key in groups["all"] and task.is_shown(f.key)]
+    groups = groups if details else {"all": every}
+    shown = [f for f in figures if f.key in every and task.is_shown(f.key)]
+    brief = [f for f in shown if task.is_headline(f.key, keys)]
+    shown = shown if details else brief or shown
     rows = [[f.title, *(_spread(g[f.key], f) for g in groups.values())] for f in shown]
     counts = ", ".join(f"{group[task.counted]} {name}" for name, group in groups.items())
     heads = [_heading(name) for name in groups]
@@ -234,12 +334,31 @@ def print_summary(summary: Summary, names: Sequence[str], console: Console) -> N
     main = Figure("", "", lambda means: means.under(""))
     rows = [
         [name, *(_spread(group["by_variant"][name], main) for group in groups.values())]
-        for name in groups["all"]["by_variant"]
+        for name in every["by_variant"]
     ]
-    to_terminal(table(f"{task.title} by wording", ["wording", *heads], rows), console)
-    print_line(f"{legend([_SUMMARY_TERM, *figure_terms(shown)])}\n", console)
-    runs = "\n".join(f"run: {name}" for name in names)
-    print_line(f"{runs}\n{result['signature']}", console)
+    lines = _more(details)
+    if details:
+        to_terminal(table(f"{task.title} by wording", ["wording", *heads], rows), console)
+        lines = [legend([_SUMMARY_TERM, *figure_terms(shown)]), ""]
+    lines += [f"run: {name}" for name in names]
+    print_line("\n".join([*lines, result["signature"]]), console)
+
+
+def _summary_line(summary: Summary) -> str:
+    """What other words cost on average, in a sentence."""
+    task, _, result, scores = summary
+    every, keys = result["groups"]["all"], task.keys(scores)
+    known = [every[key] for key in (keys.original, keys.reworded) if key in every]
+    if len(known) < 2 or None in (known[0]["mean"], known[1]["mean"]):
+        parts = [f"{percent(o['mean'], 1)} % under {n}" for n, o in every["by_variant"].items()]
+        return f"The {keys.measure} of {result['runs']} runs is on average {listed(parts)}."
+    texts = [
+        f"{percent(of['mean'], 1)} % (standard deviation {percent(of['sd'], 1)})" for of in known
+    ]
+    return (
+        f"The {keys.measure} of {result['runs']} runs is on average {texts[0]} under the original "
+        f"schemas and {texts[1]} under other words."
+    )
 
 
 def _spread(spread: Mapping[str, Any], figure: Figure) -> str:

@@ -10,18 +10,19 @@ import numpy as np
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_metric.columns import Ints
-from sgdx_metric.core import Figure, Sample
+from sgdx_metric.core import Figure, Sample, Scores
 
 from .results import Results, read_runs
 from .task import Task
 
 
 class Summary(NamedTuple):
-    """What `summarise` returns: the task, its figures, and what is written as JSON."""
+    """What `summarise` returns: the task, its figures, the first scores, and what JSON has."""
 
     task: Task
     figures: list[Figure]
     content: dict[str, Any]
+    scores: Scores
 
 
 def summarise(paths: Sequence[Path]) -> Summary:
@@ -43,7 +44,7 @@ def summarise(paths: Sequence[Path]) -> Summary:
         "groups": {name: _group(runs, members) for name, members in groups.items()},
     }
     task = runs[0].task
-    return Summary(task, task.own_figures(runs[0].scores()), content)
+    return Summary(task, task.own_figures(runs[0].scores()), content, runs[0].scores())
 
 
 def _group(runs: Sequence[Results], members: Ints) -> dict[str, Any]:

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from .tables import Table
 
 
-# What options are about that not every task has: the headings over them in a help text.
-OF_FRAMES, OF_STATES = "of states and calls", "of states"
-OF_TURNS = "of generated turns"
 # By wording its difference to the original, as `differences` of scores.json.
 Changes = Mapping[str, Mapping[str, Any]]
 
@@ -61,6 +58,8 @@ class Keys(NamedTuple):
     sensitivity: str
     worst: str
     flips: str
+    # The difference of the two means, if it has an interval.
+    drop: str = ""
 
 
 class Task(ABC):
@@ -89,7 +88,7 @@ class Task(ABC):
     kind: ClassVar[str] = "frames"
     references: ClassVar[pa.Schema]
 
-    # Which options it has beside those of every task.
+    # Which options it has beside those of every task: the headings over them in `options`.
     option_groups: ClassVar[Collection[str]] = ()
 
     # ---- from predictions to scores
@@ -149,8 +148,16 @@ class Task(ABC):
         """Whether a figure is shown without details."""
         return True
 
+    def is_headline(self, key: str, keys: Keys) -> bool:
+        """Whether a figure stands in the small table that is printed first."""
+        return key.partition("(")[0] in keys[2:]
+
     def more_tables(self, content: Mapping[str, Any]) -> list[Table]:
         """The tables that only this task has."""
+        return []
+
+    def terms(self, content: Mapping[str, Any]) -> list[str]:
+        """What has to be known to read the tables that only this task has."""
         return []
 
     def notes(self, content: Mapping[str, Any], scored: Scored) -> list[str]:
@@ -166,8 +173,9 @@ class Task(ABC):
     def keys(self, scores: Scores) -> Keys:
         """The figures that tell what rewording costs, by default of `case_figures`."""
         main = self.main_of(scores.metrics)
-        ends = ("original", "reworded", "sensitivity", "worst", "flips")
-        return Keys(main.replace("_", " "), main, *(f"{main}.{end}" for end in ends))
+        name = f"{self.title[0].lower()}{self.title[1:]}" if main == self.main else main
+        ends = ("original", "reworded", "sensitivity", "worst", "flips", "drop")
+        return Keys(name.replace("_", " "), main, *(f"{main}.{end}" for end in ends))
 
     def headlines(self, scores: Scores) -> list[Figure]:
         """The means, each an `Over`, that are shown under every wording."""

@@ -1,13 +1,14 @@
-"""Score dialogue state trackers on SGD and SGD-X: the commands of ``sgdx_eval``."""
+"""``python -m sgdx_metric COMMAND``, which is ``sgdx COMMAND``."""
 
 import sys
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run a command; return the exit status."""
-    from sgdx_eval.program import main as run_program
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command; without arguments, with those of this process."""
+    from sgdx_cli import main as sgdx
 
-    return run_program("sgdx_metric", argv)
+    words = sys.argv[1:] if arguments is None else arguments
+    return sgdx(["push-metric", *words[1:]] if words[:1] == ["push"] else arguments)
 
 
 if __name__ == "__main__":

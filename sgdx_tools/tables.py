@@ -41,7 +41,7 @@ def print_scores(scores: Mapping[str, Any], raw: Scores, details: bool, console:
     lines += [] if details else ["--explain says what these words mean."]
     task, figures = Tools(), Tools().figures(raw)
     if details:
-        show.print_scores(task, figures, scores, console, [legend(lines), ""])
+        show.print_scores(task, raw, scores, console, [legend(lines), ""])
         return
     for shown in show.score_tables(task, figures, scores):
         to_terminal(shown, console)

@@ -1,13 +1,16 @@
-"""Score generated responses on SGD and SGD-X: the commands of ``sgdx_eval``."""
+"""``python -m sgsacc_metric COMMAND``, which is ``sgdx COMMAND`` or ``sgdx responses COMMAND``."""
 
 import sys
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run a command; return the exit status."""
-    from sgdx_eval.program import main as run_program
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command; without arguments, with those of this process."""
+    from sgdx_cli import main as sgdx
+    from sgdx_metric.__main__ import main as metric
 
-    return run_program("sgsacc_metric", argv)
+    words = sys.argv[1:] if arguments is None else arguments
+    of_responses = words[:1] in (["references"], ["validate"], ["agreement"])
+    return sgdx(["responses", *words]) if of_responses else metric(arguments)
 
 
 if __name__ == "__main__":

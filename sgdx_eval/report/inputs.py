@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from sgdx_eval.tables import printable
 from sgdx_eval.tasks import TASKS
 from sgdx_metric.errors import ScoreError
 
+from .page import names_or_number
 from .runs import Group, Run, find_scores, group_runs, read_run
 from .slots.breakage import Analysis, analyse
 from .slots.scores import Gold
@@ -43,6 +44,12 @@ class Inputs:
     left_out: Sequence[str]
     # The names of trackers whose slots and errors are not known, by the reason.
     not_analysed: Mapping[str, Sequence[str]]
+
+    def notes(self) -> Iterator[str]:
+        """What is not in the report, and why; a line each."""
+        yield from self.left_out
+        for reason, names in self.not_analysed.items():
+            yield f"no slots and no errors of {names_or_number(names)}: {reason}"
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,7 @@ def _one_line(text: str) -> str:
 
 
 def read_one(path: Path) -> Run | Validation:
-    """Read a run's folder or file of scores, or what `sgsacc_metric validate --json` wrote."""
+    """Read a run's folder or file of scores, or what `sgdx responses validate --json` wrote."""
     try:
         file = find_scores(path)
         test = parse_json(read_file(file), Validation, str(file), "a file of scores")

@@ -45,11 +45,12 @@ from ..explain import (
 )
 from ..headers import is_oracle, system_acts
 from ..inputs import Inputs, check_services
+from ..options import OF_FRAMES
 from ..predictions import Predictions, with_frame_ids
 from ..references import References
 from ..score import note_subset
 from ..tables import terminal
-from ..task import OF_FRAMES, Scored, Task
+from ..task import Scored, Task
 
 
 class FrameTask(Task):
@@ -125,7 +126,7 @@ class FrameTask(Task):
         """Score the frames of each wording, or those that were chosen."""
         headers = {name: of_wording.header for name, of_wording in predictions.items()}
         acts = system_acts(headers, inputs.acts)
-        ids = inputs.chosen(predictions)
+        ids = inputs.chosen(predictions, references, next(iter(predictions)))
         if inputs.without_errata:
             check_is_sgd(references.release)
         errata = read_errata(inputs.split) if inputs.without_errata else None
@@ -157,7 +158,7 @@ class FrameTask(Task):
             over=inputs.over,
         )
         content = self.report(by_wording, dialogues, setup)
-        is_stated = bool(ids) and not inputs.dialogues and not inputs.services
+        is_stated = bool(ids) and not (inputs.dialogues or inputs.limit or inputs.services)
         chosen = (dialogues, subset.available) if subset and is_stated else None
         raw = frame_scores(by_wording, self.paired, inputs.rules)
         return Scored(content, raw, by_wording, chosen)
@@ -170,11 +171,11 @@ class FrameTask(Task):
         changed: Sequence[str] | None,
     ) -> None:
         """Likewise, of frames: those that flip have beside them what changed."""
-        ids = inputs.chosen(predictions)
+        ids = inputs.chosen(predictions, references, next(iter(predictions)))
         true, predicted = {}, {}
         for name, of_wording in predictions.items():
             true[name], predicted[name], subset = choose(of_wording, name, ids, references, inputs)
-        if ids and subset and not inputs.dialogues:
+        if ids and subset and not (inputs.dialogues or inputs.limit):
             note_subset(len(set(ids)), subset.available)
         if changed is None:
             found = find_flips(true, predicted, self, inputs.rules)

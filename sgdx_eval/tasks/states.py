@@ -28,8 +28,9 @@ from sgdx_metric.variants import PAPER_VARIANTS
 
 from ..explain import Line, Row, judge_values
 from ..headers import Header, unread_answers
+from ..options import OF_FRAMES, OF_STATES
 from ..tables import percent
-from ..task import OF_FRAMES, OF_STATES, Keys, Scored
+from ..task import Keys, Scored
 from .frames import FrameTask
 
 
@@ -113,7 +114,8 @@ class States(FrameTask):
 
     def keys(self, scores: Scores) -> Keys:
         """Those of joint goal accuracy."""
-        return Keys("JGA", JGA, "jga_orig", "jga_v1-5", "ss_jga", "jga_worst", "flips")
+        means = "jga_orig", "jga_v1-5"
+        return Keys("joint goal accuracy", JGA, *means, "ss_jga", "jga_worst", "flips", "drop")
 
     def headlines(self, scores: Scores) -> list[Figure]:
         """Joint goal accuracy."""

@@ -30,11 +30,12 @@ from ..explain import Flip, Line, flipping, print_broken, print_flips
 from ..gold_files import GoldHeader, read_gold
 from ..headers import is_oracle
 from ..inputs import Inputs, check_services
+from ..options import OF_TURNS
 from ..predictions import Predictions
 from ..references import References, ReleaseReferences
 from ..score import note_subset
 from ..tables import Table, print_line, terminal
-from ..task import OF_TURNS, Changes, Keys, Scored, Task
+from ..task import Changes, Keys, Scored, Task
 from ..turn_tables import coverage_lines, explain_turn, wording_tables
 
 # What is read of a turn row, beside the schemas.
@@ -109,14 +110,15 @@ class Turns(Task):
     ) -> tuple[list[Turn], list[Turn], tuple[int, int] | None]:
         """All turns, those of them to score, and how many dialogues of how many the files name."""
         every = read_turns(references, self.evaluator)
-        ids = inputs.chosen(predictions)
+        ids = inputs.chosen(predictions, references, self.evaluator)
         where = str(inputs.dialogues or "predictions")
         turns = select_turns(every, ids, where, self.turns)
         if services := inputs.services:
             check_services(services, (turn.service for turn in turns))
             turns = [turn for turn in turns if turn.service in services]
         available = len({turn.dialogue_id for turn in every})
-        return every, turns, (len(ids), available) if ids and not inputs.dialogues else None
+        is_stated = ids and not (inputs.dialogues or inputs.limit)
+        return every, turns, (len(ids), available) if is_stated else None
 
     def score_turns(
         self,
@@ -241,13 +243,18 @@ class Turns(Task):
             {name: of_wording[metric] for name, of_wording in changes.items()},
         )
 
+    def is_headline(self, key: str, keys: Keys) -> bool:
+        """The means of all metrics, too."""
+        is_mean = key.endswith(("_orig", "_v1-5")) and not key.startswith("sgsacc_validated")
+        return is_mean or super().is_headline(key, keys)
+
+    def terms(self, content: Mapping[str, Any]) -> list[str]:
+        """How many turns SER and SGSAcc look at."""
+        return coverage_lines(content)
+
     def more_tables(self, content: Mapping[str, Any]) -> list[Table]:
         """All metrics by wording, and BLEU by four conventions."""
         return wording_tables(content)
-
-    def notes(self, content: Mapping[str, Any], scored: Scored) -> list[str]:
-        """How many turns SER and SGSAcc look at."""
-        return coverage_lines(content)
 
     def figures(self, scores: Scores) -> list[Figure]:
         """Those of scores.json, which have keys such as `bleu_orig`."""

@@ -40,7 +40,7 @@ def import_sgd(
 
     The values of a call are those of the dialogue state as they were said, and the canonical value
     that the call itself has. Under the rule ``fuzzy`` a value that is only near the canonical one
-    scores its similarity, where ``sgdx_metric calls`` takes that one whole or not at all. Cases are
+    scores its similarity, where ``sgdx score`` takes that one whole or not at all. Cases are
     turns that a call follows; those of a dialogue belong together.
     """
     release, split = open_release(source, variants), split_name(split)

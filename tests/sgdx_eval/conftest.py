@@ -139,7 +139,7 @@ def refused(tmp_path: Path, command: Run, *words: object) -> str:
     assert (done.returncode, done.stdout) == (2, "")
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
     (line,) = done.stderr.splitlines()
-    assert line.startswith("sgdx_metric: error: ")
+    assert line.startswith("sgdx: error: ")
     return line
 
 

@@ -45,11 +45,11 @@ def test_figures_by_hand(tmp_path: Path, command: Run, gold: Gold) -> None:
     assert scores["sgdx"]["ss_jga"] == pytest.approx(0.2**0.5 / 0.8 * wrong / count)
     assert scores["variants"]["v5"]["#ALL_SERVICES"]["slot_tagging_f1"] == 1
     assert f"|frames:{count}|" in scores["signature"] and "|system-acts:no|" in scores["signature"]
-    printed = command("sgdx_metric", "score", *SAMPLE_TEST, "--predictions", "p").stdout
+    words = ("sgdx_metric", "score", *SAMPLE_TEST, "--explain", "--predictions")
+    printed = command(*words, "p").stdout
     assert ["JGA_orig", "100.00"] in [line.split()[:2] for line in printed.splitlines()]
     # Of one wording there is nothing to compare, and so no column and no words about it.
-    one = ("--predictions", "original=p/original.jsonl")
-    printed = command("sgdx_metric", "score", *SAMPLE_TEST, *one).stdout
+    printed = command(*words, "original=p/original.jsonl").stdout
     assert "every slot of its state is.\nJGA_orig: under the original schemas.\n" in printed
     assert not any(word in printed for word in ("difference", "JGA_v1-5", "\np: ", "flips"))
 
@@ -160,10 +160,10 @@ def test_predictions_are_refused_before_the_source_is_opened(
         ("--predictions p.jsonl", "p.jsonl"),
         ("--predictions v1=. --predictions v1=q", "'v1'"),
         ("--predictions v1=nowhere", "nowhere"),
-        ("--predictions v1=p --split all", "'all'"),
+        ("--predictions v1=p --split all", '"all"'),
         ("", "--predictions"),
         ("--predictions v1=p --per-frame f.csv", "f.csv"),
-        ("--predictions v1=p --zero-mean nan", "'nan'"),
+        ("--predictions v1=p --zero-mean nan", '"nan"'),
         ("--predictions v1=p --variant mine", "--variant mine"),
         ("--predictions v1=p --variant mine=a --variant mine=b", "mine=b"),
         ("--predictions v1=p --references f", "--references f"),

@@ -98,7 +98,7 @@ def test_damaged_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str], name:
     assert main([*words, f"--output={tmp_path / 's.json'}"]) == 2
     out, err = capsys.readouterr()
     assert out == "" and err.count("\n") == 1 and len(err) < 1100
-    assert err.startswith(f"sgdx_metric: error: {path}:3: ")
+    assert err.startswith(f"sgdx: error: {path}:3: ")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["p.jsonl"]
 
 
@@ -180,7 +180,7 @@ def test_damaged_scores_json(
         assert main(words) == 2
         out, err = capsys.readouterr()
         assert out == "" and err.count("\n") == 1
-        assert err.startswith("sgdx_metric: error: ") and str(path) in err
+        assert err.startswith("sgdx: error: ") and str(path) in err
 
 
 def test_a_slot_given_twice_in_a_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,7 @@ LONG = "x" * 300
 def score(tmp_path: Path, gold: dict[str, list[Row]]) -> tuple[object, ...]:
     """The words of a command that scores."""
     path = written(tmp_path / "v1.jsonl", gold["v1"])
-    return ("score", "--source", "sample", "--predictions", f"v1={path}")
+    return ("score", "--predictions", f"v1={path}")
 
 
 @pytest.mark.posix
@@ -109,7 +109,7 @@ def test_a_full_disk(
     tmp_path: Path, command: Run, score: tuple[object, ...], small_files: None
 ) -> None:
     line = refused(tmp_path, command, *score, "--output", "s.json")
-    assert line.startswith("sgdx_metric: error: s.json: cannot be written: ")
+    assert line.startswith("sgdx: error: s.json: cannot be written: ")
     assert "File too large" in line
     for name in ("f.jsonl", "f.parquet"):
         line = refused(tmp_path, command, *score, "--output", "s.json", "--per-frame", name)

@@ -38,6 +38,13 @@ def scores_json(path: Path, right: list[bool], worse: str = "v5", **others: Any)
     return path
 
 
+def is_narrow(printed: str) -> bool:
+    """Whether a comparison fits the terminal, but for names of files and the signature."""
+    sentence, _, tables = printed.partition("\n\nfirst: ")
+    lines = [*sentence.splitlines(), *tables.partition("\n\n")[2].splitlines()[:-1]]
+    return all(len(line) <= 80 for line in lines)
+
+
 @pytest.fixture
 def runs(tmp_path: Path) -> list[Path]:
     return [scores_json(tmp_path / f"{i}.json", right) for i, right in enumerate(RUNS)]
@@ -86,7 +93,8 @@ def test_values_are_those_of_scores_json(runs: list[Path], command: Run) -> None
 
 
 def test_summary_on_the_terminal(runs: list[Path], command: Run) -> None:
-    lines = command("sgdx_metric", "summarise", *runs).stdout.splitlines()
+    printed = command("sgdx_metric", "summarise", *runs, "--details").stdout
+    lines = printed.partition("\n\n")[2].splitlines()
     assert lines[0] == "Frames (4 all, 2 seen, 2 unseen) of 3 runs"
     assert [line.split()[:3] for line in lines[3:9]] == [
         ["JGA_orig", "66.67", "(38.19)"],
@@ -142,8 +150,7 @@ def test_compare_takes_several_runs_of_a_side(runs: list[Path], command: Run) ->
     assert original["interval"][0] <= 0.5 <= original["interval"][1]
     assert result["by_variant"]["v5"]["difference"] == 0
     assert f"first: {first[0]}, {first[1]} (system acts: unknown)" in done.stdout
-    tables = done.stdout.partition("first: ")[0].splitlines()
-    assert all(len(line) <= 80 for line in tables)
+    assert is_narrow(done.stdout)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +223,7 @@ def test_no_difference_has_p_1_and_a_large_one_has_little() -> None:
 def test_compare_over_wordings(runs: list[Path], tmp_path: Path, command: Run) -> None:
     """The first run has three of four frames right and the second one, under all but v5."""
     words = ("sgdx_metric", "compare", *runs[:2])
-    done = command(*words, "--over", "wordings", "--json", "c.json")
+    done = command(*words, "--over", "wordings", "--json", "c.json", "--details")
     assert (done.returncode, done.stderr) == (0, "")
     result = json.loads(Path("c.json").read_text())
     assert "|over:wordings|ci:" in result["signature"]
@@ -228,7 +235,7 @@ def test_compare_over_wordings(runs: list[Path], tmp_path: Path, command: Run) -
     assert figure["interval"] == [pytest.approx(-0.5), pytest.approx(-0.125)]
     assert figure["same_order"] > 0.99
     assert "JGA_v1-5: in " in done.stdout and "interval over wordings" in done.stdout
-    assert all(len(line) <= 80 for line in done.stdout.partition("first: ")[0].splitlines())
+    assert is_narrow(done.stdout)
     other = tmp_path / "over.json"
     other.write_text(runs[1].read_text().replace("|ci:95%", "|over:both|ci:95%"))
     assert command("sgdx_metric", "compare", runs[0], other).returncode == 0
@@ -237,7 +244,7 @@ def test_compare_over_wordings(runs: list[Path], tmp_path: Path, command: Run) -
 def test_compare_over_wordings_and_runs(runs: list[Path], command: Run) -> None:
     """Of two runs one is drawn, so that the first side is at times its one run and the other."""
     words = ("sgdx_metric", "compare", "--first", *runs[:2], "--second", runs[2])
-    done = command(*words, "--over", "wordings", "--json", "c.json")
+    done = command(*words, "--over", "wordings", "--json", "c.json", "--details")
     assert (done.returncode, done.stderr) == (0, "")
     result = json.loads(Path("c.json").read_text())
     figure, change = (result["groups"]["all"][name] for name in ("jga_v1-5", "change_v1-5"))
@@ -249,10 +256,9 @@ def test_compare_over_wordings_and_runs(runs: list[Path], command: Run) -> None:
     assert figure["interval"] == pytest.approx([0.125, 0.75])
     text = " ".join(done.stdout.split())
     assert "means over wordings and runs." in text and "interval over wordings and runs," in text
-    done = command(*words, "--over", "both")
+    done = command(*words, "--over", "both", "--details")
     assert "interval over dialogues, wordings and runs," in " ".join(done.stdout.split())
-    legend = done.stdout.partition("first, second: means")[2].partition("--details")[0]
-    assert all(len(line) <= 80 for line in legend.splitlines())
+    assert is_narrow(done.stdout)
 
 
 def test_compare_over_wordings_has_the_mean_over_ones_own(tmp_path: Path, command: Run) -> None:

@@ -63,8 +63,7 @@ def test_errors_and_warnings_do_no_harm(tmp_path: Path, capsys: pytest.CaptureFi
     err = capsys.readouterr().err
     assert "\\x1b]0;owned\\x07\\x1b[2J\\x9b31m\\u202e" in err and not obeyed(err)
     assert main(["compare", EVIL, EVIL]) == 2
-    with pytest.raises(SystemExit):
-        main(["compare", f"--{EVIL}"])
+    assert main(["compare", f"--{EVIL}"]) == 2
     assert not obeyed(capsys.readouterr().err)
 
 
@@ -120,7 +119,7 @@ def test_a_reader_that_has_gone(tmp_path: Path) -> None:
     os.close(write)
     assert done.communicate(timeout=60)[1] == ""
     assert done.returncode == 1
-    assert main([*words, f"--output={tmp_path / 'here.json'}"]) == 0
+    assert main([*words[:-1], f"--output={tmp_path / 'here.json'}"]) == 0
     data = (tmp_path / "s.json").read_bytes()
     assert data == (tmp_path / "here.json").read_bytes()
     assert json.loads(data)["sgdx"]["by_variant"] == {"v1": 1}
@@ -144,5 +143,5 @@ def test_an_interruption(tmp_path: Path) -> None:
         time.sleep(0.1)
         done.send_signal(signal.SIGINT)
         out, err = done.communicate(timeout=60)
-    assert (done.returncode, out, err) == (130, "", "sgdx_metric: interrupted\n")
+    assert (done.returncode, out, err) == (130, "", "sgdx: interrupted\n")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["p.jsonl"]

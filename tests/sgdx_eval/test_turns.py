@@ -51,6 +51,7 @@ def test_score(copies: Path, command: Run) -> None:
     bleu = {name: of["bleu"] for name, of in gold["conventions"]["original"].items()}
     assert bleu == pytest.approx(dict.fromkeys(["13a", "13a-lc", "intl", "none"], 100))
     assert "BLEU orig 100.00 100.00 to 100.00" in " ".join(done.stdout.split())
+    done = command("sgsacc_metric", *words, "--explain")
     tables, _, signature = done.stdout.rstrip().rpartition("\n")
     assert signature == gold["signature"] and "SGSAcc validated" in tables
     assert all(len(line) <= 80 for line in tables.splitlines())
@@ -68,7 +69,7 @@ def test_a_wording_of_one_s_own_is_the_evaluator_s(
     text = (copies / "derived" / "original.jsonl").read_text().partition("\n")[2]
     for name in ("original", "mine"):
         Path(f"mine/{name}.jsonl").write_text(text.replace('"original"', f'"{name}"'))
-    own = ("--source=sample", "--variant", "mine=words.json", "--evaluator", "mine")
+    own = (*SAMPLE_TEST, "--variant", "mine=words.json", "--evaluator", "mine")
     scores = scored(command, "mine", "s.json", *own)
     marks = r"\|generator:original\+mine@([0-9a-f]{8})\|evaluator:mine@\1\|"
     assert re.search(marks, scores["signature"])

@@ -55,7 +55,7 @@ def predictions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_task_of_one_file(predictions: Path, command: Run) -> None:
     words = ("--source", "sample", "--predictions", predictions)
-    done = command("sgdx_metric", "score", *words, "--output", "s.json")
+    done = command("sgdx_metric", "score", *words, "--output", "s.json", "--explain")
     assert done.returncode == 0, done.stderr
     scores = json.loads(Path("s.json").read_text())
     wrong = 55 / 273

@@ -116,7 +116,7 @@ def test_calls_are_scored_too(dialogues: Path, tmp_path: Path) -> None:
     (found,) = run(task, model=model, log_dir=str(tmp_path / "logs"), display="none")
     assert found.status == "success", found.error
     assert main(["from-inspect", found.location, "--output", str(tmp_path / "out")]) == 0
-    words = ["calls", "--source", "sample", "--dialogues", str(dialogues)]
+    words = ["score", "--source", "sample", "--dialogues", str(dialogues)]
     words += ["--predictions", str(tmp_path / "out"), "--output", str(tmp_path / "calls.json")]
     assert metric(words) == 0
     scores = json.loads((tmp_path / "calls.json").read_text())

@@ -91,7 +91,7 @@ def test_scores_that_are_none_are_refused(run: Path) -> None:
 
 
 def test_calls_of_sgd_have_the_same_report(tmp_path: Path) -> None:
-    """As ``sgdx_metric calls`` writes them; of the sample, v3 alone has wrong calls."""
+    """As ``sgdx score`` writes them; of the sample, v3 alone has wrong calls."""
     release = open_release("sample")
     for variant in ("original", "v3"):
         table = frame_tables(release, "test", variant, ["frame_id", "service", "service_call"])
@@ -103,7 +103,7 @@ def test_calls_of_sgd_have_the_same_report(tmp_path: Path) -> None:
             lines.append(json.dumps({**identity, "service_call": {**call, **wrong}}))
         (tmp_path / f"{variant}.jsonl").write_text("\n".join(lines))
     path = tmp_path / "calls.json"
-    words = ["calls", "--source", "sample", "--predictions", str(tmp_path), "--output", str(path)]
+    words = ["score", "--source", "sample", "--predictions", str(tmp_path), "--output", str(path)]
     assert metric(words) == 0
     report = report_of(path)
     text = render_markdown(report)

@@ -1,0 +1,258 @@
+"""The options that commands about scores share, each said once. Nothing here is slow to import."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from sgdx_dataset.configs import split_name
+from sgdx_dataset.io.errors import SgdxError
+from sgdx_dataset.options import EACH, SourceOptions, Split, Turns
+
+if TYPE_CHECKING:
+    from .inputs import Inputs
+    from .task import Task
+    from .tasks import Turns as TurnTask
+
+# The headings over options that not every task has.
+OF_FRAMES, OF_STATES = "Of states and calls", "Of states"
+OF_TURNS = "Of generated turns"
+DEFAULT_MODEL = "FacebookAI/roberta-large-mnli"
+Scores: TypeAlias = Annotated[tuple[Path, ...], Parameter(metavar="SCORES")]
+Json: TypeAlias = Annotated[
+    Path | None, Parameter(name="--json", help="Also write the tables to this JSON file.")
+]
+Over: TypeAlias = Annotated[
+    Literal["dialogues", "wordings", "both"],
+    Parameter(
+        name="--over",
+        help="Say what the intervals are drawn over: the dialogues, as if there were other "
+        "dialogues; the wordings, as if somebody had written other wordings; or both.",
+    ),
+]
+Details: TypeAlias = Annotated[
+    bool,
+    Parameter(
+        name=("--explain", "--details"),
+        help="Also print all tables, by service and by wording, and what their words mean.",
+    ),
+]
+Quiet: TypeAlias = Annotated[
+    bool, Parameter(name="--quiet", help="Print nothing but the path of a file that is written.")
+]
+Evaluator: TypeAlias = Annotated[
+    str,
+    Parameter(
+        name="--evaluator",
+        metavar="VARIANT",
+        help="Make the sentences that have to be entailed from the words of this variant, whatever "
+        "the generator read.",
+    ),
+]
+NoValidation: TypeAlias = Annotated[
+    bool,
+    Parameter(
+        name="--no-validation",
+        help="Do not find out on which turns the model can be relied on.",
+    ),
+]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ReferenceOptions(SourceOptions):
+    """What is scored against."""
+
+    source: Annotated[str | None, Parameter(metavar="PATH")] = None
+    """Read the references from this source: a release directory, a release archive (.zip, .tar.*),
+    'sample' for the small corpus of this package, or 'download' to fetch the release once. Default:
+    the source that the predictions name, else the environment variable SGDX_SOURCE, else the source
+    that 'sgdx prepare' was given last."""
+
+    references: Annotated[Path | None, Parameter(metavar="DIR")] = None
+    """Read the references from this folder instead. It has the VARIANT.parquet files that 'sgdx
+    frames' writes, or 'sgdx turns' of generated turns."""
+
+    split: Split = "test"
+    """Take this split."""
+
+    def inputs(self, **others: Any) -> Inputs:
+        """The references, and what is scored against them."""
+        from .inputs import Inputs
+
+        return Inputs(
+            split=split_name(self.split),
+            source=self.source,
+            references=self.references,
+            own_variants=self.own_variants,
+            **others,
+        )
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class PredictionOptions(ReferenceOptions):
+    """What is scored, and what of it."""
+
+    predictions: Annotated[tuple[str, ...], EACH, Parameter(metavar="DIR | VARIANT=PATH")]
+    """Read the predictions from one folder with VARIANT.jsonl for each variant, or give
+    VARIANT=PATH once for each variant. PATH is a JSONL file, or a directory of dialogues_*.json.
+    The folder may have such directories too."""
+
+    dialogues: Annotated[Path | None, Parameter(metavar="FILE")] = None
+    """Take only the dialogues of this file: a file of 'sgdx subset', a JSON list of dialogue ids,
+    or a text file with one id per line. Default: those that the predictions name, else all."""
+
+    limit: Annotated[int | None, Parameter(metavar="N", validator=Number(gte=1))] = None
+    """Take only the first N of these dialogues, in the order of the references."""
+
+    service: tuple[str, ...] = ()
+    """Take only the frames or turns of these services, by their original names, or those under
+    --evaluator. Default: all."""
+
+    def inputs(self, **others: Any) -> Inputs:
+        """The predictions, and what they are scored against."""
+        if self.limit and self.dialogues:
+            raise SgdxError("--limit: found --dialogues too, expected one of them")
+        from .predictions import parse_predictions
+
+        return super().inputs(
+            predictions=parse_predictions(self.predictions),
+            dialogues=self.dialogues,
+            limit=self.limit,
+            services=self.service,
+            **others,
+        )
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class NliOptions:
+    """How a model of entailment is asked."""
+
+    nli: Annotated[str | None, Parameter(metavar="MODEL")] = DEFAULT_MODEL
+    """Judge with this model of entailment: a folder with safetensors, a name on the Hub, which may
+    end in @REVISION, or 'lexical' for a comparison of words, which needs no model."""
+
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    """Set the precision of the model. With fewer bits, nearly equal probabilities may change their
+    order."""
+
+    device: str | None = None
+    """Run the model on this device, as in cpu or cuda:1. Default: a GPU if there is one."""
+
+    cache: Annotated[Path | None, Parameter(metavar="DIR")] = None
+    """Keep the model's answers in this folder, so that no pair of sentences is judged twice.
+    Default: sgsacc_metric in the Hugging Face home."""
+
+    rules: Literal["appendix-b", "extended"] = "appendix-b"
+    """Choose how sentences are made from actions: as in the paper's appendix B, or with more forms
+    of our own."""
+
+    no_context: bool = False
+    """Judge a response only alone, and not again after the previous turn."""
+
+    seed: int = 0
+    """Set the random seed of the wrong values for validation."""
+
+    def task(self, validate: bool = True, **others: Any) -> TurnTask:
+        """The task of generated turns with these options."""
+        from sgsacc_metric.gold import Options
+
+        from .tasks import Turns as TurnTask
+
+        options = Options(validate, not self.no_context, self.rules, self.seed)
+        asked = {name: getattr(self, name) for name in ("nli", "dtype", "device", "cache")}
+        return TurnTask(options=options, **asked, **others)
+
+
+@Parameter(name="*", group=OF_TURNS)
+@dataclass(frozen=True, kw_only=True)
+class TurnOptions(NliOptions):
+    """What only generated turns have."""
+
+    of: ClassVar[str] = OF_TURNS
+
+    nli: Annotated[str | None, Parameter(metavar="MODEL")] = None
+    """Compute SGSAcc with this model of entailment: a folder with safetensors, a name on the Hub,
+    which may end in @REVISION, or 'lexical' for a comparison of words, which needs no model.
+    Default: none, which gives only BLEU and slot error rates."""
+
+    evaluator: Evaluator = "original"
+
+    no_validation: NoValidation = False
+
+    turns: Turns = None
+
+    gold: Annotated[Path | None, Parameter(metavar="FILE")] = None
+    """Read this file, which 'sgdx responses references' wrote, instead of making it again."""
+
+
+@Parameter(name="*", group=OF_FRAMES)
+@dataclass(frozen=True, kw_only=True)
+class MatchOptions:
+    """How values are compared."""
+
+    of: ClassVar[str] = OF_FRAMES
+
+    no_fuzzy_match: bool = False
+    """Score a free-form value 1 if it equals a reference value, and otherwise 0, instead of by its
+    similarity."""
+
+
+@Parameter(name="*", group=OF_FRAMES)
+@dataclass(frozen=True, kw_only=True)
+class FrameOptions(MatchOptions):
+    """What only states and calls have."""
+
+    without_errata: bool = False
+    """Leave out the slots of frames whose annotations in SGD contradict each other. The signature
+    says so."""
+
+    system_acts: Literal["yes", "no"] | None = None
+    """Say whether the tracker read the system's dialogue acts, if the predictions do not say it.
+    The signature has it. It changes no score."""
+
+    zero_mean: Literal["0", "drop"] = "0"
+    """Choose how the schema sensitivity treats a frame that is wrong under every variant: count it
+    as 0, or leave it out of the mean (drop)."""
+
+
+@Parameter(name="*", group=OF_STATES)
+@dataclass(frozen=True, kw_only=True)
+class StateOptions:
+    """What only states have."""
+
+    of: ClassVar[str] = OF_STATES
+
+    joint_acc_across_turn: bool = False
+    """Compute the joint accuracies of whole turns instead of frames, as in MultiWOZ."""
+
+
+def task_of(inputs: Inputs, turns: TurnOptions, *others: MatchOptions | StateOptions) -> Task:
+    """The task of the predictions, with its options; those of other tasks are refused."""
+    from .tasks import TASKS
+
+    name = inputs.task_name()
+    if name == "tools":
+        raise SgdxError(
+            "predictions: found calls of tools, expected 'sgdx tools score' with their folder"
+        )
+    if name not in TASKS:
+        expected = ", ".join(TASKS)
+        raise SgdxError(f"predictions: found the task {name!r}, expected one of {expected}")
+    task = TASKS[name]
+    for options in (turns, *others):
+        for field in () if options.of in task.option_groups else fields(options):
+            if getattr(options, field.name) != field.default:
+                option = f"--{field.name.replace('_', '-')}"
+                of = options.of[0].lower() + options.of[1:]
+                raise SgdxError(f"{option}: found predictions of {name}, expected it only {of}")
+    if name != "turns":
+        return task
+    chosen = {"evaluator": turns.evaluator, "turns": turns.turns, "gold": turns.gold}
+    return turns.task(not turns.no_validation, **chosen)
