@@ -305,9 +305,7 @@ def push_metric(repo_id: str, /, *, private: bool = False) -> None:
 
 # ---- what only generated turns have
 
-responses = App(
-    name="responses", help="Judge generated responses: what they must say, and by which model."
-)
+responses = App(name="responses", help="Judge generated responses by a model of entailment.")
 responses.command("baselines.commands:rerank", name="rerank")
 
 

@@ -105,7 +105,7 @@ def result_line(task: Task, scores: Scores, content: Mapping[str, Any]) -> str:
         return _by_wording_line(task, scores, means, lacking)
     original, reworded = every[keys.original], every[keys.reworded]
     text = f"Under other words for the same schemas the {keys.measure}"
-    text = f"{text} {change_in_words(original, reworded, ends.get(keys.drop))}"
+    text = f"{text} {change_in_words(original, reworded, ends.get(task.drop_key(keys)))}"
     if worst := [key for key in figures if key.partition("(")[0] == keys.worst]:
         what = "are right under all wordings"
         if figures[worst[-1]].lower_is_better:

@@ -58,8 +58,6 @@ class Keys(NamedTuple):
     sensitivity: str
     worst: str
     flips: str
-    # The difference of the two means, if it has an interval.
-    drop: str = ""
 
 
 class Task(ABC):
@@ -150,7 +148,11 @@ class Task(ABC):
 
     def is_headline(self, key: str, keys: Keys) -> bool:
         """Whether a figure stands in the small table that is printed first."""
-        return key.partition("(")[0] in keys[2:]
+        return key.partition("(")[0] in (*keys[2:], self.drop_key(keys))
+
+    def drop_key(self, keys: Keys) -> str:
+        """The key of the difference of the two means, if there is one."""
+        return f"{keys.headline}.drop"
 
     def more_tables(self, content: Mapping[str, Any]) -> list[Table]:
         """The tables that only this task has."""
@@ -174,7 +176,7 @@ class Task(ABC):
         """The figures that tell what rewording costs, by default of `case_figures`."""
         main = self.main_of(scores.metrics)
         name = f"{self.title[0].lower()}{self.title[1:]}" if main == self.main else main
-        ends = ("original", "reworded", "sensitivity", "worst", "flips", "drop")
+        ends = ("original", "reworded", "sensitivity", "worst", "flips")
         return Keys(name.replace("_", " "), main, *(f"{main}.{end}" for end in ends))
 
     def headlines(self, scores: Scores) -> list[Figure]:

@@ -64,7 +64,7 @@ class Calls(FrameTask):
     name = "calls"
     unit = "call"
     main = CALL
-    title = "Accuracy of calls"
+    title = "Call accuracy"
     deciding = (f"{CALL}.reworded",)
     Prediction = CallPrediction
     predicted = CALL_PREDICTION

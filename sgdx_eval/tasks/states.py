@@ -115,7 +115,11 @@ class States(FrameTask):
     def keys(self, scores: Scores) -> Keys:
         """Those of joint goal accuracy."""
         means = "jga_orig", "jga_v1-5"
-        return Keys("joint goal accuracy", JGA, *means, "ss_jga", "jga_worst", "flips", "drop")
+        return Keys("joint goal accuracy", JGA, *means, "ss_jga", "jga_worst", "flips")
+
+    def drop_key(self, keys: Keys) -> str:
+        """Of joint goal accuracy."""
+        return "drop"
 
     def headlines(self, scores: Scores) -> list[Figure]:
         """Joint goal accuracy."""

@@ -36,7 +36,7 @@ class Tools(Task):
     unit = "case"
     item_id = "case_id"
     main = CALL
-    title = "Accuracy of calls"
+    title = "Call accuracy"
     deciding = (f"{CALL}.reworded", f"{NO_CALL}.reworded")
     counted = "cases"
     sets = ()

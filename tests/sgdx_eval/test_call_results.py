@@ -96,7 +96,7 @@ def test_compare(write: Write, command: Run) -> None:
     brief = done.stdout
     details = command("sgdx_metric", "compare", *paths, "--details").stdout
     assert "\narguments flips\n" in details and "\narguments flips\n" not in brief
-    assert "Accuracy of calls by wording" in details
+    assert "Call accuracy by wording" in details
 
 
 @pytest.mark.parametrize("over", ["wordings", "both"])

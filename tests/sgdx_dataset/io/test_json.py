@@ -7,10 +7,10 @@ import re
 
 import pytest
 
-import sgdx_dataset.io.arguments
+import sgdx_dataset.options
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.arguments import paths_by_name, split_pairs
 from sgdx_dataset.io.json import check_keys, decode_json, parse_json
+from sgdx_dataset.options import SourceOptions, split_pairs
 from sgdx_dataset.schema import Service
 
 
@@ -50,7 +50,7 @@ def test_what_is_not_of_the_type(text: bytes) -> None:
 
 
 def test_pairs_of_a_command_line() -> None:
-    assert doctest.testmod(sgdx_dataset.io.arguments) == (0, 1)
+    assert doctest.testmod(sgdx_dataset.options) == (0, 1)
     assert split_pairs("--set", ["a=b=c", "a=d"]) == [("a", "b=c"), ("a", "d")]
     for argument in ("a", "a=", "=a", "="):
         with pytest.raises(SgdxError, match=f"^--set {argument}: expected KEY=JSON$"):
@@ -58,9 +58,9 @@ def test_pairs_of_a_command_line() -> None:
 
 
 def test_a_name_that_is_given_twice() -> None:
-    assert paths_by_name("--variant", ["a=x", "b=x"]) == {"a": "x", "b": "x"}
+    assert SourceOptions(variant=("a=x", "b=x")).own_variants == {"a": "x", "b": "x"}
     with pytest.raises(SgdxError, match="^--variant a=y: found a twice, as x before"):
-        paths_by_name("--variant", ["a=x", "a=y"])
+        SourceOptions(variant=("a=x", "a=y"))
 
 
 def test_a_file_with_a_known_checksum_is_not_searched_for_repeated_keys() -> None:

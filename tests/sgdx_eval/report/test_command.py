@@ -67,5 +67,5 @@ def test_what_cannot_be_done_is_one_line(
     paths["out"].mkdir()
     assert reported(*(argument.format(**paths) for argument in arguments)) == 2
     error = capsys.readouterr().err.splitlines()
-    assert message in error[-1] and error[-1].startswith("baselines.report: error: ")
+    assert message in error[-1] and error[-1].startswith("sgdx: error: ")
     assert not list(paths["out"].iterdir())

@@ -28,7 +28,7 @@ def test_the_leader_and_what_rewording_costs_it(group: Group, runs: dict[str, Pa
     made, scores = said(group), sgdx_part(runs["backtrans"])
     assert not made.costly
     lead, above, average, worst, all_six = made.sentences
-    assert lead.text.startswith(f"t5dst, backtrans: {100 * scores['jga_v1-5']:.1f} % JGA")
+    assert lead.text.startswith(f"t5dst, backtrans: {100 * scores['jga_v1-5']:.1f} % joint goal")
     low, high = scores["confidence"]["jga_v1-5"]
     assert lead.detail == f"{100 * low:.1f} to {100 * high:.1f}"
     a, b = (sgdx_part(runs[name])["jga_v1-5"] for name in ("plain-0", "plain-1"))
