@@ -75,9 +75,9 @@ def demo(
 
 
 def own_apis(*, model: str, details: bool = False) -> None:
-    """Track sixty dialogues about twelve APIs that are in no corpus, and say what is right.
+    """Track sixty dialogues about APIs that are in no corpus.
 
-    The dialogues and the APIs were written by hand for this project. The dialogues are text alone,
+    They are about twelve APIs. The dialogues and the APIs were written by hand for this project. The dialogues are text alone,
     without dialogue acts. At the end of a dialogue, the state is right if every slot that the user
     settled has its value and no other slot has one. The figures say how a tracker does on
     somebody's own API. It must not be trained or tuned on these dialogues.
@@ -236,13 +236,13 @@ def evaluate(
 
 def print_tracker_options(words: Sequence[str]) -> None:
     """Print the options of the tracker that a command line names, if it names one."""
-    from .system import option_help, recorded_name
-
     named = dict(pairwise(words)) | {
         name: value for name, equals, value in (word.partition("=") for word in words) if equals
     }
     model, tracker = named.get("--model"), named.get("--tracker")
     if tracker or model:
+        from .system import option_help, recorded_name
+
         print(option_help(tracker or recorded_name(str(model))))
 
 
@@ -253,7 +253,7 @@ def publish(
     push_to_hub: Annotated[str | None, Parameter(metavar="REPO")] = None,
     benchmark: Annotated[str | None, Parameter(metavar="REPO")] = None,
 ) -> None:
-    """Write the card of a trained model, or push a model or a report to the Hub.
+    """Write a model's card, or push a model or a report to the Hub.
 
     The card is RUN/README.md: how to use the model, its scores, and how it was trained. The scores
     are those of RUN/scores.json, which 'sgdx evaluate --model RUN --output RUN' writes.
@@ -294,7 +294,9 @@ def copies(
     turns: Turns = None,
     templates: Annotated[Path | None, Parameter(metavar="DIR")] = None,
 ) -> None:
-    """Generate responses without learning, as controls for the metric of generation.
+    """Generate responses without learning, as controls.
+
+    They show what the metrics of generation make of copies, templates and silence.
 
     Parameters
     ----------

@@ -315,9 +315,7 @@ def show(
 
 # ---- making new wordings
 
-reword = App(
-    name="reword", help="Make new wordings of the schemas: paraphrased, corrupted, translated."
-)
+reword = App(name="reword", help="Make new wordings of the schemas.")
 
 
 @reword.command

@@ -27,7 +27,7 @@ from .rows.name_codes import Coder
 
 
 class Subset(msgspec.Struct, frozen=True, kw_only=True):
-    """Chosen dialogues of a split, as the file of ``python -m sgdx_dataset subset`` holds them."""
+    """Chosen dialogues of a split, as the file of ``sgdx subset`` holds them."""
 
     split: str  # ``train``, ``validation`` or ``test``
     seed: int

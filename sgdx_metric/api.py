@@ -99,7 +99,7 @@ def score_files(
     per_frame: str | Path | None = None,
     verbose: bool = False,
 ) -> dict[str, Any]:
-    """Score prediction files of one or more schema variants, as `python -m sgdx_metric score` does.
+    """Score prediction files of one or more schema variants, as `sgdx score` does.
 
     Args:
         predictions: A folder that holds `VARIANT.jsonl` or `VARIANT/` for each variant; or paths by

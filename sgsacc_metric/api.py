@@ -119,7 +119,7 @@ def score_files(
     per_turn: str | Path | None = None,
     verbose: bool = False,
 ) -> dict[str, Any]:
-    """Score files of responses as `python -m sgsacc_metric score` does.
+    """Score files of responses as `sgdx score` does.
 
     Args:
         predictions: A folder that holds `VARIANT.jsonl` for each variant; or JSONL files by

@@ -8,7 +8,7 @@ def example(repository: str) -> str:
     return f"""
 from transformers import AutoModel, AutoTokenizer
 
-# The four encoders are joined by rules: python -m baselines.predict --model {repository}
+# The four encoders are joined by rules: sgdx predict --model {repository}
 code = {{"trust_remote_code": True}}
 tokenizer = AutoTokenizer.from_pretrained({repository!r}, subfolder="copy", **code)
 model = AutoModel.from_pretrained({repository!r}, subfolder="copy", **code)

@@ -140,7 +140,7 @@ def load(
                 text = f"{release.name} has changed since it was prepared: it is prepared anew"
                 warnings.warn(text, stacklevel=2)
             _prepare_missing(release, together, cache)
-    raise SgdxError(f"{cache}: {config} cannot be read; run python -m sgdx_dataset cache clear")
+    raise SgdxError(f"{cache}: {config} cannot be read; run sgdx cache clear")
 
 
 def _read_whole(release: Release, config: str, cache: Path, split: str | None) -> _Loaded | None:

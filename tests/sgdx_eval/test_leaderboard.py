@@ -52,7 +52,7 @@ def rows(page: str, heading: str) -> list[str]:
 
 
 def test_the_page_is_made_of_results(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where this fails, `python -m sgdx_eval.leaderboard` writes the page."""
+    """Where this fails, `sgdx leaderboard` writes the page."""
     monkeypatch.chdir(ROOT)
     made = render([Path("results"), Path("models")], read_published(), Path("docs"))
     assert (ROOT / "docs" / "leaderboard.md").read_text(encoding="utf-8") == made

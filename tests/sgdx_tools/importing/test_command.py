@@ -1,4 +1,4 @@
-"""``python -m sgdx_tools import``: what it prints, and what it leaves where it fails."""
+"""``sgdx tools import``: what it prints, and what it leaves where it fails."""
 
 from __future__ import annotations
 
