@@ -77,8 +77,8 @@ def demo(
 def own_apis(*, model: str, details: bool = False) -> None:
     """Track sixty dialogues about APIs that are in no corpus.
 
-    They are about twelve APIs. The dialogues and the APIs were written by hand for this project. The dialogues are text alone,
-    without dialogue acts. At the end of a dialogue, the state is right if every slot that the user
+    The sixty dialogues and their twelve APIs were written by hand for this project. The dialogues
+    are text alone, without dialogue acts. At the end of a dialogue, the state is right if every slot that the user
     settled has its value and no other slot has one. The figures say how a tracker does on
     somebody's own API. It must not be trained or tuned on these dialogues.
 
