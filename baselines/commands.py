@@ -78,9 +78,9 @@ def own_apis(*, model: str, details: bool = False) -> None:
     """Track sixty dialogues about APIs that are in no corpus.
 
     The sixty dialogues and their twelve APIs were written by hand for this project. The dialogues
-    are text alone, without dialogue acts. At the end of a dialogue, the state is right if every slot that the user
-    settled has its value and no other slot has one. The figures say how a tracker does on
-    somebody's own API. It must not be trained or tuned on these dialogues.
+    are text alone, without dialogue acts. At the end of a dialogue, the state is right if every
+    slot that the user settled has its value and no other slot has one. The figures say how a
+    tracker does on somebody's own API. It must not be trained or tuned on these dialogues.
 
     Parameters
     ----------
