@@ -16,8 +16,8 @@ from sgdx_eval.inputs import Inputs
 from sgdx_eval.predictions import Predictions, read_predictions, task_name
 from sgdx_eval.references import ReleaseReferences, Turns
 from sgdx_eval.score import score_against
-from sgdx_eval.show import score_tables, score_terms
-from sgdx_eval.tables import Table, percent, signed_points, table, to_html
+from sgdx_eval.show import result_line, score_tables, score_terms
+from sgdx_eval.tables import Table, percent, table, to_html
 from sgdx_eval.task import Scored, Task
 from sgdx_eval.tasks import TASKS
 from sgdx_metric.core import Sample, Scores
@@ -108,24 +108,9 @@ def figures_html(shown: Shown) -> str:
     scrolling = (f"<div class='scroll'>{to_html(each)}</div>" for each in tables)
     terms = "<br>".join(map(escape, score_terms(task, figures, content)))
     return (
-        f"<p class='headline'>{escape(_headline(task, raw))}</p>{''.join(scrolling)}"
+        f"<p class='headline'>{escape(result_line(task, raw, content))}</p>{''.join(scrolling)}"
         f"<details class='legend'><summary>What the figures mean</summary>{terms}</details>"
     )
-
-
-def _headline(task: Task, raw: Scores) -> str:
-    """The mean under other words, and how far it is from that under the original words."""
-    keys, values = task.keys(raw), Sample(task.derived(raw, OFFICIAL), task.figures(raw)).values()
-    original, reworded, flips = map(values.get, (keys.original, keys.reworded, keys.flips))
-    if reworded is None:
-        return f"{keys.measure} is {percent(original, 1)} % under the original words."
-    text = f"{keys.measure} is {percent(reworded, 1)} % under other words"
-    if original is not None:
-        points = signed_points(reworded - original)
-        text += f" and {percent(original, 1)} % under the original words ({points} points)"
-    if flips is not None:
-        text += f". {percent(flips, 1)} % of {task.unit}s are right under some wordings only"
-    return f"{text}."
 
 
 def _by_service(task: Task, raw: Scores) -> Table:
