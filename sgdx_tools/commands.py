@@ -11,6 +11,7 @@ from cyclopts import App
 from baselines.llm.options import SendingOptions, ServerOptions
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.options import Dialogues, SourceOptions, Split
+from sgdx_eval.options import Details
 
 from .options import AskOptions, Limit, Over, Predictions, RewordOptions, Rules, Tools
 
@@ -166,7 +167,7 @@ def score(
     over: Over = "dialogues",
     limit: Limit = None,
     output: Path | None = None,
-    explain: bool = False,
+    explain: Details = False,
     quiet: bool = False,
     max_drop: float | None = None,
 ) -> int:
@@ -176,8 +177,6 @@ def score(
     ----------
     output
         Also write the scores to this JSON file.
-    explain
-        Also print all figures, and what they mean.
     quiet
         Print no figures, only the verdict of --max-drop.
     max_drop

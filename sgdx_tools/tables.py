@@ -9,7 +9,7 @@ import numpy as np
 from rich.console import Console
 
 from sgdx_eval import show
-from sgdx_eval.tables import interval, legend, percent, print_line, to_terminal
+from sgdx_eval.tables import interval, legend, percent, print_line
 from sgdx_eval.tasks.tools import CALL, NO_CALL, Tools
 from sgdx_eval.verdict import sureness
 from sgdx_metric.core import Scores
@@ -23,10 +23,7 @@ _LONGEST = 74  # characters of the words of an element
 
 
 def print_scores(scores: Mapping[str, Any], raw: Scores, details: bool, console: Console) -> None:
-    """Print what other words cost, the words that cost the most, and scores in percent.
-
-    With details a legend follows.
-    """
+    """Print what other words cost, the words that cost the most, and scores in percent."""
     if line := cost_line(scores, raw):
         print_line(f"{line}\n", console)
     _print_elements(scores, _MOST_ELEMENTS if details else _FEW_ELEMENTS, console)
@@ -38,14 +35,8 @@ def print_scores(scores: Mapping[str, Any], raw: Scores, details: bool, console:
         if unread:
             counted = "answers could not be read; they count as no call"
             lines.append(f"{name}: {unread} {counted}")
-    lines += [] if details else ["--explain says what these words mean."]
-    task, figures = Tools(), Tools().figures(raw)
-    if details:
-        show.print_scores(task, raw, scores, console, [legend(lines), ""])
-        return
-    for shown in show.score_tables(task, figures, scores):
-        to_terminal(shown, console)
-    print_line("\n".join([legend(lines), "", scores["signature"]]), console)
+    more = [legend(lines), ""] if lines else []
+    show.print_scores(Tools(), raw, scores, console, more, details)
 
 
 def _print_elements(scores: Mapping[str, Any], most: int, console: Console) -> None:
