@@ -1,11 +1,15 @@
 """Prediction files: which are meant, and reading JSON Lines or the layout of the SGD release."""
 
+from __future__ import annotations
+
+import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import pyarrow as pa
@@ -29,6 +33,9 @@ from sgdx_metric.rows import (
 )
 
 from .headers import NO_HEADER, Header, PredictionLines, read_prediction_lines, stated_variant
+
+if TYPE_CHECKING:
+    from .references import References
 
 # What the official scorer writes into the directory of predictions that it scored.
 _SCORER_OUTPUT = "dialogues_and_metrics.json"
@@ -143,6 +150,8 @@ class Predictions:
     rows: pa.Table
     # What the file says of itself; a directory says nothing.
     header: Header = NO_HEADER
+    # Where it was read.
+    path: Path | None = None
     # Whether the rows come from the release's layout. That layout knows a frame by its service
     # under the variant's name and by the place of its user turn among the dialogue's user turns:
     # `frame_id` is `<dialogue>/<place>/<service>` until `with_frame_ids` finds the real one.
@@ -150,8 +159,10 @@ class Predictions:
 
 
 class _AnyRow(msgspec.Struct):
-    """What tells the rows of the tasks apart."""
+    """What tells the rows of the tasks apart, and their ids."""
 
+    frame_id: str | None = None
+    turn_id: str | None = None
     service_call: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     utterance: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     calls: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
@@ -186,7 +197,7 @@ def read_predictions(
     dialogue states, a directory of dialogues_*.json. It must be for the split and the variant.
     """
     if path.is_dir() and kind is Prediction:
-        return Predictions(_read_directory(path, variant), by_user_turn=True)
+        return Predictions(_read_directory(path, variant), path=path, by_user_turn=True)
     file = read_prediction_lines(path, split=split, variant=variant)
     if not _are_rows(file.data.strip(), variant, kind):
         _check_lines(file, variant, path, kind)
@@ -196,7 +207,35 @@ def read_predictions(
         for number, line in file.numbered():
             parse_json(line, object, f"{path}:{number}", "a prediction row")
         raise
-    return Predictions(rows, file.header)
+    return Predictions(rows, file.header, path)
+
+
+@contextmanager
+def located(predictions: Mapping[str, Predictions], references: References) -> Iterator[None]:
+    """Say of an error about a row in which file and line it is, and what it is held against."""
+    try:
+        yield
+    except ScoreError as error:
+        words = {*re.split(r"[\s,;:]+", str(error))}
+        # Errors of generated turns name the wording; those of frames are of the one that is scored.
+        named = [name for name in predictions if name in words] or [*predictions]
+        of_wording = predictions[named[0]]
+        place = "".join(_place(path, words) for path in [of_wording.path] if path)
+        held = f"references: {references.split} of {references.name}"
+        if of_wording.header.source:
+            held = f"predictions: made from {of_wording.header.source}; {held}"
+        raise SgdxError(f"{place}{error} ({held})") from None
+
+
+def _place(path: Path, words: Collection[str]) -> str:
+    """The last line of a file whose row has its id among the words of an error."""
+    if path.is_dir():
+        return f"{path}: "
+    for number, line in reversed(list(read_prediction_lines(path).numbered())):
+        row = msgspec.json.decode(line, type=_AnyRow)
+        if row.frame_id in words or row.turn_id in words:
+            return f"{path}:{number}: "
+    return f"{path}: "
 
 
 def _are_rows(data: bytes, variant: str, kind: type[msgspec.Struct]) -> bool:

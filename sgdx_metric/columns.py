@@ -178,7 +178,8 @@ def _misalignment(frame_ids: pa.Array, order: pa.Array, unit: str) -> str:
     if unknown := absent(frame_ids, order):
         return (
             f"{len(unknown)} of {len(frame_ids)} {unit} are not in the references, the first is "
-            f"{unknown[0]}; are these predictions for another split?{same_turn(unknown[0], order)}"
+            f"{unknown[0]}; expected those of the same source and split"
+            f"{same_turn(unknown[0], order)}"
         )
     if twice := [frame_id for frame_id, count in counts.items() if count > 1]:
         what = f"{len(twice)} of {len(counts)} {unit} appear more than once"

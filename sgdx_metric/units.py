@@ -112,7 +112,7 @@ def subset_of(references: pa.Table, dialogue_ids: Collection[str], where: str) -
     if lacking := [dialogue_id for dialogue_id in dialogue_ids if dialogue_id not in available]:
         raise ScoreError(
             f"{where}: {len(lacking)} of {len(dialogue_ids)} dialogues are not in the references, "
-            f"the first is {lacking[0]}; is the list for another split?"
+            f"the first is {lacking[0]}, expected those of the same source and split"
         )
     return Subset(tuple(dialogue_ids), len(available))
 

@@ -94,7 +94,7 @@ def utterances_by_variant(
             fault = (
                 "appears twice, expected once"
                 if row.turn_id in of_variant
-                else "is not in the references; are these predictions for another split?"
+                else "is not in the references, expected those of the same source and split"
             )
             raise ScoreError(f"predictions for {row.variant}: turn {row.turn_id} {fault}")
         of_variant[row.turn_id] = row.utterance

@@ -46,7 +46,7 @@ from ..explain import (
 from ..headers import is_oracle, system_acts
 from ..inputs import Inputs, check_services
 from ..options import OF_FRAMES
-from ..predictions import Predictions, with_frame_ids
+from ..predictions import Predictions, located, with_frame_ids
 from ..references import References
 from ..score import note_subset
 from ..tables import terminal
@@ -136,7 +136,8 @@ class FrameTask(Task):
             frames, rows, subset = choose(of_wording, name, ids, references, inputs)
             if errata:
                 frames, rows, left_out = leave_out(frames, rows, errata)
-            by_wording[name] = self.score_rows(frames, rows, name, inputs.rules)
+            with located({name: of_wording}, references):
+                by_wording[name] = self.score_rows(frames, rows, name, inputs.rules)
             dialogues = len(dialogue_ids_of(frames))
         if errata:
             print(

@@ -31,7 +31,7 @@ from ..gold_files import GoldHeader, read_gold
 from ..headers import is_oracle
 from ..inputs import Inputs, check_services
 from ..options import OF_TURNS
-from ..predictions import Predictions
+from ..predictions import Predictions, located
 from ..references import References, ReleaseReferences
 from ..score import note_subset
 from ..tables import Table, print_line, terminal
@@ -144,7 +144,8 @@ class Turns(Task):
         nli = self.open_nli()
         header = self.gold_header(references, nli)
         gold = None if self.gold is None else read_gold(self.gold, header, turns)
-        return score_rows(references, every, turns, rows, nli, self.options, gold, setup)
+        with located(predictions, references):
+            return score_rows(references, every, turns, rows, nli, self.options, gold, setup)
 
     def write_items(self, scored: Scored, output: Path) -> None:
         """A JSON line for each turn and wording: its BLEU, what SER misses, what SGSAcc says."""
@@ -388,5 +389,5 @@ def _check(what: str, ids: Sequence[str], available: Collection[str], where: str
     if missing := [id_ for id_ in ids if id_ not in available]:
         raise ScoreError(
             f"{where}: {len(missing)} of {len(ids)} {what} are not in the references, the first is"
-            f" {missing[0]}; is the list for another split?"
+            f" {missing[0]}, expected those of the same source and split"
         )
