@@ -16,7 +16,6 @@ import pytest
 import yaml
 
 from sgdx_cli import main as sgdx
-from sgdx_eval.report.__main__ import main as report
 
 from ..baselines.llm.server import Json, StandIn, call_completion, completion, serving
 from ..conftest import ROOT
@@ -39,12 +38,9 @@ def sections(*titles: str) -> list[tuple[str, str, str]]:
 
 def run_line(line: str, url: str) -> int:
     line = line.replace("python assistant", f"{sys.executable} assistant").replace(SERVER, url)
-    words = shlex.split(line)
-    if words[0] == "sgdx":
-        return sgdx(words[1:])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", words[2:])
-        return report()
+    name, *words = shlex.split(line)
+    assert name == "sgdx", line
+    return sgdx(words)
 
 
 def model(body: Json) -> Json:

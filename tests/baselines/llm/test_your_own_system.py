@@ -7,29 +7,16 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from sgdx_cli import main as sgdx
-from sgdx_eval.report.__main__ import main as report
-from sgdx_metric.__main__ import main as metric
 
 from ...conftest import ROOT
 from .server import StandIn
 
 PAGE = ROOT / "docs" / "your-own-system.md"
-COMMANDS: dict[str, Callable[[list[str]], int]] = {
-    "baselines.report": lambda words: run_report(words),
-    "sgdx_metric": metric,
-}
-
-
-def run_report(words: list[str]) -> int:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["baselines.report", *words])
-        return report()
 
 
 def walk(title: str, url: str = "") -> None:
@@ -45,8 +32,6 @@ def walk(title: str, url: str = "") -> None:
             words = [word.replace("python system", f"{sys.executable} system") for word in words]
             if words[0] == "sgdx":
                 assert sgdx(words[1:]) == 0, line
-            elif words[1] == "-m":
-                assert COMMANDS[words[2]](words[3:]) == 0, line
             else:
                 subprocess.run([sys.executable, *words[1:]], check=True)
 
