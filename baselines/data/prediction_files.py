@@ -42,15 +42,12 @@ def write_predictions(path: Path, header: Header, rows: Iterable[Any]) -> Path:
 
 def finished_names(folder: Path, headers: Mapping[str, Header]) -> list[str]:
     """The names whose predictions are in a folder already, as they would be made again."""
-    finished = []
-    for name, header in headers.items():
-        path = folder / f"{name}.jsonl"
-        if not path.exists():
-            continue
-        if key := _difference(path, header):
-            _note(f"{path}: its {key} differs from this run's: predicting again")
-        else:
-            finished.append(name)
+    there = [name for name in headers if (folder / f"{name}.jsonl").exists()]
+    keys = {name: _difference(folder / f"{name}.jsonl", headers[name]) for name in there}
+    finished = [name for name in there if not keys[name]]
+    for key in dict.fromkeys(filter(None, keys.values())):
+        names = ", ".join(name for name in there if keys[name] == key)
+        _note(f"{folder}: predicting again, as the {key} of {names} differs from this run's")
     if finished:
         what = f"the predictions for {', '.join(finished)} are kept"
         _note(f"{folder}: {what}, remove them to predict again")

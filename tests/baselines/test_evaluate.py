@@ -71,8 +71,8 @@ def test_chosen_dialogues_under_words_of_ones_own(
     facts = json.loads((out / "run.json").read_text())["evaluation"]
     assert str(tmp_path) not in json.dumps(facts)
     for path, content, expected in (
-        (words, '{"Cabs_1": {"slots": {"destination": "goal"}}}', "mine.jsonl: its data differs"),
-        (chosen, "1_00000\n", "mine.jsonl: its dialogues differs"),
+        (words, '{"Cabs_1": {"slots": {"destination": "goal"}}}', "the data of mine differs"),
+        (chosen, "1_00000\n", "the dialogues of original, mine differs"),
     ):
         path.write_text(content)
         capsys.readouterr()

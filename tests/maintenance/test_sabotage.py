@@ -331,8 +331,10 @@ SABOTAGES = {
         'header}, *({**row, "slot_values": []} for row in rows)]',
         f"{_BASELINES}/data/test_prediction_files.py"),
     "another run's predictions are taken": Sabotage(
-        "baselines/data/prediction_files.py", "if key := _difference(path, header):",
-        'if key := "":', f"{_BASELINES}/data/test_prediction_files.py -k would_be_the_same"),
+        "baselines/data/prediction_files.py",
+        'keys = {name: _difference(folder / f"{name}.jsonl", headers[name]) for name in there}',
+        'keys = dict.fromkeys(there, "")',
+        f"{_BASELINES}/data/test_prediction_files.py -k would_be_the_same"),
     "a tracker is given the gold states": Sabotage(
         "baselines/data/frames.py", "return _selected(rows, reads, ())",
         "return _selected(rows, reads, GOLD)",

@@ -191,4 +191,4 @@ def test_a_slot_given_twice_in_a_row(tmp_path: Path, capsys: pytest.CaptureFixtu
     path.write_text("\n".join(map(json.dumps, rows)))
     assert main(words) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert rows[3]["frame_id"] in line and "'from'" in line
+    assert str(path) in line and rows[3]["frame_id"] in line and "'from'" in line

@@ -50,6 +50,6 @@ def test_predictions_are_kept_while_their_header_would_be_the_same(
     ]
     for changes, key in cases:
         assert finished_names(tmp_path, {"v1": replace(HEADER, **changes)}) == []
-        assert f"{path}: its {key} differs" in capsys.readouterr().err
+        assert f"{tmp_path}: predicting again, as the {key} of v1 " in capsys.readouterr().err
     path.write_text("no header")
     assert finished_names(tmp_path, {"v1": HEADER}) == []
