@@ -79,6 +79,15 @@ def test_run_and_score_a_program(
     assert json.loads(scores.read_text())["calls"]["call_accuracy"]["worst"] == 1.0
 
 
+def test_a_program_that_answers_something_else_is_told_by_its_first_line(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = ["run", str(folder), "--command", f"{sys.executable} -m this", "--output"]
+    assert main([*run, str(tmp_path / "run")]) == 2
+    error = capsys.readouterr().err
+    assert "'The Zen of Python, by Tim Peters'" in error and "custom_id" in error
+
+
 def test_a_run_goes_on_where_the_program_stopped(
     folder: Path, tmp_path: Path, run_of: Asks, capsys: pytest.CaptureFixture[str]
 ) -> None:
