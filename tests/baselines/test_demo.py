@@ -18,7 +18,7 @@ from ..conftest import ROOT, Run
 def test_the_demo_prints_the_table_and_what_to_do_next(run: Run, tmp_path: Path) -> None:
     done = run("baselines.demo", HF_HOME=str(tmp_path / "home"))
     assert done.returncode == 0, done.stderr
-    for part in ("JGA_orig", "JGA_v1-5", "Diff_rel", "SS_JGA", "all", "seen", "unseen"):
+    for part in ("JGA_orig", "JGA_v1-5", "SS_JGA", "JGA_worst", "flips", "95 % interval"):
         assert part in done.stdout
     assert "sgdx prepare --source PATH" in done.stdout
     assert "sgdx evaluate --tracker lexical --output outputs/lexical\n" in done.stdout
