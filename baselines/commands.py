@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.options import (
@@ -20,6 +21,7 @@ from sgdx_dataset.options import (
     Turns,
     split_pairs,
 )
+from sgdx_eval.options import Details, Quiet
 
 from .options import DataOptions
 from .training.settings import Precision
@@ -35,8 +37,9 @@ def demo(
     task: Literal["tracking", "generation"] = "tracking",
     tracker: Literal["lexical", "onepass"] = "lexical",
     output: Path | None = None,
-    limit: Annotated[int | None, Parameter(metavar="N")] = None,
-    quiet: bool = False,
+    limit: Annotated[int | None, Parameter(metavar="N", validator=Number(gte=1))] = None,
+    explain: Details = False,
+    quiet: Quiet = False,
 ) -> None:
     """Predict and score the sample corpus that comes with the project.
 
@@ -57,21 +60,21 @@ def demo(
         outputs/demo-onepass.
     limit
         Take only the first N dialogues. Default: all; for onepass, 8, which takes half a minute.
-    quiet
-        Print only the path of the scores.
     """
     name = "demo-onepass" if tracker == "onepass" else "demo"
     folder = output or Path("outputs") / name
     if task == "generation":
-        if tracker == "onepass" or limit is not None:
-            raise SgdxError("--task generation: expected neither --tracker nor --limit")
+        if tracker == "onepass" or limit is not None or explain:
+            raise SgdxError(
+                "--task generation: expected no --tracker, --limit or --explain, which it has not"
+            )
         from .copies.demo import demo
 
         demo(folder, quiet)
     else:
         from .demo import tracking_demo
 
-        tracking_demo(tracker, folder, limit, quiet)
+        tracking_demo(tracker, folder, limit, quiet, explain)
 
 
 def own_apis(*, model: str, details: bool = False) -> None:
@@ -161,14 +164,14 @@ class SystemOptions:
 NONE = SystemOptions()
 
 
-def _request(system: SystemOptions, data: DataOptions, tracker_options: dict[str, str]) -> Request:
+def _request(
+    system: SystemOptions, data: DataOptions, given: dict[str, str], quiet: bool
+) -> Request:
     if not (system.model or system.tracker):
         raise SgdxError("found neither --model nor --tracker, expected one of them")
     from .predict import make_request
 
-    return make_request(
-        system.model, system.tracker, system.precision, tracker_options, *data.read()
-    )
+    return make_request(system.model, system.tracker, system.precision, given, *data.read(), quiet)
 
 
 def predict(
@@ -194,7 +197,7 @@ def predict(
     tracker_options
         An option of the tracker's own. With --model or --tracker, --help shows which there are.
     """
-    request = _request(system, data, tracker_options)
+    request = _request(system, data, tracker_options, quiet)
     from .predict import predict
 
     if predict(request, output) and not quiet:
@@ -206,7 +209,8 @@ def evaluate(
     data: DataOptions = ALL,
     *,
     output: Path,
-    quiet: bool = False,
+    explain: Details = False,
+    quiet: Quiet = False,
     **tracker_options: str,
 ) -> None:
     """Predict under every wording, and score the result.
@@ -223,15 +227,13 @@ def evaluate(
     ----------
     output
         Write predictions, scores.json and run.json into this folder.
-    quiet
-        Print only the path of the scores.
     tracker_options
         An option of the tracker's own. With --model or --tracker, --help shows which there are.
     """
-    request = _request(system, data, tracker_options)
+    request = _request(system, data, tracker_options, quiet)
     from .evaluate import evaluate
 
-    evaluate(request, output, quiet)
+    evaluate(request, output, quiet, explain)
 
 
 def print_tracker_options(words: Sequence[str]) -> None:

@@ -29,7 +29,9 @@ download; later commands remember it). Then load_dataset("sgdx", "v3") works:
 _HALF_A_MINUTE = 8  # dialogues, which take onepass so long on two cores
 
 
-def tracking_demo(tracker: str, output: Path, limit: int | None, quiet: bool) -> None:
+def tracking_demo(
+    tracker: str, output: Path, limit: int | None, quiet: bool, explain: bool
+) -> None:
     """Track the sample, score the predictions, and say what comes next."""
     model = tracker
     if tracker == "onepass":
@@ -38,11 +40,12 @@ def tracking_demo(tracker: str, output: Path, limit: int | None, quiet: bool) ->
             raise SgdxError(
                 f"{model}: not there, expected the model that comes with a clone of the repository"
             )
-        print(f"loading {model}", flush=True)
+        if not quiet:
+            print(f"loading {model}", flush=True)
     system_class = get_system(tracker)
     data = RequestedData("sample", "test", limit=limit)
     request = Request(system_class, model, system_class.OPTIONS(), data, DEFAULT_CONFIGS)
-    evaluate(request, output, quiet)
+    evaluate(request, output, quiet, explain)
     if quiet:
         return
     with (output / "predictions" / "original.jsonl").open("rb") as file:

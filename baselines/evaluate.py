@@ -6,15 +6,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from sgdx_metric import score_files as score_states
-from sgsacc_metric import score_files as score_responses
+from sgdx_eval.inputs import Inputs
+from sgdx_eval.score import Outputs, score
+from sgdx_eval.tasks import TASKS, Turns
 
 from .command_line import door
 from .predict import Request, predict
 from .training.run_folder import read_json, versions, write_json
 
 
-def evaluate(request: Request, output: Path, quiet: bool = False) -> None:
+def evaluate(request: Request, output: Path, quiet: bool = False, explain: bool = False) -> None:
     """Write predictions, and let the first process score them."""
     path = output / "run.json"  # which a training may have left
     record = read_json(path, dict[str, Any], "the record of a run") if path.exists() else {}
@@ -27,16 +28,15 @@ def evaluate(request: Request, output: Path, quiet: bool = False) -> None:
         "versions": versions(),
     }
     write_json(path, {**record, "evaluation": facts})
-    score_files = score_responses if request.system_class.ROWS == "turns" else score_states
-    score_files(
+    inputs = Inputs(
         {config: output / "predictions" / f"{config}.jsonl" for config in request.configs},
-        source=data.source,
-        split=data.split,
+        data.split,
+        data.source,
         own_variants=data.variants,
         dialogues=None if data.limit else data.dialogues,
-        output=output / "scores.json",
-        verbose=not quiet,
     )
+    task = Turns() if request.system_class.ROWS == "turns" else TASKS["state"]
+    score(task, inputs, Outputs(output / "scores.json"), verbose=not quiet, details=explain)
     if quiet:
         print(output / "scores.json")
 

@@ -140,12 +140,13 @@ def make_request(
     given: Mapping[str, str],
     data: RequestedData,
     configs: Sequence[str],
+    quiet: bool,
 ) -> Request:
     """Check all that a command line asks for, and import the system last, which may need torch."""
     named = tracker or recorded_name(str(model))
     options = read_options(named, given)
     data.check(configs)
-    if model and is_first():
+    if model and is_first() and not quiet:
         print(f"loading {named} from {model}", flush=True)
     system_class = get_system(named)
     name = system_class.NAME

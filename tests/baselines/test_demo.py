@@ -16,7 +16,7 @@ from ..conftest import ROOT, Run
 
 
 def test_the_demo_prints_the_table_and_what_to_do_next(run: Run, tmp_path: Path) -> None:
-    done = run("baselines.demo", HF_HOME=str(tmp_path / "home"))
+    done = run("baselines.demo", "--explain", HF_HOME=str(tmp_path / "home"))
     assert done.returncode == 0, done.stderr
     for part in ("JGA_orig", "JGA_v1-5", "SS_JGA", "JGA_worst", "flips", "95 % interval"):
         assert part in done.stdout
@@ -48,7 +48,7 @@ def test_the_demo_tracks_with_the_shipped_model(run: Run, tmp_path: Path) -> Non
     done = run("baselines.demo", "--tracker", "onepass", HF_HOME=str(tmp_path / "home"))
     assert done.returncode == 0, done.stderr
     scores = json.loads((tmp_path / "outputs" / "demo-onepass" / "scores.json").read_text())
-    assert scores["sgdx"]["jga_orig"] == pytest.approx(0.397, abs=0.02)  # CPUs round differently
+    assert scores["sgdx"]["jga_orig"] == pytest.approx(0.464, abs=0.04)  # CPUs round differently
     assert "outputs/demo-onepass" in done.stdout
     assert "models/onepass --output outputs/onepass\n" in done.stdout
 
