@@ -77,6 +77,21 @@ def test_what_is_printed(subject: Subject, tmp_path: Path, command: Run) -> None
         assert command("sgsacc_metric", *words).stdout == done.stdout
 
 
+def test_the_first_dialogues_are_scored_as_chosen_ones_are(
+    subject: Subject, tmp_path: Path, command: Run
+) -> None:
+    predictions = put(tmp_path / "p", subject.bad)
+    Path("ids.txt").write_text("1_00000\n1_00001\n")
+    chosen = scored(command, predictions, "chosen.json", "--dialogues", "ids.txt")
+    words = ("score", *SAMPLE_TEST, "--predictions", predictions, "--limit", 2)
+    done = command("sgdx_metric", *words, "--quiet", "--output", "first.json")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "first.json\n", "")
+    assert json.loads(Path("first.json").read_text()) == chosen
+    assert "|dialogues:2@82354a53|" in chosen["signature"]
+    for limit in (("--limit", "0"), ("--limit", "2", "--dialogues", "ids.txt")):
+        assert "--limit" in refused(tmp_path, command, *words[:-2], *limit)
+
+
 def test_the_same_from_rows_that_the_dataset_wrote(
     subject: Subject, tmp_path: Path, command: Run
 ) -> None:
