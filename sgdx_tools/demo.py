@@ -1,4 +1,4 @@
-"""The main job on eight sample tools, without a model: a drop, its cause, and its mend."""
+"""The main job on eight sample tools, without a model: a drop, its cause, and its fix."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .data import Wording
 from .folder import read_tool_set, write_wording
 
 SAMPLE = Path(__file__).parent / "sample"
-_MENDED = "v2-mended"
+_FIXED = "v2-fixed"
 _NEXT = """\
 With --output DIR the demo keeps my_api, run and scores.json there. With tools of yours:
 
@@ -28,7 +28,7 @@ docs/your-own-tools.md has every step from there."""
 
 
 def demo(output: Path | None) -> None:
-    """Run the sample's program under all wordings, score it, and mend the words that cost most.
+    """Run the sample's program under all wordings, score it, and fix the words that cost most.
 
     A new folder keeps everything; without one it is a temporary one.
     """
@@ -53,15 +53,15 @@ def _demo(folder: Path) -> None:
     _command([*score, "--max-drop", "3"], folder)
     scores = decode_json(scores_file.read_bytes(), dict[str, Any], str(scores_file), "scores")
     tool_set = read_tool_set(tools)
-    mended = mend(tool_set.wordings["v2"], scores)
-    write_wording(tools / "wordings" / f"{_MENDED}.json", mended)
-    before, after = len(tool_set.wordings["v2"].elements()), len(mended.elements())
-    print(f"\nThe mend: v2 rewords {before} elements. In {_MENDED}, the {before - after} that cost")
+    fixed = fix(tool_set.wordings["v2"], scores)
+    write_wording(tools / "wordings" / f"{_FIXED}.json", fixed)
+    before, after = len(tool_set.wordings["v2"].elements()), len(fixed.elements())
+    print(f"\nThe fix: v2 rewords {before} elements. In {_FIXED}, the {before - after} that cost")
     print(f"cases have their original words again, and {after} stay reworded.\n")
     _command(run, folder)
     _command([*score, "--quiet"], folder)
     scores = decode_json(scores_file.read_bytes(), dict[str, Any], str(scores_file), "scores")
-    for name in ("v2", _MENDED):
+    for name in ("v2", _FIXED):
         difference = scores["differences"][name]
         ends = interval([difference["low"], difference["high"]])
         points = f"{percent(difference['difference'])} points of call accuracy"
@@ -69,7 +69,7 @@ def _demo(folder: Path) -> None:
     print(f"\n{_NEXT}")
 
 
-def mend(wording: Wording, scores: Mapping[str, Any]) -> Wording:
+def fix(wording: Wording, scores: Mapping[str, Any]) -> Wording:
     """A wording in which the elements that cost more cases than they won have their old words."""
     costly = {
         (element["tool"], element["path"])
@@ -77,7 +77,7 @@ def mend(wording: Wording, scores: Mapping[str, Any]) -> Wording:
         if element["wording"] == wording.name and element["net"] > 0
     }
     kept = {element: new for element, new in wording.elements().items() if element not in costly}
-    return Wording.of(f"{wording.name}-mended", kept, wording.made_by)
+    return Wording.of(f"{wording.name}-fixed", kept, wording.made_by)
 
 
 def _command(arguments: list[str], folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""A stand-in for a model of entailment that compares words: for demonstrations and tests.
+"""A comparison of words in place of a model of entailment: for demonstrations and tests.
 
 It knows no language, so scores that it gives do not measure how faithful a system is.
 """

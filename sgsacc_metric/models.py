@@ -82,7 +82,7 @@ def load_nli(
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
     except ImportError as error:
         raise ScoreError(
-            f'{checkpoint}: needs {error.name}: pip install "sgdx[baselines]"'
+            f'{checkpoint}: needs {error.name}: pip install -e ".[baselines]" in the clone'
         ) from None
     settings: dict[str, Any] = {"revision": revision or "main", "trust_remote_code": False}
     try:

@@ -1,1 +1,1 @@
-"""Generators that learn nothing: the floor of a generator, and controls of the metrics."""
+"""Generators that learn nothing: the baseline of a generator, and controls of the metrics."""

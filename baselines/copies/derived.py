@@ -1,7 +1,7 @@
 """A response made of the schema's own descriptions, by rule: any service, any wording.
 
 Such a response is made of the schema's names and descriptions alone, and so changes with their
-wording. It is the floor of a generator, and the input of one that learns to phrase it better.
+wording. It is the baseline of a generator, and the input of one that learns to phrase it better.
 """
 
 from __future__ import annotations

@@ -10,11 +10,11 @@ from .errors import SgdxError
 
 
 def require(module: str, extra: str = "report") -> Any:
-    """Import a module of an optional library, which ``sgdx[extra]`` installs."""
+    """Import a module of an optional library, which an extra of the package installs."""
     try:
         return import_module(module)
     except ImportError as error:
         library = (error.name or module).partition(".")[0]
         if find_spec(library):  # installed, so that the fault is another one
             raise
-        raise SgdxError(f'needs {library}: pip install "sgdx[{extra}]"') from None
+        raise SgdxError(f'needs {library}: pip install -e ".[{extra}]" in the clone') from None

@@ -147,5 +147,5 @@ def test_what_needs_an_extra_names_it_in_one_line(tmp_path: Path) -> None:
     for (command, extra), (status, error) in zip(commands.items(), results[1:], strict=True):
         assert status == 2, command
         assert error.count("\n") == 1
-        assert error.endswith(f': pip install "sgdx[{extra}]"\n')
+        assert f".[{extra}]" in error
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "run"]

@@ -91,7 +91,7 @@ def test_a_program_that_answers_something_else_is_told_by_its_first_line(
 def test_a_run_goes_on_where_the_program_stopped(
     folder: Path, tmp_path: Path, run_of: Asks, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And asks again only what a mended wording changes."""
+    """And asks again only what a fixed wording changes."""
     assert main(run_of(first=5)) == 1
     assert "7 answers are missing (original 2, v1 2, v2 3)" in capsys.readouterr().err
     assert not list((tmp_path / "run").glob("v*.jsonl"))
@@ -228,7 +228,7 @@ def test_bad_input_is_one_line_and_nothing_is_written(
     assert files == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
 
 
-def test_the_demo_shows_a_drop_its_cause_and_its_mend(
+def test_the_demo_shows_a_drop_its_cause_and_its_fix(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["demo", "--output", str(tmp_path / "demo")]) == 0
@@ -240,7 +240,7 @@ def test_the_demo_shows_a_drop_its_cause_and_its_mend(
     )
     assert verdict in out
     assert "v2: -51.43 points of call accuracy" in out
-    assert "v2-mended: 0.00 points of call accuracy" in out
+    assert "v2-fixed: 0.00 points of call accuracy" in out
 
 
 def test_the_sample_is_whole() -> None:

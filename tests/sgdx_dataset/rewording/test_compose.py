@@ -190,7 +190,7 @@ def test_without_the_extra(
 
     distances._words.cache_clear()
     monkeypatch.setitem(sys.modules, "simplemma", None)  # as if it were not installed
-    with pytest.raises(SgdxError, match=r'^needs simplemma: pip install "sgdx\[report\]"$'):
+    with pytest.raises(SgdxError, match=r"^needs simplemma: .*\[report\]"):
         compose(open_release(mini), pool_file, tmp_path / "out")
 
 

@@ -239,7 +239,7 @@ def test_a_model_that_is_not_loaded(models: Path, tmp_path: Path, fault: str) ->
 @pytest.mark.parametrize("library", ["torch", "transformers", "sentencepiece"])
 def test_without_the_extra(library: str, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, library, None)  # as if it were not installed
-    with pytest.raises(SgdxError, match=rf'^needs {library}: pip install "sgdx\[translate\]"$'):
+    with pytest.raises(SgdxError, match=rf"^needs {library}: .*\[translate\]"):
         model_translator(f"{models}/./there", None, None, None)
 
 
