@@ -15,13 +15,12 @@ from typing import Any, ClassVar
 import datasets
 import pyarrow as pa
 
+from sgdx_dataset.configs import CONFIGS
 from sgdx_dataset.release.open import open_release
 from sgdx_dataset.release.release import Release
 from sgdx_dataset.release.remembered import resolve_source
 from sgdx_dataset.rows.dialogue_rows import dialogue_tables
 from sgdx_dataset.rows.features import DIALOGUE_ROW
-
-from .configs import CONFIGS
 
 # The version of the rows; it rises when what is made of the same release changes, frame rows and
 # turn rows too, as caches go by it.

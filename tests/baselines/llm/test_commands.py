@@ -267,7 +267,7 @@ def test_another_run_is_asked_and_the_answers_of_both_are_kept(
     assert ask("predict", *arguments) == 0
     sent = len(stand_in.bodies)
     assert ask("predict", *arguments, "--set", "temperature=1") == 0
-    assert "original.jsonl: its parameters differs" in capsys.readouterr().err
+    assert "as the parameters of original" in capsys.readouterr().err
     assert len(stand_in.bodies) == 2 * sent
     assert ask("predict", *arguments) == 0
     assert len(stand_in.bodies) == 2 * sent

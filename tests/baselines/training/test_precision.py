@@ -82,4 +82,4 @@ def test_training_evaluation_and_prediction_share_one_precision(
         assert json.loads(file.readline())["metadata"]["system"]["precision"] == "bf16"
     capsys.readouterr()
     assert command(monkeypatch, predict, *some, "--precision", "fp32") == 0
-    assert "v1.jsonl: its precision differs" in capsys.readouterr().err
+    assert "as the precision of v1" in capsys.readouterr().err
