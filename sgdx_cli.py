@@ -32,7 +32,7 @@ _COMMANDS = {
     },
     "Your own models and tools": {
         "tools": "sgdx_tools.commands",
-        "ask": "baselines.llm.commands",
+        "ask": "sgdx_llm.commands",
         "own-apis": _MODELS,
     },
     "Trackers and generators": {

@@ -21,9 +21,9 @@ from sgdx_dataset.options import (
     Turns,
     split_pairs,
 )
+from sgdx_eval.data_options import DataOptions
 from sgdx_eval.options import Details, Quiet
 
-from .options import DataOptions
 from .training.settings import Precision
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 from sgdx_dataset import SgdxError
+from sgdx_eval.requested import DEFAULT_CONFIGS, RequestedData
 
 from .command_line import door
-from .data.requested import DEFAULT_CONFIGS, RequestedData
 from .evaluate import evaluate
 from .predict import Request
 from .system import get_system

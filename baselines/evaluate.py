@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from sgdx_eval.inputs import Inputs
+from sgdx_eval.prediction_files import versions
 from sgdx_eval.score import Outputs, score
 from sgdx_eval.tasks import TASKS, Turns
 
 from .command_line import door
 from .predict import Request, predict
-from .training.run_folder import read_json, versions, write_json
+from .training.run_folder import read_json, write_json
 
 
 def evaluate(request: Request, output: Path, quiet: bool = False, explain: bool = False) -> None:

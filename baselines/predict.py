@@ -16,13 +16,14 @@ from datasets import concatenate_datasets
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import is_first
+from sgdx_dataset.io.files import locked
+from sgdx_dataset.rows.tracker_inputs import SYSTEM_ACTS
 from sgdx_eval.headers import Header
+from sgdx_eval.prediction_files import finished_names, versions, write_predictions
+from sgdx_eval.requested import RequestedData
 
 from .command_line import door, in_words
-from .data.frames import SYSTEM_ACTS
 from .data.kinds import rows_for
-from .data.prediction_files import finished_names, write_predictions
-from .data.requested import RequestedData
 from .system import (
     PredictionOptions,
     System,
@@ -33,7 +34,6 @@ from .system import (
     recorded_precision,
     recorded_setting,
 )
-from .training.run_folder import locked, versions
 from .training.settings import Precision
 
 

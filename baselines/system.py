@@ -126,7 +126,7 @@ class System(Protocol):
             one that is not registered, in the files alone.
         ROWS: What it predicts: ``frames`` of user turns, or ``turns`` of the system. The commands
             choose data and metric by it.
-        READS: The parts of a row that it reads, taken from ``data.frames.INPUTS`` or
+        READS: The parts of a row that it reads, taken from ``tracker_inputs.INPUTS`` or
             ``data.turns.INPUTS``; all other parts are hidden from it.
         OPTIONS: Struct of the options that the system adds to ``predict`` and ``evaluate``.
     """

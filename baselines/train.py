@@ -18,6 +18,8 @@ from datasets import Dataset
 from sgdx_dataset import SgdxError, open_release
 from sgdx_dataset.hub.upload import check_upload
 from sgdx_dataset.io.console import Terminated, is_first
+from sgdx_dataset.io.files import locked
+from sgdx_eval.prediction_files import versions
 
 from .command_line import door, in_words
 from .data.augment import ORACLE
@@ -26,7 +28,7 @@ from .data.kinds import rows_for
 from .publish import publish
 from .system import TrainableSystem, get_trainable, settings_of
 from .training.batching import share
-from .training.run_folder import append_log, check_output, locked, read_log, versions, write_json
+from .training.run_folder import append_log, check_output, read_log, write_json
 from .training.settings import Augment, Settings, find_recipe, read_recipe, recipe_tracker, shown
 from .training.task import Run
 

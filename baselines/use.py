@@ -13,8 +13,9 @@ from datasets import Dataset, Features
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.rows.features import FRAME_ROW, TURN_ROW
+from sgdx_dataset.rows.tracker_inputs import IDENTITY
 
-from .data.frames import IDENTITY, track
+from .data.frames import track
 from .data.turns import generate
 from .system import System, get_system, is_trainable, recorded_name
 

@@ -15,14 +15,14 @@ from typing import Any
 import msgspec
 from datasets import Dataset
 
-from baselines.data.prediction_files import prediction_row
-from baselines.data.requested import RequestedData
-from baselines.llm.answers import read_answer
-from baselines.llm.gold_replay import gold_state
-from baselines.llm.plan import Plan
-from baselines.llm.requests import RequestSettings
 from sgdx_dataset import frame_tables
 from sgdx_dataset.schema import Service
+from sgdx_eval.prediction_files import prediction_row
+from sgdx_eval.requested import RequestedData
+from sgdx_llm.answers import read_answer
+from sgdx_llm.gold_replay import gold_state
+from sgdx_llm.plan import Plan
+from sgdx_llm.requests import RequestSettings
 from sgdx_metric import score
 from sgdx_metric.rows import REFERENCE
 

@@ -28,7 +28,6 @@ from datasets import Dataset, concatenate_datasets
 from rich.console import Console
 
 from baselines.data.dialogues import read_dialogues
-from baselines.data.frames import training_columns
 from baselines.data.turns import input_columns, turn_rows
 from baselines.onepass.examples import FrameExamples, SchemaNoise
 from baselines.onepass.modeling import OnePassModel
@@ -49,6 +48,7 @@ from baselines.training.batching import epoch
 from baselines.training.precision import autocast, resolved
 from baselines.use import SHIPPED_MODEL
 from sgdx_dataset import VARIANTS, frame_tables, frames, load, open_release
+from sgdx_dataset.rows.tracker_inputs import training_columns
 from sgdx_eval.tables import table, to_terminal
 from sgdx_metric.figures import group_means
 from sgdx_metric.rows import PREDICTION

@@ -7,7 +7,8 @@ which ``read_service`` reads.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -116,3 +117,18 @@ def read_service(schema: Mapping[str, Any]) -> Service:
     ]
     fields = {name: schema[name] for name in ("service_name", "description", "slots")}
     return msgspec.convert({**fields, "intents": intents}, Service)
+
+
+def allowed_value(text: str, values: Sequence[str]) -> str | None:
+    """The one of ``values`` that equals ``text``, if need be up to case and punctuation."""
+    if text in values:
+        return text
+    for normalise in (str.casefold, _words):
+        matches = [v for v in values if normalise(v) == normalise(text)]
+        if normalise(text) and len(matches) == 1:
+            return matches[0]
+    return None
+
+
+def _words(text: str) -> str:
+    return " ".join(re.findall(r"[^\W_]+", text.casefold()))

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from baselines.llm.answers import call_in_text
+from sgdx_llm.answers import call_in_text
 
 from .predictions import MadeCall
 

@@ -9,19 +9,18 @@ from pathlib import Path
 
 import msgspec
 
-from baselines.data.prediction_files import finished_names, write_predictions
-from baselines.llm.answer_file import AnswerFile
-from baselines.llm.asking import ask, open_answers
-from baselines.llm.endpoint import base_url, host_of
-from baselines.llm.estimate import estimate_wording, token_counter
-from baselines.llm.options import SendingOptions, ServerOptions
-from baselines.llm.predictions import AnswerTally
-from baselines.llm.program import HOST, split_command
-from baselines.llm.requests import RequestSettings
-from baselines.llm.tables import prediction_line, print_estimates
-from baselines.llm.usage import Price
-from baselines.training.run_folder import versions
 from sgdx_dataset import SgdxError
+from sgdx_eval.prediction_files import finished_names, versions, write_predictions
+from sgdx_llm.answer_file import AnswerFile
+from sgdx_llm.asking import ask, open_answers
+from sgdx_llm.endpoint import base_url, host_of
+from sgdx_llm.estimate import estimate_wording, token_counter
+from sgdx_llm.options import SendingOptions, ServerOptions
+from sgdx_llm.predictions import AnswerTally
+from sgdx_llm.program import HOST, split_command
+from sgdx_llm.requests import RequestSettings
+from sgdx_llm.tables import prediction_line, print_estimates
+from sgdx_llm.usage import Price
 
 from .answers import read_calls
 from .data import Json

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from cyclopts import App
 
-from baselines.llm.options import SendingOptions, ServerOptions
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.options import Dialogues, SourceOptions, Split
 from sgdx_eval.options import Details
+from sgdx_llm.options import SendingOptions, ServerOptions
 
 from .options import AskOptions, Limit, Over, Predictions, RewordOptions, Rules, Tools
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from baselines.llm.answer_file import AnswerFile
-from baselines.llm.requests import RequestSettings, request_key, with_seed
+from sgdx_llm.answer_file import AnswerFile
+from sgdx_llm.requests import RequestSettings, request_key, with_seed
 
 from .answers import read_calls
 from .data import ElementId, Json, Tool

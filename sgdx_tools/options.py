@@ -8,8 +8,8 @@ from typing import Annotated, Literal, TypeAlias
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from baselines.llm.options import ServerOptions
 from sgdx_dataset.io.errors import SgdxError
+from sgdx_llm.options import ServerOptions
 
 Tools: TypeAlias = Annotated[
     Path,

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from baselines.llm.answer_file import AnswerFile
-from baselines.llm.program import HOST
-from baselines.llm.requests import RequestSettings, custom_id, request_key
 from sgdx_dataset import SgdxError
 from sgdx_eval.headers import Header
+from sgdx_llm.answer_file import AnswerFile
+from sgdx_llm.program import HOST
+from sgdx_llm.requests import RequestSettings, custom_id, request_key
 
 from .answers import read_calls
 from .data import Case, Json, ToolSet

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from baselines.llm.asking import ask, open_answers
-from baselines.llm.options import SendingOptions, ServerOptions
 from sgdx_dataset import SgdxError
 from sgdx_dataset.rewording.phrases import identifier, one_line, phrase
 from sgdx_dataset.rewording.translations import read_settings, translate_round_trip
+from sgdx_llm.asking import ask, open_answers
+from sgdx_llm.options import SendingOptions, ServerOptions
 
 from .asking import settings_of
 from .data import ElementId, Tool, ToolSet, Wording

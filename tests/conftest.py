@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -10,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,3 +99,33 @@ def online(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
         }.items():
             monkeypatch.setattr(f"huggingface_hub.constants.{name}", value)
         yield hub
+
+
+@pytest.fixture(scope="session")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of three dialogues, two of which are of several services."""
+    path = tmp_path_factory.mktemp("dialogues") / "three.json"
+    path.write_text(json.dumps(["1_00000", "2_00000", "2_00001"]))
+    return path
+
+
+def slot(name: str, description: str, *values: str) -> dict[str, Any]:
+    """A slot of a schema; it is categorical if it has values."""
+    return {
+        "name": name,
+        "description": description,
+        "is_categorical": bool(values),
+        "possible_values": [*values],
+    }
+
+
+def intent(name: str, description: str, required: list[str], optional: list[str]) -> dict[str, Any]:
+    """An intent of a schema."""
+    return {
+        "name": name,
+        "description": description,
+        "is_transactional": False,
+        "required_slots": required,
+        "optional_slots": [{"slot": other, "value": ""} for other in optional],
+        "result_slots": [],
+    }

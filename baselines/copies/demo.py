@@ -6,12 +6,12 @@ from pathlib import Path
 
 from rich.console import Console
 
+from sgdx_eval.requested import DEFAULT_CONFIGS, RequestedData
 from sgdx_eval.tables import format_figure, print_line, table, to_terminal
 from sgdx_eval.tasks.turns import Turns, read_turns, turns_of
 from sgdx_eval.turn_tables import bleu_table
 from sgsacc_metric import score_files
 
-from ..data.requested import DEFAULT_CONFIGS, RequestedData
 from .systems import copy_system, generate
 
 SYSTEMS = ("gold", "derived", "empty")

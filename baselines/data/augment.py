@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from pathlib import Path
 
 import datasets
@@ -16,6 +15,7 @@ from sgdx_dataset import VARIANTS, SgdxError, find_variants, load
 from sgdx_dataset.release.open import open_release
 from sgdx_dataset.rewording.corrupt import corrupt
 from sgdx_dataset.rewording.leaks import Leak, find_leak, train_variants
+from sgdx_eval.requested import RowsOf
 
 from ..training.settings import Augment
 
@@ -23,9 +23,6 @@ from ..training.settings import Augment
 BACKTRANS, ORACLE, CORRUPT = "backtrans", "oracle", "corrupt"
 
 _CORRUPTED = "sgdx-corrupted-2"  # the number rises when ``corrupt`` gives other words than before
-
-# Makes the rows that a model learns from, given dialogue rows, their split, and where SGD is.
-RowsOf = Callable[[Dataset, str, str | None], Dataset]
 
 
 def augmented(augment: Augment, source: str | None, rows_of: RowsOf) -> tuple[Dataset, str, Leak]:

@@ -1,90 +1,30 @@
-"""Frame rows for training, model selection and prediction, and which columns a tracker sees.
-
-This is the only place that decides which columns reach a tracker. It guards against three leaks:
-gold states in prediction, system dialogue acts in a tracker that does not declare to read them, and
-evaluation schemas in training.
-"""
+"""Frame rows for training and model selection; here evaluation schemas are kept out of training."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from datasets import Dataset, DatasetInfo, Features, Value, concatenate_datasets
+from datasets import Dataset, concatenate_datasets
 
 from sgdx_dataset import SgdxError, frames, load, open_release
 from sgdx_dataset.rewording.leaks import Leak, copied_variants, find_leak
+from sgdx_dataset.rows.tracker_inputs import input_columns
+from sgdx_eval.requested import RowsOf, frame_rows
 
 from ..system import Predictions, System, model_provenance
 from ..training.settings import Settings
 from ..training.task import Provenance
-from .augment import RowsOf, augmented
-
-IDENTITY = ("frame_id", "variant", "dialogue_id", "turn", "service")  # visible to every tracker
-SYSTEM_ACTS = "system_acts"  # the dialogue acts of the system turns, which are part of the history
-INPUTS = ("history", "utterance", "schema", SYSTEM_ACTS)  # what a tracker may declare to read
-GOLD = ("active_intent", "requested_slots", "slot_values", "slots")  # visible in training only
-_TEXT_FIELDS = {"speaker": pa.string(), "utterance": pa.string()}  # of a turn without its acts
-
-
-def input_columns(rows: Dataset, reads: Sequence[str]) -> Dataset:
-    """Frame rows with only the columns that identify a frame and those that a tracker reads."""
-    return _selected(rows, reads, ())
+from .augment import augmented
 
 
 def track(tracker: System, rows: Dataset, chunks: Path) -> Predictions:
     """Predict with a tracker, which gets only the columns that it declares to read."""
     return tracker.predict(input_columns(rows, tracker.READS), chunks)
-
-
-def training_columns(rows: Dataset, reads: Sequence[str]) -> Dataset:
-    """Like ``input_columns``, with the gold state besides: for training, never for prediction."""
-    return _selected(rows, reads, GOLD)
-
-
-def _selected(rows: Dataset, reads: Sequence[str], gold: Sequence[str]) -> Dataset:
-    if wrong := [name for name in reads if name not in INPUTS]:
-        raise SgdxError(
-            f"a tracker asks to read {', '.join(wrong)}, expected only {', '.join(INPUTS)}"
-        )
-    columns = [*IDENTITY, *(name for name in reads if name != SYSTEM_ACTS), *gold]
-    rows = rows.select_columns(columns)
-    return rows if SYSTEM_ACTS in reads or "history" not in reads else _without_acts(rows)
-
-
-def _without_acts(rows: Dataset) -> Dataset:
-    """The rows with a history of speakers and utterances alone; no text is copied for it."""
-    table: pa.Table = rows.with_format("arrow")[:].replace_schema_metadata(None)
-    index = table.schema.get_field_index("history")
-    column = pa.chunked_array(
-        [_text_histories(chunk) for chunk in table["history"].chunks],
-        pa.list_(pa.struct(list(_TEXT_FIELDS.items()))),
-    )
-    turn = {"speaker": Value("string"), "utterance": Value("string")}
-    features = Features({**rows.features, "history": [turn]})
-    fingerprint = hashlib.sha256(f"{rows._fingerprint} without acts".encode()).hexdigest()[:16]
-    return Dataset(
-        table.set_column(index, "history", column),
-        DatasetInfo(features=features),
-        fingerprint=fingerprint,
-    )
-
-
-def _text_histories(histories: pa.ListArray) -> pa.ListArray:
-    """Histories whose turns have the fields of ``_TEXT_FIELDS`` only."""
-    turns = histories.flatten()
-    # `flatten` drops the offsets of a sliced array, so they are computed again from the lengths.
-    columns = [pc.struct_field(turns, name) for name in _TEXT_FIELDS]
-    lengths = np.concatenate([[0], np.cumsum(histories.value_lengths().to_numpy())])
-    texts = pa.StructArray.from_arrays(columns, list(_TEXT_FIELDS))
-    return pa.ListArray.from_arrays(pa.array(lengths, pa.int32()), texts)
 
 
 @dataclass(frozen=True)
@@ -169,11 +109,6 @@ def _leak_message(culprit: str, overlaps: int) -> str:
         f"{culprit} texts of variants that trackers are judged on ({overlaps}), expected none; for "
         "an upper bound that sees them, and says so, give --oracle"
     )
-
-
-def frame_rows(dialogues: Dataset, split: str, source: str | None) -> Dataset:
-    """The frame rows of dialogue rows; a ``RowsOf``, which does not need the last two arguments."""
-    return frames(dialogues)
 
 
 def random_dialogues(rows: Dataset, settings: Settings) -> Dataset:

@@ -9,15 +9,17 @@ from typing import Any
 
 from datasets import Dataset
 
+from sgdx_dataset.rows import tracker_inputs
+from sgdx_eval.requested import RowsOf, frame_rows
+
 from ..system import Predictions, System
 from ..training.settings import Settings
 from . import frames, turns
-from .augment import RowsOf
 
 
 @dataclass(frozen=True)
 class RowFunctions:
-    """The functions for one kind of rows; ``data.frames`` and ``data.turns`` document them."""
+    """The functions for one kind of rows; ``data.frames`` and ``data.turns`` have them."""
 
     rows_of: RowsOf
     training: Callable[[Settings, str | None, bool], frames.Training]
@@ -28,10 +30,10 @@ class RowFunctions:
 
 
 FRAME_ROWS = RowFunctions(
-    frames.frame_rows,
+    frame_rows,
     frames.training_frames,
     frames.dev_frames,
-    frames.training_columns,
+    tracker_inputs.training_columns,
     frames.track,
     frames.describe,
 )

@@ -1,8 +1,8 @@
 """Turn rows for training, model selection and generation, and which columns a generator sees.
 
-This is the counterpart of ``data.frames`` for generators, which read turns of the system instead of
-frames of the user. It is the only place that decides which columns reach a generator. It guards
-against two leaks: gold utterances in generation, and evaluation schemas in training.
+Generators read turns of the system instead of frames of the user. This is the only place that
+decides which columns reach a generator. It guards against two leaks: gold utterances in generation,
+and evaluation schemas in training.
 """
 
 from __future__ import annotations

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from datasets import Dataset
 
+from sgdx_dataset.rows.tracker_inputs import GOLD
 from sgdx_dataset.schema import DONTCARE, Service
 
 from ..data.dialogues import Frame, Memory, UserTurn, offers_value
-from ..data.frames import GOLD
 
 SYSTEM, USER = "SYSTEM", "USER"
 _NO_VALUES: Mapping[str, Any] = {}  # what most frames have of one kind or another, made once

@@ -22,9 +22,10 @@ from datasets import Dataset
 
 from sgdx_dataset.io.json import many_objects
 from sgdx_dataset.io.progress import advance
+from sgdx_dataset.rows.tracker_inputs import SYSTEM_ACTS, input_columns
 
 from ..data.dialogues import Dialogue, State, prediction_rows, read_dialogues
-from ..data.frames import SYSTEM_ACTS, describe, input_columns, whole_dialogues
+from ..data.frames import describe, whole_dialogues
 from ..system import Predictions, Row, Tracker, TrainableSystem
 from ..trained import (
     TrainedModel,

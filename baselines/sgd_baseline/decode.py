@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import torch
 
 from sgdx_dataset.schema import DONTCARE, NONE_INTENT
+from sgdx_eval.prediction_files import prediction_row
 
-from ..data.prediction_files import prediction_row
 from ..system import Row
 from ..training.batching import Ints
 from .batches import SlotQuestions, TurnExamples

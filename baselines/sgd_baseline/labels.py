@@ -11,9 +11,9 @@ import numpy as np
 from datasets import Dataset
 from numpy.typing import NDArray
 
+from sgdx_dataset.rows.tracker_inputs import GOLD
 from sgdx_dataset.schema import DONTCARE, NONE_INTENT
 
-from ..data.frames import GOLD
 from .frames import FrameColumns
 from .modeling import CLS, IGNORED
 from .schema_embeddings import ElementTable, ServiceElements

@@ -15,7 +15,9 @@ import torch
 from accelerate import Accelerator
 from datasets import Dataset
 
-from ..data.frames import input_columns, whole_dialogues
+from sgdx_dataset.rows.tracker_inputs import input_columns
+
+from ..data.frames import whole_dialogues
 from ..system import Predictions, Row, Tracker, TrainableSystem
 from ..trained import (
     TrainedModel,

@@ -12,9 +12,9 @@ from datasets import Dataset
 from numpy.typing import NDArray
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.rows.tracker_inputs import SYSTEM_ACTS, training_columns
 
 from ..data.dialogues import read_dialogues
-from ..data.frames import SYSTEM_ACTS, training_columns
 from ..trained import pretrained_encoder
 from ..training.batching import Ints
 from ..training.loop import last_checkpoint

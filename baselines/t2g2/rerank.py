@@ -18,6 +18,7 @@ from sgdx_dataset.release.release import Release
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_eval.files import write_json
 from sgdx_eval.headers import Header, check_data, check_one_system, is_oracle
+from sgdx_eval.prediction_files import write_predictions
 from sgdx_eval.predictions import prediction_paths, read_predictions
 from sgdx_eval.references import ReleaseReferences
 from sgdx_eval.tables import format_figure, table, to_terminal
@@ -35,7 +36,6 @@ from sgsacc_metric.rows import Prediction, Turn
 from sgsacc_metric.scoring import utterances_by_variant
 
 from ..command_line import door
-from ..data.prediction_files import write_predictions
 
 RERANKED = "reranked"
 BEST_OF = "oracle"  # in the table and in rerank.json: the best possible choice

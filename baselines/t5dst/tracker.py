@@ -17,9 +17,9 @@ from datasets import Dataset
 from transformers import PreTrainedModel
 
 from sgdx_dataset import SgdxError
+from sgdx_eval.prediction_files import prediction_row
 
 from ..data.frames import evenly_spaced, track
-from ..data.prediction_files import prediction_row
 from ..system import Predictions, Row, Tracker, TrainableSystem
 from ..trained import TrainedModel, Weights
 from ..training.evaluation import score_dev

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from filelock import FileLock, Timeout
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file, write_bytes
@@ -22,41 +17,6 @@ from .settings import Augment, Count, Fraction
 READY = ".model.ready"
 # The leaf of a record that may grow when a run is resumed, and the one that determines nothing.
 _STEPS, _EXPECTED = "settings.steps", "settings.expected"
-_PACKAGES = ("torch", "transformers", "accelerate", "datasets")
-
-
-def versions() -> dict[str, str]:
-    """Versions of Python and of the key packages that are installed."""
-    numbers = {"python": platform.python_version()}
-    for name in _PACKAGES:
-        try:
-            numbers[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return numbers
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Keep a folder for one run while the context is open; the first process of a run does so."""
-    created = [parent for parent in (folder, *folder.parents) if not parent.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / ".lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise SgdxError(
-            f"{folder}: another run is writing here, expected a folder of its own; wait until it "
-            "has ended, or give another --output"
-        ) from None
-    try:
-        yield
-    finally:
-        (folder / ".lock").unlink(missing_ok=True)
-        lock.release()
-        with suppress(OSError):  # a folder with files stays
-            for parent in created:
-                parent.rmdir()
 
 
 def write_json(path: Path, value: Any) -> None:

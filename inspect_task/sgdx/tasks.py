@@ -46,14 +46,13 @@ from inspect_ai.tool import ToolChoice as ToolChoiceOfInspect
 from inspect_ai.tool import ToolFunction, ToolInfo, ToolParams
 from inspect_ai.util import JSONSchema
 
-from baselines.data.frames import frame_rows
-from baselines.data.requested import RequestedData
-from baselines.llm.answers import CallReading, Reading
-from baselines.llm.plan import Answered, Plan, Request
-from baselines.llm.predictions import header
-from baselines.llm.requests import AnswerForm, RequestSettings
 from sgdx_dataset import SgdxError
 from sgdx_eval.headers import Header
+from sgdx_eval.requested import RequestedData, frame_rows
+from sgdx_llm.answers import CallReading, Reading
+from sgdx_llm.plan import Answered, Plan, Request
+from sgdx_llm.predictions import header
+from sgdx_llm.requests import AnswerForm, RequestSettings
 from sgdx_metric.calls import CALL_PREDICTION, CALL_REFERENCE, score_calls
 from sgdx_metric.columns import Floats
 from sgdx_metric.core import flipped, worst_case

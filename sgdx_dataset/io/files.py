@@ -6,7 +6,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -86,3 +86,28 @@ def flush(path: Path) -> None:
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep a folder for one run while the context is open; the first process of a run does so."""
+    from filelock import FileLock, Timeout  # slow to import
+
+    created = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise SgdxError(
+            f"{folder}: another run is writing here, expected a folder of its own; wait until it "
+            "has ended, or give another --output"
+        ) from None
+    try:
+        yield
+    finally:
+        (folder / ".lock").unlink(missing_ok=True)
+        lock.release()
+        with suppress(OSError):  # a folder with files stays
+            for parent in created:
+                parent.rmdir()

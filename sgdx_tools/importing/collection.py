@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from baselines.llm.functions import safe_names
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import say
 from sgdx_dataset.io.files import read_input
+from sgdx_llm.functions import safe_names
 
 from ..data import Case, Json, Rule, Source, Tool, Wording
 from ..folder import CASES, SOURCE, WORDINGS, write_tool_set

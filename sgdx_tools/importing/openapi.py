@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from baselines.llm.functions import safe_names
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.json import parse_json
 from sgdx_dataset.io.yaml import parse_yaml_document
+from sgdx_llm.functions import safe_names
 
 from ..data import Json
 from .collection import Collection

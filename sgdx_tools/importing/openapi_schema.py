@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
-from baselines.llm.functions import safe_names
 from sgdx_dataset import SgdxError
+from sgdx_llm.functions import safe_names
 
 from ..data import Json
 

@@ -1,6 +1,6 @@
 """Calls of SGD's system as cases: the dialogue up to a user turn, and the call that follows it.
 
-A tool is an intent of a service, as ``baselines.llm`` shows it to models, so that the scores of
+A tool is an intent of a service, as ``sgdx_llm`` shows it to models, so that the scores of
 both can be held against each other. A case may call the intents of all services of its dialogue.
 Other variants of the schemas are wordings.
 """
@@ -12,7 +12,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from baselines.llm.functions import call_function, call_functions, parameter_names
 from sgdx_dataset import SgdxError, open_release
 from sgdx_dataset.configs import split_name
 from sgdx_dataset.io.progress import progress
@@ -21,6 +20,7 @@ from sgdx_dataset.rows.dialogue_rows import steps
 from sgdx_dataset.rows.frame_rows import frame_parts
 from sgdx_dataset.schema import Intent, Service
 from sgdx_dataset.subset import read_dialogue_ids
+from sgdx_llm.functions import call_function, call_functions, parameter_names
 
 from ..data import ANY_OF, Case, ExpectedCall, Json, Tool, ToolWords, Wording, Words
 from .collection import Collection

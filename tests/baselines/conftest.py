@@ -135,36 +135,6 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return train_once(tmp_path_factory, "t5dst")
 
 
-@pytest.fixture(scope="session")
-def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of three dialogues, two of which are of several services."""
-    path = tmp_path_factory.mktemp("dialogues") / "three.json"
-    path.write_bytes(msgspec.json.encode(["1_00000", "2_00000", "2_00001"]))
-    return path
-
-
-def slot(name: str, description: str, *values: str) -> dict[str, Any]:
-    """A slot of a schema; it is categorical if it has values."""
-    return {
-        "name": name,
-        "description": description,
-        "is_categorical": bool(values),
-        "possible_values": [*values],
-    }
-
-
-def intent(name: str, description: str, required: list[str], optional: list[str]) -> dict[str, Any]:
-    """An intent of a schema."""
-    return {
-        "name": name,
-        "description": description,
-        "is_transactional": False,
-        "required_slots": required,
-        "optional_slots": [{"slot": other, "value": ""} for other in optional],
-        "result_slots": [],
-    }
-
-
 Refuse = Callable[..., str]  # a command's module and arguments to its one line of error
 Recipe = Callable[..., tuple[object, ...]]  # changed settings to arguments of train
 

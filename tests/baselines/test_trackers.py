@@ -19,7 +19,7 @@ from safetensors.torch import load_file
 from transformers import AutoModel, AutoTokenizer
 
 from baselines import evaluate, predict, train
-from baselines.data.frames import track, training_columns
+from baselines.data.frames import track
 from baselines.sgp_dst.submodels import PARTS
 from baselines.system import get_trainable
 from baselines.training import chunks
@@ -27,6 +27,7 @@ from baselines.training.accelerator import make_accelerator
 from sgdx_dataset import frames, load
 from sgdx_dataset.io.files import write_bytes
 from sgdx_dataset.release.open import SAMPLE
+from sgdx_dataset.rows.tracker_inputs import training_columns
 
 from ..conftest import Run
 from .conftest import (

@@ -44,7 +44,7 @@ _EVAL = "tests/sgdx_eval"
 _SGSACC = "tests/sgsacc_metric"
 _TOOLS = "tests/sgdx_tools"
 _BASELINES = "tests/baselines"
-_LLM = f"{_BASELINES}/llm"
+_LLM = "tests/sgdx_llm"
 _SENDING = f"{_LLM}/test_sending.py"
 _TRAINING = f"{_BASELINES}/training"
 _FAULTS = f"{_TRAINING}/test_faults.py"
@@ -327,20 +327,20 @@ SABOTAGES = {
         f"{_TOOLS}/test_rewording.py -k another_version"),
     # --- baselines ---
     "predictions are emptied": Sabotage(
-        "baselines/data/prediction_files.py", "header}, *rows]",
+        "sgdx_eval/prediction_files.py", "header}, *rows]",
         'header}, *({**row, "slot_values": []} for row in rows)]',
-        f"{_BASELINES}/data/test_prediction_files.py"),
+        f"{_EVAL}/test_prediction_files.py"),
     "another run's predictions are taken": Sabotage(
-        "baselines/data/prediction_files.py",
+        "sgdx_eval/prediction_files.py",
         'keys = {name: _difference(folder / f"{name}.jsonl", headers[name]) for name in there}',
         'keys = dict.fromkeys(there, "")',
-        f"{_BASELINES}/data/test_prediction_files.py -k would_be_the_same"),
+        f"{_EVAL}/test_prediction_files.py -k would_be_the_same"),
     "a tracker is given the gold states": Sabotage(
-        "baselines/data/frames.py", "return _selected(rows, reads, ())",
+        "sgdx_dataset/rows/tracker_inputs.py", "return _selected(rows, reads, ())",
         "return _selected(rows, reads, GOLD)",
         f"{_BASELINES}/data/test_guard.py -k looks_at_gold"),
     "the system's acts are for all trackers": Sabotage(
-        "baselines/data/frames.py",
+        "sgdx_dataset/rows/tracker_inputs.py",
         'return rows if SYSTEM_ACTS in reads or "history" not in reads else _without_acts(rows)',
         "return rows", f"{_BASELINES}/data/test_guard.py -k acts_are_for"),
     "predictions deny that they read the system's acts": Sabotage(
@@ -421,33 +421,33 @@ SABOTAGES = {
         "if tensor.is_floating_point() and not tensor.isfinite().all():", "if False:",
         f"{_FAULTS} -k made_up"),
     "the key is written with the answers": Sabotage(
-        "baselines/llm/endpoint.py",
+        "sgdx_llm/endpoint.py",
         'text = re.sub("".join(map(_any_spelling, secret)), "[key]", text)', "pass",
         f"{_SENDING} -k key_is"),
     "a gateway's error is an answer": Sabotage(
-        "baselines/llm/endpoint.py", "return bool(error) and not refused", "return False",
+        "sgdx_llm/endpoint.py", "return bool(error) and not refused", "return False",
         f"{_SENDING} -k status_200"),
     "a password stands in the headers of files": Sabotage(
-        "baselines/llm/endpoint.py", 'f"{host}{port}", parts.path', "parts.netloc, parts.path",
+        "sgdx_llm/endpoint.py", 'f"{host}{port}", parts.path', "parts.netloc, parts.path",
         f"{_SENDING} -k credentials"),
     "tokens that were cached cost twice": Sabotage(
-        "baselines/llm/usage.py", "fresh = self.sent - self.cached", "fresh = self.sent",
+        "sgdx_llm/usage.py", "fresh = self.sent - self.cached", "fresh = self.sent",
         f"{_SENDING} -k own_price"),
     "equal requests are paid for twice": Sabotage(
-        "baselines/llm/estimate.py", "        counted_keys.add(key)\n", "",
+        "sgdx_llm/estimate.py", "        counted_keys.add(key)\n", "",
         f"{_LLM}/test_commands.py -k counted_once"),
     "one request more is sent than allowed": Sabotage(
-        "baselines/llm/sending.py", ">= limits.max_requests:", "> limits.max_requests:",
+        "sgdx_llm/sending.py", ">= limits.max_requests:", "> limits.max_requests:",
         f"{_SENDING} -k number_of_requests"),
     "an answer that is invalid is asked for in vain": Sabotage(
-        "baselines/llm/plan.py", "with_seed(body, attempt, self.settings.provider.seed) for",
+        "sgdx_llm/plan.py", "with_seed(body, attempt, self.settings.provider.seed) for",
         "body for", f"{_SENDING} -k invalid_answer"),
     "a draft that was cut off is the answer": Sabotage(
-        "baselines/llm/answers.py",
+        "sgdx_llm/answers.py",
         '    if counts["truncated"]:  # what is whole in it may be a draft, or a part\n',
         "    if False:\n", f"{_LLM}/test_answers.py -k cut_off"),
     "a half-written answer is kept": Sabotage(
-        "baselines/llm/answer_file.py", "self._file.truncate(offset)\n                break",
+        "sgdx_llm/answer_file.py", "self._file.truncate(offset)\n                break",
         "break", f"{_SENDING} -k half_written"),
     "undefined figures are zero in the harness": Sabotage(
         "lm_eval_task/task.py", 'float("nan") if value is None', "0.0 if value is None",

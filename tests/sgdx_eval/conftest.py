@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from baselines.copies.systems import copy_system, generate
-from baselines.data.requested import RequestedData
 from sgdx_dataset import frame_tables, open_release
 from sgdx_dataset.__main__ import main as dataset
+from sgdx_eval.requested import RequestedData
 from sgdx_eval.tasks import TASKS
 from sgdx_metric.__main__ import main as metric
 from sgsacc_metric.__main__ import main as responses

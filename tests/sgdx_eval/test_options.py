@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from baselines.copies.systems import copy_system, generate
-from baselines.data.requested import DEFAULT_CONFIGS, RequestedData
+from sgdx_eval.requested import DEFAULT_CONFIGS, RequestedData
 
 from ..conftest import Run
 

@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from baselines.data.requested import RequestedData
 from sgdx_dataset import SgdxError, frame_tables, open_release, turn_tables
 from sgdx_dataset.release.open import SAMPLE
 from sgdx_eval.entailment import table2
@@ -22,6 +21,7 @@ from sgdx_eval.files import write_scores
 from sgdx_eval.gold_files import GoldHeader, read_gold, write_gold
 from sgdx_eval.reference_folder import FolderReferences
 from sgdx_eval.references import open_references
+from sgdx_eval.requested import RequestedData
 from sgdx_eval.results import read_results
 from sgdx_eval.tasks.turns import Turns, read_turns
 from sgdx_eval.turn_tables import bleu_table, coverage_lines, published_table, validation_table

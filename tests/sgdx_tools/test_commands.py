@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from baselines.llm.requests import RequestSettings
+from sgdx_llm.requests import RequestSettings
 from sgdx_tools.__main__ import main
 from sgdx_tools.data import Json
 from sgdx_tools.demo import SAMPLE

@@ -14,7 +14,7 @@ from typing import Any, get_args
 
 import pytest
 
-from baselines.llm.requests import RequestSettings
+from sgdx_llm.requests import RequestSettings
 from sgdx_tools.__main__ import main
 from sgdx_tools.data import Rule, Tool, ToolWords, Wording, Words
 from sgdx_tools.folder import read_tool_set, write_wording

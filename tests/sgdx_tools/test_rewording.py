@@ -15,7 +15,7 @@ from sgdx_tools.folder import read_tool_set
 from sgdx_tools.model_words import ToolRewording
 from sgdx_tools.pool import ElementPool, compose_wordings, distinct_names
 
-from ..baselines.llm.server import StandIn, call_completion, failing, serving
+from ..sgdx_llm.server import StandIn, call_completion, failing, serving
 from .conftest import TOOLS
 
 BY_ID = {tool.id: tool for tool in TOOLS}

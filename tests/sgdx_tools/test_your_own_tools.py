@@ -17,8 +17,8 @@ import yaml
 
 from sgdx_cli import main as sgdx
 
-from ..baselines.llm.server import Json, StandIn, call_completion, completion, serving
 from ..conftest import ROOT
+from ..sgdx_llm.server import Json, StandIn, call_completion, completion, serving
 
 PAGE = (ROOT / "docs" / "your-own-tools.md").read_text()
 GIT, BASH = shutil.which("git") or "git", shutil.which("bash") or "bash"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from baselines.copies.systems import copy_system, generate
-from baselines.data.requested import RequestedData
+from sgdx_eval.requested import RequestedData
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sgdx_dataset.schema import DONTCARE, NONE_INTENT, Slot
+from sgdx_dataset.schema import DONTCARE, NONE_INTENT, Slot, allowed_value
 
 NONE = "none"
 _RESERVED = re.compile(rf'"*({NONE}|{DONTCARE})"*', re.IGNORECASE)
@@ -67,21 +67,6 @@ def find_value(slot: Slot, dialogue: str, text: str) -> str | None:
     if slot.is_categorical:
         return allowed_value(text, slot.possible_values)
     return restore_case(text, dialogue)
-
-
-def allowed_value(text: str, values: Sequence[str]) -> str | None:
-    """The one of ``values`` that equals ``text``, if need be up to case and punctuation."""
-    if text in values:
-        return text
-    for normalise in (str.casefold, _words):
-        matches = [v for v in values if normalise(v) == normalise(text)]
-        if normalise(text) and len(matches) == 1:
-            return matches[0]
-    return None
-
-
-def _words(text: str) -> str:
-    return " ".join(re.findall(r"[^\W_]+", text.casefold()))
 
 
 def restore_case(text: str, dialogue: str) -> str:

@@ -13,9 +13,9 @@ from baselines.copies.demo import demo
 from baselines.copies.derived import derived
 from baselines.copies.systems import copy_system, generate
 from baselines.copies.templates import from_templates, read_templates, template_key
-from baselines.data.requested import RequestedData
 from sgdx_dataset import SgdxError, open_release
 from sgdx_eval.references import open_references
+from sgdx_eval.requested import RequestedData
 from sgdx_eval.tasks.turns import Turns, read_turns
 from sgsacc_metric.rows import Action
 

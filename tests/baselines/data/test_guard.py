@@ -14,11 +14,12 @@ from baselines.system import SYSTEMS, Generator, Predictions, Tracker, get_syste
 from baselines.t2g2.generator import T2G2Generator
 from sgdx_dataset import SgdxError, load
 from sgdx_dataset import frames as frame_rows
+from sgdx_dataset.rows import tracker_inputs as inputs
 
 Row = dict[str, Any]
 BLIND = ("history", "utterance", "schema")
 GOLD = {
-    "frames": [*frames.GOLD, "seen", "schema_slots"],
+    "frames": [*inputs.GOLD, "seen", "schema_slots"],
     "turns": [*turns.GOLD, "prompt", "seen", "seen_domain"],
 }
 EACH = [(kind, column) for kind, columns in GOLD.items() for column in columns]
@@ -50,9 +51,9 @@ def last_acts(row: Row) -> Any:
 
 @pytest.mark.parametrize(("kind", "column"), EACH)
 def test_who_looks_at_gold_fails(rows: dict[str, Dataset], kind: str, column: str) -> None:
-    inputs = frames.INPUTS if kind == "frames" else turns.INPUTS
+    columns = inputs.INPUTS if kind == "frames" else turns.INPUTS
     with pytest.raises(KeyError, match=column):
-        predict(kind, rows[kind], lambda row: row[column], *inputs)
+        predict(kind, rows[kind], lambda row: row[column], *columns)
 
 
 @pytest.mark.parametrize(("kind", "column"), EACH)
@@ -75,14 +76,14 @@ def test_every_system_declares_inputs_alone(name: str) -> None:
     system_class = get_system(name)
     assert name == system_class.NAME
     assert set(system_class.READS) <= set(
-        frames.INPUTS if system_class.ROWS == "frames" else turns.INPUTS
+        inputs.INPUTS if system_class.ROWS == "frames" else turns.INPUTS
     )
     assert ("system_acts" in system_class.READS) is (name in ("lexical", "sgp_dst", "onepass"))
 
 
 def test_training_sees_gold_besides(rows: dict[str, Dataset]) -> None:
-    shown = frames.training_columns(rows["frames"], BLIND)
-    assert set(shown.column_names) == {*frames.IDENTITY, *BLIND, *frames.GOLD}
+    shown = inputs.training_columns(rows["frames"], BLIND)
+    assert set(shown.column_names) == {*inputs.IDENTITY, *BLIND, *inputs.GOLD}
     assert "actions" not in shown[5]["history"][0]
     assert shown["slot_values"] == rows["frames"]["slot_values"]
     shown = turns.training_columns(rows["turns"], T2G2Generator.READS)
@@ -98,7 +99,7 @@ def test_without_acts_everything_else_stays(rows: dict[str, Dataset]) -> None:
     whole = rows["frames"]
     some = whole.select([7, 3, 100, 101])
     for given in (whole, some, concatenate_datasets([some, whole]), whole.select(range(5, 60))):
-        bare = frames.input_columns(given, BLIND)
+        bare = inputs.input_columns(given, BLIND)
         assert bare["frame_id"] == given["frame_id"]
         expected = [
             [{"speaker": t["speaker"], "utterance": t["utterance"]} for t in row["history"]]

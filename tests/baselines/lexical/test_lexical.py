@@ -16,7 +16,7 @@ from baselines.lexical.words import (
 )
 from sgdx_dataset.schema import read_service
 
-from ..conftest import intent, slot
+from ...conftest import intent, slot
 
 Row = dict[str, Any]
 

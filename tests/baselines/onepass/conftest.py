@@ -12,7 +12,8 @@ from baselines.onepass.frames import FrameInput, KnownValue, Utterance
 from baselines.onepass.layout import MARKERS, Vocabulary
 from sgdx_dataset.schema import Service, read_service
 
-from ..conftest import intent, slot, train_once
+from ...conftest import intent, slot
+from ..conftest import train_once
 
 Row = dict[str, Any]
 

@@ -10,7 +10,6 @@ import torch
 from datasets import Dataset
 
 from baselines.data.dialogues import prediction_rows, read_dialogues
-from baselines.data.frames import SYSTEM_ACTS, training_columns
 from baselines.encoders.tiny import corpus_texts, tiny_tokenizer
 from baselines.onepass.examples import FrameExamples, SchemaNoise, all_examples, drop_acts_of_some
 from baselines.onepass.frames import gold_frames
@@ -20,6 +19,7 @@ from baselines.onepass.tracker import READS
 from baselines.onepass.tracking import Reading
 from baselines.training.evaluation import joint_goal_accuracy
 from sgdx_dataset import frames, load
+from sgdx_dataset.rows.tracker_inputs import SYSTEM_ACTS, training_columns
 
 ACTS, TEXT = Reading(acts=True, utterances=2), Reading(acts=False, utterances=4)
 

@@ -12,7 +12,7 @@ import torch
 from datasets import Dataset
 
 from baselines.data.dialogues import read_dialogues
-from baselines.data.frames import SYSTEM_ACTS, dev_frames, input_columns, track, whole_dialogues
+from baselines.data.frames import dev_frames, track, whole_dialogues
 from baselines.onepass.calibration import BIASES, best_keep_bias
 from baselines.onepass.decode import Answer
 from baselines.onepass.frames import FrameInput
@@ -22,6 +22,7 @@ from baselines.onepass.tracker import OnePassTracker, TextOnlyTracker
 from baselines.training.accelerator import make_accelerator
 from baselines.training.evaluation import joint_goal_accuracy
 from sgdx_dataset import frames, load
+from sgdx_dataset.rows.tracker_inputs import SYSTEM_ACTS, input_columns
 
 Row = dict[str, Any]
 

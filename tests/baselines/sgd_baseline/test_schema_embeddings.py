@@ -12,7 +12,7 @@ from baselines.sgd_baseline.schema_embeddings import ElementTable, elements_of, 
 from baselines.sgd_baseline.tracker import SgdTracker
 from sgdx_dataset.schema import read_service
 
-from ..conftest import intent, slot
+from ...conftest import intent, slot
 
 CABS: dict[str, Any] = {
     "service_name": "Cabs_9",

@@ -9,7 +9,8 @@ import pytest
 
 from sgdx_dataset.schema import Service, read_service
 
-from ..conftest import intent, slot, train_once
+from ...conftest import intent, slot
+from ..conftest import train_once
 
 Row = dict[str, Any]
 

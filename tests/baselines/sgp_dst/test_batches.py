@@ -14,7 +14,6 @@ import torch
 from accelerate import Accelerator
 from datasets import Dataset
 
-from baselines.data.frames import training_columns
 from baselines.encoders.tiny import corpus_texts, tiny_encoder
 from baselines.sgp_dst.batches import (
     READS,
@@ -35,6 +34,7 @@ from baselines.sgp_dst.settings import PartSettings, SgpSettings
 from baselines.sgp_dst.submodels import MODELS, PARTS, Part, SgpProvenance, SubModel
 from baselines.training.settings import read_recipe
 from sgdx_dataset import frames, load
+from sgdx_dataset.rows.tracker_inputs import training_columns
 
 from ...conftest import ROOT
 

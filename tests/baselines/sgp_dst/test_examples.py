@@ -21,7 +21,6 @@ from baselines.data.dialogues import (
     Values,
     read_dialogues,
 )
-from baselines.data.frames import input_columns, training_columns
 from baselines.sgp_dst.batches import READS
 from baselines.sgp_dst.examples import (
     EASY,
@@ -39,6 +38,7 @@ from baselines.sgp_dst.examples import (
 )
 from baselines.sgp_dst.questions import cross_candidates
 from sgdx_dataset import frames, load
+from sgdx_dataset.rows.tracker_inputs import input_columns, training_columns
 from sgdx_dataset.schema import Intent, Service, Slot
 
 from ...conftest import ROOT

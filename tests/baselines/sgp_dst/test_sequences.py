@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerBase
 
-from baselines.data.frames import training_columns
 from baselines.encoders.tiny import corpus_texts, tiny_tokenizer
 from baselines.sgp_dst.batches import READS, ExampleColumns, TrainingData, training_examples
 from baselines.sgp_dst.prompts import (
@@ -27,6 +26,7 @@ from baselines.sgp_dst.questions import Question
 from baselines.sgp_dst.sequences import Questions, Sequences, Vocabulary
 from baselines.sgp_dst.submodels import SgpProvenance, SubModel
 from sgdx_dataset import SgdxError, frames, load
+from sgdx_dataset.rows.tracker_inputs import training_columns
 from sgdx_dataset.schema import Service, read_service
 
 from .conftest import CABS

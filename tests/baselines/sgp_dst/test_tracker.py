@@ -11,7 +11,7 @@ import pytest
 from accelerate import Accelerator
 
 from baselines.data.dialogues import prediction_rows, read_dialogues
-from baselines.data.frames import input_columns, training_columns, whole_dialogues
+from baselines.data.frames import whole_dialogues
 from baselines.model_card import published
 from baselines.sgp_dst import tracking
 from baselines.sgp_dst.batches import READS
@@ -23,6 +23,7 @@ from baselines.sgp_dst.tracker import SgpTracker
 from baselines.sgp_dst.tracking import Candidates, Queries, track_dialogues
 from baselines.training.evaluation import joint_goal_accuracy
 from sgdx_dataset import frames, load
+from sgdx_dataset.rows.tracker_inputs import input_columns, training_columns
 
 from .teacher import gold_submodels
 

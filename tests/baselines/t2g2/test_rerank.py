@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from baselines.copies.systems import copy_system, generate
-from baselines.data.requested import RequestedData
 from baselines.t2g2 import rerank
 from baselines.t2g2.rerank import System, best_of, choose_system, fidelities, picked
+from sgdx_eval.requested import RequestedData
 from sgsacc_metric import score_files
 from sgsacc_metric.gold import GoldAction, GoldTurn
 from sgsacc_metric.nli import Judge

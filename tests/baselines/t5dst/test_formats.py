@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from baselines.t5dst.formats import FORMATS, Format, get_format, shuffled
-from baselines.t5dst.formats.values import AnswerState, allowed_value, restore_case
-from sgdx_dataset.schema import Intent, Service, Slot
+from baselines.t5dst.formats.values import AnswerState, restore_case
+from sgdx_dataset.schema import Intent, Service, Slot, allowed_value
 
 
 def slot(name: str, description: str, *values: str) -> Slot:

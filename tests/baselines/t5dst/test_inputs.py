@@ -9,11 +9,11 @@ import pytest
 import torch
 from transformers import PreTrainedTokenizerFast
 
-from baselines.data.frames import GOLD
 from baselines.t5dst.formats import get_format
 from baselines.t5dst.inputs import Inputs, Texts, TokenLimits
 from baselines.t5dst.tiny import tiny_tokenizer
 from sgdx_dataset import frames, load
+from sgdx_dataset.rows.tracker_inputs import GOLD
 
 NAMES = ("t5dst", "t5dst-options", "d3st")  # d3st-joined has the inputs of d3st
 

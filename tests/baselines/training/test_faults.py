@@ -23,10 +23,10 @@ from safetensors.torch import load_file, save_file
 from baselines import evaluate, predict, publish, train
 from baselines.t5dst.settings import T5Settings
 from baselines.training.checkpoint import finish_replacing, load_strict, replace_files
-from baselines.training.run_folder import locked
 from baselines.training.settings import read_recipe
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import run
+from sgdx_dataset.io.files import locked
 
 from ...mutations import broken, is_read, mutations
 from ..conftest import RECIPES, Refuse, write_recipe

@@ -9,11 +9,11 @@ from statistics import stdev
 import pytest
 
 from baselines.copies.systems import copy_system, generate
-from baselines.data.requested import DEFAULT_CONFIGS, RequestedData
 from sgdx_eval.report.inputs import read_inputs
 from sgdx_eval.report.page import render_html, render_markdown
 from sgdx_eval.report.runs import Group
 from sgdx_eval.report.sections import build_report, comparison, items_table, view_of
+from sgdx_eval.requested import DEFAULT_CONFIGS, RequestedData
 from sgdx_eval.tables import Cell, Table
 from sgsacc_metric.__main__ import main as sgsacc
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import platform
 import sys
 from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from sgdx_dataset.io.files import write_bytes
 from sgdx_eval.headers import Header, first_difference, read_header
 
 Row = dict[str, Any]
+_PACKAGES = ("torch", "transformers", "accelerate", "datasets")
 
 
 def prediction_row(
@@ -68,3 +71,14 @@ def _difference(path: Path, header: Header) -> str:
     found_facts, facts = (msgspec.json.decode(msgspec.json.encode(h)) for h in (found, header))
     key = first_difference(found_facts, facts)
     return first_difference(found.system, facts.get("system", {})) if key == "system" else key
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the key packages that are installed."""
+    numbers = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            numbers[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return numbers

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-TASK = Path(__file__).parents[3] / "lm_eval_task"
+TASK = Path(__file__).parents[2] / "lm_eval_task"
 FIGURES = ["jga_orig", "jga_v1-5", "canonical_orig", "canonical_v1-5", "jga_worst"]
 
 

@@ -12,9 +12,8 @@ import msgspec
 
 from sgdx_dataset.io.files import write_bytes
 from sgdx_eval.headers import Header
+from sgdx_eval.prediction_files import finished_names, versions, write_predictions
 
-from ..data.prediction_files import finished_names, write_predictions
-from ..training.run_folder import versions
 from .answer_file import AnswerFile
 from .answers import total_counts, why_invalid
 from .functions import MAPPING, Json

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,8 +17,8 @@ from sgdx_dataset.subset import check_dialogue_ids, read_dialogue_ids
 from sgdx_metric.signature import dialogues_mark
 from sgdx_metric.variants import fingerprint, schema_digest
 
-from .augment import RowsOf
-
+# Makes the rows that a system reads, given dialogue rows, their split, and where SGD is.
+RowsOf = Callable[[Dataset, str, str | None], Dataset]
 DEFAULT_CONFIGS = ("original", *VARIANTS)  # the wordings of SGD-X, which the demos predict
 
 
@@ -77,3 +77,8 @@ class RequestedData:
             schemas = rows.select_columns(["schema"]).select(first)
             facts["wording"] = fingerprint(schema_digest(row["schema"]) for row in schemas)
         return facts
+
+
+def frame_rows(dialogues: Dataset, split: str, source: str | None) -> Dataset:
+    """The frame rows of dialogue rows; a ``RowsOf``, which does not need the last two arguments."""
+    return frames(dialogues)

@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from baselines.llm.answer_file import AnswerFile
-from baselines.llm.concurrency import ConcurrencyLimit, RetryPolicy
-from baselines.llm.endpoint import LaterError, RefusedError, connect, host_of, retry_after
-from baselines.llm.functions import Json
-from baselines.llm.plan import Plan, done_dialogues
-from baselines.llm.sending import SendLimits
-from baselines.llm.usage import Price, Usage, read_price, usage_of
 from sgdx_dataset import SgdxError
+from sgdx_llm.answer_file import AnswerFile
+from sgdx_llm.concurrency import ConcurrencyLimit, RetryPolicy
+from sgdx_llm.endpoint import LaterError, RefusedError, connect, host_of, retry_after
+from sgdx_llm.functions import Json
+from sgdx_llm.plan import Plan, done_dialogues
+from sgdx_llm.sending import SendLimits
+from sgdx_llm.usage import Price, Usage, read_price, usage_of
 
 from .conftest import plan_of, sent
 from .server import StandIn, empty_state, failing

@@ -13,9 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baselines.llm.functions import call_function, call_functions, safe_names, state_function
-from baselines.llm.plan import Plan
-from baselines.llm.requests import (
+from sgdx_dataset import SgdxError
+from sgdx_dataset.schema import Service, read_service
+from sgdx_llm.functions import call_function, call_functions, safe_names, state_function
+from sgdx_llm.plan import Plan
+from sgdx_llm.requests import (
     AnswerForm,
     RequestSettings,
     ToolChoice,
@@ -25,8 +27,6 @@ from baselines.llm.requests import (
     state_body,
     with_seed,
 )
-from sgdx_dataset import SgdxError
-from sgdx_dataset.schema import Service, read_service
 
 from .conftest import plan_of
 from .test_answers import SCHEMA

@@ -10,8 +10,7 @@ from cyclopts import Parameter
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.options import EACH, split_pairs
-
-from ..options import DataOptions
+from sgdx_eval.data_options import DataOptions
 
 if TYPE_CHECKING:
     from .plan import Plan

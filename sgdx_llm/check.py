@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from ..data.requested import RequestedData
+from sgdx_eval.requested import RequestedData
+
 from .answers import why_invalid
 from .endpoint import LaterError, RefusedError, Send
 from .functions import Json

@@ -21,13 +21,13 @@ import pyarrow.compute as pc
 from datasets import Dataset
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.rows.tracker_inputs import GOLD, input_columns
 from sgdx_dataset.schema import Service, read_service
 from sgdx_dataset.subset import choose_dialogues
+from sgdx_eval.prediction_files import prediction_row
+from sgdx_eval.requested import RequestedData, frame_rows
 from sgdx_metric.variants import ORIGINAL
 
-from ..data.frames import GOLD, frame_rows, input_columns
-from ..data.prediction_files import prediction_row
-from ..data.requested import RequestedData
 from .answer_file import AnswerFile
 from .answers import CallReading, Reading, read_answer, read_call
 from .functions import Json, call_functions

@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from baselines.llm.__main__ import main
-from baselines.llm.plan import Plan
-from baselines.llm.program import request_line
-from baselines.llm.requests import RequestSettings
+from sgdx_llm.plan import Plan
+from sgdx_llm.program import request_line
+from sgdx_llm.requests import RequestSettings
 from sgdx_metric.__main__ import main as metric
 
 from .conftest import VARIANTS, plan_of

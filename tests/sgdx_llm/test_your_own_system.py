@@ -13,7 +13,7 @@ import pytest
 
 from sgdx_cli import main as sgdx
 
-from ...conftest import ROOT
+from ..conftest import ROOT
 from .server import StandIn
 
 PAGE = ROOT / "docs" / "your-own-system.md"

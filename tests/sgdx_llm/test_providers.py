@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from baselines.llm.__main__ import main
-from baselines.llm.answer_file import AnswerFile
-from baselines.llm.endpoint import base_url, connect
-from baselines.llm.plan import Plan
-from baselines.llm.providers import PROVIDERS
-from baselines.llm.requests import RequestSettings
-from baselines.llm.sending import InvalidLimit, SendLimits
 from sgdx_dataset import SgdxError
+from sgdx_llm.answer_file import AnswerFile
+from sgdx_llm.endpoint import base_url, connect
+from sgdx_llm.plan import Plan
+from sgdx_llm.providers import PROVIDERS
+from sgdx_llm.requests import RequestSettings
+from sgdx_llm.sending import InvalidLimit, SendLimits
 
 from .conftest import plan_of, sent
 from .server import Fault, Json, StandIn, completion, empty_state, serving

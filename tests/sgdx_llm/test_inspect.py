@@ -30,10 +30,10 @@ def log(dialogues: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     from inspect_ai.model import ModelOutput, ModelUsage, get_model
     from sgdx.tasks import state
 
-    from baselines.data.requested import RequestedData
-    from baselines.llm.gold_replay import gold_state
-    from baselines.llm.plan import Plan
-    from baselines.llm.requests import RequestSettings
+    from sgdx_eval.requested import RequestedData
+    from sgdx_llm.gold_replay import gold_state
+    from sgdx_llm.plan import Plan
+    from sgdx_llm.requests import RequestSettings
 
     names = ("original", "v1", "v2", "v3", "v4", "v5")
     settings = RequestSettings(model="m")

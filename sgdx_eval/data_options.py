@@ -1,4 +1,4 @@
-"""The options that commands of the baselines share: which dialogues, under which wordings."""
+"""The options of commands that ask or run a system: which dialogues, under which wordings."""
 
 import sys
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.options import Dialogues, SourceOptions, Split
 
 if TYPE_CHECKING:
-    from .data.requested import RequestedData
+    from .requested import RequestedData
 
 
 @Parameter(name="*")
@@ -43,7 +43,7 @@ class DataOptions(SourceOptions):
         """The data to predict and the wordings, without repetition."""
         from sgdx_dataset.configs import split_name
 
-        from .data.requested import RequestedData
+        from .requested import RequestedData
 
         split, variants = split_name(self.split), self.own_variants
         data = RequestedData(self.named(), split, variants, self.dialogues, self.limit)

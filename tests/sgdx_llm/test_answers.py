@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from baselines.data.prediction_files import prediction_row
-from baselines.llm.answers import COUNTS, read_answer, read_call, read_state, why_invalid
-from baselines.llm.functions import call_functions
-from baselines.llm.requests import AnswerForm, RequestSettings
 from sgdx_dataset.schema import Service, read_service
+from sgdx_eval.prediction_files import prediction_row
+from sgdx_llm.answers import COUNTS, read_answer, read_call, read_state, why_invalid
+from sgdx_llm.functions import call_functions
+from sgdx_llm.requests import AnswerForm, RequestSettings
 from sgdx_metric.rows import PREDICTION
 from sgdx_metric.scoring import score_frames
 

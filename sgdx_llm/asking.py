@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from sgdx_dataset.io.console import escape_controls
+from sgdx_dataset.io.files import locked
 
-from ..training.run_folder import locked
 from .answer_file import AnswerFile
 from .endpoint import base_url, connect
 from .functions import Json

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from baselines.llm.functions import safe_names
-from baselines.llm.gold_replay import gold_state
-from baselines.llm.requests import RequestSettings
 from sgdx_dataset.schema import Service
+from sgdx_llm.functions import safe_names
+from sgdx_llm.gold_replay import gold_state
+from sgdx_llm.requests import RequestSettings
 
 Json = dict[str, Any]
 # What a fault does with a request: it returns status, headers and content; None cuts the line.

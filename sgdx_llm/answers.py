@@ -12,9 +12,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sgdx_dataset.schema import DONTCARE, NONE_INTENT, Intent, Service, Slot
+from sgdx_dataset.schema import DONTCARE, NONE_INTENT, Intent, Service, Slot, allowed_value
 
-from ..t5dst.formats.values import allowed_value
 from .functions import STATE_KEYS, safe_names, slots_by_any_name
 
 # The counts, in the order in which they are shown. From `salvaged` to `extra_calls` they are

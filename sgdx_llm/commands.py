@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 
 from sgdx_dataset.io.errors import SgdxError
+from sgdx_eval.data_options import DataOptions
 
-from ..options import DataOptions
 from .options import (
     AnswerOptions,
     Headers,
@@ -199,10 +199,9 @@ def from_inspect(log: Path, /, *, output: Path) -> None:
         raise SgdxError(f"{log}: cannot be read as a log: {error}") from None
     from sgdx.tasks import predictions_of  # it needs inspect_ai
 
-    from sgdx_dataset.io.files import write_bytes
+    from sgdx_dataset.io.files import locked, write_bytes
+    from sgdx_eval.prediction_files import write_predictions
 
-    from ..data.prediction_files import write_predictions
-    from ..training.run_folder import locked
     from .predictions import DONE
 
     files, dialogues, lacking = predictions_of(content)
