@@ -1,11 +1,25 @@
-"""What pyproject.toml installs: every file of the packages that is not Python is package data."""
+"""What pyproject.toml installs, and which room imports which."""
 
 from __future__ import annotations
 
+import ast
 import tomllib
 from typing import Any
 
+import pytest
+
 from .conftest import ROOT
+
+# A room imports rooms of lower levels, and `sgsacc_metric` also `sgdx_metric`.
+LEVELS = (
+    ("sgdx_dataset",),
+    ("sgdx_metric", "sgsacc_metric"),
+    ("sgdx_eval",),
+    ("sgdx_llm",),
+    ("baselines", "sgdx_tools"),
+    ("sgdx_space", "inspect_task", "lm_eval_task", "maintenance"),
+)
+LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 
 
 def project() -> dict[str, Any]:
@@ -13,12 +27,13 @@ def project() -> dict[str, Any]:
 
 
 def test_every_file_that_a_package_reads_is_installed() -> None:
-    for package, patterns in project()["tool"]["setuptools"]["package-data"].items():
-        folder = ROOT / package
-        installed = {path for pattern in patterns for path in folder.glob(pattern)}
+    data = project()["tool"]["setuptools"]["package-data"]
+    rooms = [path.parent for path in ROOT.glob("*/__init__.py") if path.parent.name in LEVEL]
+    for folder in rooms:
+        installed = {path for pattern in data.get(folder.name, ()) for path in folder.glob(pattern)}
         for path in folder.rglob("*"):
             if path.is_file() and path.suffix not in (".py", ".pyc", ".md"):
-                assert path in installed, path
+                assert path in installed or folder.name == "maintenance", path
 
 
 def test_what_entry_points_name_is_there() -> None:
@@ -29,3 +44,16 @@ def test_what_entry_points_name_is_there() -> None:
     for module in modules:
         file = ROOT / ("inspect_task" if module.startswith("sgdx.") else ".")
         assert (file / module.replace(".", "/")).with_suffix(".py").is_file(), module
+
+
+@pytest.mark.parametrize("room", LEVEL)
+def test_no_room_imports_one_above_it(room: str) -> None:
+    """Where a file is imported; a door imports what it forwards to only when it is called."""
+    for path in (ROOT / room).rglob("*.py"):
+        for node in ast.parse(path.read_text()).body:
+            modules = [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
+            modules += [name.name for name in node.names] if isinstance(node, ast.Import) else []
+            for other in {str(module).partition(".")[0] for module in modules}:
+                below = LEVEL.get(other, -1) < LEVEL[room] or other == room
+                metrics = room == "sgsacc_metric" and other == "sgdx_metric"
+                assert (below or metrics) and other != "sgdx_cli", f"{path}: {other}"
