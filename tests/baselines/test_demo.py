@@ -131,8 +131,8 @@ def test_what_needs_an_extra_names_it_in_one_line(tmp_path: Path) -> None:
         "baselines.predict --tracker t5dst --model x --output o": "baselines",
         "baselines.evaluate --model model --output o": "baselines",
         "baselines.report run --output report": "report",
-        "sgdx_llm.__main__ predict --model m --base-url http://a --output l": "llm",
-        "sgdx_llm.__main__ from-inspect log.eval --output l": "inspect",
+        "baselines.llm.__main__ predict --model m --base-url http://a --output l": "llm",
+        "baselines.llm.__main__ from-inspect log.eval --output l": "inspect",
     }
     # As much of a trained model as is read before torch is needed.
     (tmp_path / "model").mkdir()
