@@ -92,7 +92,7 @@ def own_apis(*, model: str, details: bool = False) -> None:
     details
         Also print every dialogue: what is said, the state after each turn, and what is wrong.
     """
-    from .own_apis.shown import show_verdicts
+    from .own_apis.suite import show_verdicts
 
     show_verdicts(model, details)
 

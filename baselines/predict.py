@@ -59,7 +59,7 @@ def predict(request: Request, output: Path) -> bool:
             _predict(request, system_class(), output, {})
         return True
     from .training.accelerator import make_accelerator, quiet_transformers, spare_threads
-    from .training.precision import autocast, resolved
+    from .training.optimizer import autocast, resolved
 
     quiet_transformers()
     spare_threads(recorded_setting(request.model, "model"))

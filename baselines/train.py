@@ -85,7 +85,7 @@ def run(plan: Plan, source: str) -> None:
         print(f"training {plan.tracker} on {source}", flush=True)
     system_class = get_trainable(plan.tracker)
     from .training.accelerator import quiet_transformers, training_accelerator
-    from .training.precision import resolved
+    from .training.optimizer import resolved
 
     quiet_transformers()
     for name in plan.tasks:
@@ -197,8 +197,8 @@ def evaluate_joined(
 ) -> None:
     """Track dev with the models of all tasks together, and write ``run.json`` and ``log.jsonl``."""
     from .training.accelerator import hardware
-    from .training.evaluation import score_dev
-    from .training.precision import autocast
+    from .training.optimizer import autocast
+    from .training.task import score_dev
 
     tracker = system_class.load(str(run.output), system_class.OPTIONS(), run.accelerator)
     rows = whole_dialogues(dev, run.settings.evaluate_frames)

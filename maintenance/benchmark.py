@@ -34,18 +34,15 @@ from baselines.onepass.modeling import OnePassModel
 from baselines.onepass.settings import OnePassOptions
 from baselines.onepass.tracker import OnePassTracker
 from baselines.t2g2.beams import generate_all
-from baselines.t2g2.examples import UtteranceExamples, read_turns
+from baselines.t2g2.examples import UtteranceExamples, derived_input, read_turns
 from baselines.t2g2.generator import T2G2Generator
-from baselines.t2g2.inputs import derived_input
 from baselines.t2g2.model import T2G2Provenance
 from baselines.t2g2.settings import T2G2Options
-from baselines.t5dst.model import generation_settings
-from baselines.t5dst.tiny import tiny_t5, tiny_tokenizer
+from baselines.t5dst.model import generation_settings, tiny_t5, tiny_tokenizer
 from baselines.trained import TrainedModel
-from baselines.training.accelerator import make_accelerator
-from baselines.training.attention import train_with_matrix_products
+from baselines.training.accelerator import make_accelerator, train_with_matrix_products
 from baselines.training.batching import epoch
-from baselines.training.precision import autocast, resolved
+from baselines.training.optimizer import autocast, resolved
 from baselines.use import SHIPPED_MODEL
 from sgdx_dataset import VARIANTS, frame_tables, frames, load, open_release
 from sgdx_dataset.rows.tracker_inputs import training_columns

@@ -22,12 +22,11 @@ from sgdx_llm.requests import RequestSettings
 from sgdx_llm.tables import prediction_line, print_estimates
 from sgdx_llm.usage import Price
 
-from .answers import read_calls
 from .data import Json
 from .folder import read_tool_set
 from .options import AskOptions
 from .plan import ToolPlan, ToolRequest
-from .predictions import Prediction
+from .predictions import Prediction, read_calls
 
 
 def settings_of(

@@ -16,11 +16,11 @@ from typing import Any
 from sgdx_llm.answer_file import AnswerFile
 from sgdx_llm.requests import RequestSettings, request_key, with_seed
 
-from .answers import read_calls
 from .data import ElementId, Json, Tool
 from .json_schema import NAME, Element, elements_of
 from .plan import AskedOnce, ToolRequest
 from .pool import KINDS, ElementPool, Pool
+from .predictions import read_calls
 
 # Words that differ from time to time need chance, and those of many parameters many tokens.
 PARAMETERS: Json = {"temperature": 1.0, "max_tokens": 8192}

@@ -19,8 +19,8 @@ from sgdx_llm.answer_file import AnswerFile
 from sgdx_llm.program import HOST
 from sgdx_llm.requests import RequestSettings, custom_id, request_key
 
-from .answers import read_calls
 from .data import Case, Json, ToolSet
+from .predictions import read_calls
 from .renaming import WordedTools
 from .signature import data_digest
 

@@ -1,4 +1,4 @@
-"""Prediction files of tool calls: one for each wording, in a folder.
+"""Calls that were made: in a model's answer, and in files, one for each wording in a folder.
 
 A line is ``{"id": CASE, "variant": WORDING, "calls": [{"name", "arguments"}]}``, in the wording's
 names; ``calls`` is ``[]`` where none was made. ``repeat`` counts runs from 1 where a case was asked
@@ -8,15 +8,18 @@ header.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.json import parse_json
 from sgdx_eval.headers import NO_HEADER, Header, read_prediction_lines
+from sgdx_llm.answers import call_in_text
 
 from .data import ToolSet
 
@@ -130,3 +133,58 @@ def _runs(
                 f"first is {min(missing)}; --limit takes fewer"
             )
     return [runs[repeat] for repeat in sorted(runs)]
+
+
+class CallsReading(NamedTuple):
+    """The calls of an answer; none where the answer is text, or cannot be read."""
+
+    calls: tuple[MadeCall, ...]
+    # How often each occurred: ``invalid``, the answer cannot be read; ``truncated``, it reached the
+    # limit of tokens; ``refused`` by the server, a filter or the model; ``salvaged``, the call was
+    # read from the answer's text.
+    counts: Counter[str]
+
+
+def read_calls(body: Any) -> CallsReading:
+    """Read a chat completion, ``{"calls": ...}`` of a program, or ``{"error": ...}``."""
+    counts: Counter[str] = Counter()
+    try:
+        calls = tuple(_calls(body, counts))
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        counts["invalid"] += 1
+        calls = ()
+    if counts["truncated"] and not calls and not counts["invalid"]:
+        counts["invalid"] += 1  # the limit may have been reached before a call began
+    return CallsReading(calls, +counts)
+
+
+def _calls(body: Any, counts: Counter[str]) -> Iterator[MadeCall]:
+    """The calls; raises one of several errors where a part is not as it should be."""
+    if "calls" in body:
+        for call in body["calls"]:
+            yield _call(call["name"], call.get("arguments", {}))
+        return
+    if body.get("error"):
+        counts["refused"] += 1
+        raise ValueError("an error in place of an answer")
+    choice = body["choices"][0]
+    message = choice["message"]
+    if choice.get("finish_reason") == "length":
+        counts["truncated"] += 1
+    if choice.get("finish_reason") == "content_filter" or message.get("refusal"):
+        counts["refused"] += 1
+    for call in message.get("tool_calls") or ():
+        yield _call(call["function"]["name"], call["function"].get("arguments", {}))
+    if not message.get("tool_calls"):
+        # The text consists of a call or has one in it; one that was cut off is none.
+        name, arguments = call_in_text(message, Counter({"truncated": counts["truncated"]}))
+        if isinstance(name, str) and isinstance(arguments, dict):
+            counts["salvaged"] += 1
+            yield MadeCall(name, arguments)
+
+
+def _call(name: Any, arguments: Any) -> MadeCall:
+    values = json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
+    if not isinstance(name, str) or not isinstance(values, dict):
+        raise ValueError("no call")
+    return MadeCall(name, values)

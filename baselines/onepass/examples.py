@@ -1,23 +1,25 @@
-"""Training examples, which become batches with labels."""
+"""Training examples: what the teacher answers from gold states, as batches with labels."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
-from sgdx_dataset.schema import DONTCARE, Service
+from sgdx_dataset.schema import DONTCARE as DONTCARE_VALUE
+from sgdx_dataset.schema import NONE_INTENT, Service
 
-from ..data.dialogues import Dialogue
+from ..data.dialogues import Dialogue, State
 from ..training.batching import Ints
 from .batches import Item, Tensors, label_batch, make_batch
-from .frames import FrameInput, GoldFrame
-from .labels import Labels, labels_of, paths_of
+from .decode import Answer, CandidateSpan, SlotAnswer, decode
+from .frames import FrameInput, GoldFrame, Reading, track_dialogues
+from .labels import DONTCARE, FROM, GIVEN, KEEP, SAY, STATUSES, Labels, Paths, labels_of, paths_of
 from .layout import (
     Vocabulary,
     Wording,
@@ -28,8 +30,70 @@ from .layout import (
     wording_of,
     words,
 )
-from .teacher import Example, gold_examples
-from .tracking import Reading
+
+
+class Example(NamedTuple):
+    """A training example."""
+
+    frame: FrameInput
+    gold: GoldFrame
+    slots: int  # number of its tracked slots
+    without_path: int  # number of those that no path leads to
+
+
+def gold_examples(
+    dialogues: Sequence[Dialogue],
+    gold: Mapping[tuple[str, str], GoldFrame],
+    reading: Reading,
+) -> tuple[list[Example], list[list[State]]]:
+    """The training examples of dialogues that are tracked with right answers, and the states."""
+    # An answer is right relative to the state so far, which is not gold where no path leads there.
+    examples: list[Example] = []
+
+    def read(variant: str, name: str, frame: FrameInput) -> State:
+        gold_frame = gold[variant, name]
+        labels = labels_of(frame, gold_frame)
+        without_path = sum(not slot_paths for slot_paths in labels.paths.values())
+        examples.append(Example(frame, gold_frame, len(labels.paths), without_path))
+        return decode(frame, gold_answer(frame, labels))
+
+    def reader(frames: Sequence[tuple[str, str, FrameInput]]) -> list[State]:
+        return [read(*frame) for frame in frames]
+
+    return examples, track_dialogues(reader, dialogues, reading)
+
+
+def gold_answer(frame: FrameInput, labels: Labels) -> Answer:
+    """An answer that is right by the labels of a frame."""
+    # Most slots of most frames stay as they are and are not requested: they have no answer.
+    statuses = {slot: _right_status(paths) for slot, paths in labels.paths.items()}
+    answers = {
+        slot: _answer(statuses.get(slot, KEEP), slot, labels)
+        for slot in frame.schema.slots_by_name
+        if slot in labels.requested or statuses.get(slot, KEEP) != KEEP
+    }
+    return Answer(labels.intent or NONE_INTENT, answers)
+
+
+def _answer(status: int, slot: str, labels: Labels) -> SlotAnswer:
+    paths = labels.paths.get(slot, Paths())
+    return SlotAnswer(
+        float(slot in labels.requested),
+        tuple(float(number == status) for number in range(STATUSES)),
+        tuple(CandidateSpan(span, 0.0) for span in paths.spans[:1]),
+        paths.values[0] if paths.values else 0,
+        paths.known[0] if paths.known else 0,
+    )
+
+
+def _right_status(paths: Paths) -> int:
+    """One of the right statuses; ``KEEP`` if there is none."""
+    if KEEP in paths.statuses or not paths:
+        return KEEP
+    if paths.spans or paths.values:
+        return SAY
+    return next((s for s in (DONTCARE, GIVEN) if s in paths.statuses), FROM)
+
 
 _DIALOGUES_AT_ONCE = 256
 
@@ -116,7 +180,7 @@ def _other_values(frame: FrameInput, right: Sequence[str], slot: str) -> list[st
         tracked = schema.tracked
         values = [v for s, v in of_service if s in tracked and not schema.slot(s).is_categorical]
         values += [value for _, value in frame.known]
-    return [value for value in dict.fromkeys(values) if value not in (*right, DONTCARE)]
+    return [value for value in dict.fromkeys(values) if value not in (*right, DONTCARE_VALUE)]
 
 
 def drop_acts_of_some(dialogues: Iterable[Dialogue], seed: int) -> Iterator[Dialogue]:

@@ -1,19 +1,28 @@
-"""The input of the tracker for a frame, and the gold annotation of a frame."""
+"""The input of the tracker for a frame, its gold annotation, and tracking turn by turn."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from sys import intern
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from datasets import Dataset
 
 from sgdx_dataset.rows.tracker_inputs import GOLD
 from sgdx_dataset.schema import DONTCARE, Service
 
-from ..data.dialogues import Frame, Memory, UserTurn, offers_value
+from ..data.dialogues import (
+    Dialogue,
+    Frame,
+    Memory,
+    OpenTurn,
+    State,
+    UserTurn,
+    offers_value,
+    track_in_step,
+)
 
 SYSTEM, USER = "SYSTEM", "USER"
 _NO_VALUES: Mapping[str, Any] = {}  # what most frames have of one kind or another, made once
@@ -165,3 +174,49 @@ def _gold_frame(
         frozenset(row["requested_slots"]),
         spans or _NO_VALUES,
     )
+
+
+Acts = bool | Literal["sometimes"]
+TEXT_UTTERANCES = 4  # number of utterances read without acts, where acts are read ``sometimes``
+
+
+class Reading(NamedTuple):
+    """How much of a dialogue is read."""
+
+    # Whether the system's dialogue acts are read; ``sometimes`` from the first turn that has any.
+    acts: Acts
+    utterances: int  # most; turns without acts, where these are read sometimes, have four
+
+    def at(self, turns: Sequence[UserTurn]) -> Reading:
+        """How much is read at the last of the given turns, the first ones of a dialogue."""
+        if self.acts != "sometimes":
+            return self
+        if any(turn.acts for turn in turns):
+            return Reading(True, self.utterances)
+        return Reading(False, TEXT_UTTERANCES)
+
+
+# Returns the state of each frame, given its variant, its ``frame_id`` and its input.
+Reader = Callable[[Sequence[tuple[str, str, FrameInput]]], Sequence[State]]
+
+
+def track_dialogues(
+    reader: Reader, dialogues: Sequence[Dialogue], reading: Reading
+) -> list[list[State]]:
+    """Predict the state of every frame of several dialogues."""
+
+    def predict(open_turns: Sequence[OpenTurn]) -> Sequence[State]:
+        frames: list[tuple[str, str, FrameInput]] = []
+        for memory, variant, turns in open_turns:
+            turn = turns[-1]
+            acts, utterances = reading.at(turns)
+            if acts:
+                memory.add_system_turn(turn.acts)
+            heard = last_utterances(turns, utterances, acts=bool(acts))
+            frames += [
+                (variant, frame.frame_id, frame_input(memory, heard, turn, frame))
+                for frame in turn.frames
+            ]
+        return reader(frames)
+
+    return track_in_step(dialogues, predict)

@@ -10,9 +10,9 @@ from transformers import AutoConfig, AutoModel, PreTrainedModel, PreTrainedToken
 from sgdx_dataset import SgdxError
 
 from ..training.task import Provenance
+from .frames import Acts
 from .layout import MARKERS, Vocabulary
 from .modeling import OnePassConfig, OnePassModel, first_position
-from .tracking import Acts
 
 # With this, AutoModel uses the project's classes instead of the copied code beside the weights.
 AutoConfig.register(OnePassConfig.model_type, OnePassConfig, exist_ok=True)

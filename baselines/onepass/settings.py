@@ -8,7 +8,7 @@ import msgspec
 
 from ..system import BatchOptions, BatchSize, DialogueChunkSize, TokenBudget
 from ..training.settings import Count, EpochSettings, Fraction
-from .tracking import Acts
+from .frames import Acts
 
 
 class OnePassSettings(EpochSettings, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -38,28 +38,26 @@ from ..trained import (
 )
 from ..training.batching import Ints
 from ..training.checkpoint import weights_digest
-from ..training.evaluation import joint_goal_accuracy
 from ..training.loop import last_checkpoint
 from ..training.settings import Settings
-from ..training.task import Evaluation, Run, Task
+from ..training.task import Evaluation, Run, Task, joint_goal_accuracy
 from .batches import Item, make_batch
 from .calibration import Answers, best_keep_bias, cached
 from .card_example import example
 from .decode import Answer, decode, merge_parts, read_answers
 from .examples import (
+    Example,
     FrameExamples,
     SchemaNoise,
     StateNoise,
     all_examples,
     drop_acts_of_some,
 )
-from .frames import FrameInput, gold_frames
+from .frames import FrameInput, Reader, Reading, gold_frames, track_dialogues
 from .layout import MARKERS, Vocabulary, sequences
 from .model import OnePassProvenance, new_model
 from .modeling import OnePassModel
 from .settings import OnePassOptions, OnePassSettings
-from .teacher import Example
-from .tracking import Reader, Reading, track_dialogues
 
 READS = ("history", "utterance", "schema", SYSTEM_ACTS)
 

@@ -12,9 +12,9 @@ from sgdx_eval.prediction_files import prediction_row
 from ..system import Row
 from ..training.batching import Ints
 from .batches import SlotQuestions, TurnExamples
+from .frames import Change, accumulate
 from .labels import ACTIVE, IS_DONTCARE
 from .modeling import CLS, ENCODER_INPUTS, SgdBaselineModel
-from .states import Change, accumulate
 from .turns import SYSTEM, USER
 
 Spot = tuple[int, int, int]  # index of a free-form slot in the batch, first and last token

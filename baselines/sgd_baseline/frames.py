@@ -1,7 +1,8 @@
-"""Frame rows as columns, where turns and schemas that occur several times are stored once."""
+"""Frame rows as columns with distinct turns and schemas; a state as the sum of its changes."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from datasets import Dataset
+
+from sgdx_dataset.schema import NONE_INTENT
 
 from ..training.batching import Ints
 
@@ -85,3 +88,40 @@ def by_turn(frames: FrameColumns) -> list[Ints]:
     turns = list(zip(frames.variants, frames.dialogues, frames.numbers))
     starts = [i for i in range(1, len(turns)) if turns[i] != turns[i - 1]]
     return np.split(np.arange(len(turns)), starts) if turns else []
+
+
+Values = Mapping[str, Sequence[str]]
+Group = tuple[Hashable, ...]  # identifies a service in a dialogue, whose frames share one state
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a user turn changes in the state of a service."""
+
+    active_intent: str = NONE_INTENT
+    requested_slots: list[str] = field(default_factory=list)
+    slot_values: dict[str, str] = field(default_factory=dict)  # of only those slots that change
+
+
+def difference(before: Values, now: Values) -> Values:
+    """The slots whose value is new: those with no wording in common with the value before."""
+    # The value of an unchanged slot may gain wordings. The model cannot unset a slot.
+    return {
+        slot: values for slot, values in now.items() if set(values).isdisjoint(before.get(slot, ()))
+    }
+
+
+def differences(groups: Iterable[Group], states: Iterable[Values]) -> Iterator[Values]:
+    """The difference of each frame to the last frame of its group, which may be many turns ago."""
+    last: dict[Group, Values] = {}
+    for group, now in zip(groups, states):
+        yield difference(last.get(group, {}), now)
+        last[group] = now
+
+
+def accumulate(groups: Iterable[Group], changes: Iterable[Change]) -> Iterator[dict[str, str]]:
+    """The slot values of each frame: those of the last frame of its group, with its changes."""
+    last: dict[Group, dict[str, str]] = {}
+    for group, change in zip(groups, changes):
+        last[group] = last.get(group, {}) | change.slot_values
+        yield last[group]

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from sgdx_dataset.rows.tracker_inputs import GOLD
 from sgdx_dataset.schema import DONTCARE, NONE_INTENT
 
-from .frames import FrameColumns
+from .frames import FrameColumns, Values, differences
 from .modeling import CLS, IGNORED
 from .schema_embeddings import ElementTable, ServiceElements
-from .states import Values, differences
 from .turns import SYSTEM, USER, Span, TokenizedTurn, TokenizedTurns
 
 Row = dict[str, Any]

@@ -29,20 +29,18 @@ from ..trained import (
 )
 from ..training.batching import Ints
 from ..training.checkpoint import weights_digest
-from ..training.evaluation import score_dev
 from ..training.loop import last_checkpoint
 from ..training.settings import Settings
-from ..training.task import Evaluation, Run, Task
+from ..training.task import Evaluation, Run, Task, score_dev
 from .batches import Tensors, TurnExamples
 from .card_example import example
 from .decode import predict_batch, prediction_rows
-from .frames import by_text, by_turn, read_frames
+from .frames import Change, by_text, by_turn, read_frames
 from .labels import read_labels
 from .model import SgdProvenance, new_model
 from .modeling import SgdBaselineModel
 from .schema_embeddings import ElementTable, default_cache, embeddings
 from .settings import SgdOptions, SgdSettings
-from .states import Change
 from .turns import TokenizedTurns
 
 

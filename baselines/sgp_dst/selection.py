@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from transformers import PreTrainedModel
 
 from ..training.batching import Ints, by_length
-from .decode import Answer, decode
 from .rules import COPY, CROSS, REQUESTED, SPAN, VALUE
 from .submodels import Part
+from .tracking import Answer, decode
 
 Decision = tuple[str | int, ...]
 _TOKENS = 16384  # maximum number of tokens in a batch when dev is scored

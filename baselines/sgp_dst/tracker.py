@@ -32,13 +32,20 @@ from ..training.settings import Settings
 from ..training.task import Provenance, Run, Task
 from .batches import READS, training_task
 from .card_example import example
-from .decode import Answer, decode
 from .questions import Question, combine_questions, intent_question
 from .rules import Scored
 from .sequences import Questions, Sequences
 from .settings import SgpOptions, SgpSettings
 from .submodels import PARTS, Part, SubModel, load_part
-from .tracking import Candidates, CombineAnswers, Queries, Submodels, track_dialogues
+from .tracking import (
+    Answer,
+    Candidates,
+    CombineAnswers,
+    Queries,
+    Submodels,
+    decode,
+    track_dialogues,
+)
 
 # What a header says of all submodels together: which words they were trained on.
 _WORDS = ("train", "augment", "schemas", "overlaps", "oracle")

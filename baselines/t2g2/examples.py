@@ -1,9 +1,10 @@
-"""Turn rows as texts, and texts as tokens, from which batches are made."""
+"""The inputs of the generator, and training examples made of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, Literal, get_args
 
 import msgspec
 import numpy as np
@@ -13,10 +14,90 @@ from datasets.utils import tqdm
 from transformers import PreTrainedTokenizerBase
 
 from sgdx_dataset import SgdxError
-from sgsacc_metric.rows import Action, Service, Turn
+from sgsacc_metric.rows import Action, Service, Slot, Turn
 
+from ..copies.derived import derived
+from ..copies.templates import Templates, from_templates
 from ..t5dst.inputs import padded, special_tokens, with_targets
 from ..training.batching import Ints
+
+InputName = Literal["derived", "t2g2", "schema", "naive"]
+INPUTS: tuple[str, ...] = get_args(InputName)
+TurnToInput = Callable[[Turn], str]
+
+
+def input_of(name: InputName, templates: Mapping[str, Templates] | None) -> TurnToInput:
+    """The function that makes an input of a turn."""
+    if (templates is None) == (name == "t2g2"):
+        raise SgdxError(
+            f"input {name}: found {'no' if templates is None else 'a'} folder of templates, "
+            "expected one with the input t2g2 and with no other"
+        )
+    if templates is not None:
+        return lambda turn: _joined("SYSTEM", from_templates(turn, templates))
+    return {"derived": derived_input, "schema": schema_input, "naive": naive_input}[name]
+
+
+def derived_input(turn: Turn) -> str:
+    """A sentence for each action, made of the descriptions of its slot or intent.
+
+    >>> derived_input(turn)
+    'SYSTEM | City of the hotel is Rome. Have a good day.'
+    """
+    return _joined("SYSTEM", derived(turn))
+
+
+def naive_input(turn: Turn) -> str:
+    """Acts, slots and values by their names.
+
+    >>> naive_input(turn)
+    'SYSTEM | service_name=Hotels_1 | confirm,city, values = Rome | goodbye'
+    """
+    fields = ["SYSTEM"]
+    for service, actions in groupby(turn.actions, key=lambda action: action.service):
+        fields += [f"service_name={service}", *(_action(action, action.slot) for action in actions)]
+    return _joined(*fields)
+
+
+def schema_input(turn: Turn) -> str:
+    """Acts, slots and values, with the descriptions and possible values that the schema has.
+
+    Where T2G2's released code has a literal ``{schema['description']}``, as the prefix that would
+    format it is missing, this has the description of the service.
+
+    >>> schema_input(turn)
+    'SYSTEM | service_name=Hotels_1,description=Hotels | confirm,name=city,description=City of the
+    hotel, values = Rome | goodbye'
+    """
+    services = {schema.service_name: schema for schema in turn.schemas}
+    fields = ["SYSTEM"]
+    for service, actions in groupby(turn.actions, key=lambda action: action.service):
+        fields.append(_service(services[service]))
+        for action in actions:
+            slot = turn.slot(action)
+            fields.append(_action(action, _slot(slot) if slot else action.slot))
+    return _joined(*fields)
+
+
+def _action(action: Action, slot: str) -> str:
+    """An action as ``<act>,<slot>, values = <value>,<value>``, without what it does not have."""
+    text = ",".join(filter(None, (action.act.lower(), slot)))
+    return f"{text}, values = {','.join(action.values)}" if action.values else text
+
+
+def _service(service: Service) -> str:
+    return f"service_name={service.service_name},description={service.description}"
+
+
+def _slot(slot: Slot) -> str:
+    text = f"name={slot.name},description={slot.description}"
+    # T2G2 has a space before this one `=`.
+    return f"{text},examples ={','.join(slot.possible_values)}" if slot.possible_values else text
+
+
+def _joined(*fields: str) -> str:
+    return " | ".join(fields).replace("\n", " ").replace("\t", " ")
+
 
 Row = dict[str, Any]
 

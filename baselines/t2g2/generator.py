@@ -24,13 +24,11 @@ from ..data.frames import evenly_spaced
 from ..data.turns import generate
 from ..system import Generator, Predictions, Row, TrainableSystem
 from ..trained import TrainedModel, Weights, read_provenance
-from ..training.evaluation import predict_dev
 from ..training.settings import Settings
-from ..training.task import Evaluation, Run, Task
+from ..training.task import Evaluation, Run, Task, predict_dev
 from .beams import generate_all
 from .card_example import example
-from .examples import UtteranceExamples, read_turns
-from .inputs import TurnToInput, input_of
+from .examples import TurnToInput, UtteranceExamples, input_of, read_turns
 from .model import Model, T2G2Provenance, initial_model, load_generator, save_generator
 from .settings import T2G2Options, T2G2Settings
 

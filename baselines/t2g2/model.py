@@ -20,7 +20,7 @@ from ..trained import read_provenance
 from ..training.checkpoint import check_finite, load_errors_as_sgdx, weights_digest
 from ..training.loop import last_checkpoint
 from ..training.task import Provenance, Run
-from .inputs import InputName
+from .examples import InputName
 from .prefix import PrefixTuned
 from .settings import T2G2Settings
 

@@ -10,7 +10,7 @@ from sgdx_dataset import SgdxError
 
 from ..system import BatchOptions, BatchSize, ChunkSize, TokenBudget
 from ..training.settings import Count, NotNegative, Settings
-from .inputs import InputName
+from .examples import InputName
 
 
 class T2G2Settings(Settings, frozen=True, forbid_unknown_fields=True, kw_only=True):

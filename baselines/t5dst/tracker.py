@@ -22,10 +22,9 @@ from sgdx_eval.prediction_files import prediction_row
 from ..data.frames import evenly_spaced, track
 from ..system import Predictions, Row, Tracker, TrainableSystem
 from ..trained import TrainedModel, Weights
-from ..training.evaluation import score_dev
 from ..training.loop import last_checkpoint
 from ..training.settings import Settings
-from ..training.task import Evaluation, Run, Task
+from ..training.task import Evaluation, Run, Task, score_dev
 from .card_example import example
 from .formats import Format, get_format, shown_schema
 from .formats.values import AnswerState

@@ -1,4 +1,4 @@
-"""Group examples of similar length into batches under a token budget, given their lengths."""
+"""Which examples make a batch, in which order, and in which process."""
 
 from __future__ import annotations
 

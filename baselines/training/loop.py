@@ -30,14 +30,18 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import Terminated, signals_wait
 
 from . import checkpoint
-from .accelerator import Eta, report, shows_no_bar
-from .attention import train_with_matrix_products
-from .averaging import AveragedWeights
+from .accelerator import (
+    Eta,
+    WholeModel,
+    is_sharded,
+    report,
+    shard,
+    shows_no_bar,
+    train_with_matrix_products,
+)
 from .batching import share, training_batches
-from .optimizer import learning_rate, make_optimizer, set_rate
-from .precision import autocast
+from .optimizer import AveragedWeights, autocast, learning_rate, make_optimizer, set_rate
 from .run_folder import append_log, trim_log
-from .sharding import WholeModel, is_sharded, shard
 from .task import Run, Task
 
 Batch = dict[str, torch.Tensor]

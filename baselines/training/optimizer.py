@@ -1,15 +1,22 @@
-"""Create the optimizer, and compute the learning rate of a step."""
+"""The optimizer of a recipe, the precision of its steps, and the average of its weights."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
+from accelerate.utils import is_torch_xla_available
+from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.distributed.tensor import DTensor, Replicate
 from transformers.optimization import Adafactor
 
-from .settings import Settings
+from sgdx_dataset import SgdxError
+
+from .settings import Precision, Settings
 
 
 def make_optimizer(
@@ -103,3 +110,84 @@ def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
     """Set the learning rate of all parameter groups."""
     for group in optimizer.param_groups:
         group["lr"] = rate
+
+
+_NATIVE = ("amx_bf16", "avx512_bf16", "bf16")  # names of the instructions on x86 and on ARM
+
+
+def resolved(precision: Precision, device: torch.device) -> Precision:
+    """The precision that a device computes in."""
+    if precision == "auto":
+        return "bf16" if has_bf16(device) else "fp32"
+    if precision == "bf16" and device.type == "cuda" and not torch.cuda.is_bf16_supported():
+        raise SgdxError("precision bf16: this GPU has no bfloat16, expected auto or fp32")
+    return precision
+
+
+def has_bf16(device: torch.device) -> bool:
+    """Whether a device computes natively in bfloat16; on others it is emulated and slow."""
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    if device.type == "cpu":
+        # Older versions of torch do not tell what the CPU has.
+        capabilities: Mapping[str, bool] = getattr(torch.cpu, "get_capabilities", dict)()
+        return any(capabilities.get(name, False) for name in _NATIVE)
+    return device.type == "xla" and is_torch_xla_available(check_is_tpu=True)
+
+
+def autocast(precision: Precision, device: torch.device) -> torch.autocast:
+    """The context in which a model is called, in training as in prediction."""
+    return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16")
+
+
+_FILE = "average.safetensors"
+
+
+class AveragedWeights:
+    """Keeps the running mean of a model's weights; without ``ema`` it does nothing."""
+
+    def __init__(self, model: nn.Module, ema: float | None) -> None:
+        """Begin with the model's weights as the mean."""
+        trained = {n: p for n, p in model.named_parameters() if p.requires_grad}
+        if ema is not None and any(isinstance(p, DTensor) for p in trained.values()):
+            raise SgdxError("ema: found sharded weights (FSDP), expected whole ones")
+        self.ema = ema  # weight of the past in the mean, in (0, 1); None to keep no mean
+        self._trained = trained if ema is not None else {}
+        # The mean of each parameter that is trained, by name.
+        self.means = {name: p.detach().clone() for name, p in self._trained.items()}
+
+    @torch.no_grad()
+    def update(self, step: int) -> None:
+        """Move the mean towards the weights after a step, which is counted from 1."""
+        if self.ema is not None:
+            past = min(self.ema, (1 + step) / (10 + step))
+            weights = [p.detach() for p in self._trained.values()]
+            torch._foreach_lerp_(list(self.means.values()), weights, 1 - past)
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """The model has the mean as its weights while the context is open, then its own again."""
+        own = {name: p.detach().clone() for name, p in self._trained.items()}
+        self._set(self.means)
+        try:
+            yield
+        finally:
+            self._set(own)
+
+    def save(self, folder: Path) -> None:
+        """Write the mean into a checkpoint's folder."""
+        if self.ema is not None:
+            whole = {name: mean.cpu().contiguous() for name, mean in self.means.items()}
+            save_file(whole, folder / _FILE)
+
+    def load(self, folder: Path) -> None:
+        """Set the mean to the one in a checkpoint's folder."""
+        if self.ema is not None:
+            saved = load_file(folder / _FILE)
+            for name, mean in self.means.items():
+                mean.copy_(saved[name])
+
+    @torch.no_grad()
+    def _set(self, weights: dict[str, torch.Tensor]) -> None:
+        for name, parameter in self._trained.items():
+            parameter.copy_(weights[name])

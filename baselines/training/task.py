@@ -1,26 +1,27 @@
-"""What a system gives to the training loop, and where the trained model comes from.
-
-This module does not import torch.
-"""
+"""What the loop asks of a task: examples, batches, and an evaluation on dev."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import msgspec
+import pyarrow as pa
 from datasets import Dataset
+
+from sgdx_metric import report, score_frames
+from sgdx_metric.rows import PREDICTION, REFERENCE
 
 from .batching import Ints
 from .settings import AnySettings, Augment, Settings
 
-if TYPE_CHECKING:  # these need torch, and a system that is not trained runs without it
+if TYPE_CHECKING:
     import torch
     from accelerate import Accelerator
     from transformers import PreTrainedModel
-
 
 AnyProvenance = TypeVar("AnyProvenance", bound="Provenance")
 
@@ -137,3 +138,32 @@ class Task:
     save: Callable[[Path, PreTrainedModel, dict[str, torch.Tensor]], None]
     facts: dict[str, Any] = field(default_factory=dict)
     measure: str = "dev_joint_goal_accuracy"
+
+
+Row = dict[str, Any]
+
+
+def joint_goal_accuracy(rows: Dataset, predictions: Sequence[Row]) -> float:
+    """Joint goal accuracy, in [0, 1], of the predictions for one schema variant."""
+    references = rows.select_columns(REFERENCE.names).with_format("arrow")[:]
+    predicted = pa.Table.from_pylist(list(predictions), schema=PREDICTION)
+    variant = str(rows[0]["variant"])
+    scores = report({variant: score_frames(references, predicted, variant)})
+    return float(scores["sgdx"]["by_variant"][variant])
+
+
+def predict_dev(run: Run[Any], predict: Callable[[Path], Sequence[Row]]) -> Sequence[Row]:
+    """Predict dev rows with the current model, never reusing results of an earlier one."""
+    folder = run.output / "dev"
+    if run.accelerator.is_main_process:
+        shutil.rmtree(folder, ignore_errors=True)
+    run.accelerator.wait_for_everyone()
+    predicted = predict(folder)
+    if run.accelerator.is_main_process:
+        shutil.rmtree(folder)
+    return predicted
+
+
+def score_dev(run: Run[Any], predict: Callable[[Path], Sequence[Row]]) -> float:
+    """Predict the dev frames of a run and score the predictions by joint goal accuracy."""
+    return joint_goal_accuracy(run.dev, predict_dev(run, predict))

@@ -13,7 +13,7 @@ import torch
 
 from baselines import predict, train
 from baselines.system import model_provenance
-from baselines.training.precision import has_bf16
+from baselines.training.optimizer import has_bf16
 from baselines.training.task import Provenance
 from sgdx_dataset import SgdxError
 

@@ -310,7 +310,7 @@ SABOTAGES = {
         "sgdx_tools/plan.py", 'host += f"|{case.id}"', "pass",
         f"{_TOOLS}/test_commands.py -k by_the_case"),
     "an error in place of an answer is no call": Sabotage(
-        "sgdx_tools/answers.py", 'raise ValueError("an error in place of an answer")', "return",
+        "sgdx_tools/predictions.py", 'raise ValueError("an error in place of an answer")', "return",
         f"{_TOOLS}/test_bad_input.py -k answers"),
     "an optional argument of BFCL is required": Sabotage(
         "sgdx_tools/importing/bfcl.py", '"" if required else {ABSENT: True}', '""',
@@ -362,7 +362,7 @@ SABOTAGES = {
         "baselines/sgd_baseline/decode.py", "nowhere = score <= start[:, CLS] + end[:, CLS]",
         "nowhere = score < 0", f"{_BASELINES}/sgd_baseline/test_decode.py -k not_in_the_turn"),
     "a state forgets the turns before": Sabotage(
-        "baselines/sgd_baseline/states.py",
+        "baselines/sgd_baseline/frames.py",
         "last[group] = last.get(group, {}) | change.slot_values",
         "last[group] = change.slot_values",
         f"{_BASELINES}/sgd_baseline/test_decode.py -k accumulation"),
@@ -403,7 +403,7 @@ SABOTAGES = {
         "baselines/training/optimizer.py", "(step + 1) / warmup", "step / warmup",
         f"{_TRAINING}/test_loop.py -k rates"),
     "a mean of weights forgets the past": Sabotage(
-        "baselines/training/averaging.py", "weights, 1 - past)", "weights, past)",
+        "baselines/training/optimizer.py", "weights, 1 - past)", "weights, past)",
         f"{_TRAINING}/test_step.py -k by_hand"),
     "all epochs have one order": Sabotage(
         "baselines/training/batching.py", "np.random.default_rng((seed, number))",

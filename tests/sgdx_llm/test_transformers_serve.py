@@ -18,7 +18,7 @@ import pytest
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from baselines.llm.__main__ import main
-from baselines.t5dst.tiny import tiny_tokenizer
+from baselines.t5dst.model import tiny_tokenizer
 from sgdx_metric.__main__ import main as metric
 
 TEMPLATE = (

@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sgdx_tools import score
-from sgdx_tools.answers import read_calls
 from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolWords, Wording, Words
 from sgdx_tools.folder import read_tool_set, write_tool_set, write_wording
 from sgdx_tools.json_schema import Layout, Renaming
-from sgdx_tools.predictions import MadeCall
+from sgdx_tools.predictions import MadeCall, read_calls
 from sgdx_tools.renaming import WordedTools
 
 from ..mutations import is_read, mutations

@@ -11,13 +11,18 @@ from datasets import Dataset
 
 from baselines.data.dialogues import prediction_rows, read_dialogues
 from baselines.encoders.tiny import corpus_texts, tiny_tokenizer
-from baselines.onepass.examples import FrameExamples, SchemaNoise, all_examples, drop_acts_of_some
-from baselines.onepass.frames import gold_frames
+from baselines.onepass.examples import (
+    Example,
+    FrameExamples,
+    SchemaNoise,
+    all_examples,
+    drop_acts_of_some,
+    gold_examples,
+)
+from baselines.onepass.frames import Reading, gold_frames
 from baselines.onepass.layout import Vocabulary, part_lengths, sequences
-from baselines.onepass.teacher import Example, gold_examples
 from baselines.onepass.tracker import READS
-from baselines.onepass.tracking import Reading
-from baselines.training.evaluation import joint_goal_accuracy
+from baselines.training.task import joint_goal_accuracy
 from sgdx_dataset import frames, load
 from sgdx_dataset.rows.tracker_inputs import SYSTEM_ACTS, training_columns
 

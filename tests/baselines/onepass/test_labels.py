@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from baselines.onepass.decode import Answer, CandidateSpan, SlotAnswer, decode
-from baselines.onepass.examples import FrameExamples, SchemaNoise, StateNoise
+from baselines.onepass.examples import Example, FrameExamples, SchemaNoise, StateNoise, gold_answer
 from baselines.onepass.frames import FrameInput, GoldFrame, KnownValue, Utterance
 from baselines.onepass.labels import (
     DONTCARE,
@@ -24,7 +24,6 @@ from baselines.onepass.labels import (
     paths_of,
 )
 from baselines.onepass.layout import Vocabulary
-from baselines.onepass.teacher import Example, gold_answer
 from sgdx_dataset.schema import Service
 
 from .conftest import SYSTEM, frame_of

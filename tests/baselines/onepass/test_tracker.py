@@ -20,7 +20,7 @@ from baselines.onepass.modeling import OnePassModel
 from baselines.onepass.settings import OnePassOptions
 from baselines.onepass.tracker import OnePassTracker, TextOnlyTracker
 from baselines.training.accelerator import make_accelerator
-from baselines.training.evaluation import joint_goal_accuracy
+from baselines.training.task import joint_goal_accuracy
 from sgdx_dataset import frames, load
 from sgdx_dataset.rows.tracker_inputs import SYSTEM_ACTS, input_columns
 

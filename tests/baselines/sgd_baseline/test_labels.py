@@ -13,7 +13,7 @@ from baselines.sgd_baseline.labels import Labels, read_labels
 from baselines.sgd_baseline.schema_embeddings import ElementTable
 from baselines.sgd_baseline.tracker import SgdTracker
 from baselines.sgd_baseline.turns import TokenizedTurns
-from baselines.training.evaluation import joint_goal_accuracy
+from baselines.training.task import joint_goal_accuracy
 
 
 @pytest.fixture(scope="module")

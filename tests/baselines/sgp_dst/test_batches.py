@@ -24,7 +24,6 @@ from baselines.sgp_dst.batches import (
     part_settings,
     training_examples,
 )
-from baselines.sgp_dst.decode import Answer
 from baselines.sgp_dst.examples import EASY, HARD, POSITIVE, SYSTEM
 from baselines.sgp_dst.modeling import Answers, SgpConfig
 from baselines.sgp_dst.rules import Span
@@ -32,6 +31,7 @@ from baselines.sgp_dst.selection import decision_f1, decisions, right_decisions,
 from baselines.sgp_dst.sequences import Vocabulary
 from baselines.sgp_dst.settings import PartSettings, SgpSettings
 from baselines.sgp_dst.submodels import MODELS, PARTS, Part, SgpProvenance, SubModel
+from baselines.sgp_dst.tracking import Answer
 from baselines.training.settings import read_recipe
 from sgdx_dataset import frames, load
 from sgdx_dataset.rows.tracker_inputs import training_columns

@@ -10,7 +10,6 @@ import pytest
 import torch
 from transformers import AutoModel, BertConfig, RobertaConfig, set_seed
 
-from baselines.sgp_dst.decode import best_spans
 from baselines.sgp_dst.modeling import (
     CombineModel,
     CopyModel,
@@ -20,6 +19,7 @@ from baselines.sgp_dst.modeling import (
     element_mask,
 )
 from baselines.sgp_dst.submodels import load_part
+from baselines.sgp_dst.tracking import best_spans
 
 SIZE: dict[str, Any] = {
     "vocab_size": 60, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,

@@ -21,7 +21,7 @@ from baselines.sgp_dst.settings import SgpOptions
 from baselines.sgp_dst.submodels import PARTS
 from baselines.sgp_dst.tracker import SgpTracker
 from baselines.sgp_dst.tracking import Candidates, Queries, track_dialogues
-from baselines.training.evaluation import joint_goal_accuracy
+from baselines.training.task import joint_goal_accuracy
 from sgdx_dataset import frames, load
 from sgdx_dataset.rows.tracker_inputs import input_columns, training_columns
 

@@ -19,8 +19,7 @@ from baselines.system import recorded_name
 from baselines.t2g2 import beams
 from baselines.t2g2.generator import bleu
 from baselines.t2g2.model import Base, T2G2Provenance, load_generator
-from baselines.t5dst.model import generation_settings, save_model
-from baselines.t5dst.tiny import tiny_t5, tiny_tokenizer
+from baselines.t5dst.model import generation_settings, save_model, tiny_t5, tiny_tokenizer
 from baselines.trained import read_provenance
 from baselines.use import load_tracker, say
 from sgdx_dataset import SgdxError

@@ -11,7 +11,7 @@ from transformers import PreTrainedTokenizerFast
 
 from baselines.t5dst.formats import get_format
 from baselines.t5dst.inputs import Inputs, Texts, TokenLimits
-from baselines.t5dst.tiny import tiny_tokenizer
+from baselines.t5dst.model import tiny_tokenizer
 from sgdx_dataset import frames, load
 from sgdx_dataset.rows.tracker_inputs import GOLD
 

@@ -31,9 +31,10 @@ from baselines.t5dst.model import (
     generation_settings,
     load_model,
     save_model,
+    tiny_t5,
+    tiny_tokenizer,
 )
 from baselines.t5dst.settings import T5Options
-from baselines.t5dst.tiny import tiny_t5, tiny_tokenizer
 from baselines.t5dst.tracker import T5Tracker
 from baselines.training.accelerator import make_accelerator
 from sgdx_dataset import SgdxError, frames, load

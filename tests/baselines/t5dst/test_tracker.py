@@ -26,9 +26,8 @@ from baselines.data.frames import track
 from baselines.t5dst import tracker as tracker_module
 from baselines.t5dst.formats import FORMATS
 from baselines.t5dst.generate import bucket_widths, greedy
-from baselines.t5dst.model import T5Provenance
+from baselines.t5dst.model import T5Provenance, tiny_t5, tiny_tokenizer
 from baselines.t5dst.settings import T5Options
-from baselines.t5dst.tiny import tiny_t5, tiny_tokenizer
 from baselines.t5dst.tracker import T5Tracker
 from baselines.training.accelerator import make_accelerator
 from sgdx_dataset import SgdxError, frames, load

@@ -6,7 +6,7 @@ import pytest
 import torch
 from transformers import AutoModel, BertConfig, BertModel, T5Config, T5ForConditionalGeneration
 
-from baselines.training.attention import ATTENTION, train_with_matrix_products, training_attention
+from baselines.training.accelerator import ATTENTION, train_with_matrix_products, training_attention
 
 LENGTHS = (7, 5, 1)
 

@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 
 from baselines import train
 from baselines.t5dst.settings import T5Settings
-from baselines.training import evaluation, loop
+from baselines.training import loop, task
 from baselines.training.optimizer import learning_rate
 
 from ...conftest import ROOT
@@ -70,7 +70,7 @@ def test_a_stop_in_an_evaluation_loses_no_step(
 
     arguments = ("--config", write_recipe(tmp_path / "r.yaml"), "--output", tmp_path / "run")
     with monkeypatch.context() as patch:
-        patch.setattr(evaluation, "joint_goal_accuracy", interrupt)
+        patch.setattr(task, "joint_goal_accuracy", interrupt)
         assert command(patch, train, *arguments) == 130
     assert [path.name for path in (tmp_path / "run" / "checkpoints").iterdir()] == [
         "step-00000006-unscored"

@@ -15,7 +15,7 @@ from torch.nn.functional import cross_entropy
 from torch.nn.modules.module import register_module_forward_hook
 
 from baselines import predict, train
-from baselines.training.precision import autocast, has_bf16, resolved
+from baselines.training.optimizer import autocast, has_bf16, resolved
 
 from ..conftest import command, write_recipe
 

@@ -15,9 +15,8 @@ from baselines import train
 from baselines.t5dst.settings import T5Settings
 from baselines.training import loop
 from baselines.training.accelerator import make_accelerator
-from baselines.training.averaging import AveragedWeights
 from baselines.training.batching import share
-from baselines.training.optimizer import make_optimizer, set_rate
+from baselines.training.optimizer import AveragedWeights, make_optimizer, set_rate
 from baselines.training.settings import Settings, read_recipe
 from baselines.training.task import Task
 from sgdx_dataset import SgdxError
