@@ -40,7 +40,7 @@ def test_it_tracks_dialogues_about_apis_that_it_has_never_seen(chosen: slice, va
 def test_its_figure_is_that_of_its_scores(
     tmp_path: Path, release_archive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chosen = json.loads((ROOT / "results" / "test-292.json").read_text())["ids"][:8]
+    chosen = json.loads((ROOT / "results" / "test-292.json").read_text())["ids"][:4]
     (tmp_path / "ids.json").write_text(json.dumps(chosen))
     words: list[object] = ["--model", SHIPPED_MODEL, "--source", release_archive]
     words += ["--config", "original", "--dialogues", tmp_path / "ids.json"]
@@ -49,5 +49,5 @@ def test_its_figure_is_that_of_its_scores(
     published = read_results(SHIPPED_MODEL / "scores.json")
     kept = only_dialogues(published, chosen, "ids.json").raw.metrics[JGA][0]
     again = read_results(tmp_path / "again" / "scores.json").raw.metrics[JGA][0]
-    assert len(kept) > 50
+    assert len(kept) > 25
     assert np.mean(np.abs(kept - again) > 0.01) < 0.02  # CPUs round differently

@@ -212,7 +212,7 @@ def test_what_is_read_is_of_one_folder(
 REPLACE = """
 import sys, time
 from sgdx_dataset import prepare
-end = time.monotonic() + 6
+end = time.monotonic() + 2
 while time.monotonic() < end:
     for source in sys.argv[1:]:
         prepare(source, ["v1"])
@@ -235,7 +235,7 @@ def test_load_gives_its_sources_rows_while_others_are_prepared(
             assert len(frames(load("v1", "test", mini))) == 4
             readings += 1
     assert process.returncode == 0
-    assert readings > 20
+    assert readings > 5
 
 
 def test_load_takes_slices_and_dev(mini: Path) -> None:
