@@ -144,8 +144,10 @@ def test_explains_the_frame_that_is_chosen(page: Any) -> None:
     before = page.find_element(By.CSS_SELECTOR, ".explain").text
     assert "original" in before and "missing" in before
     page.find_element(By.CSS_SELECTOR, "input[role=combobox]").click()
-    until(lambda: page.find_elements(By.CSS_SELECTOR, "li[role=option]"))
-    option = page.find_elements(By.CSS_SELECTOR, "li[role=option]")[3]
+    # A list that unfolds has its elements before their text is shown.
+    options = "li[role=option]"
+    until(lambda: any(one.text for one in page.find_elements(By.CSS_SELECTOR, options)[3:4]))
+    option = page.find_elements(By.CSS_SELECTOR, options)[3]
     dialogue, turn, _ = option.text.strip().lstrip("✓ ").rsplit("/", 2)
     option.click()
     until(lambda: page.find_element(By.CSS_SELECTOR, ".explain").text != before)
