@@ -18,8 +18,7 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import is_first
 from sgdx_dataset.io.files import locked
 from sgdx_dataset.rows.tracker_inputs import SYSTEM_ACTS
-from sgdx_eval.headers import Header
-from sgdx_eval.prediction_files import finished_names, versions, write_predictions
+from sgdx_eval.prediction_files import Header, finished_names, versions, write_predictions
 from sgdx_eval.requested import RequestedData
 
 from .command_line import door, in_words

@@ -15,7 +15,7 @@ from sgdx_metric.bootstrap import DIALOGUES
 from sgdx_metric.signature import OFFICIAL, Rules, dialogues_mark
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
-from .headers import Header
+from .prediction_files import Header
 from .predictions import (
     Predictions,
     note_unscored,

@@ -1,10 +1,12 @@
-"""Prediction files: JSON Lines with a header line of metadata, then one prediction row a line."""
+"""Prediction files: a header line that says how the file was made, then a row a line."""
 
 from __future__ import annotations
 
 import platform
+import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -13,8 +15,197 @@ import msgspec
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import escape_controls, is_first
-from sgdx_dataset.io.files import write_bytes
-from sgdx_eval.headers import Header, first_difference, read_header
+from sgdx_dataset.io.files import read_input, write_bytes
+from sgdx_dataset.io.json import parse_json
+from sgdx_metric.signature import split_name
+from sgdx_metric.variants import own_wordings
+
+_BEGINNING = re.compile(rb'\s*\{\s*"metadata"\s*:')
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a prediction file says of itself; it may lack any of these, and have others."""
+
+    # What the predictions are: "state", "calls", "turns" or "tools".
+    task: str | None = None
+    variant: str | None = None
+    split: str | None = None
+    # The name of the data without its folders, and a digest of what the predictions are made from.
+    source: str | None = None
+    data: str | None = None
+    # The fingerprint of the wording, where it is the user's own.
+    wording: str | None = None
+    # The number and digest of the dialogues, where they are some of the split alone.
+    dialogues: str | None = None
+    # Whether the model was trained on schemas that it is evaluated on.
+    oracle: bool | None = None
+    # What the system is and how it was asked or run: its own facts under keys of its own. Files are
+    # of one system if these are equal. `tracker`, `model`, `weights`, `system_acts` are read.
+    system: dict[str, Any] = {}
+    # What was counted while predicting, such as how many of the `requests` were `invalid`.
+    counts: dict[str, Any] = {}
+    versions: dict[str, str] = {}
+
+
+NO_HEADER = Header()
+_LONGEST = 1_000_000  # bytes of a first line; a longer one is no header of ours
+
+
+class _Row(msgspec.Struct):
+    variant: str | None = None
+
+
+class _Line(msgspec.Struct, forbid_unknown_fields=True):
+    metadata: Header
+
+
+def parse_header(line: bytes, path: Path) -> Header | None:
+    """The header in the first line of a prediction file; None where that is, for example, a row."""
+    if not _BEGINNING.match(line):
+        return None
+    return parse_json(line, _Line, f"{path}:1", "a header of predictions").metadata
+
+
+def stated_variant(path: Path) -> str | None:
+    """The variant that the first line of a prediction file names, be it a header or a row."""
+    line = _first_line(path)
+    header = parse_header(line, path)
+    if header is not None:
+        return header.variant
+    return parse_json(line, _Row, f"{path}:1", "a line of predictions").variant
+
+
+def read_header(path: Path) -> Header:
+    """The header of a prediction file; an empty one where it has none, or is a folder."""
+    if not path.is_file():
+        return NO_HEADER
+    return parse_header(_first_line(path), path) or NO_HEADER
+
+
+def _first_line(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.readline(_LONGEST)
+    except OSError as error:
+        raise SgdxError(f"{path}: {error.strerror}") from None
+
+
+@dataclass(frozen=True)
+class PredictionLines:
+    """A prediction file whose rows have not been read yet."""
+
+    # The file's content, with an empty first line where that was the header, so that the number of
+    # a line stays what it is.
+    data: bytes
+    header: Header
+
+    def numbered(self) -> Iterator[tuple[int, bytes]]:
+        """The lines that are not blank, with their numbers from 1."""
+        lines = enumerate(self.data.split(b"\n"), 1)
+        return ((number, line) for number, line in lines if line and not line.isspace())
+
+
+def read_prediction_lines(path: Path, **expected: str) -> PredictionLines:
+    """Read the header of a JSONL file of predictions, which is to be as expected, and its lines."""
+    data = read_input(path)
+    first_line = data.partition(b"\n")[0]
+    header = parse_header(first_line, path)
+    if header is None:
+        return PredictionLines(data, NO_HEADER)
+    for key, value in expected.items():
+        stated = getattr(header, key)
+        if stated is not None and (split_name(stated) if key == "split" else stated) != value:
+            raise SgdxError(f"{path}:1: metadata: {key} is {_shown(stated)}, expected {value!r}")
+    return PredictionLines(data[len(first_line) :], header)
+
+
+def first_difference(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
+    """The first key under which two JSON objects differ; empty if there is none."""
+    keys = (key for key in {**first, **second} if first.get(key) != second.get(key))
+    return next(keys, "")
+
+
+def check_one_system(headers: Mapping[str, Header]) -> None:
+    """Refuse files, by variant, that say of themselves that they are of different systems.
+
+    Those that say nothing are taken to be of the same.
+    """
+    oracles = {n: {"oracle": h.oracle} for n, h in headers.items() if h.oracle is not None}
+    systems = {name: header.system for name, header in headers.items() if header.system}
+    for facts in (oracles, systems):
+        first = next(iter(facts), "")
+        for name in facts:
+            if key := first_difference(facts[first], facts[name]):
+                raise SgdxError(
+                    f"predictions for {name}: {key} is {_shown(facts[name].get(key))}, and "
+                    f"{_shown(facts[first].get(key))} in those for {first}: expected the "
+                    "predictions of one system"
+                )
+
+
+def _shown(value: Any) -> str:
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def check_data(header: Header, name: str, data: str | None, wording: str | None) -> None:
+    """Refuse predictions that say of themselves that they were made from other data.
+
+    `data` is the digest of the references, `wording` the fingerprint of an own wording; None where
+    that is unknown. Where the digests agree, so do the wordings: they are of their words too.
+    """
+    if header.wording is not None and not own_wordings([name]):
+        raise SgdxError(
+            f"predictions for {name}: wording is {header.wording}, expected none, as {name} is no "
+            "wording of one's own; give the wording another name with --variant"
+        )
+    if header.data is not None and header.data == data:
+        return
+    if None not in (header.wording, wording) and header.wording != wording:
+        raise SgdxError(
+            f"predictions for {name}: wording is {header.wording}, and the references' is "
+            f"{wording}: expected the wording that was predicted; give it with --variant"
+        )
+    if None not in (header.data, data) and header.data != data:
+        raise SgdxError(
+            f"predictions for {name}: were made from data {header.data} (source "
+            f"{header.source}), and the references are {data}: expected the same dialogues and "
+            "schemas; give their --source, or predict again"
+        )
+
+
+def is_oracle(headers: Mapping[str, Header]) -> bool:
+    """Whether any variant's predictions say that they are of an oracle."""
+    return any(header.oracle for header in headers.values())
+
+
+def unread_answers(headers: Mapping[str, Header]) -> dict[str, tuple[int, int]]:
+    """How many answers could not be read, and of how many, by variant; only where that is said."""
+    unread = {}
+    for name, header in headers.items():
+        invalid, requests = header.counts.get("invalid"), header.counts.get("requests")
+        if type(invalid) is int and type(requests) is int:
+            unread[name] = (invalid, requests)
+    return unread
+
+
+def system_acts(headers: Mapping[str, Header], option: str | None) -> str:
+    """Whether the predictions used the system's dialogue acts: "yes", "no", "unknown" or "mixed".
+
+    The option is "yes" or "no" for those that do not say; None where that is unknown.
+    """
+    distinct = set()
+    for name, header in headers.items():
+        stated = header.system.get("system_acts")
+        answer = ("yes" if stated else "no") if isinstance(stated, bool) else option or "unknown"
+        if option and answer != option:
+            raise SgdxError(
+                f"--system-acts {option}: the predictions for {name} say '{answer}' themselves, "
+                f"expected '{option}' or nothing"
+            )
+        distinct.add(answer)
+    return distinct.pop() if len(distinct) == 1 else "mixed"
+
 
 Row = dict[str, Any]
 _PACKAGES = ("torch", "transformers", "accelerate", "datasets")

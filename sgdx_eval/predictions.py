@@ -32,7 +32,13 @@ from sgdx_metric.rows import (
     arrow_table,
 )
 
-from .headers import NO_HEADER, Header, PredictionLines, read_prediction_lines, stated_variant
+from .prediction_files import (
+    NO_HEADER,
+    Header,
+    PredictionLines,
+    read_prediction_lines,
+    stated_variant,
+)
 
 if TYPE_CHECKING:
     from .references import References

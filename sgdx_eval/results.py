@@ -21,7 +21,7 @@ from sgdx_metric.core import Sample, Scores
 from sgdx_metric.signature import Rules, dialogues_mark, rules_of, signature_parts
 from sgdx_metric.units import Items
 
-from .headers import Header
+from .prediction_files import Header
 from .task import Task
 from .tasks import TASKS
 

@@ -16,8 +16,8 @@ from sgdx_metric.figures import paired_scores
 
 from .explain import asked_wordings
 from .files import check_outputs, write_scores
-from .headers import check_data, check_one_system
 from .inputs import Inputs
+from .prediction_files import check_data, check_one_system
 from .predictions import Predictions
 from .references import References
 from .show import print_scores, result_line

@@ -11,8 +11,7 @@ from statistics import fmean
 import msgspec
 
 from sgdx_dataset.io.files import write_bytes
-from sgdx_eval.headers import Header
-from sgdx_eval.prediction_files import finished_names, versions, write_predictions
+from sgdx_eval.prediction_files import Header, finished_names, versions, write_predictions
 
 from .answer_file import AnswerFile
 from .answers import total_counts, why_invalid

@@ -11,8 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from sgdx_dataset import SgdxError, open_release
-from sgdx_eval.headers import Header, check_one_system, stated_variant
 from sgdx_eval.inputs import Inputs
+from sgdx_eval.prediction_files import Header, check_one_system, stated_variant
 from sgdx_eval.predictions import Predictions, read_predictions, task_name
 from sgdx_eval.references import ReleaseReferences, Turns
 from sgdx_eval.score import score_against

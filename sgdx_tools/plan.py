@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from sgdx_dataset import SgdxError
-from sgdx_eval.headers import Header
+from sgdx_eval.prediction_files import Header
 from sgdx_llm.answer_file import AnswerFile
 from sgdx_llm.program import HOST
 from sgdx_llm.requests import RequestSettings, custom_id, request_key

@@ -18,7 +18,7 @@ import msgspec
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.json import parse_json
-from sgdx_eval.headers import NO_HEADER, Header, read_prediction_lines
+from sgdx_eval.prediction_files import NO_HEADER, Header, read_prediction_lines
 from sgdx_llm.answers import call_in_text
 
 from .data import ToolSet

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sgdx_dataset import SgdxError
-from sgdx_eval.headers import check_one_system
+from sgdx_eval.prediction_files import check_one_system
 from sgdx_eval.tasks.tools import CALL, NO_CALL, TITLES
 from sgdx_eval.verdict import Verdict, gate
 from sgdx_metric.bootstrap import DIALOGUES

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sgdx_dataset import SgdxError
-from sgdx_eval.headers import Header
-from sgdx_eval.prediction_files import write_predictions
+from sgdx_eval.prediction_files import Header, write_predictions
 from sgdx_eval.requested import RequestedData
 from sgdx_eval.tasks.turns import read_turns, select_turns, turns_of
 from sgsacc_metric.rows import Turn

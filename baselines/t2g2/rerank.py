@@ -17,8 +17,13 @@ from sgdx_dataset.io.json import decode_json
 from sgdx_dataset.release.release import Release
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_eval.files import write_json
-from sgdx_eval.headers import Header, check_data, check_one_system, is_oracle
-from sgdx_eval.prediction_files import write_predictions
+from sgdx_eval.prediction_files import (
+    Header,
+    check_data,
+    check_one_system,
+    is_oracle,
+    write_predictions,
+)
 from sgdx_eval.predictions import prediction_paths, read_predictions
 from sgdx_eval.references import ReleaseReferences
 from sgdx_eval.tables import format_figure, table, to_terminal

@@ -47,7 +47,7 @@ from inspect_ai.tool import ToolFunction, ToolInfo, ToolParams
 from inspect_ai.util import JSONSchema
 
 from sgdx_dataset import SgdxError
-from sgdx_eval.headers import Header
+from sgdx_eval.prediction_files import Header
 from sgdx_eval.requested import RequestedData, frame_rows
 from sgdx_llm.answers import CallReading, Reading
 from sgdx_llm.plan import Answered, Plan, Request

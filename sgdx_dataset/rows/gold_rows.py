@@ -20,8 +20,7 @@ from ..release.release import Release
 from .arrays import code_array, list_array, struct_array
 from .canonical_values import of_dialogues
 from .columns import FRAME_COLUMNS, STATE
-from .dialogue_columns import gathered
-from .dialogue_rows import names_of, parse_files
+from .dialogue_rows import gathered, names_of, parse_files
 from .frame_columns import spans_column, states_column
 from .name_codes import Coder, Names
 

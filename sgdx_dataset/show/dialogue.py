@@ -12,8 +12,7 @@ from ..configs import SPLITS, split_name
 from ..io.errors import SgdxError
 from ..release.dialogue import Dialogue, Frame, read_dialogues
 from ..release.release import Release
-from ..rows.dialogue_columns import dialogue_columns
-from ..rows.dialogue_rows import names_of
+from ..rows.dialogue_rows import dialogue_columns, names_of
 from ..rows.name_codes import Coder
 
 

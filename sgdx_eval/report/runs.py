@@ -15,7 +15,6 @@ import numpy as np
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import parse_json
-from sgdx_eval.headers import unread_answers
 from sgdx_eval.predictions import prediction_paths
 from sgdx_eval.results import SYSTEM_PARTS, Results, read_results, stored
 from sgdx_eval.tables import Cell, printable
@@ -25,6 +24,7 @@ from sgdx_metric.core import Figure
 from sgdx_metric.signature import split_name
 from sgdx_metric.units import ALL
 
+from ..prediction_files import unread_answers
 from .slots.breakage import Analyses
 
 # By sub-model the lines of a log: the step, and the loss or the score on dev after it.

@@ -43,9 +43,9 @@ from ..explain import (
     print_explanation,
     print_flips,
 )
-from ..headers import is_oracle, system_acts
 from ..inputs import Inputs, check_services
 from ..options import OF_FRAMES
+from ..prediction_files import is_oracle, system_acts
 from ..predictions import Predictions, located, with_frame_ids
 from ..references import References
 from ..score import note_subset

@@ -27,8 +27,8 @@ from sgdx_metric.signature import Rules, Setup
 from sgdx_metric.variants import PAPER_VARIANTS
 
 from ..explain import Line, Row, judge_values
-from ..headers import Header, unread_answers
 from ..options import OF_FRAMES, OF_STATES
+from ..prediction_files import Header, unread_answers
 from ..tables import percent
 from ..task import Keys, Scored
 from .frames import FrameTask

@@ -28,9 +28,9 @@ from sgsacc_metric.system import UNSTATED, SystemScores, score_system
 
 from ..explain import Flip, Line, flipping, print_broken, print_flips
 from ..gold_files import GoldHeader, read_gold
-from ..headers import is_oracle
 from ..inputs import Inputs, check_services
 from ..options import OF_TURNS
+from ..prediction_files import is_oracle
 from ..predictions import Predictions, located
 from ..references import References, ReleaseReferences
 from ..score import note_subset

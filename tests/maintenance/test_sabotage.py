@@ -222,10 +222,12 @@ SABOTAGES = {
         "for user_turn, (index, turn) in enumerate(users, 1):",
         f"{_EVAL}/test_predictions.py -k directory_gives"),
     "predictions of other data are scored": Sabotage(
-        "sgdx_eval/headers.py", "if None not in (header.data, data) and header.data != data:",
+        "sgdx_eval/prediction_files.py",
+        "if None not in (header.data, data) and header.data != data:",
         "if False:", f"{_EVAL}/test_contract.py -k other_references"),
     "files of two systems are one": Sabotage(
-        "sgdx_eval/headers.py", "    for facts in (oracles, systems):", "    for facts in ():",
+        "sgdx_eval/prediction_files.py",
+        "    for facts in (oracles, systems):", "    for facts in ():",
         f"{_EVAL}/test_contract.py -k other_references"),
     "a part of the dialogues is called another": Sabotage(
         "sgdx_eval/inputs.py", "        if mark != dialogues_mark(ids):", "        if False:",
@@ -478,7 +480,7 @@ SABOTAGES = {
         "sgdx_eval/report/slots/breakage.py", "before & ~after, after & ~before",
         "before & ~after, before & ~after", f"{_EVAL}/report/slots/test_breakage.py"),
     "another service said a value in the same turn": Sabotage(
-        "sgdx_eval/report/slots/origins.py", "state.turn < before_turn",
+        "sgdx_eval/report/slots/scores.py", "state.turn < before_turn",
         "state.turn <= before_turn", f"{_EVAL}/report/slots/test_origins.py"),
     "words of others are markup of a report": Sabotage(
         "sgdx_eval/tables.py", 'html.escape(" ".join(text.split()), quote=False)',

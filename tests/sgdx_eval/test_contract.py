@@ -15,7 +15,7 @@ import pytest
 
 from sgdx_dataset import open_release
 from sgdx_dataset.release.open import SAMPLE
-from sgdx_eval.headers import Header, read_header
+from sgdx_eval.prediction_files import Header, read_header
 
 from ..conftest import Run
 from ..sgdx_metric.frames import Row, written

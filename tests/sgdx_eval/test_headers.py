@@ -8,12 +8,7 @@ from typing import Any
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_eval.headers import (
-    Header,
-    check_data,
-    check_one_system,
-    system_acts,
-)
+from sgdx_eval.prediction_files import Header, check_data, check_one_system, system_acts
 
 from ..sgdx_metric.frames import Row
 

@@ -10,8 +10,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from sgdx_eval.headers import Header
-from sgdx_eval.prediction_files import finished_names, prediction_row, write_predictions
+from sgdx_eval.prediction_files import Header, finished_names, prediction_row, write_predictions
 
 HEADER = Header(
     variant="v1", split="test", system={"model": "m", "system_acts": False, "tracks": ("a",)}

@@ -17,8 +17,7 @@ from sgdx_metric.bootstrap import bootstrap
 from sgdx_metric.columns import Floats
 from sgdx_metric.variants import ORIGINAL
 
-from .origins import values_elsewhere
-from .scores import Element, Gold, RunScores, Singles, Words
+from .scores import Element, Gold, RunScores, Singles, Words, values_elsewhere
 
 MISSED, WRONG_VALUE, WRONG_SLOT, INVENTED, INTENT, COPIED = CLASSES = (
     "missed",

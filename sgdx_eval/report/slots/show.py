@@ -28,8 +28,7 @@ from .breakage import (
     format_count,
     with_intervals,
 )
-from .origins import ORIGINS, RULE
-from .scores import FEWEST_FRAMES, KINDS, slot_accuracies, slot_losses
+from .scores import FEWEST_FRAMES, KINDS, ORIGINS, RULE, slot_accuracies, slot_losses
 
 # How many errors and rewordings the page holds, all systems together, so that it stays small; the
 # tables count all of them, and errors.jsonl has all errors.

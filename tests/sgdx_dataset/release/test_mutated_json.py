@@ -14,7 +14,7 @@ from sgdx_dataset.release.new_words import apply_words, read_words
 from sgdx_dataset.release.open import SAMPLE
 from sgdx_dataset.release.schema import read_schema
 from sgdx_dataset.rewording.pool import check_pool, read_pool
-from sgdx_dataset.rows.dialogue_columns import dialogue_columns
+from sgdx_dataset.rows.dialogue_rows import dialogue_columns
 from sgdx_dataset.rows.name_codes import Coder
 
 from ...mutations import Json, broken, is_read, mutations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sgdx_eval.report.slots.origins import ORIGINS, State, find_origins, read_states
+from sgdx_eval.report.slots.scores import ORIGINS, State, find_origins, read_states
 
 TURNS = [
     ("USER", "A hotel in new york, please."),
