@@ -55,6 +55,15 @@ def load_encoder(
     return model, tokenizer
 
 
+def check_positions(encoder: PreTrainedModel, limit: int, setting: str, first: int = 0) -> None:
+    """Refuse a setting of more tokens than an encoder reads, whose first position is ``first``."""
+    positions = getattr(encoder.config, "max_position_embeddings", None)
+    if positions is not None and positions - first < limit:
+        raise SgdxError(
+            f"{encoder.name_or_path}: reads {positions - first} tokens, expected {setting}: {limit}"
+        )
+
+
 def load_tokenizer(name: str, config: PretrainedConfig | None = None) -> PreTrainedTokenizerBase:
     """Load the tokenizer of an encoder; a model that transformers lacks needs its ``config``."""
     with load_errors_as_sgdx(name, "tokenizer"):

@@ -7,8 +7,7 @@ from typing import Any
 import torch
 from transformers import AutoConfig, AutoModel, PreTrainedModel, PreTrainedTokenizerBase
 
-from sgdx_dataset import SgdxError
-
+from ..encoders.load import check_positions
 from ..training.task import Provenance
 from .frames import Acts
 from .layout import MARKERS, Vocabulary
@@ -34,12 +33,7 @@ def new_model(
     dropout: float = 0.1,
 ) -> OnePassModel:
     """Create a model of a pretrained encoder, vectors of the markers, and random heads."""
-    max_tokens = provenance.max_tokens
-    positions = getattr(encoder.config, "max_position_embeddings", None) or max_tokens
-    positions -= first_position(encoder)
-    if positions < max_tokens:
-        name = encoder.name_or_path
-        raise SgdxError(f"{name}: reads {positions} tokens, expected max_tokens: {max_tokens}")
+    check_positions(encoder, provenance.max_tokens, "max_tokens", first_position(encoder))
     vocabulary = Vocabulary(tokenizer)
     embedded: Any = encoder.get_input_embeddings()
     if len(tokenizer) > embedded.num_embeddings:

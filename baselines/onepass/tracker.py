@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 import gc
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -25,20 +24,17 @@ from sgdx_dataset.io.progress import advance
 from sgdx_dataset.rows.tracker_inputs import SYSTEM_ACTS, input_columns
 
 from ..data.dialogues import Dialogue, State, prediction_rows, read_dialogues
-from ..data.frames import describe, whole_dialogues
-from ..system import Predictions, Row, Tracker, TrainableSystem
+from ..data.frames import describe
+from ..encoders.tracker import EncoderTracker
+from ..system import Predictions, Row
 from ..trained import (
-    TrainedModel,
     answer_batches,
     fingerprint,
-    load_trained,
     predict_dialogues,
-    pretrained_encoder,
     with_steps,
 )
 from ..training.batching import Ints
 from ..training.checkpoint import weights_digest
-from ..training.loop import last_checkpoint
 from ..training.settings import Settings
 from ..training.task import Evaluation, Run, Task, joint_goal_accuracy
 from .batches import Item, make_batch
@@ -62,35 +58,29 @@ from .settings import OnePassOptions, OnePassSettings
 READS = ("history", "utterance", "schema", SYSTEM_ACTS)
 
 
-@dataclass(frozen=True)
 class OnePassTracker(
-    TrainedModel[OnePassModel, OnePassProvenance],
-    Tracker,
-    TrainableSystem[OnePassOptions, OnePassSettings],
+    EncoderTracker[OnePassModel, OnePassProvenance, OnePassOptions, OnePassSettings]
 ):
-    """Predicts the changes that turns make to the states of services.
-
-    Attributes:
-        options: Options of prediction.
-        accelerator: The processes and the device.
-    """
+    """Predicts the changes that turns make to the states of services."""
 
     NAME: ClassVar[str] = "onepass"
     READS: ClassVar[tuple[str, ...]] = READS
     OPTIONS: ClassVar[type[OnePassOptions]] = OnePassOptions
     SETTINGS: ClassVar[type[Settings]] = OnePassSettings
-
-    options: OnePassOptions
-    accelerator: Accelerator
+    MODEL: ClassVar[type[OnePassModel]] = OnePassModel
+    PROVENANCE: ClassVar[type[OnePassProvenance]] = OnePassProvenance
 
     @classmethod
     def load(cls, model: str, options: OnePassOptions, accelerator: Accelerator) -> OnePassTracker:
         """Load a trained model from a folder or the Hub."""
-        loaded, tokenizer, provenance = load_trained(
-            model, OnePassModel, OnePassProvenance, accelerator.device
-        )
-        tracker_class = OnePassTracker if provenance.acts and options.acts else TextOnlyTracker
-        return tracker_class(loaded, tokenizer, provenance, options, accelerator)
+        return super().load(model, options, accelerator).as_read()
+
+    def as_read(self) -> OnePassTracker:
+        """This tracker, or one that does not get dialogue acts if it is to have none."""
+        if self.provenance.acts and self.options.acts:
+            return self
+        parts = (self.model, self.tokenizer, self.provenance, self.options, self.accelerator)
+        return TextOnlyTracker(*parts)
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -173,14 +163,18 @@ class OnePassTracker(
         return read
 
     @classmethod
-    def dev(cls, rows: Dataset, count: int) -> Dataset:
-        """Select whole dialogues, as a state is the sum of the changes in a dialogue."""
-        return whole_dialogues(rows, count)
-
-    @classmethod
     def task(cls, run: Run[OnePassSettings], name: str) -> Task:
         """Build the task of fine-tuning the model."""
-        tracker, settings = _initial_tracker(run), run.settings
+        settings = run.settings
+        provenance = run.provenance.extended(
+            OnePassProvenance,
+            acts=settings.acts,
+            utterances=settings.utterances,
+            max_tokens=settings.max_tokens,
+        )
+        new = partial(new_model, provenance=provenance, dropout=settings.dropout)
+        words = [" ".join(MARKERS.values())]
+        tracker = cls.initial(run, OnePassOptions(), provenance, new, extra_texts=words).as_read()
         with many_objects():
             examples = FrameExamples(
                 tracker.examples(run.rows),
@@ -234,20 +228,3 @@ class TextOnlyTracker(OnePassTracker):
     """A model that was trained without the system's dialogue acts, and does not get them."""
 
     READS: ClassVar[tuple[str, ...]] = tuple(part for part in READS if part != SYSTEM_ACTS)
-
-
-def _initial_tracker(run: Run[OnePassSettings]) -> OnePassTracker:
-    """The tracker that training starts from: the last checkpoint, or the recipe's encoder."""
-    settings, accelerator, options = run.settings, run.accelerator, OnePassOptions()
-    if checkpoint := last_checkpoint(run, ""):
-        return OnePassTracker.load(str(checkpoint), options, accelerator)
-    provenance = run.provenance.extended(
-        OnePassProvenance,
-        acts=settings.acts,
-        utterances=settings.utterances,
-        max_tokens=settings.max_tokens,
-    )
-    encoder, tokenizer = pretrained_encoder(run, [" ".join(MARKERS.values())])
-    model = new_model(encoder, tokenizer, provenance, settings.dropout).to(accelerator.device)
-    tracker_class = OnePassTracker if provenance.acts else TextOnlyTracker
-    return tracker_class(model, tokenizer, provenance, options, accelerator)

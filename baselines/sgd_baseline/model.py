@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from transformers import AutoConfig, AutoModel, PreTrainedModel
 
-from sgdx_dataset import SgdxError
-
+from ..encoders.load import check_positions
 from ..training.task import Provenance
 from .modeling import SgdBaselineConfig, SgdBaselineModel
 
@@ -25,10 +24,7 @@ def new_model(
     encoder: PreTrainedModel, provenance: SgdProvenance, dropout: float = 0.1
 ) -> SgdBaselineModel:
     """Create a model of a trainable and a frozen copy of an encoder, and random heads."""
-    max_turn = provenance.max_turn
-    longest = getattr(encoder.config, "max_position_embeddings", max_turn)
-    if max_turn > longest:
-        raise SgdxError(f"max_turn: is {max_turn}, the encoder reads {longest} tokens")
+    check_positions(encoder, provenance.max_turn, "max_turn")
     torch.manual_seed(provenance.seed)
     model = SgdBaselineModel(SgdBaselineConfig(encoder=encoder.config, dropout=dropout))
     for head in model.heads.values():

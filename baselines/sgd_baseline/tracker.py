@@ -6,7 +6,6 @@ of a turn, under all schema variants. Source: Rastogi et al. 2020 (arXiv 1909.05
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -14,22 +13,19 @@ import msgspec
 import torch
 from accelerate import Accelerator
 from datasets import Dataset
+from transformers import PreTrainedModel
 
 from sgdx_dataset.rows.tracker_inputs import input_columns
 
-from ..data.frames import whole_dialogues
-from ..system import Predictions, Row, Tracker, TrainableSystem
+from ..encoders.tracker import EncoderTracker
+from ..system import Predictions, Row
 from ..trained import (
-    TrainedModel,
     fingerprint,
-    load_trained,
     predict_in_chunks,
-    pretrained_encoder,
     with_steps,
 )
 from ..training.batching import Ints
 from ..training.checkpoint import weights_digest
-from ..training.loop import last_checkpoint
 from ..training.settings import Settings
 from ..training.task import Evaluation, Run, Task, score_dev
 from .batches import Tensors, TurnExamples
@@ -44,35 +40,22 @@ from .settings import SgdOptions, SgdSettings
 from .turns import TokenizedTurns
 
 
-@dataclass(frozen=True)
-class SgdTracker(
-    TrainedModel[SgdBaselineModel, SgdProvenance],
-    Tracker,
-    TrainableSystem[SgdOptions, SgdSettings],
-):
-    """Predicts the changes that turns make to states, and adds them up.
-
-    Attributes:
-        options: Options of prediction.
-        accelerator: The processes and the device.
-    """
+class SgdTracker(EncoderTracker[SgdBaselineModel, SgdProvenance, SgdOptions, SgdSettings]):
+    """Predicts the changes that turns make to states, and adds them up."""
 
     NAME: ClassVar[str] = "sgd_baseline"
     READS: ClassVar[tuple[str, ...]] = ("history", "utterance", "schema")
     OPTIONS: ClassVar[type[SgdOptions]] = SgdOptions
     SETTINGS: ClassVar[type[Settings]] = SgdSettings
-
-    options: SgdOptions
-    accelerator: Accelerator
+    MODEL: ClassVar[type[SgdBaselineModel]] = SgdBaselineModel
+    PROVENANCE: ClassVar[type[SgdProvenance]] = SgdProvenance
 
     @classmethod
     def load(cls, model: str, options: SgdOptions, accelerator: Accelerator) -> Self:
         """Load a trained model from a folder or the Hub."""
-        loaded, tokenizer, provenance = load_trained(
-            model, SgdBaselineModel, SgdProvenance, accelerator.device
-        )
-        loaded.schema_encoder.requires_grad_(False)  # loading makes it trainable
-        return cls(loaded, tokenizer, provenance, options, accelerator)
+        tracker = super().load(model, options, accelerator)
+        tracker.model.schema_encoder.requires_grad_(False)  # loading makes it trainable
+        return tracker
 
     def describe(self) -> Row:
         """The model's digest and provenance, what it reads, and what it predicts."""
@@ -126,14 +109,16 @@ class SgdTracker(
         return list(prediction_rows(examples, in_order))
 
     @classmethod
-    def dev(cls, rows: Dataset, count: int) -> Dataset:
-        """Select whole dialogues, as a state is the sum of the changes in a dialogue."""
-        return whole_dialogues(rows, count)
-
-    @classmethod
     def task(cls, run: Run[SgdSettings], name: str) -> Task:
         """Build the task of fine-tuning the model."""
-        tracker = cls._initial(run)
+        settings = run.settings
+        options = SgdOptions(batch_size=settings.prediction_turns)
+        provenance = run.provenance.extended(SgdProvenance, max_turn=settings.max_turn)
+
+        def new(encoder: PreTrainedModel, _: object) -> SgdBaselineModel:
+            return new_model(encoder, provenance, settings.dropout)
+
+        tracker = cls.initial(run, options, provenance, new, hidden=128)
         examples = tracker.read(run.rows, labelled=True)
         inputs = tracker.read(input_columns(run.dev, cls.READS))  # once for all evaluations
 
@@ -149,18 +134,6 @@ class SgdTracker(
         return Task(
             tracker.model, settings, examples.lengths, collate, evaluate, tracker.save, facts
         )
-
-    @classmethod
-    def _initial(cls, run: Run[SgdSettings]) -> Self:
-        """The tracker that training starts from: the last checkpoint, or the recipe's encoder."""
-        settings, accelerator = run.settings, run.accelerator
-        options = SgdOptions(batch_size=settings.prediction_turns)
-        if checkpoint := last_checkpoint(run, ""):
-            return cls.load(str(checkpoint), options, accelerator)
-        encoder, tokenizer = pretrained_encoder(run, hidden=128)
-        provenance = run.provenance.extended(SgdProvenance, max_turn=settings.max_turn)
-        model = new_model(encoder, provenance, settings.dropout).to(accelerator.device)
-        return cls(model, tokenizer, provenance, options, accelerator)
 
     @staticmethod
     def example(repository: str, settings: Row) -> str:

@@ -10,8 +10,7 @@ from typing import Any, Literal, get_args
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from sgdx_dataset import SgdxError
-
+from ..encoders.load import check_positions
 from ..trained import TrainedModel, load_trained, read_provenance
 from ..training.task import Provenance
 from .modeling import CombineModel, CopyModel, IntentModel
@@ -50,12 +49,7 @@ def new_part(
     encoder: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, provenance: SgpProvenance
 ) -> SubModel:
     """Create a submodel of a pretrained encoder and random heads."""
-    max_tokens = provenance.max_tokens
-    positions = getattr(encoder.config, "max_position_embeddings", None) or max_tokens
-    if positions < max_tokens:
-        raise SgdxError(
-            f"{provenance.model}: reads {positions} tokens, expected max_tokens: {max_tokens}"
-        )
+    check_positions(encoder, provenance.max_tokens, "max_tokens")
     torch.manual_seed(provenance.seed)
     model_class: Any = MODELS[provenance.part]
     config = model_class.config_class(encoder=encoder.config.to_dict(), features=FEATURES)

@@ -1,0 +1,65 @@
+"""The base of trackers that fine-tune one BERT-like encoder: how they are loaded and started."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, TypeVar
+
+from accelerate import Accelerator
+from datasets import Dataset
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from ..data.frames import whole_dialogues
+from ..system import BatchOptions, Tracker, TrainableSystem
+from ..trained import TrainedModel, load_trained, pretrained_encoder
+from ..training.loop import last_checkpoint
+from ..training.settings import AnySettings
+from ..training.task import AnyProvenance, Run
+
+AnyOptions = TypeVar("AnyOptions", bound=BatchOptions)
+AnyEncoder = TypeVar("AnyEncoder", bound=PreTrainedModel)
+
+
+@dataclass(frozen=True)
+class EncoderTracker(
+    TrainedModel[AnyEncoder, AnyProvenance],
+    Tracker,
+    TrainableSystem[AnyOptions, AnySettings],
+):
+    """A tracker of one encoder with heads; it adds its batches and its decoding."""
+
+    MODEL: ClassVar[type[Any]]
+    PROVENANCE: ClassVar[type[Any]]
+
+    options: AnyOptions  # of prediction
+    accelerator: Accelerator  # the processes and the device
+
+    @classmethod
+    def load(cls, model: str, options: AnyOptions, accelerator: Accelerator) -> Self:
+        """Load a trained model from a folder or the Hub."""
+        loaded = load_trained(model, cls.MODEL, cls.PROVENANCE, accelerator.device)
+        return cls(*loaded, options, accelerator)
+
+    @classmethod
+    def initial(
+        cls,
+        run: Run[Any],
+        options: AnyOptions,
+        provenance: AnyProvenance,
+        new_model: Callable[[PreTrainedModel, PreTrainedTokenizerBase], AnyEncoder],
+        **tiny: Any,
+    ) -> Self:
+        """The tracker that training starts from: the last checkpoint, or the recipe's encoder."""
+        # ``tiny`` holds what ``pretrained_encoder`` needs to make a tiny encoder.
+        if checkpoint := last_checkpoint(run, ""):
+            return cls.load(str(checkpoint), options, run.accelerator)
+        encoder, tokenizer = pretrained_encoder(run, **tiny)
+        model: Any = new_model(encoder, tokenizer)
+        on_device: AnyEncoder = model.to(run.accelerator.device)
+        return cls(on_device, tokenizer, provenance, options, run.accelerator)
+
+    @classmethod
+    def dev(cls, rows: Dataset, count: int) -> Dataset:
+        """Select whole dialogues, as a state is the sum of the changes in a dialogue."""
+        return whole_dialogues(rows, count)
