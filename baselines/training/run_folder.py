@@ -9,9 +9,7 @@ import msgspec
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file, write_bytes
-from sgdx_dataset.io.json import parse_json
-
-from .settings import Augment, Count, Fraction
+from sgdx_dataset.io.json import parse_json, pretty_json
 
 # The folder of a run's new model while its files replace those of the one before.
 READY = ".model.ready"
@@ -21,7 +19,7 @@ _STEPS, _EXPECTED = "settings.steps", "settings.expected"
 
 def write_json(path: Path, value: Any) -> None:
     """Write a JSON file completely or not at all."""
-    write_bytes(path, msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+    write_bytes(path, pretty_json(value, 2))
 
 
 def read_json(path: Path, kind: type[Any], what: str) -> Any:
@@ -38,49 +36,10 @@ def read_run(output: Path) -> dict[str, Any]:
     return training
 
 
-class _Settings(msgspec.Struct):
-    tracker: str
-    model: str
-    format: str = ""
-
-
-class _Seen(msgspec.Struct):
-    train: list[str]
-    augment: Augment | None
-    overlaps: int
-
-
-class _Rows(msgspec.Struct):
-    """How many rows were read: frames for a tracker, turns for a generator."""
-
-    frames: int | msgspec.UnsetType = msgspec.UNSET
-    turns: int | msgspec.UnsetType = msgspec.UNSET
-
-    def __post_init__(self) -> None:
-        if self.frames is msgspec.UNSET and self.turns is msgspec.UNSET:
-            raise ValueError("Object missing required field `frames`, or `turns`")
-
-
-class _Data(msgspec.Struct):
-    release: str
-    train: _Rows
-    dev: _Rows
-
-
-class _Record(msgspec.Struct):
-    """What the record of a training has at least, and ``extended`` if it was made longer."""
-
-    settings: _Settings
-    seen: _Seen
-    data: _Data
-    processes: int
-    extended: list[Count] = []
-
-
 class _Training(msgspec.Struct):
     """What the ``run.json`` of a training has at least."""
 
-    record: _Record
+    record: dict[str, Any]
     oracle: bool
     versions: dict[str, str]
 
@@ -135,20 +94,14 @@ def append_log(output: Path, line: dict[str, Any]) -> None:
         file.write(msgspec.json.encode(line) + b"\n")
 
 
-class _Line(msgspec.Struct):
-    """What a line of ``log.jsonl`` has at least."""
-
-    step: int
-    dev_joint_goal_accuracy: Fraction | msgspec.UnsetType = msgspec.UNSET
-
-
 def read_log(output: Path) -> list[dict[str, Any]]:
     """The lines of the ``log.jsonl`` in a folder, in order."""
     path = output / "log.jsonl"
-    lines = read_file(path).splitlines()
-    for number, line in enumerate(lines, 1):
-        _step(path, number, line)
-    return [parse_json(line, dict[str, Any], str(path), "a log") for line in lines]
+    what = "a line of a training's log"  # a run that was killed may have written a part of its last
+    return [
+        parse_json(line, dict[str, Any], f"{path}:{number}", what)
+        for number, line in enumerate(read_file(path).splitlines(), 1)
+    ]
 
 
 def trim_log(output: Path, step: int) -> None:
@@ -157,9 +110,5 @@ def trim_log(output: Path, step: int) -> None:
     lines = read_file(path).splitlines(keepends=True) if path.exists() else []
     # A run that was killed may have written only part of its last line.
     whole = [line for line in lines if line.endswith(b"\n")]
-    before = [line for number, line in enumerate(whole, 1) if _step(path, number, line) <= step]
+    before = [line for line in whole if msgspec.json.decode(line)["step"] <= step]
     write_bytes(path, b"".join(before))
-
-
-def _step(path: Path, number: int, line: bytes) -> int:
-    return parse_json(line, _Line, f"{path}:{number}", "a line of a training's log").step

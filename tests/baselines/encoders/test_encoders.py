@@ -24,6 +24,9 @@ from baselines.encoders.spans import character_span, token_span
 from baselines.encoders.tiny import corpus_texts, tiny_encoder, tiny_tokenizer
 from baselines.onepass import model as onepass
 from baselines.onepass.modeling import OnePassConfig
+from baselines.sgd_baseline import model as sgd_baseline
+from baselines.sgd_baseline.model import SgdProvenance
+from baselines.sgp_dst.submodels import SgpProvenance, new_part
 from sgdx_dataset import SgdxError, frames, load
 
 COLUMNS = ["history", "utterance", "schema", "slots"]
@@ -155,3 +158,19 @@ def test_what_is_no_encoder_is_refused_in_one_line(
     with pytest.raises(SgdxError, match=f"^{tmp_path}: .*{named}") as caught:
         load_encoder(str(tmp_path))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda *of: onepass.new_model(
+            of[0], of[1], onepass.OnePassProvenance(acts=True, utterances=2, max_tokens=513)
+        ),
+        lambda encoder, _: sgd_baseline.new_model(encoder, SgdProvenance(max_turn=513)),
+        lambda *of: new_part(of[0], of[1], SgpProvenance(part="copy", max_tokens=513, model="")),
+    ],
+)
+def test_an_encoder_that_reads_less_than_a_recipe_asks_for(make: Callable[..., Any]) -> None:
+    """A tiny encoder reads 512 tokens."""
+    with pytest.raises(SgdxError, match="512 tokens.* 513"):
+        make(*tiny_encoder(["Where to?"], 60, 32))
