@@ -27,7 +27,6 @@ from .options import (
     Scores,
     StateOptions,
     TurnOptions,
-    task_of,
 )
 
 TURNS, REFERENCES, NLI = TurnOptions(), ReferenceOptions(), NliOptions()
@@ -64,6 +63,7 @@ def score(
 
     from .score import Outputs
     from .score import score as score_task
+    from .tasks import task_of
 
     rules = Rules(not frames.no_fuzzy_match, states.joint_acc_across_turn, frames.zero_mean)
     errata, acts = frames.without_errata, frames.system_acts
@@ -186,6 +186,7 @@ def explain(
     from sgdx_metric.signature import Rules
 
     from .score import explain
+    from .tasks import task_of
 
     inputs = given.inputs(rules=Rules(not match.no_fuzzy_match))
     explain(task_of(inputs, turns, match), inputs, item, changed)
@@ -328,8 +329,9 @@ def references(
         Write the JSONL file here.
     """
     from .entailment import write_references
+    from .tasks.turns import turn_task
 
-    task = nli.task(not no_validation, evaluator=evaluator)
+    task = turn_task(nli, not no_validation, evaluator=evaluator)
     write_references(task, data.inputs(predictions={}), output)
 
 
@@ -354,9 +356,10 @@ def validate(
         after the other. Default: original and v1 to v5.
     """
     from .entailment import validate
+    from .tasks.turns import turn_task
 
     inputs = data.inputs(predictions={}, dialogues=dialogues)
-    validate(nli.task(turns=turns), inputs, evaluators, json)
+    validate(turn_task(nli, turns=turns), inputs, evaluators, json)
 
 
 @responses.command

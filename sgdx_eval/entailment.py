@@ -24,6 +24,7 @@ from sgsacc_metric.signature import signature
 from .files import check_outputs, write_json
 from .gold_files import write_gold
 from .inputs import Inputs
+from .score import references_for
 from .tables import (
     NO_VALUE,
     interval,
@@ -54,7 +55,7 @@ PUBLISHED = {
 def write_references(task: Turns, inputs: Inputs, output: Path) -> None:
     """Write the gold side, which every system shares."""
     check_outputs({"--output": output})
-    references = inputs.open_references(task, {}, [task.evaluator])
+    references = references_for(task, inputs, {}, [task.evaluator])
     turns = read_turns(references, task.evaluator)
     nli = task.require_nli()
     judge = Judge(nli)
@@ -72,7 +73,7 @@ def validate(task: Turns, inputs: Inputs, wordings: Sequence[str], json: Path | 
     """Print how well the model tells right from wrong actions by the gold utterances."""
     check_outputs({"--json": json})
     evaluators = list(wordings or (ORIGINAL, *PAPER_VARIANTS))
-    references = inputs.open_references(task, {}, evaluators)
+    references = references_for(task, inputs, {}, evaluators)
     nli = task.require_nli()
     judge = Judge(nli)
     gold = {}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,15 +15,10 @@ from rich.console import Console
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_metric.columns import Floats, column, same_turn, strings
 from sgdx_metric.core import RIGHT, flipped
-from sgdx_metric.figures import check_same_frames
 from sgdx_metric.fuzzy import fuzzy_scores
-from sgdx_metric.signature import OFFICIAL, Rules
+from sgdx_metric.signature import Rules
 
 from .tables import NO_VALUE, legend, number, percent, print_line, table, to_terminal
-
-if TYPE_CHECKING:
-    from .task import Task
-    from .tasks.frames import FrameTask
 
 Row = dict[str, Any]
 _FLIPS_TERMS = [
@@ -53,45 +48,6 @@ class Line:
     score: float | None
     # What decided the score, in a few words.
     why: str
-
-
-def explain(
-    frame_id: str,
-    references: Mapping[str, pa.Table],
-    predictions: Mapping[str, pa.Table],
-    task: FrameTask,
-    rules: Rules = OFFICIAL,
-) -> list[Line]:
-    """Explain the scores of one of the frames in tables by variant.
-
-    The lines are sorted by position, and then as the variants are. Slots that have no value on
-    either side under any variant are left out.
-    """
-    lines: list[Line] = []
-    aspects: list[str] = []
-    for variant, rows in references.items():
-        true_row = frame_row(rows, frame_id, f"references for {variant}")
-        predicted_row = frame_row(predictions[variant], frame_id, f"predictions for {variant}")
-        scores = task.score_rows(true_row, predicted_row, variant, rules).scores
-        reference, predicted = true_row.to_pylist()[0], predicted_row.to_pylist()[0]
-        names = [slot["name"] for slot in reference.get("schema_slots", ())]
-        aspects = aspects or names
-        if len(names) != len(aspects):
-            raise SgdxError(
-                f"references for {variant}: frame {frame_id} has {len(names)} slots in its schema, "
-                f"expected {len(aspects)} as under the first variant"
-            )
-        of_frame = {metric: float(values[0]) for metric, values in scores.items()}
-        lines += task.frame_lines(variant, reference, predicted, of_frame)
-        lines += task.slot_lines(variant, reference, predicted, aspects, rules)
-    lines.sort(key=lambda line: (line.position, line.aspect))
-    by_aspect = [list(group) for _, group in groupby(lines, lambda x: (x.position, x.aspect))]
-    return [
-        line
-        for group in by_aspect
-        if any(line.reference or line.predicted or line.position < 0 for line in group)
-        for line in group
-    ]
 
 
 def frame_row(rows: pa.Table, frame_id: str, whose: str) -> pa.Table:
@@ -154,42 +110,6 @@ class Flip:
     changes: list[tuple[Line, Line]]
 
 
-def find_flips(
-    references: Mapping[str, pa.Table],
-    predictions: Mapping[str, pa.Table],
-    task: FrameTask,
-    rules: Rules = OFFICIAL,
-) -> tuple[list[Flip], int, int]:
-    """The flips in tables by variant, how many frames are always right, and how many there are."""
-    names = list(references)
-    scores = {
-        name: task.score_rows(references[name], predictions[name], name, rules) for name in names
-    }
-    check_same_frames(scores)
-    accuracy = np.stack([scores[name].scores[task.main] for name in names])
-    found = list(flipping(accuracy, names))
-    positions = pa.array([position for position, *_ in found], pa.int64())
-    frame_ids = scores[names[0]].frame_id.take(positions)
-    true_rows, predicted_rows = (
-        {name: _rows_of(tables[name], frame_ids, task.explained) for name in names}
-        for tables in (references, predictions)
-    )
-    flips = []
-    for i, (_, right, wrong) in enumerate(found):
-        aspects = [slot["name"] for slot in true_rows[names[0]][i].get("schema_slots", ())]
-        before, after = (
-            list(task.slot_lines(name, true_rows[name][i], predicted_rows[name][i], aspects, rules))
-            for name in (right[0], wrong[0])
-        )
-        changes = [
-            (left, line)
-            for left, line in zip(before, after)
-            if line.score is not None and left.score is not None and line.score < left.score
-        ]
-        flips.append(Flip(frame_ids[i].as_py(), right, wrong, changes))
-    return flips, int((accuracy >= RIGHT).all(axis=0).sum()), accuracy.shape[1]
-
-
 def flipping(accuracy: Floats, names: Sequence[str]) -> Iterator[tuple[int, list[str], list[str]]]:
     """The position of each item that flips, and the wordings under which it is right and wrong."""
     for position in np.flatnonzero(flipped(accuracy) == 1).tolist():
@@ -213,14 +133,6 @@ def asked_wordings(changed: Sequence[str] | None, predictions: Collection[str]) 
     return names
 
 
-def _rows_of(rows: pa.Table, frame_ids: pa.Array, columns: Sequence[str]) -> list[Row]:
-    """The rows of some frames, in the order of their ids, with those of some columns they have."""
-    known = [name for name in columns if name in rows.column_names]
-    positions = pc.index_in(frame_ids, value_set=strings(column(rows, "frame_id")))
-    taken: list[Row] = rows.select(known).take(positions).to_pylist()
-    return taken
-
-
 # ---- on the terminal, in 80 columns
 
 
@@ -242,7 +154,12 @@ def print_explanation(
 
 
 def print_broken(
-    ids: Sequence[str], accuracy: Floats, task: Task, names: Sequence[str], console: Console
+    ids: Sequence[str],
+    accuracy: Floats,
+    title: str,
+    unit: str,
+    names: Sequence[str],
+    console: Console,
 ) -> None:
     """List the items that score less under the second wording; those that lose most come first.
 
@@ -253,9 +170,9 @@ def print_broken(
         np.flatnonzero(after < before).tolist(), key=lambda i: (after[i] - before[i], ids[i])
     )
     rows = [[ids[i], percent(float(before[i])), percent(float(after[i]))] for i in lost]
-    to_terminal(table(f"{task.title}, in %", [task.unit, *names], rows), console)
+    to_terminal(table(f"{title}, in %", [unit, *names], rows), console)
     less = f"score less under {names[1]} than under {names[0]}"
-    print_line(f"{len(rows)} of {len(ids)} {task.unit}s {less}", console)
+    print_line(f"{len(rows)} of {len(ids)} {unit}s {less}", console)
 
 
 def print_flips(flips: Sequence[Flip], right: int, count: int, unit: str, console: Console) -> None:

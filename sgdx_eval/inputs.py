@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,16 +16,8 @@ from sgdx_metric.bootstrap import DIALOGUES
 from sgdx_metric.signature import OFFICIAL, Rules, dialogues_mark
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
-from .prediction_files import Header
-from .predictions import (
-    Predictions,
-    note_unscored,
-    prediction_paths,
-    read_predictions,
-    task_name,
-)
-from .references import References, open_references
-from .task import Task
+from .predictions import Predictions, prediction_paths, task_name
+from .references import References
 
 
 @dataclass(frozen=True)
@@ -61,9 +54,9 @@ class Inputs:
                 f"--references {self.references}: found --source or --variant too, expected one "
                 "way to have the references"
             )
-        return prediction_paths(self.predictions, self._variants())
+        return prediction_paths(self.predictions, self.variants())
 
-    def _variants(self) -> list[str]:
+    def variants(self) -> list[str]:
         """The variants whose wordings are known."""
         variants = [ORIGINAL, *PAPER_VARIANTS, *(self.own_variants or {})]
         if self.references:
@@ -74,15 +67,6 @@ class Inputs:
     def task_name(self) -> str:
         """The task of the first prediction file."""
         return task_name(next(iter(self.prediction_paths().values())))
-
-    def read(self, task: Task) -> dict[str, Predictions]:
-        """The predictions by variant."""
-        paths = self.prediction_paths()
-        note_unscored(self.predictions, self._variants())
-        return {
-            name: read_predictions(path, self.split, name, task.Prediction, task.predicted)
-            for name, path in paths.items()
-        }
 
     def chosen(
         self, predictions: Mapping[str, Predictions], references: References, wording: str
@@ -105,20 +89,6 @@ class Inputs:
         elif source := self.source or os.environ.get("SGDX_SOURCE"):
             paths.append(Path(source))
         return paths + ([self.dialogues] if self.dialogues else [])
-
-    def open_references(
-        self, task: Task, headers: Mapping[str, Header], variants: Sequence[str] = ()
-    ) -> References:
-        """Open the references of some variants, or of those predicted, which may name a source."""
-        if self.references:
-            from .reference_folder import FolderReferences  # Parquet takes a while to import.
-
-            variants = variants or task.wordings_read([*headers])
-            columns = task.references if task.kind == "frames" else task.references.names
-            return FolderReferences(self.references, self.split, variants, columns, task.kind)
-        stated = {name: (header.source, header.data) for name, header in headers.items()}
-        own, names = self.own_variants or {}, task.references.names
-        return open_references(self.source, self.split, own, names, task.kind, stated)
 
 
 def stated_dialogues(predictions: Mapping[str, Predictions]) -> list[str]:
@@ -161,3 +131,12 @@ def check_services(chosen: Sequence[str], services: Iterable[str]) -> None:
         raise SgdxError(
             f"--service {lacking[0]}: found nothing of it, expected one of {', '.join(known)}"
         )
+
+
+def note_subset(dialogues: int, available: int) -> None:
+    """Say on standard error that only the dialogues that the predictions name are looked at."""
+    print(
+        f"note: only the {dialogues} of {available} dialogues that the predictions name are used; "
+        "to choose others, give --dialogues FILE",
+        file=sys.stderr,
+    )

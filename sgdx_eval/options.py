@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
@@ -15,8 +15,6 @@ from sgdx_dataset.options import EACH, SourceOptions, Split, Turns
 
 if TYPE_CHECKING:
     from .inputs import Inputs
-    from .task import Task
-    from .tasks import Turns as TurnTask
 
 # The headings over options that not every task has.
 OF_FRAMES, OF_STATES = "Of states and calls", "Of states"
@@ -159,16 +157,6 @@ class NliOptions:
     seed: int = 0
     """Set the random seed of the wrong values for validation."""
 
-    def task(self, validate: bool = True, **others: Any) -> TurnTask:
-        """The task of generated turns with these options."""
-        from sgsacc_metric.gold import Options
-
-        from .tasks import Turns as TurnTask
-
-        options = Options(validate, not self.no_context, self.rules, self.seed)
-        asked = {name: getattr(self, name) for name in ("nli", "dtype", "device", "cache")}
-        return TurnTask(options=options, **asked, **others)
-
 
 @Parameter(name="*", group=OF_TURNS)
 @dataclass(frozen=True, kw_only=True)
@@ -231,28 +219,3 @@ class StateOptions:
 
     joint_acc_across_turn: bool = False
     """Compute the joint accuracies of whole turns instead of frames, as in MultiWOZ."""
-
-
-def task_of(inputs: Inputs, turns: TurnOptions, *others: MatchOptions | StateOptions) -> Task:
-    """The task of the predictions, with its options; those of other tasks are refused."""
-    from .tasks import TASKS
-
-    name = inputs.task_name()
-    if name == "tools":
-        raise SgdxError(
-            "predictions: found calls of tools, expected 'sgdx tools score' with their folder"
-        )
-    if name not in TASKS:
-        expected = ", ".join(TASKS)
-        raise SgdxError(f"predictions: found the task {name!r}, expected one of {expected}")
-    task = TASKS[name]
-    for options in (turns, *others):
-        for field in () if options.of in task.option_groups else fields(options):
-            if getattr(options, field.name) != field.default:
-                option = f"--{field.name.replace('_', '-')}"
-                of = options.of[0].lower() + options.of[1:]
-                raise SgdxError(f"{option}: found predictions of {name}, expected it only {of}")
-    if name != "turns":
-        return task
-    chosen = {"evaluator": turns.evaluator, "turns": turns.turns, "gold": turns.gold}
-    return turns.task(not turns.no_validation, **chosen)

@@ -16,10 +16,10 @@ from sgdx_metric.figures import paired_scores
 
 from .explain import asked_wordings
 from .files import check_outputs, write_scores
-from .inputs import Inputs
-from .prediction_files import check_data, check_one_system
-from .predictions import Predictions
-from .references import References
+from .inputs import Inputs, note_subset
+from .prediction_files import Header, check_data, check_one_system
+from .predictions import Predictions, note_unscored, read_predictions
+from .references import References, open_references
 from .show import print_scores, result_line
 from .tables import legend, print_line, terminal
 from .task import Scored, Task
@@ -57,10 +57,10 @@ def score(
     All predictions are read first, so that a bad file is refused before any data is opened.
     """
     outputs.check(inputs, task)
-    predictions = inputs.read(task)
+    predictions = read(task, inputs)
     headers = {name: of_wording.header for name, of_wording in predictions.items()}
     check_one_system(headers)
-    references = inputs.open_references(task, headers)
+    references = references_for(task, inputs, headers)
     scored = score_against(task, references, predictions, inputs)
     content = scored.content | {
         "predictions": {name: msgspec.to_builtins(header) for name, header in headers.items()},
@@ -82,10 +82,10 @@ def score(
 
 def explain(task: Task, inputs: Inputs, item: str | None, changed: Sequence[str] | None) -> None:
     """Print why an item scores what it does, or list those that changed; without both, flips."""
-    predictions = inputs.read(task)
+    predictions = read(task, inputs)
     headers = {name: of_wording.header for name, of_wording in predictions.items()}
     check_one_system(headers)
-    references = inputs.open_references(task, headers)
+    references = references_for(task, inputs, headers)
     for name, header in headers.items():
         check_data(header, name, references.data(name), None)
     if item is not None:
@@ -96,6 +96,32 @@ def explain(task: Task, inputs: Inputs, item: str | None, changed: Sequence[str]
         task.explain_changes(references, of_names, inputs, changed)
 
 
+def read(task: Task, inputs: Inputs) -> dict[str, Predictions]:
+    """The predictions by variant."""
+    paths = inputs.prediction_paths()
+    note_unscored(inputs.predictions, inputs.variants())
+    return {
+        name: read_predictions(path, inputs.split, name, task.Prediction, task.predicted)
+        for name, path in paths.items()
+    }
+
+
+def references_for(
+    task: Task, inputs: Inputs, headers: Mapping[str, Header], variants: Sequence[str] = ()
+) -> References:
+    """Open the references of some variants, or of those predicted, which may name a source."""
+    columns = task.references.names
+    if inputs.references:
+        from .reference_folder import FolderReferences  # Parquet takes a while to import.
+
+        known = task.references if task.kind == "frames" else columns
+        variants = variants or task.wordings_read([*headers])
+        return FolderReferences(inputs.references, inputs.split, variants, known, task.kind)
+    stated = {name: (header.source, header.data) for name, header in headers.items()}
+    own = inputs.own_variants or {}
+    return open_references(inputs.source, inputs.split, own, columns, task.kind, stated)
+
+
 def score_against(
     task: Task, references: References, predictions: Mapping[str, Predictions], inputs: Inputs
 ) -> Scored:
@@ -104,15 +130,6 @@ def score_against(
     for name, of_wording in predictions.items():
         check_data(of_wording.header, name, references.data(name), marks.get(name))
     return task.score(references, predictions, inputs)
-
-
-def note_subset(dialogues: int, available: int) -> None:
-    """Say on standard error that only the dialogues that the predictions name are looked at."""
-    print(
-        f"note: only the {dialogues} of {available} dialogues that the predictions name are used; "
-        "to choose others, give --dialogues FILE",
-        file=sys.stderr,
-    )
 
 
 def _warn(content: Mapping[str, Any]) -> None:

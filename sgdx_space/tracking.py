@@ -11,9 +11,8 @@ import pyarrow as pa
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.release.remembered import resolve_source
-from sgdx_eval.explain import explain
 from sgdx_eval.tasks.calls import Calls
-from sgdx_eval.tasks.frames import FrameTask
+from sgdx_eval.tasks.frames import FrameTask, explain
 from sgdx_eval.tasks.states import States
 from sgdx_metric.core import variation
 from sgdx_metric.rows import PREDICTION

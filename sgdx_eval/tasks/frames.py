@@ -6,20 +6,22 @@ import sys
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import staged
-from sgdx_metric.columns import column
-from sgdx_metric.core import Sample, Scores
-from sgdx_metric.figures import frame_scores, wording_differences
+from sgdx_metric.columns import column, strings
+from sgdx_metric.core import RIGHT, Sample, Scores
+from sgdx_metric.figures import check_same_frames, frame_scores, wording_differences
 from sgdx_metric.scoring import FrameScores
-from sgdx_metric.signature import Rules, Setup, Subset, signature
+from sgdx_metric.signature import OFFICIAL, Rules, Setup, Subset, signature
 from sgdx_metric.units import (
     ALL,
     SEEN,
@@ -34,21 +36,20 @@ from sgdx_metric.variants import ORIGINAL
 
 from ..errata import check_is_sgd, leave_out, read_errata
 from ..explain import (
+    Flip,
     Line,
     Row,
-    explain,
-    find_flips,
+    flipping,
     frame_row,
     print_broken,
     print_explanation,
     print_flips,
 )
-from ..inputs import Inputs, check_services
+from ..inputs import Inputs, check_services, note_subset
 from ..options import OF_FRAMES
 from ..prediction_files import is_oracle, system_acts
 from ..predictions import Predictions, located, with_frame_ids
 from ..references import References
-from ..score import note_subset
 from ..tables import terminal
 from ..task import Scored, Task
 
@@ -186,7 +187,8 @@ class FrameTask(Task):
             self.score_rows(true[name], predicted[name], name, inputs.rules) for name in changed
         ]
         accuracy = np.stack([frames.scores[self.main] for frames in scored])
-        print_broken(scored[0].frame_id.to_pylist(), accuracy, self, changed, terminal())
+        ids = scored[0].frame_id.to_pylist()
+        print_broken(ids, accuracy, self.title, self.unit, changed, terminal())
 
     def explain_item(
         self,
@@ -251,3 +253,86 @@ def choose(
         frames, rows = (only_services(table, services) for table in (frames, rows))
         subset = Subset(dialogue_ids_of(frames), available)
     return frames, rows, subset
+
+
+def explain(
+    frame_id: str,
+    references: Mapping[str, pa.Table],
+    predictions: Mapping[str, pa.Table],
+    task: FrameTask,
+    rules: Rules = OFFICIAL,
+) -> list[Line]:
+    """Explain the scores of one of the frames in tables by variant.
+
+    The lines are sorted by position, and then as the variants are. Slots that have no value on
+    either side under any variant are left out.
+    """
+    lines: list[Line] = []
+    aspects: list[str] = []
+    for variant, rows in references.items():
+        true_row = frame_row(rows, frame_id, f"references for {variant}")
+        predicted_row = frame_row(predictions[variant], frame_id, f"predictions for {variant}")
+        scores = task.score_rows(true_row, predicted_row, variant, rules).scores
+        reference, predicted = true_row.to_pylist()[0], predicted_row.to_pylist()[0]
+        names = [slot["name"] for slot in reference.get("schema_slots", ())]
+        aspects = aspects or names
+        if len(names) != len(aspects):
+            raise SgdxError(
+                f"references for {variant}: frame {frame_id} has {len(names)} slots in its schema, "
+                f"expected {len(aspects)} as under the first variant"
+            )
+        of_frame = {metric: float(values[0]) for metric, values in scores.items()}
+        lines += task.frame_lines(variant, reference, predicted, of_frame)
+        lines += task.slot_lines(variant, reference, predicted, aspects, rules)
+    lines.sort(key=lambda line: (line.position, line.aspect))
+    by_aspect = [list(group) for _, group in groupby(lines, lambda x: (x.position, x.aspect))]
+    return [
+        line
+        for group in by_aspect
+        if any(line.reference or line.predicted or line.position < 0 for line in group)
+        for line in group
+    ]
+
+
+def find_flips(
+    references: Mapping[str, pa.Table],
+    predictions: Mapping[str, pa.Table],
+    task: FrameTask,
+    rules: Rules = OFFICIAL,
+) -> tuple[list[Flip], int, int]:
+    """The flips in tables by variant, how many frames are always right, and how many there are."""
+    names = list(references)
+    scores = {
+        name: task.score_rows(references[name], predictions[name], name, rules) for name in names
+    }
+    check_same_frames(scores)
+    accuracy = np.stack([scores[name].scores[task.main] for name in names])
+    found = list(flipping(accuracy, names))
+    positions = pa.array([position for position, *_ in found], pa.int64())
+    frame_ids = scores[names[0]].frame_id.take(positions)
+    true_rows, predicted_rows = (
+        {name: _rows_of(tables[name], frame_ids, task.explained) for name in names}
+        for tables in (references, predictions)
+    )
+    flips = []
+    for i, (_, right, wrong) in enumerate(found):
+        aspects = [slot["name"] for slot in true_rows[names[0]][i].get("schema_slots", ())]
+        before, after = (
+            list(task.slot_lines(name, true_rows[name][i], predicted_rows[name][i], aspects, rules))
+            for name in (right[0], wrong[0])
+        )
+        changes = [
+            (left, line)
+            for left, line in zip(before, after)
+            if line.score is not None and left.score is not None and line.score < left.score
+        ]
+        flips.append(Flip(frame_ids[i].as_py(), right, wrong, changes))
+    return flips, int((accuracy >= RIGHT).all(axis=0).sum()), accuracy.shape[1]
+
+
+def _rows_of(rows: pa.Table, frame_ids: pa.Array, columns: Sequence[str]) -> list[Row]:
+    """The rows of some frames, in the order of their ids, with those of some columns they have."""
+    known = [name for name in columns if name in rows.column_names]
+    positions = pc.index_in(frame_ids, value_set=strings(column(rows, "frame_id")))
+    taken: list[Row] = rows.select(known).take(positions).to_pylist()
+    return taken

@@ -28,12 +28,11 @@ from sgsacc_metric.system import UNSTATED, SystemScores, score_system
 
 from ..explain import Flip, Line, flipping, print_broken, print_flips
 from ..gold_files import GoldHeader, read_gold
-from ..inputs import Inputs, check_services
-from ..options import OF_TURNS
+from ..inputs import Inputs, check_services, note_subset
+from ..options import OF_TURNS, NliOptions
 from ..prediction_files import is_oracle
 from ..predictions import Predictions, located
 from ..references import References, ReleaseReferences
-from ..score import note_subset
 from ..tables import Table, print_line, terminal
 from ..task import Changes, Keys, Scored, Task
 from ..turn_tables import coverage_lines, explain_turn, wording_tables
@@ -186,7 +185,7 @@ class Turns(Task):
         accuracy = turn_accuracy(scores, names)
         ids = [turn.turn_id for turn in turns]
         if changed:
-            print_broken(ids, accuracy, self, names, terminal())
+            print_broken(ids, accuracy, self.title, self.unit, names, terminal())
             return
 
         def said(name: str, i: int, why: str = "") -> Line:
@@ -391,3 +390,10 @@ def _check(what: str, ids: Sequence[str], available: Collection[str], where: str
             f"{where}: {len(missing)} of {len(ids)} {what} are not in the references, the first is"
             f" {missing[0]}, expected those of the same source and split"
         )
+
+
+def turn_task(asked: NliOptions, validate: bool = True, **others: Any) -> Turns:
+    """The task of generated turns with the options of a command."""
+    options = Options(validate, not asked.no_context, asked.rules, asked.seed)
+    how = {name: getattr(asked, name) for name in ("nli", "dtype", "device", "cache")}
+    return Turns(options=options, **how, **others)

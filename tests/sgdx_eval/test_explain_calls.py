@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from sgdx_eval.explain import explain, find_flips
 from sgdx_eval.tasks import Calls
+from sgdx_eval.tasks.frames import explain, find_flips
 from sgdx_metric.calls import CALL_PREDICTION, CALL_REFERENCE
 from sgdx_metric.signature import Rules
 
