@@ -130,15 +130,6 @@ def test_another_variants_predictions_are_suspected(
     assert f"v1: ignored {scores['ignored_slots']['v1']} predicted slots (" in done.stdout
 
 
-def test_the_services_of_a_wrong_frame_id_s_turn_are_named(
-    tmp_path: Path, command: Run, gold: Gold
-) -> None:
-    rows = [gold["v1"][0] | {"frame_id": "1_00000/0/Cabs_11"}, *gold["v1"][1:]]
-    path = written(tmp_path / "p.jsonl", rows)
-    words = ("score", *SAMPLE_TEST, "--predictions", f"v1={path}")
-    assert "that turn has 1_00000/0/Cabs_1: " in refused(tmp_path, command, *words)
-
-
 def test_predictions_are_refused_before_the_source_is_opened(
     tmp_path: Path, command: Run, gold: Gold
 ) -> None:
@@ -175,12 +166,6 @@ def test_predictions_are_refused_before_the_source_is_opened(
 def test_bad_arguments(tmp_path: Path, command: Run, words: str, fact: str) -> None:
     (tmp_path / "p").touch()
     assert fact in refused(tmp_path, command, "score", "--source=sample", *words.split())
-
-
-def test_an_unknown_variant(tmp_path: Path, command: Run, gold: Gold) -> None:
-    path = written(tmp_path / "p.jsonl", [row | {"variant": "v9"} for row in gold["v1"]])
-    words = ("score", *SAMPLE_TEST, "--predictions", f"v9={path}")
-    assert "'v9'" in refused(tmp_path, command, *words)
 
 
 def test_scoring_a_release_does_not_wait_for_datasets_pandas_or_torch(

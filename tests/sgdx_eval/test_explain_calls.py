@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sgdx_eval.tasks import Calls
-from sgdx_eval.tasks.frames import explain, find_flips
+from sgdx_eval.tasks.frames import explain
 from sgdx_metric.calls import CALL_PREDICTION, CALL_REFERENCE
 from sgdx_metric.signature import Rules
 
@@ -74,26 +74,3 @@ def test_without_fuzzy_match() -> None:
     lines = lines_of(call("OrderCab", time="6:15 am", riders="2"), Rules(use_fuzzy_match=False))
     assert ("time", TIME, ["6:15 am"], 0, "differs") in lines
     assert lines[0] == ("call", [], [], 0, "product")
-
-
-def test_flips() -> None:
-    """The first call flips as the function under v1 is another one, the second never."""
-    true, predicted = {}, {}
-    for name, method in (("original", "OrderCab"), ("v1", "CancelCab")):
-        rows = [reference(0, GOLD, **STATE), reference(1, GOLD, **STATE)]
-        true[name] = table(rows, CALL_REFERENCE)
-        made = [call(method, **RIGHT), call("OrderCab", **RIGHT)]
-        predicted[name] = table(
-            [
-                {"frame_id": f"{i}/0/Cabs_1", "variant": name, "service_call": one}
-                for i, one in enumerate(made)
-            ],
-            CALL_PREDICTION,
-        )
-    (flip,), right, count = find_flips(true, predicted, Calls())
-    assert (flip.frame_id, flip.right, flip.wrong) == (FRAME, ["original"], ["v1"])
-    ((before, after),) = flip.changes
-    assert (before.aspect, before.predicted, after.predicted, after.why) == (
-        "function", ORDER, ["Cabs_1.CancelCab"], "another intent",
-    )  # fmt: skip
-    assert (right, count) == (1, 2)

@@ -63,18 +63,6 @@ def test_predictions_in_a_folder_are_not_written_over(tmp_path: Path, command: R
         assert command("sgdx_metric", *score, "test/scores.json").returncode == 0
 
 
-def test_long_names_of_inputs(tmp_path: Path, command: Run) -> None:
-    for words in (
-        ("score", "--output", "s.json", "--predictions", LONG),
-        ("score", "--output", "s.json", "--predictions", f"v1={LONG}"),
-        ("score", "--output", "s.json", "--references", LONG, "--predictions", "v1=v1"),
-        ("explain", "1_00000/0/Cabs_1", "--predictions", f"v1={LONG}"),
-        ("compare", LONG, LONG),
-        ("summarise", LONG, f"{LONG}2"),
-    ):
-        assert "File name too long" in refused(tmp_path, command, *words)
-
-
 @pytest.mark.posix
 def test_a_device_is_no_input(tmp_path: Path, command: Run) -> None:
     """/dev/zero has no end, and would fill the memory."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -96,13 +95,6 @@ def test_an_oracle_is_marked_and_not_the_best(tmp_path: Path) -> None:
     assert oracle.endswith("| original + oracle |") and mine.endswith("| – |")
     best = page.split("\n\n")[1]
     assert "`mine`" in best and "50.0" in best and "25.0" in best
-
-
-def test_rows_of_generators(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "results" / "generation-derived", tmp_path / "copy")
-    page = render([tmp_path], [], tmp_path)
-    (row,) = [line for line in page.splitlines() if line.startswith("| [copy](copy) | 12.7 (")]
-    assert " 93.4 (92.7 to 94.2) | 74.4 (73.3 to 75.6) | – |" in row
 
 
 @pytest.mark.parametrize(

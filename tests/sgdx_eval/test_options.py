@@ -42,29 +42,25 @@ def test_services_of_turns(turns: Path, command: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    "option",
+    ("predictions", "option"),
     [
-        ("--without-errata",),
-        ("--system-acts", "no"),
-        ("--no-fuzzy-match",),
-        ("--zero-mean", "drop"),
-        ("--joint-acc-across-turn",),
+        ("turns", "--without-errata"),
+        ("turns", "--system-acts no"),
+        ("turns", "--no-fuzzy-match"),
+        ("turns", "--zero-mean drop"),
+        ("turns", "--joint-acc-across-turn"),
+        ("states", "--nli lexical"),
+        ("states", "--seed 1"),
+        ("states", "--no-validation"),
     ],
 )
-def test_turns_have_no_options_of_states(
-    turns: Path, command: Run, option: tuple[str, ...]
+def test_a_task_has_no_options_of_others(
+    turns: Path, states: Path, command: Run, predictions: str, option: str
 ) -> None:
-    done = command(*SCORE, turns, *option, "--output", "s.json")
-    assert (done.returncode, done.stdout) == (2, "") and option[0] in done.stderr
+    path = turns if predictions == "turns" else f"v1={states}"
+    done = command(*SCORE, path, *option.split(), "--output", "s.json")
+    assert (done.returncode, done.stdout) == (2, "") and option.split()[0] in done.stderr
     assert not Path("s.json").exists()
-
-
-@pytest.mark.parametrize("option", [("--nli", "lexical"), ("--seed", "1"), ("--no-validation",)])
-def test_states_have_no_options_of_turns(
-    states: Path, command: Run, option: tuple[str, ...]
-) -> None:
-    done = command(*SCORE, f"v1={states}", *option, "--output", "s.json")
-    assert (done.returncode, done.stdout) == (2, "") and option[0] in done.stderr
 
 
 def test_turns_that_flip_or_get_worse(turns: Path, command: Run) -> None:
@@ -77,11 +73,3 @@ def test_turns_that_flip_or_get_worse(turns: Path, command: Run) -> None:
     assert ["2_00009/17", "100.00", "0.00"] in [line.split() for line in done.stdout.splitlines()]
     done = command(*words, "--changed", "original", "mine")
     assert (done.returncode, done.stdout) == (2, "") and "mine" in done.stderr
-
-
-def test_no_figure_is_compared_twice(turns: Path, command: Run) -> None:
-    for name in ("first", "second"):
-        assert command(*SCORE, turns, "--output", f"{name}.json").returncode == 0
-    done = command("sgdx_metric", "compare", "first.json", "second.json", "--over", "both")
-    assert done.returncode == 0, done.stderr
-    assert [done.stdout.count(f"\n{name} ") for name in ("BLEU v1-5", "SER v1-5")] == [1, 1]

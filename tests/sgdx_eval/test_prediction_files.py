@@ -10,7 +10,14 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from sgdx_eval.prediction_files import Header, finished_names, prediction_row, write_predictions
+from sgdx_dataset import SgdxError
+from sgdx_eval.prediction_files import (
+    Header,
+    finished_names,
+    prediction_row,
+    system_acts,
+    write_predictions,
+)
 
 HEADER = Header(
     variant="v1", split="test", system={"model": "m", "system_acts": False, "tracks": ("a",)}
@@ -52,3 +59,21 @@ def test_predictions_are_kept_while_their_header_would_be_the_same(
         assert f"{tmp_path}: predicting again, as the {key} of v1 " in capsys.readouterr().err
     path.write_text("no header")
     assert finished_names(tmp_path, {"v1": HEADER}) == []
+
+
+@pytest.mark.parametrize(
+    ("stated", "option", "expected"),
+    [
+        ([True, True], None, "yes"),
+        ([False, None], None, "mixed"),
+        ([False, None], "no", "no"),
+        ([None, "yes"], None, "unknown"),
+    ],
+)
+def test_whether_dialogue_acts_were_used(
+    stated: list[Any], option: str | None, expected: str
+) -> None:
+    headers = {str(i): Header(system={"system_acts": acts}) for i, acts in enumerate(stated)}
+    assert system_acts(headers, option) == expected
+    with pytest.raises(SgdxError, match="--system-acts"):
+        system_acts({"v1": Header(system={"system_acts": True})}, "no")

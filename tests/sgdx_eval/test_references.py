@@ -12,9 +12,7 @@ import pytest
 from sgdx_dataset import SgdxError
 from sgdx_eval.reference_folder import FolderReferences
 from sgdx_eval.references import open_references
-from sgdx_metric.rows import REFERENCE
 
-from ..conftest import Run
 from ..sgdx_metric.frames import reference, reference_table
 
 V1 = reference_table(reference({"city": ["Rome"]}, variant="v1"))
@@ -29,24 +27,6 @@ def test_release_is_what_the_references_say(tmp_path: Path) -> None:
     for stated, release in (("", None), ("c0ffee", "c0ffee")):
         pq.write_table(V1.replace_schema_metadata({"release": stated}), path)
         assert FolderReferences(tmp_path, None, ["v1"]).release == release
-
-
-def test_release_of_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert open_references("sample", "test", {}).release == "sample"
-    monkeypatch.setenv("SGDX_SOURCE", "sample")
-    assert open_references(None, "test", {}).release == "sample"
-
-
-def test_a_folder_of_the_datasets_has_the_rows_of_the_release(tmp_path: Path, command: Run) -> None:
-    options = ("--config", "original", "v3", "--split", "test", "--output", tmp_path)
-    made = command("sgdx_dataset", "frames", "--source", "sample", *options)
-    assert made.returncode == 0, made.stderr
-    folder = FolderReferences(tmp_path, None, ["original", "v3"])
-    release = open_references("sample", "test", {})
-    assert folder.release == release.release == "sample"
-    for variant in ("original", "v3"):
-        assert folder.rows(variant).schema.names == REFERENCE.names
-        assert folder.rows(variant).to_pylist() == release.rows(variant).to_pylist()
 
 
 def test_faults_of_the_release_are_passed_on() -> None:
@@ -77,9 +57,3 @@ def test_faults_of_a_folder_are_named(
         pq.write_table(table, tmp_path / f"{name}.parquet")
     with pytest.raises(SgdxError, match=re.escape(message)):
         FolderReferences(tmp_path, None, sorted({*tables, "v1"} - {"v2"})).rows("v1")
-
-
-def test_what_is_no_parquet_is_named(tmp_path: Path) -> None:
-    (tmp_path / "v1.parquet").write_text("frame rows")
-    with pytest.raises(SgdxError, match=r"v1.parquet: not a Parquet file: "):
-        FolderReferences(tmp_path, None, ["v1"])

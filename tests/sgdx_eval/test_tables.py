@@ -18,7 +18,6 @@ from sgdx_eval.tables import (
     Column,
     Table,
     change_cells,
-    format_figure,
     format_over_runs,
     percent,
     printable,
@@ -47,17 +46,6 @@ def test_percent(fraction: float | None, decimals: int, text: str) -> None:
 )
 def test_a_difference_tells_its_side_of_zero(fraction: float, text: str) -> None:
     assert signed_points(fraction) == text
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "text"),
-    [
-        ("bleu_orig", 12.345, "12.35"), ("ser_orig", 0.0004, "0.04"), ("changed", 1.0, "100.00"),
-        ("sgsacc_orig", None, "–"),
-    ],
-)  # fmt: skip
-def test_only_bleu_is_no_share(key: str, value: float | None, text: str) -> None:
-    assert format_figure(key, value) == text
 
 
 def test_a_score_of_runs_has_its_interval_or_their_deviation() -> None:
@@ -113,15 +101,6 @@ def test_a_narrow_terminal_folds_names_and_headers_and_no_figure() -> None:
         "",
     ]
     assert printed(shown, 5)[4].endswith("  12345678.90")
-
-
-def test_words_of_texts_are_whole_where_there_is_room() -> None:
-    headers = ["frame", "right under", "wrong under", "what changed"]
-    changed = "date_of_the_reservation: the 8th -> – (missing); a much longer text after that"
-    row = ["101_00123/14/Restaurants_2", "original v1 v2", "v3 v4 v5", changed]
-    lines = printed(table("", headers, [row], headers))
-    assert max(map(len, lines)) == 80 and any(line.startswith(row[0]) for line in lines)
-    assert any("date_of_the_reservation:" in line for line in lines)
 
 
 GROUPS = Table(

@@ -24,7 +24,7 @@ from sgdx_eval.references import open_references
 from sgdx_eval.requested import RequestedData
 from sgdx_eval.results import read_results
 from sgdx_eval.tasks.turns import Turns, read_turns
-from sgdx_eval.turn_tables import bleu_table, coverage_lines, published_table, validation_table
+from sgdx_eval.turn_tables import bleu_table, coverage_lines
 from sgdx_metric.errors import ScoreError
 from sgdx_metric.signature import Setup
 from sgsacc_metric.gold import GoldAction, GoldTurn
@@ -322,30 +322,6 @@ def test_rows_of_bleu() -> None:
         "tok:none case:mixed",
     ]
     assert rows == [["mine", "12.35", "12.35"]]
-
-
-def test_rows_of_validation() -> None:
-    table = {"precision": 0.5, "recall": 1.0, "f1": None, "valid_turns": 2, "turns": 3}
-    _, rows = validation_table(
-        {"v1": {**table, "published": (0.97, 0.96, 0.965)}, "mine": {**table, "published": None}}
-    )
-    assert rows == [
-        ["v1", "50.00", "100.00", "–", "97.00", "96.00", "96.50", "2/3"],
-        ["mine", "50.00", "100.00", "–", "–", "–", "–", "2/3"],
-    ]
-
-
-def test_published_figures_have_their_scale_and_source() -> None:
-    headers, rows = published_table()
-    by_system = {row[0]: dict(zip(headers, row, strict=True)) for row in rows}
-    assert by_system["FT-T5 (t5-small)"]["SER all / seen / unseen"] == "0.04 / 0.05 / 0.00"
-    assert by_system["PT+FT, reranked"]["SGSAcc validated"] == "98.9 / 99.5 / 97.7"
-    assert by_system["T5 small (GEM)"]["BLEU"] == "31.72"
-    # The paper does not say that what it cites was tested on its turns.
-    assert by_system["GPT2"]["data"] == by_system["T2G2-T5"]["data"] == "not stated"
-    assert by_system["FT-T5 (t5-small)"]["data"] == "10,000 sampled test turns"
-    assert by_system["GPT2"]["SER all / seen / unseen"] == "0.90"
-    assert len(rows) == 20 and all(row[2] and row[6] and row[7] for row in rows)
 
 
 def test_coverage() -> None:

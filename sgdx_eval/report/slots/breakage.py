@@ -128,7 +128,7 @@ def find_errors(
         else:
             elsewhere = values_elsewhere(gold.states[dialogue_id], service, int(turn) + 1)
             states = _state(references[at]), _state(predictions[at])
-            details = _classify(words.name, *states, elsewhere)
+            details = classify(words.name, *states, elsewhere)
         texts = ["", *(text for _, text in gold.turns.get(dialogue_id, []))]
         yield Error(
             system,
@@ -148,7 +148,7 @@ def _state(row: Mapping[str, Any]) -> _State:
     return {item["slot"]: item["values"] for item in row["slot_values"]}
 
 
-def _classify(
+def classify(
     slot: str, gold: _State, predicted: _State, elsewhere: set[str]
 ) -> tuple[str, str, str, str]:
     """The class of a slot's error, its reference, what is predicted, and the other slot if any."""

@@ -12,8 +12,6 @@ from typing import Any
 
 import pytest
 
-from .conftest import reported
-
 
 class Tags(HTMLParser):
     """The start tags of a page with their attributes."""
@@ -167,18 +165,6 @@ def test_it_can_be_read_in_both_schemes_and_on_a_phone(page: Any, scheme: str) -
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
-def test_what_is_wide_scrolls_and_says_so(page: Any) -> None:
-    size = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
-    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    cues = """
-        const box = document.querySelector("#comparison-1").parentElement.querySelector(".scroll");
-        box.scrollLeft = arguments[0];
-        return [box.scrollWidth > box.clientWidth, box.previousElementSibling.checkVisibility()];
-    """
-    assert page.execute_script(cues, 0) == [True, True]
-    page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-
-
 def test_print_opens_what_is_folded_and_has_no_forms(page: Any) -> None:
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     visible = """return [...document.querySelectorAll(arguments[0])].filter(
@@ -188,17 +174,6 @@ def test_print_opens_what_is_folded_and_has_no_forms(page: Any) -> None:
     tables = "return document.querySelectorAll('details .scroll table').length"
     assert page.execute_script(visible, "details .scroll table") == page.execute_script(tables) > 3
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
-
-
-def test_a_report_of_two_systems_is_no_longer_than_it_need_be(
-    browser: Any, runs: dict[str, Path], tmp_path: Path
-) -> None:
-    assert reported(runs["backtrans"], runs["tiny"], "--output", tmp_path) == 0
-    browser.get((tmp_path / "index.html").as_uri())
-    size = {"width": 1280, "height": 800, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    assert browser.execute_script("return document.documentElement.scrollHeight") < 12_000
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_the_file_of_errors_has_all(made: Path) -> None:

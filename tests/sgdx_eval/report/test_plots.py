@@ -59,11 +59,6 @@ def test_the_drop_stands_beside_the_flips(group: Group, runs: dict[str, Path]) -
     assert flips[1].get_width() == pytest.approx(100 * expected["flips"])
 
 
-def test_without_a_log_there_is_no_curve(runs: dict[str, Path]) -> None:
-    group = only_group(runs["plain-0"])
-    assert learning_curves.draw(group) is None
-
-
 def test_a_long_remark_has_lines_and_a_picture_is_legible_on_a_phone(group: Group) -> None:
     remark = (
         "the small sample corpus, not SGD; answers that could not be read: 73 under v1, 73 under v2"

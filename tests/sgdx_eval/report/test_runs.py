@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from sgdx_dataset import SgdxError
-from sgdx_eval.report.page import names_or_number
 from sgdx_eval.report.runs import Group, data_caveats, group_runs
 
 from .conftest import VARIANTS, only_group, read
@@ -89,12 +87,6 @@ def test_oracles_say_so(runs: dict[str, Path], tmp_path: Path) -> None:
     assert run.system_name() == "t5dst, oracle x 0.5"
 
 
-def test_a_folder_without_scores(runs: dict[str, Path], tmp_path: Path) -> None:
-    for folder, fact in ((tmp_path, "scores.json"), (tmp_path / "nowhere", "nowhere")):
-        with pytest.raises(SgdxError, match=fact):
-            read(folder)
-
-
 def test_seeds_are_one_system_and_other_augmentations_are_not(group: Group) -> None:
     assert [(s.label, len(s.runs)) for s in group.systems] == [
         ("t5dst [2 seeds]", 2),
@@ -142,8 +134,3 @@ def test_runs_scored_otherwise_are_in_another_group(runs: dict[str, Path], tmp_p
     earlier = signed("tiny", "earlier", "|canonical:said-so-far", "")
     group = only_group(runs["plain-0"], earlier)
     assert [system.name for system in group.systems] == ["t5dst", "sgp_dst"]
-
-
-def test_many_trackers_are_a_number() -> None:
-    assert names_or_number(["a", "b", "c"]) == "a; b; c"
-    assert names_or_number(["a", "b", "c", "d"]) == "4 trackers"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -16,6 +15,7 @@ from sgdx_eval.report.slots.breakage import (
     Error,
     Mistake,
     choose_mistakes,
+    classify,
     costliest_rewordings,
     find_mistakes,
     lost_and_won,
@@ -25,64 +25,29 @@ from sgdx_eval.report.slots.scores import Element, Words
 
 from ..conftest import Row, analysed, values, with_state
 
+STATE = {"city": ["Rome", "Roma"], "stars": ["3"]}
 
-def test_every_class(sample: References, gold: dict[str, list[Row]], tmp_path: Path) -> None:
-    """In v1, each of some frames has one error; the frames have two slots with values and more."""
-    services = sample.schemas("v1")
-    rich = [
-        row
-        for row in gold["v1"]
-        if len(values(row)) > 1 and row["active_intent"] != "NONE"
-        and len(services[row["frame_id"].rsplit("/")[-1]].slots) > len(values(row))
-    ]  # fmt: skip
-    elsewhere: dict[str, str] = {}  # a value of another service by the frame that copies it
-    for row in rich:
-        dialogue, turn, service = row["frame_id"].rsplit("/", 2)
-        for other in gold["v1"]:
-            d, t, s = other["frame_id"].rsplit("/", 2)
-            if d == dialogue and s != service and int(t) <= int(turn) and other["slot_values"]:
-                foreign = other["slot_values"][0]["values"][0]
-                if not any(foreign in spoken for spoken in values(row).values()):
-                    elsewhere[row["frame_id"]] = foreign
-    copier = next(iter(elsewhere))
-    others = [row["frame_id"] for row in rich if row["frame_id"] not in elsewhere]
-    missed, wrong, swapped, invented, intent = others[:5]
 
-    def change(variant: str, row: Row) -> None:
-        if variant != "v1":
-            return
-        state, frame = values(row), row["frame_id"]
-        schema = [slot.name for slot in services[frame.rsplit("/")[-1]].slots]
-        first = next(iter(state), "")
-        empty = next((name for name in schema if name not in state), "")
-        if frame == missed:
-            del state[first]
-        elif frame == wrong:
-            state[first] = ["something else entirely"]
-        elif frame == swapped:
-            state[empty] = state.pop(first)
-        elif frame == invented:
-            state[empty] = ["something else entirely"]
-        elif frame == intent:
-            row["active_intent"] = "NONE"
-        elif frame == copier:
-            state[empty] = [elsewhere[frame]]
-        with_state(row, state)
-
-    analysis = analysed(tmp_path, sample, gold, change)
-    broken = [(error.frame_id, error.kind) for error in analysis.errors]
-    assert sorted(broken) == sorted(
-        [
-            (missed, "missed"),
-            (wrong, "wrong value"),
-            (swapped, "wrong slot"),
-            (swapped, "wrong slot"),  # of the slot that lost the value and the one that has it
-            (invented, "invented"),
-            (intent, "intent"),
-            (copier, "copied from another service"),
-        ]
-    )
-    assert {kind for _, kind in broken} == set(CLASSES)
+@pytest.mark.parametrize(
+    ("slot", "predicted", "error"),
+    [
+        ("city", {"stars": ["3"]}, ("missed", "Rome", "", "")),
+        ("city", {"city": ["Oslo"], "stars": ["3"]}, ("wrong value", "Rome", "Oslo", "")),
+        ("name", {**STATE, "name": ["Bo"]}, ("invented", "", "Bo", "")),
+        ("name", {**STATE, "name": ["Pisa"]}, ("copied from another service", "", "Pisa", "")),
+        # The value went to another slot, for which it is the value of this one.
+        ("city", {"name": ["Roma"], "stars": ["3"]}, ("wrong slot", "Rome", "", "name")),
+        ("name", {"name": ["Roma"], "stars": ["3"]}, ("wrong slot", "", "Roma", "city")),
+        # It is predicted in both, so that this slot is not the one that it is missing in.
+        ("name", {**STATE, "name": ["Rome"]}, ("invented", "", "Rome", "")),
+    ],
+)
+def test_every_class(
+    slot: str, predicted: dict[str, list[str]], error: tuple[str, str, str, str]
+) -> None:
+    """The class, the reference, what is predicted, and the other slot."""
+    assert classify(slot, STATE, predicted, {"Pisa"}) == error
+    assert error[0] in CLASSES
 
 
 def test_the_costliest_rewording(
