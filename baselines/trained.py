@@ -77,6 +77,7 @@ def save_trained(
     weights: Weights,
 ) -> None:
     """Write a model with its tokenizer, and its provenance as ``sgdx`` in ``config.json``."""
+    model.config.name_or_path = ""  # where it was loaded from is private
     model.config.sgdx = msgspec.to_builtins(provenance)
     model.save_pretrained(folder, state_dict=weights)
     tokenizer.save_pretrained(folder)

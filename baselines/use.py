@@ -201,8 +201,10 @@ def _schema(service: Mapping[str, Any]) -> Row:
 def _rows(dialogue: Dialogue, dialogue_id: str) -> list[Row]:
     """A frame row for each of the user's turns."""
     utterances, acts = dialogue.utterances, dialogue.acts
-    if isinstance(utterances, str):
-        raise SgdxError(f"found the text {utterances!r:.60}, expected a list of utterances")
+    if isinstance(utterances, str | Mapping):
+        raise SgdxError(f"found the dialogue {utterances!r:.60}, expected a list of utterances")
+    if others := [one for one in utterances if not isinstance(one, str)]:
+        raise SgdxError(f"found the utterance {others[0]!r:.60}, expected text")
     if not utterances:
         raise SgdxError("found no utterances, expected at least one, which the user says")
     schema = _checked_schema(dialogue.service)

@@ -5,13 +5,13 @@ Parts that cannot be used are left out and counted, and the counts are shown bes
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sgdx_dataset.io.json import parse_at, parse_text
 from sgdx_dataset.schema import DONTCARE, NONE_INTENT, Intent, Service, Slot, allowed_value
 
 from .functions import STATE_KEYS, safe_names, slots_by_any_name
@@ -155,6 +155,11 @@ def _message(body: Any, counts: Counter[str]) -> Json:
     return message if isinstance(message, dict) else {}
 
 
+def has_text(message: Json) -> bool:
+    """Whether a message has any text."""
+    return bool(_text(message).strip())
+
+
 def why_invalid(counts: Mapping[str, int]) -> str:
     """Why an answer with these counts is invalid: the name of another count, or ``unreadable``."""
     return next((reason for reason in _REASONS if counts.get(reason)), "unreadable")
@@ -163,7 +168,7 @@ def why_invalid(counts: Mapping[str, int]) -> str:
 def _count_if_empty(message: Json, counts: Counter[str]) -> None:
     """Count an answer without text and without calls as empty, if nothing was refused."""
     is_refused = counts["refused"] or counts["refused_requests"]
-    if not _text(message).strip() and not _calls(message) and not is_refused:
+    if not has_text(message) and not _calls(message) and not is_refused:
         counts["empty"] += 1
 
 
@@ -212,8 +217,8 @@ def _decode_arguments(arguments: Any, counts: Counter[str]) -> Any:
     if not isinstance(arguments, str):
         return arguments
     try:
-        return json.loads(arguments)
-    except (ValueError, RecursionError):
+        return parse_text(arguments)
+    except ValueError:
         return _find_object(arguments, (), counts, expected=False)
 
 
@@ -264,8 +269,8 @@ def _find_object(
 def _parse_at(text: str, start: int) -> tuple[Any, int] | None:
     """The JSON value that begins at ``start`` in a text, and its end; None if there is none."""
     try:
-        return json.JSONDecoder().raw_decode(text, start)
-    except (ValueError, RecursionError):
+        return parse_at(text, start)
+    except ValueError:
         return None
 
 

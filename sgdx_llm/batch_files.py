@@ -14,8 +14,10 @@ from typing import Any
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import staged
+from sgdx_dataset.io.json import parse_text
 
 from .answer_file import AnswerFile
+from .endpoint import why_no_answer
 from .functions import Json
 from .plan import Plan
 
@@ -92,11 +94,7 @@ def collect(plan: Plan, answers: AnswerFile, files: Iterable[Path]) -> Counter[s
 
 def _keep(line: bytes, keys: dict[str, list[str]], answers: AnswerFile, where: str) -> str:
     """Keep the answer in a line; returns the kind of the line, as ``collect`` counts it."""
-    try:
-        answer: Any = json.loads(line)
-    except (ValueError, RecursionError):
-        return "unreadable"
-    name = answer.get("custom_id") if isinstance(answer, dict) else None
+    name, body = read_answer_line(line)
     if not isinstance(name, str):
         return "unreadable"
     name, _, key = name.rpartition("|")
@@ -107,7 +105,6 @@ def _keep(line: bytes, keys: dict[str, list[str]], answers: AnswerFile, where: s
             f"{where}: answers {name} as another run asked it, expected this run's model, host, "
             "form of answer, parameters and wordings; give collect the options of requests"
         )
-    body = answer_in(answer)
     if body is None:
         return "failed"
     asked = [request_key for request_key in keys[name] if request_key.startswith(key)]
@@ -118,15 +115,29 @@ def _keep(line: bytes, keys: dict[str, list[str]], answers: AnswerFile, where: s
     return "answered"
 
 
-def answer_in(line: Any) -> Any:
-    """The answer in a line of answers, as it is kept; None if the line has none or is an error."""
-    if not isinstance(line, dict):
-        return None
-    for key in ("state", "calls"):
-        if key in line:
+def read_answer_line(line: bytes) -> tuple[Any, Json | None]:
+    """The ``custom_id`` in a line of answers, and the answer as it is kept; None for what lacks."""
+    try:
+        answer: Any = json.loads(line)
+    except (ValueError, RecursionError):
+        return None, None
+    if not isinstance(answer, dict):
+        return None, None
+    body = _body_in(answer)
+    try:
+        parse_text(line)
+    except ValueError as error:  # such as a key that is there twice
+        body = {"invalid": str(error)} if body is not None else None
+    return answer.get("custom_id"), body
+
+
+def _body_in(line: Json) -> Json | None:
+    """The answer in a line; None if the line has none or tells of an error."""
+    for key, kind in (("state", dict), ("calls", list)):
+        if isinstance(line.get(key), kind):
             return {key: line[key]}
     response = line.get("response")
     if not isinstance(response, dict) or response.get("status_code", 200) != 200:
         return None
-    body: Json | None = response.get("body")
-    return body if isinstance(body, dict) and not body.get("error") else None
+    body = response.get("body")
+    return None if why_no_answer(body) else body

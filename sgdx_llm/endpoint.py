@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.extras import require
+from sgdx_dataset.io.json import parse_text
 
 from .functions import Json
 from .providers import OPENAI, OPENAI_URL, Provider
@@ -101,7 +102,14 @@ def connect(
         )
     headers = dict(headers or {})
     host, secrets = host_of(url), _secrets(key, url, headers.values())
-    client = openai.AsyncOpenAI(base_url=url, api_key=key or "none", max_retries=0, timeout=timeout)
+    client = openai.AsyncOpenAI(
+        base_url=url,
+        api_key=key or "none",
+        max_retries=0,
+        timeout=timeout,
+        # A conversation is for the server that was named, and for no other.
+        http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
+    )
     # The library then leaves the reading of the answer to its caller.
     options = {"headers": {**headers, "X-Stainless-Raw-Response": "stream"}}
 
@@ -125,7 +133,7 @@ def connect(
         try:
             async with asyncio.timeout(longest):
                 content = await read(body)
-            answer = json.loads(content)
+            answer = read_body(content)
         except openai.APIStatusError as error:
             refusal = _refusal(error, host, secrets, provider.key)
             if isinstance(refusal, RefusedError) and _is_filtered(refusal.answer["error"]):
@@ -138,21 +146,41 @@ def connect(
             raise LaterError(_redact(secrets, f"{type(error).__name__}: {cause}")) from None
         except (ValueError, RecursionError):  # such as an answer that was cut off
             raise LaterError("the answer is not JSON") from None
-        if is_error(answer):
-            text = _redact(secrets, " ".join(json.dumps(answer["error"]).split()))[:300]
-            raise LaterError(f"status 200 with an error: {text}")
+        if why := why_no_answer(answer):
+            raise LaterError(f"status 200 with {_redact(secrets, why)[:300]}")
         return _redact_values(_long(secrets), answer)
 
     return send
 
 
-def is_error(answer: Any) -> bool:
-    """Whether an answer tells of an error in place of what a model wrote."""
-    # Gateways give these with status 200. What a filter or a server refused is an answer: it will
-    # stay so.
-    error = answer.get("error") if isinstance(answer, dict) else None
-    refused = isinstance(error, dict) and (_is_filtered(error) or "refused_with" in error)
-    return bool(error) and not refused
+def read_body(content: bytes) -> Any:
+    """What a server or a program wrote; ``{"invalid": WHY}`` where its JSON has two meanings."""
+    answer = json.loads(content)
+    try:
+        return parse_text(content)
+    except ValueError as error:  # such as a key that is there twice: the model would say it again
+        return {"invalid": str(error)} if not why_no_answer(answer) else answer
+
+
+def why_no_answer(answer: Any) -> str:
+    """Why this is no answer of a model, but to be asked again; empty where it is one."""
+    # Gateways tell of errors with status 200. What a filter or a server refused is an answer: it
+    # will stay so.
+    body = answer if isinstance(answer, dict) else {}
+    error = body.get("error")
+    if isinstance(error, dict) and (_is_filtered(error) or "refused_with" in error):
+        return ""
+    if "invalid" in body and not error:
+        return ""
+    choices = body.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    choice = choice if isinstance(choice, dict) else {}
+    if error or choice.get("error") or choice.get("finish_reason") == "error":
+        told = error or choice.get("error") or "finish_reason error"
+        return f"an error: {' '.join(json.dumps(told).split())}"
+    if not isinstance(choice.get("message"), dict):
+        return f"no choices[0].message: {' '.join(json.dumps(answer).split())}"
+    return ""
 
 
 def _is_filtered(error: Json) -> bool:
@@ -162,6 +190,12 @@ def _is_filtered(error: Json) -> bool:
 def _refusal(error: Any, host: str, secrets: Sequence[str], key: str) -> Exception:
     """What an answer with an error's status says: to ask later, or that the request is refused."""
     status, code, message = error.status_code, *_code_and_message(error)
+    if 300 <= status < 400:
+        address = _redact(secrets, error.response.headers.get("location", "nowhere"))
+        return SgdxError(
+            f"{host}: redirects to {address} with status {status}, expected an answer; "
+            "--base-url takes another address"
+        )
     text = _redact(secrets, " ".join(str(message or error.response.text).split()))[:300]
     lasting = code in ("insufficient_quota", "billing_hard_limit_reached")
     if (status in _LATER or status >= 500) and not lasting:

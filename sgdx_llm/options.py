@@ -237,11 +237,12 @@ def read_plan(
         raise SgdxError("--retry-invalid: expected only for a server, not with --command")
     from .endpoint import base_url, host_of
     from .plan import Plan
-    from .program import HOST
+    from .program import HOST, public_name
 
-    settings = request.settings(program)
+    name = public_name(program) if program else None
+    settings = request.settings(name)
     url = base_url(request.base_url, settings.provider)
-    host = f"{HOST}{program}" if program else host_of(url)
+    host = f"{HOST}{name}" if name else host_of(url)
     requested, configs = data.read()
     if repeats > 1 and not data.config:
         configs = ["original"]

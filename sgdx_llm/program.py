@@ -8,6 +8,7 @@ as ``{"response": {"body": {...}}}``.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shlex
 import subprocess
@@ -17,13 +18,14 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import IO, Any
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import escape_controls
 
 from .answer_file import AnswerFile
-from .batch_files import answer_in
+from .batch_files import read_answer_line
 from .endpoint import MOST_BYTES
 from .functions import Json
 from .plan import Request
@@ -40,7 +42,7 @@ def run_program(
     line_of: Callable[[Any], Json] | None = None,
 ) -> Counter[str]:
     """Ask a program everything that has no answer yet, and keep what it answers."""
-    arguments = split_command(line)
+    arguments, name = split_command(line), public_name(line)
     keys: dict[str, str] = {}
     counts: Counter[str] = Counter()
     strange = b""
@@ -50,7 +52,7 @@ def run_program(
                 arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
             )
         except OSError as error:
-            raise SgdxError(f"--command {line}: cannot be started: {error.strerror}") from None
+            raise SgdxError(f"--command {name}: cannot be started: {error.strerror}") from None
         assert program.stdin and program.stdout  # noqa: S101 - as they are pipes
         lines = _lines(plan, answers, keys, counts, line_of or request_line, advance)
         feeder = _Feeder(lines, program.stdin)
@@ -73,14 +75,25 @@ def run_program(
         if status:
             errors.seek(0)
             last = errors.read().decode(errors="replace").strip().rpartition("\n")[2] or "nothing"
-            raise SgdxError(f"--command {line}: exit status {status}; it said: {last[:300]}")
+            raise SgdxError(f"--command {name}: exit status {status}; it said: {last[:300]}")
     if strange:
         found = f"found the line {strange.decode(errors='replace').strip()[:200]!r}"
         form = "an object with the custom_id of a request and its state, calls or response"
         if not counts["answered"]:
-            raise SgdxError(f"--command {line}: {found}, expected {form}")
+            raise SgdxError(f"--command {name}: {found}, expected {form}")
         print(f"note: {escape_controls(found)}, expected {form}", file=sys.stderr)
     return counts
+
+
+def public_name(line: str) -> str:
+    """What files say of a command line: its programs without folders, and a digest of the rest.
+
+    Keys and private folders may stand in a command line, and files are published.
+    """
+    program, *others = split_command(line)
+    known = [program, *(word for word in others[:1] if Path(word).is_file())]
+    names = " ".join(Path(word).name for word in known)
+    return f"{names}@{hashlib.sha256(line.encode()).hexdigest()[:8]}"
 
 
 def split_command(line: str) -> list[str]:
@@ -88,7 +101,7 @@ def split_command(line: str) -> list[str]:
     try:
         arguments = shlex.split(line)
     except ValueError as error:
-        raise SgdxError(f"--command {line}: cannot be read: {error}") from None
+        raise SgdxError(f"--command: cannot be read: {error}") from None
     if not arguments:
         raise SgdxError("--command: found no program, expected one with its arguments")
     return arguments
@@ -130,12 +143,7 @@ def _keep(written: bytes, keys: dict[str, str], answers: AnswerFile) -> bool:
     """Keep the answer in a line; False if the line has none, or none to a request of this run."""
     if len(written) > MOST_BYTES:
         return False
-    try:
-        answer: Any = json.loads(written)
-    except (ValueError, RecursionError):
-        return False
-    name = answer.get("custom_id") if isinstance(answer, dict) else None
-    body = answer_in(answer)
+    name, body = read_answer_line(written)
     if not isinstance(name, str) or name not in keys or body is None or keys[name] in answers:
         return False
     answers.add(keys[name], name, body)

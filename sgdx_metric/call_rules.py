@@ -32,6 +32,8 @@ _TYPES: dict[Json, type] = {
     "array": list,
     "object": dict,
 }
+# The cost of a pair that scores 0: more than that of all others together.
+_IMPOSSIBLE = 1e6
 _IGNORED = re.compile(r"[ ,./\-_*^]")
 
 
@@ -103,19 +105,42 @@ def is_absent(expected: Json) -> bool:
 
 
 def _best_product(scores: list[list[float]]) -> float:
-    """The largest product over pairs of rows and columns that use each of both once."""
-    rows = sorted(scores, key=lambda row: sum(score > 0 for score in row))
-    bounds = [math.prod(max(row) for row in rows[i:]) for i in range(len(rows) + 1)]
+    """The largest product over pairs of rows and columns that use each of both once [n, n]."""
+    costs = [[-math.log(score) if score else _IMPOSSIBLE for score in row] for row in scores]
+    return math.prod(scores[i][j] for i, j in enumerate(_assignment(costs)))
 
-    def search(i: int, used: frozenset[int], product: float, best: float) -> float:
-        if i == len(rows):
-            return max(best, product)
-        for score, j in sorted(((s, j) for j, s in enumerate(rows[i])), reverse=True):
-            if j not in used and product * score * bounds[i + 1] > best:
-                best = search(i + 1, used | {j}, product * score, best)
-        return best
 
-    return search(0, frozenset(), 1.0, 0.0)
+def _assignment(costs: list[list[float]]) -> list[int]:
+    """The column of each row in the cheapest assignment, in n**3 steps (Kuhn 1955) [n, n].
+
+    Rows are assigned one after the other. Each takes the shortest way to a free column, through
+    columns whose rows are moved on; potentials keep all reduced costs at 0 or more.
+    """
+    n = len(costs)
+    row_of = [n] * (n + 1)  # of each column; the last column is where a way begins
+    of_rows, of_columns = [0.0] * (n + 1), [0.0] * (n + 1)
+    for row in range(n):
+        column, row_of[n] = n, row
+        shortest, before, visited = [math.inf] * n, [n] * n, [False] * (n + 1)
+        while row_of[column] < n:
+            visited[column], i = True, row_of[column]
+            for j in range(n):
+                reduced = costs[i][j] - of_rows[i] - of_columns[j]
+                if not visited[j] and reduced < shortest[j]:
+                    shortest[j], before[j] = reduced, column
+            following = min((j for j in range(n) if not visited[j]), key=shortest.__getitem__)
+            step = shortest[following]
+            for j in range(n + 1):
+                if visited[j]:
+                    of_rows[row_of[j]] += step
+                    of_columns[j] -= step
+                elif j < n:
+                    shortest[j] -= step
+            column = following
+        while column < n:  # back along the way, each column takes the row before it
+            row_of[column], column = row_of[before[column]], before[column]
+    columns = {row: column for column, row in enumerate(row_of[:n])}
+    return [columns[row] for row in range(n)]
 
 
 # --- exact and fuzzy ------------------------------------------------------------------------------

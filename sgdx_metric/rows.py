@@ -104,7 +104,7 @@ REFERENCE = pa.schema(
 
 def json_lines(rows: Any, kind: type[Prediction], side: str) -> list[str]:
     """Write Python rows as lines of JSON, checked; keys that `kind` lacks are skipped."""
-    encode = msgspec.json.Encoder().encode
+    encode = msgspec.json.Encoder(enc_hook=_plain).encode
     lines = []
     for i, row in enumerate(row_dicts(rows, kind, side)):
         try:
@@ -116,6 +116,13 @@ def json_lines(rows: Any, kind: type[Prediction], side: str) -> list[str]:
             example = f"; expected a row as {EXAMPLE_ROW}" if side == "predictions" else ""
             raise ScoreError(f"{side}[{i}]: {error}{example}") from None
     return lines
+
+
+def _plain(value: Any) -> str:
+    """Text of a kind of its own, such as numpy's, as text."""
+    if isinstance(value, str):
+        return str(value)
+    raise ScoreError(f"found {type(value).__name__}, expected text")
 
 
 def row_dicts(rows: Any, kind: type[msgspec.Struct], side: str) -> Iterable[Any]:

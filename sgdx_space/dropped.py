@@ -65,6 +65,14 @@ def references_of(source: str, kind: str = "frames") -> ReleaseReferences:
     return _Kept(open_release(source), SPLIT, _COLUMNS[kind], kind)
 
 
+def dropped_paths(given: object) -> list[str]:
+    """The paths of dropped files; a program that is no browser can send anything."""
+    paths = given if isinstance(given, list) else []
+    if given is not None and not (paths and all(isinstance(path, str) for path in paths)):
+        raise SgdxError("found no files, expected dropped ones")
+    return paths
+
+
 def score_dropped(source: str, paths: Sequence[str], tasks: Mapping[str, Task]) -> Shown:
     """Score the files of one system, of which each says its task and its wording."""
     name = task_name(Path(paths[0]))

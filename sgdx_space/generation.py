@@ -14,6 +14,7 @@ from .dropped import (
     SAMPLE,
     WORDINGS,
     Shown,
+    dropped_paths,
     figures_html,
     references_of,
     score_dropped,
@@ -59,10 +60,12 @@ def scored(paths: list[str] | None) -> Shown:
 
 def _fill(paths: list[str] | None) -> tuple[Any, ...]:
     """What is shown of an error, the column of all else, the tables, and the signature."""
+    dropped: list[str] = []
     try:
-        shown = scored(paths)
+        dropped = dropped_paths(paths)
+        shown = scored(dropped)
     except FAULTS as error:
-        return shown_problem(error, paths or ()), gr.Column(visible=False), "", ""
+        return shown_problem(error, dropped), gr.Column(visible=False), "", ""
     return "", gr.Column(visible=True), figures_html(shown), shown.scored.content["signature"]
 
 

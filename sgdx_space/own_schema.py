@@ -198,9 +198,11 @@ def _entry(service: Service, other: Service) -> dict[str, Any]:
 
 def _encode(text: str, title: str) -> bytes:
     """A text in UTF-8; a browser can send what is none, or half of a pair of UTF-16."""
+    if not isinstance(text, str):
+        raise SgdxError(f"{title}: found {type(text).__name__}, expected text")
     try:
-        return str.encode(text)
-    except (TypeError, UnicodeEncodeError) as error:
+        return text.encode()
+    except UnicodeEncodeError as error:
         raise SgdxError(f"{title}: {error}, expected Unicode text") from None
 
 

@@ -22,6 +22,7 @@ from .dropped import (
     SAMPLE,
     WORDINGS,
     Shown,
+    dropped_paths,
     figures_html,
     references_of,
     score_dropped,
@@ -90,12 +91,14 @@ def _fill(source: str, paths: list[str] | None) -> tuple[Any, ...]:
 
     After an error all else is empty and hidden, so that nothing of other files stays.
     """
-    if not paths and source != SAMPLE:
-        return _nothing("Drop prediction files for the test split of this copy of SGD.")
+    dropped: list[str] = []
     try:
-        shown = score_dropped(source, paths, TASKS) if paths else invented()
+        dropped = dropped_paths(paths)
+        if not dropped and source != SAMPLE:
+            return _nothing("Drop prediction files for the test split of this copy of SGD.")
+        shown = score_dropped(source, dropped, TASKS) if dropped else invented()
     except FAULTS as error:
-        return _nothing(shown_problem(error, [*(paths or ()), source]))
+        return _nothing(shown_problem(error, [*dropped, source]))
     frame_ids = most_varied_first(shown)
     return (
         "",

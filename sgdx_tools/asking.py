@@ -17,7 +17,7 @@ from sgdx_llm.endpoint import base_url, host_of
 from sgdx_llm.estimate import estimate_wording, token_counter
 from sgdx_llm.options import SendingOptions, ServerOptions
 from sgdx_llm.predictions import AnswerTally
-from sgdx_llm.program import HOST, split_command
+from sgdx_llm.program import HOST, public_name
 from sgdx_llm.requests import RequestSettings
 from sgdx_llm.tables import prediction_line, print_estimates
 from sgdx_llm.usage import Price
@@ -46,13 +46,12 @@ def settings_of(
 
 def read_plan(folder: Path, asked: AskOptions) -> ToolPlan:
     """The plan of a run, from the options."""
-    if asked.command:
-        split_command(asked.command)  # an error in it is told before anything is read
-    model = asked.model or asked.command
+    program = public_name(asked.command) if asked.command else None
+    model = asked.model or program
     if not model:
         raise SgdxError("found neither --model nor --command, expected one of them")
     settings, server = settings_of(asked, model)
-    host = f"{HOST}{asked.command}" if asked.command else server
+    host = f"{HOST}{program}" if program else server
     tool_set = read_tool_set(folder).first(asked.limit)
     names = list(dict.fromkeys(asked.wording or tool_set.wordings))
     return ToolPlan(tool_set, names, settings, host, asked.repeats, asked.distractors)

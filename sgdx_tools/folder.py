@@ -11,7 +11,7 @@ import msgspec
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file, read_input, staged, write_bytes
-from sgdx_dataset.io.json import decode_json, parse_json
+from sgdx_dataset.io.json import check_value, decode_json, parse_json
 from sgdx_metric.variants import ORIGINAL
 
 from .data import Case, Json, Rule, Source, Tool, ToolSet, ToolWords, Wording
@@ -87,6 +87,7 @@ def read_tools(path: Path) -> dict[str, Tool]:
         check_name(tool.name, where)
         if tool.id in tools:
             raise SgdxError(f"{where}: found this id twice, expected distinct ids")
+        _check_values(tool.parameters, where)
         Layout(tool.parameters, where).check()
         tools[tool.id] = tool
     return tools
@@ -105,6 +106,7 @@ def read_cases(path: Path, tools: Mapping[str, Tool], rules: Rule) -> tuple[Case
             record = f"{path}:{number}"
             case = parse_json(line, Case, record, "a case")
             where = f"{record}: case {case.id}"
+            _check_values([case.messages, [call.arguments for call in case.expect or ()]], where)
             if case.id in cases or not case.id:
                 raise SgdxError(f"{where}: expected an id that no other case has")
             _check_case(case, tools, layouts, where, with_values=rules != "bfcl")
@@ -113,6 +115,13 @@ def read_cases(path: Path, tools: Mapping[str, Tool], rules: Rule) -> tuple[Case
                 distinct.add(case.tools)
             cases[case.id] = case
     return tuple(cases.values())
+
+
+def _check_values(values: Any, where: str) -> None:
+    try:
+        check_value(values)
+    except SgdxError as error:
+        raise SgdxError(f"{where}: {error}") from None
 
 
 def _check_case(

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sgdx_dataset.io.json import parse_text
 from sgdx_llm.answer_file import AnswerFile
 from sgdx_llm.requests import RequestSettings, request_key, with_seed
 
@@ -60,6 +61,8 @@ class ToolRewording:
     tool: Tool
     # Which of the several rewordings it is, from 1.
     number: int
+    # The names of all tools, of which a model may not give one to another.
+    tool_names: Collection[str] = ()
     # The words that were accepted, by path and kind: ``name`` or ``description``.
     words: dict[tuple[str, str], str] = field(default_factory=dict)
     # Why words were refused in the last attempt, a line for each.
@@ -111,7 +114,8 @@ class ToolRewording:
         if text.strip() == original:
             return f"the {kind} is the old one"
         if kind == "name":
-            others = {element.name for element in self.elements.values()} | {*self.names()}
+            others = {element.name for element in self.elements.values()}
+            others |= {*self.names(), *self.tool_names}
             if not NAME.fullmatch(text):
                 return "the name is not of 1 to 64 letters, digits, _ and -"
             elif text in others:
@@ -122,9 +126,9 @@ class ToolRewording:
 def _elements_in_text(answer: Any) -> Any:
     """The elements in the text of an answer that is JSON instead of a call."""
     try:
-        content = json.loads(answer["choices"][0]["message"]["content"])
+        content = parse_text(answer["choices"][0]["message"]["content"])
         return content["elements"] if isinstance(content, dict) else content
-    except (ValueError, TypeError, LookupError, RecursionError):
+    except (ValueError, TypeError, LookupError, AttributeError):
         return None
 
 
@@ -201,7 +205,10 @@ def ask_model(
     What an earlier run was answered is not asked again, and does not count as an attempt. Returns
     the distinct words of each element, and a line for each element that has none.
     """
-    rewordings = [ToolRewording(tool, i) for tool in tools.values() for i in range(1, count + 1)]
+    names = {tool.name for tool in tools.values()}
+    rewordings = [
+        ToolRewording(tool, i, names) for tool in tools.values() for i in range(1, count + 1)
+    ]
     attempts = 0
     for attempt in itertools.count():
         pending = [rewording for rewording in rewordings if rewording.missing()]

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from sgdx_dataset import SgdxError
@@ -153,7 +154,7 @@ class ToolPlan(AskedOnce):
         return Header(
             task="tools",
             variant=name,
-            source=self.tool_set.path,
+            source=Path(self.tool_set.path).resolve().name,  # without private folders
             data=data_digest(self.tool_set, name),
             system={
                 "model": settings.model,

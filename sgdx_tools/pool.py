@@ -14,7 +14,7 @@ import msgspec
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_input
-from sgdx_dataset.io.json import parse_json
+from sgdx_dataset.io.json import first_repeated, parse_json
 from sgdx_dataset.rewording.compose import nearest_first
 from sgdx_dataset.rewording.distances import description_distance, name_distance
 
@@ -68,8 +68,8 @@ def check_pool(pool: Pool, tools: Mapping[str, Tool], where: str) -> None:
         for texts in (element.name, element.description):
             if not all(text.strip() for text in texts):
                 raise SgdxError(f"{record}: found an empty paraphrase, expected words")
-            if repeated := [text for text in texts if texts.count(text) > 1]:
-                raise SgdxError(f"{record}: {repeated[0]!r} appears twice, expected once")
+            if repeated := first_repeated(texts):
+                raise SgdxError(f"{record}: {repeated!r} appears twice, expected once")
 
 
 def compose_wordings(

@@ -8,7 +8,6 @@ header.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,9 +16,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.json import parse_json
+from sgdx_dataset.io.json import check_value, parse_json, parse_text
 from sgdx_eval.prediction_files import NO_HEADER, Header, read_prediction_lines
-from sgdx_llm.answers import call_in_text
+from sgdx_llm.answers import call_in_text, has_text
 
 from .data import ToolSet
 
@@ -46,7 +45,7 @@ class Prediction(msgspec.Struct, frozen=True, omit_defaults=True):
     calls: tuple[MadeCall, ...]
     # Which run it is of, from 1.
     repeat: int = 1
-    # Whether the answer could not be read; it counts as one that makes no call.
+    # Whether the answer could not be read; it counts as wrong, whatever was expected.
     invalid: bool = False
 
 
@@ -77,6 +76,10 @@ def read_predictions(folder: Path, tool_set: ToolSet) -> dict[str, PredictionFil
         for number, line in lines.numbered():
             where = f"{path}:{number}"
             prediction = parse_json(line, Prediction, where, "a prediction")
+            try:
+                check_value([call.arguments for call in prediction.calls])
+            except SgdxError as error:
+                raise SgdxError(f"{where}: case {prediction.id}: {error}") from None
             if prediction.variant != name:
                 raise SgdxError(f"{where}: variant is {prediction.variant!r}, expected {name!r}")
             predictions.append((where, prediction))
@@ -91,7 +94,8 @@ def predictions_from_rows(rows: Iterable[Any], tool_set: ToolSet) -> dict[str, P
         where = f"predictions: row {number}"
         try:
             prediction = msgspec.convert(row, Prediction, from_attributes=True)
-        except msgspec.ValidationError as error:
+            check_value([call.arguments for call in prediction.calls])
+        except ValueError as error:
             raise SgdxError(f"{where}: {error}") from None
         if prediction.variant not in tool_set.wordings:
             raise SgdxError(f"{where}: found no wording {prediction.variant!r} in {tool_set.path}")
@@ -180,11 +184,14 @@ def _calls(body: Any, counts: Counter[str]) -> Iterator[MadeCall]:
         name, arguments = call_in_text(message, Counter({"truncated": counts["truncated"]}))
         if isinstance(name, str) and isinstance(arguments, dict):
             counts["salvaged"] += 1
-            yield MadeCall(name, arguments)
+            yield _call(name, arguments)
+        elif not counts["refused"] and not has_text(message):
+            raise ValueError("neither text nor a call")
 
 
 def _call(name: Any, arguments: Any) -> MadeCall:
-    values = json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
+    values = parse_text(arguments or "{}") if isinstance(arguments, str) else arguments
     if not isinstance(name, str) or not isinstance(values, dict):
         raise ValueError("no call")
+    check_value([name, values])
     return MadeCall(name, values)

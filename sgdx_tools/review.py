@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping
 from html import escape
 from pathlib import Path
@@ -42,6 +43,7 @@ class ReviewLine(NamedTuple):
 
 
 _COLUMNS = ReviewLine._fields
+_FORMULA = re.compile("'*[=+@-]")
 
 
 def write_review(folder: Path, tools: Mapping[str, Tool], pool: Pool, made_by: str) -> list[Path]:
@@ -60,8 +62,14 @@ def write_review(folder: Path, tools: Mapping[str, Tool], pool: Pool, made_by: s
 
 def _row(cells: Iterable[str]) -> str:
     text = io.StringIO()
-    csv.writer(text, "excel-tab", lineterminator="\n").writerow(cells)
+    # A program that shows tables would obey a cell that begins so.
+    guarded = [f"'{cell}" if _FORMULA.match(cell) else cell for cell in cells]
+    csv.writer(text, "excel-tab", lineterminator="\n").writerow(guarded)
     return text.getvalue()
+
+
+def _unguarded(cell: str) -> str:
+    return cell[1:] if cell[:1] == "'" and _FORMULA.match(cell[1:]) else cell
 
 
 def read_review(path: Path, tools: Mapping[str, Tool]) -> tuple[Pool, str]:
@@ -74,12 +82,19 @@ def read_review(path: Path, tools: Mapping[str, Tool]) -> tuple[Pool, str]:
         raise SgdxError(f"{path}:1: expected the columns {', '.join(_COLUMNS)}")
     words: dict[ElementId, dict[str, list[str]]] = {}
     makers = set()
+    elements = {tool: elements_of(tools[tool]) for tool in tools}
     for number, row in enumerate(rows[1:], 2):
         if not any(row):
             continue
         if len(row) != len(_COLUMNS) or row[2] not in KINDS:
             raise SgdxError(f"{path}:{number}: found {row[:3]}, expected {', '.join(_COLUMNS)}")
-        line = ReviewLine(*row)
+        line = ReviewLine(*map(_unguarded, row))
+        element = elements.get(line.tool, {}).get(line.path)
+        if element is not None and getattr(element, line.kind) != line.original:
+            raise SgdxError(
+                f"{path}:{number}: original is {line.original!r:.100}, and in the tools "
+                f"{getattr(element, line.kind)!r:.100}: the table is of other tools"
+            )
         of_element = words.setdefault((line.tool, line.path), {})
         of_element.setdefault(line.kind, []).append(line.reworded)
         makers.add(line.by)

@@ -15,7 +15,7 @@ from sgdx_eval.prediction_files import check_one_system
 from sgdx_eval.tasks.tools import CALL, NO_CALL, TITLES
 from sgdx_eval.verdict import Verdict, gate
 from sgdx_metric.bootstrap import DIALOGUES
-from sgdx_metric.call_rules import score_case
+from sgdx_metric.call_rules import CaseScore, score_case
 from sgdx_metric.calls import TASK_SUCCESS
 from sgdx_metric.columns import Floats
 from sgdx_metric.core import RIGHT, Scores, flipped, mean_defined, variation
@@ -30,6 +30,7 @@ from .folder import read_tool_set
 from .predictions import PredictionFile, predictions_from_rows, read_predictions
 from .renaming import WordedTools
 from .signature import data_digest, signature
+from .versions import MADE_BY
 
 # A score of a case's calls is one of these; `call_accuracy` is the headline.
 METRICS = {
@@ -40,6 +41,8 @@ METRICS = {
 }
 HEADLINE = "call_accuracy"
 Outcomes = Sequence[Sequence[Outcome]]  # [runs][cases]
+_NOT_ANSWERED = CaseScore(name=0.0, arguments=None, call=0.0, no_call=None)
+_NO_CALL_NOT_ANSWERED = CaseScore(name=None, arguments=None, call=None, no_call=0.0)
 
 
 def score(
@@ -141,9 +144,13 @@ def verdict(
 ) -> Verdict:
     """Whether other words cost more than so many points."""
     if not any(tool_set.wordings[name].tools for name in files):
-        if len(files) > 1:  # as of a pull request that changes no words
-            return Verdict("passed", "no name and no description is reworded")
-        return Verdict("cannot tell", "found predictions under one wording, expected two")
+        others = [tool_set.wordings[name] for name in files if name != ORIGINAL]
+        if not others:
+            return Verdict("cannot tell", "found predictions under one wording, expected two")
+        if all(wording.made_by == MADE_BY for wording in others):
+            return Verdict("passed", "the other version of the tools has the same words")
+        names = ", ".join(wording.name for wording in others)
+        return Verdict("cannot tell", f"found no new words in {names}, expected some")
     asked = {name: sum(map(len, file.predictions)) for name, file in files.items()}
     invalid = {name: (n, asked[name]) for name, n in content["invalid"].items()}
     return gate(scores, {CALL: "call", NO_CALL: "no-call"}, max_drop, invalid)
@@ -172,8 +179,11 @@ def score_wording(
         tools = [worded.tool(call.name) for call in case.expect or ()]
         parameters = {tool.name: tool.parameters for tool in tools}
         for run, of_run in zip(file.predictions, outcomes):
-            made = [msgspec.structs.asdict(call) for call in run[case.id].calls]
+            prediction = run[case.id]
+            made = [msgspec.structs.asdict(call) for call in prediction.calls]
             score = score_case(expected, made, parameters, rules)
+            if prediction.invalid:  # what was not answered is wrong, also where no call is right
+                score = _NOT_ANSWERED if expected else _NO_CALL_NOT_ANSWERED
             of_run.append(Outcome(score, expected, made))
     return outcomes
 

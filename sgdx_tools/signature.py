@@ -23,6 +23,7 @@ def signature(
     """The line ``sgdx_tools|key:value|...``, with digests of all tools, cases and words."""
     makers = {tool_set.wordings[name].made_by for name in files if name != ORIGINAL}
     distractors = {str(file.header.system.get("distractors", 0)) for file in files.values()} - {"0"}
+    made_elsewhere = any(file.header.data is None for file in files.values())
     parts = {
         "variants": "+".join(
             name if name == ORIGINAL else f"{name}@{wording_digest(tool_set.wordings[name])}"
@@ -34,6 +35,7 @@ def signature(
         **({"distractors": "+".join(sorted(distractors))} if distractors else {}),
         "repeats": max(len(file.predictions) for file in files.values()),
         "rules": rules,
+        **({"predictions": "made-elsewhere"} if made_elsewhere else {}),
         "zero-mean": "0",
         "sd": "sample",
         **({"over": over} if over != DIALOGUES else {}),

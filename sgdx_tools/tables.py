@@ -33,7 +33,7 @@ def print_scores(scores: Mapping[str, Any], raw: Scores, details: bool, console:
         lines.append(f"noise of {noise['repeats']} runs under {name}: {flips}")
     for name, unread in scores["invalid"].items():
         if unread:
-            counted = "answers could not be read; they count as no call"
+            counted = "answers could not be read; they count as wrong"
             lines.append(f"{name}: {unread} {counted}")
     more = [legend(lines), ""] if lines else []
     show.print_scores(Tools(), raw, scores, console, more, details)

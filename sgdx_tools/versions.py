@@ -14,6 +14,7 @@ from .data import Json, Tool, ToolWords, Wording, Words
 from .json_schema import INNER, ROOT, Layout, Node, Renaming
 
 _T = TypeVar("_T")
+MADE_BY = "tools"  # of a wording that another version of the tools is, perhaps with the same words
 _NOT_MEASURED = ", which is not measured"
 
 
@@ -40,13 +41,13 @@ def wording_between(
     notes += [f"tool {i} is removed{_NOT_MEASURED}" for i in tools if i in lost]
     notes += [f"tool {i} is added{_NOT_MEASURED}" for i in others if i in added]
     changed = {tool: new for tool, new in words.items() if new != ToolWords()}
-    return Wording("new", changed), notes
+    return Wording("new", changed, MADE_BY), notes
 
 
 def _paired(
     old: Mapping[str, _T], new: Mapping[str, _T], facts: list[Callable[[_T], Hashable]]
 ) -> dict[str, str]:
-    """Keys that belong together: equal ones, then those of which as many have a fact in common."""
+    """Keys that belong together: equal ones, then those that alone have a fact in common."""
     pairs = {key: key for key in old if key in new}
     for fact in facts:
         groups: dict[Hashable, tuple[list[str], list[str]]] = {}
@@ -55,8 +56,8 @@ def _paired(
                 if key not in taken and (known := fact(of_side[key])):
                     groups.setdefault(known, ([], []))[side].append(key)
         for left, right in groups.values():
-            if len(left) == len(right):
-                pairs |= zip(left, right)
+            if len(left) == len(right) == 1:  # of two, no order says which is which
+                pairs[left[0]] = right[0]
     return pairs
 
 

@@ -24,7 +24,15 @@ from .augment import augmented
 
 def track(tracker: System, rows: Dataset, chunks: Path) -> Predictions:
     """Predict with a tracker, which gets only the columns that it declares to read."""
-    return tracker.predict(input_columns(rows, tracker.READS), chunks)
+    return checked(tracker, tracker.predict(input_columns(rows, tracker.READS), chunks))
+
+
+def checked(system: System, predictions: Any) -> Predictions:
+    """What a system has predicted, which may be somebody else's."""
+    if not isinstance(predictions, Predictions):
+        found = type(predictions).__name__
+        raise SgdxError(f"{system.NAME}: predict returns {found}, expected baselines Predictions")
+    return predictions
 
 
 @dataclass(frozen=True)

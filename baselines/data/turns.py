@@ -22,7 +22,7 @@ from sgdx_dataset.rows.turn_rows import domains_seen
 
 from ..system import Predictions, System
 from ..training.settings import Settings
-from .frames import Training, training_rows
+from .frames import Training, checked, training_rows
 
 IDENTITY = ("turn_id", "variant", "dialogue_id", "service")  # visible to every generator
 ORIGINAL = ("original_actions", "original_intent")
@@ -70,7 +70,7 @@ def input_columns(rows: Dataset, reads: Sequence[str]) -> Dataset:
 
 def generate(generator: System, rows: Dataset, chunks: Path) -> Predictions:
     """Generate with a generator, which gets only the columns that it declares to read."""
-    return generator.predict(input_columns(rows, generator.READS), chunks)
+    return checked(generator, generator.predict(input_columns(rows, generator.READS), chunks))
 
 
 def training_columns(rows: Dataset, reads: Sequence[str]) -> Dataset:

@@ -46,6 +46,7 @@ def load_encoder(
         model: Any = load_strict(
             AutoModel.from_pretrained, name, optional="pooler.", config=config, dtype=torch.float32
         )
+    model.config.name_or_path = ""  # models are published, and where their encoder lay is private
     size = model.get_input_embeddings().num_embeddings
     if len(tokenizer) > size:
         raise SgdxError(

@@ -69,6 +69,8 @@ def run(
         status, line = 128 + signal.SIGINT, _with_notes("interrupted", stop)
     except Terminated as stop:
         status, line = 128 + signal.SIGTERM, _with_notes("terminated", stop)
+    except RecursionError:
+        status, line = BAD_INPUT, "error: found too many parts in each other for this input"
     except MemoryError:
         status, line = BAD_INPUT, "error: found too little memory for this input"
     except BrokenPipeError:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Literal, TypeVar
 
@@ -13,6 +14,7 @@ import msgspec
 from .errors import SgdxError
 
 Parsed = TypeVar("Parsed")
+DEEPEST = 100  # lists and objects in each other, of what has no form of its own
 
 
 class _Record(msgspec.Struct):
@@ -57,11 +59,68 @@ def check_keys(data: bytes) -> None:
     json.loads(data, object_pairs_hook=_refuse_repeated_keys, parse_int=str)
 
 
-def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> None:
+def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     keys = [key for key, _ in pairs]
-    if len(set(keys)) < len(keys):
-        repeated = next(key for key in keys if keys.count(key) > 1)
+    if repeated := first_repeated(keys):
         raise SgdxError(f"an object has the key {repeated!r} twice: {', '.join(keys)[:200]}")
+    return dict(pairs)
+
+
+def first_repeated(texts: Iterable[str]) -> str:
+    """The first text that comes twice, or empty text."""
+    seen = set[str]()
+    for text in texts:
+        if text in seen:
+            return text
+        seen.add(text)
+    return ""
+
+
+def parse_text(text: str | bytes) -> Any:
+    """The JSON that a model or a program wrote; ``ValueError`` says what is wrong in it."""
+    written = text.decode() if isinstance(text, bytes) else text
+    bare = written.strip()
+    value, end = parse_at(bare, 0)
+    if end < len(bare):
+        raise ValueError(f"found more after the end of the JSON: {bare[end : end + 60]!r}")
+    return value
+
+
+def parse_at(text: str, start: int) -> tuple[Any, int]:
+    """The JSON value that begins at a place in a text, and its end; ``ValueError`` as above."""
+    try:
+        value, end = _STRICT.raw_decode(text, start)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    check_value(value)
+    return value, end
+
+
+def check_value(value: Any) -> None:
+    """Refuse a value that other programs cannot read: NaN, half a character, over 100 levels."""
+    pending = [(value, 0)]
+    while pending:
+        part, depth = pending.pop()
+        if isinstance(part, str) and not part.isascii():
+            try:
+                part.encode()
+            except UnicodeEncodeError:
+                raise SgdxError(f"found half a character in {part[:60]!a}") from None
+        elif isinstance(part, float) and not math.isfinite(part):
+            raise SgdxError(f"found the number {part}, expected a finite one")
+        elif isinstance(part, dict | list | tuple):
+            if depth == DEEPEST:
+                raise SgdxError(_TOO_DEEP)
+            inner = [*part, *part.values()] if isinstance(part, dict) else part
+            pending += [(item, depth + 1) for item in inner]
+
+
+def _refuse_constant(name: str) -> None:
+    raise SgdxError(f"found {name}, which is no JSON")
+
+
+_TOO_DEEP = f"found over {DEEPEST} lists or objects in each other"
+_STRICT = json.JSONDecoder(object_pairs_hook=_refuse_repeated_keys, parse_constant=_refuse_constant)
 
 
 def _record_at(data: bytes, message: str) -> str:

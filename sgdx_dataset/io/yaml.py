@@ -9,6 +9,7 @@ import msgspec
 import yaml
 
 from .errors import SgdxError
+from .json import first_repeated
 
 MAX_DEPTH = 20  # lists or mappings in each other, of a recipe
 MAX_DOCUMENT_DEPTH = 200  # of another's document
@@ -129,7 +130,7 @@ def _check_keys(root: yaml.Node | None) -> None:
         visited.add(id(node))
         if isinstance(node, yaml.MappingNode):
             keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-            if repeated := next((key for key in keys if keys.count(key) > 1), ""):
+            if repeated := first_repeated(keys):
                 raise ValueError(f"found {repeated!r} twice, expected each setting once")
             pending += [item for pair in node.value for item in pair]
         elif isinstance(node, yaml.SequenceNode):

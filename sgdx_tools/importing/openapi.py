@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.json import parse_json
+from sgdx_dataset.io.json import check_value, parse_json
 from sgdx_dataset.io.yaml import parse_yaml_document
 from sgdx_llm.functions import safe_names
 
@@ -48,6 +48,10 @@ def import_openapi(path: Path, with_headers: bool = False) -> Collection:
         if data.lstrip()[:1] == b"{"
         else parse_yaml_document(data, str(path))
     )
+    try:
+        check_value(parsed)
+    except SgdxError as error:
+        raise SgdxError(f"{path}: {error}") from None
     expected = "expected openapi: 3.0.x or 3.1.x"
     if not isinstance(parsed, dict):
         raise SgdxError(f"{path}: found {type(parsed).__name__}, {expected}")

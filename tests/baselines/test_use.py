@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
+from datasets import Dataset
 
+from baselines.lexical.tracker import LexicalTracker
 from baselines.use import load_tracker, track_dialogue
 from sgdx_dataset import SgdxError
 
@@ -41,11 +45,23 @@ def test_a_dialogue_of_ones_own() -> None:
         track_dialogue(load_tracker("lexical"), {"service_name": "A"}, ["Hi"])
     with pytest.raises(SgdxError, match="found no utterances"):
         track_dialogue(load_tracker("lexical"), service, [])
-    with pytest.raises(SgdxError, match="found the text 'a cab', expected a list of utterances"):
+    with pytest.raises(SgdxError, match="found the dialogue 'a cab', expected a list"):
         track_dialogue(load_tracker("lexical"), service, "a cab")
+    with pytest.raises(SgdxError, match="found the utterance {'role': 'user'}, expected text"):
+        track_dialogue(load_tracker("lexical"), service, [{"role": "user"}])  # type: ignore[list-item]
     for schema in ("Cabs_9", {**service, "slots": ["destination"]}):
         with pytest.raises(SgdxError, match="found the schema .*, expected a mapping with"):
             track_dialogue(load_tracker("lexical"), schema, ["Hi"])  # type: ignore[arg-type]
+
+
+def test_a_tracker_of_ones_own_that_returns_something_else() -> None:
+    class Rows(LexicalTracker):
+        def predict(self, rows: Dataset, chunks: Path) -> Any:
+            return super().predict(rows, chunks).rows
+
+    service = {"service_name": "A", "description": "", "slots": [], "intents": []}
+    with pytest.raises(SgdxError, match="lexical: predict returns list"):
+        track_dialogue(Rows(), service, ["Hi"])
 
 
 @pytest.mark.slow

@@ -79,7 +79,7 @@ SABOTAGES = {
         "        target.write_bytes(content)\n        staging.write_bytes(content)\n",
         f"{_DATASET}/io/test_files.py -k in_place"),
     "a key that appears twice is accepted": Sabotage(
-        "sgdx_dataset/io/json.py", "object_pairs_hook=_refuse_repeated_keys, ", "",
+        "sgdx_dataset/io/json.py", "data, object_pairs_hook=_refuse_repeated_keys, ", "data, ",
         f"{_DATASET}/io/test_json.py"),
     "an archive's paths lead out of it": Sabotage(
         "sgdx_dataset/release/archives.py", ' or ".." in path.split("/"):', ":",
@@ -308,6 +308,21 @@ SABOTAGES = {
     "words are not given credit for what they win": Sabotage(
         "sgdx_tools/elements.py", '"net": lost[element] - won[element]', '"net": lost[element]',
         f"{_TOOLS}/test_scoring.py -k is_won"),
+    "an answer that cannot be read is no call": Sabotage(
+        "sgdx_tools/scoring.py", "if prediction.invalid:", "if False:",
+        f"{_TOOLS}/test_scoring.py -k not_answered"),
+    "the order of two says which is which": Sabotage(
+        "sgdx_tools/versions.py", "if len(left) == len(right) == 1:", "if left and right:",
+        f"{_TOOLS}/test_rewording.py -k is_which"),
+    "the last of two equal keys is taken": Sabotage(
+        "sgdx_dataset/io/json.py", "if repeated := first_repeated(keys):", "if repeated := str():",
+        f"{_TOOLS}/test_bad_input.py -k answers"),
+    "a table of words is a formula": Sabotage(
+        "sgdx_tools/review.py", "if _FORMULA.match(cell) else cell for", "if False else cell for",
+        f"{_TOOLS}/test_rewording.py -k would_obey"),
+    "conversations go where a server points": Sabotage(
+        "sgdx_llm/endpoint.py", "follow_redirects=False", "follow_redirects=True",
+        f"{_SENDING} -k another_host"),
     "a program answers for another case": Sabotage(
         "sgdx_tools/plan.py", 'host += f"|{case.id}"', "pass",
         f"{_TOOLS}/test_commands.py -k by_the_case"),
@@ -427,7 +442,7 @@ SABOTAGES = {
         'text = re.sub("".join(map(_any_spelling, secret)), "[key]", text)', "pass",
         f"{_SENDING} -k key_is"),
     "a gateway's error is an answer": Sabotage(
-        "sgdx_llm/endpoint.py", "return bool(error) and not refused", "return False",
+        "sgdx_llm/endpoint.py", "if why := why_no_answer(answer):", "if why := str():",
         f"{_SENDING} -k status_200"),
     "a password stands in the headers of files": Sabotage(
         "sgdx_llm/endpoint.py", 'f"{host}{port}", parts.path', "parts.netloc, parts.path",

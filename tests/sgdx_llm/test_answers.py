@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from sgdx_dataset.schema import Service, read_service
 from sgdx_eval.prediction_files import prediction_row
 from sgdx_llm.answers import COUNTS, read_answer, read_call, read_state, why_invalid
+from sgdx_llm.endpoint import read_body, why_no_answer
 from sgdx_llm.functions import call_functions
 from sgdx_llm.requests import AnswerForm, RequestSettings
 from sgdx_metric.rows import PREDICTION
@@ -343,3 +344,22 @@ def test_on_the_sample(sample: dict[str, pa.Table], variant: str, answer: Answer
     scores = scores_of_right_answers(sample[variant], settings)
     assert len(scores) == 12  # all but those of spans
     assert set(scores.values()) == {1.0}
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(max_size=60) | JSON.map(lambda value: json.dumps(value).encode()))
+def test_any_bytes_are_an_answer_or_none(content: bytes) -> None:
+    try:
+        body = read_body(content)
+    except (ValueError, RecursionError):
+        return
+    assert isinstance(why_no_answer(body), str)
+    read_answer(body, SERVICE, in_call=True)
+    read_call(body, {})
+
+
+def test_what_has_a_key_twice_is_an_answer_that_cannot_be_read() -> None:
+    state = '{"message": {"content": "{}"}, "message": {"content": "Hello"}}'
+    body = read_body(f'{{"choices": [{state}]}}'.encode())
+    assert why_no_answer(body) == ""
+    assert read_answer(body, SERVICE, in_call=False).counts["invalid"] == 1

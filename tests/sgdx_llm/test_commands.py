@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from sgdx_llm.requests import RequestSettings
 from sgdx_metric.__main__ import main as metric
 
 from .conftest import VARIANTS, plan_of
-from .server import StandIn, gold_answer
+from .server import StandIn, completion, gold_answer
 
 KEY = "sk-never-written"
 
@@ -168,7 +169,8 @@ def test_a_program_is_asked(
     said = capsys.readouterr().err
     assert "strange lines" in said
     header, rows = read(tmp_path / "out" / "original.jsonl")
-    assert header["system"]["host"] == f"command:{command}"
+    host = header["system"]["host"]
+    assert re.fullmatch(rf"command:{Path(sys.executable).name} system\.py@[0-9a-f]{{8}}", host)
     assert any(row["slot_values"] for row in rows)
     line = request_line(next(plan.requests()))
     assert set(line) == {"custom_id", "frame", "body"}
@@ -244,8 +246,8 @@ def test_requests_that_are_equal_are_counted_once(
         (["--dialogues", "no.json"], "no.json: "),
         (["--repeats", "2"], "--repeats 2: "),
         (["--command", "x", "--retry-invalid", "1"], "--retry-invalid: "),
-        (["--command", "no-such-program"], "--command no-such-program: "),
-        (["--command", "'"], "--command ': "),
+        (["--command", "no-such-program"], "--command no-such-program@"),
+        (["--command", "'"], "--command: "),
         (["--command", f"{sys.executable} -c \"import sys; sys.exit('no memory')\""], "no memory"),
     ],
 )
@@ -287,7 +289,7 @@ def test_calls_are_asked_for_and_written(three: Path, stand_in: StandIn, tmp_pat
 def test_what_cannot_be_read_stands_beside_the_score(
     three: Path, stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stand_in.answer = lambda body: {"choices": []}
+    stand_in.answer = lambda body: completion({"role": "assistant", "content": ""}, "stop")
     output = tmp_path / "out"
     arguments = ("--dialogues", three, "--output", output, "--base-url", stand_in.url)
     assert ask("predict", *arguments) == 0

@@ -25,7 +25,7 @@ from sgdx_llm.sending import SendLimits
 from sgdx_llm.usage import Price, Usage, read_price, usage_of
 
 from .conftest import plan_of, sent
-from .server import StandIn, empty_state, failing
+from .server import StandIn, empty_state, failing, serving
 
 
 def missing(plan: Plan, path: Path) -> int:
@@ -165,11 +165,30 @@ def test_an_error_with_status_200_is_no_answer(
     plan: Plan, stand_in: StandIn, tmp_path: Path, distinct: int
 ) -> None:
     """Gateways send these."""
-    error = {"error": {"message": "upstream is away", "code": 502}}
-    stand_in.faults.append((200, {}, json.dumps(error).encode()))
-    found = sent(plan, tmp_path / "a.jsonl", connect(stand_in.url))
-    assert (found.counts["retried"], found.counts["answered"]) == (1, distinct)
+    away = {"message": "upstream is away", "code": 502}
+    choice = {"finish_reason": "error", "message": {"content": ""}, "error": {}}
+    no_answers: list[Json] = [
+        {"error": away}, {"choices": [choice]}, {}, {"choices": []}, {"detail": "rate limit"}
+    ]  # fmt: skip
+    stand_in.faults += [(200, {}, json.dumps(one).encode()) for one in no_answers]
+    stand_in.faults.append((200, {}, b"null"))
+    stand_in.faults.insert(0, None)  # as its requests are not all answered like this
+    limits, retry = SendLimits(concurrency=1), RetryPolicy(tries=9, first=0.0)
+    found = sent(plan, tmp_path / "a.jsonl", connect(stand_in.url), limits, retry)
+    assert (found.counts["retried"], found.counts["answered"]) == (7, distinct)
     assert missing(plan, tmp_path / "a.jsonl") == 0
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_conversation_is_not_sent_to_another_host(
+    plan: Plan, stand_in: StandIn, tmp_path: Path, status: int
+) -> None:
+    with serving(StandIn()) as other:
+        address = f"{other.url}/chat/completions"
+        stand_in.faults.append((status, {"Location": address}, b""))
+        with pytest.raises(SgdxError) as error:
+            sent(plan, tmp_path / "a.jsonl", connect(stand_in.url), SendLimits(concurrency=1))
+        assert address in str(error.value) and other.bodies == []
 
 
 def dripping() -> tuple[socket.socket, str]:

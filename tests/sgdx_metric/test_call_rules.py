@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from sgdx_metric.call_rules import CaseScore, score_arguments, score_case
+from sgdx_metric.call_rules import CaseScore, _best_product, score_arguments, score_case
 
 Json = Any
 TABLE = {
@@ -194,7 +198,19 @@ def test_calls_of_one_tool_are_matched_for_the_best_score() -> None:
     assert score_case(expected, made, {}, "fuzzy").arguments == 0.5
 
 
+@given(st.integers(1, 5).flatmap(lambda n: st.lists(
+    st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.77, 1.0]), min_size=n, max_size=n),
+    min_size=n, max_size=n)))  # fmt: skip
+def test_no_other_way_to_match_calls_scores_more(scores: list[list[float]]) -> None:
+    orders = itertools.permutations(range(len(scores)))
+    best = max(math.prod(scores[i][j] for i, j in enumerate(order)) for order in orders)
+    assert _best_product(scores) == pytest.approx(best, rel=1e-12)
+
+
 def test_many_calls_of_one_tool_take_no_time() -> None:
+    equal = [call("a", x=1, y=2)] * 40
+    assert score_case(equal, equal, {}, "fuzzy").call == 1
+    assert score_case(equal, [*equal[1:], call("a", x=1, y=3)], {}, "exact").call == 0
     expected = [call("a", x=i) for i in range(60)]
     assert score_case(expected, expected[::-1], {}, "exact").call == 1
     assert score_case(expected, [*expected[1:], call("a", x=99)], {}, "exact").call == 0

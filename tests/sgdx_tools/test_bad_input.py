@@ -7,10 +7,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sgdx_metric.call_rules import score_case
 from sgdx_tools import score
 from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolWords, Wording, Words
 from sgdx_tools.folder import read_tool_set, write_tool_set, write_wording
@@ -118,6 +120,18 @@ CUT = '<tool_call>{"name": "a", "arguments": {}}, {"na'
         (message(refusal="No"), None, {"refused": 1}),
         (tool_call("{"), None, {"invalid": 1}),
         (tool_call(""), {}, {}),
+        # What has two meanings, or none that other programs can read.
+        (tool_call('{"city": "Oslo", "city": "Rome"}'), None, {"invalid": 1}),
+        (tool_call('{"x": NaN}'), None, {"invalid": 1}),
+        (tool_call('{"x": 1e400}'), None, {"invalid": 1}),
+        (tool_call('{"x": "\\ud83d"}'), None, {"invalid": 1}),
+        (tool_call(f'{{"x": {"[" * 300}{"]" * 300}}}'), None, {"invalid": 1}),
+        ({"calls": [{"name": "a", "arguments": {"x": float("inf")}}]}, None, {"invalid": 1}),
+        ({"calls": [{"name": "\ud83d"}]}, None, {"invalid": 1}),
+        # What is no answer.
+        (message("error", content=""), None, {"invalid": 1}),
+        (message(content=""), None, {"invalid": 1}),
+        ({"detail": "rate limit"}, None, {"invalid": 1}),
     ],
 )
 def test_answers(body: Any, arguments: Json | None, counts: dict[str, int]) -> None:
@@ -171,6 +185,26 @@ def test_names_go_there_and_back(schema: Json, value: Any) -> None:
     back = Renaming(new_layout, {new.path: Words(old.name) for old, new in nodes if old.name})
     assert back.schema() == schema
     assert back.value(Renaming(layout, words).value(value)) == value
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(JSON, st.booleans())
+def test_any_arguments_are_written_and_scored_or_invalid(value: Any, in_text: bool) -> None:
+    arguments = json.dumps(value) if in_text else value
+    body = message(tool_calls=[{"function": {"name": "a", "arguments": arguments}}])
+    calls, counts = read_calls(body)
+    assert bool(counts["invalid"]) == (not calls)
+    for made in calls:
+        assert json.loads(msgspec.json.encode(made.arguments)) == made.arguments
+        expected = [{"name": "a", "arguments": made.arguments}]
+        assert score_case(expected, expected, {}, "exact").call == 1
 
 
 @pytest.mark.parametrize("name", ["tools.json", "cases.jsonl", "wordings/v1.json"])

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sgdx_tools.__main__ import main
-from sgdx_tools.data import Json, ToolWords, Words
+from sgdx_tools.data import Json, Tool, ToolWords, Words
 from sgdx_tools.folder import read_tool_set
 from sgdx_tools.model_words import ToolRewording
 from sgdx_tools.pool import ElementPool, compose_wordings, distinct_names
+from sgdx_tools.versions import wording_between
 
 from ..sgdx_llm.server import StandIn, call_completion, failing, serving
-from .conftest import TOOLS
+from .conftest import TOOLS, objects
 
 BY_ID = {tool.id: tool for tool in TOOLS}
 POOL: Json = {
@@ -107,6 +113,24 @@ def test_hostile_words_stay_text_in_the_page(tools: Path) -> None:
     assert text in [words.description for words in words_of(tools)]
 
 
+def test_words_that_a_table_would_obey_stay_text(tools: Path) -> None:
+    texts = ['=HYPERLINK("http://a.example")', "-1", "'+x", "'" * 3, "@a"]
+    assert compose(tools, {"book": {"description": texts}}, 5) == 0
+    review = tools / "wordings" / "review.tsv"
+    cells = [cell for row in csv.reader(review.open(), "excel-tab") for cell in row]
+    assert not [cell for cell in cells if cell[:1] in tuple("=+-@")]
+    assert reword(tools, "--review", str(review)) == 0
+    assert {words.description for words in words_of(tools)} == {*texts}
+
+
+def test_a_table_of_other_tools_is_refused(tools: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compose(tools, POOL, 2) == 0
+    review = tools / "wordings" / "review.tsv"
+    review.write_text(review.read_text().replace("Book a table", "Order a meal"))
+    assert reword(tools, "--review", str(review), "--count", "2") == 2
+    assert "review.tsv:" in capsys.readouterr().err
+
+
 def test_names_can_be_kept(tools: Path) -> None:
     assert compose(tools, POOL, 1, "--keep-names") == 0
     people = {"people": Words(None, "How many people come")}
@@ -165,6 +189,34 @@ def test_another_version_of_the_tools_is_a_wording(
     assert reword_to(version) == {"book": ToolWords("reserve")}  # nothing says that they are one
     notes = capsys.readouterr().err
     assert "people is removed" in notes and "guests is added" in notes
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_another_order_of_tools_and_keys_is_no_wording(data: st.DataObject) -> None:
+    def shuffled(value: Any) -> Any:
+        if isinstance(value, dict):
+            keys = data.draw(st.permutations(list(value)))
+            return {key: shuffled(value[key]) for key in keys}
+        return value
+
+    changed = [msgspec.structs.replace(t, parameters=shuffled(t.parameters)) for t in TOOLS]
+    others = {tool.id: tool for tool in data.draw(st.permutations(changed))}
+    wording, notes = wording_between({tool.id: tool for tool in TOOLS}, others)
+    assert (wording.tools, notes) == ({}, [])
+
+
+def test_which_of_two_is_which_is_not_guessed() -> None:
+    def version(*names: str) -> dict[str, Tool]:
+        return {"t": Tool("t", "Do", objects(**{name: {"type": "string"} for name in names}))}
+
+    wording, notes = wording_between(version("city", "day", "to"), version("to", "date", "town"))
+    assert wording.tools == {}
+    assert [note.split()[2:5:2] for note in notes] == [
+        ["city", "removed,"], ["day", "removed,"], ["date", "added,"], ["town", "added,"],
+    ]  # fmt: skip
+    wording, _ = wording_between(version("city", "to"), version("to", "town"))
+    assert wording.tools["t"].parameters == {"city": Words("town")}
 
 
 def test_a_program_translates_and_back(tools: Path, tmp_path: Path) -> None:
@@ -226,8 +278,11 @@ def test_a_model_rewords_and_is_asked_again_for_what_was_refused(
 
 def test_names_that_other_elements_have_are_refused() -> None:
     """Neither the old name of another element nor the new one of one before."""
-    rewording = ToolRewording(TOOLS[0], 1)
+    rewording = ToolRewording(TOOLS[0], 1, ["weather"])
     names = {"people": "place", "place": "spot", "place.city": "spot", "": "reserve"}
+    old = {"elements": [{"path": "", "name": "weather"}]}  # another tool's
+    rewording.accept({"calls": [{"name": "reword", "arguments": old}]})
+    assert not rewording.words
     elements = [{"path": path, "name": name} for path, name in names.items()]
     rewording.accept({"calls": [{"name": "reword", "arguments": {"elements": elements}}]})
     assert rewording.words == {("place", "name"): "spot", ("", "name"): "reserve"}

@@ -104,6 +104,16 @@ def test_a_call_where_none_is_right(folder: Path) -> None:
     assert scores["calls"]["task_success"]["by_variant"]["v1"] == pytest.approx(2 / 3)
 
 
+def test_what_was_not_answered_is_wrong_also_where_no_call_is_right(folder: Path) -> None:
+    unread = [row | {"calls": [], "invalid": True} for row in rows()]
+    calls = score(folder, unread)["calls"]
+    assert (calls["call_accuracy"]["original"], calls["no_call_accuracy"]["original"]) == (0, 0)
+
+
+def test_rows_without_a_header_are_said_to_be_made_elsewhere(folder: Path) -> None:
+    assert "|predictions:made-elsewhere|" in score(folder, rows())["signature"]
+
+
 def test_repeats_give_the_noise_and_means(folder: Path) -> None:
     first, again = rows(), rows([("original", "b", [])])
     runs = (first, again, again)
