@@ -8,7 +8,7 @@ from typing import Any
 
 from sgdx_eval.inputs import Inputs
 from sgdx_eval.prediction_files import versions
-from sgdx_eval.score import Outputs, score
+from sgdx_eval.score import score
 from sgdx_eval.tasks import TASKS, Turns
 
 from .command_line import door
@@ -37,7 +37,7 @@ def evaluate(request: Request, output: Path, quiet: bool = False, explain: bool 
         dialogues=None if data.limit else data.dialogues,
     )
     task = Turns() if request.system_class.ROWS == "turns" else TASKS["state"]
-    score(task, inputs, Outputs(output / "scores.json"), verbose=not quiet, details=explain)
+    score(task, inputs, output / "scores.json", verbose=not quiet, details=explain)
     if quiet:
         print(output / "scores.json")
 

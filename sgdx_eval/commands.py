@@ -61,7 +61,6 @@ def score(
     """
     from sgdx_metric.signature import Rules
 
-    from .score import Outputs
     from .score import score as score_task
     from .tasks import task_of
 
@@ -69,8 +68,7 @@ def score(
     errata, acts = frames.without_errata, frames.system_acts
     inputs = given.inputs(without_errata=errata, rules=rules, acts=acts, over=over)
     task = task_of(inputs, turns, frames, states)
-    outputs = Outputs(output, per_item)
-    score_task(task, inputs, outputs, verbose=not quiet, details=explain)
+    score_task(task, inputs, output, per_item, verbose=not quiet, details=explain)
     _print_files(quiet, output, per_item)
 
 
@@ -238,7 +236,7 @@ def report(
 
     inputs = read_inputs(runs, Choice(source, references, dialogues, service))
     if not quiet:
-        for note in inputs.notes():
+        for note in (*inputs.left_out, *inputs.not_analysed):
             print(f"note: {note}", file=sys.stderr)
     words = sys.argv[1:] if sys.argv[1:2] == ["report"] else ["report", *sys.argv[1:]]
     for path in write_report(build_report(inputs, shlex.join(["sgdx", *words])), output):

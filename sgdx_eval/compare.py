@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric import core
 from sgdx_metric.bootstrap import DIALOGUES, RESAMPLES, TRIALS
 from sgdx_metric.columns import Ints
-from sgdx_metric.core import Figure, Sample, Scores
+from sgdx_metric.core import Sample
 
 from .results import (
     SYSTEM_PARTS,
+    Outcome,
     Results,
     check_alike,
     check_part,
@@ -22,17 +23,6 @@ from .results import (
     read_runs,
     with_common_metrics,
 )
-from .task import Task
-
-
-class Comparison(NamedTuple):
-    """What `compare` returns: the task, its figures, the first scores, and what JSON has."""
-
-    task: Task
-    figures: list[Figure]
-    content: dict[str, Any]
-    scores: Scores
-
 
 Sides = tuple[list[Results], list[Results]]
 
@@ -42,7 +32,7 @@ def compare(
     second: Sequence[Path],
     dialogues: Path | None = None,
     over: str = DIALOGUES,
-) -> Comparison:
+) -> Outcome:
     """Compare two systems, of any task, that were scored alike on the same items.
 
     Each side has a scores.json for each run, such as those of several seeds; its figures are means
@@ -86,7 +76,7 @@ def compare(
         "groups": groups,
         "by_variant": by_variant,
     }
-    return Comparison(task, [*figures.values()], content, left.scores())
+    return Outcome(task, [*figures.values()], content, left.scores())
 
 
 def _of_both(left: Results, right: Results, key: str) -> dict[str, str]:

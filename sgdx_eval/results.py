@@ -6,8 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -17,7 +16,7 @@ from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import read_input
 from sgdx_dataset.io.json import parse_json
 from sgdx_metric.columns import Ints
-from sgdx_metric.core import Sample, Scores
+from sgdx_metric.core import Figure, Sample, Scores
 from sgdx_metric.signature import Rules, dialogues_mark, rules_of, signature_parts
 from sgdx_metric.units import Items
 
@@ -105,7 +104,13 @@ class Results:
         return Sample(scores, self.task.by_wording(scores))
 
 
-AnyResults = TypeVar("AnyResults", bound=Results)
+class Outcome(NamedTuple):
+    """What `compare` and `summarise` give: the task, its figures, the first scores, and JSON."""
+
+    task: Task
+    figures: list[Figure]
+    content: dict[str, Any]
+    scores: Scores
 
 
 def read_results(path: Path) -> Results:
@@ -157,7 +162,7 @@ def _scores(file: _File, task: Task, where: str, parts: dict[str, str]) -> Score
     return Scores(names, items, metrics, rules_of(parts).zero_mean, together)
 
 
-def only_dialogues(results: AnyResults, dialogue_ids: Sequence[str], where: str) -> AnyResults:
+def only_dialogues(results: Results, dialogue_ids: Sequence[str], where: str) -> Results:
     """The results of some dialogues alone, with their signature; `where` names them in errors."""
     if lacking := sorted(set(dialogue_ids) - set(results.dialogue_ids())):
         raise SgdxError(
@@ -169,7 +174,7 @@ def only_dialogues(results: AnyResults, dialogue_ids: Sequence[str], where: str)
     return _only(results, np.flatnonzero([dialogue in kept for dialogue in dialogues]))
 
 
-def only_services(results: AnyResults, services: Collection[str]) -> AnyResults:
+def only_services(results: Results, services: Collection[str]) -> Results:
     """The results of some services alone, by original names, with their signature."""
     known = results.raw.items.services()
     if lacking := sorted(set(services) - set(known)):
@@ -178,12 +183,10 @@ def only_services(results: AnyResults, services: Collection[str]) -> AnyResults:
             f"expected one of {', '.join(known)}"
         )
     members = np.flatnonzero([service in services for service in results.raw.items.service])
-    return _only(results, members, {"services": "+".join(sorted(set(services)))})
+    return _only(results, members, services="+".join(sorted(set(services))))
 
 
-def _only(
-    results: AnyResults, members: Ints, mark: Mapping[str, str] = MappingProxyType({})
-) -> AnyResults:
+def _only(results: Results, members: Ints, **mark: str) -> Results:
     """The results of the items at some positions, whose signature names their dialogues."""
     scores = results.raw.only(members)
     ids = {results.task.place(item)[0] for item in scores.items.ids.to_pylist()}

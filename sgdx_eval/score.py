@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,51 +24,35 @@ from .tables import legend, print_line, terminal
 from .task import Scored, Task
 
 
-@dataclass(frozen=True)
-class Outputs:
-    """The files that scoring writes; None for those that it does not."""
-
-    # A scores.json, and the scores of every item.
-    scores: Path | None = None
-    per_item: Path | None = None
-
-    def check(self, inputs: Inputs, task: Task) -> None:
-        """Refuse what could not be written, or would replace what is read, before any work."""
-        per_item = f"--per-{task.kind[:-1]}"
-        check_outputs({"--output": self.scores, per_item: self.per_item}, inputs.files())
-        if self.per_item and self.per_item.suffix not in task.item_endings:
-            endings = " or ".join(task.item_endings)
-            raise SgdxError(f"{per_item} {self.per_item}: expected a name ending in {endings}")
-
-
-NOTHING = Outputs()
-
-
 def score(
     task: Task,
     inputs: Inputs,
-    outputs: Outputs = NOTHING,
+    output: Path | None = None,
+    per_item: Path | None = None,
     verbose: bool = False,
     details: bool = False,
 ) -> dict[str, Any]:
-    """Score prediction files, write what was asked for, and print if verbose: all with details.
+    """Score prediction files, and write a scores.json and a file of single items if asked for.
 
-    All predictions are read first, so that a bad file is refused before any data is opened.
+    If verbose, print the scores, all with details. All predictions are read first, so that a bad
+    file is refused before any data is opened.
     """
-    outputs.check(inputs, task)
-    predictions = read(task, inputs)
-    headers = {name: of_wording.header for name, of_wording in predictions.items()}
-    check_one_system(headers)
+    of_items = f"--per-{task.kind[:-1]}"
+    check_outputs({"--output": output, of_items: per_item}, inputs.files())
+    if per_item and per_item.suffix not in task.item_endings:
+        endings = " or ".join(task.item_endings)
+        raise SgdxError(f"{of_items} {per_item}: expected a name ending in {endings}")
+    predictions, headers = read(task, inputs)
     references = references_for(task, inputs, headers)
     scored = score_against(task, references, predictions, inputs)
     content = scored.content | {
         "predictions": {name: msgspec.to_builtins(header) for name, header in headers.items()},
         "paired": paired_scores(scored.raw, task.item_id),
     }
-    if outputs.per_item:
-        task.write_items(scored, outputs.per_item)
-    if outputs.scores:
-        write_scores(content, outputs.scores)
+    if per_item:
+        task.write_items(scored, per_item)
+    if output:
+        write_scores(content, output)
     if verbose:
         if scored.chosen:
             note_subset(*scored.chosen)
@@ -82,9 +65,7 @@ def score(
 
 def explain(task: Task, inputs: Inputs, item: str | None, changed: Sequence[str] | None) -> None:
     """Print why an item scores what it does, or list those that changed; without both, flips."""
-    predictions = read(task, inputs)
-    headers = {name: of_wording.header for name, of_wording in predictions.items()}
-    check_one_system(headers)
+    predictions, headers = read(task, inputs)
     references = references_for(task, inputs, headers)
     for name, header in headers.items():
         check_data(header, name, references.data(name), None)
@@ -96,14 +77,17 @@ def explain(task: Task, inputs: Inputs, item: str | None, changed: Sequence[str]
         task.explain_changes(references, of_names, inputs, changed)
 
 
-def read(task: Task, inputs: Inputs) -> dict[str, Predictions]:
-    """The predictions by variant."""
+def read(task: Task, inputs: Inputs) -> tuple[dict[str, Predictions], dict[str, Header]]:
+    """The predictions of one system and their headers, by variant."""
     paths = inputs.prediction_paths()
     note_unscored(inputs.predictions, inputs.variants())
-    return {
+    predictions = {
         name: read_predictions(path, inputs.split, name, task.Prediction, task.predicted)
         for name, path in paths.items()
     }
+    headers = {name: of_wording.header for name, of_wording in predictions.items()}
+    check_one_system(headers)
+    return predictions, headers
 
 
 def references_for(

@@ -30,8 +30,7 @@ from .tables import (
 from .verdict import sureness
 
 if TYPE_CHECKING:
-    from .compare import Comparison
-    from .summarise import Summary
+    from .results import Outcome
     from .task import Task
 
 P_TERM = "p: how likely chance alone makes so large a difference."
@@ -222,7 +221,7 @@ def _text(figure: Figure) -> Any:
 
 
 def print_comparison(
-    compared: Comparison, names: tuple[str, str], details: bool, console: Console
+    compared: Outcome, names: tuple[str, str], details: bool, console: Console
 ) -> None:
     """Print whether the systems differ, which is which, and the headline figures of both.
 
@@ -274,7 +273,7 @@ def _cells(change: Mapping[str, Any], figure: Figure) -> list[str]:
     return [text(change["first"]), text(change["second"]), *change_cells(change, text)]
 
 
-def _difference_line(compared: Comparison) -> str:
+def _difference_line(compared: Outcome) -> str:
     """Which system is the better one under other words, or under what was scored; how surely."""
     task, figures, result, scores = compared
     every = result["groups"]["all"]
@@ -312,7 +311,7 @@ def _drawn_term(result: Mapping[str, Any]) -> str:
     return f"first, second: means over {listed(means)}. {difference}, {of_few}"
 
 
-def print_summary(summary: Summary, names: Sequence[str], details: bool, console: Console) -> None:
+def print_summary(summary: Outcome, names: Sequence[str], details: bool, console: Console) -> None:
     """Print the mean and the standard deviation of figures over several runs.
 
     Without details these are the headline figures of all items.
@@ -344,7 +343,7 @@ def print_summary(summary: Summary, names: Sequence[str], details: bool, console
     print_line("\n".join([*lines, result["signature"]]), console)
 
 
-def _summary_line(summary: Summary) -> str:
+def _summary_line(summary: Outcome) -> str:
     """What other words cost on average, in a sentence."""
     task, _, result, scores = summary
     every, keys = result["groups"]["all"], task.keys(scores)

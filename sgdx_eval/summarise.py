@@ -4,28 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_metric.columns import Ints
-from sgdx_metric.core import Figure, Sample, Scores
+from sgdx_metric.core import Sample
 
-from .results import Results, read_runs
-from .task import Task
-
-
-class Summary(NamedTuple):
-    """What `summarise` returns: the task, its figures, the first scores, and what JSON has."""
-
-    task: Task
-    figures: list[Figure]
-    content: dict[str, Any]
-    scores: Scores
+from .results import Outcome, Results, read_runs
 
 
-def summarise(paths: Sequence[Path]) -> Summary:
+def summarise(paths: Sequence[Path]) -> Outcome:
     """Average the figures of two or more runs, of any task, that were scored alike.
 
     Of each group of items, each figure has its `mean`, its sample standard deviation `sd` and its
@@ -44,7 +34,7 @@ def summarise(paths: Sequence[Path]) -> Summary:
         "groups": {name: _group(runs, members) for name, members in groups.items()},
     }
     task = runs[0].task
-    return Summary(task, task.own_figures(runs[0].scores()), content, runs[0].scores())
+    return Outcome(task, task.own_figures(runs[0].scores()), content, runs[0].scores())
 
 
 def _group(runs: Sequence[Results], members: Ints) -> dict[str, Any]:

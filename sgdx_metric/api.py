@@ -151,7 +151,6 @@ def score_files(
     """
     # Not at the top: `evaluate.load` copies this file without the room `sgdx_eval`.
     from sgdx_eval.inputs import Inputs
-    from sgdx_eval.score import Outputs
     from sgdx_eval.score import score as score_task
     from sgdx_eval.tasks import TASKS
 
@@ -172,8 +171,7 @@ def score_files(
         acts=acts_word(system_acts),
         over=over,
     )
-    outputs = Outputs(_path(output), _path(per_frame))
-    return score_task(TASKS["state"], inputs, outputs, verbose)
+    return score_task(TASKS["state"], inputs, _path(output), _path(per_frame), verbose)
 
 
 def acts_word(system_acts: bool | None) -> str | None:

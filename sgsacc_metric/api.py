@@ -173,7 +173,6 @@ def score_files(
     """
     # Rows need no code of the command line.
     from sgdx_eval.inputs import Inputs
-    from sgdx_eval.score import Outputs
     from sgdx_eval.score import score as score_task
     from sgdx_eval.tasks import Turns
 
@@ -200,7 +199,7 @@ def score_files(
         turns=_path(turns),
         gold=_path(gold),
     )
-    return score_task(task, inputs, Outputs(_path(output), _path(per_turn)), verbose)
+    return score_task(task, inputs, _path(output), _path(per_turn), verbose)
 
 
 def _path(path: str | Path | None) -> Path | None:

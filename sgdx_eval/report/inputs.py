@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,6 @@ from sgdx_eval.tables import printable
 from sgdx_eval.tasks import TASKS
 from sgdx_metric.errors import ScoreError
 
-from .page import names_or_number
 from .runs import Group, Run, find_scores, group_runs, read_run
 from .slots.breakage import Analysis, analyse
 from .slots.scores import Gold
@@ -42,14 +41,8 @@ class Inputs:
     validations: Sequence[Validation]
     # Why a run is not there; a sentence each.
     left_out: Sequence[str]
-    # The names of trackers whose slots and errors are not known, by the reason.
-    not_analysed: Mapping[str, Sequence[str]]
-
-    def notes(self) -> Iterator[str]:
-        """What is not in the report, and why; a line each."""
-        yield from self.left_out
-        for reason, names in self.not_analysed.items():
-            yield f"no slots and no errors of {names_or_number(names)}: {reason}"
+    # Of which trackers no slots and no errors are known, and why; likewise.
+    not_analysed: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -91,15 +84,14 @@ def read_inputs(paths: Sequence[Path], choice: Choice = Choice()) -> Inputs:
     if not runs and not validations:
         raise SgdxError(f"found no run that can be read, the first says: {left_out[0]}")
     groups = []
-    not_analysed: dict[str, list[str]] = {}
+    not_analysed: dict[str, dict[str, None]] = {}  # their names by the reason
     for group in sorted(group_runs(runs), key=lambda group: [*TASKS].index(group.task.name)):
         analyses, reasons = _analyse(group, choice) if group.task.name == "state" else ({}, {})
         groups.append(replace(group, analyses=analyses))
         for name, reason in reasons.items():
-            names = not_analysed.setdefault(_one_line(reason), [])
-            if name not in names:  # A system may be in several groups.
-                names.append(name)
-    return Inputs(groups, validations, left_out, not_analysed)
+            not_analysed.setdefault(_one_line(reason), {})[name] = None
+    notes = [f"no slots and no errors of {'; '.join(n)}: {why}" for why, n in not_analysed.items()]
+    return Inputs(groups, validations, left_out, notes)
 
 
 def _one_line(text: str) -> str:

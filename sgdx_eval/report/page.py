@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from itertools import groupby
@@ -36,8 +36,6 @@ from .slots.breakage import CLASSES, Error, Mistake
 # How many rewordings and errors of each list are shown at first, and stand in Markdown.
 _FIRST_REWORDINGS = 10
 _FIRST_ERRORS = 20
-# Of more systems than these, a sentence has the number.
-_MOST_NAMES = 3
 ERRORS_FILE = "errors.jsonl"
 
 
@@ -135,8 +133,8 @@ class Report:
     warning: str
     # Why a run is not there; a sentence each.
     left_out: Sequence[str]
-    # The names of systems whose slots and errors are not shown, by the reason.
-    not_analysed: Mapping[str, Sequence[str]]
+    # Of which systems no slots and no errors are shown, and why; likewise.
+    not_analysed: Sequence[str]
     # The command that makes the report again.
     command: str
     # Scores out of papers.
@@ -204,11 +202,6 @@ def write_report(report: Report, folder: Path) -> list[Path]:
     return [folder / name for name in files]
 
 
-def names_or_number(names: Sequence[str]) -> str:
-    """Some trackers in a sentence: their names or, of many, how many they are."""
-    return "; ".join(names) if len(names) <= _MOST_NAMES else f"{len(names)} trackers"
-
-
 def _rendered(
     name: str,
     report: Report,
@@ -236,7 +229,6 @@ def _rendered(
         "sentence": lambda text: text[:1].upper() + text[1:] + ".",
         "uncut": lambda text: whole(printable(text, len(text))),
         "code": lambda text, *cut: markup(f"`{printable(text, *cut).replace('`', ' ')}`"),
-        "names_or_number": names_or_number,
         "first_rows": lambda table, count: replace(table, rows=table.rows[:count]),
     }
     page: str = environment.get_template(name).render(

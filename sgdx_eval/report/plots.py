@@ -5,7 +5,7 @@ Each draws with matplotlib and gives the figure, or None where the runs do not g
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from sgdx_metric.core import Figure
 from sgdx_metric.variants import ORIGINAL
 
 from .figures import Figures, flip_shares, under_wordings
-from .labels import place_labels
 from .pictures import (
     COLOURS,
     INK,
@@ -31,6 +30,7 @@ from .pictures import (
 from .runs import Group, Logs, System
 
 _SEEN, _UNSEEN = COLOURS[0], COLOURS[1]
+Box = tuple[float, float, float, float]  # left, bottom, right, top
 _MOST_WORDINGS, _MANY_WORDINGS = 40, 8
 
 
@@ -187,13 +187,47 @@ def services(group: Group) -> Any:
             marker, colour = ("o", _SEEN) if name in seen else ("^", _UNSEEN)
             axes.plot(*point, marker=marker, color=colour, markersize=4.5, clip_on=False)
         scaled = {name: (x / 100, y / highest) for name, (x, y) in of_system.items()}
-        for name, (side, lift) in place_labels(scaled, *_LETTER_AND_LINE).items():
+        for name, (side, lift) in _place_labels(scaled, *_LETTER_AND_LINE).items():
             axes.annotate(
                 without_formulae(name), of_system[name], (4 if side == "left" else -4, 8 * lift),
                 ha=side, va="center", textcoords="offset points", fontsize=6,
             )  # fmt: skip
 
     return draw_panels(group.systems, draw, 3.6)
+
+
+def _place_labels(
+    points: Mapping[str, tuple[float, float]], letter: float, line: float
+) -> dict[str, tuple[str, int]]:
+    """Place the labels of points one after the other, each where it covers others least.
+
+    The points, by their label, are parts of the panel in [0, 1]; so are about how wide a letter and
+    how high a line is. Gives by label the side of the text that is at the point, `left` or
+    `right`, and by how many lines it is lifted.
+    """
+    half = line / 2
+    taken = [(x - half, y - half, x + half, y + half) for x, y in points.values()]
+    labels = {}
+    for name, (x, y) in points.items():
+        places = {}
+        for lift in (0, 1, -1, 2, -2):
+            for side in ("left", "right"):
+                left = x + 0.015 if side == "left" else x - 0.015 - letter * len(name)
+                middle = y + lift * line
+                box = left, middle - half, left + letter * len(name), middle + half
+                outside = max(0.0, -box[0]) + max(0.0, box[2] - 1.05)
+                cost = sum(_overlap(box, other) for other in taken) + outside + 1e-4 * abs(lift)
+                places[side, lift] = round(cost, 9), box
+        labels[name] = min(places, key=lambda place: places[place][0])
+        taken.append(places[labels[name]][1])
+    return labels
+
+
+def _overlap(first: Box, second: Box) -> float:
+    """The area that two boxes share."""
+    width = min(first[2], second[2]) - max(first[0], second[0])
+    height = min(first[3], second[3]) - max(first[1], second[1])
+    return max(0.0, width) * max(0.0, height)
 
 
 _FEWEST_IN_A_TURN = 20

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -415,17 +415,6 @@ def group_runs(runs: Sequence[Run]) -> list[Group]:
     ]
 
 
-# What is added to the names of systems that would be called alike, or stands in their place.
-_DETAILS: Sequence[Callable[[str, Run], str]] = (
-    lambda name, run: ", ".join(filter(None, (name, run.base_model))),
-    lambda name, run: (
-        f"{name}, without system acts" if run.results.parts.get("system-acts") == "no" else name
-    ),
-    lambda name, run: printable(run.folder),
-    lambda name, run: printable(str(run.path)),
-)
-
-
 def _systems(runs: Sequence[Run]) -> list[System]:
     """The systems of some runs, under short names of their own."""
     by_key: dict[tuple[str, int], list[Run]] = {}
@@ -436,8 +425,10 @@ def _systems(runs: Sequence[Run]) -> list[System]:
         by_key.setdefault((run.system_key(), repeated), []).append(run)
     firsts = [seeds[0] for seeds in by_key.values()]
     names = [run.system_name() for run in firsts]
-    for detailed in _DETAILS:
-        more = [detailed(name, run) for name, run in zip(names, firsts)]
-        alike = {n: {m for other, m in zip(names, more) if other == n} for n in names}
-        names = [m if len(alike[n]) > 1 else n for n, m in zip(names, more)]
+    for others in ([run.folder for run in firsts], [str(run.path) for run in firsts]):
+        if len(set(others)) > 1:  # Folders of one name tell nothing apart.
+            names = [
+                printable(other) if names.count(name) > 1 else name
+                for name, other in zip(names, others)
+            ]
     return [System(name, seeds) for name, seeds in zip(names, by_key.values())]

@@ -204,26 +204,21 @@ def _turn(error: Error) -> int:
 
 
 def choose_mistakes(mistakes: Sequence[Mistake], count: int) -> list[Mistake]:
-    """Choose so that systems, classes and services have their share, most of all the first.
+    """Choose so that systems, classes, services and slots have their share, longest ones first.
 
     They are dialogue by dialogue, the dialogues by what was chosen first.
     """
-    waiting: dict[tuple[str, ...], list[Mistake]] = {}
+    # How many of its slot, service, class and system come before each.
+    before: list[tuple[list[int], Mistake]] = []
+    counts: Counter[tuple[str, ...]] = Counter()
     for mistake in sorted(mistakes, key=lambda m: -sum(map(len, m.wordings))):
         first = mistake.first
         key = first.system, mistake.wordings[0][0].kind, first.place[2], first.original.name
-        waiting.setdefault(key, []).append(mistake)
-    # How often a system was chosen, a class of it, a service of that, and a slot of that.
-    shown: Counter[tuple[str, ...]] = Counter()
+        of_key = [key[:n] for n in (4, 3, 2, 1)]
+        before.append(([counts[part] for part in of_key], mistake))
+        counts.update(of_key)
     by_dialogue: dict[str, list[Mistake]] = {}
-    for _ in range(min(count, len(mistakes))):
-        least = min(
-            waiting, key=lambda key: ([shown[key[:n]] for n in range(1, 5)], -len(waiting[key]))
-        )
-        shown.update(least[:n] for n in range(1, 5))
-        mistake = waiting[least].pop(0)
-        if not waiting[least]:
-            del waiting[least]
+    for _, mistake in sorted(before, key=lambda pair: pair[0])[:count]:
         by_dialogue.setdefault(mistake.first.place[0], []).append(mistake)
     return [
         mistake

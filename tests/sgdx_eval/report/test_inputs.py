@@ -17,8 +17,8 @@ def left_out(run: Path, source: str | None = None) -> str:
     inputs = read_inputs([run], Choice(source))
     (group,) = inputs.groups
     assert not group.analyses
-    ((reason, names),) = inputs.not_analysed.items()
-    assert names == ["sgp_dst"] and not inputs.left_out
+    (reason,) = inputs.not_analysed
+    assert "sgp_dst" in reason and not inputs.left_out
     return reason
 
 
@@ -30,7 +30,7 @@ def test_errors_are_left_out_where_they_cannot_be_known(
     file = run / "predictions" / "v2.jsonl"
     text = file.read_text()
     file.unlink()
-    assert left_out(run) == "there are no predictions beside scores.json"
+    assert left_out(run).endswith("there are no predictions beside scores.json")
     shutil.copy(run / "predictions" / "v3.jsonl", file)
     assert "v2.jsonl:1: metadata: variant is " in left_out(run)
     file.write_text(text.rsplit("\n", 1)[0])
