@@ -62,7 +62,8 @@ def state_figures(scores: Scores) -> list[Figure]:
             "SS: schema sensitivity, the standard deviation of a frame's score over the rewordings "
             "in % of its mean; 0 where nothing varies, and it may exceed 100."
         )
-        title = f"SS{mark}" if mark else "SS_JGA"
+        named = mark or f"({'+'.join(of)})"
+        title = "SS_JGA" if tuple(of) == PAPER_VARIANTS else f"SS{named}"
         sensitivity = methodcaller("sensitivity", of)
         figures.append(Figure(f"ss_jga{mark}", JGA, sensitivity, title, (legend,), True))
     for name, of in worst_sets(wordings).items():

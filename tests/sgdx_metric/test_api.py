@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import datasets
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import sgdx_metric.api
 from sgdx_dataset import SgdxError, frame_tables, open_release
@@ -171,3 +174,35 @@ def test_examples_of_the_docstrings() -> None:
     results = doctest.testmod(sgdx_metric.api)
     assert results.attempted >= 12
     assert results.failed == 0
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=3)
+    | st.text(max_size=3).map(np.str_) | st.binary(max_size=2),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=4,
+)  # fmt: skip
+FRAME: Row = {
+    "frame_id": "1_00000/0/Hotels_1", "variant": "v1", "active_intent": "FindHotel",
+    "requested_slots": ["city"], "slot_values": [{"slot": "city", "values": ["Rome"]}],
+    "service": "Hotels_1", "seen": True,
+    "schema_slots": [{"name": "city", "is_categorical": False}],
+}  # fmt: skip
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.booleans(), st.sampled_from([*FRAME]), VALUES)
+def test_any_row_is_scored_or_refused_in_one_line(true: bool, key: str, value: Any) -> None:
+    changed = FRAME | {key: value}
+    try:
+        scores = score([FRAME if true else changed], [changed if true else FRAME])
+    except ScoreError as error:
+        assert "\n" not in str(error)
+    else:
+        accuracy = scores["sgdx"]["by_variant"][changed["variant"]]
+        assert accuracy is None or 0 <= accuracy <= 1
+
+
+def test_text_of_numpy_is_text() -> None:
+    row = FRAME | {"active_intent": np.str_("FindHotel"), "frame_id": np.str_(FRAME["frame_id"])}
+    assert score([row], [FRAME])["sgdx"]["by_variant"] == {"v1": 1.0}
