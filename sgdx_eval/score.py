@@ -17,11 +17,11 @@ from .explain import asked_wordings
 from .files import check_outputs, write_scores
 from .inputs import Inputs, note_subset
 from .prediction_files import Header, check_data, check_one_system
-from .predictions import Predictions, note_unscored, read_predictions
+from .predictions import note_unscored, read_predictions
 from .references import References, open_references
 from .show import print_scores, result_line
 from .tables import legend, print_line, terminal
-from .task import Scored, Task
+from .task import Given, Scored, Task
 
 
 def score(
@@ -42,11 +42,12 @@ def score(
     if per_item and per_item.suffix not in task.item_endings:
         endings = " or ".join(task.item_endings)
         raise SgdxError(f"{of_items} {per_item}: expected a name ending in {endings}")
-    predictions, headers = read(task, inputs)
-    references = references_for(task, inputs, headers)
-    scored = score_against(task, references, predictions, inputs)
+    given = _read(task, inputs)
+    scored = score_against(task, given)
     content = scored.content | {
-        "predictions": {name: msgspec.to_builtins(header) for name, header in headers.items()},
+        "predictions": {
+            name: msgspec.to_builtins(header) for name, header in given.headers().items()
+        },
         "paired": paired_scores(scored.raw, task.item_id),
     }
     if per_item:
@@ -65,20 +66,19 @@ def score(
 
 def explain(task: Task, inputs: Inputs, item: str | None, changed: Sequence[str] | None) -> None:
     """Print why an item scores what it does, or list those that changed; without both, flips."""
-    predictions, headers = read(task, inputs)
-    references = references_for(task, inputs, headers)
-    for name, header in headers.items():
-        check_data(header, name, references.data(name), None)
+    given = _read(task, inputs)
+    for name, header in given.headers().items():
+        check_data(header, name, given.references.data(name), None)
     if item is not None:
-        task.explain_item(item, references, predictions, inputs)
+        task.explain_item(item, given)
     else:
-        names = asked_wordings(changed, predictions)
-        of_names = {name: predictions[name] for name in names}
-        task.explain_changes(references, of_names, inputs, changed)
+        names = asked_wordings(changed, given.predictions)
+        of_names = {name: given.predictions[name] for name in names}
+        task.explain_changes(given._replace(predictions=of_names), changed)
 
 
-def read(task: Task, inputs: Inputs) -> tuple[dict[str, Predictions], dict[str, Header]]:
-    """The predictions of one system and their headers, by variant."""
+def _read(task: Task, inputs: Inputs) -> Given:
+    """Read the predictions of one system, and open the references."""
     paths = inputs.prediction_paths()
     note_unscored(inputs.predictions, inputs.variants())
     predictions = {
@@ -87,7 +87,7 @@ def read(task: Task, inputs: Inputs) -> tuple[dict[str, Predictions], dict[str, 
     }
     headers = {name: of_wording.header for name, of_wording in predictions.items()}
     check_one_system(headers)
-    return predictions, headers
+    return Given(references_for(task, inputs, headers), predictions, inputs)
 
 
 def references_for(
@@ -106,14 +106,12 @@ def references_for(
     return open_references(inputs.source, inputs.split, own, columns, task.kind, stated)
 
 
-def score_against(
-    task: Task, references: References, predictions: Mapping[str, Predictions], inputs: Inputs
-) -> Scored:
+def score_against(task: Task, given: Given) -> Scored:
     """Score predictions that have been read, if they say that they are of these references."""
-    marks = references.marks([*predictions])
-    for name, of_wording in predictions.items():
-        check_data(of_wording.header, name, references.data(name), marks.get(name))
-    return task.score(references, predictions, inputs)
+    marks = given.references.marks([*given.predictions])
+    for name, header in given.headers().items():
+        check_data(header, name, given.references.data(name), marks.get(name))
+    return task.score(given)
 
 
 def _warn(content: Mapping[str, Any]) -> None:

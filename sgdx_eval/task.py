@@ -23,6 +23,7 @@ from sgdx_metric.variants import ORIGINAL
 
 if TYPE_CHECKING:
     from .inputs import Inputs
+    from .prediction_files import Header
     from .predictions import Predictions
     from .references import References
     from .tables import Table
@@ -30,6 +31,19 @@ if TYPE_CHECKING:
 
 # By wording its difference to the original, as `differences` of scores.json.
 Changes = Mapping[str, Mapping[str, Any]]
+
+
+class Given(NamedTuple):
+    """What is scored, and what it is scored against."""
+
+    references: References
+    # By wording.
+    predictions: Mapping[str, Predictions]
+    inputs: Inputs
+
+    def headers(self) -> dict[str, Header]:
+        """What the prediction files say of themselves, by wording."""
+        return {name: of_wording.header for name, of_wording in self.predictions.items()}
 
 
 @dataclass(frozen=True)
@@ -95,9 +109,7 @@ class Task(ABC):
         """The wordings whose rows are scored against, where some are predicted."""
         return predicted
 
-    def score(
-        self, references: References, predictions: Mapping[str, Predictions], inputs: Inputs
-    ) -> Scored:
+    def score(self, given: Given) -> Scored:
         """Score the predictions of each wording, whose headers fit the references."""
         raise NotImplementedError
 
@@ -105,23 +117,11 @@ class Task(ABC):
         """Write the scores of single items."""
         raise NotImplementedError
 
-    def explain_item(
-        self,
-        item: str,
-        references: References,
-        predictions: Mapping[str, Predictions],
-        inputs: Inputs,
-    ) -> None:
+    def explain_item(self, item: str, given: Given) -> None:
         """Print why an item scores what it does under each wording."""
         raise NotImplementedError
 
-    def explain_changes(
-        self,
-        references: References,
-        predictions: Mapping[str, Predictions],
-        inputs: Inputs,
-        changed: Sequence[str] | None,
-    ) -> None:
+    def explain_changes(self, given: Given, changed: Sequence[str] | None) -> None:
         """List the items that score less under the second of two wordings; without them, flips."""
         raise NotImplementedError
 

@@ -18,7 +18,7 @@ from sgdx_eval.references import ReleaseReferences, Turns
 from sgdx_eval.score import score_against
 from sgdx_eval.show import result_line, score_tables, score_terms
 from sgdx_eval.tables import Table, percent, table, to_html
-from sgdx_eval.task import Scored, Task
+from sgdx_eval.task import Given, Scored, Task
 from sgdx_eval.tasks import TASKS
 from sgdx_metric.core import Sample, Scores
 from sgdx_metric.errors import ScoreError
@@ -104,7 +104,7 @@ def score_example(task: Task, rows: Mapping[str, pa.Table]) -> Shown:
 def score(source: str, task: Task, predictions: Mapping[str, Predictions]) -> Shown:
     """Score predictions as the commands do, which refuses those of other data."""
     references = references_of(source, task.kind)
-    scored = score_against(task, references, predictions, Inputs({}, SPLIT, source))
+    scored = score_against(task, Given(references, predictions, Inputs({}, SPLIT, source)))
     return Shown(source, task, predictions, scored)
 
 

@@ -76,13 +76,11 @@ class Calls(FrameTask):
     def score_rows(
         self, references: pa.Table, predictions: pa.Table, wording: str, rules: Rules
     ) -> CallScores:
-        """Function and arguments, call by call."""
         return score_calls(references, predictions, wording, rules)
 
     def report(
         self, by_wording: Mapping[str, CallScores], dialogues: int, setup: Setup
     ) -> dict[str, Any]:
-        """What `report_calls` returns."""
         return report_calls(by_wording, dialogues, setup)
 
     def groups_of(self, content: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -113,7 +111,6 @@ class Calls(FrameTask):
     def frame_lines(
         self, variant: str, reference: Row, predicted: Row, scores: Mapping[str, float]
     ) -> Iterator[Line]:
-        """The line of the whole call."""
         yield Line(-3, "call", variant, "", [], [], scores["call_accuracy"], "product")
 
     def slot_lines(
@@ -153,11 +150,9 @@ class Calls(FrameTask):
         return called
 
     def figures(self, scores: Scores) -> list[Figure]:
-        """Those of each accuracy, which have keys such as `call_accuracy.drop`."""
         return call_figures(scores)
 
     def headlines(self, scores: Scores) -> list[Figure]:
-        """Calls and tasks."""
         return means_over_wordings(scores, TITLES, CALL, TASK_SUCCESS)
 
     def derived(self, scores: Scores, rules: Rules) -> Scores:

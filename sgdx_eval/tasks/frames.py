@@ -51,7 +51,7 @@ from ..prediction_files import is_oracle, system_acts
 from ..predictions import Predictions, located, with_frame_ids
 from ..references import References
 from ..tables import terminal
-from ..task import Scored, Task
+from ..task import Given, Scored, Task
 
 
 class FrameTask(Task):
@@ -121,11 +121,10 @@ class FrameTask(Task):
         """Those of a dialogue's frames in which there is something to explain."""
         return frames
 
-    def score(
-        self, references: References, predictions: Mapping[str, Predictions], inputs: Inputs
-    ) -> Scored:
+    def score(self, given: Given) -> Scored:
         """Score the frames of each wording, or those that were chosen."""
-        headers = {name: of_wording.header for name, of_wording in predictions.items()}
+        references, predictions, inputs = given
+        headers = given.headers()
         acts = system_acts(headers, inputs.acts)
         ids = inputs.chosen(predictions, references, next(iter(predictions)))
         if inputs.without_errata:
@@ -165,14 +164,9 @@ class FrameTask(Task):
         raw = frame_scores(by_wording, self.paired, inputs.rules)
         return Scored(content, raw, by_wording, chosen)
 
-    def explain_changes(
-        self,
-        references: References,
-        predictions: Mapping[str, Predictions],
-        inputs: Inputs,
-        changed: Sequence[str] | None,
-    ) -> None:
+    def explain_changes(self, given: Given, changed: Sequence[str] | None) -> None:
         """Likewise, of frames: those that flip have beside them what changed."""
+        references, predictions, inputs = given
         ids = inputs.chosen(predictions, references, next(iter(predictions)))
         true, predicted = {}, {}
         for name, of_wording in predictions.items():
@@ -190,18 +184,12 @@ class FrameTask(Task):
         ids = scored[0].frame_id.to_pylist()
         print_broken(ids, accuracy, self.title, self.unit, changed, terminal())
 
-    def explain_item(
-        self,
-        item: str,
-        references: References,
-        predictions: Mapping[str, Predictions],
-        inputs: Inputs,
-    ) -> None:
+    def explain_item(self, item: str, given: Given) -> None:
         """Print the dialogue up to a frame, and what the frame scores slot by slot."""
         true, predicted = {}, {}
         dialogue_id = item.rsplit("/", 2)[0]
-        for name, of_wording in predictions.items():
-            frames = references.dialogue(name, dialogue_id)
+        for name, of_wording in given.predictions.items():
+            frames = given.references.dialogue(name, dialogue_id)
             if not frames.num_rows:
                 raise SgdxError(
                     f"frame {item}: the references for {name} have no dialogue "
@@ -209,7 +197,7 @@ class FrameTask(Task):
                 )
             predicted[name] = with_frame_ids(of_wording, frames)
             true[name] = self.called(frames, item, name)
-        lines = explain(item, true, predicted, self, inputs.rules)
+        lines = explain(item, true, predicted, self, given.inputs.rules)
         row = frame_row(next(iter(true.values())), item, "references").to_pylist()[0]
         dialogue = [(turn["speaker"], turn["utterance"]) for turn in row.get("history", [])]
         dialogue.append(("USER", row["utterance"] or ""))

@@ -52,13 +52,11 @@ class States(FrameTask):
     def score_rows(
         self, references: pa.Table, predictions: pa.Table, wording: str, rules: Rules
     ) -> FrameScores:
-        """The official scorer's metrics, frame by frame."""
         return score_frames(references, predictions, wording, rules)
 
     def report(
         self, by_wording: Mapping[str, FrameScores], dialogues: int, setup: Setup
     ) -> dict[str, Any]:
-        """What `sgdx_metric.figures` returns."""
         return report(by_wording, setup)
 
     def notes(self, content: Mapping[str, Any], scored: Scored) -> list[str]:
@@ -109,20 +107,16 @@ class States(FrameTask):
             yield Line(len(aspects), name, variant, name, [], unknown, None, "ignored: not a slot")
 
     def figures(self, scores: Scores) -> list[Figure]:
-        """Those of scores.json, which have keys such as `jga_orig`."""
         return state_figures(scores)
 
     def keys(self, scores: Scores) -> Keys:
-        """Those of joint goal accuracy."""
         means = "jga_orig", "jga_v1-5"
         return Keys("joint goal accuracy", JGA, *means, "ss_jga", "jga_worst", "flips")
 
     def drop_key(self, keys: Keys) -> str:
-        """Of joint goal accuracy."""
         return "drop"
 
     def headlines(self, scores: Scores) -> list[Figure]:
-        """Joint goal accuracy."""
         return [Figure(JGA, JGA, Over(scores.wordings), "JGA")]
 
     def derived(self, scores: Scores, rules: Rules) -> Scores:

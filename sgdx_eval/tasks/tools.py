@@ -62,7 +62,6 @@ class Tools(Task):
         return figure != "v1-5" and (whole or figure in ("original", "reworded"))
 
     def figures(self, scores: Scores) -> list[Figure]:
-        """Those of each accuracy, which have keys such as `call_accuracy.drop`."""
         return [
             figure
             for metric, (title, legend) in TITLES.items()

@@ -28,13 +28,13 @@ from sgsacc_metric.system import UNSTATED, SystemScores, score_system
 
 from ..explain import Flip, Line, flipping, print_broken, print_flips
 from ..gold_files import GoldHeader, read_gold
-from ..inputs import Inputs, check_services, note_subset
+from ..inputs import check_services, note_subset
 from ..options import OF_TURNS, NliOptions
 from ..prediction_files import is_oracle
-from ..predictions import Predictions, located
+from ..predictions import located
 from ..references import References, ReleaseReferences
 from ..tables import Table, print_line, terminal
-from ..task import Changes, Keys, Scored, Task
+from ..task import Changes, Given, Keys, Scored, Task
 from ..turn_tables import coverage_lines, explain_turn, wording_tables
 
 # What is read of a turn row, beside the schemas.
@@ -96,18 +96,15 @@ class Turns(Task):
         options = (self.options.validate, self.options.context, self.options.rules)
         return GoldHeader(nli_name(nli), evaluator, references.split, *options, self.options.seed)
 
-    def score(
-        self, references: References, predictions: Mapping[str, Predictions], inputs: Inputs
-    ) -> Scored:
+    def score(self, given: Given) -> Scored:
         """Score the turns of each wording, or those that were chosen."""
-        every, turns, chosen = self._chosen_turns(references, predictions, inputs)
-        system = self.score_turns(references, every, turns, predictions, inputs)
+        every, turns, chosen = self._chosen_turns(given)
+        system = self.score_turns(given, every, turns)
         return Scored(system.report, system.units, {"": system, "turns": turns}, chosen)
 
-    def _chosen_turns(
-        self, references: References, predictions: Mapping[str, Predictions], inputs: Inputs
-    ) -> tuple[list[Turn], list[Turn], tuple[int, int] | None]:
+    def _chosen_turns(self, given: Given) -> tuple[list[Turn], list[Turn], tuple[int, int] | None]:
         """All turns, those of them to score, and how many dialogues of how many the files name."""
+        references, predictions, inputs = given
         every = read_turns(references, self.evaluator)
         ids = inputs.chosen(predictions, references, self.evaluator)
         where = str(inputs.dialogues or "predictions")
@@ -119,16 +116,10 @@ class Turns(Task):
         is_stated = ids and not (inputs.dialogues or inputs.limit)
         return every, turns, (len(ids), available) if is_stated else None
 
-    def score_turns(
-        self,
-        references: References,
-        every: Sequence[Turn],
-        turns: list[Turn],
-        predictions: Mapping[str, Predictions],
-        inputs: Inputs,
-    ) -> SystemScores:
+    def score_turns(self, given: Given, every: Sequence[Turn], turns: list[Turn]) -> SystemScores:
         """Score files of one system, with what they say of themselves in the signature."""
-        headers = {name: of_wording.header for name, of_wording in predictions.items()}
+        references, predictions, inputs = given
+        headers = given.headers()
         setup = Setup(
             oracle=is_oracle(headers),
             made_elsewhere=any(header.data is None for header in headers.values()),
@@ -169,19 +160,13 @@ class Turns(Task):
                         }
                     file.write(msgspec.json.encode(row) + b"\n")
 
-    def explain_changes(
-        self,
-        references: References,
-        predictions: Mapping[str, Predictions],
-        inputs: Inputs,
-        changed: Sequence[str] | None,
-    ) -> None:
+    def explain_changes(self, given: Given, changed: Sequence[str] | None) -> None:
         """Likewise, of turns: those with a flip have both utterances beside them."""
-        every, turns, chosen = self._chosen_turns(references, predictions, inputs)
+        every, turns, chosen = self._chosen_turns(given)
         if chosen:
             note_subset(*chosen)
-        scores = self.score_turns(references, every, turns, predictions, inputs).turn_scores
-        names = changed or list(predictions)
+        scores = self.score_turns(given, every, turns).turn_scores
+        names = changed or list(given.predictions)
         accuracy = turn_accuracy(scores, names)
         ids = [turn.turn_id for turn in turns]
         if changed:
@@ -199,22 +184,16 @@ class Turns(Task):
         always = int((accuracy == 1).all(axis=0).sum())
         print_flips(found, always, len(ids), self.unit, terminal())
 
-    def explain_item(
-        self,
-        item: str,
-        references: References,
-        predictions: Mapping[str, Predictions],
-        inputs: Inputs,
-    ) -> None:
+    def explain_item(self, item: str, given: Given) -> None:
         """Print the utterances before and in one turn, and how each action is judged."""
-        every = read_turns(references, self.evaluator)
+        every = read_turns(given.references, self.evaluator)
         turns = [turn for turn in every if turn.turn_id == item]
         if not turns:
             raise ScoreError(
                 f"TURN_ID {item}: found no such turn among {len(every)}, expected one "
                 f"such as {every[0].turn_id}"
             )
-        system = self.score_turns(references, every, turns, predictions, inputs)
+        system = self.score_turns(given, every, turns)
         scores = system.turn_scores
         utterances = {name: of_wording.utterances[0] for name, of_wording in scores.items()}
         verdicts = {name: of.verdicts[0] for name, of in scores.items() if system.gold}
@@ -257,7 +236,6 @@ class Turns(Task):
         return wording_tables(content)
 
     def figures(self, scores: Scores) -> list[Figure]:
-        """Those of scores.json, which have keys such as `bleu_orig`."""
         return turn_figures(scores)
 
     def keys(self, scores: Scores) -> Keys:
@@ -267,7 +245,6 @@ class Turns(Task):
         return Keys(TITLES[metric][0], metric, *means, f"{metric}_worst", f"{metric}_flips")
 
     def headlines(self, scores: Scores) -> list[Figure]:
-        """BLEU, SER and SGSAcc."""
         return [f for f in headline_metrics(scores) if f.key != "sgsacc_validated"]
 
     def count(self, scores: Scores) -> int:
