@@ -87,13 +87,5 @@ def test_compare(write: Write, command: Run) -> None:
     assert result["groups"]["Zoos_1"]["task_success.reworded"]["first"] == 0.75
     assert result["by_variant"]["v2"]["first"] == 0.5
     assert "By call reworded second is better than first by 12.50 points" in done.stdout
-    assert "All 4 calls" in done.stdout
-    lines = done.stdout.partition("\n\nfirst: ")[2].splitlines()[2:]
-    assert [line.split()[:5] for line in lines if line.startswith("call drop")] == [
-        ["call", "drop", "-37.50", "0.00", "37.50"]
-    ]
-    assert all(len(line) <= 80 for line in lines[:-1])
-    brief = done.stdout
-    details = command("sgdx_metric", "compare", *paths, "--details").stdout
-    assert "\narguments flips\n" in details and "\narguments flips\n" not in brief
-    assert "Call accuracy by wording" in details
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("call drop")]
+    assert line.split()[:5] == ["call", "drop", "-37.50", "0.00", "37.50"]

@@ -144,17 +144,6 @@ def original(means: Floats) -> dict[str, Floats]:
     return {"jga_orig": means[..., 0]}
 
 
-def test_equal_runs_have_the_interval_of_one() -> None:
-    """Only the dialogues differ then, and they are drawn as for single runs."""
-    random = np.random.default_rng(5)
-    one, other = sums(random.random(50)), sums(random.random(50))
-    single = compared([one], [other], original)["jga_orig"]
-    several = compared([one] * 3, [other] * 2, original)["jga_orig"]
-    for key in ("first", "second", "difference", "interval"):
-        assert several[key] == pytest.approx(single[key], abs=1e-12), key
-    assert several["first_sd"] == pytest.approx(0) and several["second_sd"] == pytest.approx(0)
-
-
 def test_the_interval_has_the_spread_over_seeds() -> None:
     """All dialogues are alike, so that only the runs differ: the variance of the difference of the
     means is s1^2 / 3 + s2^2 / 4, which drawing r - 1 of r runs gives without bias."""

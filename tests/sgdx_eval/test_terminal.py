@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
-from sgdx_eval.explain import Flip, Line, print_explanation, print_flips
 from sgdx_eval.references import open_references
 from sgdx_metric.__main__ import main
 from sgdx_metric.rows import PREDICTION
@@ -37,22 +35,6 @@ def scored_rows(tmp_path: Path) -> tuple[list[str], list[Row], Path]:
 
 def obeyed(text: str) -> list[str]:
     return [c for c in text if (not c.isprintable() and c not in "\n ") or c == "\u202e"]
-
-
-def test_names_are_whole_where_there_is_room(capsys: pytest.CaptureFixture[str]) -> None:
-    """Eighty columns hold a frame's id and a slot's name; what is longer than its place is folded.
-
-    The names are those of SGD, whose longest have 30 letters.
-    """
-    line = Line(0, "date", "v5", "restaurant_reservation_day", ["the 8th"], [], 0.0, "missing")
-    short = Line(0, "date", "original", "date_of_the_reservation", ["the 8th"], ["8"], 1.0, "equal")
-    print_explanation("1_00000/4/Restaurants_2", [("USER", "Hi")], [line, short], Console(width=80))
-    flip = Flip("101_00123/14/Restaurants_2", ["original", "v1"], ["v4", "v5"], [(short, line)])
-    print_flips([flip], 1, 2, "frame", Console(width=80))
-    printed = capsys.readouterr().out
-    assert "date_of_the_reservation" in printed and "101_00123/14/Restaurants_2" in printed
-    assert max(map(len, printed.splitlines())) <= 80
-    assert "restaurant_reservation_day" in printed and "(missing)" in printed
 
 
 def test_errors_and_warnings_do_no_harm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

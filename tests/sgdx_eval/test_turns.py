@@ -9,30 +9,20 @@ import sys
 from pathlib import Path
 from shutil import copytree
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from sgdx_dataset import SgdxError, frame_tables, open_release, turn_tables
+from sgdx_dataset import frame_tables, open_release
 from sgdx_dataset.release.open import SAMPLE
 from sgdx_eval.entailment import table2
-from sgdx_eval.files import write_scores
 from sgdx_eval.gold_files import GoldHeader, read_gold, write_gold
-from sgdx_eval.reference_folder import FolderReferences
 from sgdx_eval.references import open_references
 from sgdx_eval.requested import RequestedData
-from sgdx_eval.results import read_results
-from sgdx_eval.tasks.turns import Turns, read_turns
-from sgdx_eval.turn_tables import bleu_table, coverage_lines
+from sgdx_eval.tasks.turns import Turns
 from sgdx_metric.errors import ScoreError
-from sgdx_metric.signature import Setup
 from sgsacc_metric.gold import GoldAction, GoldTurn
-from sgsacc_metric.rows import Prediction
-from sgsacc_metric.system import score_system
 
 from ..conftest import ROOT, Run
-from ..sgsacc_metric.turns import four_turns, turn
+from ..sgsacc_metric.turns import turn
 from .conftest import SAMPLE_TEST, refused, scored
 
 LEXICAL = ("--nli", "lexical")
@@ -54,6 +44,10 @@ def test_score(copies: Path, command: Run) -> None:
     done = command("sgsacc_metric", *words, "--explain")
     tables, _, signature = done.stdout.rstrip().rpartition("\n")
     assert signature == gold["signature"] and "SGSAcc validated" in tables
+    counts, shares = gold["counts"], gold["variants"]["original"]["#ALL_SERVICES"]
+    judged = f"judged turns, {counts['judged_turns']} of 265 ({counts['actions']['judged']} of "
+    assert f"coverage {100 * shares['coverage']:.1f} %: {judged}" in tables
+    assert f"valid turns, {counts['valid_turns']} of 265 (the paper: 97.0)." in tables
     assert all(len(line) <= 80 for line in tables.splitlines())
     rows = [json.loads(line) for line in Path("turns.jsonl").read_text().splitlines()]
     valid = sum(row["faithful"] and row["valid"] for row in rows[:265])
@@ -126,25 +120,6 @@ def test_explain(copies: Path, command: Run) -> None:
     assert "has to entail" not in command("sgsacc_metric", *words).stdout
 
 
-def test_counts_come_back_as_they_were(tmp_path: Path) -> None:
-    turns = four_turns()
-    variants = ("original", "v1", "v2")
-    predictions = [Prediction(turn.turn_id, v, f"{v} hotel ?") for v in variants for turn in turns]
-    system = score_system(turns, turns, predictions, setup=Setup("test", "sample"))
-    path = tmp_path / "scores.json"
-    write_scores(system.scores_json(), path)
-    assert json.loads(path.read_text()) == system.scores_json()
-    results = read_results(path)
-    read, made = results.raw, system.units
-    assert (read.wordings, read.items.ids) == (list(made.wordings), made.items.ids)
-    assert read.items.service.tolist() == made.items.service.tolist()
-    for one, other in ((read.items.sets, made.items.sets), (read.metrics, made.metrics),
-                       (read.shared, made.shared)):  # fmt: skip
-        assert all(np.array_equal(one[name], array) for name, array in other.items())
-    figures = results.sample().values()
-    assert figures == {key: system.report["sgdx"][key] for key in figures}
-
-
 # ---- turns and the gold side in files
 
 
@@ -182,16 +157,6 @@ def test_gold_files_that_do_not_fit(tmp_path: Path) -> None:
             read_gold(path, expected, [wanted])
 
 
-def test_a_folder_gives_the_same_turns_as_the_release(tmp_path: Path) -> None:
-    pq.write_table(turn_tables(open_release("sample"), "test", "v2"), tmp_path / "v2.parquet")
-    folder = read_turns(FolderReferences(tmp_path, "test", ["v2"], COLUMNS, "turns"), "v2")
-    release = read_turns(open_references("sample", "test", {}, COLUMNS, "turns"), "v2")
-    for left, right in zip(folder, release, strict=True):
-        for each in ("turn_id", "actions", "utterance", "prompt"):
-            assert getattr(left, each) == getattr(right, each)
-        assert [*map(left.slot, left.actions)] == [*map(right.slot, right.actions)]
-
-
 def test_a_wording_has_one_fingerprint_wherever_it_is_read(tmp_path: Path) -> None:
     """Of a copy that has dialogues of some services alone, as headers of predictions have it."""
     source, own = tmp_path / "source", {"mine": str(tmp_path / "mine.json")}
@@ -207,26 +172,6 @@ def test_a_wording_has_one_fingerprint_wherever_it_is_read(tmp_path: Path) -> No
     of_turns = open_references(str(source), "test", own, COLUMNS, "turns")
     assert of_turns.marks(["mine"]) == of_frames
     assert RequestedData(str(source), "test", own).facts("mine")["wording"] == of_frames["mine"]
-
-
-def test_folders_that_are_none(tmp_path: Path) -> None:
-    rows = turn_tables(open_release("sample"), "test", "v1")
-    numbers = pa.array(range(len(rows)))
-    of_v4 = rows.set_column(rows.column_names.index("variant"), "variant",
-                            pa.array(["v4"] * len(rows)))  # fmt: skip
-    for name, table in (
-        ("v2", rows),
-        ("v3", rows.drop_columns(["actions"])),
-        ("v4", of_v4.set_column(0, "turn_id", numbers)),
-    ):
-        pq.write_table(table, tmp_path / f"{name}.parquet")
-    (tmp_path / "v5.parquet").write_text("x")
-    facts = {"v1": "v1.parquet", "v2": "v2.parquet.*v1", "v3": "actions", "v4": "v4", "v5": "v5"}
-    for variant, fact in facts.items():
-        with pytest.raises((ScoreError, SgdxError), match=rf"{re.escape(str(tmp_path))}.*{fact}"):
-            read_turns(FolderReferences(tmp_path, "test", [variant], COLUMNS, "turns"), variant)
-    with pytest.raises(SgdxError, match="none"):
-        FolderReferences(tmp_path / "none", "test")
 
 
 # ---- models of entailment, and people
@@ -307,40 +252,3 @@ def test_a_model_that_cannot_be_loaded(tmp_path: Path, command: Run) -> None:
 
 
 # ---- tables
-
-
-def test_rows_of_bleu() -> None:
-    conventions = {"original": {name: {"bleu": 12.345} for name in ("13a", "13a-lc")}}
-    headers, rows = bleu_table(
-        {"mine": {"conventions": conventions}, "without": {"conventions": {}}}
-    )
-    assert headers == [
-        "system",
-        "tok:13a case:mixed",
-        "tok:13a case:lc",
-        "tok:intl case:mixed",
-        "tok:none case:mixed",
-    ]
-    assert rows == [["mine", "12.35", "12.35"]]
-
-
-def test_coverage() -> None:
-    counts = {
-        "turns": {"all": 9},
-        "judged_turns": 7,
-        "valid_turns": 5,
-        "actions": {"all": 20, "judged": 15},
-        "pairs": {"sent": 30, "asked": 40},
-    }
-    shares = {"ser_coverage": 0.636, "coverage": 7 / 9, "validated": 5 / 9}
-    shares["validated_without_offers"] = 0.625
-    scores = {"variants": {"v1": {"#ALL_SERVICES": shares}}, "counts": counts}
-    assert coverage_lines(scores) == [
-        "ser_coverage 63.6 %: turns with a slot that SER looks at (the paper: 66).",
-        "coverage 77.8 %: judged turns, 7 of 9 (15 of 20 actions).",
-        "validated 55.6 %: valid turns, 5 of 9 (the paper: 97.0).",
-        "validated_without_offers 62.5 %: of turns that do more than offer an intent.",
-        "30 pairs were judged for 40 answers.",
-    ]
-    scores["counts"] = {"turns": {"all": 9}}
-    assert len(coverage_lines(scores)) == 1

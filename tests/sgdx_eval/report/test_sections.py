@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import mean, stdev
 
 from sgdx_eval.report.runs import Group
 from sgdx_eval.report.sections import (
@@ -38,6 +39,9 @@ def test_the_comparison(group: Group, runs: dict[str, Path]) -> None:
         assert row[column(table, title)] == expected
     relative = row[column(table, "Diff_rel")].text
     assert relative == f"{100 * unseen['relative_difference']:.1f}"
+    seeds = [sgdx_part(runs[name])["jga_worst"] for name in ("plain-0", "plain-1")]
+    expected = Cell(f"{100 * mean(seeds):.1f}", f"± {100 * stdev(seeds):.1f}")
+    assert table.rows[0][column(table, "JGA_worst")] == expected
     assert {"Change_v1-5", "Canonical_orig"} <= {column.name for column in table.columns}
 
 
@@ -62,6 +66,10 @@ def test_every_wording_has_a_row(group: Group, runs: dict[str, Path]) -> None:
         f"{100 * difference['difference']:+.1f}",
         f"{difference['p']:.4f}",
     ]
+    low, high = (f"{100 * difference[end]:+.1f}" for end in ("low", "high"))
+    assert v2[3].detail == f"{low} to {high}"
+    seeds = [sgdx_part(runs[name])["differences"]["v3"] for name in ("plain-0", "plain-1")]
+    assert table.rows[3][3].text == f"{100 * mean(of['difference'] for of in seeds):+.1f}"
 
 
 def test_services_that_lose_most_come_first(runs: dict[str, Path]) -> None:

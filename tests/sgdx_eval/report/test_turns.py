@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from statistics import stdev
 
 import pytest
 
@@ -96,32 +95,6 @@ def test_validated_figures_and_what_fails(generators: Path) -> None:
     alone = scores["variants"]["v5"]["#ALL_SERVICES"]["sgsacc_alone"]
     assert f"{100 * alone:.2f}" in [cell.text for cell in by_wording.rows[5]]
     assert bleu.rows[0][1].text == f"{scores['conventions']['original']['13a']['bleu']:.2f}"
-
-
-def test_without_a_model_of_entailment_there_is_no_sgsacc(generators: Path) -> None:
-    report = build_report(read_inputs([generators / "plain.json"]), "command")
-    sections = {section.name: section for section in report.parts[0].sections}
-    assert "validation" not in sections and "services" in sections
-    for section in sections.values():
-        titles = {c.name + c.group for table in section.tables for c in table.columns}
-        assert not any("SGSAcc" in title for title in titles)
-
-
-def test_seeds_become_one_row(generators: Path, tmp_path: Path) -> None:
-    """What a run says of itself makes two seeds one system, as with trackers."""
-    for seed in (0, 1):
-        (tmp_path / str(seed)).mkdir()
-        scores = json.loads((generators / "derived.json").read_text())
-        turns = scores["paired"]["turns"]["original"]
-        scores["paired"]["wrong"]["original"] = [0.01 * (seed + 1) * number for number in turns]
-        facts = {"tracker": "t2g2", "input": "derived", "seed": seed}
-        scores["predictions"] = {name: {"system": facts} for name in scores["variants"]}
-        (tmp_path / str(seed) / "scores.json").write_text(json.dumps(scores))
-    group = only_group(tmp_path / "0", tmp_path / "1" / "scores.json")
-    (system,) = group.systems
-    assert system.label == "t2g2 (derived) [2 seeds]"
-    row = compared(group)["t2g2 (derived)", "all"]
-    assert row["SER orig"] == Cell("1.50", f"± {stdev([1, 2]):.2f}")
 
 
 def test_one_report_of_trackers_and_generators(

@@ -59,10 +59,6 @@ def test_the_costliest_rewording(
     )
     assert lost > 0
     (rewording,) = costliest_rewordings(forgetful)
-    assert (rewording.element, rewording.variant) == (Element("Vets_1", 0, False), "v2")
-    new = sample.schemas("v2")["Vets_1"].slots[0]
-    assert rewording.before == Words(first.name, first.description)
-    assert rewording.after == Words(new.name, new.description)
     assert (rewording.lost, rewording.won, rewording.net) == (lost, 0, lost)
     of_v3 = lost_and_won(forgetful.gold, forgetful.runs[0], "v3")
     lost_there, won_there = of_v3[:, forgetful.gold.elements.index(Element("Vets_1", 1, False))]
