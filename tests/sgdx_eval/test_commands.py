@@ -7,13 +7,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from shutil import copytree
 
 import pyarrow.parquet as pq
 import pytest
 
 from sgdx_dataset import open_release
-from sgdx_dataset.release.open import SAMPLE
 from sgdx_metric.scoring import METRICS
 
 from ..conftest import Run
@@ -204,22 +202,6 @@ def test_a_wording_is_the_same_where_the_data_are(
     assert made.returncode == 0, made.stderr
     scores = scored(command, f"mine={path}", "s.json", "--references", "rows")
     assert "predictions:" not in scores["signature"]
-
-
-def test_a_seen_service_that_is_lost_changes_the_signature(
-    tmp_path: Path, command: Run, gold: Gold
-) -> None:
-    copytree(SAMPLE, tmp_path / "source")
-    schema = tmp_path / "source" / "train" / "schema.json"
-    evaluated = {row["frame_id"].split("/")[-1] for row in gold["original"]}
-    services = json.loads(schema.read_text())
-    lost = next(s for s in services if s["service_name"] in evaluated)
-    schema.write_text(json.dumps([s for s in services if s != lost]))
-    for file in (tmp_path / "source" / "sgd_x").glob("data/*/train/schema.json"):
-        file.unlink()
-    path = written(tmp_path / "p.jsonl", gold["original"])
-    scores = scored(command, f"original={path}", "s.json", "--source", "source")
-    assert "|release:unverified:" in scores["signature"]
 
 
 def test_per_frame_scores_have_the_means_of_scores_json(

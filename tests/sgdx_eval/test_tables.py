@@ -89,20 +89,6 @@ def test_on_the_terminal() -> None:
     ]
 
 
-def test_a_narrow_terminal_folds_names_and_headers_and_no_figure() -> None:
-    shown = table("T", ["name", "a long header"], [["[red]a\x1b[31m:+1:", "12345678.90"]])
-    assert printed(shown, 24) == [
-        "T",
-        "                  a long",
-        "name              header",
-        "────────────────────────",
-        "[red]a\\x1b[  12345678.90",
-        "31m:+1:                 ",
-        "",
-    ]
-    assert printed(shown, 5)[4].endswith("  12345678.90")
-
-
 GROUPS = Table(
     "Scores",
     "Read it so.",
