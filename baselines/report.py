@@ -2,13 +2,9 @@
 
 import sys
 
+from .command_line import door
 
-def main() -> int:
-    """Run the command; return the exit status."""
-    from sgdx_eval.report.__main__ import main as make_report
-
-    return make_report()
-
+main = door("report")
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from rich.console import Console
 
 from sgdx_dataset.io.errors import SgdxError
-from sgdx_metric.columns import Floats, column, same_turn, strings
+from sgdx_metric.columns import Floats, column, strings
 from sgdx_metric.core import RIGHT, flipped
 from sgdx_metric.fuzzy import fuzzy_scores
 from sgdx_metric.signature import Rules
@@ -60,25 +60,13 @@ def frame_row(rows: pa.Table, frame_id: str, whose: str) -> pa.Table:
     if row.num_rows > 1:
         raise SgdxError(f"{whose}: found frame {frame_id} {row.num_rows} times, expected once")
     if not row.num_rows:
-        raise SgdxError(f"{whose}: {_not_found(frame_id, strings(column(rows, 'frame_id')))}")
+        known = strings(column(rows, "frame_id")).to_pylist()
+        of_dialogue = [name for name in known if name.startswith(frame_id.split("/")[0] + "/")]
+        raise SgdxError(
+            f"{whose}: found no frame {frame_id}, expected DIALOGUE/TURN/SERVICE, as in "
+            f"{', '.join(of_dialogue or known[:1])}"
+        )
     return row
-
-
-def _not_found(frame_id: str, known_ids: pa.Array) -> str:
-    """What an error message says of a frame that is not there."""
-    if turn := same_turn(frame_id, known_ids):
-        return f"found no frame {frame_id}{turn}"
-    for dialogue_id in (frame_id, frame_id.rsplit("/", 2)[0]):
-        known = known_ids.filter(pc.starts_with(known_ids, f"{dialogue_id}/")).to_pylist()
-        if known:
-            return (
-                f"found no frame {frame_id}, expected DIALOGUE/TURN/SERVICE, one of the "
-                f"{len(known)} frames of dialogue {dialogue_id}: {', '.join(known)}"
-            )
-    return (
-        f"found no frame of dialogue {dialogue_id}, expected one of theirs, such as "
-        f"{known_ids[0].as_py() if len(known_ids) else 'DIALOGUE/TURN/SERVICE'}"
-    )
 
 
 def judge_values(

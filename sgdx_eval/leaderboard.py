@@ -7,7 +7,6 @@ Published figures of the same data stand beside the rows of trackers.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -182,14 +181,3 @@ def _published_table(published: Sequence[PublishedRow]) -> str:
         for row in sorted(reworded, key=lambda row: (row.oracle, -row.all["jga_v1-5"]))
     ]
     return to_markdown(table("", ["system", *titles.values(), "source"], rows, ("source",)))
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run the command, which is `sgdx leaderboard`."""
-    from sgdx_cli import main as sgdx
-
-    return sgdx(["leaderboard", *(sys.argv[1:] if arguments is None else arguments)])
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -41,7 +41,7 @@ class FolderReferences(References):
         folder: Path,
         split: str | None,
         variants: Iterable[str] = (),
-        columns: pa.Schema | list[str] = REFERENCE,
+        columns: pa.Schema = REFERENCE,
         kind: str = "frames",
     ) -> None:
         """The files of some variants are looked at now: they must be of one release."""
@@ -81,7 +81,7 @@ class FolderReferences(References):
             metadata = {**(schema.metadata or {}), **(pq.read_metadata(path).metadata or {})}
         except (OSError, pa.ArrowException) as error:
             raise SgdxError(f"{path}: not a Parquet file: {error}") from None
-        if lacking := [name for name in self._names if name not in schema.names]:
+        if lacking := [name for name in self._columns.names if name not in schema.names]:
             raise SgdxError(
                 f"{path}: found no column {', '.join(lacking)}, expected {self._kind[:-1]} rows"
             )
@@ -93,19 +93,15 @@ class FolderReferences(References):
             raise SgdxError(f"{path}: is of {stated.split}, expected {self._split}")
         return stated
 
-    @property
-    def _names(self) -> list[str]:
-        return self._columns.names if isinstance(self._columns, pa.Schema) else self._columns
-
     @cache  # noqa: B019 - likewise
     def rows(self, variant: str) -> pa.Table:
         """The rows in a variant's file."""
         self._facts(variant)
         path = self._path(variant)
-        table = self._read(path, self._names)
-        if isinstance(self._columns, pa.Schema):
+        table = self._read(path, self._columns.names).select(self._columns.names)
+        if self._kind == "frames":  # what turns have in their columns, msgspec checks row by row
             try:
-                table = table.select(self._names).replace_schema_metadata().cast(self._columns)
+                table = table.replace_schema_metadata().cast(self._columns)
             except pa.ArrowException as error:
                 raise SgdxError(f"{path}: cannot be read as frame rows: {error}") from None
         variants = column(table, "variant").unique().to_pylist()

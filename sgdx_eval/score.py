@@ -94,16 +94,16 @@ def references_for(
     task: Task, inputs: Inputs, headers: Mapping[str, Header], variants: Sequence[str] = ()
 ) -> References:
     """Open the references of some variants, or of those predicted, which may name a source."""
-    columns = task.references.names
     if inputs.references:
         from .reference_folder import FolderReferences  # Parquet takes a while to import.
 
-        known = task.references if task.kind == "frames" else columns
-        variants = variants or task.wordings_read([*headers])
-        return FolderReferences(inputs.references, inputs.split, variants, known, task.kind)
+        names = variants or task.wordings_read([*headers])
+        return FolderReferences(inputs.references, inputs.split, names, task.references, task.kind)
     stated = {name: (header.source, header.data) for name, header in headers.items()}
     own = inputs.own_variants or {}
-    return open_references(inputs.source, inputs.split, own, columns, task.kind, stated)
+    return open_references(
+        inputs.source, inputs.split, own, task.references.names, task.kind, stated
+    )
 
 
 def score_against(task: Task, given: Given) -> Scored:

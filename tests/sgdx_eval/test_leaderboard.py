@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from sgdx_cli import main
 from sgdx_dataset import SgdxError
-from sgdx_eval.leaderboard import main, render
+from sgdx_eval.leaderboard import render
 from sgdx_eval.published import PublishedRow, read_published
 from sgdx_metric import ScoreError
 
@@ -133,8 +134,8 @@ def test_published_figures(tmp_path: Path) -> None:
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     add(tmp_path / "results" / "mine")
     page = tmp_path / "docs" / "board.md"
-    assert main([str(tmp_path / "results"), "--output", str(page)]) == 0
+    assert main(["leaderboard", str(tmp_path / "results"), "--output", str(page)]) == 0
     assert capsys.readouterr().out == f"{page}\n"
     assert "[mine](../results/mine)" in page.read_text()
-    assert main([str(tmp_path / "docs"), "--output", str(page)]) == 2
+    assert main(["leaderboard", str(tmp_path / "docs"), "--output", str(page)]) == 2
     assert str(tmp_path / "docs") in capsys.readouterr().err

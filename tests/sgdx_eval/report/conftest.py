@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from baselines import report as report_command
 from sgdx_eval.files import write_scores
 from sgdx_eval.references import References, open_references
-from sgdx_eval.report import __main__ as report_command
 from sgdx_eval.report.inputs import Choice, read_inputs
 from sgdx_eval.report.runs import Group, Run, group_runs, read_run
 from sgdx_eval.report.slots.breakage import Analysis
@@ -195,8 +195,8 @@ WITHOUT_TORCH = """
 import sys
 for name in ("torch", "transformers", "accelerate"):
     sys.modules[name] = None
-from sgdx_eval.report import __main__ as report
-sys.exit(report.main())
+from sgdx_cli import main
+sys.exit(main(["report", *sys.argv[1:]]))
 """
 
 
