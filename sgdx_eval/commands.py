@@ -89,9 +89,9 @@ def summarise(
     output
         Also write the means and deviations to this JSON file.
     """
+    from .compare import summarise
     from .files import check_outputs, write_json
     from .show import print_summary
-    from .summarise import summarise
     from .tables import terminal
 
     check_outputs({"--output": output}, scores)

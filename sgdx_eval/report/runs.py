@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -85,8 +84,7 @@ class Run:
     def comparison_key(self) -> Hashable:
         """What is equal in runs whose scores compare: what was scored, and how."""
         parts = {k: v for k, v in self.results.parts.items() if k not in _FREE}
-        ids = self.results.raw.items.ids.to_pylist()
-        return self.results.task.name, str(parts), hash(tuple(ids))
+        return self.results.task.name, str(parts)
 
     @property
     def trainings(self) -> list[Mapping[str, Any]]:
@@ -188,7 +186,7 @@ def data_caveats(parts: Mapping[str, str], count: int, unit: str) -> list[str]:
     caveats = []
     kind, _, size = parts.get("release", "unknown").partition(":")
     if kind == "partial":
-        numbers = [f"{int(n):,}" if re.fullmatch("[0-9]{1,12}", n) else n for n in size.split("/")]
+        numbers = [f"{int(n):,}" if n.isdecimal() else n for n in size.split("/")]
         caveats.append(f"partial data: {' of '.join(numbers)} dialogues")
     if kind == "unverified":
         caveats.append("data that is not known to be the release's")

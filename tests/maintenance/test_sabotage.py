@@ -481,10 +481,10 @@ SABOTAGES = {
         f"{_EVAL}/report/test_verdict.py -k chance"),
     "a report of a choice shows what is stored of all": Sabotage(
         "sgdx_eval/report/runs.py", "return {} if self.is_choice else", "return",
-        f"{_EVAL}/report/test_choice.py -k report_of_a_choice"),
+        f"{_EVAL}/report/test_inputs.py -k report_of_a_choice"),
     "what is right here and there has flipped": Sabotage(
         "sgdx_eval/report/figures.py", "right @ wrong.T", "right @ right.T",
-        f"{_EVAL}/report/test_figures.py -k flips_are_right"),
+        f"{_EVAL}/report/test_sections.py -k flips_are_right"),
     "dialogues of cases are numbered by their names": Sabotage(
         "sgdx_eval/results.py", "enumerate(dict.fromkeys(scored))",
         "enumerate(sorted(set(scored)))", f"{_EVAL}/test_results.py -k as_they_were_scored"),
