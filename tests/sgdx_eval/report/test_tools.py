@@ -59,6 +59,8 @@ def test_the_report_has_the_cost_the_noise_and_the_words(run: Path) -> None:
     assert "| original | 2 | 33.3 |" in text
     assert "| book people | v1 | people (How many come) | guests (How many guests) |" in text
     assert "| b | right | wrong | right |" in text
+    (cases,) = next(section for section in part.sections if section.name == "cases").tables
+    assert [row[0].text for row in cases.rows] == ["b"]  # the only one that changes
     assert "eworded by model:m+unknown" in text
     assert "sgdx_tools|variants:original+v1@" in text and "<figure" in render_html(report)
     assert part.verdict is not None
