@@ -220,7 +220,7 @@ SABOTAGES = {
         "sgdx_eval/predictions.py",
         "for user_turn, (index, turn) in enumerate(users):",
         "for user_turn, (index, turn) in enumerate(users, 1):",
-        f"{_EVAL}/test_predictions.py -k directory_gives"),
+        f"{_EVAL}/test_prediction_files.py -k directory_gives"),
     "predictions of other data are scored": Sabotage(
         "sgdx_eval/prediction_files.py",
         "if None not in (header.data, data) and header.data != data:",

@@ -1,4 +1,4 @@
-"""Prediction files: what is written is what is read, and a file is of one run."""
+"""Prediction files: which are meant, what is written and read, and that a file is of one run."""
 
 from __future__ import annotations
 
@@ -18,6 +18,15 @@ from sgdx_eval.prediction_files import (
     system_acts,
     write_predictions,
 )
+from sgdx_eval.predictions import (
+    note_unscored,
+    parse_predictions,
+    prediction_paths,
+    read_predictions,
+    with_frame_ids,
+)
+
+from ..sgdx_metric.frames import Row, prediction, reference, reference_table
 
 HEADER = Header(
     variant="v1", split="test", system={"model": "m", "system_acts": False, "tracks": ("a",)}
@@ -77,3 +86,162 @@ def test_whether_dialogue_acts_were_used(
     assert system_acts(headers, option) == expected
     with pytest.raises(SgdxError, match="--system-acts"):
         system_acts({"v1": Header(system={"system_acts": True})}, "no")
+
+
+GOOD = json.dumps(prediction({"city": ["Rome"]}))
+KNOWN = ("original", "v1", "v2", "mine")
+
+
+def written(path: Path, *lines: str) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def test_keys_of_its_own_and_long_values_are_no_matter(tmp_path: Path) -> None:
+    row = prediction({"city": ["x" * 2_000_000]}) | {"score": [1.5, {"deep": None}]}
+    path = written(tmp_path / "p.jsonl", GOOD, json.dumps(row), GOOD)
+    rows = read_predictions(path, "test", "original").rows
+    assert len(rows["slot_values"][1][0]["values"][0].as_py()) == 2_000_000
+
+
+@pytest.mark.parametrize("text", [f"{GOOD} {GOOD}", GOOD[:-1] + "\n}"])
+def test_a_line_is_a_row(tmp_path: Path, text: str) -> None:
+    path = written(tmp_path / "p.jsonl", GOOD, text)
+    with pytest.raises(SgdxError, match=r"p.jsonl:2: "):
+        read_predictions(path, "test", "original")
+
+
+# ---- the layout of the release
+
+
+def turn(speaker: str, *frames: Row) -> Row:
+    return {"speaker": speaker, "utterance": "any", "frames": list(frames)}
+
+
+def frame(service: str, values: dict[str, list[str]]) -> Row:
+    state = {"active_intent": "FindHotel", "requested_slots": [], "slot_values": values}
+    return {"service": service, "slots": [], "actions": [], "state": state}
+
+
+def dialogue(*turns: Row) -> list[Row]:
+    return [{"dialogue_id": "1_00000", "services": ["Hotels_11", "Banks_21"], "turns": turns}]
+
+
+FIRST = turn("USER", frame("Hotels_11", {"city": ["Rome"]}))
+SECOND = turn("USER", frame("Banks_21", {}), frame("Hotels_11", {"city": ["Pisa"]}))
+IDS = ["1_00000/0/Hotels_1", "1_00000/2/Banks_2", "1_00000/2/Hotels_1"]
+REFERENCES = reference_table(
+    *(reference(frame_id=frame_id, service=f"{frame_id.split('/')[-1]}1") for frame_id in IDS)
+)
+TEXT = json.dumps(dialogue(FIRST))
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        (FIRST, turn("SYSTEM", {"service": "Hotels_11", "slots": 7}), SECOND),
+        (FIRST, SECOND),  # the system's turns are no matter
+        (turn("SYSTEM"), FIRST, turn("SYSTEM"), turn("SYSTEM"), SECOND),
+    ],
+)
+def test_directory_gives_the_rows_of_jsonl(tmp_path: Path, turns: tuple[Row, ...]) -> None:
+    written(tmp_path / "dialogues_001.json", json.dumps(dialogue(*turns)))
+    written(tmp_path / "dialogues_and_metrics.json", "the official scorer's")
+    rows = with_frame_ids(read_predictions(tmp_path, "test", "v1"), REFERENCES).to_pylist()
+    expected = [
+        prediction(values, frame_id, variant="v1", slots=[])
+        for values, frame_id in zip([{"city": ["Rome"]}, {}, {"city": ["Pisa"]}], IDS)
+    ]
+    assert rows == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        (TEXT[:-30], ""),
+        ('{"a": 1}', ""),
+        ('[{"turns": []}]', "dialogue_id"),
+        (
+            json.dumps(dialogue(turn("SYSTEM"), turn("USER", {"service": "Hotels_11"}))),
+            "dialogue 1_00000, turn 1: ",
+        ),
+        (json.dumps(dialogue(turn("USER", frame("Hotels_11", {"city": []})))), "slot_values"),
+        # A key twice.
+        (TEXT.replace('"city": ["Rome"]', '"city": ["Rome"], "city": ["Pisa"]'), "'city'"),
+        (TEXT.replace('"speaker":', '"speaker": "SYSTEM", "speaker":'), "'speaker'"),
+        (TEXT.replace('"dialogue_id"', '"services": [], "dialogue_id"'), "'services'"),
+        # An escaped quotation mark before a colon is no key.
+        (TEXT.replace('["Rome"]', r'["\u0022:"], "city": ["Pisa"]'), "'city'"),
+    ],
+)
+def test_a_bad_dialogue_is_named(tmp_path: Path, text: str, fact: str) -> None:
+    written(tmp_path / "dialogues_001.json", text)
+    with pytest.raises(SgdxError, match=f"dialogues_001.json: .*{fact}"):
+        read_predictions(tmp_path, "test", "v1")
+
+
+@pytest.mark.parametrize("value", ['":', r'a "b": "c"', "\\", 'é":', "\\u0022:"])
+def test_values_that_look_like_keys_are_read(tmp_path: Path, value: str) -> None:
+    rows = dialogue(turn("USER", frame("Hotels_11", {"city": [value], value: ["x"]})))
+    texts = [json.dumps(rows), json.dumps(rows, ensure_ascii=False, indent=1)]
+    if "\\" not in value:
+        texts.append(texts[0].replace(r"\"", r"\u0022"))
+    for text in texts:
+        written(tmp_path / "dialogues_001.json", text)
+        (row,) = read_predictions(tmp_path, "test", "v1").rows.to_pylist()
+        assert row["slot_values"][0] == {"slot": "city", "values": [value]}
+
+
+# ---- which files are meant
+
+
+def test_a_folder_has_the_paths_of_the_known_variants(tmp_path: Path) -> None:
+    for name in ("v1.jsonl", "original.jsonl", "README.md", "run.json", "scores.json", "v9.jsonl"):
+        written(tmp_path / name, "any")
+    for name in ("mine", "shards"):
+        written(tmp_path / name / "dialogues_001.json", "[]")
+    assert list(prediction_paths(tmp_path, KNOWN).items()) == [
+        ("original", tmp_path / "original.jsonl"),
+        ("v1", tmp_path / "v1.jsonl"),
+        ("mine", tmp_path / "mine"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("files", "arguments", "fact"),
+    [
+        (["v1.jsonl", "v1/x"], ["."], r"v1\.jsonl and v1/"),
+        (["README.md", "v9.jsonl"], ["."], r"VARIANT\.jsonl"),
+        (["dialogues_001.json"], ["."], "VARIANT=[.]"),
+        (["v1.jsonl"], [".", "v1=v1.jsonl"], "predictions [.]"),
+        (["a/v1.jsonl", "b/v1.jsonl"], ["a", "b"], "predictions a"),
+        (["p.jsonl"], ["p.jsonl"], r"p\.jsonl: found a file"),
+        ([], ["nowhere"], "nowhere"),
+        ([], ["v1=nowhere"], "nowhere"),
+        ([], ["=p"], "=p"),
+    ],
+)
+def test_doubtful_folders_are_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    files: list[str],
+    arguments: list[str],
+    fact: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in files:
+        written(Path(name), GOOD)
+    with pytest.raises(SgdxError, match=fact):
+        prediction_paths(parse_predictions(arguments), KNOWN)
+
+
+def test_a_file_that_states_another_variant_than_its_name_is_noted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(tmp_path / "v1.jsonl", GOOD)
+    written(tmp_path / "v6.jsonl", '{"metadata": {"variant": "v1"}}', GOOD)
+    written(tmp_path / "answers.jsonl", '{"key": "x"}')
+    note_unscored(tmp_path, ["original", "v1"])
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "v6" in line and "answers" not in line

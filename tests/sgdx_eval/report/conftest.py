@@ -16,7 +16,7 @@ from baselines import report as report_command
 from sgdx_eval.files import write_scores
 from sgdx_eval.references import References, open_references
 from sgdx_eval.report.inputs import Choice, read_inputs
-from sgdx_eval.report.runs import Group, Run, group_runs, read_run
+from sgdx_eval.report.runs import Group, group_runs, read_run
 from sgdx_eval.report.slots.breakage import Analysis
 from sgdx_metric.figures import paired, report
 from sgdx_metric.rows import PREDICTION
@@ -142,14 +142,9 @@ def forgetful(
     return analysed(tmp_path_factory.mktemp("errors"), sample, gold, change)
 
 
-def read(path: Path) -> Run:
-    """A run."""
-    return read_run(path)
-
-
 def only_group(*paths: Path) -> Group:
     """The systems of runs that all compare."""
-    (group,) = group_runs(list(map(read, paths)))
+    (group,) = group_runs(list(map(read_run, paths)))
     return group
 
 

@@ -14,12 +14,12 @@ from sgdx_dataset.__main__ import main as dataset
 from sgdx_eval.references import References
 from sgdx_eval.report.figures import Figures
 from sgdx_eval.report.inputs import Choice, read_inputs
-from sgdx_eval.report.runs import System
+from sgdx_eval.report.runs import System, read_run
 from sgdx_eval.report.slots.breakage import costliest_rewordings
 from sgdx_metric import __main__ as metric
 
 from ...baselines.conftest import command
-from .conftest import Row, forget, read, reported, write_run
+from .conftest import Row, forget, reported, write_run
 
 
 def test_the_files(made: Path) -> None:
@@ -86,7 +86,7 @@ def test_what_cannot_be_done_is_one_line(
 def subset(runs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file with every second dialogue."""
     path = tmp_path_factory.mktemp("ids") / "half.txt"
-    path.write_text("\n".join(read(runs["tiny"]).results.dialogue_ids()[::2]))
+    path.write_text("\n".join(read_run(runs["tiny"]).results.dialogue_ids()[::2]))
     return path
 
 
@@ -101,7 +101,7 @@ def test_figures_are_those_of_score(
     with pytest.MonkeyPatch.context() as patch:
         assert command(patch, metric, *words, "--output", out) == 0
     expected = json.loads(out.read_text())
-    run = Choice(dialogues=subset, services=services).of(read(runs["tiny"]))
+    run = Choice(dialogues=subset, services=services).of(read_run(runs["tiny"]))
     keys = run.results.task.keys(run.results.scores())
     estimates = Figures(System("x", [run])).estimates()
     assert len(run.results.raw.items.ids) == expected["frames"]["all"]
@@ -125,7 +125,7 @@ def test_a_report_of_a_choice(subset: Path, runs: dict[str, Path], tmp_path: Pat
 
 def test_a_service_that_is_not_there(runs: dict[str, Path]) -> None:
     with pytest.raises(SgdxError, match="Nowhere_1"):
-        Choice(services=["Nowhere_1"]).of(read(runs["tiny"]))
+        Choice(services=["Nowhere_1"]).of(read_run(runs["tiny"]))
 
 
 def left_out(run: Path, source: str | None = None) -> str:

@@ -12,9 +12,9 @@ import pytest
 from sgdx_dataset import SgdxError
 from sgdx_eval.report.pictures import Plot, draw, new_figure
 from sgdx_eval.report.plots import drop_beside_flips, learning_curves
-from sgdx_eval.report.runs import Group
+from sgdx_eval.report.runs import Group, read_run
 
-from .conftest import only_group, read, sgdx_part
+from .conftest import only_group, sgdx_part
 
 
 def test_learning_curves_are_those_of_the_logs(runs: dict[str, Path], tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_learning_curves_are_those_of_the_logs(runs: dict[str, Path], tmp_path: 
     assert [text.get_text() for text in together.texts] == ["joined"]
     (one / "log.jsonl").write_text('{"step": 2, "loss": 4.0}\n{"loss": "x"}\n')
     with pytest.raises(SgdxError, match=r"log\.jsonl:2"):
-        read(one)
+        read_run(one)
 
 
 def test_the_drop_stands_beside_the_flips(group: Group, runs: dict[str, Path]) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from sgdx_eval.report.runs import Group, data_caveats, group_runs
+from sgdx_eval.report.runs import Group, data_caveats, group_runs, read_run
 
-from .conftest import VARIANTS, only_group, read
+from .conftest import VARIANTS, only_group
 
 
 def changed(run: Path, folder: Path, change: Any) -> Path:
@@ -26,12 +26,12 @@ def changed(run: Path, folder: Path, change: Any) -> Path:
 
 def test_scores_alone_go_by_their_folder(runs: dict[str, Path], tmp_path: Path) -> None:
     changed(runs["plain-0"], tmp_path, lambda scores: scores.pop("predictions"))
-    run = read(tmp_path / "scores.json")
+    run = read_run(tmp_path / "scores.json")
     assert (run.system_name(), run.facts, run.predictions) == (tmp_path.name, {}, {})
     for variant in VARIANTS:  # beside it, not in a folder
         shutil.copy(runs["plain-0"] / "predictions" / f"{variant}.jsonl", tmp_path)
-    assert len(read(tmp_path / "scores.json").predictions) == 6
-    assert read(runs["plain-0"]).facts["tracker"] == "t5dst"
+    assert len(read_run(tmp_path / "scores.json").predictions) == 6
+    assert read_run(runs["plain-0"]).facts["tracker"] == "t5dst"
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_without_a_tracker_the_model_or_program_is_named(
     def of_model(scores: dict[str, Any]) -> None:
         scores["predictions"] = {"original": {"system": {"model": model}}}
 
-    assert read(changed(runs["tiny"], tmp_path, of_model)).system_name() == name
+    assert read_run(changed(runs["tiny"], tmp_path, of_model)).system_name() == name
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_oracles_say_so(runs: dict[str, Path], tmp_path: Path) -> None:
             header["system"]["augment"] = {"schemas": "oracle", "ratio": 0.5}
             header["counts"] = {"requests": 9, "invalid": 2}
 
-    run = read(changed(runs["backtrans"], tmp_path, as_oracle))
+    run = read_run(changed(runs["backtrans"], tmp_path, as_oracle))
     settings: dict[str, object] = {"model": "encoders/minilm/model"}
     named = replace(run, settings=settings)
     assert named.system_name() == "t5dst (minilm), oracle x 0.5"  # "model" says nothing
@@ -123,7 +123,7 @@ def test_runs_scored_otherwise_are_in_another_group(runs: dict[str, Path], tmp_p
 
     other = signed("plain-1", "other", "match:fuzzy-token-sort", "match:exact")
     acts = signed("tiny", "acts", "system-acts:no", "system-acts:yes")
-    groups = group_runs(list(map(read, (other, runs["plain-0"], acts))))
+    groups = group_runs(list(map(read_run, (other, runs["plain-0"], acts))))
     assert [[s.name for s in group.systems] for group in groups] == [
         ["t5dst", "sgp_dst"],
         ["t5dst"],
