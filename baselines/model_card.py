@@ -42,6 +42,10 @@ _FIGURES = {
         "JGA_orig": ("jga_orig", "joint goal accuracy under the original schemas"),
         "JGA_v1-5": ("jga_v1-5", "mean joint goal accuracy under the reworded schemas v1 to v5"),
         "SS_JGA": ("ss_jga", "schema sensitivity of joint goal accuracy; lower is better"),
+        "SS_nonzero": (
+            "ss_jga_nonzero",
+            "the same of the frames that do not score 0 under all of v1 to v5; lower is better",
+        ),
         "JGA_worst": (
             "jga_worst",
             "mean score of each frame under its worst wording, of the original and v1 to v5",

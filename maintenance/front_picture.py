@@ -90,7 +90,7 @@ def read_systems() -> dict[str, System]:
 
 
 def worst_case(system: System) -> Estimate:
-    """The share of frames that are right under all six wordings, with its 95 % interval."""
+    """The mean with each frame under its worst wording, with its 95 % interval."""
     return Figures(system).estimates()["jga_worst"]
 
 
@@ -161,11 +161,11 @@ def _percent(estimates: Sequence[Estimate]) -> tuple[Any, Any]:
 def _finish(axes: Any, theme: Theme) -> None:
     axes.set_xticks(
         [*range(len(_WORDINGS)), _ALL_SIX],
-        ["original\nwords", *PAPER_VARIANTS, "right under\nall six"],
+        ["original\nwords", *PAPER_VARIANTS, "worst of\nall six"],
     )
     axes.set_xlim(-0.9, _ALL_SIX + 0.85)
     axes.set_ylim(0, 85)
-    axes.set_title("Frames whose state is right, in %", loc="left", fontsize="medium")
+    axes.set_title("Joint goal accuracy, in %", loc="left", fontsize="medium")
     axes.set_xlabel("the same dialogues, the schema in six wordings")
     axes.axvline(_ALL_SIX - 0.65, color=theme.faint, linewidth=1)
     axes.tick_params(length=0)

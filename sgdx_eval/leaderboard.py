@@ -37,7 +37,7 @@ RULES: Mapping[str, Mapping[str, str | None]] = {
 }
 # By task, the figures of a row. The rows are sorted by the first of these but one.
 FIGURES: Mapping[str, Sequence[str]] = {
-    "state": ("jga_orig", "jga_v1-5", "jga_worst", "flips", "ss_jga"),
+    "state": ("jga_orig", "jga_v1-5", "jga_worst", "flips", "ss_jga", "ss_jga_nonzero"),
     "turns": (
         *("bleu_orig", "bleu_v1-5", "ser_orig", "ser_v1-5", "sgsacc_orig", "sgsacc_v1-5"),
         "changed",

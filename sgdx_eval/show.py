@@ -106,11 +106,11 @@ def result_line(task: Task, scores: Scores, content: Mapping[str, Any]) -> str:
     text = f"Under other words for the same schemas the {keys.measure}"
     text = f"{text} {change_in_words(original, reworded, ends.get(task.drop_key(keys)))}"
     if worst := [key for key in figures if key.partition("(")[0] == keys.worst]:
-        what = "are right under all wordings"
+        share = f"{percent(every[worst[-1]], 1)} %"
+        what = f"it is {share} with each {task.unit} under its worst wording"
         if figures[worst[-1]].lower_is_better:
-            what = "lack a value under some wording"
-        within = _within(ends.get(worst[-1]))
-        text = f"{text}, and {percent(every[worst[-1]], 1)} % of {task.unit}s {what}{within}"
+            what = f"{share} of {task.unit}s lack a value under some wording"
+        text = f"{text}, and {what}{_within(ends.get(worst[-1]))}"
     some = 0 < len(lacking) < len(PAPER_VARIANTS)
     return f"{text}. Predictions for {listed(lacking)} are lacking." if some else f"{text}."
 

@@ -96,6 +96,10 @@ class Means:
         """The mean of each item's coefficient of variation over two wordings or more."""
         return self._of_several("variation", wordings)
 
+    def sensitivity_nonzero(self, wordings: Sequence[str]) -> Floats:
+        """The same without the items that score 0 under all wordings, which cannot vary."""
+        return self._of_several("variation_nonzero", wordings)
+
     def worst(self, wordings: Sequence[str]) -> Floats:
         """The mean of each item's least score."""
         return self._of_several("worst", wordings)
@@ -236,6 +240,8 @@ class Sample:
         match statistic:
             case "variation":
                 return variation(scores, self.scores.zero_mean)
+            case "variation_nonzero":
+                return variation(scores, "drop")
             case "worst":
                 return worst_case(scores)
             case "flips":

@@ -33,8 +33,9 @@ JOINT = {
 JGA = JOINT["jga"]
 BESIDE = ("change", "canonical")
 _BESIDE = tuple(f"{name}_{mean}" for name in BESIDE for mean in ("orig", "v1-5"))
-HEADLINE = ("jga_orig", "jga_v1-5", "relative_difference", "ss_jga", "jga_worst", "flips", *_BESIDE)
-WITH_INTERVALS = ("jga_orig", "jga_v1-5", "drop", "ss_jga", "jga_worst", "flips", *_BESIDE)
+_SS = ("ss_jga", "ss_jga_nonzero")
+HEADLINE = ("jga_orig", "jga_v1-5", "relative_difference", *_SS, "jga_worst", "flips", *_BESIDE)
+WITH_INTERVALS = ("jga_orig", "jga_v1-5", "drop", *_SS, "jga_worst", "flips", *_BESIDE)
 # The metrics of dialogue states that `compare` pairs.
 PAIRED = tuple(JOINT.values())
 _UNSTATED = Setup()
@@ -66,6 +67,9 @@ def state_figures(scores: Scores) -> list[Figure]:
         title = "SS_JGA" if tuple(of) == PAPER_VARIANTS else f"SS{named}"
         sensitivity = methodcaller("sensitivity", of)
         figures.append(Figure(f"ss_jga{mark}", JGA, sensitivity, title, (legend,), True))
+    legend = "SS_nonzero: SS_JGA of the frames that do not score 0 under all five rewordings."
+    nonzero = methodcaller("sensitivity_nonzero", PAPER_VARIANTS)
+    figures.append(Figure("ss_jga_nonzero", JGA, nonzero, "SS_nonzero", (legend,), True))
     for name, of in worst_sets(wordings).items():
         mark = f"({name})" if name else ""
         legend = "JGA_worst: each frame under the wording that is worst for it."

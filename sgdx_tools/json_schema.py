@@ -224,6 +224,9 @@ class Layout:
         self.members  # noqa: B018  # follows all references
         origins: dict[str, tuple[str, str]] = {}
         for node in self.nodes.values():
+            for keyword in ("required", "enum"):
+                if not isinstance(value := node.schema.get(keyword, []), list):
+                    raise self._fault(f"{node.pointer}/{keyword}", value, "an array")
             if node.path != node.parent:
                 origin = node.parent, node.name
                 if origins.setdefault(node.path, origin) != origin:

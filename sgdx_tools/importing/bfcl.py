@@ -8,6 +8,7 @@ that the parameter may be left out. Files whose cases expect no call have no ans
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,12 @@ from .collection import Collection
 
 # JSON Schema's types by the leaderboard's; None stands for no type at all.
 _TYPES = {"dict": "object", "float": "number", "tuple": "array", "any": None}
+_KNOWN_TYPES = {*_TYPES, "object", "number", "array", "string", "integer", "boolean", "null"}
 _NO_CALL = "irrelevance"  # what the ids of cases have where no call is right
+# Categories whose cases are no single answers that are known to be right.
+_UNSUPPORTED = re.compile(
+    r"(?:BFCL_v\d+_)?(memory|multi_turn\w*|web_search|exec_\w*|format_sensitivity|live_relevance)"
+)
 
 
 class _Function(msgspec.Struct):
@@ -58,6 +64,9 @@ def import_bfcl(files: Sequence[Path], answer_files: Sequence[Path]) -> Collecti
     case_ids, definitions = set[str](), dict[bytes, str]()
     for path in files:
         for where, question in _read_lines(path, _Question, collection):
+            _check_category(question.id, where)
+            for function in question.function:
+                _check_types(function.parameters, f"{where}: function {function.name}")
             if question.id in case_ids:
                 raise SgdxError(f"{where}: found case {question.id} twice, expected distinct ids")
             case_ids.add(question.id)
@@ -76,8 +85,33 @@ def import_bfcl(files: Sequence[Path], answer_files: Sequence[Path]) -> Collecti
     return collection
 
 
+def _check_category(name: str, where: str) -> None:
+    """Refuse a file or a case of a category that cannot be scored."""
+    if found := _UNSUPPORTED.match(name):
+        raise SgdxError(
+            f"{where}: category {found[1]} is not supported, expected cases of one turn whose "
+            "calls are known, such as simple_python, parallel, live_multiple or irrelevance"
+        )
+
+
+def _check_types(schema: Any, where: str) -> None:
+    """Refuse types of another language, such as Java's, of which values are written as text."""
+    if isinstance(schema, dict):
+        kind = schema.get("type", "any")
+        if isinstance(kind, str) and kind not in _KNOWN_TYPES:
+            raise SgdxError(
+                f"{where}: found the type {kind!r}, expected those of Python or JSON Schema; "
+                "files of Java and JavaScript are not supported"
+            )
+        properties = schema.get("properties")
+        for name, child in properties.items() if isinstance(properties, dict) else ():
+            _check_types(child, f"{where}: {name}")
+        _check_types(schema.get("items"), where)
+
+
 def _read_lines(path: Path, kind: type[Any], collection: Collection) -> list[tuple[str, Any]]:
     """The lines of a file, each with its place for error messages."""
+    _check_category(path.name, str(path))
     data = collection.add_file(path)
     lines = [(i, line) for i, line in enumerate(data.splitlines(), 1) if line.strip()]
     what = "an answer of BFCL" if kind is _Answer else "a case of BFCL"
@@ -137,6 +171,8 @@ def _expected_arguments(accepted: dict[str, list[Any]], schema: Json) -> tuple[J
     arguments = {}
     for name, values in accepted.items():
         if name not in properties:
+            if "" in values:  # it may be left out, as it has to be
+                continue
             return {}, f"has the argument {name}, which the tool lacks"
         if not values:
             return {}, f"accepts no value of {name}"

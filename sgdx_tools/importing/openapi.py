@@ -91,7 +91,12 @@ def _operations(document: Document, collection: Collection) -> Iterator[_Operati
             continue
         for method in _METHODS:
             if isinstance(item.get(method), dict):
-                yield _Operation(document, collection, method, path, item, item[method])
+                try:
+                    operation = document.part(item[method], f"{method.upper()} {path}")
+                except SgdxError as error:
+                    collection.left_out.append(f"{error}: the tool is left out")
+                    continue
+                yield _Operation(document, collection, method, path, item, operation)
 
 
 @dataclass
@@ -188,7 +193,8 @@ class _Operation:
         for parameter in parameters:
             name, location = parameter["name"], parameter["in"]
             plain = _UNSAFE.sub("_", name).strip("_") if _UNSAFE.search(name) else name
-            plain = plain if plain not in taken else f"{plain}_{location}"
+            forms = [plain, *(f"{plain}_{location}{number}" for number in ("", *range(2, 100)))]
+            plain = next(form for form in forms if form not in taken)
             taken.add(plain)
             plain_names[f"{name} in {location}"] = plain
         safe = safe_names([*([BODY] if has_body else []), *plain_names.values()])

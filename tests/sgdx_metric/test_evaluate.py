@@ -65,7 +65,8 @@ def test_compute_by_folder(metric: Any) -> None:
     plain = expected(split="test", system_acts="yes", made_elsewhere=True)
     figures = (*HEADLINE, "by_variant")
     assert HEADLINE == (
-        "jga_orig", "jga_v1-5", "relative_difference", "ss_jga", "jga_worst", "flips",
+        "jga_orig", "jga_v1-5", "relative_difference", "ss_jga", "ss_jga_nonzero",
+        "jga_worst", "flips",
         "change_orig", "change_v1-5", "canonical_orig", "canonical_v1-5",
     )  # fmt: skip
     assert result == plain | {key: plain["sgdx"][key] for key in figures}

@@ -62,6 +62,7 @@ def test_seen_unseen_and_services_by_hand() -> None:
         "jga_v1-5": pytest.approx(0.2),
         "relative_difference": pytest.approx(-0.8),
         "ss_jga": pytest.approx(TWO_OF_FIVE / 2),
+        "ss_jga_nonzero": pytest.approx(TWO_OF_FIVE),  # one of the two is never right
         "jga_worst": 0.0,
         "flips": 1.0,
         "change_orig": 1.0,
@@ -69,7 +70,7 @@ def test_seen_unseen_and_services_by_hand() -> None:
         **unknown,
     }
     half = ("jga_orig", "jga_v1-5", "jga_worst", "change_orig", "change_v1-5")
-    none = ("relative_difference", "ss_jga", "flips")
+    none = ("relative_difference", "ss_jga", "ss_jga_nonzero", "flips")
     seen = {**dict.fromkeys(half, 0.5), **dict.fromkeys(none, 0.0), **unknown}
     assert headline(sgdx["seen"]) == seen
     assert headline(sgdx["unseen"]) == unseen

@@ -46,6 +46,11 @@ ROUTE_PARAMETERS = {
     },
 }
 OTHER = {"name": "maps_route", "description": "Another one.", "parameters": {"type": "dict"}}
+JAVA = {
+    "name": "f",
+    "description": "",
+    "parameters": {"type": "dict", "properties": {"m": {"type": "HashMap"}}},
+}
 USER = [{"role": "user", "content": "From here to there."}]
 
 
@@ -107,15 +112,16 @@ def test_types_names_and_alternatives(tmp_path: Path) -> None:
 
 
 def test_cases_that_no_call_can_satisfy_are_left_out(tmp_path: Path) -> None:
-    cases = [question(case_id, ROUTE) for case_id in "abcd"]
+    cases = [question(case_id, ROUTE) for case_id in "abcdh"]
     cases.append(question("e", ROUTE, OTHER))
     cases.append({**question("f", ROUTE), "question": [USER, USER]})
     right = {"start": [[1.5]], "via": ["Rome"]}
     answers = [answer("a", **right), answer("b", **right, stop=["x"]), answer("c", start=[])]
     answers += [{"id": "d", "ground_truth": [{"drive": {}}]}, answer("e", **right), answer("f")]
-    answers.append(answer("g"))
+    # The tool lacks the argument, and the answer may do without it.
+    answers += [answer("g"), answer("h", **right, stop=["x", ""])]
     collection = import_lines(tmp_path, cases, answers)
-    assert [case.id for case in collection.cases] == ["a"]
+    assert [case.id for case in collection.cases] == ["a", "h"]
     assert collection.left_out == [
         "case b: its answer for maps.route has the argument stop, which the tool lacks, so that no "
         "call is right",
@@ -135,6 +141,9 @@ def test_cases_that_no_call_can_satisfy_are_left_out(tmp_path: Path) -> None:
         ([question("a")], [answer("a")] * 2, "answers.json:2: found case a twice"),
         ([{"id": "a"}], [], "cases.json:1: not a case of BFCL"),
         ([question("a")], [{"id": "a", "ground_truth": ["f()"]}], "answers.json:1: not an answer"),
+        ([question("a", JAVA)], [answer("a")], "cases.json:1: function f: m: found the type 'Hash"),
+        ([question("multi_turn_base_0")], [], "cases.json:1: category multi_turn_base_0 is not"),
+        ([question("live_relevance_3-3-0")], [], "cases.json:1: category live_relevance is not"),
     ],
 )
 def test_bad_lines(questions: list[Json], answers: list[Json], reason: str, tmp_path: Path) -> None:
