@@ -75,13 +75,14 @@ def test_rows_of_trackers(tmp_path: Path) -> None:
     add(results / "few", of_subset + "|predictions:made-elsewhere")
     page = render([results], [], tmp_path / "docs")
     assert rows(page, ALL) == [
-        "| [better](../results/better) | 50.0 | 75.0 | 50.0 | 25.0 | 0.0 | original |",
-        "| [first](../results/first) | 50.0 | 25.0 | 25.0 | 25.0 | 0.0 "
+        "| [better](../results/better) | 50.0 | 75.0 | 50.0 | 25.0 | 0.0 | 0.0 | original |",
+        "| [first](../results/first) | 50.0 | 25.0 | 25.0 | 25.0 | 0.0 | 0.0 "
         "| original + backtrans x 0.2, 1,217 dialogues |",
-        "| [model](../results/model) | 50.0 | 0.0 | 0.0 | 50.0 | 0.0 | – |",
-        "| [old](../results/old) | 50.0 | 0.0 | 0.0 | 50.0 | 0.0 | – |",
+        "| [model](../results/model) | 50.0 | 0.0 | 0.0 | 50.0 | 0.0 | – | – |",
+        "| [old](../results/old) | 50.0 | 0.0 | 0.0 | 50.0 | 0.0 | – | – |",
     ]
-    assert rows(page, SUBSET) == ["| [few](../results/few) | 50.0 | 25.0 | 25.0 | 25.0 | 0.0 | – |"]
+    few = "| [few](../results/few) | 50.0 | 25.0 | 25.0 | 25.0 | 0.0 | 0.0 | – |"
+    assert rows(page, SUBSET) == [few]
     interval = page.partition("[better]")[2].split("|")[1]
     low, high = map(float, re.findall(r"[\d.]+", interval)[1:])
     assert 0 <= low < 50 < high <= 100

@@ -200,12 +200,22 @@ def test_headers_are_arguments_only_if_asked() -> None:
     assert "header X-Trace" in " ".join(collection.left_out)
 
 
+def test_names_that_would_be_one_stay_apart(tmp_path: Path) -> None:
+    """As `StartTime`, `StartTime<` and `StartTime>` of one operation of Twilio's."""
+    listed = [
+        {"name": name, "in": "query", "schema": {"type": "string"}} for name in ("t", "t<", "t>")
+    ]
+    (tool,) = import_document(tmp_path, document_of(parameters=listed)).tools.values()
+    assert list(tool.parameters["properties"]) == ["t", "t_query", "t_query2"]
+
+
 @pytest.mark.parametrize(
     ("operation", "reason"),
     [
         ({"parameters": [{"$ref": "#/components/x"}]}, "GET /a: $ref #/components/x is not in"),
         ({"parameters": [{"name": "p"}]}, "GET /a: found the parameter 'p' in 'None'"),
         ({"parameters": {"p": 1}}, "GET /a: parameters: expected a list"),
+        ({"$ref": "resources/a.yml"}, "GET /a: found $ref resources/a.yml, expected one inside"),
         ({"parameters": [{"name": "p", "in": "query", "schema": 5}]}, "GET /a: found '5'"),
         ({"requestBody": {"$ref": "#/paths/~1a/get/requestBody"}}, "refers to itself"),
         (
