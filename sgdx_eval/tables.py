@@ -135,9 +135,9 @@ def format_over_runs(
 ) -> Cell:
     """A score of one run with its interval, or of several as mean ± deviation.
 
-    Where the score of a run is None or NaN, the cell is a dash.
+    Where the score of a run is no number, the cell is a dash.
     """
-    defined = [value for value in values if value is not None and not isnan(value)]
+    defined = [v for v in values if isinstance(v, int | float) and not isnan(v)]
     if len(defined) < len(values) or not defined:
         return Cell(NO_VALUE)
     if len(defined) > 1:
