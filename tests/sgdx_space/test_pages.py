@@ -226,6 +226,7 @@ def test_an_api_of_ones_own_is_tracked_under_two_wordings(page: Any) -> None:
     assert re.search(r"CoffeeBar\s+BrewPoint", page.execute_script(rows))
 
 
+@pytest.mark.slow  # the tab is that of the Space of both metrics, which is tried above
 def test_the_space_of_generation_has_its_card_and_a_tab_to_try_it(
     browser: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -260,7 +261,9 @@ runpy.run_path({app!r}, run_name="__main__")
 """
 
 
-@pytest.mark.parametrize("room", ["sgdx_metric", "sgsacc_metric"])
+@pytest.mark.parametrize(
+    "room", ["sgdx_metric", pytest.param("sgsacc_metric", marks=pytest.mark.slow)]
+)
 def test_an_app_runs_as_a_script_of_an_editable_package(room: str, tmp_path: Path) -> None:
     """The package is then found last, and a script of its name beside the app would come first."""
     folder = ROOT / room

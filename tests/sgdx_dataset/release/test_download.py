@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -126,7 +127,8 @@ def test_what_is_no_release_is_not_kept(
     assert [p.name for p in (home / "datasets" / "downloads").iterdir()] == ["sgdx-sgd.lock"]
 
 
-def test_no_network(home: Path) -> None:
+def test_no_network(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)  # between the library's tries
     with pytest.raises(SgdxError, match="sgd.zip: cannot be downloaded: "):
         download(kept, "http://127.0.0.1:9/sgd.zip")
 
