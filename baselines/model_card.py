@@ -1,8 +1,8 @@
-"""The model card of a training run, made from the run's files, and pushing the run to the Hub."""
+"""The model card of a training run, made from the run's files."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,76 +20,18 @@ from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.hub.benchmark import LEADERBOARDS
-from sgdx_dataset.hub.upload import upload
 from sgdx_dataset.io.files import write_bytes
-from sgdx_eval.tables import format_figure, table, to_markdown
+from sgdx_eval.report.runs import data_caveats
+from sgdx_eval.results import read_results, stored
+from sgdx_eval.show import score_tables, score_terms
+from sgdx_eval.tables import to_markdown
 
-from .model_scores import METRIC, is_oracles, read_scores, scored_data
-from .system import get_system
+from .system import SystemClass
 from .training.run_folder import read_log, read_run
 
-# The files of a run folder that are published: the model, its code, card, record and scores.
-_PUBLISHED = [
-    "*.json", "*.safetensors", "*.py", "README.md", "log.jsonl", "*.model", "*.txt",
-    ".eval_results/*.yaml",
-]  # fmt: skip
 _PROJECT = "https://github.com/YOU/sgdx"
-# What only --resume needs: the networks that a generator's prefix was made by.
-_NOT_PUBLISHED = ["prefix_networks.safetensors"]
-# For trackers and for generators: a figure's name, its key in scores.json, and what it is.
-_FIGURES = {
-    "frames": {
-        "JGA_orig": ("jga_orig", "joint goal accuracy under the original schemas"),
-        "JGA_v1-5": ("jga_v1-5", "mean joint goal accuracy under the reworded schemas v1 to v5"),
-        "SS_JGA": ("ss_jga", "schema sensitivity of joint goal accuracy; lower is better"),
-        "SS_nonzero": (
-            "ss_jga_nonzero",
-            "the same of the frames that do not score 0 under all of v1 to v5; lower is better",
-        ),
-        "JGA_worst": (
-            "jga_worst",
-            "mean score of each frame under its worst wording, of the original and v1 to v5",
-        ),
-        "flips": (
-            "flips",
-            "share of frames that are right under one of these six wordings and wrong under "
-            "another; lower is better",
-        ),
-    },
-    "turns": {
-        "BLEU_orig": ("bleu_orig", "corpus BLEU under the original schemas"),
-        "BLEU_v1-5": ("bleu_v1-5", "mean BLEU under the reworded schemas v1 to v5"),
-        "SER_orig": ("ser_orig", "slot error rate under the original schemas; lower is better"),
-        "SER_v1-5": ("ser_v1-5", "mean slot error rate under v1 to v5; lower is better"),
-        "SGSAcc_orig": ("sgsacc_orig", "share of faithful turns under the original schemas"),
-        "SGSAcc_v1-5": ("sgsacc_v1-5", "mean share of faithful turns under v1 to v5"),
-        "SER_worst": (
-            "ser_worst",
-            "SER of each turn under its worst wording, of the original and v1 to v5",
-        ),
-        "SER_flips": (
-            "ser_flips",
-            "share of turns that lack a value under one of these six wordings and none under "
-            "another",
-        ),
-        "SGSAcc_worst": ("sgsacc_worst", "share of turns that are faithful under all six wordings"),
-        "SGSAcc_flips": (
-            "sgsacc_flips",
-            "share of turns that are faithful under one of these six wordings and not under "
-            "another",
-        ),
-        "SS_SGSAcc": ("ss_sgsacc", "schema sensitivity of faithfulness; lower is better"),
-        "changed": (
-            "changed",
-            "share of turns whose text differs from that under the original schemas",
-        ),
-        "flips": (
-            "flips",
-            "share of turns whose faithfulness is not the same under all of v1 to v5",
-        ),
-    },
-}
 _TASK = {"frames": "dialogue-state-tracking", "turns": "response-generation"}
+_METRIC = {"frames": "sgdx_metric", "turns": "sgsacc_metric"}
 # The score on dev by which training chooses a model, a fraction in the log; its name and unit.
 _DEV = {
     "frames": ("dev_joint_goal_accuracy", "joint goal accuracy", " %"),
@@ -164,211 +106,185 @@ _PLAIN = {
 }
 
 
-def write_card(output: Path, repository: str, example: str) -> None:
-    """Write the model card ``README.md`` from ``run.json``, ``log.jsonl`` and ``scores.json``."""
-    # Without ``scores.json`` the card states that the model is not scored yet.
-    run = read_run(output)
-    try:
-        rows = _rows(run)
-    except SgdxError as error:
-        raise SgdxError(f"{output / 'run.json'}: {error}") from None
-    use, code = _USE[rows]
-    settings = run["record"]["settings"]
-    steps = max((line["step"] for line in read_log(output)), default=0)
-    path = output / "scores.json"
-    scores = read_scores(path, rows) if path.exists() else None
-    if scores and run["oracle"] and not is_oracles(scores):
-        raise SgdxError(
-            f"{path}: found no oracle:yes in the signature, expected it, as the model was trained "
-            "on schemas that it is scored on; evaluate it again"
+class _Scores:
+    """The scores beside a model, and which data they are of."""
+
+    def __init__(self, path: Path) -> None:
+        self.content, results = stored(path), read_results(path)
+        self.task, self.parts, self.signature = results.task, results.parts, results.signature
+        self.scores = results.scores()
+        self.figures = self.task.own_figures(self.scores)
+        caveats = data_caveats(self.parts, self.task.count(results.raw), f"{self.task.unit}s")
+        self.data = "; ".join(["SGD-X", *caveats])
+
+    @property
+    def is_oracle(self) -> bool:
+        """Whether they are of a model that was trained on what it is judged on."""
+        return self.parts.get("oracle") == "yes"
+
+    def entries(self) -> list[EvalResult]:
+        """Entries of the Hub's model index: the figures over all services that come first."""
+        rows, keys = self.task.kind, self.task.keys(self.scores)
+        every = self.task.groups_of(self.content)["all"]
+        return [
+            EvalResult(
+                task_type=_TASK[rows],
+                dataset_type="sgdx",
+                dataset_name=self.data,
+                dataset_split=self.parts["split"],
+                metric_type=_METRIC[rows],
+                metric_name=figure.title,
+                metric_value=round(figure.scale * every[figure.key], 2),
+                metric_args={"signature": self.signature},
+            )
+            for figure in self.figures
+            if self.task.is_headline(figure.key, keys) and every.get(figure.key) is not None
+        ]
+
+    def section(self) -> str:
+        """What `sgdx score --explain` prints: tables, what their words mean, and the signature."""
+        tables = score_tables(self.task, self.figures, self.content)
+        terms = score_terms(self.task, self.figures, self.content)
+        terms += self.task.terms(self.content)
+        parts = [
+            f"Scored on the {self.parts['split']} split of: {self.data}.",
+            *map(to_markdown, tables),
+            "\n".join(f"- {term}" for term in terms),
+            f"`{self.signature}`",
+        ]
+        return "\n\n".join(parts)
+
+
+class Card:
+    """What is published of a run beside its weights, made from the files of its folder."""
+
+    def __init__(self, folder: Path, system_class: SystemClass) -> None:
+        """Read what the folder has; without ``scores.json`` the model is not scored yet."""
+        self.folder, self.rows = folder, system_class.ROWS
+        self.run = read_run(folder)
+        self.settings: dict[str, Any] = self.run["record"]["settings"]
+        path = folder / "scores.json"
+        self.scores = _Scores(path) if path.exists() else None
+        self.is_oracle = self.run["oracle"] or bool(self.scores and self.scores.is_oracle)
+
+    def write(self, repository: str, example: str) -> None:
+        """Write the model card ``README.md``."""
+        use, code = _USE[self.rows]
+        steps = max((line["step"] for line in read_log(self.folder)), default=0)
+        sections = [
+            f"# {self._title}",
+            _ORACLE if self.is_oracle else "",
+            _TOY.format(steps=steps, project=_PROJECT) if self.settings["model"] == "tiny" else "",
+            f"## Use\n\n{use}",
+            f"```python\n{code.format(repository=repository).strip()}\n```",
+            _PLAIN[self.rows],
+            f"```python\n{example.strip()}\n```",
+            f"## Results\n\n{self.scores.section() if self.scores else 'Not scored yet.'}",
+            f"## Training\n\n{self._training()}",
+            f"## Licence\n\n{_LICENCES[self._licence]} {_BASE_LICENCE}",
+        ]
+        body = "\n\n".join(filter(None, sections))
+        card = ModelCard(f"---\n{self._metadata().to_yaml()}\n---\n\n{body}\n")
+        write_bytes(self.folder / "README.md", str(card).encode())
+
+    @cached_property
+    def _title(self) -> str:
+        """The tracker, its prompt format if any, and the pretrained model."""
+        settings = self.settings
+        reads = [f", {key} {settings[key]}" for key in ("format", "input") if key in settings]
+        prefix = f", prefix of {settings['prefix']}" if settings.get("prefix") else ""
+        oracle = ", oracle" if self.run["oracle"] else ""
+        what = {"frames": "Dialogue state tracker", "turns": "Response generator"}[self.rows]
+        return f"{what} {settings['tracker']}{''.join(reads)}{prefix}: {settings['model']}{oracle}"
+
+    @property
+    def _licence(self) -> str:
+        """The licence of what the model was trained on."""
+        release = self.run["record"]["data"].get("release")
+        return "apache-2.0" if release == "sample" else "cc-by-sa-4.0"
+
+    def _metadata(self) -> ModelCardData:
+        """The card's front matter, which the Hub's search and leaderboards read."""
+        model, is_prefix = self.settings["model"], bool(self.settings.get("prefix"))
+        try:
+            validate_repo_id(model)  # not of a folder, or the model ``tiny``
+            on_hub = "/" in model and not Path(model).exists()
+        except HFValidationError:
+            on_hub = False
+        more: dict[str, Any] = {"base_model_relation": "adapter"} if is_prefix and on_hub else {}
+        tags = [_TASK[self.rows], "schema-guided-dialogue", "sgd", "sgd-x"]
+        results = self.scores.entries() if self.scores else None
+        return ModelCardData(
+            model_name=self._title if results else None,  # starts a list, which must have results
+            base_model=model if on_hub else None,
+            **more,
+            datasets=["sgdx"],
+            language="en",
+            library_name=None if is_prefix else "transformers",
+            license=self._licence,
+            metrics=[_METRIC[self.rows]],
+            tags=[*tags, self.settings["tracker"], *(["oracle"] if self.run["oracle"] else [])],
+            eval_results=results,
         )
-    sections = [
-        f"# {_title(run)}",
-        _ORACLE if run["oracle"] or (scores and is_oracles(scores)) else "",
-        _TOY.format(steps=steps, project=_PROJECT) if settings["model"] == "tiny" else "",
-        f"## Use\n\n{use}",
-        f"```python\n{code.format(repository=repository).strip()}\n```",
-        _PLAIN[rows],
-        f"```python\n{example.strip()}\n```",
-        "## Results\n\n" + _results(rows, scores),
-        "## Training\n\n" + _training(output, run),
-        f"## Licence\n\n{_LICENCES[_licence(run)]} {_BASE_LICENCE}",
-    ]
-    body = "\n\n".join(filter(None, sections))
-    card = ModelCard(f"---\n{_metadata(run, scores).to_yaml()}\n---\n\n{body}\n")
-    write_bytes(output / "README.md", str(card).encode())
 
+    def _training(self) -> str:
+        """The section on training: a list of facts, and the recipe as YAML."""
+        key, measure, unit = _DEV[self.rows]
+        dev = [line for line in read_log(self.folder) if key in line]
+        best = max(dev, key=lambda line: line[key], default=None)
+        record = self.run["record"]
+        provenance, data = record["seen"], record["data"]
+        facts = {
+            "schema variants trained on": ", ".join(provenance["train"]),
+            "augmentation": "none",
+            "oracle": "yes" if self.run["oracle"] else "no",
+            "release": data["release"] or "a partial copy of SGD",
+            f"train {self.rows}": data["train"][self.rows],
+            f"best dev {measure}": best
+            and f"{100 * best[key]:.2f}{unit} at step {best['step']}, "
+            f"on {data['dev'][self.rows]} {self.rows} of `original`",
+            "hardware": self.run["hardware"],
+            "versions": ", ".join(f"{name} {of}" for name, of in self.run["versions"].items()),
+        }
+        if augment := provenance["augment"]:
+            facts["augmentation"] = (
+                f"{augment['schemas']}, ratio {augment['ratio']}, seed {augment['seed']}; "
+                f"{provenance['overlaps']} of its texts are in v1 to v5 and not in the original"
+            )
+        if extended := record.get("extended"):
+            facts["steps before it was made longer"] = ", then ".join(map(str, extended))
+        recipe = {name: value for name, value in self.settings.items() if value is not None}
+        lines = "\n".join(f"- {name}: {fact}" for name, fact in facts.items())
+        return f"{lines}\n\n```yaml\n{msgspec.yaml.encode(recipe).decode()}```"
 
-def _title(run: dict[str, Any]) -> str:
-    """The card's title: the tracker, its prompt format if any, and the pretrained model."""
-    settings = run["record"]["settings"]
-    reads = [f", {key} {settings[key]}" for key in ("format", "input") if key in settings]
-    prefix = f", prefix of {settings['prefix']}" if settings.get("prefix") else ""
-    oracle = ", oracle" if run["oracle"] else ""
-    what = {"frames": "Dialogue state tracker", "turns": "Response generator"}[_rows(run)]
-    return f"{what} {settings['tracker']}{''.join(reads)}{prefix}: {settings['model']}{oracle}"
-
-
-def _rows(run: dict[str, Any]) -> str:
-    """What the model of a run predicts: ``frames`` or ``turns``."""
-    return get_system(run["record"]["settings"]["tracker"]).ROWS
-
-
-def _metadata(run: dict[str, Any], scores: dict[str, Any] | None) -> ModelCardData:
-    """The card's front matter, which the Hub's search and leaderboards read."""
-    settings = run["record"]["settings"]
-    model, is_prefix = settings["model"], bool(settings.get("prefix"))
-    try:
-        validate_repo_id(model)  # not of a folder, or the model ``tiny``
-        on_hub = "/" in model and not Path(model).exists()
-    except HFValidationError:
-        on_hub = False
-    more: dict[str, Any] = {"base_model_relation": "adapter"} if is_prefix and on_hub else {}
-    tags = [_TASK[_rows(run)], "schema-guided-dialogue", "sgd", "sgd-x"]
-    return ModelCardData(
-        model_name=_title(run) if scores else None,  # starts a model-index, which must have results
-        base_model=model if on_hub else None,
-        **more,
-        datasets=["sgdx"],
-        language="en",
-        library_name=None if is_prefix else "transformers",
-        license=_licence(run),
-        metrics=[METRIC[_rows(run)]],
-        tags=[*tags, settings["tracker"], *(["oracle"] if run["oracle"] else [])],
-        eval_results=_eval_results(run, scores) if scores else None,
-    )
-
-
-def _licence(run: dict[str, Any]) -> str:
-    """The licence of what the model was trained on."""
-    return "apache-2.0" if run["record"]["data"].get("release") == "sample" else "cc-by-sa-4.0"
-
-
-def _eval_results(run: dict[str, Any], scores: dict[str, Any]) -> list[EvalResult]:
-    """Entries of the Hub's model-index: each figure over all services that is defined, in %."""
-    rows = _rows(run)
-    data = scored_data(scores, rows)
-    values = {name: (key, scores["sgdx"].get(key)) for name, (key, _) in _FIGURES[rows].items()}
-    return [
-        EvalResult(
-            task_type=_TASK[rows],
-            dataset_type="sgdx",
-            dataset_name=data.name,
-            dataset_split=data.split,
-            dataset_revision=data.revision,
-            metric_type=METRIC[rows],
-            metric_name=name,
-            metric_value=round(value if key.startswith("bleu") else 100 * value, 2),
-            metric_args={"signature": scores["signature"]},
-        )
-        for name, (key, value) in values.items()
-        if value is not None
-    ]
-
-
-def write_eval_results(output: Path, repository: str, benchmark: str) -> None:
-    """Write ``.eval_results/sgdx.yaml``, the scores for the leaderboards of a dataset."""
-    # Each entry says in its notes what the scores are of, as the Hub has no other place for that.
-    # Without a tracker's scores on the test split there is no such file afterwards.
-    try:
-        validate_repo_id(benchmark)
-    except HFValidationError as error:
-        raise SgdxError(f"--benchmark {benchmark}: {str(error).splitlines()[0]}") from None
-    run, path = read_run(output), output / ".eval_results" / "sgdx.yaml"
-    rows = _rows(run)
-    path.unlink(missing_ok=True)
-    if rows != "frames" or not (output / "scores.json").exists():
-        return
-    scores = read_scores(output / "scores.json", rows)
-    data = scored_data(scores, rows)
-    if data.split != "test":
-        return
-    oracle = ["oracle: trained on v1 to v5"] if run["oracle"] or is_oracles(scores) else []
-    notes = "; ".join([data.name, *oracle, scores["signature"]])
-    sgdx = scores["sgdx"]
-    values = {f"jga_{config}": value for config, value in sgdx.get("by_variant", {}).items()}
-    values |= {name: sgdx.get(name) for name in ("jga_v1-5", "jga_worst")}
-    entries = [
-        EvalResultEntry(
-            dataset_id=benchmark,
-            task_id=name,
-            value=round(100 * values[name], 2),
-            source_url=f"https://huggingface.co/{repository}",
-            source_name="Model card",
-            notes=notes,
-        )
-        for name in LEADERBOARDS
-        if values.get(name) is not None
-    ]
-    path.parent.mkdir(exist_ok=True)
-    text = yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False, width=100)
-    write_bytes(path, text.encode())
-
-
-def _results(rows: str, scores: dict[str, Any] | None) -> str:
-    """The section of results: a table, in percent but for BLEU, and the scoring's signature."""
-    if scores is None:
-        return "Not scored yet."
-    # Without a model of entailment the scores have no SGSAcc.
-    figures = {name: what for name, what in _FIGURES[rows].items() if what[0] in scores["sgdx"]}
-    lines = []
-    counts = scores["frames"] if rows == "frames" else scores["counts"]["turns"]
-    for group in ("all", "seen", "unseen"):
-        values = scores["sgdx"] if group == "all" else scores["sgdx"][group]
-        cells = [format_figure(key, values.get(key)) for key, _ in figures.values()]
-        lines.append([group, str(counts[group]), *cells])
-    legend = [f"- {name}: {meaning}." for name, (_, meaning) in figures.items()]
-    bleu = "" if rows == "frames" else " BLEU goes from 0 to 100."
-    data = scored_data(scores, rows)
-    shown = to_markdown(table("", ["services", rows, *figures], lines))
-    return (
-        f"Scored on the {data.split} split of: {data.name}.\n\n{shown}\n\n"
-        f"Figures are in percent.{bleu}\n\n" + "\n".join(legend) + f"\n\n`{scores['signature']}`"
-    )
-
-
-def _training(output: Path, run: dict[str, Any]) -> str:
-    """The section on training: a list of facts, and the recipe as YAML."""
-    rows = _rows(run)
-    key, measure, unit = _DEV[rows]
-    dev = [line for line in read_log(output) if key in line]
-    best = max(dev, key=lambda line: line[key], default=None)
-    provenance, data = run["record"]["seen"], run["record"]["data"]
-    facts = {
-        "schema variants trained on": ", ".join(provenance["train"]),
-        "augmentation": "none",
-        "oracle": "yes" if run["oracle"] else "no",
-        "release": data["release"] or "a partial copy of SGD",
-        f"train {rows}": data["train"][rows],
-        f"best dev {measure}": best
-        and f"{100 * best[key]:.2f}{unit} at step {best['step']}, "
-        f"on {data['dev'][rows]} {rows} of `original`",
-        "hardware": run.get("hardware", f"{run['record']['processes']} processes"),
-        "versions": ", ".join(f"{name} {number}" for name, number in run["versions"].items()),
-    }
-    if augment := provenance["augment"]:
-        facts["augmentation"] = (
-            f"{augment['schemas']}, ratio {augment['ratio']}, seed {augment['seed']}; "
-            f"{provenance['overlaps']} of its texts are in v1 to v5 and not in the original"
-        )
-    if extended := run["record"].get("extended"):
-        facts["steps before it was made longer"] = ", then ".join(map(str, extended))
-    recipe = {k: v for k, v in run["record"]["settings"].items() if v is not None}
-    settings = msgspec.yaml.encode(recipe).decode()
-    lines = "\n".join(f"- {name}: {fact}" for name, fact in facts.items())
-    return f"{lines}\n\n```yaml\n{settings}```"
-
-
-def published(output: Path, tasks: Sequence[str] = ("",)) -> list[str]:
-    """Names of a run's files that are published, relative to the run folder."""
-    folders = dict.fromkeys([output, *(output / task for task in tasks)])
-    files = (file for folder in folders for kind in _PUBLISHED for file in folder.glob(kind))
-    public = (file for file in files if file.name not in _NOT_PUBLISHED)
-    return sorted(file.relative_to(output).as_posix() for file in public)
-
-
-def push(output: Path, repository: str, tasks: Sequence[str] = ("",)) -> str:
-    """Push a run's model to the Hub, with the access token that ``huggingface_hub`` finds."""
-    files = {name: output / name for name in published(output, tasks)}
-    # The record of a training is in every model that was pushed from here.
-    return upload(files, repository, "model", own=_PUBLISHED, mark="run.json", message="Add model")
+    def write_eval_results(self, repository: str, benchmark: str) -> None:
+        """Write ``.eval_results/sgdx.yaml``, the scores for the leaderboards of a dataset."""
+        # Each entry says in its notes what the scores are of, as the Hub has no other place for
+        # that. Without a tracker's scores on the test split there is no such file afterwards.
+        try:
+            validate_repo_id(benchmark)
+        except HFValidationError as error:
+            raise SgdxError(f"--benchmark {benchmark}: {str(error).splitlines()[0]}") from None
+        path, scores = self.folder / ".eval_results" / "sgdx.yaml", self.scores
+        path.unlink(missing_ok=True)
+        if self.rows != "frames" or scores is None or scores.parts["split"] != "test":
+            return
+        oracle = ["oracle: trained on v1 to v5"] if self.is_oracle else []
+        figures = scores.content["sgdx"]
+        by_wording = {f"jga_{name}": mean for name, mean in figures["by_variant"].items()}
+        values = {name: (figures | by_wording).get(name) for name in LEADERBOARDS}
+        entries = [
+            EvalResultEntry(
+                dataset_id=benchmark,
+                task_id=name,
+                value=round(100 * value, 2),
+                source_url=f"https://huggingface.co/{repository}",
+                source_name="Model card",
+                notes="; ".join([scores.data, *oracle, scores.signature]),
+            )
+            for name, value in values.items()
+            if value is not None
+        ]
+        path.parent.mkdir(exist_ok=True)
+        text = yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False, width=100)
+        write_bytes(path, text.encode())

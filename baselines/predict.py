@@ -30,8 +30,7 @@ from .system import (
     is_trainable,
     read_options,
     recorded_name,
-    recorded_precision,
-    recorded_setting,
+    recorded_settings,
 )
 from .training.settings import Precision
 
@@ -61,12 +60,13 @@ def predict(request: Request, output: Path) -> bool:
     from .training.optimizer import autocast, resolved
 
     quiet_transformers()
-    spare_threads(recorded_setting(request.model, "model"))
+    recipe = recorded_settings(request.model)
+    spare_threads(recipe.get("model"))
     accelerator = make_accelerator()
     first: bool = accelerator.is_main_process
     with locked(output) if first else nullcontext():
         accelerator.wait_for_everyone()  # until the first has locked the folder
-        precision = request.precision or recorded_precision(request.model)
+        precision = request.precision or recipe.get("precision", "auto")
         precision = resolved(precision, accelerator.device)
         system = system_class.load(request.model, request.options, accelerator)
         numerics = autocast(precision, accelerator.device)

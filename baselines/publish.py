@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -10,10 +11,17 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.hub.upload import folder_files, upload
 
 from .command_line import door
-from .model_card import push, write_card, write_eval_results
+from .model_card import Card
 from .system import get_trainable, recorded_name
 from .training.run_folder import read_run
 
+# The files of a run folder that are published: the model, its code, card, record and scores.
+_PUBLISHED = (
+    "*.json", "*.safetensors", "*.py", "README.md", "log.jsonl", "*.model", "*.txt",
+    ".eval_results/*.yaml",
+)  # fmt: skip
+# What only --resume needs: the networks that a generator's prefix was made by.
+_NOT_PUBLISHED = ("prefix_networks.safetensors",)
 # A report, and what may lie beside it in a folder of results: how the model was trained and scored.
 _REPORT = ("index.html", "report.md", "errors.jsonl", "figures/*")
 _RESULTS = ("recipe.yaml", "run.json", "log.jsonl", "scores.json")
@@ -45,12 +53,23 @@ def publish(output: Path, repository: str | None, benchmark: str | None = None) 
         )
     system_class = get_trainable(recorded_name(str(output)))
     address = repository or str(output)
-    write_card(output, address, system_class.example(address, settings))
+    card = Card(output, system_class)
+    card.write(address, system_class.example(address, settings))
     if repository is None:
         return None
     of_owner = "/".join([*repository.split("/")[:-1], "sgdx"])
-    write_eval_results(output, repository, benchmark or of_owner)
-    return push(output, repository, system_class.TASKS)
+    card.write_eval_results(repository, benchmark or of_owner)
+    files = {name: output / name for name in published(output, system_class.TASKS)}
+    # The record of a training is in every model that was pushed from here.
+    return upload(files, repository, "model", own=_PUBLISHED, mark="run.json", message="Add model")
+
+
+def published(output: Path, tasks: Sequence[str] = ("",)) -> list[str]:
+    """Names of a run's files that are published, relative to the run folder."""
+    folders = dict.fromkeys([output, *(output / task for task in tasks)])
+    files = (file for folder in folders for kind in _PUBLISHED for file in folder.glob(kind))
+    public = (file for file in files if file.name not in _NOT_PUBLISHED)
+    return sorted(file.relative_to(output).as_posix() for file in public)
 
 
 def publish_report(folder: Path, repository: str) -> str:

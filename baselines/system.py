@@ -42,8 +42,8 @@ from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import parse_json
 
 from .training.run_folder import READY
-from .training.settings import AnySettings, Count, Precision, Settings
-from .training.task import Provenance, Run, Task
+from .training.settings import AnySettings, Count, Settings
+from .training.task import AnyProvenance, Provenance, Run, Task
 
 if TYPE_CHECKING:  # it needs torch, and a system that is not trained runs without it
     from accelerate import Accelerator
@@ -58,12 +58,8 @@ SYSTEMS = {
 }
 # How the classes in the ``settings`` of a trained system begin, which are read before torch is.
 _SETTINGS = {
-    "t5dst": "T5",
-    "sgp_dst": "Sgp",
-    "sgd_baseline": "Sgd",
-    "onepass": "OnePass",
-    "t2g2": "T2G2",
-}
+    "t5dst": "T5", "sgp_dst": "Sgp", "sgd_baseline": "Sgd", "onepass": "OnePass", "t2g2": "T2G2",
+}  # fmt: skip
 ENTRY_POINTS = "sgdx.systems"  # where installed packages register systems of their own
 Row = dict[str, Any]
 
@@ -105,15 +101,10 @@ class BatchOptions(PredictionOptions, frozen=True, kw_only=True):
 
 
 class Predictions(NamedTuple):
-    """What a tracker returns for frame rows, and a generator for turn rows.
+    """What a tracker returns for frame rows, and a generator for turn rows."""
 
-    Attributes:
-        rows: Prediction rows, in the order of the rows that were predicted.
-        counts: Figures about the prediction for the header of the prediction file.
-    """
-
-    rows: list[Row]
-    counts: dict[str, Any]
+    rows: list[Row]  # in the order of the rows that were predicted
+    counts: dict[str, Any]  # figures about the prediction for the header of its file
 
 
 class System(Protocol):
@@ -229,17 +220,15 @@ class TrainableSystem(System, Protocol[AnyOptions, AnySettings]):
         ...
 
 
-def system_names() -> list[str]:
-    """The names of all systems: of ``SYSTEMS``, and of entry points of installed packages."""
-    return list(dict.fromkeys([*SYSTEMS, *entry_points(group=ENTRY_POINTS).names]))
+SystemClass = type[TrainableSystem[Any, Any]]
 
 
 def get_system(name: str) -> type[System]:
     """The class of a system.
 
     Args:
-        name: One of ``system_names()``, or ``MODULE:CLASS`` for a class of a module of yours, which
-            Python can import.
+        name: One of ``SYSTEMS``, an entry point of an installed package, or ``MODULE:CLASS`` for a
+            class of a module of yours, which Python can import.
 
     Raises:
         SgdxError: There is no such system, or what it needs is not installed.
@@ -253,9 +242,8 @@ def get_system(name: str) -> type[System]:
         return _own_system(name, *registered[name].value.split(":"))
     if ":" in name:
         return _own_system(name, *name.split(":", 1))
-    raise SgdxError(
-        f"tracker '{name}' is unknown, expected one of {', '.join(system_names())}, or MODULE:CLASS"
-    )
+    names = ", ".join([*SYSTEMS, *registered.names])
+    raise SgdxError(f"tracker '{name}' is unknown, expected one of {names}, or MODULE:CLASS")
 
 
 def settings_of(name: str) -> type[Settings]:
@@ -329,19 +317,15 @@ def _own_system(name: str, module: str, class_name: str) -> type[System]:
     return own_class
 
 
-def get_trainable(name: str) -> type[TrainableSystem[Any, Any]]:
-    """The class of a trainable system, from what ``get_system`` takes.
-
-    Raises:
-        SgdxError: There is no such system, or it is not trained.
-    """
+def get_trainable(name: str) -> SystemClass:
+    """The class of a system that is trained, from what ``get_system`` takes."""
     system_class = get_system(name)
     if not is_trainable(system_class):
         raise SgdxError(f"tracker '{name}' is not trained: use it with --tracker {name}")
     return system_class
 
 
-def is_trainable(system_class: type[System]) -> TypeGuard[type[TrainableSystem[Any, Any]]]:
+def is_trainable(system_class: type[System]) -> TypeGuard[SystemClass]:
     """Whether a system is trained, and so has recipes and models."""
     return hasattr(system_class, "SETTINGS")
 
@@ -349,55 +333,51 @@ def is_trainable(system_class: type[System]) -> TypeGuard[type[TrainableSystem[A
 def recorded_name(model: str) -> str:
     """The name of the system that a run folder or a repository on the Hub belongs to."""
     for file, keys in (("run.json", ("record", "seen")), ("config.json", ("sgdx",))):
-        path = model_file(model, file)
-        provenance: Any = None
-        if path:
-            provenance = parse_json(read_file(path), object, str(path), "a record or configuration")
-        for key in keys:
-            provenance = provenance.get(key) if isinstance(provenance, dict) else None
-        if isinstance(provenance, dict) and provenance.get("tracker"):
-            name = str(provenance["tracker"])
-            if ":" in name:  # a model must not choose which code is imported
-                raise SgdxError(f"{model}: is of the tracker {name}; name it with --tracker {name}")
-            return name
+        found: Any = read_json(model, file)
+        for key in (*keys, "tracker"):
+            found = found.get(key) if isinstance(found, dict) else None
+        if found and ":" in str(found):  # a model must not choose which code is imported
+            raise SgdxError(f"{model}: is of the tracker {found}; name it with --tracker {found}")
+        if found:
+            return str(found)
     raise SgdxError(
         f"{model}: found no tracker's name in run.json or config.json, expected a model of "
         "sgdx train; for another give --tracker"
     )
 
 
-def recorded_precision(model: str) -> Precision:
-    """The precision that a model was trained in, from its ``run.json``; ``auto`` if it has none."""
-    try:
-        precision: Precision = msgspec.convert(recorded_setting(model, "precision"), Precision)
-        return precision
-    except msgspec.ValidationError:
-        return "auto"
-
-
-def recorded_setting(model: str, name: str) -> Any:
-    """A setting of the recipe that a model was trained with, from its ``run.json``."""
-    path = model_file(model, "run.json")
-    try:
-        value: Any = msgspec.json.decode(path.read_bytes()) if path else None
-    except (OSError, ValueError, RecursionError):  # loading the model reports what is wrong
-        return None
-    for key in ("record", "settings", name):
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
+def recorded_settings(model: str) -> Row:
+    """The recipe that a model was trained with, from its ``run.json``; empty if it has none."""
+    run = read_json(model, "run.json") or {}
+    settings: Row = run.get("record", {}).get("settings", {})
+    return settings
 
 
 def model_provenance(model: str, revision: str | None = None) -> Provenance | None:
     """What a model was trained on, from its ``config.json``; None if it is none of this project."""
-    path = model_file(model, "config.json", revision)
+    stored = (read_json(model, "config.json", revision) or {}).get("sgdx")
+    return None if stored is None else read_provenance(model, Provenance, revision)
+
+
+def read_provenance(
+    model: str, kind: type[AnyProvenance], revision: str | None = None
+) -> AnyProvenance:
+    """The provenance of a model of a system, from its ``config.json``."""
+    config = read_json(model, "config.json", revision)
+    if config is None:
+        raise SgdxError(f"{model}: found no config.json, expected a model of sgdx train")
+    try:
+        return msgspec.convert(config.get("sgdx"), kind)
+    except msgspec.ValidationError as error:
+        raise SgdxError(f"{model}: config.json: sgdx: {error}") from None
+
+
+def read_json(model: str, name: str, revision: str | None = None) -> Row | None:
+    """The content of a JSON file of a model; None if it has no such file."""
+    path = model_file(model, name, revision)
     if path is None:
         return None
-    config: Any = parse_json(read_file(path), object, str(path), "a model's configuration")
-    provenance = config.get("sgdx") if isinstance(config, dict) else None
-    try:
-        return None if provenance is None else msgspec.convert(provenance, Provenance)
-    except msgspec.ValidationError as error:
-        raise SgdxError(f"{path}: sgdx: {error}") from None
+    return parse_json(read_file(path), Row, str(path), "a record or configuration")
 
 
 def model_file(model: str, name: str, revision: str | None = None) -> Path | None:

@@ -26,7 +26,7 @@ from .data.augment import ORACLE
 from .data.frames import track, whole_dialogues
 from .data.kinds import rows_for
 from .publish import publish
-from .system import TrainableSystem, get_trainable, settings_of
+from .system import SystemClass, get_trainable, settings_of
 from .training.batching import share
 from .training.run_folder import append_log, check_output, read_log, write_json
 from .training.settings import Augment, Settings, find_recipe, read_recipe, recipe_tracker, shown
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from accelerate import Accelerator
 
 Record = dict[str, Any]
-SystemClass = type[TrainableSystem[Any, Any]]
 
 
 class Plan(NamedTuple):

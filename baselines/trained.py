@@ -23,8 +23,6 @@ from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.files import read_file
-from sgdx_dataset.io.json import parse_json
 from sgdx_dataset.io.progress import advance
 
 from .data.dialogues import (
@@ -37,7 +35,7 @@ from .data.dialogues import (
 )
 from .encoders.load import load_encoder, load_tokenizer
 from .encoders.tiny import corpus_texts, tiny_encoder
-from .system import BatchOptions, Row, model_file
+from .system import BatchOptions, Row, read_json, read_provenance
 from .training import checkpoint
 from .training.batching import Ints, by_length, cut, epoch, share
 from .training.checkpoint import load_errors_as_sgdx, load_strict, weights_digest
@@ -91,29 +89,13 @@ def load_trained(
 ) -> tuple[_PreTrained, PreTrainedTokenizerBase, AnyProvenance]:
     """Load a model that ``save_trained`` wrote, in evaluation mode."""
     config_class: Any = model_class.config_class
-    model_type, expected = _read_config(name).get("model_type"), config_class.model_type
-    if model_type != expected:
-        raise SgdxError(f"{name}: is a {model_type} model, expected one of {expected}")
+    config, expected = read_json(name, "config.json") or {}, config_class.model_type
+    if (found := config.get("model_type")) != expected:
+        raise SgdxError(f"{name}: is a {found} model, expected one of {expected}")
     provenance = read_provenance(name, provenance_class)
     with load_errors_as_sgdx(name, "model"):
         model: Any = load_strict(model_class.from_pretrained, name)
     return model.eval().to(device), load_tokenizer(name, model.config), provenance
-
-
-def read_provenance(name: str, provenance_class: type[AnyProvenance]) -> AnyProvenance:
-    """The provenance of a model, from its ``config.json``."""
-    try:
-        return msgspec.convert(_read_config(name).get("sgdx"), provenance_class)
-    except msgspec.ValidationError as error:
-        raise SgdxError(f"{name}: config.json: sgdx: {error}") from None
-
-
-def _read_config(name: str) -> Row:
-    path = model_file(name, "config.json")
-    if path is None:
-        raise SgdxError(f"{name}: found no config.json, expected a model of baselines.train")
-    config: Row = parse_json(read_file(path), Row, str(path), "a model's configuration")
-    return config
 
 
 def pretrained_name(run: Run[Any], write_tiny: Callable[[Path], None]) -> str:

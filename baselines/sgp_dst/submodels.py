@@ -11,7 +11,8 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..encoders.load import check_positions
-from ..trained import TrainedModel, load_trained, read_provenance
+from ..system import read_provenance
+from ..trained import TrainedModel, load_trained
 from ..training.task import Provenance
 from .modeling import CombineModel, CopyModel, IntentModel
 from .prompts import FEATURES

@@ -22,8 +22,8 @@ from sgsacc_metric.bleu import bleu_counts, corpus_bleu
 from ..copies.templates import Templates, read_templates
 from ..data.frames import evenly_spaced
 from ..data.turns import generate
-from ..system import Generator, Predictions, Row, TrainableSystem
-from ..trained import TrainedModel, Weights, read_provenance
+from ..system import Generator, Predictions, Row, TrainableSystem, read_provenance
+from ..trained import TrainedModel, Weights
 from ..training.settings import Settings
 from ..training.task import Evaluation, Run, Task, predict_dev
 from .beams import generate_all

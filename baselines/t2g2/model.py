@@ -14,9 +14,8 @@ from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerB
 
 from sgdx_dataset import SgdxError
 
-from ..system import model_file
+from ..system import model_file, read_provenance
 from ..t5dst.model import commit_of, generation_settings, load_model, pretrained_t5, save_model
-from ..trained import read_provenance
 from ..training.checkpoint import check_finite, load_errors_as_sgdx, weights_digest
 from ..training.loop import last_checkpoint
 from ..training.task import Provenance, Run

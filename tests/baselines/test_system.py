@@ -13,8 +13,8 @@ import torch
 from baselines.sgd_baseline.model import SgdProvenance
 from baselines.sgd_baseline.modeling import SgdBaselineModel
 from baselines.sgd_baseline.settings import SgdOptions
-from baselines.system import get_system, get_trainable, recorded_name
-from baselines.trained import answer_batches, fingerprint, load_trained, read_provenance
+from baselines.system import get_system, get_trainable, read_provenance, recorded_name
+from baselines.trained import answer_batches, fingerprint, load_trained
 from baselines.training.batching import Ints
 from sgdx_dataset import SgdxError
 

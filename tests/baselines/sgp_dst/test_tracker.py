@@ -12,7 +12,7 @@ from accelerate import Accelerator
 
 from baselines.data.dialogues import prediction_rows, read_dialogues
 from baselines.data.frames import whole_dialogues
-from baselines.model_card import published
+from baselines.publish import published
 from baselines.sgp_dst import tracking
 from baselines.sgp_dst.batches import READS
 from baselines.sgp_dst.questions import Question

@@ -14,13 +14,12 @@ from huggingface_hub import ModelCard
 from safetensors.torch import load_file, save_file
 
 from baselines import evaluate, predict, publish, train
-from baselines.model_card import published
-from baselines.system import recorded_name
+from baselines.publish import published
+from baselines.system import read_provenance, recorded_name
 from baselines.t2g2 import beams
 from baselines.t2g2.generator import bleu
 from baselines.t2g2.model import Base, T2G2Provenance, load_generator
 from baselines.t5dst.model import generation_settings, save_model, tiny_t5, tiny_tokenizer
-from baselines.trained import read_provenance
 from baselines.use import load_tracker, say
 from sgdx_dataset import SgdxError
 
@@ -121,10 +120,10 @@ def test_an_evaluated_run_shows_its_scores_on_its_card(
     assert "# Response generator t2g2, input derived, prefix of 3: tiny" in card.text
     assert card.data.to_dict()["metrics"] == ["sgsacc_metric"]
     found = {r.metric_name: r.metric_value for r in card.data.eval_results or []}
-    assert found["BLEU_orig"] == round(scores["sgdx"]["bleu_orig"], 2)
-    assert found["SER_v1-5"] == round(100 * scores["sgdx"]["ser_v1-5"], 2)
-    assert "SGSAcc_orig" not in found  # no model of entailment was asked
-    assert f"| all | {scores['counts']['turns']['all']} |" in card.text
+    assert found["BLEU orig"] == round(scores["sgdx"]["bleu_orig"], 2)
+    assert found["SER v1-5"] == round(100 * scores["sgdx"]["ser_v1-5"], 2)
+    assert "SGSAcc orig" not in found  # no model of entailment was asked
+    assert f"### Turns: {scores['counts']['turns']['all']} all" in card.text
 
 
 @BOTH
