@@ -142,7 +142,8 @@ def format_over_runs(
         return Cell(NO_VALUE)
     if len(defined) > 1:
         return Cell(text(mean(defined)), f"± {text(stdev(defined))}")
-    return Cell(text(defined[0]), interval(ends, text))
+    is_point = ends is not None and ends[0] == ends[1]  # as where no item is ever right
+    return Cell(text(defined[0]), interval(None if is_point else ends, text))
 
 
 def printable(text: str, longest: int = 400) -> str:
