@@ -9,7 +9,7 @@ import hashlib
 import os
 import sqlite3
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -22,8 +22,6 @@ from .nli import Nli, Pair, nli_name
 
 # So many pairs are sent at once and then stored: a run that is stopped loses no more than these.
 _PAIRS_PER_CHUNK = 8192
-# So many keys stand in one query, as SQLite limits their number.
-_KEYS_PER_QUERY = 500
 _ANSWER = struct.Struct("<3d")
 
 
@@ -46,11 +44,9 @@ class CachedNli:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with closing(self._open()) as database, database:
-                database.execute("CREATE TABLE IF NOT EXISTS model (name TEXT PRIMARY KEY)")
                 database.execute(
                     "CREATE TABLE IF NOT EXISTS answers (pair BLOB PRIMARY KEY, of BLOB)"
                 )
-                database.execute("INSERT OR IGNORE INTO model VALUES (?)", (self.name,))
         except (OSError, sqlite3.Error) as error:
             raise ScoreError(f"{self.path}: cannot be used as a cache: {error}") from None
 
@@ -59,7 +55,11 @@ class CachedNli:
         keys = [hashlib.sha256("\0".join(pair).encode()).digest() for pair in pairs]
         try:
             with closing(self._open()) as database:
-                answers = dict(_stored_answers(database, keys))
+                answers: dict[bytes, bytes] = {}
+                for key in keys:
+                    answers.update(
+                        database.execute("SELECT pair, of FROM answers WHERE pair = ?", (key,))
+                    )
                 new = [i for i, key in enumerate(keys) if key not in answers]
                 for start in range(0, len(new), _PAIRS_PER_CHUNK):
                     chunk = new[start : start + _PAIRS_PER_CHUNK]
@@ -80,13 +80,3 @@ class CachedNli:
 
     def _open(self) -> sqlite3.Connection:
         return sqlite3.connect(self.path, timeout=60)
-
-
-def _stored_answers(
-    database: sqlite3.Connection, keys: Sequence[bytes]
-) -> Iterator[tuple[bytes, bytes]]:
-    """The answers that the cache has for some pairs, each with the pair's key."""
-    for start in range(0, len(keys), _KEYS_PER_QUERY):
-        chunk = keys[start : start + _KEYS_PER_QUERY]
-        marks = ", ".join("?" * len(chunk))
-        yield from database.execute(f"SELECT pair, of FROM answers WHERE pair IN ({marks})", chunk)  # noqa: S608

@@ -63,23 +63,21 @@ _LEGENDS = {
 
 def compute_metrics(sums: Mapping[str, Floats]) -> dict[str, Floats]:
     """The metrics of one variant, from sums of `TurnScores.counts` over some turns [...]."""
-    bleu = corpus_bleu(np.stack([sums[name] for name in BLEU_COLUMNS], axis=-1))
-    ratios = {
-        name: safe_divide(np.asarray(sums[part]), np.asarray(sums[whole]))
-        for name, (part, whole) in RATIOS.items()
-        if part in sums
-    }
-    return {"bleu": bleu} | ratios
+    known = ["bleu", *(name for name, (part, _) in RATIOS.items() if part in sums)]
+    return {name: _metric(name, lambda count: np.asarray(sums[count])) for name in known}
 
 
 def under(metric: str) -> Callable[[Means, str], Floats]:
     """The formula of a metric under a wording, by sums of counts."""
+    return lambda means, wording: _metric(metric, lambda count: means.sum(count, wording))
+
+
+def _metric(metric: str, sum_of: Callable[[str], Floats]) -> Floats:
+    """A metric of some sets of turns, from the sum of each count over them [...]."""
     if metric == "bleu":
-        return lambda means, wording: corpus_bleu(
-            np.stack([means.sum(count, wording) for count in BLEU_COLUMNS], axis=-1)
-        )
+        return corpus_bleu(np.stack([sum_of(count) for count in BLEU_COLUMNS], axis=-1))
     part, whole = RATIOS[metric]
-    return lambda means, wording: safe_divide(means.sum(part, wording), means.sum(whole, wording))
+    return safe_divide(sum_of(part), sum_of(whole))
 
 
 def headline_metrics(scores: Scores) -> list[Figure]:

@@ -131,37 +131,30 @@ def _validate(
     pool: ValuePool,
     judge: Judge,
     options: Options,
-) -> list[GoldAction]:
+) -> Iterator[GoldAction]:
     """Find out whether the gold utterances entail the references, and no tampered action."""
-    right = [[reference] if reference else [] for reference in references]
-    wrong = [
+    tampered = [
         _tampered_sentences(turn, index, pool, options) if reference else []
         for (turn, index), reference in zip(actions, references, strict=True)
     ]
-    claims = [*_claims(actions, right, options), *_claims(actions, wrong, options)]
-    judgements = judge_claims(claims, judge)
-    return [
-        GoldAction(
-            reference,
-            judgement.entailed,
-            tampered,
-            tampered_judgement.entailed if tampered else None,
-        )
-        if reference
-        else GoldAction("")
-        for reference, judgement, tampered, tampered_judgement in zip(
-            references, judgements[: len(actions)], wrong, judgements[len(actions) :], strict=True
-        )
+    right = [[reference] if reference else [] for reference in references]
+    premises = [
+        (turn.utterance, context_of(turn, turn.actions[index], turn.utterance))
+        for turn, index in actions
     ]
-
-
-def _claims(
-    actions: Sequence[ActionOfTurn], sentences: Sequence[list[str]], options: Options
-) -> Iterator[Claim]:
-    """The claims that gold utterances entail some sentences about their actions."""
-    for (turn, index), of_action in zip(actions, sentences, strict=True):
-        context = context_of(turn, turn.actions[index], turn.utterance) if options.context else None
-        yield Claim(turn.utterance, context, of_action)
+    # First what all gold utterances have to entail, then what none of them may.
+    claims = [
+        Claim(utterance, context if options.context else None, sentences)
+        for side in (right, tampered)
+        for (utterance, context), sentences in zip(premises, side, strict=True)
+    ]
+    entailed = [judgement.entailed for judgement in judge_claims(claims, judge)]
+    for i, (reference, wrong) in enumerate(zip(references, tampered, strict=True)):
+        if reference:
+            fooled = entailed[len(actions) + i] if wrong else None
+            yield GoldAction(reference, entailed[i], wrong, fooled)
+        else:
+            yield GoldAction("")
 
 
 def _tampered_sentences(turn: Turn, index: int, pool: ValuePool, options: Options) -> list[str]:

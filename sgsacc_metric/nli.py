@@ -54,20 +54,15 @@ class Judge:
         self.sent += len(new_pairs)
         if new_pairs:
             answers = np.asarray(self._nli(new_pairs), dtype=np.float64)
-            _check_answers(answers, len(new_pairs))
+            if answers.shape != (len(new_pairs), 3):
+                raise ScoreError(
+                    f"nli: found an array of shape {answers.shape} for {len(new_pairs)} pairs,"
+                    f" expected ({len(new_pairs)}, 3): entailment, neutral, contradiction"
+                )
+            if not ((answers >= 0) & (answers <= 1 + 1e-6)).all():
+                raise ScoreError("nli: found a number outside [0, 1], expected probabilities")
             self._answers.update(zip(new_pairs, map(tuple, answers.tolist()), strict=True))
 
     def __getitem__(self, pair: Pair) -> Probabilities:
         """The answer to a pair that was asked about."""
         return self._answers[pair]
-
-
-def _check_answers(answers: Any, pairs: int) -> None:
-    """Raise ScoreError unless a model's answers are three probabilities for each pair."""
-    if answers.shape != (pairs, 3):
-        raise ScoreError(
-            f"nli: found an array of shape {answers.shape} for {pairs} pairs, expected"
-            f" ({pairs}, 3): entailment, neutral, contradiction"
-        )
-    if not ((answers >= 0) & (answers <= 1 + 1e-6)).all():
-        raise ScoreError("nli: found a number outside [0, 1], expected probabilities")

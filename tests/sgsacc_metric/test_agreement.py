@@ -49,25 +49,3 @@ def test_too_few_people_or_items() -> None:
     for items, people in ((["1/1"], [["yes"]]), ([], [[], []])):
         with pytest.raises(ScoreError):
             agreement(items, people)
-
-
-def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
-    """Three people who are right in 4 of 5 pairs, and a model that is right in 9 of 10.
-
-    Most of them are right in 0.8^3 + 3 x 0.8^2 x 0.2 = 0.896 of the pairs. Two of them agree in
-    0.8^2 + 0.2^2 = 0.68, and by chance in half.
-    """
-    random = np.random.default_rng(0)
-    inside = {"agreement": 0, "kappa": 0}
-    expected = {"agreement": 0.9 * 0.896 + 0.1 * 0.104, "kappa": (0.68 - 0.5) / 0.5}
-    items = [f"1_{number:05}/1" for number in range(400)]
-    for _ in range(40):
-        truth = random.random(400) < 0.5
-        verdicts = truth == (random.random(400) < 0.9)
-        answers = truth == (random.random((3, 400)) < 0.8)
-        labels = [list(map(str, row)) for row in (verdicts, *answers)]
-        confidence = agreement(items, labels[1:], labels[0])["confidence"]
-        for name in inside:
-            low, high = confidence[name]
-            inside[name] += low <= expected[name] <= high
-    assert all(34 <= count <= 40 for count in inside.values())  # 38 are expected

@@ -18,7 +18,7 @@ from sgdx_dataset import SgdxError, open_release, turn_tables
 from sgsacc_metric import Options, ScoreError, score, score_files
 from sgsacc_metric.__main__ import main
 
-from .turns import Script, turn
+from .turns import turn
 
 
 def prediction_rows(copies: Path) -> list[dict[str, Any]]:
@@ -78,18 +78,11 @@ def test_files_as_the_command_scores_them(
     assert of_turns[0] == of_turns[1]
 
 
-def test_options_and_a_function_reach_the_scores() -> None:
+def test_options_reach_the_scores() -> None:
     row = msgspec.to_builtins(turn())
-    response = {"turn_id": row["turn_id"], "variant": "v3", "utterance": row["utterance"]}
-    answers = {
-        ("A hotel in Rome?", "City is Rome."): (0.9, 0.1, 0.0),
-        ("A hotel in Rome?", "City of the hotel is Rome."): (0.8, 0.2, 0.0),
-    }
-    options = Options(validate=False, context=False)
-    scores = score([response], [row], nli=Script(answers), options=options)
-    assert scores["variants"]["v3"]["#ALL_SERVICES"]["sgsacc"] == 1
-    part = "|nli:script|rules:appendix-b|references:2|context:no|predictions:made-elsewhere|ci:"
-    assert part in scores["signature"]
+    said = {"turn_id": row["turn_id"], "variant": "v3", "utterance": row["utterance"]}
+    scores = score([said], [row], nli="lexical", options=Options(context=False))
+    assert "|context:no|" in scores["signature"]
 
 
 def test_what_cannot_be_scored_is_named(copies: Path, tmp_path: Path) -> None:

@@ -29,7 +29,8 @@ print(json.dumps(result))
 
 @pytest.fixture(scope="module")
 def metric() -> Any:
-    return evaluate.load(str(ROOT / "sgsacc_metric"))
+    # In memory: after an error a file would stay locked, for which the next call waits a second.
+    return evaluate.load(str(ROOT / "sgsacc_metric"), keep_in_memory=True)
 
 
 def rows_of(copies: Path, count: int) -> dict[str, list[dict[str, Any]]]:

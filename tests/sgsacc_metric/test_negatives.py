@@ -80,8 +80,6 @@ def test_the_draw_depends_on_seed_turn_and_place_alone() -> None:
 
 
 def test_which_actions_are_tampered() -> None:
-    assert can_be_tampered(act("CONFIRM", "city", "Rome"))
-    assert can_be_tampered(act("INFORM_COUNT", "count", "3"))
-    assert not can_be_tampered(act("REQUEST", "city", "Rome"))
-    assert not can_be_tampered(act("OFFER_INTENT", "intent", "BookHotel"))
-    assert not can_be_tampered(act("GOODBYE"))
+    stated = act("CONFIRM", "city", "Rome"), act("INFORM_COUNT", "count", "3")
+    asked = act("REQUEST", "city", "Rome"), act("OFFER_INTENT", "intent", "BookHotel")
+    assert all(map(can_be_tampered, stated)) and not any(map(can_be_tampered, asked))
