@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from sys import intern
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..training.batching import Ints
 Row = dict[str, Any]
 Values = dict[str, list[str]]  # for each slot that is set, the wordings of its value
 
+_NO_VALUES: Values = {}  # of most frames, made once
 _ROWS_AT_ONCE = 1000  # how many rows of a table are converted in one call
 
 
@@ -34,7 +36,8 @@ class Gold(NamedTuple):
     """The gold annotation of a frame."""
 
     state: State
-    spans: dict[str, tuple[int, int]]  # characters [start, end) of values in the user's utterance
+    # Of each slot, the characters [start, end) of its values in the user's utterance.
+    spans: Mapping[str, Sequence[tuple[int, int]]]
 
 
 class Frame(NamedTuple):
@@ -71,6 +74,7 @@ def read_dialogues(rows: Rows) -> Iterator[Dialogue]:
     # Each row repeats the dialogue so far and the schema. Only what is new in a row becomes Python
     # objects, else a long dialogue would take time and memory that grow with its length squared.
     schemas: dict[tuple[str, str], Service] = {}
+    wordings: dict[tuple[str, ...], list[str]] = {}
     dialogue, dialogue_id, past = Dialogue("", []), None, 0  # past: turns before the last user turn
     for table in rows.with_format("arrow").iter(_ROWS_AT_ONCE):
         histories = table["history"].combine_chunks()
@@ -88,7 +92,8 @@ def read_dialogues(rows: Rows) -> Iterator[Dialogue]:
             key = (variant, row["service"])
             if key not in schemas:
                 schemas[key] = read_service(table["schema"][index].as_py())
-            dialogue.turns[-1].frames.append(Frame(row["frame_id"], schemas[key], _gold(row)))
+            frame = Frame(row["frame_id"], schemas[key], _gold(row, wordings))
+            dialogue.turns[-1].frames.append(frame)
     if dialogue.turns:
         yield dialogue
 
@@ -100,12 +105,21 @@ def _turn(new: Sequence[Row], utterance: str) -> UserTurn:
     return UserTurn(system[-1]["utterance"] if system else "", utterance, acts, [])
 
 
-def _gold(row: Row) -> Gold | None:
+def _gold(row: Row, shared: dict[tuple[str, ...], list[str]]) -> Gold | None:
+    """The gold annotation in a row, with wordings from ``shared``, to which new ones are added."""
     if "slot_values" not in row:
         return None
-    values = {entry["slot"]: list(entry["values"]) for entry in row["slot_values"]}
-    spans = {span["slot"]: (span["start"], span["exclusive_end"]) for span in row["slots"]}
-    return Gold(State(row["active_intent"], values, tuple(row["requested_slots"])), spans)
+    # Every row has its own copy of names and values; sharing one takes a third of the memory.
+    values = {}
+    for entry in row["slot_values"]:
+        texts = tuple(map(intern, entry["values"]))
+        values[intern(entry["slot"])] = shared.setdefault(texts, list(texts))
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for span in row["slots"]:
+        of_slot = spans.setdefault(intern(span["slot"]), [])
+        of_slot.append((span["start"], span["exclusive_end"]))
+    requested = tuple(row["requested_slots"])
+    return Gold(State(intern(row["active_intent"]), values or _NO_VALUES, requested), spans)
 
 
 @dataclass
@@ -158,7 +172,6 @@ class OpenTurn(NamedTuple):
     """A user turn whose states are to be predicted."""
 
     memory: Memory  # what is known before the system's last turn
-    variant: str
     turns: Sequence[UserTurn]  # the dialogue's, up to this one
 
 
@@ -171,12 +184,9 @@ def track_in_step(
     states: list[list[State]] = [[] for _ in dialogues]
     for depth in range(max((len(dialogue.turns) for dialogue in dialogues), default=0)):
         unfinished = [i for i, dialogue in enumerate(dialogues) if len(dialogue.turns) > depth]
-        open_turns = [
-            OpenTurn(memories[i], dialogues[i].variant, dialogues[i].turns[: depth + 1])
-            for i in unfinished
-        ]
+        open_turns = [OpenTurn(memories[i], dialogues[i].turns[: depth + 1]) for i in unfinished]
         predicted = iter(predict(open_turns))
-        for i, (memory, _, turns) in zip(unfinished, open_turns):
+        for i, (memory, turns) in zip(unfinished, open_turns):
             of_turn = list(islice(predicted, len(turns[-1].frames)))
             memory.add_user_turn(turns[-1], of_turn)
             states[i] += of_turn

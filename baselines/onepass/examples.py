@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import NamedTuple
@@ -14,11 +14,11 @@ import numpy as np
 from sgdx_dataset.schema import DONTCARE as DONTCARE_VALUE
 from sgdx_dataset.schema import NONE_INTENT, Service
 
-from ..data.dialogues import Dialogue, State
+from ..data.dialogues import Dialogue, Frame, Gold, State
 from ..training.batching import Ints
 from .batches import Item, Tensors, label_batch, make_batch
 from .decode import Answer, CandidateSpan, SlotAnswer, decode
-from .frames import FrameInput, GoldFrame, Reading, track_dialogues
+from .frames import FrameInput, Reading, track_dialogues
 from .labels import DONTCARE, FROM, GIVEN, KEEP, SAY, STATUSES, Labels, Paths, labels_of, paths_of
 from .layout import (
     Vocabulary,
@@ -36,28 +36,26 @@ class Example(NamedTuple):
     """A training example."""
 
     frame: FrameInput
-    gold: GoldFrame
+    gold: Gold
     slots: int  # number of its tracked slots
     without_path: int  # number of those that no path leads to
 
 
 def gold_examples(
-    dialogues: Sequence[Dialogue],
-    gold: Mapping[tuple[str, str], GoldFrame],
-    reading: Reading,
+    dialogues: Sequence[Dialogue], reading: Reading
 ) -> tuple[list[Example], list[list[State]]]:
     """The training examples of dialogues that are tracked with right answers, and the states."""
     # An answer is right relative to the state so far, which is not gold where no path leads there.
     examples: list[Example] = []
 
-    def read(variant: str, name: str, frame: FrameInput) -> State:
-        gold_frame = gold[variant, name]
-        labels = labels_of(frame, gold_frame)
+    def read(of_row: Frame, frame: FrameInput) -> State:
+        assert of_row.gold is not None  # noqa: S101 - training rows have the gold columns
+        labels = labels_of(frame, of_row.gold)
         without_path = sum(not slot_paths for slot_paths in labels.paths.values())
-        examples.append(Example(frame, gold_frame, len(labels.paths), without_path))
+        examples.append(Example(frame, of_row.gold, len(labels.paths), without_path))
         return decode(frame, gold_answer(frame, labels))
 
-    def reader(frames: Sequence[tuple[str, str, FrameInput]]) -> list[State]:
+    def reader(frames: Sequence[tuple[Frame, FrameInput]]) -> list[State]:
         return [read(*frame) for frame in frames]
 
     return examples, track_dialogues(reader, dialogues, reading)
@@ -138,14 +136,14 @@ class StateNoise(NamedTuple):
     drop: float = 0.0  # fraction of these values
     replace: float = 0.0  # fraction, by other possible values or values of the dialogue
 
-    def frame(self, frame: FrameInput, gold: GoldFrame, rng: np.random.Generator) -> FrameInput:
+    def frame(self, frame: FrameInput, gold: Gold, rng: np.random.Generator) -> FrameInput:
         """A frame with errors in its carried state; its labels are those of ``labels_of``."""
         if self == StateNoise():
             return frame
         carried = dict(frame.carried)
         for slot, value in frame.carried.items():
             drawn = rng.random()
-            right = gold.values.get(slot, ())
+            right = gold.state.values.get(slot, ())
             if drawn > self.drop + self.replace or value not in right:
                 continue
             unset = {name: value for name, value in frame.carried.items() if name != slot}
@@ -193,17 +191,12 @@ def drop_acts_of_some(dialogues: Iterable[Dialogue], seed: int) -> Iterator[Dial
             yield dialogue
 
 
-def all_examples(
-    dialogues: Iterable[Dialogue],
-    gold: Iterable[tuple[tuple[str, str], GoldFrame]],
-    reading: Reading,
-) -> list[Example]:
+def all_examples(dialogues: Iterable[Dialogue], reading: Reading) -> list[Example]:
     """The examples of the frames of dialogues, which are held in memory a few at a time."""
     examples: list[Example] = []
-    dialogues, gold = iter(dialogues), iter(gold)
+    dialogues = iter(dialogues)
     while some := list(islice(dialogues, _DIALOGUES_AT_ONCE)):
-        count = sum(len(turn.frames) for dialogue in some for turn in dialogue.turns)
-        examples += gold_examples(some, dict(islice(gold, count)), reading)[0]
+        examples += gold_examples(some, reading)[0]
     return examples
 
 

@@ -1,16 +1,12 @@
-"""The input of the tracker for a frame, its gold annotation, and tracking turn by turn."""
+"""The input of the tracker for a frame, and tracking turn by turn."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from sys import intern
 from typing import Any, Literal, NamedTuple
 
-from datasets import Dataset
-
-from sgdx_dataset.rows.tracker_inputs import GOLD
 from sgdx_dataset.schema import DONTCARE, Service
 
 from ..data.dialogues import (
@@ -26,7 +22,6 @@ from ..data.dialogues import (
 
 SYSTEM, USER = "SYSTEM", "USER"
 _NO_VALUES: Mapping[str, Any] = {}  # what most frames have of one kind or another, made once
-_ROWS_AT_ONCE = 1000  # how many rows of a table are converted in one call
 
 
 class Utterance(NamedTuple):
@@ -137,45 +132,6 @@ def _values_elsewhere(memory: Memory, service: str) -> Iterator[KnownValue]:
             yield KnownValue(slot, value)
 
 
-class GoldFrame(NamedTuple):
-    """The gold annotation of a frame."""
-
-    intent: str
-    values: Mapping[str, Sequence[str]]  # the wordings of the value of each slot that is set
-    requested: frozenset[str]
-    spans: Mapping[str, Sequence[tuple[int, int]]]  # characters [start, end) of the user's words
-
-
-def gold_frames(rows: Dataset) -> Iterator[tuple[tuple[str, str], GoldFrame]]:
-    """The variant and ``frame_id`` of each frame row, with its gold annotation, in order."""
-    columns = rows.select_columns(["variant", "frame_id", *GOLD]).with_format("arrow")
-    shared: dict[tuple[str, ...], tuple[str, ...]] = {}
-    for table in columns.iter(_ROWS_AT_ONCE):
-        for row in table.to_pylist():
-            yield (row["variant"], row["frame_id"]), _gold_frame(row, shared)
-
-
-def _gold_frame(
-    row: Mapping[str, Any], shared: dict[tuple[str, ...], tuple[str, ...]]
-) -> GoldFrame:
-    """The gold annotation in a row, with wordings from ``shared``, to which new ones are added."""
-    # Every row has its own copy of names and values; sharing one takes a third of the memory.
-    spans: dict[str, list[tuple[int, int]]] = {}
-    for span in row["slots"]:
-        name = intern(span["slot"])
-        spans.setdefault(name, []).append((span["start"], span["exclusive_end"]))
-    values = {}
-    for entry in row["slot_values"]:
-        wordings = tuple(map(intern, entry["values"]))
-        values[intern(entry["slot"])] = shared.setdefault(wordings, wordings)
-    return GoldFrame(
-        intern(row["active_intent"]),
-        values or _NO_VALUES,
-        frozenset(row["requested_slots"]),
-        spans or _NO_VALUES,
-    )
-
-
 Acts = bool | Literal["sometimes"]
 TEXT_UTTERANCES = 4  # number of utterances read without acts, where acts are read ``sometimes``
 
@@ -196,8 +152,8 @@ class Reading(NamedTuple):
         return Reading(False, TEXT_UTTERANCES)
 
 
-# Returns the state of each frame, given its variant, its ``frame_id`` and its input.
-Reader = Callable[[Sequence[tuple[str, str, FrameInput]]], Sequence[State]]
+# Returns the state of each frame, given the frame and its input.
+Reader = Callable[[Sequence[tuple[Frame, FrameInput]]], Sequence[State]]
 
 
 def track_dialogues(
@@ -206,17 +162,14 @@ def track_dialogues(
     """Predict the state of every frame of several dialogues."""
 
     def predict(open_turns: Sequence[OpenTurn]) -> Sequence[State]:
-        frames: list[tuple[str, str, FrameInput]] = []
-        for memory, variant, turns in open_turns:
+        frames: list[tuple[Frame, FrameInput]] = []
+        for memory, turns in open_turns:
             turn = turns[-1]
             acts, utterances = reading.at(turns)
             if acts:
                 memory.add_system_turn(turn.acts)
             heard = last_utterances(turns, utterances, acts=bool(acts))
-            frames += [
-                (variant, frame.frame_id, frame_input(memory, heard, turn, frame))
-                for frame in turn.frames
-            ]
+            frames += [(frame, frame_input(memory, heard, turn, frame)) for frame in turn.frames]
         return reader(frames)
 
     return track_in_step(dialogues, predict)

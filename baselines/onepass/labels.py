@@ -14,7 +14,8 @@ from typing import NamedTuple
 from sgdx_dataset.schema import DONTCARE as DONTCARE_VALUE
 from sgdx_dataset.schema import NONE_INTENT
 
-from .frames import FrameInput, GoldFrame
+from ..data.dialogues import Gold
+from .frames import FrameInput
 
 KEEP, SAY, DONTCARE, GIVEN, FROM = range(5)  # the statuses of a slot, by number
 STATUSES = 5
@@ -53,13 +54,13 @@ class Labels:
     paths: dict[str, Paths]  # of each tracked slot; one without any does not enter the loss
 
 
-def labels_of(frame: FrameInput, gold: GoldFrame) -> Labels:
+def labels_of(frame: FrameInput, gold: Gold) -> Labels:
     """The labels of a frame, which depend on the values that its input carries."""
     schema = frame.schema
-    is_valid = gold.intent in schema.intents_by_name or gold.intent == NONE_INTENT
+    is_valid = gold.state.intent in schema.intents_by_name or gold.state.intent == NONE_INTENT
     return Labels(
-        gold.intent if is_valid else None,
-        gold.requested,
+        gold.state.intent if is_valid else None,
+        frozenset(gold.state.requested),
         {
             slot: paths_of(frame, gold, slot)
             for slot in schema.slots_by_name
@@ -68,9 +69,9 @@ def labels_of(frame: FrameInput, gold: GoldFrame) -> Labels:
     )
 
 
-def paths_of(frame: FrameInput, gold: GoldFrame, slot: str) -> Paths:
+def paths_of(frame: FrameInput, gold: Gold, slot: str) -> Paths:
     """The right paths of a slot."""
-    wordings = list(gold.values.get(slot, ()))
+    wordings = list(gold.state.values.get(slot, ()))
     if not wordings:  # most slots of most frames
         return _KEEPING
     carried, offer = frame.carried.get(slot), frame.system_offer(slot)
@@ -101,15 +102,15 @@ def paths_of(frame: FrameInput, gold: GoldFrame, slot: str) -> Paths:
     return Paths(frozenset(statuses), spans, values, others)
 
 
-def _may_copy(frame: FrameInput, gold: GoldFrame) -> bool:
+def _may_copy(frame: FrameInput, gold: Gold) -> bool:
     """Whether values of other services may be copied: at the service's start or a new intent."""
-    return frame.first or gold.intent != frame.intent
+    return frame.first or gold.state.intent != frame.intent
 
 
-def annotated_spans(frame: FrameInput, gold: GoldFrame, slot: str) -> tuple[TextSpan, ...]:
+def annotated_spans(frame: FrameInput, gold: Gold, slot: str) -> tuple[TextSpan, ...]:
     """The annotated spans of a slot in the user's utterance whose text is a gold wording."""
     last = len(frame.utterances) - 1
-    text, wordings = frame.utterances[last].text, gold.values.get(slot, ())
+    text, wordings = frame.utterances[last].text, gold.state.values.get(slot, ())
     return tuple(
         TextSpan(last, start, end)
         for start, end in gold.spans.get(slot, ())

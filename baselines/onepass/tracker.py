@@ -21,9 +21,9 @@ from datasets import Dataset
 
 from sgdx_dataset.io.json import many_objects
 from sgdx_dataset.io.progress import advance
-from sgdx_dataset.rows.tracker_inputs import SYSTEM_ACTS, input_columns
+from sgdx_dataset.rows.tracker_inputs import SYSTEM_ACTS, input_columns, training_columns
 
-from ..data.dialogues import Dialogue, State, prediction_rows, read_dialogues
+from ..data.dialogues import Dialogue, Frame, State, prediction_rows, read_dialogues
 from ..data.frames import describe
 from ..encoders.tracker import EncoderTracker
 from ..system import Predictions, Row
@@ -49,7 +49,7 @@ from .examples import (
     all_examples,
     drop_acts_of_some,
 )
-from .frames import FrameInput, Reader, Reading, gold_frames, track_dialogues
+from .frames import FrameInput, Reader, Reading, track_dialogues
 from .layout import MARKERS, Vocabulary, sequences
 from .model import OnePassProvenance, new_model
 from .modeling import OnePassModel
@@ -156,8 +156,8 @@ class OnePassTracker(
     def _reader(answers: Answers, keep_bias: float) -> Reader:
         """The function that returns the states of frames, decoded from the model's answers."""
 
-        def read(frames: Sequence[tuple[str, str, FrameInput]]) -> list[State]:
-            inputs = [frame for _, _, frame in frames]
+        def read(frames: Sequence[tuple[Frame, FrameInput]]) -> list[State]:
+            inputs = [frame for _, frame in frames]
             return [decode(*pair, keep_bias) for pair in zip(inputs, answers(inputs))]
 
         return read
@@ -199,10 +199,10 @@ class OnePassTracker(
 
     def examples(self, rows: Dataset) -> list[Example]:
         """The frames of rows with their gold annotations, along the states of right answers."""
-        dialogues = read_dialogues(input_columns(rows, self.READS))
+        dialogues = read_dialogues(training_columns(rows, self.READS))
         if self.provenance.acts == "sometimes":
             dialogues = drop_acts_of_some(dialogues, self.provenance.seed)
-        return all_examples(dialogues, gold_frames(rows), self.reading)
+        return all_examples(dialogues, self.reading)
 
     def dev_score(self, model: OnePassModel, dev: Dataset) -> Evaluation:
         """The joint goal accuracy on dev with the ``keep_bias`` that is the best one there."""

@@ -91,7 +91,7 @@ def _span(frame: Frame, slot: str, question: Question) -> tuple[int, int]:
     """The characters [start, end) of the turn's text with the slot's value, or -1 and -1."""
     if frame.gold is None or slot not in frame.gold.spans:
         return -1, -1
-    start, end = frame.gold.spans[slot]
+    start, end = frame.gold.spans[slot][-1]
     return start + question.turn.user, end + question.turn.user
 
 

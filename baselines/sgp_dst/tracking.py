@@ -116,7 +116,7 @@ def track_dialogues(submodels: Submodels, dialogues: Sequence[Dialogue]) -> list
 
     def predict(turns: Sequence[OpenTurn]) -> list[State]:
         queries: list[FrameQuery] = []
-        for memory, _, so_far in turns:
+        for memory, so_far in turns:
             memory.add_system_turn(so_far[-1].acts)
             queries += [FrameQuery(memory, so_far[-1], frame) for frame in so_far[-1].frames]
         states = predict_states(submodels, queries)

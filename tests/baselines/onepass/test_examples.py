@@ -19,7 +19,7 @@ from baselines.onepass.examples import (
     drop_acts_of_some,
     gold_examples,
 )
-from baselines.onepass.frames import Reading, gold_frames
+from baselines.onepass.frames import Reading
 from baselines.onepass.layout import Vocabulary, part_lengths, sequences
 from baselines.onepass.tracker import READS
 from baselines.training.task import joint_goal_accuracy
@@ -34,7 +34,7 @@ def walked(rows: Dataset, reading: Reading) -> tuple[list[Example], float]:
     reads = READS if reading.acts else tuple(part for part in READS if part != SYSTEM_ACTS)
     seen = training_columns(rows, reads)
     dialogues = list(read_dialogues(seen))
-    examples, states = gold_examples(dialogues, dict(gold_frames(seen)), reading)
+    examples, states = gold_examples(dialogues, reading)
     predicted = [row for pair in zip(dialogues, states) for row in prediction_rows(*pair)]
     return examples, joint_goal_accuracy(rows, predicted)
 
@@ -84,14 +84,13 @@ def test_a_third_of_the_dialogues_has_no_acts(rows: Dataset) -> None:
     silent = [not any(turn.acts for turn in dialogue.turns) for dialogue in thinned]
     assert 0.2 < np.mean(silent) < 0.45
     assert silent == [not any(t.acts for t in d.turns) for d in drop_acts_of_some(dialogues, 3)]
-    gold = dict(gold_frames(seen))
     for dialogue, is_silent in zip(thinned, silent):
         (mixed, _), (plain, _) = (
-            gold_examples([dialogue], gold, reading)
+            gold_examples([dialogue], reading)
             for reading in (Reading("sometimes", 2), TEXT if is_silent else ACTS)
         )
         assert [example.frame for example in mixed] == [example.frame for example in plain]
-    mixed = all_examples(thinned, gold_frames(seen), Reading("sometimes", 2))
+    mixed = all_examples(thinned, Reading("sometimes", 2))
     assert len(mixed) == len(rows)
     assert any(example.frame.offered_now for example in mixed)
     assert any(len(example.frame.utterances) == 4 for example in mixed)

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import torch
 
+from baselines.data.dialogues import Gold, State
 from baselines.onepass.decode import Answer, CandidateSpan, SlotAnswer, decode
 from baselines.onepass.examples import Example, FrameExamples, SchemaNoise, StateNoise, gold_answer
-from baselines.onepass.frames import FrameInput, GoldFrame, KnownValue, Utterance
+from baselines.onepass.frames import FrameInput, KnownValue, Utterance
 from baselines.onepass.labels import (
     DONTCARE,
     FROM,
@@ -31,9 +32,13 @@ from .conftest import SYSTEM, frame_of
 ORDER = "Eat at 8 on May 5th"
 
 
-def gold(values: dict[str, list[str]], **changes: Any) -> GoldFrame:
-    given: dict[str, Any] = {"intent": "NONE", "requested": frozenset(), "spans": {}}
-    return GoldFrame(values=values, **(given | changes))
+def gold(
+    values: dict[str, list[str]],
+    intent: str = "NONE",
+    requested: tuple[str, ...] = (),
+    spans: dict[str, list[tuple[int, int]]] | None = None,
+) -> Gold:
+    return Gold(State(intent, values, requested), spans or {})
 
 
 def statuses(*right: int) -> Paths:
@@ -116,7 +121,7 @@ def test_a_value_of_another_service_enters_at_the_right_time_only(restaurants: S
 
 
 def test_labels_are_of_the_tracked_slots(restaurants: Service) -> None:
-    labels = labels_of(frame_of(restaurants), gold({}, requested=frozenset({"price"})))
+    labels = labels_of(frame_of(restaurants), gold({}, requested=("price",)))
     assert list(labels.paths) == ["time", "party_size", "restaurant", "day"]
     assert labels.intent == "NONE"
     assert labels.requested == {"price"}
@@ -214,14 +219,14 @@ def test_untracked_slots_are_dropped(restaurants: Service) -> None:
 
 
 DROP, REPLACE = StateNoise(drop=1.0), StateNoise(replace=1.0)
-RIGHT: dict[str, tuple[str, ...]] = {"time": ("7 pm",), "restaurant": ("Luigi's",)}
+RIGHT = {"time": ["7 pm"], "restaurant": ["Luigi's"]}
 
 
-def gold_with(**values: tuple[str, ...]) -> GoldFrame:
-    return GoldFrame("NONE", RIGHT | values, frozenset(), {})
+def gold_with(**values: list[str]) -> Gold:
+    return gold(RIGHT | values)
 
 
-def noised(frame: FrameInput, right: GoldFrame, noise: StateNoise) -> FrameInput:
+def noised(frame: FrameInput, right: Gold, noise: StateNoise) -> FrameInput:
     return noise.frame(frame, right, np.random.default_rng(0))
 
 
@@ -257,7 +262,7 @@ def test_a_value_is_replaced_by_one_that_is_wrong(
 ) -> None:
     carried = {"time": "7 pm", "restaurant": "Luigi's", "party_size": "2"}
     frame = frame_of(restaurants, carried=carried, confirmed=frozenset({slot}))
-    right = gold_with(party_size=("2",))
+    right = gold_with(party_size=["2"])
     replaced = noised(frame, right, REPLACE)
     assert {s for s in carried if replaced.carried[s] != carried[s]} == {slot}
     assert restaurants.slot(slot).admits(replaced.carried[slot])
@@ -268,7 +273,7 @@ def test_a_value_is_replaced_by_one_that_is_wrong(
 
 def test_a_value_that_this_turn_changes_is_left(restaurants: Service) -> None:
     frame = frame_of(restaurants, confirmed=frozenset({"time"}))
-    changed = gold_with(time=("8",))
+    changed = gold_with(time=["8"])
     assert noised(frame, changed, DROP).carried == frame.carried
 
 

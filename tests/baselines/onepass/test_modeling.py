@@ -15,8 +15,9 @@ from transformers import (
     RobertaConfig,
 )
 
+from baselines.data.dialogues import Gold, State
 from baselines.onepass.batches import Item, Tensors, label_batch, make_batch
-from baselines.onepass.frames import FrameInput, GoldFrame
+from baselines.onepass.frames import FrameInput
 from baselines.onepass.labels import GIVEN, KEEP, SAY, labels_of
 from baselines.onepass.layout import Vocabulary, Wording, sequences, wording_of
 from baselines.onepass.modeling import (
@@ -185,10 +186,12 @@ def test_impossible_statuses_are_closed(restaurants: Service, vocabulary: Vocabu
     assert closed[:, SAY].tolist() == [False, False, True, False, False]
 
 
-GOLD = GoldFrame(
-    "ReserveTable",
-    {"time": ["8"], "party_size": ["3"], "restaurant": ["Luigi's"], "day": ["never said"]},
-    frozenset({"price"}),
+GOLD = Gold(
+    State(
+        "ReserveTable",
+        {"time": ["8"], "party_size": ["3"], "restaurant": ["Luigi's"], "day": ["never said"]},
+        ("price",),
+    ),
     {"time": [(8, 9)]},
 )
 

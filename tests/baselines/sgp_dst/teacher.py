@@ -56,7 +56,7 @@ def _gold_answers(memory: Memory, turn: UserTurn, frame: Frame) -> GoldAnswers:
     schema, new, before = frame.schema, new_values(memory, frame), text_of(turn).user
     spans = {
         slot: Span(start + before, end + before, turn.user[start:end], 2.0)
-        for slot, (start, end) in frame.gold.spans.items()
+        for slot, [*_, (start, end)] in frame.gold.spans.items()
         if not schema.slot(slot).is_categorical
     }
     values: dict[str, Scored | None] = {

@@ -50,7 +50,7 @@ def turn(
     """A user turn; ``about``: service, intent, state and what the user says for which slot."""
     found = []
     for schema, intent, values, said in about:
-        spans = {slot: (user.index(t), user.index(t) + len(t)) for slot, t in said.items()}
+        spans = {slot: [(user.index(t), user.index(t) + len(t))] for slot, t in said.items()}
         asked = ("fare",) if user.endswith("fare?") else ()
         found.append(Frame("d/0/s", schema, Gold(State(intent, values, asked), spans)))
     return UserTurn(system, user, acts, found)
