@@ -68,9 +68,9 @@ def demo(
             raise SgdxError(
                 "--task generation: expected no --tracker, --limit or --explain, which it has not"
             )
-        from .copies.demo import demo
+        from .demo import generation_demo
 
-        demo(folder, quiet)
+        generation_demo(folder, quiet)
     else:
         from .demo import tracking_demo
 
@@ -102,7 +102,7 @@ def train(
     *,
     config: Annotated[str, Parameter(metavar="RECIPE")],
     output: Path | None = None,
-    seed: int | None = None,
+    seed: Annotated[int | None, Parameter(validator=Number(gte=0, lt=2**32))] = None,
     resume: bool = False,
     task: Sequence[str] = (),
     augment: Annotated[str | None, Parameter(metavar="SCHEMAS")] = None,
@@ -137,11 +137,10 @@ def train(
     push_to_hub
         At the end, push the model with the best score on dev to this repository, YOU/NAME.
     """
-    from .train import noting_the_way_on, read_plan, run
+    from .train import noting_the_way_on, train
 
-    plan = read_plan(config, output, seed, resume, task, augment, oracle, push_to_hub)
     with noting_the_way_on():
-        run(plan, data.named())
+        train(data.named(), config, output, seed, resume, task, augment, oracle, push_to_hub)
 
 
 @Parameter(name="*")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sgdx_dataset import SgdxError
 from sgdx_eval.requested import DEFAULT_CONFIGS, RequestedData
+from sgdx_eval.tables import format_figure, print_line, table, terminal, to_terminal
 
 from .command_line import door
 from .evaluate import evaluate
@@ -16,16 +17,28 @@ from .system import get_system
 from .use import SHIPPED_MODEL
 
 _NEXT = """
-These are {frames} frames of the project's own sample corpus: the figures show how
-the table reads, not how good a tracker is. Predictions, scores.json and run.json
-are in {output}.
+These are {count} {unit}s of the project's own sample corpus: the figures show how
+the table reads, not how good a system is. Predictions and scores are in
+{output}.
 
 Next, on SGD itself (PATH: a directory or archive of the release, or the word
 download; later commands remember it). Then load_dataset("sgdx", "v3") works:
 
   sgdx prepare --source PATH
-  sgdx evaluate {tracker} --output {run}
+  {commands}
 """
+_GENERATION = """sgdx copies --system derived --output outputs/derived
+  sgdx score --predictions outputs/derived --output outputs/derived.json \\
+      --nli FacebookAI/roberta-large-mnli"""
+# The figures of generation, by their keys.
+_FIGURES = {
+    "bleu_orig": "BLEU orig",
+    "bleu_v1-5": "BLEU v1-5",
+    "ser_orig": "SER orig",
+    "sgsacc_orig": "SGSAcc orig",
+    "sgsacc_v1-5": "SGSAcc v1-5",
+    "flips": "flips",
+}
 _HALF_A_MINUTE = 8  # dialogues, which take onepass so long on two cores
 
 
@@ -51,7 +64,35 @@ def tracking_demo(
     with (output / "predictions" / "original.jsonl").open("rb") as file:
         frames = sum(1 for _ in file) - 1
     which = f"--{'tracker' if model == tracker else 'model'} {shlex.quote(model)}"
-    print(_NEXT.format(frames=frames, output=output, tracker=which, run=f"outputs/{tracker}"))
+    command = f"sgdx evaluate {which} --output outputs/{tracker}"
+    print(_NEXT.format(count=frames, unit="frame", output=output, commands=command))
+
+
+def generation_demo(output: Path, quiet: bool) -> None:
+    """Let three systems that learn nothing answer for the system, and score what they say."""
+    from sgsacc_metric import score_files
+
+    from .copies.systems import copy_system, generate
+
+    data, names = RequestedData("sample", "test"), ("gold", "derived", "empty")
+    scores = {}
+    for name in names:
+        generate(copy_system(name), data, DEFAULT_CONFIGS, output / name)
+        path = output / f"{name}.json"
+        scores[name] = score_files(output / name, source="sample", nli="lexical", output=path)
+    if quiet:
+        print(*(output / f"{name}.json" for name in names), sep="\n")
+        return
+    rows = [
+        [name, *(format_figure(key, of_system["sgdx"][key]) for key in _FIGURES)]
+        for name, of_system in scores.items()
+    ]
+    console = terminal()
+    headers = ["system", *_FIGURES.values()]
+    to_terminal(table("All turns, in % but for BLEU", headers, rows), console)
+    print_line("Entailment is judged by comparing words.", console)
+    count = scores["gold"]["counts"]["turns"]["all"]
+    print(_NEXT.format(count=count, unit="turn", output=output, commands=_GENERATION))
 
 
 main = door("demo")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 from sgdx_eval.inputs import Inputs
 from sgdx_eval.prediction_files import versions
@@ -19,7 +18,7 @@ from .training.run_folder import read_json, write_json
 def evaluate(request: Request, output: Path, quiet: bool = False, explain: bool = False) -> None:
     """Write predictions, and let the first process score them."""
     path = output / "run.json"  # which a training may have left
-    record = read_json(path, dict[str, Any], "the record of a run") if path.exists() else {}
+    record = read_json(path) if path.exists() else {}
     if not predict(request, output / "predictions"):
         return
     data = request.data

@@ -27,7 +27,7 @@ from sgdx_eval.show import score_tables, score_terms
 from sgdx_eval.tables import to_markdown
 
 from .system import SystemClass
-from .training.run_folder import read_log, read_run
+from .training.run_folder import read_json, read_log
 
 _PROJECT = "https://github.com/YOU/sgdx"
 _TASK = {"frames": "dialogue-state-tracking", "turns": "response-generation"}
@@ -161,7 +161,7 @@ class Card:
     def __init__(self, folder: Path, system_class: SystemClass) -> None:
         """Read what the folder has; without ``scores.json`` the model is not scored yet."""
         self.folder, self.rows = folder, system_class.ROWS
-        self.run = read_run(folder)
+        self.run = read_json(folder / "run.json")
         self.settings: dict[str, Any] = self.run["record"]["settings"]
         path = folder / "scores.json"
         self.scores = _Scores(path) if path.exists() else None

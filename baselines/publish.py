@@ -13,7 +13,6 @@ from sgdx_dataset.hub.upload import folder_files, upload
 from .command_line import door
 from .model_card import Card
 from .system import get_trainable, recorded_name
-from .training.run_folder import read_run
 
 # The files of a run folder that are published: the model, its code, card, record and scores.
 _PUBLISHED = (
@@ -44,17 +43,15 @@ sample corpus of sgdx, under Apache-2.0.
 
 def publish(output: Path, repository: str | None, benchmark: str | None = None) -> str | None:
     """Write the model card of a run and, if a repository is given, push the model to it."""
-    run = read_run(output)
-    settings = run["record"]["settings"]
-    if repository and settings.get("prefix") and not run.get("pretrained_commit"):
-        raise SgdxError(
-            f"{output}: holds a prefix for the model {settings['model']}, expected one for a model "
-            "on the Hub: whoever loads a prefix from the Hub needs that model too"
-        )
     system_class = get_trainable(recorded_name(str(output)))
-    address = repository or str(output)
     card = Card(output, system_class)
-    card.write(address, system_class.example(address, settings))
+    if repository and card.settings.get("prefix") and not card.run.get("pretrained_commit"):
+        raise SgdxError(
+            f"{output}: holds a prefix for the model {card.settings['model']}, expected one for a "
+            "model on the Hub: whoever loads a prefix from the Hub needs that model too"
+        )
+    address = repository or str(output)
+    card.write(address, system_class.example(address, card.settings))
     if repository is None:
         return None
     of_owner = "/".join([*repository.split("/")[:-1], "sgdx"])

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from datasets import Dataset
@@ -29,7 +29,7 @@ from .publish import publish
 from .system import SystemClass, get_trainable, settings_of
 from .training.batching import share
 from .training.run_folder import append_log, check_output, read_log, write_json
-from .training.settings import Augment, Settings, find_recipe, read_recipe, recipe_tracker, shown
+from .training.settings import Augment, Settings, find_recipe, read_recipe, recipe_tracker
 from .training.task import Run
 
 # What needs torch is imported where it is used, so that without torch the command ends in one line.
@@ -39,68 +39,49 @@ if TYPE_CHECKING:
 Record = dict[str, Any]
 
 
-class Plan(NamedTuple):
-    """What is trained, as a recipe and the options of the command say."""
-
-    tracker: str  # its name, as the recipe has it
-    settings: Settings
-    tasks: Sequence[str]  # those of the tracker that are trained; none for all
-    output: Path
-    resume: bool
-    oracle: bool  # whether training on schemas that trackers are evaluated on is allowed
-    repository: str | None  # to push the model to
-
-
-def read_plan(
+def train(
+    source: str,
     config: str,
     output: Path | None,
     seed: int | None,
     resume: bool,
-    tasks: Sequence[str],
+    chosen: Sequence[str],
     augment: str | None,
     oracle: bool,
     repository: str | None,
-) -> Plan:
-    """Read the recipe, whose values ``--augment`` and ``--seed`` replace, and check all options."""
+) -> None:
+    """Train the tasks of the recipe's tracker; all files are written into the run folder."""
     recipe = find_recipe(config)
     tracker = recipe_tracker(recipe)
     settings = read_recipe(recipe, settings_of(tracker))
     if seed is not None:
-        if not 0 <= seed < 2**32:
-            raise SgdxError(f"--seed {seed}: expected 0 to {2**32 - 1}")
         settings = msgspec.structs.replace(settings, seed=seed)
     if augment is not None:
         schemas = settings.augment or Augment(schemas=augment)
         schemas = msgspec.structs.replace(schemas, schemas=augment)
         settings = msgspec.structs.replace(settings, augment=schemas)
-    folder = output or Path("outputs") / f"{tracker}-{recipe.stem}"
-    is_oracle = oracle or augment == ORACLE  # which the name implies
-    return Plan(tracker, settings, tasks, folder, resume, is_oracle, repository)
-
-
-def run(plan: Plan, source: str) -> None:
-    """Train the tasks of the recipe's tracker; all files are written into the run folder."""
     if is_first():  # before torch is imported, which takes a while
-        print(f"training {plan.tracker} on {source}", flush=True)
-    system_class = get_trainable(plan.tracker)
+        print(f"training {tracker} on {source}", flush=True)
+    system_class = get_trainable(tracker)
     from .training.accelerator import quiet_transformers, training_accelerator
     from .training.optimizer import resolved
 
     quiet_transformers()
-    for name in plan.tasks:
+    for name in chosen:
         if name not in system_class.TASKS:
             known = ", ".join(filter(None, system_class.TASKS)) or "none"
-            raise SgdxError(f"--task {name}: {plan.tracker} has no such task, expected {known}")
-    tasks = list(dict.fromkeys(plan.tasks or system_class.TASKS))
-    if plan.repository:
-        check_upload(plan.repository)  # before hours of training, not after them
-    settings, output, resume = plan.settings, plan.output, plan.resume
+            raise SgdxError(f"--task {name}: {tracker} has no such task, expected {known}")
+    tasks = list(dict.fromkeys(chosen or system_class.TASKS))
+    if repository:
+        check_upload(repository)  # before hours of training, not after them
+    output = output or Path("outputs") / f"{tracker}-{recipe.stem}"
     accelerator = training_accelerator(settings, output)
     precision = resolved(settings.precision, accelerator.device)
     settings = msgspec.structs.replace(settings, precision=precision)
     share(settings.batch_size, settings.accumulation, accelerator.num_processes)
     row_functions = rows_for(system_class)
-    training = row_functions.training(settings, source, plan.oracle)
+    oracle = oracle or augment == ORACLE  # which the name implies
+    training = row_functions.training(settings, source, oracle)
     all_dev = row_functions.dev(source)
     dev = system_class.dev(all_dev, settings.evaluate_frames)
     record = {
@@ -114,7 +95,7 @@ def run(plan: Plan, source: str) -> None:
         "processes": accelerator.num_processes,
     }
     rows = row_functions.training_columns(training.rows, system_class.READS)
-    training_run = Run(accelerator, settings, training.provenance, rows, dev, output, resume)
+    run = Run(accelerator, settings, training.provenance, rows, dev, output, resume)
     with ExitStack() as locks:
         if accelerator.is_main_process:
             for name in tasks:
@@ -122,14 +103,16 @@ def run(plan: Plan, source: str) -> None:
         if extended := prepare_output(accelerator, output, tasks, record, resume):
             record["extended"] = extended
             (output / "scores.json").unlink(missing_ok=True)  # of the model before
-        accelerator.init_trackers("sgdx", shown(settings))
+        # Loggers accept nothing but texts.
+        texts = {name: str(value) for name, value in msgspec.to_builtins(settings).items()}
+        accelerator.init_trackers("sgdx", texts)
         for name in tasks:
-            train_task(training_run, system_class, name, record)
+            train_task(run, system_class, name, record)
         if all(any((output / name).glob("*.safetensors")) for name in system_class.TASKS):
             if len(system_class.TASKS) > 1:
-                evaluate_joined(training_run, system_class, record, all_dev)
+                evaluate_joined(run, system_class, record, all_dev)
             if accelerator.is_main_process:
-                print(publish(output, plan.repository) or output / "README.md")
+                print(publish(output, repository) or output / "README.md")
             accelerator.wait_for_everyone()
         accelerator.end_training()
 
@@ -155,8 +138,8 @@ def prepare_output(
 
 def train_task(run: Run[Settings], system_class: SystemClass, name: str, record: Record) -> None:
     """Train one task; afterwards its folder holds the model with the best score on dev."""
+    from .training import loop
     from .training.accelerator import hardware
-    from .training.loop import train
 
     folder, accelerator = run.output / name, run.accelerator
     task = system_class.task(run, name)
@@ -184,7 +167,7 @@ def train_task(run: Run[Settings], system_class: SystemClass, name: str, record:
         print(f"{label}{steps} in {settings.precision}, {made_on}{warning}")
         if task.facts:
             print(f"{label}learns from {in_words(task.facts)}", flush=True)
-    progress = train(run, task, name)
+    progress = loop.train(run, task, name)
     accelerator.free_memory()
     if accelerator.is_main_process:
         measure = task.measure.replace("_", " ")

@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from datasets import Dataset, Features
 
 from sgdx_dataset import SgdxError
@@ -130,7 +131,7 @@ def say(
     """
     if generator.ROWS != "turns":
         raise SgdxError(f"{generator.NAME}: is a tracker, expected a generator")
-    schema = _checked_schema(service)
+    schema = _schema(service)
     acts = [_action(schema["service_name"], act) for act in actions]
     row = {
         "turn_id": "dialogue/1",
@@ -150,52 +151,42 @@ def say(
         return str(generate(generator, rows, Path(chunks)).rows[0]["utterance"])
 
 
-def _checked_schema(service: Mapping[str, Any]) -> Row:
-    expected = (
-        "a mapping with service_name, description, slots and intents, of which each slot and each "
-        "intent is a mapping with name and description"
-    )
-    try:
-        return _schema(service)
-    except KeyError as error:
-        raise SgdxError(f"the schema lacks {error}, expected {expected}") from None
-    except (AttributeError, TypeError, ValueError):
-        raise SgdxError(f"found the schema {service!r:.60}, expected {expected}") from None
+class _Slot(msgspec.Struct):
+    name: str
+    description: str
+    possible_values: list[str] = []
+
+
+class _Intent(msgspec.Struct):
+    name: str
+    description: str
+    is_transactional: bool = False
+    required_slots: list[str] = []
+    optional_slots: dict[str, str] = {}
+    result_slots: list[str] = []
+
+
+class _Service(msgspec.Struct):
+    """A schema as ``track_dialogue`` takes it."""
+
+    service_name: str
+    description: str
+    slots: list[_Slot]
+    intents: list[_Intent]
 
 
 def _schema(service: Mapping[str, Any]) -> Row:
     """The ``schema`` of a frame row."""
-    slots = [
-        {
-            "name": slot["name"],
-            "description": slot["description"],
-            "is_categorical": bool(slot.get("possible_values")),
-            "possible_values": list(slot.get("possible_values", ())),
-        }
-        for slot in service["slots"]
-    ]
-    intents = [
-        {
-            "name": intent["name"],
-            "description": intent["description"],
-            "is_transactional": bool(intent.get("is_transactional", False)),
-            "required_slots": list(intent.get("required_slots", ())),
-            "optional_slots": [
-                {"slot": slot, "value": value}
-                for slot, value in dict(intent.get("optional_slots", {})).items()
-            ],
-            "result_slots": list(intent.get("result_slots", ())),
-        }
-        for intent in service["intents"]
-    ]
-    return {
-        "service_name": service["service_name"],
-        "original_name": service["service_name"],
-        "seen": False,
-        "description": service["description"],
-        "slots": slots,
-        "intents": intents,
-    }
+    try:
+        schema: Row = msgspec.to_builtins(msgspec.convert(service, _Service, strict=False))
+    except msgspec.ValidationError as error:
+        raise SgdxError(f"found the schema {service!r:.60}: {error}") from None
+    for slot in schema["slots"]:
+        slot["is_categorical"] = bool(slot["possible_values"])
+    for intent in schema["intents"]:
+        optional = intent["optional_slots"].items()
+        intent["optional_slots"] = [{"slot": slot, "value": value} for slot, value in optional]
+    return {**schema, "original_name": schema["service_name"], "seen": False}
 
 
 def _rows(dialogue: Dialogue, dialogue_id: str) -> list[Row]:
@@ -207,7 +198,7 @@ def _rows(dialogue: Dialogue, dialogue_id: str) -> list[Row]:
         raise SgdxError(f"found the utterance {others[0]!r:.60}, expected text")
     if not utterances:
         raise SgdxError("found no utterances, expected at least one, which the user says")
-    schema = _checked_schema(dialogue.service)
+    schema = _schema(dialogue.service)
     service = schema["service_name"]
     history = [
         {

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from sgsacc_metric.bleu import CONVENTIONS
 from sgsacc_metric.claims import Judgement
 from sgsacc_metric.faithful import TurnVerdict
 from sgsacc_metric.gold import GoldAction, GoldTurn
@@ -72,19 +71,6 @@ def coverage_lines(scores: Mapping[str, Any]) -> list[str]:
             " intent.",
         ]
     return [*lines, f"{pairs['sent']} pairs were judged for {pairs['asked']} answers."]
-
-
-def bleu_table(scores: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows]:
-    """BLEU of all turns under the original schemas by the four conventions of sacreBLEU."""
-    headers = [
-        f"tok:{convention['tokenize']} case:{'lc' if convention['lowercase'] else 'mixed'}"
-        for convention in CONVENTIONS.values()
-    ]
-    rows = []
-    for system, of_system in scores.items():
-        if by_convention := of_system["conventions"].get("original"):
-            rows.append([system, *(number(bleu["bleu"]) for bleu in by_convention.values())])
-    return ["system", *headers], rows
 
 
 def validation_table(by_evaluator: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows]:

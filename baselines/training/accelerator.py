@@ -27,6 +27,7 @@ from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 from transformers.utils import logging
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.progress import DELAY
 
 from .settings import Settings
 
@@ -96,31 +97,39 @@ def spare_threads(model: str | None) -> None:
         torch.set_num_threads(1)
 
 
-def shows_no_bar(accelerator: Accelerator) -> bool | None:
-    """The argument ``disable`` of tqdm: a bar in the first process alone, on a terminal alone."""
-    return None if accelerator.is_main_process else True
+class Shown:
+    """How far a run is: a bar on a terminal, elsewhere the lines that it is given."""
 
+    def __init__(
+        self, accelerator: Accelerator, what: str, unit: str, end: int, begin: int = 0
+    ) -> None:
+        self.accelerator, self.unit = accelerator, unit
+        self.begin, self.done, self.end = begin, begin, end
+        self.since = time.perf_counter()
+        # In the first process alone; None: on a terminal alone.
+        disable = None if accelerator.is_main_process else True
+        self.bar = tqdm(
+            desc=what, unit=f" {unit}", initial=begin, total=end, delay=DELAY, disable=disable
+        )
 
-def report(accelerator: Accelerator, line: str) -> None:
-    """Print a line about progress where no bar shows it: when the output is not a terminal."""
-    if accelerator.is_main_process and not sys.stderr.isatty():
-        print(line, flush=True)
+    def update(self, steps: int) -> None:
+        """Move on."""
+        self.done += steps
+        self.bar.update(steps)
 
-
-class Eta:
-    """Estimates the time left until a count is reached, from the speed so far."""
-
-    def __init__(self, begin: int, end: int) -> None:
-        self.begin, self.end = begin, end
-        self._since = time.perf_counter()
-
-    def left(self, count: int) -> str:
-        """The time left after ``count``, as in 1:02:03 or 04:05; ? before anything is done."""
-        if count <= self.begin:
+    @property
+    def left(self) -> str:
+        """The time left at the speed so far, as in 1:02:03 or 04:05; ? before anything is done."""
+        if self.done == self.begin:
             return "?"
-        seconds = time.perf_counter() - self._since
-        rest = seconds * (self.end - count) / (count - self.begin)
+        seconds = time.perf_counter() - self.since
+        rest = seconds * (self.end - self.done) / (self.done - self.begin)
         return str(tqdm.format_interval(rest))
+
+    def line(self, text: str) -> None:
+        """Print a line where no bar is shown: when the output is not a terminal."""
+        if self.accelerator.is_main_process and not sys.stderr.isatty():
+            print(text, flush=True)
 
 
 ATTENTION = "sgdx_training"  # the name under which transformers knows the attention function

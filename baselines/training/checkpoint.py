@@ -112,8 +112,8 @@ def save(folder: Path, training: dict[str, Any], state: Any, write: Callable[[Pa
 def load(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
     """Load a checkpoint's optimizer state. All processes must call this together."""
     path = folder / "state.json"
-    record = parse_json(read_file(path), _State, str(path), "the state of a training")
-    state = record.optimizer
+    record = parse_json(read_file(path), dict[str, Any], str(path), "the state of a training")
+    state = record["optimizer"]
     try:
         tensors = load_file(folder / "optimizer.safetensors")
     except (OSError, SafetensorError) as error:
@@ -124,14 +124,8 @@ def load(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> di
     current = get_optimizer_state_dict(model, optimizer, options=_TO_LOAD)
     whole: Any = {"state": state, "param_groups": current["param_groups"]}
     set_optimizer_state_dict(model, optimizer, whole, options=_TO_LOAD)
-    return record.training
-
-
-class _State(msgspec.Struct):
-    """The content of a checkpoint's ``state.json``."""
-
-    training: dict[str, Any]
-    optimizer: dict[str, dict[str, Any]]
+    training: dict[str, Any] = record["training"]
+    return training
 
 
 def weights_digest(model: nn.Module) -> str:
@@ -157,21 +151,16 @@ def load_strict(
         trust_remote_code=False,
         **options,
     )
-    missing = sorted(
-        key for key in report["missing_keys"] if not (optional and key.startswith(optional))
-    )
-    unexpected = [] if optional else sorted(report["unexpected_keys"])
-    misshapen = sorted(str(key[0]) for key in report["mismatched_keys"])
-    for keys, fault in (
-        (missing, "lacks"),
-        (unexpected, "has the unknown"),
-        (misshapen, "has misshapen"),
-    ):
+    faults = {
+        "lacks": [k for k in report["missing_keys"] if not (optional and k.startswith(optional))],
+        "has the unknown": [] if optional else report["unexpected_keys"],
+        "has misshapen": [str(key[0]) for key in report["mismatched_keys"]],
+    }
+    for fault, keys in faults.items():
         if keys:
-            more = f" and {len(keys) - 1} more" if len(keys) > 1 else ""
             raise SgdxError(
-                f"{name}: model.safetensors {fault} weights {keys[0]}{more}, expected those that "
-                f"{type(model).__name__} has"
+                f"{name}: model.safetensors {fault} weights {min(keys)} ({len(keys)} in all), "
+                f"expected those that {type(model).__name__} has"
             )
     check_finite(model, f"{name}: model.safetensors")
     return model

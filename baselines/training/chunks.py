@@ -10,38 +10,28 @@ from typing import TypeVar
 import msgspec
 import numpy as np
 from accelerate import Accelerator
-from datasets.utils import tqdm
 
 from sgdx_dataset.io.files import write_bytes
-from sgdx_dataset.io.progress import moving
+from sgdx_dataset.io.progress import DELAY, moving
 
-from .accelerator import Eta, report, shows_no_bar
+from .accelerator import Shown
 from .batching import Ints
 
 _Result = TypeVar("_Result")
-_FIRST, _SECONDS = 2.0, 30.0  # until the first sign of progress; from a line to the next
+_SECONDS = 30.0  # from a line of progress to the next
 
 
-class _Shown:
-    """How far the chunks are: a bar on a terminal, elsewhere a line now and then."""
+class _Predicting(Shown):
+    """Prints a line now and then, too."""
 
-    def __init__(self, accelerator: Accelerator, total: int, unit: str) -> None:
-        self.accelerator, self.unit = accelerator, unit
-        self.done, self.total, self.eta = 0, total, Eta(0, total)
-        self.next = time.monotonic() + _FIRST
-        disable = shows_no_bar(accelerator)
-        self.bar = tqdm(
-            total=total, desc="Predicting", unit=f" {unit}", delay=_FIRST, disable=disable
-        )
+    lines = 0
 
-    def update(self, n: int) -> None:
+    def update(self, steps: int) -> None:
         """Move on, and show it."""
-        self.done += n
-        self.bar.update(n)
-        if n and time.monotonic() > self.next:
-            self.next = time.monotonic() + _SECONDS
-            left = self.eta.left(self.done)
-            report(self.accelerator, f"{self.done} of {self.total} {self.unit}, {left} left")
+        super().update(steps)
+        if steps and time.perf_counter() - self.since > DELAY + _SECONDS * self.lines:
+            self.lines += 1
+            self.line(f"{self.done} of {self.end} {self.unit}, {self.left} left")
 
 
 def run_chunks(
@@ -60,10 +50,10 @@ def run_chunks(
     folder.mkdir(parents=True, exist_ok=True)
     numbers = range(accelerator.process_index, len(chunks), accelerator.num_processes)
     missing = [number for number in numbers if not (folder / f"{number:06d}.json").exists()]
-    if finished := len(numbers) - len(missing):
-        report(accelerator, f"going on at chunk {finished} of {len(numbers)}")
     ends = np.cumsum([sizes[chunks[number]].sum() for number in missing]).tolist()
-    shown = _Shown(accelerator, ends[-1] if ends else 0, unit)
+    shown = _Predicting(accelerator, "Predicting", unit, ends[-1] if ends else 0)
+    if finished := len(numbers) - len(missing):
+        shown.line(f"going on at chunk {finished} of {len(numbers)}")
     with moving(shown), shown.bar:
         for number, end in zip(missing, ends):
             write_bytes(folder / f"{number:06d}.json", msgspec.json.encode(work(chunks[number])))

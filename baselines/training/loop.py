@@ -22,7 +22,6 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.utils import set_seed
-from datasets.utils import tqdm
 from torch.distributed.tensor import DTensor
 from torch.utils.data import DataLoader
 
@@ -30,15 +29,7 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import Terminated, signals_wait
 
 from . import checkpoint
-from .accelerator import (
-    Eta,
-    WholeModel,
-    is_sharded,
-    report,
-    shard,
-    shows_no_bar,
-    train_with_matrix_products,
-)
+from .accelerator import Shown, WholeModel, is_sharded, shard, train_with_matrix_products
 from .batching import share, training_batches
 from .optimizer import AveragedWeights, autocast, learning_rate, make_optimizer, set_rate
 from .run_folder import append_log, trim_log
@@ -72,6 +63,7 @@ class _Training:
     average: AveragedWeights
     progress: Progress
     meter: Meter
+    shown: Shown
     output: Path  # folder for the log, the checkpoints and the best model
 
 
@@ -105,20 +97,14 @@ def train(run: Run[Any], task: Task, name: str = "") -> Progress:
         trim_log(output, progress.step)
         if progress.step:
             print(f"going on at step {progress.step} of {settings.steps}", flush=True)
-    training = _Training(accelerator, task, model, optimizer, average, progress, meter, output)
-    batches = _batches(accelerator, task, progress.step)
-    bar = tqdm(
-        desc="Training",
-        unit="step",
-        initial=progress.step,
-        total=settings.steps,
-        delay=2,
-        disable=shows_no_bar(accelerator),
+    shown = Shown(accelerator, "Training", "step", settings.steps, progress.step)
+    training = _Training(
+        accelerator, task, model, optimizer, average, progress, meter, shown, output
     )
-    eta = Eta(progress.step, settings.steps)
+    batches = _batches(accelerator, task, progress.step)
     meter.resume()
     patience = math.inf if settings.patience is None else settings.patience
-    with _stop_kept(training, whole) as heard:
+    with shown.bar, _stop_kept(training, whole) as heard:
         while (due := _is_due(training)) or (
             progress.step < settings.steps and progress.since_best < patience
         ):
@@ -128,9 +114,9 @@ def train(run: Run[Any], task: Task, name: str = "") -> Progress:
                 _step(training, batches)
                 progress.step += 1
                 average.update(progress.step)
-                bar.update()
+                shown.update(1)
                 if progress.step == settings.steps or progress.step % settings.log_every == 0:
-                    _log(training, eta, bar)
+                    _log(training)
                 due = _is_due(training)
             meter.pause()
             if due or progress.step % settings.save_every == 0:
@@ -141,7 +127,6 @@ def train(run: Run[Any], task: Task, name: str = "") -> Progress:
                 with whole.of(model) as current:
                     _save(training, current)
             meter.resume()
-    bar.close()
     return progress
 
 
@@ -247,15 +232,15 @@ def _scales(
     return [weight * count / total for weight in tensors]
 
 
-def _log(training: _Training, eta: Eta, bar: Any) -> None:
+def _log(training: _Training) -> None:
     """Write the mean loss and the speed since the last time to the log, and show them."""
-    progress = training.progress
+    progress, shown = training.progress, training.shown
     loss, speed, seconds = training.meter.read()
     if not math.isfinite(loss):
         raise _diverged(progress, f"the loss is {loss}")
-    bar.set_postfix_str(f"loss {loss:.3f}")  # more would not fit into 80 columns
-    figures = f"loss {loss:.4f}, {speed:.0f} tokens/s, {eta.left(progress.step)} left"
-    report(training.accelerator, f"step {progress.step} of {eta.end}: {figures}")
+    shown.bar.set_postfix_str(f"loss {loss:.3f}")  # more would not fit into 80 columns
+    figures = f"loss {loss:.4f}, {speed:.0f} tokens/s, {shown.left} left"
+    shown.line(f"step {progress.step} of {shown.end}: {figures}")
     figures_of_time = {"tokens_per_second": round(speed), "seconds": round(seconds, 2)}
     _record(training, {"loss": loss, **figures_of_time})
 
@@ -279,7 +264,7 @@ def _evaluate(training: _Training, model: Any, heard: Heard) -> None:
             )
     measure = task.measure.replace("_", " ")
     best_so_far = " (the best so far)" if progress.since_best == 0 else ""
-    report(accelerator, f"step {progress.step}: {measure} {score:.4f}{best_so_far}")
+    training.shown.line(f"step {progress.step}: {measure} {score:.4f}{best_so_far}")
     _record(training, {task.measure: score})
 
 

@@ -10,6 +10,7 @@ import msgspec
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file, write_bytes
 from sgdx_dataset.io.json import parse_json, pretty_json
+from sgdx_eval.prediction_files import first_difference
 
 # The folder of a run's new model while its files replace those of the one before.
 READY = ".model.ready"
@@ -22,26 +23,9 @@ def write_json(path: Path, value: Any) -> None:
     write_bytes(path, pretty_json(value, 2))
 
 
-def read_json(path: Path, kind: type[Any], what: str) -> Any:
-    """Read a JSON file."""
-    content = read_file(path)
-    parse_json(content, kind, str(path), what)
-    return parse_json(content, object, str(path), what)  # what kind leaves out is not checked yet
-
-
-def read_run(output: Path) -> dict[str, Any]:
-    """Read the ``run.json`` of a training run."""
-    what = "the record of a training, as baselines.train writes it"
-    training: dict[str, Any] = read_json(output / "run.json", _Training, what)
-    return training
-
-
-class _Training(msgspec.Struct):
-    """What the ``run.json`` of a training has at least."""
-
-    record: dict[str, Any]
-    oracle: bool
-    versions: dict[str, str]
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON file of a run folder."""
+    return parse_json(read_file(path), dict[str, Any], str(path), "a file of a run")
 
 
 def check_output(output: Path, record: dict[str, Any], resume: bool) -> list[int]:
@@ -59,21 +43,20 @@ def check_output(output: Path, record: dict[str, Any], resume: bool) -> list[int
                 "to continue that run, give --resume"
             )
         return []
-    if not path.exists():
-        raise SgdxError(f"{output}: found no run.json, expected a run to resume")
-    recorded = read_run(output)["record"]
+    recorded = read_json(path).get("record") if path.exists() else None
+    if recorded is None:  # an evaluation leaves a file without a record
+        raise SgdxError(f"{path}: found no training, expected one to resume")
     extended: list[int] = recorded.pop("extended", [])
-    before = _flat(recorded)
-    now = _flat(msgspec.json.decode(msgspec.json.encode(record)))
+    before, now = _flat(recorded), _flat(msgspec.json.decode(msgspec.json.encode(record)))
     steps, more_steps = before.get(_STEPS), now.get(_STEPS)
     if steps and more_steps and steps < more_steps:
         extended = [*extended, steps]
         before[_STEPS] = more_steps
-    for name in [*before, *now]:
-        if before.get(name) != now.get(name) and name != _EXPECTED:
-            raise SgdxError(
-                f"{path}: {name} is {before.get(name)!r}, to resume it cannot be {now.get(name)!r}"
-            )
+    before[_EXPECTED] = now.get(_EXPECTED)
+    if name := first_difference(before, now):
+        raise SgdxError(
+            f"{path}: {name} is {before.get(name)!r}, to resume it cannot be {now.get(name)!r}"
+        )
     return extended
 
 

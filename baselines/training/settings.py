@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
@@ -111,8 +111,3 @@ def recipe_tracker(path: Path) -> str:
             f"{path}: found no recipe, expected a YAML file of yours, or one of {names}"
         )
     return parse_yaml(read_file(path), Head, str(path)).tracker
-
-
-def shown(settings: Settings) -> dict[str, Any]:
-    """The settings as strings, for loggers that accept nothing else."""
-    return {name: str(value) for name, value in msgspec.to_builtins(settings).items()}

@@ -27,38 +27,23 @@ AnyProvenance = TypeVar("AnyProvenance", bound="Provenance")
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
-    """Provenance of a model: which schemas it was trained on, and with which seed.
+    """Which schemas a model was trained on, and with which seed.
 
     It is stored as ``seen`` in ``run.json`` and as ``sgdx`` in the model's ``config.json``, and
-    every file that is made with the model repeats it.
-
-    Attributes:
-        tracker: Name of the system in ``baselines.system.SYSTEMS``.
-        train: Schema variants that the model was trained on, and the model that it started from.
-        augment: Settings of the augmentation; without one, those of the model that it started
-            from; None if only the original schemas were used.
-        schemas: SHA-256 of that augmentation's schemas; empty without augmentation.
-        overlaps: Number of the texts that it was trained on that v1..v5 contain and the original
-            does not; of the model that it started from, if that has more.
-        oracle: Whether it, or the model that it started from, was trained on schemas that it is
-            evaluated on.
-        seed: Random seed of the training.
+    every file that is made with the model repeats it. All but the seed are also of the model that
+    the training started from.
     """
 
-    tracker: str = ""
-    train: tuple[str, ...] = ("original",)
-    augment: Augment | None = None
-    schemas: str = ""
-    overlaps: int = 0
-    oracle: bool = False
+    tracker: str = ""  # name of the system in ``baselines.system.SYSTEMS``
+    train: tuple[str, ...] = ("original",)  # schema variants
+    augment: Augment | None = None  # None if only the original schemas were used
+    schemas: str = ""  # SHA-256 of the augmentation's schemas; empty without one
+    overlaps: int = 0  # number of texts trained on that v1..v5 contain and the original does not
+    oracle: bool = False  # whether it was trained on schemas that it is evaluated on
     seed: int = 0
 
     def continued_from(self, start: Provenance) -> Provenance:
-        """The provenance of a model that starts from another, which has seen words already.
-
-        Args:
-            start: The provenance of the model that training starts from.
-        """
+        """The provenance of a model that starts from another, which has seen words already."""
         return msgspec.structs.replace(
             self,
             train=tuple(dict.fromkeys((*start.train, *self.train))),
@@ -69,75 +54,49 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def extended(self, provenance_class: type[AnyProvenance], **facts: Any) -> AnyProvenance:
-        """The provenance of a system's model, which has facts of its own besides.
-
-        Args:
-            provenance_class: Class of the system's provenance.
-            facts: The values of the fields that it adds.
-        """
+        """The provenance of a system's model, which has facts of its own besides."""
         return provenance_class(**msgspec.structs.asdict(self), **facts)
 
 
 @dataclass(frozen=True)
 class Run(Generic[AnySettings]):
-    """A training run, from which a system builds its training tasks.
-
-    Attributes:
-        accelerator: The processes and the device.
-        settings: The recipe, of the system's type ``SETTINGS``.
-        provenance: Provenance of the models that are trained.
-        rows: Rows of the train split with the columns that the system reads and the gold state,
-            or for a generator the gold utterance.
-        dev: Rows of the dev split to evaluate on, with all columns.
-        output: The run folder.
-        resume: Whether to continue from the checkpoints in the run folder.
-    """
+    """A training run, from which a system builds its training tasks."""
 
     accelerator: Accelerator
-    settings: AnySettings
-    provenance: Provenance
+    settings: AnySettings  # the recipe, of the system's type ``SETTINGS``
+    provenance: Provenance  # of the models that are trained
+    # Of the train split: the columns that the system reads and the gold state, or for a generator
+    # the gold utterance.
     rows: Dataset
-    dev: Dataset
-    output: Path
-    resume: bool
+    dev: Dataset  # rows of the dev split to evaluate on, with all columns
+    output: Path  # the run folder
+    resume: bool  # whether to continue from the checkpoints in the run folder
 
 
 class Evaluation(NamedTuple):
-    """The evaluation of a model on dev.
+    """The evaluation of a model on dev."""
 
-    Attributes:
-        score: The score in [0, 1], where higher is better.
-        config: Values that were chosen on dev, by their names in the model's configuration. The
-            training loop stores them there, so that they are saved with the model.
-    """
-
-    score: float
+    score: float  # in [0, 1], where higher is better
+    # Values that were chosen on dev, by their names in the model's configuration. The training loop
+    # stores them there, so that they are saved with the model.
     config: Mapping[str, float] = {}
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a system provides for the training of one model.
+    """What a system provides for the training of one model."""
 
-    Attributes:
-        model: The model; called with a batch it returns an output that has a ``loss``.
-        settings: The recipe, with the number of steps of this task.
-        lengths: Number of tokens of each training example [examples].
-        collate: Makes a batch on the CPU from an array of indices of examples.
-        evaluate: Evaluates a model on dev, without changing it. All processes call it together.
-        save: Writes a model with the given weights into a folder.
-        facts: Further facts for ``run.json``.
-        measure: Name of the score in the log.
-    """
-
-    model: PreTrainedModel
-    settings: Settings
-    lengths: Ints
+    model: PreTrainedModel  # called with a batch it returns an output that has a ``loss``
+    settings: Settings  # the recipe, with the number of steps of this task
+    lengths: Ints  # number of tokens of each training example [examples]
+    # Makes a batch on the CPU from an array of indices of examples.
     collate: Callable[[Ints], dict[str, torch.Tensor]]
+    # Evaluates a model on dev, without changing it. All processes call it together.
     evaluate: Callable[[PreTrainedModel], Evaluation]
+    # Writes a model with the given weights into a folder.
     save: Callable[[Path, PreTrainedModel, dict[str, torch.Tensor]], None]
-    facts: dict[str, Any] = field(default_factory=dict)
-    measure: str = "dev_joint_goal_accuracy"
+    facts: dict[str, Any] = field(default_factory=dict)  # further ones for ``run.json``
+    measure: str = "dev_joint_goal_accuracy"  # name of the score in the log
 
 
 Row = dict[str, Any]

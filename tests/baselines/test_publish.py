@@ -124,4 +124,6 @@ def test_the_hub_out_of_reach(
     message = refuse(publish, "--model", tmp_path / "model", "--push-to-hub", "me/tracker")
     assert message.startswith("me/tracker: cannot be uploaded: ")
     assert "secret" not in message
-    assert "run.json: cannot be read: " in refuse(publish, "--model", tmp_path / "nothing")
+    assert "nothing: no such folder or repository: " in refuse(
+        publish, "--model", tmp_path / "nothing"
+    )

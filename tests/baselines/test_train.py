@@ -123,7 +123,7 @@ def test_a_model_of_elsewhere_has_seen_nothing(tmp_path: Path) -> None:
         ({}, ("--augment", "paraphrases"), "augment: paraphrases: "),
         ({}, ("--task", "copy"), "--task copy: "),
         ({}, ("--resume",), "run.json"),
-        ({}, ("--seed", "-1"), "--seed -1: "),
+        ({}, ("--seed", "-1"), "--seed"),
         ({"log_with": ["trackio"]}, (), "log_with: trackio "),
         ({"model": "{pickled}"}, (), "safetensors"),
     ],

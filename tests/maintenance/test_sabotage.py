@@ -427,7 +427,7 @@ SABOTAGES = {
         "np.random.default_rng(seed)", f"{_TRAINING}/test_batching.py -k epochs_differ"),
     "a resumed run is not compared": Sabotage(
         "baselines/training/run_folder.py",
-        "if before.get(name) != now.get(name) and name != _EXPECTED:", "if False:",
+        "if name := first_difference(before, now):", "if name := str():",
         f"{_TRAINING}/test_run_folder.py"),
     "a model is replaced file by file": Sabotage(
         "baselines/training/checkpoint.py", "    staging.rename(folder / READY)\n",

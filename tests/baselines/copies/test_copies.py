@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from baselines.copies.__main__ import main
-from baselines.copies.demo import demo
 from baselines.copies.derived import derived
 from baselines.copies.systems import copy_system, generate
 from baselines.copies.templates import from_templates, read_templates, template_key
+from baselines.demo import generation_demo
 from sgdx_dataset import SgdxError, open_release
 from sgdx_eval.references import open_references
 from sgdx_eval.requested import RequestedData
@@ -143,7 +143,7 @@ def test_the_command(
 
 
 def test_the_demo_scores_floor_and_controls(tmp_path: Path) -> None:
-    demo(tmp_path)
+    generation_demo(tmp_path, quiet=False)
     of = {
         name: json.loads((tmp_path / f"{name}.json").read_text())
         for name in ("gold", "derived", "empty")

@@ -147,11 +147,10 @@ def test_code_of_a_model_is_never_run(
 @pytest.mark.parametrize(
     ("file", "content", "modules"),
     [
-        ("run.json", "{}", (publish, train)),
+        ("run.json", "{", (publish, train)),
         ("scores.json", '{"sgdx": 1}', (publish,)),
         ("log.jsonl", '{"step": 4}\n{"step": 6', (publish,)),  # as a run that was killed leaves it
         ("checkpoints/step-00000012/state.json", "", (train,)),
-        ("checkpoints/step-00000012/state.json", '{"training": {}, "optimizer": 1}', (train,)),
     ],
 )
 def test_a_file_of_a_run_that_is_damaged_is_named(

@@ -14,7 +14,7 @@ from torch import nn
 from baselines import train
 from baselines.t5dst.settings import T5Settings
 from baselines.training import loop
-from baselines.training.accelerator import make_accelerator
+from baselines.training.accelerator import Shown, make_accelerator
 from baselines.training.batching import share
 from baselines.training.optimizer import AveragedWeights, make_optimizer, set_rate
 from baselines.training.settings import Settings, read_recipe
@@ -54,7 +54,15 @@ def slope_after_one_step(
     average, meter = AveragedWeights(line, None), loop.Meter(accelerator)
     task = Task(model, settings, np.zeros(0, np.int64), unused, unused, unused)
     training = loop._Training(
-        accelerator, task, model, optimizer, average, loop.Progress(step=step), meter, tmp_path
+        accelerator,
+        task,
+        model,
+        optimizer,
+        average,
+        loop.Progress(step=step),
+        meter,
+        Shown(accelerator, "", "", 9),
+        tmp_path,
     )
     loop._step(training, taken)
     return float(line.slope.detach())
