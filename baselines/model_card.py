@@ -251,6 +251,11 @@ class Card:
                 f"{augment['schemas']}, ratio {augment['ratio']}, seed {augment['seed']}; "
                 f"{provenance['overlaps']} of its texts are in v1 to v5 and not in the original"
             )
+            if augment["schemas"] == "backtrans":
+                facts["augmentation"] += (
+                    "; a language model that knew the benchmark made them, so they may repeat its "
+                    f"words ({_PROJECT}/blob/main/docs/augmentation.md)"
+                )
         if extended := record.get("extended"):
             facts["steps before it was made longer"] = ", then ".join(map(str, extended))
         recipe = {name: value for name, value in self.settings.items() if value is not None}
