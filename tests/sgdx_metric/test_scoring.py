@@ -106,12 +106,6 @@ def test_slot_tagging(predicted: list[Row] | None, expected: tuple[float, ...]) 
     assert [scores[m] for m in METRICS[4:7]] == pytest.approx(list(expected), nan_ok=True)
 
 
-def test_active_intent() -> None:
-    assert scores_of(reference(), prediction())["active_intent_accuracy"] == 1
-    wrong = prediction(active_intent="NONE")
-    assert scores_of(reference(), wrong)["active_intent_accuracy"] == 0
-
-
 def test_service_without_slots_has_no_goal() -> None:
     scores = scores_of(reference(schema={}), prediction({"city": ["Rome"]}))
     assert all(math.isnan(scores[metric]) for metric in GOALS)
@@ -278,32 +272,6 @@ def test_order_of_rows_changes_nothing(
     order.shuffle(predictions)
     after = report(score_variants(reference_table(*references), prediction_table(*predictions)))
     assert after == before
-
-
-@given(st.lists(SIDES, min_size=1, max_size=8))
-def test_gold_against_gold_is_one(sides: list[tuple[Row, Row, tuple[str, bool]]]) -> None:
-    references, predictions = [], []
-    for variant in ("original", "v1", "v2"):
-        rows = [row | {"variant": variant} for row in rows_of(sides)[0]]
-        references += rows
-        predictions += [{key: row[key] for key in [*prediction(), "slots"]} for row in rows]
-    result = report(score_variants(reference_table(*references), prediction_table(*predictions)))
-    for groups in result["variants"].values():
-        for means in groups.values():
-            assert {mean for mean in means.values() if mean is not None} == {1.0}
-    assert result["sgdx"]["ss_jga"] == 0
-
-
-@given(st.lists(SIDES, min_size=1, max_size=8))
-def test_no_slot_scores_less_than_the_joint_goal(
-    sides: list[tuple[Row, Row, tuple[str, bool]]],
-) -> None:
-    references, predictions = rows_of(sides)
-    for true, predicted in zip(references, predictions):
-        scores = scores_of(true, predicted)
-        joint = scores["joint_goal_accuracy"]
-        assert joint <= scores["joint_cat_accuracy"] and joint <= scores["joint_noncat_accuracy"]
-        assert not joint > scores["average_goal_accuracy"] + 1e-12
 
 
 @given(st.lists(SIDES, min_size=1, max_size=8), st.permutations(["a", "city", "name", "x", "y"]))
