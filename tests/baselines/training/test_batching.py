@@ -11,13 +11,10 @@ from baselines.training.batching import by_length, cut, epoch, training_batches
 LENGTHS = np.array([5, 9, 2, 7, 7, 1, 3, 8])
 
 
-def test_longest_first_under_a_budget() -> None:
+def test_longest_first_under_a_budget_which_one_example_may_exceed() -> None:
     batches = [batch.tolist() for batch in by_length(LENGTHS, 3, 16)]
     # 9+8 would be 2 x 9 = 18 tokens with padding
     assert batches == [[1], [7, 3], [4, 0], [6, 2, 5]]
-
-
-def test_an_example_over_the_budget_stands_alone() -> None:
     assert [b.tolist() for b in cut(np.array([0, 1]), np.array([50, 1]), 8, 10)] == [[0], [1]]
     assert cut(np.array([], int), LENGTHS, 8, 10) == []
 
@@ -41,22 +38,17 @@ def test_epochs_differ_and_repeat() -> None:
     assert padded < 1.05 * lengths.sum()  # without grouping about 1.6
 
 
-def deal(begin: int, end: int, process: int = 0, processes: int = 1) -> list[list[int]]:
-    batches = training_batches(
-        LENGTHS, 2, 100, 3, begin=begin, end=end, process=process, processes=processes
-    )
-    return [batch.tolist() for batch in batches]
-
-
 def test_a_training_can_begin_anywhere_and_be_dealt() -> None:
+    def deal(begin: int, end: int, process: int = 0, processes: int = 1) -> list[list[int]]:
+        batches = training_batches(
+            LENGTHS, 2, 100, 3, begin=begin, end=end, process=process, processes=processes
+        )
+        return [batch.tolist() for batch in batches]
+
     whole = deal(0, 12)
     assert len(whole) == 12
     assert deal(5, 12) == whole[5:]
     assert deal(0, 6, 0, 2) == whole[0::2]
     assert deal(2, 6, 1, 2) == whole[1::2][2:]
-
-
-def test_static_shapes_leave_no_smaller_batch() -> None:
-    lengths = np.ones(9, int)
-    sizes = {len(b) for b in training_batches(lengths, 4, 99, 0, begin=0, end=8, whole=True)}
-    assert sizes == {4}
+    nine = np.ones(9, int)  # static shapes leave no smaller batch
+    assert {len(b) for b in training_batches(nine, 4, 99, 0, begin=0, end=8, whole=True)} == {4}

@@ -1,13 +1,12 @@
-"""The loop through real processes: what a kill leaves, what --resume makes of it, who may train."""
+"""The loop: what a kill leaves, what --resume makes of it, when it stops, and what it waits for."""
 
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from baselines.t5dst.settings import T5Settings
 from baselines.training import loop, task
 from baselines.training.optimizer import learning_rate
 
-from ...conftest import ROOT
 from ..conftest import command, write_recipe
 
 DEV = "dev_joint_goal_accuracy"
@@ -35,64 +33,61 @@ def weights(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.glob("*.safetensors")}
 
 
+def train_until(number: signal.Signals, where: str, arguments: tuple[object, ...]) -> None:
+    """Train; a signal comes in the midst of step 4, of which 3 was saved, or in an evaluation."""
+    step, accuracy = loop._step, task.joint_goal_accuracy
+
+    def stepped(training: Any, batches: Any) -> None:
+        step(training, batches)
+        if training.progress.step == 4:
+            os.kill(os.getpid(), number)
+
+    def evaluated(*given: Any) -> float:
+        os.kill(os.getpid(), number)
+        return accuracy(*given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        if where == "step":
+            patch.setattr(loop, "_step", stepped)
+        else:
+            patch.setattr(task, "joint_goal_accuracy", evaluated)
+        sys.exit(command(patch, train, *arguments))
+
+
 @pytest.mark.posix
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("number", "where", "status", "kept"),
+    [
+        (signal.SIGKILL, "step", -9, "step-00000003"),
+        (signal.SIGTERM, "step", 143, "step-00000005"),  # the step that it came in is not lost
+        (signal.SIGINT, "evaluation", 130, "step-00000006-unscored"),
+    ],
+)
 def test_kill_and_resume_end_in_the_weights_of_an_unbroken_run(
-    number: signal.Signals, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """``trained`` is the unbroken run, of the same recipe, in another process."""
-    recipe = write_recipe(tmp_path / "recipe.yaml")
-    arguments = ("--config", recipe, "--output", tmp_path / "run")
-    words = [sys.executable, "-m", "baselines.train", *map(str, arguments)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(words, env=environment) as process:
-        checkpoints = tmp_path / "run" / "checkpoints"
-        wait_for(lambda: checkpoints.is_dir() and any(checkpoints.glob("step-*")), process)
-        process.send_signal(number)
-    kept = [folder.name for folder in checkpoints.glob("step-*")]
-    assert kept
-    assert kept != ["step-00000012"], "it was killed too late to test anything"
-    if number == signal.SIGTERM:  # which a checkpoint of the step that it came in answers
-        assert process.returncode == 143
-        assert "step-00000003" < min(kept) < "step-00000006"
+    number: signal.Signals, where: str, status: int, kept: str,
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """``trained`` is the unbroken run of the same recipe."""
+    run = tmp_path / "run"
+    arguments = ("--config", write_recipe(tmp_path / "recipe.yaml"), "--output", run)
+    # A process that is begun anew takes longer than the training.
+    context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    process = context.Process(target=train_until, args=(number, where, arguments))
+    process.start()
+    process.join(300)
+    assert process.exitcode == status
+    assert [folder.name for folder in (run / "checkpoints").glob("step-*")] == [kept]
     assert command(monkeypatch, train, *arguments, "--resume") == 0
-    assert weights(checkpoints / "step-00000012") == weights(trained / "checkpoints/step-00000012")
-    assert weights(tmp_path / "run") == weights(trained)
-    assert list(log(tmp_path / "run", "loss")) == [3, 6, 9, 12]
-    assert log(tmp_path / "run", DEV) == log(trained, DEV)
-
-
-def test_a_stop_in_an_evaluation_loses_no_step(
-    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupt(*_: object) -> None:
-        signal.raise_signal(signal.SIGINT)
-
-    arguments = ("--config", write_recipe(tmp_path / "r.yaml"), "--output", tmp_path / "run")
-    with monkeypatch.context() as patch:
-        patch.setattr(task, "joint_goal_accuracy", interrupt)
-        assert command(patch, train, *arguments) == 130
-    assert [path.name for path in (tmp_path / "run" / "checkpoints").iterdir()] == [
-        "step-00000006-unscored"
-    ]
-    assert command(monkeypatch, train, *arguments, "--resume") == 0
-    assert weights(tmp_path / "run") == weights(trained)
-    assert log(tmp_path / "run", DEV) == log(trained, DEV)
-
-
-def wait_for(condition: Any, process: subprocess.Popen[bytes]) -> None:
-    for _ in range(1200):
-        if condition():
-            return
-        assert process.poll() is None, "it ended before it could be killed"
-        time.sleep(0.05)
-    pytest.fail("nothing happened for a minute")
+    last = "checkpoints/step-00000012"
+    assert weights(run / last) == weights(trained / last)
+    assert weights(run) == weights(trained)
+    assert log(run, "loss") == log(trained, "loss")
+    assert log(run, DEV) == log(trained, DEV)
 
 
 def test_a_checkpoint_is_safetensors_and_json(trained: Path) -> None:
     (last,) = (trained / "checkpoints").iterdir()
-    kinds = {path.suffix for path in last.iterdir()}
-    assert kinds == {".safetensors", ".json"}
+    assert {path.suffix for path in last.iterdir()} == {".safetensors", ".json"}
     tensors = load_file(last / "optimizer.safetensors")
     assert tensors["shared.weight|exp_avg_sq_row"].dtype == torch.float32
     state = json.loads((last / "state.json").read_text())
@@ -146,19 +141,17 @@ def test_early_stop(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     recipe = write_recipe(
         tmp_path / "r.yaml", learning_rate=0.0, evaluate_every=1, patience=2, log_every=1
     )
-    assert command(monkeypatch, train, "--config", recipe, "--output", tmp_path / "run") == 0
-    assert list(log(tmp_path / "run", "dev_joint_goal_accuracy")) == [1, 2, 3]
-    arguments = ("--config", recipe, "--output", tmp_path / "run", "--resume")
-    assert command(monkeypatch, train, *arguments) == 0  # and stays stopped
-    assert list(log(tmp_path / "run", "dev_joint_goal_accuracy")) == [1, 2, 3]
+    arguments = ("--config", recipe, "--output", tmp_path / "run")
+    for resume in ((), ("--resume",)):  # and stays stopped
+        assert command(monkeypatch, train, *arguments, *resume) == 0
+        assert list(log(tmp_path / "run", DEV)) == [1, 2, 3]
 
 
 def test_rates() -> None:
     settings = T5Settings(
         tracker="t5dst", model="tiny", format="t5dst", max_input=8, max_target=8, steps=10,
         batch_size=1, token_budget=1, optimizer="adamw", learning_rate=1.0, schedule="linear",
-        warmup=0.2,
-        save_every=1, evaluate_every=1,
+        warmup=0.2, save_every=1, evaluate_every=1,
     )  # fmt: skip
     rates = [learning_rate(step, settings) for step in range(10)]
     assert rates == [0.5, 1.0, 1.0, 0.875, 0.75, 0.625, 0.5, 0.375, 0.25, 0.125]

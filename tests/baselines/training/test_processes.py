@@ -94,9 +94,6 @@ def test_two_nodes_train_one_model(alone: Path, tmp_path: Path) -> None:
     assert facts["record"]["processes"] == 2
     assert facts["hardware"].startswith("2 processes, each on ")
     assert facts["batch"] == {
-        "examples_per_step": 8,
-        "processes": 2,
-        "accumulation": 1,
-        "examples_per_process": 4,
-    }
+        "examples_per_step": 8, "processes": 2, "accumulation": 1, "examples_per_process": 4,
+    }  # fmt: skip
     assert list((tmp_path / "run" / "logs").rglob("events.out.tfevents.*"))

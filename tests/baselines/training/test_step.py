@@ -1,7 +1,8 @@
-"""Optimizers against their formulas, one step of a training, and the mean of the weights."""
+"""One step: its batches, optimizers against their formulas, the mean of weights, the precision."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,16 +11,21 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.nn.modules.module import register_module_forward_hook
 
-from baselines import train
+from baselines import predict, train
 from baselines.t5dst.settings import T5Settings
 from baselines.training import loop
 from baselines.training.accelerator import Shown, make_accelerator
-from baselines.training.batching import share
-from baselines.training.optimizer import AveragedWeights, make_optimizer, set_rate
+from baselines.training.optimizer import (
+    AveragedWeights,
+    has_bf16,
+    make_optimizer,
+    resolved,
+    set_rate,
+)
 from baselines.training.settings import Settings, read_recipe
 from baselines.training.task import Task
-from sgdx_dataset import SgdxError
 
 from ..conftest import command, write_recipe
 
@@ -90,13 +96,6 @@ def test_each_batch_of_each_step_has_random_numbers_of_its_own(
         slope_after_one_step(tmp_path, [dict(batch), dict(batch)], step)
     assert len({*seeds}) == 4
     assert seeds[:2] == seeds[4:]
-
-
-def test_each_process_takes_its_share_of_a_step() -> None:
-    assert share(32, 1, 1) == 32
-    assert share(32, 2, 4) == 4
-    with pytest.raises(SgdxError, match="^batch_size: 32 "):
-        share(32, 2, 3)
 
 
 @pytest.mark.parametrize("fault", ["weights", "loss"])
@@ -175,3 +174,44 @@ def test_the_mean_by_hand() -> None:
     with average.in_place():
         assert weight.item() == pytest.approx(2.0)
     assert weight.item() == 3.0
+
+
+def test_auto_is_what_the_device_has_natively(monkeypatch: pytest.MonkeyPatch) -> None:
+    capabilities: dict[str, bool] = {"avx512_bf16": True}
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities, raising=False)
+    cpu = torch.device("cpu")
+    assert has_bf16(cpu) and resolved("auto", cpu) == "bf16"
+    capabilities["avx512_bf16"] = False
+    assert not has_bf16(cpu)
+    assert [resolved(of, cpu) for of in ("auto", "bf16", "fp32")] == ["fp32", "bf16", "fp32"]
+    monkeypatch.delattr(torch.cpu, "get_capabilities")  # as with torch 2.4
+    assert resolved("auto", cpu) == "fp32"
+
+
+def test_training_evaluation_and_prediction_share_one_precision(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ACCELERATE_MIXED_PRECISION", "no")  # as accelerate launch sets it
+    found: set[torch.dtype] = set()  # the formats of what the linear layers return
+
+    def note(module: nn.Module, _: Any, result: Any) -> None:
+        if isinstance(module, nn.Linear):
+            found.add(result.dtype)
+
+    recipe = write_recipe(tmp_path / "r.yaml", steps=1, precision="bf16", evaluate_frames=2)
+    (tmp_path / "one.txt").write_text("1_00000\n")
+    one = ("--config", "v1", "--dialogues", tmp_path / "one.txt")
+    some = ("--model", tmp_path / "run", *one, "--output", tmp_path)
+    with register_module_forward_hook(note):
+        assert command(monkeypatch, train, "--config", recipe, "--output", tmp_path / "run") == 0
+        assert found == {torch.bfloat16}
+        found.clear()
+        assert command(monkeypatch, predict, *some) == 0
+        assert found == {torch.bfloat16}
+    run = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert run["record"]["settings"]["precision"] == "bf16"
+    header = json.loads((tmp_path / "v1.jsonl").read_text().splitlines()[0])
+    assert header["metadata"]["system"]["precision"] == "bf16"
+    capsys.readouterr()
+    assert command(monkeypatch, predict, *some, "--precision", "fp32") == 0
+    assert "as the precision of v1" in capsys.readouterr().err
