@@ -41,17 +41,16 @@ def test_a_dialogue_of_ones_own() -> None:
         "requested_slots": [],
         "slot_values": {"destination": ["Galway"], "riders": ["two"]},
     }
-    with pytest.raises(SgdxError, match="missing required field `description`"):
-        track_dialogue(load_tracker("lexical"), {"service_name": "A"}, ["Hi"])
-    with pytest.raises(SgdxError, match="found no utterances"):
-        track_dialogue(load_tracker("lexical"), service, [])
-    with pytest.raises(SgdxError, match="found the dialogue 'a cab', expected a list"):
-        track_dialogue(load_tracker("lexical"), service, "a cab")
-    with pytest.raises(SgdxError, match="found the utterance {'role': 'user'}, expected text"):
-        track_dialogue(load_tracker("lexical"), service, [{"role": "user"}])  # type: ignore[list-item]
-    for schema in ("Cabs_9", {**service, "slots": ["destination"]}):
-        with pytest.raises(SgdxError, match="found the schema .*: Expected `object`, got `str`"):
-            track_dialogue(load_tracker("lexical"), schema, ["Hi"])  # type: ignore[arg-type]
+    for schema, utterances, message in (
+        ({"service_name": "A"}, ["Hi"], "missing required field `description`"),
+        (service, [], "found no utterances"),
+        (service, "a cab", "found the dialogue 'a cab', expected a list"),
+        (service, [{"role": "user"}], "found the utterance {'role': 'user'}, expected text"),
+        ("Cabs_9", ["Hi"], "found the schema 'Cabs_9': "),
+        ({**service, "slots": ["destination"]}, ["Hi"], r"found the schema .*slots\[0\]"),
+    ):
+        with pytest.raises(SgdxError, match=message):
+            track_dialogue(load_tracker("lexical"), schema, utterances)  # type: ignore[arg-type]
 
 
 def test_a_tracker_of_ones_own_that_returns_something_else() -> None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
-from baselines.copies.__main__ import main
+from baselines import demo
+from baselines.copies import __main__ as copies
 from baselines.copies.derived import derived
 from baselines.copies.systems import copy_system, generate
 from baselines.copies.templates import from_templates, read_templates, template_key
-from baselines.demo import generation_demo
 from sgdx_dataset import SgdxError, open_release
 from sgdx_eval.references import open_references
 from sgdx_eval.requested import RequestedData
@@ -20,6 +19,7 @@ from sgdx_eval.tasks.turns import Turns, read_turns
 from sgsacc_metric.rows import Action
 
 from ...sgsacc_metric.turns import act, turn
+from ..conftest import command
 
 TEMPLATES = """\
 CONFIRM!!city!!@\tThe city is @.
@@ -78,10 +78,10 @@ def test_templates(folder: Path) -> None:
         "Please confirm the following details: I found 2. Do you want to rent or buy?"
         " There is no wifi. The city is m@x. Good bye."
     )
-    more = turn(
+    booked = turn(
         act("OFFER_INTENT", "intent", "BookHotel"), act("NOTIFY_SUCCESS"), intent="BookHotel"
     )
-    assert from_templates(more, templates) == "Booked. Shall I book it?"
+    assert from_templates(booked, templates) == "Booked. Shall I book it?"
     assert template_key(of, act("REQUEST", "intent")) == "REQUEST!!intent"
     assert template_key(of, act("INFORM", "city", "dontcare")) == "INFORM!!city!!dontcare"
 
@@ -103,60 +103,52 @@ def test_templates_that_cannot_be_used(folder: Path) -> None:
 
 def test_templates_say_the_same_under_every_wording(tmp_path: Path) -> None:
     references = open_references("sample", "test", {}, Turns.references.names, "turns")
-    turns = read_turns(references, "original")
-    lines: dict[str, list[str]] = {}
-    for of in turns:
-        for action in of.actions:
-            key = template_key(of, action)
-            lines.setdefault(action.service, []).append(f"{key}\tSo {'@ ' * key.count('@')}then.")
-    for service, texts in lines.items():
-        (tmp_path / f"{service}.tsv").write_text("\n".join(texts))
-    system = copy_system("templates", tmp_path)
+    keys = {
+        (action.service, template_key(of, action))
+        for of in read_turns(references, "original")
+        for action in of.actions
+    }
+    for service, key in keys:
+        with (tmp_path / f"{service}.tsv").open("a") as file:
+            file.write(f"{key}\tSo {'@ ' * key.count('@')}then.\n")
     (tmp_path / "ids.txt").write_text("1_00000")
     data = RequestedData("sample", "test", {}, tmp_path / "ids.txt")
+    system = copy_system("templates", tmp_path)
     paths = generate(system, data, ["original", "v3"], tmp_path / "out")
-    original, reworded = (
-        [json.loads(line) for line in path.read_text().splitlines()] for path in paths
-    )
-    metadata = reworded[0]["metadata"]
-    assert metadata == {
+    (_, *original), (header, *reworded) = (map(json.loads, path.open()) for path in paths)
+    assert header["metadata"] == {
         "task": "turns", "system": {"model": "copy of templates", "input": "templates"},
         "source": "sample", "split": "test", "dialogues": "1@a2b18ed3",
         "variant": "v3", "data": open_release("sample").data_digest("test", "v3"),
     }  # fmt: skip
-    assert [row["utterance"] for row in original[1:]] == [row["utterance"] for row in reworded[1:]]
-    assert all(row["turn_id"].startswith("1_00000/") for row in reworded[1:]) and original[1:]
+    assert [row["utterance"] for row in original] == [row["utterance"] for row in reworded]
+    assert original and all(row["turn_id"].startswith("1_00000/") for row in reworded)
 
 
 def test_the_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = ["copies", "--system", "empty", "--source", "sample", "--output", str(tmp_path / "out")]
-    monkeypatch.setattr(sys, "argv", [*words, "--config", "v1"])
-    assert main() == 0
+    words = ("--system", "empty", "--source", "sample", "--output", tmp_path / "out")
+    assert command(monkeypatch, copies, *words, "--config", "v1") == 0
     rows = [json.loads(line) for line in (tmp_path / "out" / "v1.jsonl").read_text().splitlines()]
     assert len(rows) == 266 and {row["utterance"] for row in rows[1:]} == {""}
     assert capsys.readouterr().out == f"{tmp_path / 'out' / 'v1.jsonl'}\n"
-    monkeypatch.setattr(sys, "argv", [*words, "--config", "v9"])
-    assert main() == 2
-    assert "sgdx: error: unknown config 'v9'" in capsys.readouterr().err
 
 
-def test_the_demo_scores_floor_and_controls(tmp_path: Path) -> None:
-    generation_demo(tmp_path, quiet=False)
-    of = {
-        name: json.loads((tmp_path / f"{name}.json").read_text())
-        for name in ("gold", "derived", "empty")
+def test_the_demo_scores_floor_and_controls(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("--task", "generation", "--output", tmp_path)
+    assert command(monkeypatch, demo, *words) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    # BLEU and BLEU under v1 to v5, SER, SGSAcc and SGSAcc under v1 to v5, flips
+    assert "gold 100.00 100.00 0.00 80.00 80.00 0.00".split() in rows
+    assert "derived 10.13 8.80 0.00 92.83 89.66 5.66".split() in rows
+    assert "empty 0.00 0.00 38.11 30.94 30.94 0.00".split() in rows
+    whole = {
+        name: json.loads((tmp_path / f"{name}.json").read_text())["variants"]["original"]
+        for name in ("gold", "empty")
     }
-    assert {name: scores["counts"]["turns"]["all"] for name, scores in of.items()} == {
-        "gold": 265, "derived": 265, "empty": 265,
-    }  # fmt: skip
-    gold, derived, empty = (scores["sgdx"] for scores in of.values())
-    assert [gold[name] for name in ("bleu_orig", "bleu_v1-5", "ser_orig")] == [100, 100, 0]
-    assert [empty["bleu_orig"], empty["bleu_v1-5"]] == [0, 0]
-    assert derived["bleu_orig"] != derived["bleu_v1-5"]  # the text moves with the wording
-    whole = {name: scores["variants"]["original"]["#ALL_SERVICES"] for name, scores in of.items()}
-    assert whole["gold"]["ser"] == 0 and whole["gold"]["sgsacc_validated"] == 1
-    assert whole["empty"]["ser_checkable"] == 1
-    assert whole["empty"]["sgsacc_alone"] < whole["empty"]["sgsacc"]
+    assert whole["gold"]["#ALL_SERVICES"]["sgsacc_validated"] == 1
+    assert whole["empty"]["#ALL_SERVICES"]["ser_checkable"] == 1
     assert (tmp_path / "derived" / "v5.jsonl").exists()

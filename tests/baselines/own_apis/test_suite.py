@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections import Counter
 
+import pytest
+
+from baselines.own_apis import __main__ as own_apis
 from baselines.own_apis.suite import Verdict, judge, read_suite
 from baselines.use import load_tracker
 from sgdx_dataset import load
 from sgdx_dataset.schema import DONTCARE
+
+from ..conftest import command
 
 
 def test_sixty_dialogues_whose_values_can_be_known() -> None:
@@ -52,9 +55,11 @@ def test_the_verdict_on_the_end_of_a_dialogue() -> None:
     assert not verdict.is_whole
 
 
-def test_the_command_prints_each_api_and_all_of_them() -> None:
-    command = [sys.executable, "-m", "baselines.own_apis", "--model", "lexical", "--details"]
-    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+def test_the_command_prints_each_api_and_all_of_them(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(monkeypatch, own_apis, "--model", "lexical", "--details") == 0
+    output = capsys.readouterr().out
     assert "coffee-1: not right\n  USER: Hi, I'd like to order a flat white" in output
     (total,) = [line for line in output.splitlines() if line.startswith("all ")]
     assert total.split()[:7] == ["all", *"1 of 60".split(), *"109 of 299".split()]
