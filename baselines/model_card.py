@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
+from string import Template
 from typing import Any
 
 import msgspec
@@ -51,59 +52,6 @@ _LICENCES = {
 1909.05855; with the variants of SGD-X: Lee et al. 2022, arXiv 2110.06800).""",
 }
 _BASE_LICENCE = "The licence of the pretrained model that training started from applies as well."
-
-_TRACK = """
-from baselines.use import load_tracker, track_dialogue
-
-service = {{
-    "service_name": "Cabs_9",
-    "description": "Rides through town",
-    "slots": [
-        {{"name": "destination", "description": "Where the ride goes to"}},
-        {{
-            "name": "passengers",
-            "description": "Number of people",
-            "possible_values": ["1", "2", "3"],
-        }},
-    ],
-    "intents": [
-        {{
-            "name": "OrderCab",
-            "description": "Call a cab",
-            "required_slots": ["destination", "passengers"],
-        }},
-    ],
-}}
-dialogue = ["I need a cab for two.", "Where to?", "To the Botanical Garden, please."]
-states = track_dialogue(load_tracker({repository!r}), service, dialogue)
-print(states[-1])
-"""
-_SAY = """
-from baselines.use import load_tracker, say
-
-service = {{
-    "service_name": "Cabs_9",
-    "description": "Rides through town",
-    "slots": [{{"name": "destination", "description": "Where the ride goes to"}}],
-    "intents": [{{"name": "OrderCab", "description": "Call a cab"}}],
-}}
-actions = [{{"act": "CONFIRM", "slot": "destination", "values": ["Botanical Garden"]}}]
-print(say(load_tracker({repository!r}), service, actions))
-"""
-_INSTALL = '`pip install "sgdx[baselines] @ git+https://github.com/YOU/sgdx"`'
-_USE = {
-    "frames": (
-        f"From a dialogue to its state, after {_INSTALL}; for an API of your own, `sgdx own-apis` "
-        "says how often it is right (of the tracker that comes with sgdx, 2 of 60 times):",
-        _TRACK,
-    ),
-    "turns": (f"From actions of the system to a response, after {_INSTALL}:", _SAY),
-}
-_PLAIN = {
-    "frames": "With transformers alone, you get the model's own answers (texts or logits), which "
-    "are not yet a state:",
-    "turns": "These five lines start from the text that the model reads:",
-}
 
 
 class _Scores:
@@ -169,16 +117,14 @@ class Card:
 
     def write(self, repository: str, example: str) -> None:
         """Write the model card ``README.md``."""
-        use, code = _USE[self.rows]
+        use = (Path(__file__).parent / "cards" / f"{self.rows}.md").read_text("utf-8")
+        codes = {"repository": repr(repository), "example": example.strip()}
         steps = max((line["step"] for line in read_log(self.folder)), default=0)
         sections = [
             f"# {self._title}",
             _ORACLE if self.is_oracle else "",
             _TOY.format(steps=steps, project=_PROJECT) if self.settings["model"] == "tiny" else "",
-            f"## Use\n\n{use}",
-            f"```python\n{code.format(repository=repository).strip()}\n```",
-            _PLAIN[self.rows],
-            f"```python\n{example.strip()}\n```",
+            Template(use).substitute(codes).strip(),
             f"## Results\n\n{self.scores.section() if self.scores else 'Not scored yet.'}",
             f"## Training\n\n{self._training()}",
             f"## Licence\n\n{_LICENCES[self._licence]} {_BASE_LICENCE}",

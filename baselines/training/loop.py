@@ -31,7 +31,7 @@ from sgdx_dataset.io.console import Terminated, signals_wait
 from . import checkpoint
 from .accelerator import Shown, WholeModel, is_sharded, shard, train_with_matrix_products
 from .batching import share, training_batches
-from .optimizer import AveragedWeights, autocast, learning_rate, make_optimizer, set_rate
+from .optimizer import AveragedWeights, autocast, learning_rate, make_optimizer
 from .run_folder import append_log, trim_log
 from .task import Run, Task
 
@@ -64,6 +64,7 @@ class _Training:
     progress: Progress
     meter: Meter
     shown: Shown
+    whole: WholeModel
     output: Path  # folder for the log, the checkpoints and the best model
 
 
@@ -91,7 +92,7 @@ def train(run: Run[Any], task: Task, name: str = "") -> Progress:
         state = checkpoint.load(last, model, optimizer.optimizer)
         average.load(last)
         progress = Progress(**state["progress"])
-        meter.restore(state["meter"])
+        meter = Meter(accelerator, **state["meter"])
     if accelerator.is_main_process:
         checkpoint.finish_replacing(output)
         trim_log(output, progress.step)
@@ -99,12 +100,11 @@ def train(run: Run[Any], task: Task, name: str = "") -> Progress:
             print(f"going on at step {progress.step} of {settings.steps}", flush=True)
     shown = Shown(accelerator, "Training", "step", settings.steps, progress.step)
     training = _Training(
-        accelerator, task, model, optimizer, average, progress, meter, shown, output
+        accelerator, task, model, optimizer, average, progress, meter, shown, whole, output
     )
     batches = _batches(accelerator, task, progress.step)
-    meter.resume()
     patience = math.inf if settings.patience is None else settings.patience
-    with shown.bar, _stop_kept(training, whole) as heard:
+    with shown.bar, _stop_kept(training) as heard:
         while (due := _is_due(training)) or (
             progress.step < settings.steps and progress.since_best < patience
         ):
@@ -118,15 +118,12 @@ def train(run: Run[Any], task: Task, name: str = "") -> Progress:
                 if progress.step == settings.steps or progress.step % settings.log_every == 0:
                     _log(training)
                 due = _is_due(training)
-            meter.pause()
             if due or progress.step % settings.save_every == 0:
-                _check_weights(training)
-                if due:
-                    with average.in_place(), whole.of(model) as current:
-                        _evaluate(training, current, heard)
-                with whole.of(model) as current:
-                    _save(training, current)
-            meter.resume()
+                with meter.paused():
+                    _check_weights(training)
+                    if due:
+                        _evaluate(training, heard)
+                    _save(training)
     return progress
 
 
@@ -138,7 +135,7 @@ def _is_due(training: _Training) -> bool:
 
 
 @contextmanager
-def _stop_kept(training: _Training, whole: WholeModel) -> Iterator[Heard]:
+def _stop_kept(training: _Training) -> Iterator[Heard]:
     """Let Ctrl-C and SIGTERM wait until a step has ended, then write its checkpoint and note it."""
     # Of several processes, each may be in another step when they are stopped, so that the last
     # checkpoint that they wrote together counts.
@@ -148,8 +145,7 @@ def _stop_kept(training: _Training, whole: WholeModel) -> Iterator[Heard]:
             yield heard
         except (KeyboardInterrupt, Terminated) as stop:
             if alone and training.progress.step and not _checkpoint(training).exists():
-                with whole.of(training.model) as current:
-                    _save(training, current)
+                _save(training)
             kept = checkpoint.folders(training.output)
             last = f"the last checkpoint is {kept[-1]}" if kept else "there is no checkpoint yet"
             steps = training.task.settings.steps
@@ -199,7 +195,8 @@ def _step(training: _Training, batches: Iterator[tuple[Batch, int]]) -> None:
     # for rounding.
     accelerator, model, optimizer = training.accelerator, training.model, training.optimizer
     settings, step = training.task.settings, training.progress.step
-    set_rate(optimizer, learning_rate(step, settings))
+    for group in optimizer.param_groups:
+        group["lr"] = learning_rate(step, settings)
     model.train()
     of_step = list(islice(batches, settings.accumulation))
     scales = _scales(accelerator, [batch.pop("weight", None) for batch, _ in of_step])
@@ -245,23 +242,24 @@ def _log(training: _Training) -> None:
     _record(training, {"loss": loss, **figures_of_time})
 
 
-def _evaluate(training: _Training, model: Any, heard: Heard) -> None:
-    """Score a whole model on dev, and write it into the output folder if it is the best so far."""
+def _evaluate(training: _Training, heard: Heard) -> None:
+    """Score the model on dev, and write it into the output folder if it is the best so far."""
     accelerator, task, progress = training.accelerator, training.task, training.progress
-    model.eval()
-    with heard(), autocast(task.settings.precision, accelerator.device):
-        score, chosen_config = task.evaluate(model)
-    for name, value in chosen_config.items():
-        setattr(model.config, name, value)
-    progress.evaluated = progress.step
-    progress.since_best += 1
-    if score > progress.best:
-        progress.best, progress.best_step, progress.since_best = score, progress.step, 0
-        if accelerator.is_main_process:
-            weights = model.state_dict()
-            checkpoint.replace_files(
-                training.output, lambda folder: task.save(folder, model, weights)
-            )
+    with training.average.in_place(), training.whole.of(training.model) as model:
+        model.eval()
+        with heard(), autocast(task.settings.precision, accelerator.device):
+            score, chosen_config = task.evaluate(model)
+        for name, value in chosen_config.items():
+            setattr(model.config, name, value)
+        progress.evaluated = progress.step
+        progress.since_best += 1
+        if score > progress.best:
+            progress.best, progress.best_step, progress.since_best = score, progress.step, 0
+            if accelerator.is_main_process:
+                weights = model.state_dict()
+                checkpoint.replace_files(
+                    training.output, lambda folder: task.save(folder, model, weights)
+                )
     measure = task.measure.replace("_", " ")
     best_so_far = " (the best so far)" if progress.since_best == 0 else ""
     training.shown.line(f"step {progress.step}: {measure} {score:.4f}{best_so_far}")
@@ -293,31 +291,32 @@ def _record(training: _Training, figures: dict[str, float]) -> None:
         append_log(training.output, {"step": step, **figures})
 
 
-def _save(training: _Training, whole: Any) -> None:
+def _save(training: _Training) -> None:
     """Write a checkpoint, from which the training can be resumed."""
     progress, task = training.progress, training.task
     state = checkpoint.optimizer_state(training.model, training.optimizer.optimizer)
     numbers = {"progress": asdict(progress), "meter": training.meter.state()}
-    if training.accelerator.is_main_process:
-        weights = whole.state_dict()
+    with training.whole.of(training.model) as model:
+        if training.accelerator.is_main_process:
+            weights = model.state_dict()
 
-        def write(staging: Path) -> None:
-            task.save(staging, whole, weights)
-            training.average.save(staging)
+            def write(staging: Path) -> None:
+                task.save(staging, model, weights)
+                training.average.save(staging)
 
-        checkpoint.save(_checkpoint(training), numbers, state, write)
+            checkpoint.save(_checkpoint(training), numbers, state, write)
     training.accelerator.wait_for_everyone()
 
 
 class Meter:
     """Sums loss, tokens and seconds since the last reading; the loss stays on the device."""
 
-    def __init__(self, accelerator: Accelerator) -> None:
+    def __init__(self, accelerator: Accelerator, total: float = 0.0, batches: int = 0) -> None:
+        """Begin anew, or with the losses that ``state`` gave."""
         self.accelerator = accelerator
-        self.total = torch.zeros((), device=accelerator.device)  # the sum of the batches' losses
-        self.batches = self.tokens = 0
-        self.since = time.perf_counter()  # when the clock was last started
-        self.seconds = 0.0  # that it had run before
+        self.total = torch.full((), total, device=accelerator.device)  # of the batches' losses
+        self.batches, self.tokens = batches, 0
+        self.since = time.perf_counter()
 
     def add(self, loss: torch.Tensor, tokens: int) -> None:
         """Count one batch."""
@@ -325,13 +324,12 @@ class Meter:
         self.batches += 1
         self.tokens += tokens
 
-    def pause(self) -> None:
-        """Stop the clock."""
-        self.seconds += time.perf_counter() - self.since
-
-    def resume(self) -> None:
-        """Start the clock again."""
-        self.since = time.perf_counter()
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Do not count the time while the context is open."""
+        began = time.perf_counter()
+        yield
+        self.since += time.perf_counter() - began
 
     def state(self) -> dict[str, float]:
         """The sum of losses, so that a resumed training's log is that of an unbroken one."""
@@ -339,20 +337,13 @@ class Meter:
         total = self.accelerator.reduce(self.total, "mean").item()
         return {"total": total, "batches": self.batches}
 
-    def restore(self, state: dict[str, float]) -> None:
-        """Set the sum of losses to what ``state`` gave."""
-        self.total.fill_(state["total"])
-        self.batches = int(state["batches"])
-
     def read(self) -> tuple[float, float, float]:
-        """Mean loss and tokens per second over all processes, and seconds; then reset all."""
+        """Mean loss and tokens per second over all processes, and seconds; then begin anew."""
         # All processes must call this together.
         loss = self.accelerator.reduce(self.total / max(1, self.batches), "mean").item()
-        self.pause()
-        self.resume()
-        seconds = self.seconds
+        seconds = time.perf_counter() - self.since
         speed = self.tokens * self.accelerator.num_processes / seconds
         self.total.zero_()
         self.batches = self.tokens = 0
-        self.seconds = 0.0
+        self.since = time.perf_counter()
         return loss, speed, seconds

@@ -106,12 +106,6 @@ def learning_rate(step: int, settings: Settings) -> float:
     return settings.learning_rate * (settings.steps - step) / max(1, settings.steps - warmup)
 
 
-def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
-    """Set the learning rate of all parameter groups."""
-    for group in optimizer.param_groups:
-        group["lr"] = rate
-
-
 _NATIVE = ("amx_bf16", "avx512_bf16", "bf16")  # names of the instructions on x86 and on ARM
 
 

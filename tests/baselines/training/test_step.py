@@ -7,7 +7,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -16,16 +15,14 @@ from torch.nn.modules.module import register_module_forward_hook
 from baselines import predict, train
 from baselines.t5dst.settings import T5Settings
 from baselines.training import loop
-from baselines.training.accelerator import Shown, make_accelerator
+from baselines.training.accelerator import make_accelerator
 from baselines.training.optimizer import (
     AveragedWeights,
     has_bf16,
     make_optimizer,
     resolved,
-    set_rate,
 )
 from baselines.training.settings import Settings, read_recipe
-from baselines.training.task import Task
 
 from ..conftest import command, write_recipe
 
@@ -41,11 +38,6 @@ class Line(nn.Module):
         return SimpleNamespace(loss=(self.slope * x - y).square().mean())
 
 
-def unused(*arguments: object) -> Any:
-    """What a task has and a step does not call."""
-    raise AssertionError(arguments)
-
-
 def slope_after_one_step(
     tmp_path: Path, batches: list[dict[str, torch.Tensor]], step: int = 5
 ) -> float:
@@ -56,21 +48,15 @@ def slope_after_one_step(
     accelerator = make_accelerator(gradient_accumulation_steps=len(batches))
     line = Line()
     model, optimizer = accelerator.prepare(line, torch.optim.SGD(line.parameters(), lr=0.1))
-    taken = iter([(batch, 1) for batch in batches])
-    average, meter = AveragedWeights(line, None), loop.Meter(accelerator)
-    task = Task(model, settings, np.zeros(0, np.int64), unused, unused, unused)
-    training = loop._Training(
-        accelerator,
-        task,
-        model,
-        optimizer,
-        average,
-        loop.Progress(step=step),
-        meter,
-        Shown(accelerator, "", "", 9),
-        tmp_path,
+    training: Any = SimpleNamespace(
+        accelerator=accelerator,
+        task=SimpleNamespace(settings=settings),
+        model=model,
+        optimizer=optimizer,
+        progress=loop.Progress(step=step),
+        meter=loop.Meter(accelerator),
     )
-    loop._step(training, taken)
+    loop._step(training, iter([(batch, 1) for batch in batches]))
     return float(line.slope.detach())
 
 
@@ -130,7 +116,7 @@ def test_adamw_without_bias_correction_is_the_one_that_bert_was_released_with() 
     optimizer = make_optimizer(layer, recipe, torch.device("cpu"))
     expected, first, second = start, 0.0, 0.0
     for gradient, rate in zip(gradients, rates, strict=True):
-        set_rate(optimizer, rate)
+        optimizer.param_groups[0]["lr"] = rate
         layer.weight.grad = torch.full((1, 1), gradient)
         optimizer.step()
         first = 0.9 * first + 0.1 * gradient
