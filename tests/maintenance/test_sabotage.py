@@ -373,7 +373,7 @@ SABOTAGES = {
         "baselines/onepass/decode.py", "span.start < other.end", "span.start < other.start",
         f"{_BASELINES}/onepass/test_labels.py -k next_one"),
     "models learn to copy at any time": Sabotage(
-        "baselines/onepass/labels.py", "return frame.first or gold.intent != frame.intent",
+        "baselines/onepass/labels.py", "return frame.first or gold.state.intent != frame.intent",
         "return True", f"{_BASELINES}/onepass/test_labels.py -k right_time"),
     "a value that is not there is said": Sabotage(
         "baselines/sgd_baseline/decode.py", "nowhere = score <= start[:, CLS] + end[:, CLS]",
