@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
@@ -25,9 +25,6 @@ from sgdx_eval.data_options import DataOptions
 from sgdx_eval.options import Details, Quiet
 
 from .training.settings import Precision
-
-if TYPE_CHECKING:
-    from .predict import Request
 
 ALL, ANY, WORDS = DataOptions(), Source(), SourceOptions()
 
@@ -163,16 +160,6 @@ class SystemOptions:
 NONE = SystemOptions()
 
 
-def _request(
-    system: SystemOptions, data: DataOptions, given: dict[str, str], quiet: bool
-) -> Request:
-    if not (system.model or system.tracker):
-        raise SgdxError("found neither --model nor --tracker, expected one of them")
-    from .predict import make_request
-
-    return make_request(system.model, system.tracker, system.precision, given, *data.read(), quiet)
-
-
 def predict(
     system: SystemOptions = NONE,
     data: DataOptions = ALL,
@@ -196,9 +183,9 @@ def predict(
     tracker_options
         An option of the tracker's own. With --model or --tracker, --help shows which there are.
     """
-    request = _request(system, data, tracker_options, quiet)
-    from .predict import predict
+    from .predict import make_request, predict
 
+    request = make_request(system, data, tracker_options, quiet)
     if predict(request, output) and not quiet:
         print(*(output / f"{config}.jsonl" for config in request.configs), sep="\n")
 
@@ -229,9 +216,10 @@ def evaluate(
     tracker_options
         An option of the tracker's own. With --model or --tracker, --help shows which there are.
     """
-    request = _request(system, data, tracker_options, quiet)
     from .evaluate import evaluate
+    from .predict import make_request
 
+    request = make_request(system, data, tracker_options, quiet)
     evaluate(request, output, quiet, explain)
 
 

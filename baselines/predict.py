@@ -6,10 +6,10 @@ import hashlib
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import msgspec
 from datasets import concatenate_datasets
@@ -34,6 +34,11 @@ from .system import (
 )
 from .training.settings import Precision
 
+if TYPE_CHECKING:
+    from sgdx_eval.data_options import DataOptions
+
+    from .commands import SystemOptions
+
 
 @dataclass(frozen=True)
 class Request:
@@ -49,12 +54,38 @@ class Request:
     precision: Precision | None = None
 
 
+def make_request(
+    system: SystemOptions, data: DataOptions, given: Mapping[str, str], quiet: bool
+) -> Request:
+    """Check all that a command line asks for, and import the system last, which may need torch."""
+    if not (system.model or system.tracker):
+        raise SgdxError("found neither --model nor --tracker, expected one of them")
+    named = system.tracker or recorded_name(str(system.model))
+    options = read_options(named, given)
+    requested, configs = data.read()
+    requested.check(configs)
+    if system.model and is_first() and not quiet:
+        print(f"loading {named} from {system.model}", flush=True)
+    system_class = get_system(named)
+    name = system_class.NAME
+    if is_trainable(system_class) and system.model is None:
+        raise SgdxError(
+            f"--tracker {name}: it is trained, expected --model with the trained model too"
+        )
+    if system.precision is not None and not is_trainable(system_class):
+        raise SgdxError(
+            f"--precision {system.precision}: {name} is not trained and has no precision to choose"
+        )
+    model = system.model or name
+    return Request(system_class, model, options, requested, configs, system.precision)
+
+
 def predict(request: Request, output: Path) -> bool:
     """Write ``CONFIG.jsonl`` for each config; returns whether this is the first process."""
     system_class = request.system_class
     if not is_trainable(system_class):
         with locked(output):
-            _predict(request, system_class(), output, {})
+            _predict(request, system_class(), output)
         return True
     from .training.accelerator import make_accelerator, quiet_transformers, spare_threads
     from .training.optimizer import autocast, resolved
@@ -69,8 +100,8 @@ def predict(request: Request, output: Path) -> bool:
         precision = request.precision or recipe.get("precision", "auto")
         precision = resolved(precision, accelerator.device)
         system = system_class.load(request.model, request.options, accelerator)
-        numerics = autocast(precision, accelerator.device)
-        _predict(request, system, output, {"precision": precision}, numerics, first)
+        with autocast(precision, accelerator.device):
+            _predict(request, system, output, first, precision)
         accelerator.wait_for_everyone()
     return first
 
@@ -79,26 +110,40 @@ def _predict(
     request: Request,
     system: System,
     output: Path,
-    arithmetic: dict[str, Precision],
-    numerics: AbstractContextManager[Any] | None = None,
     first: bool = True,
+    precision: Precision | None = None,
 ) -> None:
     """Predict what is missing; the first process writes it."""
-    headers = _headers(request, system, arithmetic)
+    row_functions = rows_for(request.system_class)
+    is_tracker = request.system_class.ROWS == "frames"
+    facts = {
+        "model": request.model,
+        "tracker": request.system_class.NAME,
+        **system.describe(),
+        **({"precision": precision} if precision else {}),
+        **({"system_acts": SYSTEM_ACTS in system.READS} if is_tracker else {}),
+    }
+    oracle = facts.pop("oracle", None)  # which every reader looks for beside the system's facts
+    task = "state" if is_tracker else "turns"
+    # Without counts and versions, which are known at the end.
+    headers = {
+        config: Header(
+            task=task, variant=config, oracle=oracle, system=facts, **request.data.facts(config)
+        )
+        for config in request.configs
+    }
     finished = finished_names(output, headers)
     missing = [config for config in request.configs if config not in finished]
     if not missing:
         return
-    row_functions = rows_for(request.system_class)
     rows = [request.data.rows(config, row_functions.rows_of) for config in missing]
     # Partial results are of these headers.
     digest = hashlib.sha256(msgspec.json.encode(headers, order="deterministic")).hexdigest()
     chunks = output / "chunks" / digest[:16]
-    with numerics or nullcontext():
-        predicted = row_functions.predict(system, concatenate_datasets(rows), chunks)
+    predicted = row_functions.predict(system, concatenate_datasets(rows), chunks)
     if not first:
         return
-    made_with = versions() if is_trainable(request.system_class) else {}
+    made_with = versions() if precision else {}
     for config in missing:
         header = msgspec.structs.replace(
             headers[config], counts=predicted.counts, versions=made_with
@@ -108,56 +153,6 @@ def _predict(
     shutil.rmtree(output / "chunks", ignore_errors=True)
     if predicted.counts:
         print(f"predicted {in_words(predicted.counts)}")
-
-
-def _headers(
-    request: Request, system: System, arithmetic: dict[str, Precision]
-) -> dict[str, Header]:
-    """The header of each config's file, without counts and versions."""
-    is_tracker = request.system_class.ROWS == "frames"
-    facts = {
-        "model": request.model,
-        "tracker": request.system_class.NAME,
-        **system.describe(),
-        **arithmetic,
-        **({"system_acts": SYSTEM_ACTS in system.READS} if is_tracker else {}),
-    }
-    oracle = facts.pop("oracle", None)  # which every reader looks for beside the system's facts
-    task = "state" if is_tracker else "turns"
-    return {
-        config: Header(
-            task=task, variant=config, oracle=oracle, system=facts, **request.data.facts(config)
-        )
-        for config in request.configs
-    }
-
-
-def make_request(
-    model: str | None,
-    tracker: str | None,
-    precision: Precision | None,
-    given: Mapping[str, str],
-    data: RequestedData,
-    configs: Sequence[str],
-    quiet: bool,
-) -> Request:
-    """Check all that a command line asks for, and import the system last, which may need torch."""
-    named = tracker or recorded_name(str(model))
-    options = read_options(named, given)
-    data.check(configs)
-    if model and is_first() and not quiet:
-        print(f"loading {named} from {model}", flush=True)
-    system_class = get_system(named)
-    name = system_class.NAME
-    if is_trainable(system_class) and model is None:
-        raise SgdxError(
-            f"--tracker {name}: it is trained, expected --model with the trained model too"
-        )
-    if precision is not None and not is_trainable(system_class):
-        raise SgdxError(
-            f"--precision {precision}: {name} is not trained and has no precision to choose"
-        )
-    return Request(system_class, model or name, options, data, configs, precision)
 
 
 main = door("predict")

@@ -13,16 +13,11 @@ from huggingface_hub import ModelCard, parse_eval_result_entries
 from baselines import predict, publish
 
 from ..conftest import ROOT
-from ..hub import TOKEN, Answer, Hub
+from ..hub import TOKEN, Hub
 from .conftest import RECIPES, Refuse, command, train_once
 
-Capsys = pytest.CaptureFixture[str]
 
-
-slow = pytest.mark.slow
-
-
-@slow
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", RECIPES)
 def test_a_pushed_model_is_the_model(
     kind: str, online: Hub, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, three: Path,
@@ -78,24 +73,8 @@ def test_scores_stand_on_the_hub_s_leaderboards(
     assert checked  # the Hub's own check of the card, before anything is uploaded
 
 
-def test_a_connection_cut_in_a_commit_publishes_no_half_model(
-    online: Hub, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capsys
-) -> None:
-    run = tmp_path / "run"
-    shutil.copytree(trained, run)
-    online.fault = lambda method, path: Answer(None) if "/commit/" in path else None
-    assert command(monkeypatch, publish, "--model", run, "--push-to-hub", "you/cut") == 2
-    error = capsys.readouterr().err
-    assert "sgdx: error: you/cut: cannot be uploaded: " in error.splitlines()[-1]
-    assert TOKEN not in error
-    assert list(online.repositories["models", "you/cut"].files) == [".gitattributes"]
-    online.fault = None
-    assert command(monkeypatch, publish, "--model", run, "--push-to-hub", "you/cut") == 0
-    assert len(online.repositories["models", "you/cut"].commits) == 2
-
-
 def test_a_report_is_a_space(
-    online: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+    online: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "figures").mkdir()
     for name in ("index.html", "report.md", "figures/jga.svg", "figures/jga.png", "scores.json"):
@@ -116,14 +95,5 @@ def test_a_report_is_a_space(
     assert "holds no index.html, expected a folder of 'sgdx report'" in capsys.readouterr().err
 
 
-def test_the_hub_out_of_reach(
-    refuse: Refuse, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HF_TOKEN", "hf_secret")
-    shutil.copytree(trained, tmp_path / "model")
-    message = refuse(publish, "--model", tmp_path / "model", "--push-to-hub", "me/tracker")
-    assert message.startswith("me/tracker: cannot be uploaded: ")
-    assert "secret" not in message
-    assert "nothing: no such folder or repository: " in refuse(
-        publish, "--model", tmp_path / "nothing"
-    )
+def test_what_is_not_there(refuse: Refuse, tmp_path: Path) -> None:
+    assert "nothing: no such folder or " in refuse(publish, "--model", tmp_path / "nothing")

@@ -23,32 +23,25 @@ def test_a_finished_training_is_made_longer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At a constant rate the longer run is that of all steps, bit for bit; the files say of it."""
-    constant: dict[str, Any] = {"schedule": "constant", "evaluate_every": 2, "log_every": 2}
-    short = write_recipe(tmp_path / "short.yaml", steps=2, **constant)
-    long = write_recipe(tmp_path / "long.yaml", steps=4, **constant)
+    same: dict[str, Any] = {"evaluate_every": 2, "log_every": 2, "precision": "auto"}
+    short = write_recipe(tmp_path / "short.yaml", steps=2, **same)
+    long = write_recipe(tmp_path / "long.yaml", steps=4, **same)
     run, whole = tmp_path / "run", tmp_path / "whole"
-    assert command(monkeypatch, train, "--config", short, "--output", run) == 0
+    seed = ("--seed", 7)
+    assert command(monkeypatch, train, "--config", short, "--output", run, *seed) == 0
     (run / "scores.json").write_text("those of the shorter training")
-    assert command(monkeypatch, train, "--config", long, "--output", run, "--resume") == 0
+    assert command(monkeypatch, train, "--config", long, "--output", run, *seed, "--resume") == 0
     assert not (run / "scores.json").exists()
-    assert command(monkeypatch, train, "--config", long, "--output", whole) == 0
+    assert command(monkeypatch, train, "--config", long, "--output", whole, *seed) == 0
     weights = Path("checkpoints/step-00000004/model.safetensors")
     assert (run / weights).read_bytes() == (whole / weights).read_bytes()
     record = json.loads((run / "run.json").read_text())["record"]
     assert (record["settings"]["steps"], record["extended"]) == (4, [2])
-    assert "- steps before it was made longer: 2\n" in (run / "README.md").read_text()
-    assert "extended" not in json.loads((whole / "run.json").read_text())["record"]
-
-
-def test_what_a_run_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The seed of the command line, and what the precision ``auto`` was resolved to."""
-    recipe = write_recipe(tmp_path / "r.yaml", steps=1, precision="auto")
-    arguments = ("--config", recipe, "--output", tmp_path / "run", "--seed", 7)
-    assert command(monkeypatch, train, *arguments) == 0
-    record = json.loads((tmp_path / "run" / "run.json").read_text())["record"]
     assert (record["settings"]["seed"], record["seen"]["seed"]) == (7, 7)
     native = has_bf16(torch.device("cpu"))
     assert record["settings"]["precision"] == ("bf16" if native else "fp32")
+    assert "- steps before it was made longer: 2\n" in (run / "README.md").read_text()
+    assert "extended" not in json.loads((whole / "run.json").read_text())["record"]
 
 
 def test_an_oracle_and_a_model_that_starts_from_it_say_so_everywhere(
@@ -125,5 +118,7 @@ def test_folders_of_other_runs(
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "thesis.tex").touch()
     assert refuse(train, *recipe()).startswith(f"{tmp_path / 'run'}: ")
+    (tmp_path / "run" / "run.json").write_text('{"evaluation": {}}')
+    assert "found no training" in refuse(train, *recipe(), "--resume")
     shutil.copytree(trained, tmp_path / "run", dirs_exist_ok=True)
     assert "run.json: settings.seed is 0, " in refuse(train, *recipe(seed=1), "--resume")

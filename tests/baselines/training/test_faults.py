@@ -202,15 +202,6 @@ def test_recipes_that_attack_or_are_at_fault(
     assert [path.name for path in tmp_path.iterdir()] == ["r.yaml"]
 
 
-@pytest.mark.parametrize("place", ["file/x", "n" * 300])
-@pytest.mark.parametrize("module", [predict, evaluate, train])
-def test_outputs_that_cannot_be(module: Any, place: str, tmp_path: Path, refuse: Refuse) -> None:
-    (tmp_path / "file").touch()
-    recipe = write_recipe(tmp_path / "r.yaml")
-    arguments = ("--config", recipe) if module is train else LEXICAL
-    assert place in refuse(module, *arguments, "--output", tmp_path / place)
-
-
 @pytest.mark.posix
 def test_a_full_disk(tmp_path: Path, refuse: Refuse) -> None:
     """This process can write no longer files than that for a while."""
@@ -233,9 +224,11 @@ def test_a_full_disk(tmp_path: Path, refuse: Refuse) -> None:
 
 
 @pytest.mark.parametrize("module", [predict, evaluate, train])
-def test_a_second_run_in_a_folder_is_refuse(module: Any, tmp_path: Path, refuse: Refuse) -> None:
+def test_a_folder_that_is_taken(module: Any, tmp_path: Path, refuse: Refuse) -> None:
+    """By a file, or by another run, which goes on."""
     recipe = write_recipe(tmp_path / "r.yaml")
     arguments = ("--config", recipe) if module is train else LEXICAL
+    assert "r.yaml/x" in refuse(module, *arguments, "--output", recipe / "x")
     place = tmp_path / "run" / ("predictions" if module is evaluate else "")
     with locked(place):
         message = refuse(module, *arguments, "--output", tmp_path / "run")

@@ -72,13 +72,6 @@ def test_a_run_that_is_made_longer_keeps_its_steps_from_before(
     assert check_output(begun(tmp_path, before), longer, resume=True) == expected
 
 
-def test_a_new_run_needs_a_folder_without_one(tmp_path: Path) -> None:
-    with pytest.raises(SgdxError, match="holds another run's files"):
-        check_output(begun(tmp_path), RECORD, resume=False)
-    with pytest.raises(SgdxError, match=r"found no training"):
-        check_output(tmp_path / "none", RECORD, resume=True)
-
-
 RECIPES = sorted((ROOT / "baselines").glob("*/config/*.yaml"))
 
 
