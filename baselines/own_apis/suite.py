@@ -9,13 +9,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from sgdx_dataset.schema import DONTCARE
 from sgdx_eval.tables import Table, print_line, table, terminal, to_terminal
 
 from ..system import System
 from ..use import Dialogue, load_tracker, track_dialogues
 
 _APIS = Path(__file__).parent / "apis"
+_FAULTS = ("wrong", "missing", "invented")
 
 
 @dataclass(frozen=True)
@@ -36,16 +36,14 @@ class Verdict:
 
     dialogue: OwnDialogue
     states: Sequence[Mapping[str, Any]]  # the tracker's state after each of the user's turns
-    # Of the slots that the user settled, those whose value is right, another, or absent.
-    right: Sequence[str]
-    wrong: Sequence[str]
-    missing: Sequence[str]
-    invented: Sequence[str]  # the slots that have a value and should have none
+    # Of the slots that the user settled, those whose value is ``right``, ``wrong`` or ``missing``,
+    # and as ``invented`` the slots that have a value and should have none.
+    slots: Mapping[str, Sequence[str]]
 
     @property
     def is_whole(self) -> bool:
         """Whether the whole state is right: every expected value, and no other."""
-        return not (self.wrong or self.missing or self.invented)
+        return not any(self.slots[fault] for fault in _FAULTS)
 
 
 def read_suite() -> list[OwnDialogue]:
@@ -64,30 +62,21 @@ def read_suite() -> list[OwnDialogue]:
 def judge(tracker: System, dialogues: Sequence[OwnDialogue]) -> list[Verdict]:
     """Track dialogues, by their text alone, and judge the state at the end of each."""
     # A value is right if it equals one of the spellings that are listed, in capitals or not.
-    states = track_dialogues(
-        tracker, [Dialogue(dialogue.service, dialogue.utterances) for dialogue in dialogues]
-    )
-    return [_verdict(*pair) for pair in zip(dialogues, states, strict=True)]
-
-
-def _verdict(dialogue: OwnDialogue, states: Sequence[Mapping[str, Any]]) -> Verdict:
-    values: Mapping[str, Sequence[str]] = states[-1]["slot_values"]
-    tracked = [slot for slot in dialogue.state if values.get(slot)]
-    right = [slot for slot in tracked if _is_right(values[slot][0], dialogue.state[slot])]
-    return Verdict(
-        dialogue,
-        states,
-        right,
-        wrong=[slot for slot in tracked if slot not in right],
-        missing=[slot for slot in dialogue.state if slot not in tracked],
-        invented=[slot for slot in values if values[slot] and slot not in dialogue.state],
-    )
-
-
-def _is_right(value: str, spellings: Sequence[str]) -> bool:
-    if DONTCARE in spellings:
-        return value == DONTCARE
-    return value.casefold() in [spelling.casefold() for spelling in spellings]
+    asked = [Dialogue(dialogue.service, dialogue.utterances) for dialogue in dialogues]
+    verdicts = []
+    for dialogue, states in zip(dialogues, track_dialogues(tracker, asked), strict=True):
+        values = {slot: found[0] for slot, found in states[-1]["slot_values"].items() if found}
+        slots: dict[str, list[str]] = {"right": [], **{fault: [] for fault in _FAULTS}}
+        for slot, spellings in dialogue.state.items():
+            if slot not in values:
+                slots["missing"].append(slot)
+            elif values[slot].casefold() in map(str.casefold, spellings):
+                slots["right"].append(slot)
+            else:
+                slots["wrong"].append(slot)
+        slots["invented"] = [slot for slot in values if slot not in dialogue.state]
+        verdicts.append(Verdict(dialogue, states, slots))
+    return verdicts
 
 
 def show_verdicts(model: str, details: bool) -> None:
@@ -106,18 +95,19 @@ def _table(verdicts: Sequence[Verdict]) -> Table:
         [name, *_counts(list(group))]
         for name, group in groupby(verdicts, lambda v: str(v.dialogue.service["service_name"]))
     ]
-    headers = ["API", "states right", "values right", "wrong", "missing", "invented"]
+    headers = ["API", "states right", "values right", *_FAULTS]
     return table("", headers, [*rows, ["all", *_counts(verdicts)]], breaks=[len(rows) - 1])
 
 
 def _counts(verdicts: Sequence[Verdict]) -> list[str]:
+    number = {
+        kind: sum(len(verdict.slots[kind]) for verdict in verdicts) for kind in ("right", *_FAULTS)
+    }
     values = sum(len(verdict.dialogue.state) for verdict in verdicts)
     return [
         f"{sum(verdict.is_whole for verdict in verdicts)} of {len(verdicts)}",
-        f"{sum(len(verdict.right) for verdict in verdicts)} of {values}",
-        str(sum(len(verdict.wrong) for verdict in verdicts)),
-        str(sum(len(verdict.missing) for verdict in verdicts)),
-        str(sum(len(verdict.invented) for verdict in verdicts)),
+        f"{number['right']} of {values}",
+        *(str(number[fault]) for fault in _FAULTS),
     ]
 
 
@@ -129,10 +119,8 @@ def _details(verdict: Verdict) -> str:
         if turn % 2 == 0:
             values = verdict.states[turn // 2]["slot_values"]
             lines.append("    " + ", ".join(f"{slot}={values[slot][0]}" for slot in sorted(values)))
-    for fault in ("wrong", "missing"):
-        lines += [
-            f"  {fault}: {slot}, expected {' or '.join(dialogue.state[slot])}"
-            for slot in getattr(verdict, fault)
-        ]
-    lines += [f"  invented: {slot}" for slot in verdict.invented]
+    for fault in _FAULTS:
+        for slot in verdict.slots[fault]:
+            expected = " or ".join(dialogue.state.get(slot, ["none"]))
+            lines.append(f"  {fault}: {slot}, expected {expected}")
     return "\n".join([*lines, ""])

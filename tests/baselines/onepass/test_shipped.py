@@ -32,7 +32,7 @@ def test_it_tracks_dialogues_about_apis_that_it_has_never_seen(chosen: slice, va
         "door": ["9 Foundry Yard"],
         "service_kind": ["dry clean"],
     }
-    right = sum(len(verdict.right) for verdict in verdicts)
+    right = sum(len(verdict.slots["right"]) for verdict in verdicts)
     assert right == pytest.approx(values, abs=max(1, values // 40))  # CPUs round differently
 
 
