@@ -53,6 +53,8 @@ def read_plan(folder: Path, asked: AskOptions) -> ToolPlan:
     settings, server = settings_of(asked, model)
     host = f"{HOST}{program}" if program else server
     tool_set = read_tool_set(folder).first(asked.limit)
+    for case, why in tool_set.left_out.items():
+        print(f"note: case {case} is left out: it cannot be right under {why}", file=sys.stderr)
     names = list(dict.fromkeys(asked.wording or tool_set.wordings))
     return ToolPlan(tool_set, names, settings, host, asked.repeats, asked.distractors)
 

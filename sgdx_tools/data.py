@@ -88,6 +88,9 @@ class Wording(msgspec.Struct, frozen=True):
     # Who found them, as ``model:NAME``; empty where nobody says so. The signature of a score has
     # it, since a model may like its own words. In the file it is ``$made_by``.
     made_by: str = ""
+    # All tools of another version, as of a pull request, by the ids of those that they replace. A
+    # model is shown them as they are. None where only words change. In the file it is ``$tools``.
+    version: Mapping[str, Tool] | None = None
 
     @classmethod
     def of(cls, name: str, elements: Mapping[ElementId, Words], made_by: str = "") -> Wording:
@@ -137,12 +140,17 @@ class ToolSet(msgspec.Struct, frozen=True):
         default_factory=lambda: {ORIGINAL: Wording(ORIGINAL)}
     )
     source: Source = Source()
-    # The cases that ``--limit`` leaves out.
-    other_cases: tuple[Case, ...] = ()
+    # All cases of the file; ``cases`` lacks those that ``--limit`` leaves out, and ``left_out``.
+    all_cases: tuple[Case, ...] = ()
+    # Why a case cannot be right under some wording, whose tools or arguments differ, by its id.
+    left_out: Mapping[str, str] = {}
+
+    def __post_init__(self) -> None:
+        if not self.all_cases:
+            msgspec.structs.force_setattr(self, "all_cases", self.cases)
 
     def first(self, limit: int | None) -> ToolSet:
         """The same with only so many cases; None for all."""
         if limit is None:
             return self
-        cases, others = self.cases[:limit], self.cases[limit:]
-        return msgspec.structs.replace(self, cases=cases, other_cases=others)
+        return msgspec.structs.replace(self, cases=self.cases[:limit])

@@ -19,9 +19,10 @@ from sgdx_metric.call_rules import CaseScore, alternatives, is_absent, score_arg
 from sgdx_metric.core import RIGHT
 from sgdx_metric.variants import ORIGINAL
 
-from .data import ANY_OF, Case, ElementId, Json, Rule, Tool, ToolSet, Words
+from .data import ANY_OF, Case, ElementId, Json, Rule, ToolSet, Words
 from .json_schema import Renaming, elements_of, step
 from .renaming import WordedTools
+from .versions import changes
 
 
 class Outcome(NamedTuple):
@@ -56,7 +57,7 @@ def rank_elements(
     )
     ranked = []
     for name in outcomes:
-        elements = tool_set.wordings[name].elements()
+        elements = changed_elements(tool_set, name)
         lost, won = Counter[ElementId](), Counter[ElementId]()
         for case, before, after in zip(tool_set.cases, outcomes[ORIGINAL], outcomes[name]):
             if before.is_right and not after.is_right:
@@ -70,7 +71,7 @@ def rank_elements(
                     "wording": name,
                     "tool": tool,
                     "path": path,
-                    **both_words(tool_set.tools[tool], path, elements[element]),
+                    **elements[element],
                     "cases": expecting[tool],
                     "lost": lost[element],
                     "won": won[element],
@@ -80,14 +81,25 @@ def rank_elements(
     return sorted(ranked, key=lambda e: (-e["net"], -e["lost"], e["wording"], e["tool"], e["path"]))
 
 
-def both_words(tool: Tool, path: str, new: Words) -> dict[str, dict[str, str]]:
-    """The ``original`` and the ``reworded`` words of an element, only those that change."""
-    old = elements_of(tool)[path]
-    fields = [f for f in ("name", "description") if getattr(new, f) is not None]
-    return {
-        "original": {field: getattr(old, field) for field in fields},
-        "reworded": {field: getattr(new, field) for field in fields},
-    }
+def changed_elements(tool_set: ToolSet, name: str) -> dict[ElementId, dict[str, dict[str, str]]]:
+    """The ``original`` and ``reworded`` words of what a wording changes, only those that change.
+
+    What another version of the tools changes beside words is the ``change`` of the reworded ones.
+    """
+    wording = tool_set.wordings[name]
+    words, structure = wording.elements(), changes(tool_set.tools, wording)
+    old = {tool: elements_of(tool_set.tools[tool]) for tool in wording.tools}
+    elements = {}
+    for element in {**words, **structure}:
+        tool, path = element
+        new = words.get(element, Words())
+        fields = [f for f in ("name", "description") if getattr(new, f) is not None]
+        change = {"change": structure[element]} if element in structure else {}
+        elements[element] = {
+            "original": {field: getattr(old[tool][path], field) for field in fields},
+            "reworded": {field: getattr(new, field) for field in fields} | change,
+        }
+    return elements
 
 
 class Difference(NamedTuple):
@@ -103,7 +115,7 @@ def blamed(
     case: Case,
     outcome: Outcome,
     worded: WordedTools,
-    elements: Mapping[ElementId, Words],
+    elements: Mapping[ElementId, object],
     rules: Rule,
 ) -> set[ElementId]:
     """Those of a wording's elements that a wrong outcome, under these words, has to do with."""
@@ -169,7 +181,8 @@ def _leaves(
                     used = _used(expected[key], inner[0], renaming)
                     leaves.append((where, "missing", [(*inner[0], *used), *around]))
             elif key not in expected:
-                leaves.append((where, "extra", inner if inner[0] else []))
+                # what only another version has stands at the path by which it is called
+                leaves.append((where, "extra", inner if inner[0] else [(where,)]))
             elif expected[key] != value[key]:
                 leaves += _leaves(expected[key], value[key], inner, where, renaming)
     elif isinstance(expected, list) and isinstance(value, list) and len(expected) == len(value):

@@ -11,7 +11,7 @@ from sgdx_dataset.io.console import escape_controls
 from sgdx_metric.variants import ORIGINAL
 
 from .data import Case, Json, Rule, ToolSet
-from .elements import Outcome, blamed, both_words, differences
+from .elements import Outcome, blamed, changed_elements, differences
 from .predictions import read_predictions
 from .renaming import WordedTools
 from .scoring import check_files, score_wording
@@ -37,7 +37,9 @@ def explain(
     if is_list:
         cases = tool_set.cases
     elif not cases:
-        raise SgdxError(f"case {case_id}: is not in {tool_set.path}")
+        why = tool_set.left_out.get(case_id)
+        fault = f"is left out: under {why}" if why else f"is not in {tool_set.path}"
+        raise SgdxError(f"case {case_id}: {fault}")
     worded = {name: WordedTools(tool_set.tools, tool_set.wordings[name]) for name in files}
     outcomes = {
         name: score_wording(cases, worded[name], file, rules)[0] for name, file in files.items()
@@ -62,13 +64,13 @@ def explain(
             found = differences(cases[0], outcome, worded[name], rules)
             yield from (f"  {escape_controls(difference.text)}" for difference in found)
         if name != ORIGINAL and not outcome.is_right:
-            elements = tool_set.wordings[name].elements()
+            elements = changed_elements(tool_set, name)
             for tool, path in sorted(blamed(cases[0], outcome, worded[name], elements, rules)):
-                words = both_words(tool_set.tools[tool], path, elements[tool, path])
-                new = words["reworded"].values()
-                changes = (f"{a!r} -> {b!r}" for a, b in zip(words["original"].values(), new))
-                changed = escape_controls(", ".join(changes))
-                yield f"  words of {f'{tool} {path}'.rstrip()}: {changed}"
+                old, new = (elements[tool, path][side] for side in ("original", "reworded"))
+                changed = [f"{text!r} -> {new[field]!r}" for field, text in old.items()]
+                changed += [new["change"]] if "change" in new else []
+                words = escape_controls(", ".join(changed))
+                yield f"  words of {f'{tool} {path}'.rstrip()}: {words}"
     if unread := [n for n, file in files.items() if file.predictions[0][case_id].invalid]:
         yield f"answers that could not be read: {', '.join(unread)}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,11 @@ from sgdx_metric.variants import ORIGINAL
 
 from .data import Case, Json, Rule, Source, Tool, ToolSet, ToolWords, Wording
 from .json_schema import Layout, check_name
+from .renaming import WordedTools
 from .values import fault as no_valid_call
 
 TOOLS, CASES, WORDINGS, SOURCE = "tools.json", "cases.jsonl", "wordings", "source.json"
-_MADE_BY = "$made_by"
+_MADE_BY, _VERSION = "$made_by", "$tools"
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 # A wording's name is the name of a file and the first part of a request's id.
 _WORDING_NAME = re.compile(r"[A-Za-z0-9_.+-]{1,100}")
@@ -39,7 +40,28 @@ def read_tool_set(folder: Path) -> ToolSet:
     wordings = {ORIGINAL: Wording(ORIGINAL)}
     for path in sorted((folder / WORDINGS).glob("*.json")):
         wordings[path.stem] = read_wording(path, tools, cases)
-    return ToolSet(str(folder), tools, cases, wordings, source)
+    left_out = {
+        case.id: f"{name}: {why}"
+        for name, wording in wordings.items()
+        if wording.version is not None
+        for case in cases
+        if (why := _why_never_right(case, wording, tools, source.rules))
+    }
+    kept = tuple(case for case in cases if case.id not in left_out)
+    return ToolSet(str(folder), tools, kept, wordings, source, cases, left_out)
+
+
+def _why_never_right(case: Case, wording: Wording, tools: Mapping[str, Tool], rules: Rule) -> str:
+    """Why no valid call of another version's tools is right in a case; empty where one can be."""
+    assert wording.version is not None  # noqa: S101
+    worded = WordedTools(tools, wording)
+    for call, new in zip(case.expect or (), worded.expect(case) or ()):
+        if call.name not in wording.version:
+            return f"there is no tool {call.name}"
+        layout = Layout(worded.tool(call.name).parameters, f"tool {new.name}")
+        if why := no_valid_call(new.arguments, layout, with_values=rules != "bfcl"):
+            return f"{new.name}: {why}"
+    return ""
 
 
 def write_tool_set(
@@ -54,15 +76,7 @@ def write_tool_set(
         raise SgdxError(f"{folder}: exists already, expected a new folder")
     with staged(folder) as staging:
         staging.mkdir()
-        records = [
-            {
-                **({} if tool.id == tool.name else {"id": tool.id}),
-                **{"name": tool.name, "description": tool.description},
-                "parameters": tool.parameters,
-            }
-            for tool in tools
-        ]
-        (staging / TOOLS).write_bytes(_pretty(records))
+        (staging / TOOLS).write_bytes(_pretty([_record(tool) for tool in tools]))
         if lines := list(cases):
             (staging / CASES).write_bytes(msgspec.json.Encoder().encode_lines(lines))
         if source is not None:
@@ -75,15 +89,26 @@ def write_tool_set(
             raise SgdxError(str(error).replace(str(staging), str(folder))) from None
 
 
+def _record(tool: Tool) -> Json:
+    """A tool as ``tools.json`` has it."""
+    own_id = {} if tool.id == tool.name else {"id": tool.id}
+    words = {"name": tool.name, "description": tool.description}
+    return {**own_id, **words, "parameters": tool.parameters}
+
+
 def read_tools(path: Path) -> dict[str, Tool]:
     """Read ``tools.json``: the tools by their ids."""
     records = parse_json(read_input(path), list[msgspec.Raw], str(path), "a list of tools")
+    return _tools(records, str(path))
+
+
+def _tools(records: Sequence[msgspec.Raw], place: str) -> dict[str, Tool]:
     if not records:
-        raise SgdxError(f"{path}: found no tools, expected one at least")
+        raise SgdxError(f"{place}: found no tools, expected one at least")
     tools: dict[str, Tool] = {}
     for number, record in enumerate(records, 1):
-        tool = decode_json(record, Tool, f"{path}: tool {number}", "a tool")
-        where = f"{path}: tool {tool.id}"
+        tool = decode_json(record, Tool, f"{place}: tool {number}", "a tool")
+        where = f"{place}: tool {tool.id}"
         check_name(tool.name, where)
         if tool.id in tools:
             raise SgdxError(f"{where}: found this id twice, expected distinct ids")
@@ -144,14 +169,7 @@ def _check_case(
         raise SgdxError(f"{where}: expect: found no calls, expected null where none is to be made")
     for call in case.expect or ():
         _check_called(call.name, ids, f"{where}: expect")
-        layout = layouts[call.name]
-        names = layout.properties()
-        unknown = [name for name in call.arguments if name not in names]
-        if unknown and not layout.is_open():
-            known = f"expected one of {', '.join(names)}" if names else "the tool has no parameters"
-            fault = f"{call.name} has no argument {unknown[0]!r}, {known}"
-            raise SgdxError(f"{where}: expect: {fault}")
-        if why := no_valid_call(call.arguments, layout, with_values):
+        if why := no_valid_call(call.arguments, layouts[call.name], with_values):
             raise SgdxError(f"{where}: expect: {call.name}: {why}")
 
 
@@ -193,15 +211,23 @@ def _check_called(name: str, ids: Collection[str], where: str) -> None:
 
 
 def read_wording(path: Path, tools: Mapping[str, Tool], cases: Iterable[Case] = ()) -> Wording:
-    """Read a wording: ``{tool id: {"name", "description", "parameters": {path: {...}}}}``."""
+    """Read a wording: ``{tool id: {"name", "description", "parameters": {path: {...}}}}``.
+
+    Beside the tools, ``$made_by`` says who found the words, and ``$tools`` has another version.
+    """
     records = parse_json(read_file(path), dict[str, msgspec.Raw], str(path), "a wording")
     made_by = records.pop(_MADE_BY, msgspec.Raw(b'""'))
+    version = None
+    if _VERSION in records:
+        place = f"{path}: {_VERSION}"
+        listed = decode_json(records.pop(_VERSION), list[msgspec.Raw], place, "a list of tools")
+        version = _tools(listed, place)
     words = {
         tool: decode_json(record, ToolWords, f"{path}: tool {tool}", "new words of a tool")
         for tool, record in records.items()
     }
     author = decode_json(made_by, str, f"{path}: {_MADE_BY}", "text")
-    wording = Wording(path.stem, words, author)
+    wording = Wording(path.stem, words, author, version)
     check_wording(wording, tools, cases, str(path))
     return wording
 
@@ -209,7 +235,9 @@ def read_wording(path: Path, tools: Mapping[str, Tool], cases: Iterable[Case] = 
 def write_wording(path: Path, wording: Wording) -> Path:
     """Write a wording's file, completely or not at all; returns its path."""
     made_by = {_MADE_BY: wording.made_by} if wording.made_by else {}
-    write_bytes(path, _pretty({**made_by, **wording.tools}))
+    version = wording.version
+    tools = {} if version is None else {_VERSION: [_record(tool) for tool in version.values()]}
+    write_bytes(path, _pretty({**made_by, **wording.tools, **tools}))
     return path
 
 
@@ -240,9 +268,9 @@ def check_distinct_names(
 ) -> None:
     """Refuse a wording under which two tools that a model sees together have one name."""
     first: dict[str, str] = {}
-    for i in tools if ids is None else ids:
-        words = wording.tools.get(i)
-        name = (words and words.name) or tools[i].name
+    worded = WordedTools(tools, wording)
+    for i in worded.shown(ids):
+        name = worded.name(i)
         other = first.setdefault(name, i)
         if other != i:
             raise SgdxError(

@@ -227,6 +227,8 @@ class Layout:
             for keyword in ("required", "enum"):
                 if not isinstance(value := node.schema.get(keyword, []), list):
                     raise self._fault(f"{node.pointer}/{keyword}", value, "an array")
+            if not all(isinstance(name, str) for name in node.schema.get("required", [])):
+                raise self._fault(f"{node.pointer}/required", node.schema["required"], "names")
             if node.path != node.parent:
                 origin = node.parent, node.name
                 if origins.setdefault(node.path, origin) != origin:

@@ -87,18 +87,20 @@ class ToolPlan(AskedOnce):
     def requests(self) -> Iterator[ToolRequest]:
         """All requests, in order; they are made one after the other."""
         for case in self.tool_set.cases:
-            tools = self._shown_tools(case)
+            ids = self._ids(case)
             for name in self.names:
-                yield from self._requests_of(name, case, tools)
+                yield from self._requests_of(name, case, ids)
 
     def requests_of(self, name: str) -> Iterator[ToolRequest]:
         """The requests under one wording."""
         for case in self.tool_set.cases:
-            yield from self._requests_of(name, case, self._shown_tools(case))
+            yield from self._requests_of(name, case, self._ids(case))
 
-    def _requests_of(self, name: str, case: Case, ids: Sequence[str]) -> Iterator[ToolRequest]:
+    def _requests_of(
+        self, name: str, case: Case, ids: Sequence[str] | None
+    ) -> Iterator[ToolRequest]:
         worded = self.worded[name]
-        tools = [worded.tool(tool) for tool in ids]
+        tools = [worded.tool(tool) for tool in worded.shown(ids)]
         shown = [
             {
                 "name": tool.name,
@@ -119,14 +121,14 @@ class ToolPlan(AskedOnce):
             case_shown = {"id": case.id, "messages": messages, "tools": shown}
             yield ToolRequest(custom_id(name, case.id, repeat), [body], [key], case_shown)
 
-    def _shown_tools(self, case: Case) -> list[str]:
-        """The ids of a case's tools, and of its distractors where there are to be any.
+    def _ids(self, case: Case) -> list[str] | None:
+        """The ids of a case's tools, and of its distractors if there are to be any; None for all.
 
         Distractors are other tools of ``tools.json`` whose names differ from those of all shown
         before under every wording. Which, and in which order, depends on the case alone.
         """
         if case.tools is None:
-            return list(self.tool_set.tools)
+            return None
         ids = list(case.tools)
         if not self.distractors:
             return ids
@@ -150,7 +152,8 @@ class ToolPlan(AskedOnce):
 
     def header(self, name: str) -> Header:
         """What the header of a prediction file says of the run, its answers aside."""
-        settings = self.settings
+        settings, tool_set = self.settings, self.tool_set
+        cases, left_out, all_cases = tool_set.cases, tool_set.left_out, tool_set.all_cases
         return Header(
             task="tools",
             variant=name,
@@ -165,7 +168,7 @@ class ToolPlan(AskedOnce):
                 "tool_choice": settings.tool_choice,
                 "repeats": self.repeats,
                 "distractors": self.distractors,
-                **({"limit": len(self.tool_set.cases)} if self.tool_set.other_cases else {}),
+                **({"limit": len(cases)} if len(cases) + len(left_out) < len(all_cases) else {}),
             },
         )
 

@@ -116,7 +116,7 @@ def _runs(
 ) -> list[dict[str, Prediction]]:
     """The predictions of each run by case, of those that errors name by where each stands."""
     ids = {case.id for case in tool_set.cases}
-    others = {case.id for case in tool_set.other_cases}
+    others = {case.id for case in tool_set.all_cases} - ids
     runs: dict[int, dict[str, Prediction]] = {}
     for where, prediction in predictions:
         if prediction.id in others:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import ChainMap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache, cached_property
 from typing import Any
 
@@ -21,33 +21,40 @@ class WordedTools:
 
     def __init__(self, tools: Mapping[str, Tool], wording: Wording) -> None:
         self._tools, self._wording = tools, wording
+        # What is shown; of another version, which has words of its own.
+        self._version = tools if wording.version is None else wording.version
         self.renaming = cache(self._renaming)
         self.tool = cache(self._tool)
 
     def name(self, tool: str) -> str:
         """What a tool of some id is called under the wording."""
         words = self._wording.tools.get(tool, _NO_WORDS)
-        return words.name or self._tools[tool].name
+        return words.name or (self._tools.get(tool) or self._version[tool]).name
+
+    def shown(self, ids: Iterable[str] | None) -> list[str]:
+        """Those of some tools' ids, or of all, that a model is shown: what is removed is not."""
+        return [i for i in (self._version if ids is None else ids) if i in self._version]
 
     def ids(self, case: Case) -> Mapping[str, str]:
         """The id of each tool by its name under the wording; a case's own tools go first."""
-        own = {self.name(tool): tool for tool in case.tools or ()}
+        own = {self.name(tool): tool for tool in case.tools or () if tool in self._version}
         return ChainMap(own, self._ids)
 
     @cached_property
     def _ids(self) -> dict[str, str]:
-        return {self.name(tool): tool for tool in self._tools}
+        return {self.name(tool): tool for tool in self._version}
 
     def _renaming(self, tool: str) -> Renaming:
         """The new words of a tool's parameters, ready to be put into values of them."""
-        layout = Layout(self._tools[tool].parameters, f"tool {tool}")
+        original = self._tools.get(tool) or self._version[tool]
+        layout = Layout(original.parameters, f"tool {tool}")
         return Renaming(layout, self._wording.tools.get(tool, _NO_WORDS).parameters)
 
     def _tool(self, tool: str) -> Tool:
         """A tool in the wording's words; its id stays."""
-        original = self._tools[tool]
+        original = self._version[tool]
         words = self._wording.tools.get(tool)
-        if words is None:
+        if words is None or self._wording.version is not None:
             return original
         parameters = self.renaming(tool).schema()
         if self.name(tool) != original.name and isinstance(parameters.get("title"), str):

@@ -68,8 +68,9 @@ def score(
         ``sgdx_metric.wording_figures.over_wordings`` returns, and its ``differences``;
         ``differences``, those of the headline metric; ``elements``, the reworded names and
         descriptions by the cases that they cost; ``noise``, what changes from run to run under one
-        wording; ``cases``, ``invalid``, ``predictions``, ``signature``; and ``paired``, the scores
-        of every case.
+        wording; ``left_out``, the cases that cannot be right under another version's tools, and
+        why; ``cases``, ``invalid``, ``predictions``, ``signature``; and ``paired``, the scores of
+        every case.
 
     Raises:
         SgdxError: A file or row is malformed, or the rows do not fit the cases.
@@ -124,6 +125,7 @@ def score_files(
             "no_call": sum(case.expect is None for case in tool_set.cases),
             "dialogues": len(set(dialogues)),
         },
+        **({"left_out": dict(tool_set.left_out)} if tool_set.left_out else {}),
         "invalid": {
             name: sum(p.invalid for run in file.predictions for p in run.values())
             for name, file in files.items()
@@ -143,12 +145,12 @@ def verdict(
     max_drop: float,
 ) -> Verdict:
     """Whether other words cost more than so many points."""
-    if not any(tool_set.wordings[name].tools for name in files):
+    if not any(w.tools or w.version for w in (tool_set.wordings[name] for name in files)):
         others = [tool_set.wordings[name] for name in files if name != ORIGINAL]
         if not others:
             return Verdict("cannot tell", "found predictions under one wording, expected two")
         if all(wording.made_by == MADE_BY for wording in others):
-            return Verdict("passed", "the other version of the tools has the same words")
+            return Verdict("passed", "the other version of the tools is the same")
         names = ", ".join(wording.name for wording in others)
         return Verdict("cannot tell", f"found no new words in {names}, expected some")
     asked = {name: sum(map(len, file.predictions)) for name, file in files.items()}

@@ -48,13 +48,13 @@ def signature(
 
 def wording_digest(wording: Wording) -> str:
     """The first 8 hex digits of the SHA-256 of a wording's words."""
-    return _digest([dict(sorted(wording.tools.items()))])
+    version = () if wording.version is None else wording.version.values()
+    return _digest([dict(sorted(wording.tools.items())), *version])
 
 
 def data_digest(tool_set: ToolSet, name: str) -> str:
     """A digest of what models are shown under a wording: tools, conversations and words."""
-    cases = [*tool_set.cases, *tool_set.other_cases]
-    conversations = [(case.id, case.messages, case.tools) for case in cases]
+    conversations = [(case.id, case.messages, case.tools) for case in tool_set.all_cases]
     shown = _digest([*tool_set.tools.values(), *conversations])
     return f"{shown}-{wording_digest(tool_set.wordings[name])}"
 

@@ -26,6 +26,11 @@ def print_scores(scores: Mapping[str, Any], raw: Scores, details: bool, console:
     """Print what other words cost, the words that cost the most, and scores in percent."""
     if line := cost_line(scores, raw):
         print_line(f"{line}\n", console)
+    if left_out := scores.get("left_out"):
+        first = [f"{case} ({why})" for case, why in list(left_out.items())[:_FEW_ELEMENTS]]
+        more = ["and more"] if len(left_out) > _FEW_ELEMENTS else []
+        cases = f"{len(left_out)} cases that cannot be right are left out"
+        print_line(f"{cases}: {', '.join([*first, *more])}\n", console)
     _print_elements(scores, _MOST_ELEMENTS if details else _FEW_ELEMENTS, console)
     lines = [_LOST_TERM] if details and any(e["net"] > 0 for e in scores["elements"]) else []
     for name, noise in scores["noise"].items():
@@ -47,8 +52,10 @@ def _print_elements(scores: Mapping[str, Any], most: int, console: Console) -> N
     for element in costly[:most]:
         words_of = f"{element['wording']} {element['tool']} {element['path']}".rstrip()
         won = f", won {element['won']}" if element["won"] else ""
-        print_line(f"{words_of}: lost {element['lost']}{won} of {element['cases']}", console)
-        print_line(f"    {short_words(element['original'])}", console)
+        total = f" of {element['cases']}" if element["cases"] else ""  # none expects an added tool
+        print_line(f"{words_of}: lost {element['lost']}{won}{total}", console)
+        if element["original"]:
+            print_line(f"    {short_words(element['original'])}", console)
         print_line(f" -> {short_words(element['reworded'])}", console)
     if len(costly) > most:
         print_line(f"and {len(costly) - most} more in scores.json", console)
@@ -60,6 +67,8 @@ def short_words(words: Mapping[str, str]) -> str:
     parts = [words["name"]] if "name" in words else []
     if "description" in words:
         parts.append(f"'{words['description']}'")
+    if "change" in words:
+        parts.append(words["change"])
     text = " ".join(": ".join(parts).split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 

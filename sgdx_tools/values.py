@@ -8,6 +8,7 @@ from typing import Any
 
 from sgdx_metric.call_rules import alternatives, is_absent
 
+from .data import Json
 from .json_schema import Layout, Node, step
 
 _TYPES: dict[str, type | tuple[type, ...]] = {
@@ -21,11 +22,16 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 }
 
 
-def fault(expected: Any, layout: Layout, with_values: bool = True) -> str:
+def fault(expected: Json, layout: Layout, with_values: bool = True) -> str:
     """Why no valid call has the expected arguments; empty where one can.
 
     Without `with_values` only names are looked at, and no types and enums of values.
     """
+    names = layout.properties()
+    unknown = [name for name in expected if name not in names]
+    if unknown and not layout.is_open():
+        known = f"expected one of {', '.join(names)}" if names else "the tool has no parameters"
+        return f"there is no argument {unknown[0]!r}, {known}"
     return next(_faults(expected, [layout.nodes["#"]], layout, "", with_values), "")
 
 

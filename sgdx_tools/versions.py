@@ -1,7 +1,8 @@
 """Another version of tools, as of a pull request, as the wording ``new``.
 
 What both versions have is paired: by its name, then by what else it says. The wording has the new
-words of all pairs. What is added, removed or changed in its structure is no wording, and is listed.
+words of all pairs, by which calls that are right are put into them, and the other version's tools
+as they are, which models are shown: what is added, removed or of another type is measured too.
 """
 
 from __future__ import annotations
@@ -10,21 +11,24 @@ import json
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from .data import Json, Tool, ToolWords, Wording, Words
-from .json_schema import INNER, ROOT, Layout, Node, Renaming
+import msgspec
+
+from .data import ElementId, Json, Tool, ToolWords, Wording, Words
+from .json_schema import INNER, ROOT, Layout, Node
+from .renaming import WordedTools
 
 _T = TypeVar("_T")
 MADE_BY = "tools"  # of a wording that another version of the tools is, perhaps with the same words
-_NOT_MEASURED = ", which is not measured"
 
 
 def wording_between(
     tools: Mapping[str, Tool], others: Mapping[str, Tool]
 ) -> tuple[Wording, list[str]]:
-    """The wording ``new`` of the other tools' words, and a line for each thing that is none.
+    """The wording ``new`` of the other tools, and a line for each name or structure that differs.
 
-    Tools that are called differently are paired by their descriptions, or the properties that they
-    have; where there are as many tools as before, by the form of their parameters too.
+    It is empty where the tools are the same, in whatever order. Tools that are called differently
+    are paired by their descriptions, or the properties that they have; where there are as many
+    tools as before, by the form of their parameters too.
     """
     facts: list[Callable[[Tool], Hashable]] = [
         lambda tool: tool.description,
@@ -33,15 +37,36 @@ def wording_between(
     if len(tools) == len(others):
         facts.append(lambda tool: _form(tool.parameters, with_names=False))
     pairs = _paired(tools, others, facts)
-    words, notes = dict[str, ToolWords](), list[str]()
-    for tool_id, other in pairs.items():
-        words[tool_id], of_tool = _words_between(tools[tool_id], others[other])
-        notes += of_tool
-    lost, added = tools.keys() - pairs.keys(), others.keys() - set(pairs.values())
-    notes += [f"tool {i} is removed{_NOT_MEASURED}" for i in tools if i in lost]
-    notes += [f"tool {i} is added{_NOT_MEASURED}" for i in others if i in added]
+    words = {i: _words_between(tools[i], others[other]) for i, other in pairs.items()}
     changed = {tool: new for tool, new in words.items() if new != ToolWords()}
-    return Wording("new", changed, MADE_BY), notes
+    ids = {other: i for i, other in pairs.items()}
+    version = {
+        (i := ids.get(other, other)): Tool(tool.name, tool.description, tool.parameters, i)
+        for other, tool in others.items()
+    }
+    wording = Wording("new", changed, MADE_BY, version)
+    notes = []
+    for tool_id, new in changed.items():
+        notes += [f"tool {tool_id} is called {new.name}"] if new.name else []
+        named = ((path, part.name) for path, part in new.parameters.items() if part.name)
+        notes += [f"tool {tool_id}: {path} is called {name}" for path, name in named]
+    for (tool_id, path), change in changes(tools, wording).items():
+        notes.append(f"tool {tool_id}{path and f': {path}'} {change}")
+    notes += [f"tool {i} is removed" for i in tools if i not in version]
+    return (wording if changed or notes else Wording("new", {}, MADE_BY)), notes
+
+
+def changes(tools: Mapping[str, Tool], wording: Wording) -> dict[ElementId, str]:
+    """What another version adds, removes or changes beside words, by tool and path."""
+    found: dict[ElementId, str] = {}
+    for i, tool in (wording.version or {}).items():
+        if i in tools:
+            worded = WordedTools(tools, msgspec.structs.replace(wording, version=None)).tool(i)
+            of_tool = _changes(_layout(worded), _layout(tool))
+            found |= {(i, path): change for path, change in of_tool}
+        else:
+            found[i, ""] = "is added"
+    return found
 
 
 def _paired(
@@ -61,8 +86,8 @@ def _paired(
     return pairs
 
 
-def _words_between(tool: Tool, other: Tool) -> tuple[ToolWords, list[str]]:
-    """The words of another version of a tool, and a line for each thing that is no words."""
+def _words_between(tool: Tool, other: Tool) -> ToolWords:
+    """The words of another version of a tool."""
     layout, new_layout = _layout(tool), _layout(other)
     names: dict[str, str] = {}
     descriptions: dict[str, str] = {}
@@ -76,15 +101,11 @@ def _words_between(tool: Tool, other: Tool) -> tuple[ToolWords, list[str]]:
         path: Words(names.get(path), descriptions.get(path))
         for path in dict.fromkeys([*names, *descriptions])
     }
-    words = ToolWords(
+    return ToolWords(
         other.name if other.name != tool.name else None,
         other.description if other.description != tool.description else None,
         parts,
     )
-    notes = [f"tool {tool.id} is called {words.name}"] if words.name else []
-    notes += [f"tool {tool.id}: {path} is called {name}" for path, name in names.items()]
-    worded = Layout(Renaming(layout, parts).schema(), new_layout.where)
-    return words, [*notes, *(f"tool {tool.id}: {what}" for what in _changes(worded, new_layout))]
 
 
 def _layout(tool: Tool) -> Layout:
@@ -132,14 +153,14 @@ def _own(node: Node) -> Json:
     return {**kept, "description": kept.get("description", ""), "required": required}
 
 
-def _changes(worded: Layout, given: Layout) -> Iterator[str]:
-    """What differs in two schemas in the same words, by path."""
+def _changes(worded: Layout, given: Layout) -> Iterator[tuple[str, str]]:
+    """What differs in two schemas in the same words, and the path where it does."""
     for pointer, node in worded.nodes.items():
         if pointer not in given.nodes:
-            yield f"{node.path or ROOT} is removed{_NOT_MEASURED}"
+            yield node.path or ROOT, "is removed"
         elif (old := _own(node)) != (new := _own(given.nodes[pointer])):
             keywords = sorted(k for k in {**old, **new} if old.get(k) != new.get(k))
-            yield f"{node.path or ROOT} differs in {', '.join(keywords)}{_NOT_MEASURED}"
+            yield node.path or ROOT, f"differs in {', '.join(keywords)}"
     for pointer, node in given.nodes.items():
         if pointer not in worded.nodes:
-            yield f"{node.path or ROOT} is added{_NOT_MEASURED}"
+            yield node.path or ROOT, "is added"

@@ -184,6 +184,5 @@ def _place(element: Mapping[str, Any]) -> str:
 
 def _words(words: Mapping[str, str]) -> Cell:
     """The name of an element and, in smaller type, its description; whichever changes."""
-    if "name" in words:
-        return Cell(words["name"], words.get("description", ""))
-    return Cell(words.get("description", ""))
+    texts = [words[key] for key in ("name", "description", "change") if key in words]
+    return Cell((texts or [""])[0], "; ".join(texts[1:]))

@@ -293,7 +293,7 @@ SABOTAGES = {
         "sgdx_tools/predictions.py", "if len(run) < len(ids):", "if not run:",
         f"{_TOOLS}/test_scoring.py -k faults_of"),
     "a call that is never right is expected": Sabotage(
-        "sgdx_tools/folder.py", "if unknown and not layout.is_open():", "if False:",
+        "sgdx_tools/values.py", "if unknown and not layout.is_open():", "if False:",
         f"{_TOOLS}/test_folder.py -k faults_of_cases"),
     "a schema requires the old names": Sabotage(
         "sgdx_tools/json_schema.py", "return [names.get(name, name) for name in value]",

@@ -87,10 +87,10 @@ def calls(name: Any, arguments: Any = "{}") -> list[Json]:
         (line(tools="none"), "case c1: .* both called 'get_weather'"),
         (line(expect=[]), "expect: found no calls"),
         (line(expect=[{"name": "get_weather#2"}]), "#2' is no tool of the case, expected one of "),
-        (line(expect=[{"name": "ping", "arguments": {"x": 1}}]), "ping has no argument 'x'"),
+        (line(expect=[{"name": "ping", "arguments": {"x": 1}}]), "ping: there is no argument 'x'"),
         (
             line(expect=[{"name": "get_weather", "arguments": {"x": 1}}]),
-            "get_weather has no argument 'x', expected one of city, days",
+            "get_weather: there is no argument 'x', expected one of city, days",
         ),
         (line(expect=[{"name": "get_weather"}]), "get_weather: .*city"),
         (line(messages=[{"role": "robot"}]), "messages\\[0\\]: role is 'robot'"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,8 +22,8 @@ from sgdx_tools.model_words import ToolRewording
 from sgdx_tools.pool import ElementPool, compose_wordings, distinct_names
 from sgdx_tools.versions import wording_between
 
-from ..sgdx_llm.server import StandIn, call_completion, failing, serving
-from .conftest import TOOLS, objects
+from ..sgdx_llm.server import StandIn, call_completion, completion, failing, serving
+from .conftest import CASES, TOOLS, objects
 
 BY_ID = {tool.id: tool for tool in TOOLS}
 POOL: Json = {
@@ -157,7 +158,7 @@ def test_one_element_at_a_time(tools: Path, tmp_path: Path) -> None:
 def test_another_version_of_the_tools_is_a_wording(
     tools: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whatever else a pull request does: that is listed, and not measured."""
+    """Whatever else a pull request does is listed."""
 
     def reword_to(version: Json) -> Mapping[str, ToolWords]:
         (tmp_path / "next.json").write_text(json.dumps(version))
@@ -191,6 +192,81 @@ def test_another_version_of_the_tools_is_a_wording(
     assert "people is removed" in notes and "guests is added" in notes
 
 
+def test_a_pull_request_is_measured_as_it_is(
+    tools: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Added tools compete, and cases whose tool or argument is gone or narrowed are left out."""
+    version = json.loads((tools / "tools.json").read_text())
+    book, weather, _ = version
+    weather["name"] = "forecast"
+    city = weather["parameters"]["properties"]["city"]
+    city["enum"] = ["Oslo", "Bergen"]
+    book["parameters"]["properties"]["people"]["maximum"] = 8
+    book["parameters"]["properties"]["note"] = {"type": "string"}
+    rival = {"name": "seat", "description": "Book a seat", "parameters": {}}
+    file, output = tmp_path / "next.json", tmp_path / "run"
+    scores_file = tmp_path / "scores.json"
+
+    def program(answer: str) -> list[str]:
+        """A program that answers by the right calls, or does otherwise under the new words."""
+        (tmp_path / "program.py").write_text(
+            "import json, sys\n"
+            "for line in sys.stdin:\n"
+            "    request = json.loads(line)\n"
+            "    case, tools = request['case'], {t['name']: t for t in request['case']['tools']}\n"
+            "    calls = {'a': [['book', {'people': 4, 'place': {'city': 'Rome'}}]],\n"
+            "             'b': [['book', {'people': 2}]], 'd': []}.get(case['id'],\n"
+            "             [['weather' if 'weather' in tools else 'forecast', {'city': 'Oslo'}]])\n"
+            f"    {answer}\n"
+            "    calls = [{'name': n, 'arguments': a} for n, a in calls]\n"
+            "    print(json.dumps({'custom_id': request['custom_id'], 'calls': calls}))\n"
+        )
+        return ["--command", f"{sys.executable} {tmp_path / 'program.py'}"]
+
+    def measured(answer: str) -> Json:
+        file.write_text(json.dumps([*version, rival]))
+        (tools / "wordings" / "new.json").unlink(missing_ok=True)
+        assert reword(tools, "--with", f"tools:{file}") == 0
+        shutil.rmtree(output, ignore_errors=True)  # a program's answers are kept by its name
+        assert main(["run", str(tools), *program(answer), "--output", str(output)]) == 0
+        score = ["score", str(tools), "--predictions", str(output), "--output", str(scores_file)]
+        assert main(score) == 0
+        content: Json = json.loads(scores_file.read_text())
+        return content
+
+    scores = measured("if 'seat' in tools and case['id'] == 'b': calls = [['seat', {}]]")
+    by_variant = scores["calls"]["call_accuracy"]["by_variant"]
+    assert by_variant == {"original": 1.0, "new": pytest.approx(2 / 3)}
+    assert [(e["tool"], e["path"], e["lost"], e["reworded"]) for e in scores["elements"]] == [
+        ("book", "people", 1, {"change": "differs in maximum"}),
+        ("seat", "", 1, {"change": "is added"}),
+    ]
+    assert "left_out" not in scores
+    scores = measured("if 'seat' in tools and case['id'] == 'a': calls[0][1]['note'] = 'x'")
+    assert [(e["tool"], e["path"]) for e in scores["elements"]] == [("book", "note")]
+    capsys.readouterr()
+    assert main(["explain", str(tools), "--predictions", str(output), "a"]) == 0
+    assert "  extra: note\n  words of book note: is added\n" in capsys.readouterr().out
+    city["enum"] = ["Bergen"]
+    book["parameters"]["required"] = ["people", "place"]
+    scores = measured("")
+    assert list(scores["left_out"]) == ["b", "c"] and scores["cases"]["all"] == 2
+    assert scores["calls"]["call_accuracy"]["worst"] == 1.0
+    del version[0]
+    assert list(measured("calls = []")["left_out"]) == ["a", "b", "c"]
+
+
+def test_the_same_tools_cost_nothing(tools: Path, tmp_path: Path) -> None:
+    """No request more than those under the original is sent, and the verdict is passed."""
+    assert reword(tools, "--with", f"tools:{tools / 'tools.json'}") == 0
+    with serving(StandIn(answer=lambda _: completion({"content": "No."}, "stop"))) as server:
+        run = ["--model", "m", "--base-url", server.url, "--output", str(tmp_path / "run")]
+        assert main(["run", str(tools), *run]) == 0
+        assert len(server.bodies) == len(CASES)
+    gate = ["--predictions", str(tmp_path / "run"), "--max-drop", "0"]
+    assert main(["score", str(tools), *gate]) == 0
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_another_order_of_tools_and_keys_is_no_wording(data: st.DataObject) -> None:
@@ -203,7 +279,7 @@ def test_another_order_of_tools_and_keys_is_no_wording(data: st.DataObject) -> N
     changed = [msgspec.structs.replace(t, parameters=shuffled(t.parameters)) for t in TOOLS]
     others = {tool.id: tool for tool in data.draw(st.permutations(changed))}
     wording, notes = wording_between({tool.id: tool for tool in TOOLS}, others)
-    assert (wording.tools, notes) == ({}, [])
+    assert (wording.tools, wording.version, notes) == ({}, None, [])
 
 
 def test_which_of_two_is_which_is_not_guessed() -> None:
@@ -213,7 +289,7 @@ def test_which_of_two_is_which_is_not_guessed() -> None:
     wording, notes = wording_between(version("city", "day", "to"), version("to", "date", "town"))
     assert wording.tools == {}
     assert [note.split()[2:5:2] for note in notes] == [
-        ["city", "removed,"], ["day", "removed,"], ["date", "added,"], ["town", "added,"],
+        ["city", "removed"], ["day", "removed"], ["date", "added"], ["town", "added"],
     ]  # fmt: skip
     wording, _ = wording_between(version("city", "to"), version("to", "town"))
     assert wording.tools["t"].parameters == {"city": Words("town")}
