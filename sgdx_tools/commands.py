@@ -29,6 +29,7 @@ def import_tools(
     openai: Path | None = None,
     anthropic: Path | None = None,
     mcp: Path | None = None,
+    mcp_server: Sequence[str] = (),
     openapi: Path | None = None,
     with_headers: bool = False,
     bfcl: Sequence[Path] = (),
@@ -50,9 +51,13 @@ def import_tools(
         Read tools as Anthropic's API takes them: a list, or a request.
     mcp
         Read what an MCP server answers to tools/list, or the result in that answer.
+    mcp_server
+        Ask this MCP server, a command such as "npx my-server" or a URL. Give several to join their
+        tools; names then begin with the server's. A command gets few environment variables:
+        "env TOKEN=... npx my-server" gives it more.
     openapi
-        Read an OpenAPI 3.0 or 3.1 document in JSON or YAML. The body of a request is the argument
-        'body'.
+        Read an OpenAPI 3.0, 3.1 or 3.2 document in JSON or YAML, and the files of its folder that
+        it refers to. The body of a request is the argument 'body'.
     with_headers
         With --openapi: take headers for arguments too, which models then fill and which are
         reworded.
@@ -68,10 +73,10 @@ def import_tools(
     """
     given = {"--openai": openai, "--anthropic": anthropic, "--mcp": mcp, "--openapi": openapi}
     forms = [*(name for name, path in given.items() if path), *(["--bfcl"] if bfcl else [])]
-    forms += ["--sgd"] if sgd else []
+    forms += [name for name, of in {"--sgd": sgd, "--mcp-server": mcp_server}.items() if of]
     if len(forms) != 1:
-        found = ", ".join(forms) or "none"
-        raise SgdxError(f"import: found {found}, expected one of {', '.join(given)}, --bfcl, --sgd")
+        found, known = ", ".join(forms) or "none", [*given, "--mcp-server", "--bfcl", "--sgd"]
+        raise SgdxError(f"import: found {found}, expected one of {', '.join(known)}")
     if answers and not bfcl:
         raise SgdxError("--answers: found no --bfcl, whose answers these are")
     if with_headers and not openapi:
@@ -87,6 +92,10 @@ def import_tools(
 
         configs = list(dict.fromkeys(sgd))
         collection = import_sgd(configs, data.source, split, data.own_variants, dialogues)
+    elif mcp_server:
+        from .importing.mcp_servers import import_servers
+
+        collection = import_servers(mcp_server)
     elif openapi:
         from .importing.openapi import import_openapi
 

@@ -31,6 +31,8 @@ class Tool(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     parameters: Json = {}
     # What cases and wordings call it: the name, unless several definitions share one.
     id: str = ""
+    # Whether the provider is to hold calls to the schema.
+    strict: bool = False
 
     def __post_init__(self) -> None:
         if not self.id:
@@ -114,6 +116,17 @@ class Wording(msgspec.Struct, frozen=True):
         return elements
 
 
+class ToolServer(msgspec.Struct, frozen=True):
+    """A server that was asked for its tools."""
+
+    name: str
+    version: str
+    # The version of MCP that it spoke.
+    protocol: str
+    # The day, in UTC.
+    date: str
+
+
 class Source(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """Where tools and cases come from."""
 
@@ -125,6 +138,9 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     rules: Rule = "exact"
     # What could not be expressed, a line for each.
     left_out: tuple[str, ...] = ()
+    # What definitions say that no model is shown, by whose it is, such as ``tool book``.
+    beside: Mapping[str, Json] = {}
+    servers: tuple[ToolServer, ...] = ()
 
 
 class ToolSet(msgspec.Struct, frozen=True):

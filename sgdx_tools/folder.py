@@ -93,7 +93,8 @@ def _record(tool: Tool) -> Json:
     """A tool as ``tools.json`` has it."""
     own_id = {} if tool.id == tool.name else {"id": tool.id}
     words = {"name": tool.name, "description": tool.description}
-    return {**own_id, **words, "parameters": tool.parameters}
+    strict = {"strict": True} if tool.strict else {}
+    return {**own_id, **words, "parameters": tool.parameters, **strict}
 
 
 def read_tools(path: Path) -> dict[str, Tool]:

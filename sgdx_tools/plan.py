@@ -106,6 +106,7 @@ class ToolPlan(AskedOnce):
                 "name": tool.name,
                 "description": tool.description,
                 "parameters": tool.parameters or {"type": "object", "properties": {}},
+                **({"strict": True} if tool.strict else {}),
             }
             for tool in tools
         ]

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from functools import cache, cached_property
 from typing import Any
 
+from msgspec.structs import replace
+
 from sgdx_dataset import SgdxError
 
 from .data import Case, ExpectedCall, Json, Tool, ToolWords, Wording
@@ -60,7 +62,8 @@ class WordedTools:
         if self.name(tool) != original.name and isinstance(parameters.get("title"), str):
             parameters = parameters | {"title": title(self.name(tool))}
         description = original.description if words.description is None else words.description
-        return Tool(self.name(tool), description, parameters, tool)
+        name = self.name(tool)
+        return replace(original, name=name, description=description, parameters=parameters)
 
     @cached_property
     def _renames(self) -> bool:

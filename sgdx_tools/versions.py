@@ -41,7 +41,7 @@ def wording_between(
     changed = {tool: new for tool, new in words.items() if new != ToolWords()}
     ids = {other: i for i, other in pairs.items()}
     version = {
-        (i := ids.get(other, other)): Tool(tool.name, tool.description, tool.parameters, i)
+        (i := ids.get(other, other)): msgspec.structs.replace(tool, id=i)
         for other, tool in others.items()
     }
     wording = Wording("new", changed, MADE_BY, version)

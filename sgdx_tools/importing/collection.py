@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import say
 from sgdx_dataset.io.files import read_input
 from sgdx_llm.functions import safe_names
 
-from ..data import Case, Json, Rule, Source, Tool, Wording
+from ..data import Case, Json, Rule, Source, Tool, ToolServer, Wording
 from ..folder import CASES, SOURCE, WORDINGS, write_tool_set
 from ..json_schema import Layout
 
@@ -37,6 +39,9 @@ class Collection:
     files: dict[str, str] = field(default_factory=dict)
     # What could not be expressed, a line for each.
     left_out: list[str] = field(default_factory=list)
+    # What definitions say that models are not shown, by whose it is.
+    beside: dict[str, Json] = field(default_factory=dict)
+    servers: list[ToolServer] = field(default_factory=list)
     # What one should know of what was expressed.
     remarks: list[str] = field(default_factory=list)
 
@@ -48,7 +53,8 @@ class Collection:
 
     def write(self, folder: Path) -> None:
         """Write a new folder of tools."""
-        source = Source(self.form, self.files, self.rules, tuple(self.left_out))
+        left_out, servers = tuple(self.left_out), tuple(self.servers)
+        source = Source(self.form, self.files, self.rules, left_out, self.beside, servers)
         write_tool_set(folder, self.tools.values(), self.cases, source, self.wordings)
 
     def report(self, folder: Path) -> None:
@@ -70,20 +76,21 @@ class Collection:
         step = step if self.cases else f"write {folder / CASES}, then {step}"
         print(f"next: {step}", file=sys.stderr)
 
-    def add_tools(self, tools: Iterable[tuple[str, str, Json]]) -> None:
-        """Add tools by name, description and parameters.
+    def add_tools(self, tools: Iterable[Tool]) -> None:
+        """Add tools.
 
         A name that providers do not take is changed. A tool whose schema is not understood is left
         out. Both are noted.
         """
         definitions = list(tools)
-        names, files = safe_names(name for name, _, _ in definitions), ", ".join(self.files)
-        for name, description, parameters in definitions:
-            where = f"tool {name}"
+        names, files = safe_names(tool.name for tool in definitions), ", ".join(self.files)
+        files = files or ", ".join(server.name for server in self.servers)
+        for tool in definitions:
+            name, where = tool.name, f"tool {tool.name}"
             if names[name] in self.tools:
                 raise SgdxError(f"{files}: {where}: found it twice, expected distinct names")
             try:
-                Layout(parameters, where).check()
+                Layout(tool.parameters, where).check()
             except SgdxError as error:
                 self.left_out.append(f"{error}: the tool is left out")
                 continue
@@ -91,7 +98,7 @@ class Collection:
                 self.left_out.append(
                     f"{where}: providers do not take its name: it is {names[name]} here"
                 )
-            self.tools[names[name]] = Tool(names[name], description, parameters)
+            self.tools[names[name]] = replace(tool, name=names[name], id=names[name])
         if not self.tools:
             reason = f": {self.left_out[0]}" if self.left_out else ""
             raise SgdxError(f"{files}: found no tool, expected one at least{reason}")

@@ -1,8 +1,9 @@
-"""Operations of an API that OpenAPI 3.0 or 3.1 describes, as tools.
+"""Operations of an API that OpenAPI 3.0, 3.1 or 3.2 describes, as tools.
 
 An operation is a tool. Its parameters in the path, the query and cookies are arguments under their
 names, and the body of its request is the argument ``body``. What is about the transport (headers
 unless asked for, servers, security, serialisation, responses, callbacks) is no part of a tool.
+A document may refer to other files of its folder.
 """
 
 from __future__ import annotations
@@ -14,17 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.json import check_value, parse_json
-from sgdx_dataset.io.yaml import parse_yaml_document
 from sgdx_llm.functions import safe_names
 
-from ..data import Json
+from ..data import Json, Tool
 from .collection import Collection
-from .openapi_schema import Document, SchemaConverter
+from .openapi_schema import Document, SchemaConverter, read_document
 
-_METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
-_VERSION = re.compile(r"3\.[01]\.\d+")
-_LOCATIONS = ("path", "query", "header", "cookie")
+_METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+_VERSION = re.compile(r"3\.[012]\.\d+")
+_LOCATIONS = ("path", "query", "querystring", "header", "cookie")
 # OpenAPI says that parameters of these names are to be ignored: other parts describe them.
 _IGNORED_HEADERS = ("accept", "content-type", "authorization")
 # Which form of a body is taken where there are several, the best one first.
@@ -42,29 +41,20 @@ BODY = "body"
 def import_openapi(path: Path, with_headers: bool = False) -> Collection:
     """Read the operations of an OpenAPI document in JSON or YAML."""
     collection = Collection("openapi")
-    data = collection.add_file(path)
-    parsed: Any = (
-        parse_json(data, dict[str, Any], str(path), "an OpenAPI document")
-        if data.lstrip()[:1] == b"{"
-        else parse_yaml_document(data, str(path))
-    )
-    try:
-        check_value(parsed)
-    except SgdxError as error:
-        raise SgdxError(f"{path}: {error}") from None
-    expected = "expected openapi: 3.0.x or 3.1.x"
+    parsed = read_document(collection.add_file(path), path)
+    expected = "expected openapi: 3.0.x, 3.1.x or 3.2.x"
     if not isinstance(parsed, dict):
         raise SgdxError(f"{path}: found {type(parsed).__name__}, {expected}")
     version = parsed.get("openapi")
     if not isinstance(version, str) or not _VERSION.fullmatch(version):
         facts = [f"{key}: {parsed[key]}"[:100] for key in ("openapi", "swagger") if key in parsed]
         raise SgdxError(f"{path}: found {(*facts, 'no openapi')[0]}, {expected}")
-    document = Document(parsed, version.startswith("3.0."), str(path))
+    document = Document(parsed, version.startswith("3.0."), path, collection.add_file)
     tools = []
     for operation in _operations(document, collection):
         operation.with_headers = with_headers
         try:
-            tools.append((operation.name, operation.description, operation.schema()))
+            tools.append(Tool(operation.name, operation.description, operation.schema()))
         except SgdxError as error:
             collection.left_out.append(f"{error}: the tool is left out")
     webhooks = parsed.get("webhooks")
@@ -89,10 +79,12 @@ def _operations(document: Document, collection: Collection) -> Iterator[_Operati
         except SgdxError as error:
             collection.left_out.append(f"{error}: its tools are left out")
             continue
-        for method in _METHODS:
-            if isinstance(item.get(method), dict):
+        of_path = {method: item.get(method) for method in _METHODS}
+        others = item.get("additionalOperations")
+        for method, part in {**of_path, **(others if isinstance(others, dict) else {})}.items():
+            if isinstance(part, dict):
                 try:
-                    operation = document.part(item[method], f"{method.upper()} {path}")
+                    operation = document.part(part, f"{method.upper()} {path}")
                 except SgdxError as error:
                     collection.left_out.append(f"{error}: the tool is left out")
                     continue

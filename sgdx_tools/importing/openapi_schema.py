@@ -7,12 +7,17 @@ OpenAPI 3.1 has JSON Schema itself. OpenAPI 3.0 has a dialect: ``nullable``, ``e
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import posixpath
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.json import check_value, parse_json
+from sgdx_dataset.io.yaml import parse_yaml_document
 from sgdx_llm.functions import safe_names
 
 from ..data import Json
@@ -27,15 +32,37 @@ _OBJECTS = ("patternProperties", "dependentSchemas")
 _DROPPED = ("xml", "externalDocs", "discriminator")
 
 
+def read_document(data: bytes, path: Path) -> Any:
+    """What a file in JSON or YAML has."""
+    parsed: Any = (
+        parse_json(data, dict[str, Any], str(path), "an OpenAPI document")
+        if data.lstrip()[:1] == b"{"
+        else parse_yaml_document(data, str(path))
+    )
+    try:
+        check_value(parsed)
+    except SgdxError as error:
+        raise SgdxError(f"{path}: {error}") from None
+    return parsed
+
+
 @dataclass
 class Document:
-    """An OpenAPI document."""
+    """An OpenAPI document, and the other files of its folder that it refers to."""
 
     content: Json
     # Whether its schemas are of OpenAPI 3.0's dialect.
     is_3_0: bool
-    # The file, for error messages.
-    where: str
+    path: Path
+    # Reads a file, and notes it.
+    read: Callable[[Path], bytes]
+    # The other files by their names inside the folder.
+    _others: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def where(self) -> str:
+        """The file, for error messages."""
+        return str(self.path)
 
     def part(self, entry: Any, where: str) -> Json:
         """An object of the document, or what its ``$ref`` leads to."""
@@ -52,11 +79,12 @@ class Document:
 
     def lookup(self, reference: Any, where: str) -> Any:
         """What a ``$ref`` points to."""
-        if not isinstance(reference, str) or not (reference + "/").startswith("#/"):
-            fault = f"{where}: found $ref {str(reference)[:200]}"
-            raise SgdxError(f"{fault}, expected one inside the file: bundle the files into one")
-        part: Any = self.content
-        for token in reference.split("/")[1:]:
+        name, _, pointer = str(reference).partition("#")
+        if not isinstance(reference, str) or (pointer and pointer[:1] != "/"):
+            expected = "expected one such as #/components/schemas/Pet"
+            raise SgdxError(f"{where}: found $ref {str(reference)[:200]}, {expected}")
+        part: Any = self._other(name, where) if name else self.content
+        for token in pointer.split("/")[1:]:
             key = _unescape(token)
             if isinstance(part, dict) and key in part:
                 part = part[key]
@@ -65,6 +93,37 @@ class Document:
             else:
                 raise SgdxError(f"{where}: $ref {reference[:200]} is not in the file")
         return part
+
+    def _other(self, name: str, where: str) -> Any:
+        """Another file of the folder, whose references are as if they stood in the first one."""
+        if name not in self._others:
+            folder, file = self.path.parent.resolve(), (self.path.parent / unquote(name)).resolve()
+            if ":" in name or not file.is_relative_to(folder):
+                expected = "expected a file inside the document's folder"
+                raise SgdxError(f"{where}: found $ref {name[:200]}, {expected}")
+            if file == self.path.resolve():
+                self._others[name] = self.content
+            elif not file.is_file():
+                raise SgdxError(f"{where}: found $ref {name[:200]}, which is no file")
+            else:
+                content = read_document(self.read(file), Path(name))
+                self._others[name] = _moved(content, name, posixpath.dirname(name))
+        return self._others[name]
+
+
+def _moved(content: Any, name: str, folder: str) -> Any:
+    """What a file has, with references as they are from the first file's folder."""
+    if isinstance(content, list):
+        return [_moved(item, name, folder) for item in content]
+    if not isinstance(content, dict):
+        return content
+    moved = {key: _moved(value, name, folder) for key, value in content.items()}
+    if isinstance(reference := content.get("$ref"), str):
+        file, mark, pointer = reference.partition("#")
+        moved["$ref"] = (posixpath.normpath(posixpath.join(folder, file)) if file else name) + (
+            mark + pointer
+        )
+    return moved
 
 
 @dataclass
@@ -139,7 +198,8 @@ class SchemaConverter:
 
     def _definition_name(self, reference: str) -> str:
         """A name for what a reference leads to: the last part of it, made distinct."""
-        name, number = _unescape(reference.split("/")[-1]) or "root", 1
+        last = _unescape(reference.split("/")[-1]).removesuffix("#")
+        name, number = re.sub(r"\.(ya?ml|json)$", "", last) or "root", 1
         name = base = safe_names([name])[name]
         while name in self._names.values():
             number += 1

@@ -113,8 +113,7 @@ def test_a_document_of_3_0(tmp_path: Path) -> None:
         "POST /books: only read, never sent: id",
         "PUT /covers: parameter body in query is called body_query",
         "PUT /covers: parameter id in cookie is called id_cookie",
-        "GET /broken: found $ref other.yaml#/Missing, expected one inside the file: bundle the "
-        "files into one: the tool is left out",
+        "GET /broken: found $ref other.yaml, which is no file: the tool is left out",
         "tool put/cover: providers do not take its name: it is put_cover here",
     ]
     folder = tmp_path / "api"
@@ -215,7 +214,7 @@ def test_names_that_would_be_one_stay_apart(tmp_path: Path) -> None:
         ({"parameters": [{"$ref": "#/components/x"}]}, "GET /a: $ref #/components/x is not in"),
         ({"parameters": [{"name": "p"}]}, "GET /a: found the parameter 'p' in 'None'"),
         ({"parameters": {"p": 1}}, "GET /a: parameters: expected a list"),
-        ({"$ref": "resources/a.yml"}, "GET /a: found $ref resources/a.yml, expected one inside"),
+        ({"$ref": "resources/a.yml"}, "GET /a: found $ref resources/a.yml, which is no file"),
         ({"parameters": [{"name": "p", "in": "query", "schema": 5}]}, "GET /a: found '5'"),
         ({"requestBody": {"$ref": "#/paths/~1a/get/requestBody"}}, "refers to itself"),
         (
@@ -238,8 +237,8 @@ def test_an_operation_that_cannot_be_read_is_left_out(
 @pytest.mark.parametrize(
     ("document", "reason"),
     [
-        ({"swagger": "2.0"}, "swagger: 2.0, expected openapi: 3.0.x or 3.1.x"),
-        ({"openapi": "3.2.0", "paths": {}}, "openapi: 3.2.0"),
+        ({"swagger": "2.0"}, "swagger: 2.0, expected openapi: 3.0.x, 3.1.x or 3.2.x"),
+        ({"openapi": "3.3.0", "paths": {}}, "openapi: 3.3.0"),
         ({"openapi": 3.1, "paths": {}}, "openapi: 3.1,"),
         ({"info": {}}, "no openapi"),
         ("- 1", "found list"),
@@ -264,3 +263,59 @@ def test_two_operations_with_one_id(tmp_path: Path) -> None:
     document["paths"]["/b"] = document["paths"]["/a"]
     with pytest.raises(SgdxError, match="tool a: found it twice"):
         import_document(tmp_path, document)
+
+
+def test_files_of_the_folder_refer_to_each_other(tmp_path: Path) -> None:
+    """From the first file, from one below and back, in both directions and in a circle."""
+    (tmp_path / "schemas").mkdir()
+    kind, owner = {"$ref": "../api.json#/x/Kind"}, {"$ref": "all.json#/Owner"}
+    pet = objects(owner=owner, kind=kind)
+    (tmp_path / "schemas" / "pet.yaml").write_text(json.dumps(pet))
+    pets = {"type": "array", "items": {"$ref": "./pet.yaml"}}
+    shared = {"Owner": objects(pets={"$ref": "#/Pets"}), "Pets": pets}
+    (tmp_path / "schemas" / "all.json").write_text(json.dumps(shared))
+    (tmp_path / "paths.yaml").write_text(
+        "/pets:\n  post:\n    operationId: add\n    requestBody:\n      content:\n"
+        "        application/json: {schema: {$ref: schemas/pet.yaml}}\n"
+    )
+    document = {
+        "openapi": "3.2.0",
+        "x": {"Kind": {"enum": ["cat"]}},
+        "paths": {"/pets": {"$ref": "paths.yaml#/~1pets"}},
+    }
+    collection = import_document(tmp_path, document)
+    assert collection.tools["add"].parameters == objects(body={"$ref": "#/$defs/pet"}) | {
+        "$defs": {
+            "pet": objects(owner={"$ref": "#/$defs/Owner"}, kind={"$ref": "#/$defs/Kind"}),
+            "Owner": objects(pets={"$ref": "#/$defs/Pets"}),
+            "Kind": {"enum": ["cat"]},
+            "Pets": {"type": "array", "items": {"$ref": "#/$defs/pet"}},
+        }
+    }
+    assert sorted(collection.files) == ["all.json", "api.json", "paths.yaml", "pet.yaml"]
+
+
+@pytest.mark.parametrize("name", ["../secret.yaml", "/etc/passwd", "https://a.example/x.yaml"])
+def test_no_file_outside_the_folder_is_read(tmp_path: Path, name: str) -> None:
+    (tmp_path / "secret.yaml").write_text("type: string")
+    (tmp_path / "in").mkdir()
+    schema = {"parameters": [{"name": "q", "in": "query", "schema": {"$ref": name}}]}
+    document = document_of(**schema)
+    document["paths"]["/b"] = {"get": {"operationId": "b"}}
+    collection = import_document(tmp_path / "in", document)
+    assert list(collection.tools) == ["b"] and list(collection.files) == ["api.json"]
+    assert "inside the document's folder" in collection.left_out[0]
+
+
+def test_operations_of_3_2(tmp_path: Path) -> None:
+    whole = {"content": {"application/x-www-form-urlencoded": {"schema": objects(a={})}}}
+    item = {
+        "query": {
+            "operationId": "find",
+            "parameters": [{"name": "all", "in": "querystring", **whole}],
+        },
+        "additionalOperations": {"COPY": {"operationId": "copy"}},
+    }
+    tools = import_document(tmp_path, {"openapi": "3.2.0", "paths": {"/a": item}}).tools
+    assert tools["find"].parameters == objects(all=objects(a={}))
+    assert list(tools) == ["find", "copy"]

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_tools.data import Tool
+from sgdx_tools.data import Tool, ToolWords, Wording, Words
 from sgdx_tools.folder import read_tool_set
 from sgdx_tools.importing.tool_lists import import_list
+from sgdx_tools.renaming import WordedTools
 
 Json = Any
 Write = Callable[[Json], Path]
@@ -51,11 +52,11 @@ NESTED: list[Json] = [
     {"type": "function", "function": {**_BOOK, "parameters": TABLE}},
     {"type": "function", "function": {"name": "now"}},
 ]
-FLAT = [
+FLAT: list[Json] = [
     {"type": "function", **_BOOK, "parameters": TABLE},
     {"type": "function", "name": "now", "description": None, "parameters": None},
 ]
-ANTHROPIC = [
+ANTHROPIC: list[Json] = [
     {**_BOOK, "input_schema": TABLE},
     {"type": "custom", "name": "now", "input_schema": {}},
 ]
@@ -95,19 +96,22 @@ def test_the_same_tools_come_of_all_forms(
 
 
 def test_what_cannot_be_expressed_is_noted_tool_by_tool(write: Write) -> None:
-    function = {**NESTED[0]["function"], "strict": True}
-    content: Json = [{"type": "function", "function": function}, {"type": "web_search"}]
-    assert import_list("openai", write(content)).left_out == [
-        "tool book_table: strict",
+    content: Json = [{**FLAT[0], "defer_loading": True}, {"type": "web_search"}]
+    collection = import_list("openai", write(content))
+    assert collection.left_out == [
+        "tool book_table: defer_loading",
         "tool 2: it is of type web_search",
     ]
+    assert collection.beside == {"tool book_table": {"defer_loading": True}}
     content = [
         {**ANTHROPIC[0], "cache_control": {"type": "ephemeral"}},
         {"type": "bash_20250124", "name": "bash"},
+        {"type": "mcp_toolset", "mcp_server_name": "files"},
     ]
     assert import_list("anthropic", write(content)).left_out == [
         "tool book_table: cache_control",
         "tool bash: it is of type bash_20250124",
+        "tool files: it is of type mcp_toolset: import them with --mcp-server",
     ]
     titled = {"title": "Book", "annotations": {"readOnlyHint": False}, "outputSchema": {}}
     answer = {"result": {"tools": [{**MCP[0], **titled}], "nextCursor": "p2"}}
@@ -115,6 +119,43 @@ def test_what_cannot_be_expressed_is_noted_tool_by_tool(write: Write) -> None:
         "tool book_table: title, annotations, outputSchema",
         "the tools of further pages: the answer has a nextCursor",
     ]
+
+
+def test_a_namespace_gives_its_tools_its_name_and_description(write: Write) -> None:
+    inner = [{**FLAT[0], "defer_loading": True}, {"type": "function", "name": "now"}]
+    namespace = {"type": "namespace", "name": "food", "description": "All about food."}
+    collection = import_list("openai", write([{**namespace, "tools": inner}, FLAT[0]]))
+    assert list(collection.tools.values()) == [
+        Tool("food__book_table", "All about food.\n\nBooks a table.", TABLE),
+        Tool("food__now", "All about food."),
+        BOOK,
+    ]
+    assert collection.left_out == ["tool food__book_table: defer_loading"]
+
+
+def test_strict_tools_stay_strict(write: Write, tmp_path: Path) -> None:
+    strict = Tool("book_table", "Books a table.", TABLE, strict=True)
+    forms: dict[str, Json] = {
+        "openai": [{"type": "function", "function": {**NESTED[0]["function"], "strict": True}}],
+        "anthropic": [{**ANTHROPIC[0], "strict": True}],
+    }
+    for form, content in forms.items():
+        collection = import_list(form, write(content))
+        collection.write(tmp_path / form)
+        assert read_tool_set(tmp_path / form).tools == {"book_table": strict}
+        words = Wording("v1", {"book_table": ToolWords("reserve")})
+        assert WordedTools(collection.tools, words).tool("book_table").strict
+
+
+def test_examples_of_input_are_reworded(write: Write) -> None:
+    """Anthropic's, whose names are those of the parameters."""
+    examples = [{"guests": 2, "address": {"city": "Rome"}}]
+    tools = import_list("anthropic", write([{**ANTHROPIC[0], "input_examples": examples}])).tools
+    assert tools["book_table"].parameters == TABLE | {"examples": examples}
+    names = {"guests": Words("people"), "address.city": Words("town")}
+    worded = WordedTools(tools, Wording("v1", {"book_table": ToolWords(parameters=names)}))
+    new_examples = worded.tool("book_table").parameters["examples"]
+    assert new_examples == [{"people": 2, "address": {"town": "Rome"}}]
 
 
 def test_names_that_providers_do_not_take_are_changed(write: Write) -> None:

@@ -1,0 +1,173 @@
+"""Live MCP servers in processes: one by the SDK, one by hand that pages, and bad ones."""
+
+from __future__ import annotations
+
+import shlex
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from sgdx_dataset import SgdxError
+from sgdx_tools.__main__ import main
+from sgdx_tools.data import ToolServer
+from sgdx_tools.folder import read_tool_set
+from sgdx_tools.importing.mcp_servers import import_servers
+
+PYTHON = shlex.quote(sys.executable)
+BY_SDK = """
+import sys
+from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("kitchen", version="1.2")
+
+@server.tool()
+def book_table(city: str, guests: int = 2) -> str:
+    "Book a table."
+    return city
+
+@server.tool(title="The time")
+def now() -> str:
+    "Tell the time."
+    return ""
+
+if sys.argv[1:]:
+    server.run("streamable-http", port=int(sys.argv[1]))
+else:
+    server.run()
+"""
+# Speaks the older protocol, gives a tool a page, and does as its argument says.
+BY_HAND = """
+import json, sys, time
+
+mode = sys.argv[1]
+if mode == "silent":
+    sys.exit(3)
+print("debug: starting", file=sys.stderr)
+for line in sys.stdin:
+    request = json.loads(line)
+    if "id" not in request:
+        continue
+    params, answer = request.get("params") or {}, {}
+    if request["method"] == "initialize":
+        assert mode != "modern"
+        answer["result"] = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+                            "serverInfo": {"name": "by hand", "version": "0.1"}}
+    elif request["method"] == "server/discover" and mode == "modern":
+        answer["result"] = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}},
+                            "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+    elif request["method"] == "tools/list":
+        page = int(params.get("cursor") or 0)
+        tool = {"name": f"tool{page}", "description": f"Page {page}", "annotations": {"title": str(page)},
+                "inputSchema": {"type": "object", "properties": {"a": {"type": "string"}}}}
+        answer["result"] = {"tools": [tool]}
+        if mode == "modern":
+            answer["result"] |= {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+        if mode == "endless":
+            answer["result"]["nextCursor"] = "0"
+        elif page < 2:
+            answer["result"]["nextCursor"] = str(page + 1)
+        if mode == "broken":
+            answer["result"] = {"tools": [{"name": 5}]}
+    else:
+        answer["error"] = {"code": -32601, "message": "Method not found"}
+    print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}), flush=True)
+"""
+TODAY = datetime.now(UTC).date().isoformat()
+
+
+@pytest.fixture
+def by_sdk(tmp_path: Path) -> str:
+    (tmp_path / "by_sdk.py").write_text(BY_SDK)
+    return f"{PYTHON} {tmp_path / 'by_sdk.py'}"
+
+
+@pytest.fixture
+def by_hand(tmp_path: Path) -> str:
+    (tmp_path / "by_hand.py").write_text(BY_HAND)
+    return f"{PYTHON} {tmp_path / 'by_hand.py'}"
+
+
+@pytest.fixture
+def url(by_sdk: str) -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with subprocess.Popen([*shlex.split(by_sdk), str(port)], stderr=subprocess.DEVNULL) as server:
+        for _ in range(200):
+            with socket.socket() as client:
+                if not client.connect_ex(("127.0.0.1", port)):
+                    break
+            time.sleep(0.05)
+        yield f"http://127.0.0.1:{port}/mcp"
+        server.terminate()
+
+
+def test_a_server_by_the_sdk_over_stdio_makes_a_folder(by_sdk: str, tmp_path: Path) -> None:
+    output = tmp_path / "api"
+    assert main(["import", "--mcp-server", by_sdk, "--output", str(output)]) == 0
+    tool_set = read_tool_set(output)
+    book = tool_set.tools["book_table"]
+    assert (list(tool_set.tools), book.description) == (["book_table", "now"], "Book a table.")
+    assert list(book.parameters["properties"]) == ["city", "guests"]
+    assert tool_set.source.form == "mcp"
+    assert tool_set.source.servers == (ToolServer("kitchen", "1.2", "2026-07-28", TODAY),)
+    assert tool_set.source.beside["tool now"]["title"] == "The time"
+    assert str(tmp_path) not in (output / "source.json").read_text()
+
+
+def test_a_server_over_http(url: str) -> None:
+    collection = import_servers([url])
+    assert list(collection.tools) == ["book_table", "now"]
+    assert collection.servers == [ToolServer("kitchen", "1.2", "2026-07-28", TODAY)]
+
+
+@pytest.mark.parametrize(
+    ("mode", "server"),
+    [
+        ("older", ToolServer("by hand", "0.1", "2025-06-18", TODAY)),
+        ("modern", ToolServer(PYTHON, "", "2026-07-28", TODAY)),
+    ],
+)
+def test_all_pages_of_both_eras_are_read(by_hand: str, mode: str, server: ToolServer) -> None:
+    collection = import_servers([f"{by_hand} {mode}"])
+    descriptions = {name: tool.description for name, tool in collection.tools.items()}
+    assert descriptions == {"tool0": "Page 0", "tool1": "Page 1", "tool2": "Page 2"}
+    assert collection.beside["tool tool2"] == {"annotations": {"title": "2"}}
+    assert collection.servers[0].protocol == server.protocol
+    assert mode == "modern" or collection.servers == [server]
+
+
+def test_tools_of_several_servers_have_their_names(by_sdk: str, by_hand: str) -> None:
+    collection = import_servers([by_sdk, f"{by_hand} older", by_sdk])
+    assert list(collection.tools) == [
+        *("kitchen__book_table", "kitchen__now"),
+        *("by_hand__tool0", "by_hand__tool1", "by_hand__tool2"),
+        *("kitchen_2__book_table", "kitchen_2__now"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "server", ["no-such-program-x", "BY_HAND silent", "BY_HAND endless", "BY_HAND broken", "cat"]
+)
+def test_a_bad_server_is_one_line(server: str, by_hand: str, tmp_path: Path) -> None:
+    line = server.replace("BY_HAND", by_hand)
+    with pytest.raises(SgdxError) as error:
+        import_servers([f"{line} --key=sk-secret"])
+    assert "--mcp-server" in str(error.value) and "\n" not in str(error.value)
+    assert "sk-secret" not in str(error.value)
+
+
+def test_an_address_without_a_server_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    address = "http://user:sk-secret@127.0.0.1:9/mcp?key=sk-secret"
+    assert main(["import", "--mcp-server", address, "--output", str(tmp_path / "api")]) == 2
+    error = capsys.readouterr().err
+    assert "http://127.0.0.1:9/mcp" in error and "sk-secret" not in error
+    assert not (tmp_path / "api").exists()
