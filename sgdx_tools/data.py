@@ -33,6 +33,8 @@ class Tool(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     id: str = ""
     # Whether the provider is to hold calls to the schema.
     strict: bool = False
+    # The id of the tool beside which it is shown, to compete with it; empty for none.
+    rival_of: str = ""
 
     def __post_init__(self) -> None:
         if not self.id:
@@ -56,13 +58,16 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     id: str
     # The conversation in OpenAI's form; calls in it go by the tools' ids.
     messages: tuple[Json, ...]
-    # The calls that are right, in any order; None where no tool is to be called.
+    # The calls that are right, in any order; None where no tool is to be called, or none of
+    # `forbid`.
     expect: tuple[ExpectedCall, ...] | None
     # The ids of the tools that the model may call; None for all.
     tools: tuple[str, ...] | None = None
     # What the cases that are turns of one dialogue have in common; empty for a case that stands
     # alone. Intervals are over dialogues.
     dialogue: str = ""
+    # The ids of the tools that are not to be called, where others may be.
+    forbid: tuple[str, ...] = ()
 
 
 class Words(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from sgdx_metric.call_rules import CaseScore, alternatives, is_absent, score_arguments
@@ -81,6 +82,38 @@ def rank_elements(
     return sorted(ranked, key=lambda e: (-e["net"], -e["lost"], e["wording"], e["tool"], e["path"]))
 
 
+def confusion(
+    cases: Sequence[Case],
+    worded: Mapping[str, WordedTools],
+    outcomes: Mapping[str, Sequence[Outcome]],
+) -> list[dict[str, Any]]:
+    """Which tool was called in place of which, those first that were most often.
+
+    Of each pair it has the ids `expected` and `called`, None for no call, and the `cases` by
+    wording. What is called by no known name is a tool of that name.
+    """
+    pairs: dict[tuple[str, str], Counter[str]] = {}
+    for name, of_wording in outcomes.items():
+        for case, outcome in zip(cases, of_wording):
+            ids = worded[name].ids(case)
+            expected = Counter(ids[call["name"]] for call in outcome.expected or ())
+            made = Counter(ids.get(call["name"], call["name"]) for call in outcome.made)
+            if case.forbid:
+                made = Counter({tool: made[tool] for tool in case.forbid if tool in made})
+            missing, extra = (sorted(d.elements()) for d in (expected - made, made - expected))
+            for pair in {*zip_longest(missing, extra, fillvalue="")}:
+                pairs.setdefault(pair, Counter())[name] += 1
+    ordered = sorted(pairs.items(), key=lambda item: (-item[1].total(), item[0]))
+    return [
+        {
+            "expected": expected or None,
+            "called": called or None,
+            "cases": {name: counts[name] for name in outcomes},
+        }
+        for (expected, called), counts in ordered
+    ]
+
+
 def changed_elements(tool_set: ToolSet, name: str) -> dict[ElementId, dict[str, dict[str, str]]]:
     """The ``original`` and ``reworded`` words of what a wording changes, only those that change.
 
@@ -137,6 +170,8 @@ def differences(
         below = {(tool, path) for path in worded.renaming(tool).layout.elements}
         yield Difference(f"missing: a call of {name}", [{(tool, "")}, below])
     for name in made - expected:
+        if case.forbid and ids.get(name) not in case.forbid:
+            continue
         yield Difference(f"extra: a call of {name}", [{(ids[name], "")}] if name in ids else [])
     for name in expected & made:
         # What is left out is looked at by itself, and not by what the schema requires.

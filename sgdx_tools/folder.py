@@ -93,8 +93,9 @@ def _record(tool: Tool) -> Json:
     """A tool as ``tools.json`` has it."""
     own_id = {} if tool.id == tool.name else {"id": tool.id}
     words = {"name": tool.name, "description": tool.description}
-    strict = {"strict": True} if tool.strict else {}
-    return {**own_id, **words, "parameters": tool.parameters, **strict}
+    more: Json = {"strict": True} if tool.strict else {}
+    more |= {"rival_of": tool.rival_of} if tool.rival_of else {}
+    return {**own_id, **words, "parameters": tool.parameters, **more}
 
 
 def read_tools(path: Path) -> dict[str, Tool]:
@@ -158,9 +159,10 @@ def _check_case(
     with_values: bool,
 ) -> None:
     """Raise ``SgdxError`` where a case speaks of a tool or an argument that there is not."""
-    for tool in case.tools or ():
-        if tool not in tools:
-            raise SgdxError(f"{where}: tools: found {tool!r}, which is no tool's id")
+    for key, named in {"tools": case.tools or (), "forbid": case.forbid}.items():
+        for tool in named:
+            if tool not in tools:
+                raise SgdxError(f"{where}: {key}: found {tool!r}, which is no tool's id")
     ids: Collection[str] = tools if case.tools is None else case.tools
     if len(set(ids)) < len(ids):
         raise SgdxError(f"{where}: tools: found a tool twice, expected each once")
@@ -168,6 +170,8 @@ def _check_case(
         _check_message(message, ids, f"{where}: messages[{i}]")
     if case.expect is not None and not case.expect:
         raise SgdxError(f"{where}: expect: found no calls, expected null where none is to be made")
+    if case.expect and case.forbid:
+        raise SgdxError(f"{where}: forbid: found calls to expect, expected null beside it")
     for call in case.expect or ():
         _check_called(call.name, ids, f"{where}: expect")
         if why := no_valid_call(call.arguments, layouts[call.name], with_values):

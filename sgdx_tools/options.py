@@ -91,7 +91,8 @@ class RewordOptions:
     ["reserve"], "description": [...], "parameters": {"size": {...}}}}.
     backtranslate:FORWARD,BACKWARD takes two translation models, or programs as command:LINE.
     file:FILE takes a finished wording. tools:FILE takes another version of tools.json, and makes
-    the wording 'new' from what differs."""
+    the wording 'new' of it. rivals:near and rivals:assertive show a competitor beside each tool: a
+    copy that does nothing, or one that praises itself."""
 
     review: Path | None = None
     """Instead of --with, compose the wordings again from the lines that are left in this table

@@ -34,12 +34,22 @@ class WordedTools:
         return words.name or (self._tools.get(tool) or self._version[tool]).name
 
     def shown(self, ids: Iterable[str] | None) -> list[str]:
-        """Those of some tools' ids, or of all, that a model is shown: what is removed is not."""
-        return [i for i in (self._version if ids is None else ids) if i in self._version]
+        """The ids of the tools that a model is shown: of some, or of all, and of their rivals."""
+        if ids is None:
+            return list(self._version)
+        beside = (j for i in ids for j in (i, *self._rivals.get(i, ())))
+        return [i for i in beside if i in self._version]  # what another version lacks is not
+
+    @cached_property
+    def _rivals(self) -> dict[str, list[str]]:
+        rivals: dict[str, list[str]] = {}
+        for i, tool in self._version.items():
+            rivals.setdefault(tool.rival_of, []).append(i)
+        return rivals
 
     def ids(self, case: Case) -> Mapping[str, str]:
         """The id of each tool by its name under the wording; a case's own tools go first."""
-        own = {self.name(tool): tool for tool in case.tools or () if tool in self._version}
+        own = {self.name(tool): tool for tool in self.shown(case.tools or ())}
         return ChainMap(own, self._ids)
 
     @cached_property

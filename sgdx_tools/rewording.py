@@ -21,6 +21,7 @@ from .model_words import PARAMETERS, IncompleteError, RewordPlan, ask_model
 from .options import RewordOptions
 from .pool import ElementPool, Pool, compose_wordings, read_pool
 from .review import read_review, write_review
+from .rivals import rival_wording
 from .versions import wording_between
 
 _COMMAND = "command:"  # before a program that translates
@@ -110,7 +111,11 @@ def _new_words(
     if what and way == "backtranslate":
         pool = backtranslated(tools, what, options.count, options.output, options.languages)
         return NewWords(pool, f"backtranslate:{what}")
-    expected = "expected model:NAME, pool:FILE, backtranslate:F,B, file:FILE or tools:FILE"
+    if way == "rivals":
+        return NewWords({}, "", rival_wording(tool_set, what))
+    expected = (
+        "expected model:NAME, pool:FILE, backtranslate:F,B, file:FILE, tools:FILE or rivals:KIND"
+    )
     raise SgdxError(f"--with {options.by}: {expected}")
 
 

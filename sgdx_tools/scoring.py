@@ -25,7 +25,7 @@ from sgdx_metric.variants import ORIGINAL
 from sgdx_metric.wording_figures import one_run, over_wordings, task_success
 
 from .data import Case, Rule, ToolSet
-from .elements import Outcome, rank_elements
+from .elements import Outcome, confusion, rank_elements
 from .folder import read_tool_set
 from .predictions import PredictionFile, predictions_from_rows, read_predictions
 from .renaming import WordedTools
@@ -67,7 +67,8 @@ def score(
         The content of scores.json: ``calls``, for each metric what
         ``sgdx_metric.wording_figures.over_wordings`` returns, and its ``differences``;
         ``differences``, those of the headline metric; ``elements``, the reworded names and
-        descriptions by the cases that they cost; ``noise``, what changes from run to run under one
+        descriptions by the cases that they cost; ``confusion``, which tool was called in place of
+        which, and how often under each wording; ``noise``, what changes from run to run under one
         wording; ``left_out``, the cases that cannot be right under another version's tools, and
         why; ``cases``, ``invalid``, ``predictions``, ``signature``; and ``paired``, the scores of
         every case.
@@ -110,6 +111,7 @@ def score_files(
         "calls": calls,
         "differences": calls[headline]["differences"],
         "elements": rank_elements(tool_set, worded, first_runs, rules),
+        "confusion": confusion(tool_set.cases, worded, first_runs),
         "noise": {
             name: {
                 "repeats": len(of_wording),
@@ -178,12 +180,13 @@ def score_wording(
     for case in cases:
         calls = worded.expect(case)
         expected = None if calls is None else [msgspec.structs.asdict(call) for call in calls]
-        tools = [worded.tool(call.name) for call in case.expect or ()]
+        tools, ids = [worded.tool(call.name) for call in case.expect or ()], worded.ids(case)
         parameters = {tool.name: tool.parameters for tool in tools}
         for run, of_run in zip(file.predictions, outcomes):
             prediction = run[case.id]
             made = [msgspec.structs.asdict(call) for call in prediction.calls]
-            score = score_case(expected, made, parameters, rules)
+            judged = [c for c in made if ids.get(c["name"]) in case.forbid] if case.forbid else made
+            score = score_case(expected, judged, parameters, rules)
             if prediction.invalid:  # what was not answered is wrong, also where no call is right
                 score = _NOT_ANSWERED if expected else _NO_CALL_NOT_ANSWERED
             of_run.append(Outcome(score, expected, made))

@@ -32,6 +32,13 @@ def print_scores(scores: Mapping[str, Any], raw: Scores, details: bool, console:
         cases = f"{len(left_out)} cases that cannot be right are left out"
         print_line(f"{cases}: {', '.join([*first, *more])}\n", console)
     _print_elements(scores, _MOST_ELEMENTS if details else _FEW_ELEMENTS, console)
+    if details and scores["confusion"]:
+        print_line("Wrong tools, in cases", console)
+        for pair in scores["confusion"][:_MOST_ELEMENTS]:
+            counts = ", ".join(f"{name} {n}" for name, n in pair["cases"].items())
+            called = f"{pair['called'] or 'no call'} in place of {pair['expected'] or 'no call'}"
+            print_line(f"{called}: {counts}", console)
+        print_line("", console)
     lines = [_LOST_TERM] if details and any(e["net"] > 0 for e in scores["elements"]) else []
     for name, noise in scores["noise"].items():
         flips = f"flips {percent(noise['flips'])}, sensitivity {percent(noise['sensitivity'])}"

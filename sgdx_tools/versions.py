@@ -65,7 +65,7 @@ def changes(tools: Mapping[str, Tool], wording: Wording) -> dict[ElementId, str]
             of_tool = _changes(_layout(worded), _layout(tool))
             found |= {(i, path): change for path, change in of_tool}
         else:
-            found[i, ""] = "is added"
+            found[i, ""] = f"is a rival of {tool.rival_of}" if tool.rival_of else "is added"
     return found
 
 

@@ -101,6 +101,8 @@ class ToolsView(CallsView):
         if any(costly.values()):
             tables = [_elements_table(name, elements) for name, elements in costly.items()]
             yield Section("elements", "The words that did it", tables=tables)
+        if confused := [made for system in group.systems for made in _confusion_table(system)]:
+            yield Section("confusion", "Wrong tools", tables=confused)
         if cases := [made for system in group.systems for made in _cases_table(system)]:
             yield Section("cases", "Cases", tables=cases, folded=is_folded)
 
@@ -120,6 +122,24 @@ def _noise_table(group: Group, system: System) -> list[Table]:
     )
     title = f"Flips with and without rewording, {system.name}"
     return [table(title, ["under", "runs", "flips"], rows, note=note)]
+
+
+def _confusion_table(system: System) -> list[Table]:
+    """Which tool was called in place of which, by wording."""
+    pairs: Sequence[Mapping[str, Any]] = system.first.stored.get("confusion", [])
+    if not pairs:
+        return []
+    names = list(pairs[0]["cases"])
+    rows = [
+        [
+            *(pair[key] or "no call" for key in ("expected", "called")),
+            *(str(pair["cases"][name]) for name in names),
+        ]
+        for pair in pairs[:_MOST_ELEMENTS]
+    ]
+    title = f"Tools that were called in place of others, {system.name}"
+    texts = ["expected", "called"]
+    return [table(title, [*texts, *names], rows, texts, note="In cases, of the first run.")]
 
 
 def _cases_table(system: System) -> list[Table]:

@@ -342,6 +342,23 @@ SABOTAGES = {
         "sgdx_tools/versions.py",
         "elif (old := _own(node)) != (new := _own(given.nodes[pointer])):", "elif False:",
         f"{_TOOLS}/test_rewording.py -k another_version"),
+    "a pull request's added tools are not shown": Sabotage(
+        "sgdx_tools/renaming.py", "return list(self._version)", "return list(self._tools)",
+        f"{_TOOLS}/test_rewording.py -k as_it_is"),
+    "a case that cannot be right is judged": Sabotage(
+        "sgdx_tools/folder.py", "if (why := _why_never_right(case, wording, tools, source.rules))",
+        'if (why := "")', f"{_TOOLS}/test_rewording.py -k as_it_is"),
+    "any call is wrong where some tools are forbidden": Sabotage(
+        "sgdx_tools/scoring.py",
+        'judged = [c for c in made if ids.get(c["name"]) in case.forbid] if case.forbid else made',
+        "judged = made", f"{_TOOLS}/test_scoring.py -k forbidden"),
+    "only the first page of a server's tools is read": Sabotage(
+        "sgdx_tools/importing/mcp_servers.py", "if page.next_cursor is None:", "if True:",
+        f"{_TOOLS}/importing/test_mcp_servers.py -k all_pages"),
+    "a document reads files outside its folder": Sabotage(
+        "sgdx_tools/importing/openapi_schema.py",
+        'if ":" in name or not file.is_relative_to(folder):', 'if ":" in name:',
+        f"{_TOOLS}/importing/test_openapi.py -k outside"),
     # --- baselines ---
     "predictions are emptied": Sabotage(
         "sgdx_eval/prediction_files.py", "header}, *rows]",

@@ -167,7 +167,7 @@ DEEP = '[{"name": "a", "parameters": ' + '{"not":' * 5000 + "{}" + "}" * 5001 + 
     [
         ("tools.json", [], ""),
         ("tools.json", "{", ""),
-        ("tools.json", [{"name": "a"}, {"name": "b", "strict": True}], "tool 2: .*strict"),
+        ("tools.json", [{"name": "a"}, {"name": "b", "unknown": True}], "tool 2: .*unknown"),
         ("tools.json", '[{"name": "a", "name": "b"}]', ".*'name' twice"),
         ("tools.json", [{"name": "a b"}], "tool a b: .*'a b'"),
         ("tools.json", [{"name": "a"}, {"name": "a"}], "tool a: "),

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sgdx_tools import score
 from sgdx_tools.__main__ import main
 from sgdx_tools.data import Json, Tool, ToolWords, Words
 from sgdx_tools.folder import read_tool_set
@@ -254,6 +255,48 @@ def test_a_pull_request_is_measured_as_it_is(
     assert scores["calls"]["call_accuracy"]["worst"] == 1.0
     del version[0]
     assert list(measured("calls = []")["left_out"]) == ["a", "b", "c"]
+
+
+def test_rivals_compete_with_the_tools_that_cases_expect(tools: Path, tmp_path: Path) -> None:
+    """A program that calls what praises itself most is wrong; ping is expected nowhere."""
+    lines = [json.loads(line) for line in (tools / "cases.jsonl").read_text().splitlines()]
+    lines[0]["tools"] = ["ping", "book"]
+    (tools / "cases.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    for kind in ("near", "assertive"):
+        assert reword(tools, "--with", f"rivals:{kind}") == 0
+    assert reword(tools, "--with", "rivals:far") == 2
+    shown: list[list[str]] = []
+
+    def answer(body: Json) -> Json:
+        arguments: Json
+        names = {tool["function"]["name"]: tool["function"] for tool in body["tools"]}
+        shown.append(list(names))
+        name, arguments = ("weather", {"city": "Oslo"}) if "Oslo" in str(body) else ("book", {})
+        if "Two" in str(body):
+            arguments = {"people": 2}
+        elif "Four" in str(body):
+            arguments = {"people": 4, "place": {"city": "Rome"}}
+        else:
+            name = f"{name}_pro" if f"{name}_pro" in names else name
+        if "Thanks" in str(body):
+            return completion({"content": "Bye."}, "stop")
+        return call_completion(name, json.dumps(arguments))
+
+    with serving(StandIn(answer=answer)) as server:
+        run = ["--model", "m", "--base-url", server.url, "--output", str(tmp_path / "run")]
+        assert main(["run", str(tools), *run, "--concurrency", "1"]) == 0
+    assert ["ping", "book", "book_pro"] in shown
+    all_tools = ["book", "book_test", "weather", "weather_test", "ping"]
+    assert all_tools in shown
+    content = score(tools, tmp_path / "run")
+    assert content["calls"]["call_accuracy"]["by_variant"] == {
+        "original": 1.0,
+        "rivals-assertive": pytest.approx(2 / 3),
+        "rivals-near": 1.0,
+    }
+    assert [e["reworded"] for e in content["elements"]] == [{"change": "is a rival of weather"}]
+    confused = [(pair["expected"], pair["called"]) for pair in content["confusion"]]
+    assert confused == [("weather", "weather#assertive")]
 
 
 def test_the_same_tools_cost_nothing(tools: Path, tmp_path: Path) -> None:

@@ -220,3 +220,31 @@ def test_faults_of_files_have_file_and_line(
     (run / f"{name}.jsonl").write_text("\n".join(lines))
     with pytest.raises(SgdxError, match=f"{name}.jsonl{place}"):
         score(folder, run)
+
+
+def test_wrong_tools_are_counted_by_wording(folder: Path) -> None:
+    wrong = [
+        ("original", "c", call("ping")),
+        ("v1", "a", call("weather")),
+        ("v1", "c", call("ping")),
+        ("v1", "d", call("reserve") + call("what?")),
+        ("v2", "c", []),
+    ]
+    assert score(folder, rows(wrong))["confusion"] == [
+        {"expected": "weather", "called": "ping", "cases": {"original": 1, "v1": 1, "v2": 0}},
+        {"expected": None, "called": "book", "cases": {"original": 0, "v1": 1, "v2": 0}},
+        {"expected": None, "called": "what?", "cases": {"original": 0, "v1": 1, "v2": 0}},
+        {"expected": "book", "called": "weather", "cases": {"original": 0, "v1": 1, "v2": 0}},
+        {"expected": "weather", "called": None, "cases": {"original": 0, "v1": 0, "v2": 1}},
+    ]
+
+
+def test_only_forbidden_tools_are_wrong_where_some_are(folder: Path) -> None:
+    file = folder / "cases.jsonl"
+    file.write_text(file.read_text().replace('"expect":null', '"expect":null,"forbid":["book"]'))
+    made = [("original", "d", call("ping")), ("v1", "d", call("reserve", guests=1))]
+    scores = score(folder, rows([*made, ("v2", "d", call("weather", town="x"))]))
+    by_variant = {"original": 1.0, "v1": 0.0, "v2": 1.0}
+    assert scores["calls"]["no_call_accuracy"]["by_variant"] == by_variant
+    assert [(e["tool"], e["path"]) for e in scores["elements"]] == [("book", "")]
+    assert [(pair["called"], pair["cases"]["v1"]) for pair in scores["confusion"]] == [("book", 1)]

@@ -63,7 +63,8 @@ for line in sys.stdin:
                             "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
     elif request["method"] == "tools/list":
         page = int(params.get("cursor") or 0)
-        tool = {"name": f"tool{page}", "description": f"Page {page}", "annotations": {"title": str(page)},
+        tool = {"name": f"tool{page}", "description": f"Page {page}",
+                "annotations": {"title": str(page)},
                 "inputSchema": {"type": "object", "properties": {"a": {"type": "string"}}}}
         answer["result"] = {"tools": [tool]}
         if mode == "modern":
