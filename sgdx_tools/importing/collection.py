@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.console import say
+from sgdx_dataset.io.console import escape_controls, say
 from sgdx_dataset.io.files import read_input
 from sgdx_llm.functions import safe_names
 
@@ -68,6 +69,10 @@ class Collection:
         counts += [f"{len(self.cases)} cases"] if self.cases else []
         counts += [f"{len(self.wordings)} wordings"] if self.wordings else []
         print(f"{folder}: {', '.join(counts)}")
+        if keys := Counter(key for record in self.beside.values() for key in record):
+            kept = ", ".join(f"{key} of {n}" for key, n in keys.most_common())
+            note = f"note: {folder / SOURCE} keeps what no model is shown: {kept}"
+            print(escape_controls(note), file=sys.stderr)
         for line in self.remarks:
             print(f"note: {line}", file=sys.stderr)
         words = f"sgdx tools reword {folder} --with model:NAME --output {folder}/{WORDINGS}"

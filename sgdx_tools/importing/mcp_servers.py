@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import say
 from sgdx_dataset.io.extras import require
+from sgdx_llm.functions import safe_names
 from sgdx_llm.program import split_command
 
 from ..data import Json, ToolServer
@@ -52,7 +53,7 @@ def import_servers(servers: Sequence[str]) -> Collection:
             number += 1
             name = f"{of_server.name}_{number}"
         names.add(name)
-        prefix = f"{name}__" if len(servers) > 1 else ""
+        prefix = f"{safe_names([name])[name]}__" if len(servers) > 1 else ""
         for tool in tools_of("mcp", records, shown, collection):
             tools.append(replace(tool, name=prefix + tool.name, id=prefix + tool.id))
         collection.servers.append(replace(of_server, name=name))

@@ -4,7 +4,7 @@ OpenAI's are nested, of chat completions, or flat, of responses. A namespace's t
 before theirs, and its description before theirs, which a model sees first and which is reworded
 with them. Anthropic's examples of input become examples in the schema, where names in them are
 reworded. What else a definition has, such as titles and schemas of results, is meant for programs;
-it is named, and kept in ``source.json``.
+``source.json`` keeps it.
 """
 
 from __future__ import annotations
@@ -132,8 +132,7 @@ def _converted(record: Json, kind: type[_T], where: str) -> _T:
 
 
 def _keep(read: msgspec.Struct, record: Json, whose: str, collection: Collection) -> None:
-    """Note and keep what a record has that was not read."""
+    """Keep what a record has that was not read."""
     beside = {k: v for k, v in record.items() if k not in read.__struct_encode_fields__}
     if beside:
-        collection.left_out.append(f"{whose}: {', '.join(beside)}")
         collection.beside[whose] = beside

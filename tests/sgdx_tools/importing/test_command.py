@@ -30,11 +30,15 @@ def test_a_process_imports_and_says_what_was_left_out(run: Run, tmp_path: Path) 
 def test_long_lists_are_cut_and_controls_are_escaped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tools = [{"name": f"t{i}", "defer_loading": True, "\x1b[31m": 1} for i in range(30)]
+    tools: list[dict[str, object]] = [{"name": "t", "defer_loading": True, "\x1b[31m": 1}]
+    tools += [{"type": f"\x1b[31m{i}"} for i in range(30)]
     (tmp_path / "tools.json").write_text(json.dumps(tools))
     api = tmp_path / "api"
     assert main(["import", "--openai", str(tmp_path / "tools.json"), "--output", str(api)]) == 0
-    *lines, _ = capsys.readouterr().err.splitlines()
-    assert lines[0] == r"sgdx: left out: tool t0: defer_loading, \x1b[31m"
+    *lines, kept, _ = capsys.readouterr().err.splitlines()
+    assert lines[0] == r"sgdx: left out: tool 2: it is of type \x1b[31m0"
+    assert kept.endswith(
+        r"source.json keeps what no model is shown: defer_loading of 1, \x1b[31m of 1"
+    )
     assert len(lines) == 21 and "10 more" in lines[-1] and "source.json" in lines[-1]
     assert len(read_tool_set(api).source.left_out) == 30

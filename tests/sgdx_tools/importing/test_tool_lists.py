@@ -95,11 +95,10 @@ def test_the_same_tools_come_of_all_forms(
     assert list(read_tool_set(folder).source.files) == ["tools.json"]
 
 
-def test_what_cannot_be_expressed_is_noted_tool_by_tool(write: Write) -> None:
+def test_what_cannot_be_expressed_is_noted_and_what_no_model_sees_is_kept(write: Write) -> None:
     content: Json = [{**FLAT[0], "defer_loading": True}, {"type": "web_search"}]
     collection = import_list("openai", write(content))
     assert collection.left_out == [
-        "tool book_table: defer_loading",
         "tool 2: it is of type web_search",
     ]
     assert collection.beside == {"tool book_table": {"defer_loading": True}}
@@ -109,16 +108,14 @@ def test_what_cannot_be_expressed_is_noted_tool_by_tool(write: Write) -> None:
         {"type": "mcp_toolset", "mcp_server_name": "files"},
     ]
     assert import_list("anthropic", write(content)).left_out == [
-        "tool book_table: cache_control",
         "tool bash: it is of type bash_20250124",
         "tool files: it is of type mcp_toolset: import them with --mcp-server",
     ]
     titled = {"title": "Book", "annotations": {"readOnlyHint": False}, "outputSchema": {}}
     answer = {"result": {"tools": [{**MCP[0], **titled}], "nextCursor": "p2"}}
-    assert import_list("mcp", write(answer)).left_out == [
-        "tool book_table: title, annotations, outputSchema",
-        "the tools of further pages: the answer has a nextCursor",
-    ]
+    collection = import_list("mcp", write(answer))
+    assert collection.left_out == ["the tools of further pages: the answer has a nextCursor"]
+    assert collection.beside == {"tool book_table": titled}
 
 
 def test_a_namespace_gives_its_tools_its_name_and_description(write: Write) -> None:
@@ -130,7 +127,7 @@ def test_a_namespace_gives_its_tools_its_name_and_description(write: Write) -> N
         Tool("food__now", "All about food."),
         BOOK,
     ]
-    assert collection.left_out == ["tool food__book_table: defer_loading"]
+    assert collection.beside == {"tool food__book_table": {"defer_loading": True}}
 
 
 def test_strict_tools_stay_strict(write: Write, tmp_path: Path) -> None:
