@@ -34,6 +34,8 @@ def import_servers(servers: Sequence[str]) -> Collection:
     Tools of several servers get the server's name before theirs, as ``files__read``.
     """
     require("mcp", "mcp")
+    from pydantic import ValidationError
+
     collection, tools = Collection("mcp"), []
     names = set[str]()
     for server in servers:
@@ -46,6 +48,10 @@ def import_servers(servers: Sequence[str]) -> Collection:
             while isinstance(fault, BaseExceptionGroup):
                 fault = fault.exceptions[0]
             text = " ".join(str(fault).replace(server, shown).split())
+            if isinstance(fault, ValidationError):  # as of older servers, whose schemas lack a type
+                first = fault.errors()[0]
+                place = ".".join(map(str, first["loc"]))
+                text = f"{place}: {first['msg']}; --mcp takes its answer to tools/list from a file"
             kind = "" if isinstance(fault, SgdxError) else f"{type(fault).__name__}: "
             raise SgdxError(f"--mcp-server {shown}: {kind}{text[:300]}") from None
         name, number = of_server.name, 1

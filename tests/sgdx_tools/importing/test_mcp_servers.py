@@ -162,6 +162,7 @@ def test_a_bad_server_is_one_line(server: str, by_hand: str, tmp_path: Path) -> 
         import_servers([f"{line} --key=sk-secret"])
     assert "--mcp-server" in str(error.value) and "\n" not in str(error.value)
     assert "sk-secret" not in str(error.value)
+    assert "broken" not in server or "tools.0.inputSchema: " in str(error.value)
 
 
 def test_an_address_without_a_server_is_one_line(
