@@ -248,6 +248,32 @@ def explain(
 
 
 @tools.command
+def test(
+    file: Path = Path("sgdx.yaml"),
+    /,
+    sending: SendingOptions = SendingOptions(),
+    *,
+    limit: Limit = None,
+    junit: Path | None = None,
+) -> int:
+    """Do all that a file asks for: import, reword, ask, score.
+
+    What is done already is not done again. The exit status is 0 if every model passes, 1 if one
+    fails, and 2 if it cannot be told.
+
+    Parameters
+    ----------
+    file
+        Read this file. It says which tools, cases, models and wordings there are.
+    junit
+        Also write the cases to this file, as JUnit does.
+    """
+    from .testing import test
+
+    return test(file, limit, junit, sending)
+
+
+@tools.command
 def demo(*, output: Path | None = None) -> None:
     """Score a program on eight sample tools, and repair words.
 

@@ -54,9 +54,12 @@ class Collection:
 
     def write(self, folder: Path) -> None:
         """Write a new folder of tools."""
+        write_tool_set(folder, self.tools.values(), self.cases, self.source(), self.wordings)
+
+    def source(self) -> Source:
+        """Where the tools and cases come from."""
         left_out, servers = tuple(self.left_out), tuple(self.servers)
-        source = Source(self.form, self.files, self.rules, left_out, self.beside, servers)
-        write_tool_set(folder, self.tools.values(), self.cases, source, self.wordings)
+        return Source(self.form, self.files, self.rules, left_out, self.beside, servers)
 
     def report(self, folder: Path) -> None:
         """Say what was left out, and what was written into the folder."""

@@ -70,12 +70,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+WALKED = (
+    *("The tools", "The cases", "Other words", "The calls", "The verdict"),
+    "One file, one command",
+)
+
+
 def test_from_tools_to_the_verdict(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    titles = ("The tools", "The cases", "Other words", "The calls", "The verdict")
     with serving(StandIn(answer=model)) as server:
-        for name, language, content in sections(*titles):
+        for name, language, content in sections(*WALKED):
             if name:
-                Path(name).write_text(content)
+                content = content.replace("python assistant", f"{sys.executable} assistant")
+                Path(name).write_text(content.replace(SERVER, server.url))
             elif language == "bash":
                 for line in content.splitlines():
                     assert run_line(line, server.url) == 0, line
@@ -90,7 +96,7 @@ def test_from_tools_to_the_verdict(folder: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_every_block_is_in_a_section_that_is_walked_here() -> None:
-    walked = sections("The tools", "The cases", "Other words", "The calls", "The verdict")
+    walked = sections(*WALKED)
     rest = [block for block in sections() if block not in walked]
     assert [(name, language) for name, language, _ in rest] == [
         ("", "bash"),  # the demo, which test_commands.py runs

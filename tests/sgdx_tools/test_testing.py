@@ -1,0 +1,121 @@
+"""``sgdx tools test``: one file, several models, one verdict."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from sgdx_tools.__main__ import main
+from sgdx_tools.data import Json
+
+from ..sgdx_llm.server import StandIn, call_completion, completion, serving
+from .conftest import RIGHT
+
+YAML = """
+tools: {{mcp: server.json}}
+cases: cases.jsonl
+models:
+  - {{model: good, base_url: "{url}"}}
+  - {{model: stubborn, base_url: "{url}", set: {{temperature: 0.5}}, omit: [seed]}}
+wordings: {{file: v1.json}}
+gate: {{max_drop: 3}}
+"""
+
+
+def answer(body: Json) -> Json:
+    """The right call; of the stubborn model, in the old names, whatever the tools are called."""
+    case = {"Four in Rome": "a", "Two": "b", "Rain in Oslo?": "c", "Thanks": "d"}
+    text = body["messages"][-1]["content"]
+    names = [tool["function"]["name"] for tool in body["tools"]]
+    wording = "v1" if "reserve" in names and body["model"] == "good" else "original"
+    calls = RIGHT[wording][case[text.rstrip("!")]]
+    if not calls:
+        return completion({"role": "assistant", "content": "Bye."}, "stop")
+    return call_completion(calls[0]["name"], json.dumps(calls[0]["arguments"]))
+
+
+@pytest.fixture
+def project(folder: Path, tmp_path: Path) -> Path:
+    """A folder with a server's tools, ten cases and other words."""
+    tools = json.loads((folder / "tools.json").read_text())
+    keys = {"parameters": "inputSchema"}
+    records = [{keys.get(key, key): value for key, value in tool.items()} for tool in tools]
+    place = tmp_path / "project"
+    place.mkdir()
+    (place / "server.json").write_text(json.dumps({"tools": records}))
+    lines = [json.loads(line) for line in (folder / "cases.jsonl").read_text().splitlines()]
+    cases = []
+    for i in range(5):
+        for line in lines:
+            content = line["messages"][0]["content"] + "!" * i
+            messages = [{"role": "user", "content": content}]
+            cases.append(line | {"id": f"{line['id']}{i}", "messages": messages, "dialogue": ""})
+    (place / "cases.jsonl").write_text("\n".join(map(json.dumps, cases)))
+    (place / "v1.json").write_bytes((folder / "wordings" / "v1.json").read_bytes())
+    return place
+
+
+def test_two_models_are_tested_and_nothing_is_done_twice(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    junit = tmp_path / "junit.xml"
+    with serving(StandIn(answer=answer)) as server:
+        (project / "sgdx.yaml").write_text(YAML.format(url=server.url))
+        run = ["test", str(project / "sgdx.yaml")]
+        assert main([*run, "--junit", str(junit)]) == 1
+        asked = len(server.bodies)
+        assert main(run) == 1 and len(server.bodies) == asked
+        assert {(b["model"], b.get("temperature"), "seed" in b) for b in server.bodies} == {
+            ("good", 0, True),
+            ("stubborn", 0.5, False),
+        }
+    assert asked == 2 * 2 * 20
+    *_, good, good_line, bad, bad_line = capsys.readouterr().out.splitlines()
+    assert good.startswith("good: passed") and bad.startswith("stubborn: failed")
+    assert good_line.startswith("sgdx: good: 100.00 ")
+    assert bad_line.endswith("-> 33.33 under other words, right under all 33.33")
+    suites = ElementTree.fromstring(junit.read_bytes())  # noqa: S314 - of our own
+    counts = [(s.get("name"), s.get("tests"), s.get("failures")) for s in suites]
+    assert counts == [("good", "20", "0"), ("stubborn", "20", "10")]
+    scores = json.loads((project / "sgdx-run/runs/stubborn/scores.json").read_text())
+    assert scores["calls"]["call_accuracy"]["worst"] == pytest.approx(1 / 3)
+
+
+def test_only_what_changed_is_asked_again(project: Path) -> None:
+    with serving(StandIn(answer=answer)) as server:
+        text = YAML.format(url=server.url).replace("{max_drop: 3}", "{max_drop: 100}")
+        (project / "sgdx.yaml").write_text(text)
+        run = ["test", str(project / "sgdx.yaml")]
+        assert main([*run, "--limit", "8"]) == 0
+        assert len(server.bodies) == 2 * 2 * 8
+        assert main(run) == 0
+        assert len(server.bodies) == 2 * 2 * 20
+        words = json.loads((project / "v1.json").read_text())
+        words["book"]["description"] = "Keep a table"
+        (project / "v1.json").write_text(json.dumps(words))
+        assert main(run) == 0
+        assert len(server.bodies) == 2 * 3 * 20
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "facts"),
+    [
+        ("cases: cases.jsonl", "cases: nowhere.jsonl", ["nowhere.jsonl"]),
+        ("{file: v1.json}", "{file: v1.json, pool: p.json}", ["sgdx.yaml", "wordings"]),
+        ("model: good", "modle: good", ["sgdx.yaml", "modle"]),
+        ("model: stubborn", "model: good", ["sgdx.yaml", "models"]),
+        ("{mcp: server.json}", "{mcp: server.json, openai: x.json}", ["sgdx.yaml", "tools"]),
+        ("max_drop: 3", "max_drop: x", ["sgdx.yaml", "max_drop"]),
+    ],
+)
+def test_faults_of_the_file_are_one_line(
+    project: Path, old: str, new: str, facts: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "sgdx.yaml").write_text(YAML.format(url="http://127.0.0.1:9").replace(old, new))
+    assert main(["test", str(project / "sgdx.yaml")]) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith("sgdx: error: ")
+    assert all(fact in error for fact in facts), error
