@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.options import Dialogues, SourceOptions, Split
@@ -248,15 +249,43 @@ def explain(
 
 
 @tools.command
+def report(
+    folder: Tools,
+    /,
+    *,
+    predictions: Annotated[Sequence[Path], Parameter(consume_multiple=True)],
+    rules: Rules = None,
+    limit: Limit = None,
+    output: Path,
+) -> None:
+    """Write a page to look through: every case under every wording, with its calls.
+
+    Parameters
+    ----------
+    predictions
+        Read the WORDING.jsonl files of this folder. Give several folders to see models side by
+        side; each is called by the folder's name.
+    output
+        Write this file, such as report.html. It needs no other file.
+    """
+    from .report import write_report
+
+    write_report(folder, predictions, rules, limit, output)
+    print(output)
+
+
+@tools.command
 def test(
     file: Path = Path("sgdx.yaml"),
     /,
     sending: SendingOptions = SendingOptions(),
     *,
+    base: Path | None = None,
     limit: Limit = None,
     junit: Path | None = None,
+    summary: Path | None = None,
 ) -> int:
-    """Do all that a file asks for: import, reword, ask, score.
+    """Do all that a file asks for: import, reword, ask, score, report.
 
     What is done already is not done again. The exit status is 0 if every model passes, 1 if one
     fails, and 2 if it cannot be told.
@@ -265,12 +294,17 @@ def test(
     ----------
     file
         Read this file. It says which tools, cases, models and wordings there are.
+    base
+        Measure what FILE changes in the tools, as a pull request does. This file says how the tools
+        were before, and has the cases, models and gate.
     junit
         Also write the cases to this file, as JUnit does.
+    summary
+        Also write the result to this Markdown file.
     """
     from .testing import test
 
-    return test(file, limit, junit, sending)
+    return test(file, base, limit, junit, summary, sending)
 
 
 @tools.command

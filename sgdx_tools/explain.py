@@ -49,7 +49,7 @@ def explain(
         return
     yield f"case {case_id}"
     for message in cases[0].messages:
-        yield f"  {message['role']}: {_message_text(message)}"
+        yield f"  {message['role']}: {message_text(message)}"
     of_case = {name: of_wording[0] for name, of_wording in outcomes.items()}
     others = [name for name in of_case if name != ORIGINAL]
     lost = [name for name in others if not of_case[name].is_right]
@@ -91,7 +91,8 @@ def _lost_cases(
         yield f"{case}: {' '.join(of_case)}"
 
 
-def _message_text(message: Json) -> str:
+def message_text(message: Json) -> str:
+    """What a message says, its calls included, cut where it is long."""
     content = message.get("content")
     text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
     calls = [call["function"] for call in message.get("tool_calls") or ()]

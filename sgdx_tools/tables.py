@@ -80,6 +80,17 @@ def short_words(words: Mapping[str, str]) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
+def headline(scores: Mapping[str, Any]) -> str:
+    """The figures of calls in half a line, or of making none where none is expected."""
+    figures = scores["calls"][CALL if CALL in scores["calls"] else NO_CALL]
+    ends = figures["confidence"].get("original")
+    within = f" ({interval(ends)})" if ends else ""
+    return (
+        f"{percent(figures['original'])}{within} -> {percent(figures['reworded'])} under other "
+        f"words, right under all {percent(figures['worst'])}"
+    )
+
+
 def cost_line(scores: Mapping[str, Any], raw: Scores) -> str:
     """What other words cost, in a sentence; empty where there are no other words."""
     metric = CALL if CALL in scores["calls"] else NO_CALL

@@ -1,8 +1,8 @@
 """``sgdx tools test``: all that one file asks for, from the tools to a verdict.
 
 The folder ``sgdx-run`` beside the file keeps what was done: ``tools`` with the cases and wordings,
-the answers of each model in ``runs/NAME``, and ``report``. What stands there and still fits is not
-done again.
+the answers of each model in ``runs/NAME``, and ``report.html``. What stands there and still fits is
+not done again.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
@@ -25,7 +26,7 @@ from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.files import read_input, write_bytes
 from sgdx_dataset.io.yaml import parse_yaml
 from sgdx_eval.files import write_scores
-from sgdx_eval.tables import interval, percent
+from sgdx_eval.tables import table, to_markdown
 from sgdx_eval.tasks.tools import CALL, NO_CALL
 from sgdx_eval.verdict import Verdict
 from sgdx_llm.options import ProviderName, SendingOptions, ServerOptions
@@ -33,15 +34,18 @@ from sgdx_metric.core import RIGHT
 
 from .asking import run_plan
 from .data import Rule, Source, Tool
-from .folder import WORDINGS, read_cases, read_tool_set, write_tool_set
+from .folder import TOOLS, WORDINGS, read_cases, read_tool_set, write_tool_set
 from .importing.collection import Collection
 from .options import AskOptions, RewordOptions
-from .predictions import read_predictions
+from .predictions import ANSWERS, read_predictions
+from .report import write_report
 from .rewording import reword
 from .scoring import score_files, verdict
+from .tables import headline, short_words
 
 FILE, RUN = "sgdx.yaml", "sgdx-run"
-_MADE = "made"  # a digest of what the wordings were made
+_MADE = "made"  # a digest of what the wordings were made of
+_MOST_ELEMENTS = 5
 
 
 class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -58,7 +62,7 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     omit: tuple[str, ...] = ()
     price: str | None = None
 
-    def options(self) -> dict[str, Any]:
+    def server(self) -> dict[str, Any]:
         """The fields of ``ServerOptions``."""
         fields = tuple(f"{key}={json.dumps(value)}" for key, value in self.set.items())
         options = {"provider": self.provider, "base_url": self.base_url, "set": fields}
@@ -72,16 +76,20 @@ class NewWordings(Server, frozen=True, forbid_unknown_fields=True, kw_only=True)
     file: str | None = None
     tools: str | None = None
     rivals: str | None = None
+    # The table of new words that a person has reviewed.
+    review: str | None = None
     count: int = 5
     keep_names: bool = False
 
-    def way(self, path: str) -> str:
-        """What ``reword --with`` says."""
-        ways = ("model", "pool", "file", "tools", "rivals")
-        given = [f"{way}:{value}" for way in ways if (value := getattr(self, way))]
+    def options(self) -> dict[str, Any]:
+        """The fields of ``RewordOptions``, but for the folder."""
+        ways = ("model", "pool", "file", "tools", "rivals", "review")
+        given = [(way, value) for way in ways if (value := getattr(self, way))]
         if len(given) != 1:
-            raise SgdxError(f"{path}: wordings: found {len(given)}, expected one of {ways}")
-        return given[0]
+            raise SgdxError(f"{FILE}: wordings: found {len(given)}, expected one of {ways}")
+        ((way, value),) = given
+        words = {"review": Path(value)} if way == "review" else {"by": f"{way}:{value}"}
+        return {**words, "count": self.count, "keep_names": self.keep_names}
 
 
 class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -93,8 +101,9 @@ class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class TestFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What ``sgdx.yaml`` says; its paths are relative to its folder."""
 
-    # A folder of tools, or one form with its file, such as ``{mcp: "npx my-server"}``.
-    tools: str | dict[Literal["mcp", "openai", "anthropic", "openapi"], str]
+    # A folder of tools, or one form with its file, such as ``{mcp: "npx my-server"}``; of live
+    # servers several.
+    tools: str | dict[Literal["mcp", "openai", "anthropic", "openapi"], str | tuple[str, ...]]
     cases: str
     models: tuple[Server, ...]
     wordings: NewWordings
@@ -110,51 +119,61 @@ class Result(NamedTuple):
     verdict: Verdict | None
 
 
-def test(path: Path, limit: int | None, junit: Path | None, sending: SendingOptions) -> int:
-    """Do all that is not done yet; the exit status is that of the worst verdict."""
-    file = parse_yaml(read_input(path), TestFile, str(path))
+def test(
+    path: Path,
+    base: Path | None,
+    limit: int | None,
+    junit: Path | None,
+    summary: Path | None,
+    sending: SendingOptions,
+) -> int:
+    """Do all that is not done yet; the exit status is that of the worst verdict.
+
+    With a base, cases, models and gate are those of that file: other words are those that the tools
+    of the first file have.
+    """
+    file, new = parse_yaml(read_input(path), TestFile, str(path)), None
+    junit, summary = junit and junit.absolute(), summary and summary.absolute()
+    run = path.parent.absolute() / RUN
+    if base is not None:
+        with contextlib.chdir(path.parent):
+            new, _ = _collect(file)
+        path, file = base, parse_yaml(read_input(base), TestFile, str(base))
     names = _names(file.models, path)
-    junit = junit and junit.resolve()
     with contextlib.chdir(path.parent):
-        folder, run = Path(RUN) / "tools", Path(RUN)
-        if _make_folder(file, folder, path, sending):
+        run = Path(os.path.relpath(run))
+        folder, runs = run / "tools", [run / "runs" / name for name in names]
+        if _make_folder(file, folder, new, sending):
             return 1
         results = []
-        for name, server in zip(names, file.models):
-            output = run / "runs" / name
+        for name, server, output in zip(names, file.models, runs):
             asked = AskOptions(
-                **server.options(), model=server.model, command=server.command, limit=limit
+                **server.server(), model=server.model, command=server.command, limit=limit
             )
+            tool_set = read_tool_set(folder).first(limit)
+            for predictions in output.glob("*.jsonl"):  # of wordings before; answers are kept
+                if predictions.name != ANSWERS and predictions.stem not in tool_set.wordings:
+                    predictions.unlink()
             if run_plan(folder, asked, sending, output):
                 return 1
-            tool_set = read_tool_set(folder).first(limit)
             files = read_predictions(output, tool_set)
             content, scores = score_files(tool_set, files, file.rules)
             write_scores(content, output / "scores.json")
             gate = file.gate
             found = verdict(tool_set, files, content, scores, gate.max_drop) if gate else None
             results.append(Result(name, content, found))
+        write_report(folder, runs, file.rules, limit, run / "report.html")
         if junit:
             write_bytes(junit, junit_xml(results))
+        if summary:
+            write_bytes(summary, summary_text(results).encode())
+        print(run / "report.html")
     for result in results:
         if result.verdict:
             print(escape_controls(f"{result.name}: {result.verdict.end}: {result.verdict.why}"))
-        print(escape_controls(summary(result)))
+        print(escape_controls(f"sgdx: {result.name}: {headline(result.content)}"))
     statuses = [result.verdict.status for result in results if result.verdict]
     return 1 if 1 in statuses else max(statuses, default=0)
-
-
-def summary(result: Result) -> str:
-    """The line that says how a model did."""
-    calls = result.content["calls"]
-    figures = calls[CALL if CALL in calls else NO_CALL]
-    ends = figures["confidence"].get("original")
-    within = f" ({interval(ends)})" if ends else ""
-    return (
-        f"sgdx: {result.name}: {percent(figures['original'])}{within} -> "
-        f"{percent(figures['reworded'])} under other words, "
-        f"right under all {percent(figures['worst'])}"
-    )
 
 
 def _names(models: Sequence[Server], path: Path) -> list[str]:
@@ -182,53 +201,84 @@ def _collect(file: TestFile) -> tuple[Mapping[str, Tool], Source]:
     return collection.tools, collection.source()
 
 
-def _import(form: str, value: str) -> Collection:
+def _import(form: str, value: str | Sequence[str]) -> Collection:
+    if form == "mcp" and (not isinstance(value, str) or not Path(value).is_file()):
+        from .importing.mcp_servers import import_servers
+
+        return import_servers([value] if isinstance(value, str) else value)
+    if not isinstance(value, str):
+        raise SgdxError(f"{FILE}: tools: {form}: found {len(value)} files, expected one")
     if form == "openapi":
         from .importing.openapi import import_openapi
 
         return import_openapi(Path(value))
-    if form == "mcp" and not Path(value).is_file():
-        from .importing.mcp_servers import import_servers
-
-        return import_servers([value])
     from .importing.tool_lists import import_list
 
     return import_list(form, Path(value))
 
 
-def _make_folder(file: TestFile, folder: Path, path: Path, sending: SendingOptions) -> int:
+def _make_folder(
+    file: TestFile, folder: Path, new: Mapping[str, Tool] | None, sending: SendingOptions
+) -> int:
     """Make the folder of tools anew, and its wordings where they are of other tools or words.
 
     The exit status is 1 where answers of the model that rewords are missing still.
     """
-    by = file.wordings.way(str(path))
     tools, source = _collect(file)
     cases = read_cases(Path(file.cases), tools, file.rules)
-    source = replace(source, rules=file.rules)
-    if folder.exists():
-        shutil.rmtree(folder)
-    write_tool_set(folder, tools.values(), cases, source)
+    other = folder.with_name("new")
+    for made in (folder, other):
+        shutil.rmtree(made, ignore_errors=True)
+    write_tool_set(folder, tools.values(), cases, replace(source, rules=file.rules))
+    wordings = file.wordings
+    if new is not None:
+        write_tool_set(other, new.values())
+        wordings = NewWordings(tools=str(other / TOOLS))
+    options = wordings.options()
     words = folder.with_name("words")
-    given = (file.wordings.pool, file.wordings.file, file.wordings.tools)
+    given = (wordings.pool, wordings.file, wordings.tools, wordings.review)
     read = [read_input(Path(name)) for name in given if name]
-    made = [file.wordings, list(tools.values()), read]
-    encoded = msgspec.json.encode(made, order="deterministic")
+    encoded = msgspec.json.encode([wordings, list(tools.values()), read], order="deterministic")
     digest = hashlib.sha256(encoded).hexdigest().encode()
     if not (words / _MADE).exists() or (words / _MADE).read_bytes() != digest:
         for wording in words.glob("*.json"):
             wording.unlink()
-        options = RewordOptions(
-            by=by,
-            count=file.wordings.count,
-            keep_names=file.wordings.keep_names,
-            output=words,
-        )
-        if status := reword(folder, options, ServerOptions(**file.wordings.options()), sending):
+        # A model that is asked too is asked for words at the same server.
+        same = [s for s in file.models if s.model == wordings.model and wordings.base_url is None]
+        server = ServerOptions(**(same[0] if wordings.model and same else wordings).server())
+        if status := reword(folder, RewordOptions(**options, output=words), server, sending):
             return status
         write_bytes(words / _MADE, digest)
     for wording in words.glob("*.json"):
         write_bytes(folder / WORDINGS / wording.name, wording.read_bytes())
     return 0
+
+
+def summary_text(results: Sequence[Result]) -> str:
+    """What a pull request is told, in Markdown."""
+
+    def shown(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+        return to_markdown(table(title, headers, rows, headers)) + "\n" if rows else ""
+
+    rows = [
+        [result.name, headline(result.content), *(result.verdict or ("", ""))] for result in results
+    ]
+    parts = [shown("Tools under other words", ["model", "in %", "verdict", "why"], rows)]
+    for result in results:
+        rows = [
+            [
+                f"{element['tool']} {element['path']}".rstrip(),
+                *(short_words(element[key]) for key in ("original", "reworded")),
+                f"{element['lost']} of {element['cases']}",
+            ]
+            for element in result.content["elements"][:_MOST_ELEMENTS]
+            if element["net"] > 0
+        ]
+        title = f"Words that cost {result.name} the most cases"
+        parts.append(shown(title, ["words of", "before", "after", "lost"], rows))
+    left_out = [[case, why] for case, why in results[0].content.get("left_out", {}).items()]
+    parts.append(shown("Left out, since they cannot be right", ["case", "why"], left_out))
+    return "\n".join(filter(None, parts))
 
 
 def junit_xml(results: Sequence[Result]) -> bytes:

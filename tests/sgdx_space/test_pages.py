@@ -25,22 +25,13 @@ from sgdx_dataset import open_release, turn_tables
 from sgdx_eval.install import space_files
 from sgdx_eval.references import open_references
 
+from ..browser import browser as browser
 from ..conftest import ROOT
 from ..sgdx_metric.conftest import gold as gold
 from ..sgdx_metric.frames import Row, written
 
 pytest.importorskip("gradio", reason="the Space needs gradio: pip install sgdx[app]")
-webdriver = pytest.importorskip("selenium.webdriver", reason="pip install selenium")
 By = pytest.importorskip("selenium.webdriver.common.by").By
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-if not (CHROMIUM and DRIVER):
-    pytest.skip("no browser: apt-get install chromium chromium-driver", allow_module_level=True)
-
-FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--window-size=1280,1800",
-)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -94,18 +85,6 @@ def until(true: Callable[[], Any], seconds: float = 90) -> None:
     while not true():
         assert time.monotonic() < end, "it did not come about in time"
         time.sleep(0.2)
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"performance": "ALL"})
-    driver = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
 
 
 @pytest.fixture

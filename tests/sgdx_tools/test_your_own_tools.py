@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import yaml
 
 from sgdx_cli import main as sgdx
 
@@ -21,7 +17,6 @@ from ..conftest import ROOT
 from ..sgdx_llm.server import Json, StandIn, call_completion, completion, serving
 
 PAGE = (ROOT / "docs" / "your-own-tools.md").read_text()
-GIT, BASH = shutil.which("git") or "git", shutil.which("bash") or "bash"
 SERVER = "http://localhost:8000/v1"
 
 
@@ -70,21 +65,76 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-WALKED = (
-    *("The tools", "The cases", "Other words", "The calls", "The verdict"),
-    "One file, one command",
+WALKED = ("The cases", "The words", "The models", "Step by step")
+# The server of the page's first lines.
+NPX, MCP_SERVER = (
+    "npx my-server",
+    """
+from typing import Annotated
+from mcp.server.mcpserver import MCPServer
+from pydantic import Field
+
+server = MCPServer("tables")
+
+@server.tool()
+def book_table(
+    city: Annotated[str, Field(description="City of the restaurant")],
+    date: Annotated[str, Field(description="Date of the meal")],
+) -> None:
+    "Book a table at a restaurant"
+
+@server.tool()
+def get_weather(city: Annotated[str, Field(description="City to get the forecast of")]) -> None:
+    "Get the weather forecast of a city"
+
+server.run()
+""",
 )
 
 
-def test_from_tools_to_the_verdict(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def write(name: str, content: str, url: str) -> None:
+    content = content.replace("python assistant", f"{sys.executable} assistant")
+    content = content.replace(NPX, f"{sys.executable} server.py").replace(SERVER, url)
+    Path(name).parent.mkdir(parents=True, exist_ok=True)
+    Path(name).write_text(content)
+
+
+def first_lines() -> tuple[str, str]:
+    """The file and the command that the page begins with."""
+    (name, _, file), (_, _, command) = sections()[:2]
+    assert name == "sgdx.yaml" and PAGE.index(command) < 500
+    return file, command.strip()
+
+
+def test_from_the_server_to_a_verdict(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file, command = first_lines()
+    with serving(StandIn(answer=model)) as server:
+        write("server.py", MCP_SERVER, server.url)
+        write("sgdx.yaml", file, server.url)
+        for name, _, content in sections("The cases"):
+            write(name, content, server.url)
+        assert run_line(command, server.url) == 1
+        failed, line = capfd.readouterr().out.splitlines()[-2:]
+        assert failed.startswith("your-model: failed: other words cost 100.00 points")
+        assert line.startswith("sgdx: your-model: 100.00 ") and "all 0.00" in line
+        Path("ours.json").write_text('{"book_table": {"description": "Reserve a table"}}')
+        file = file.replace("{model: your-model, count: 2}", "{file: ours.json}")
+        write("sgdx.yaml", file, server.url)
+        assert run_line(command, server.url) == 0
+    assert Path("sgdx-run/report.html").stat().st_size > 10_000
+
+
+def test_step_by_step(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with serving(StandIn(answer=model)) as server:
         for name, language, content in sections(*WALKED):
             if name:
-                content = content.replace("python assistant", f"{sys.executable} assistant")
-                Path(name).write_text(content.replace(SERVER, server.url))
+                write(name, content, server.url)
             elif language == "bash":
                 for line in content.splitlines():
-                    assert run_line(line, server.url) == 0, line
+                    if line.startswith("cp "):
+                        shutil.copyfile(*line.split()[1:])
+                    else:
+                        assert run_line(line, server.url) == 0, line
     out = capsys.readouterr().out
     scores = json.loads(Path("runs/program/scores.json").read_text())
     assert scores["calls"]["call_accuracy"]["by_variant"]["original"] == 1.0
@@ -92,77 +142,14 @@ def test_from_tools_to_the_verdict(folder: Path, capsys: pytest.CaptureFixture[s
     assert "ours book_table: lost 4 of 4" in out
     assert "words of book_table: 'book_table' -> 'reserve'" in out
     assert "ours.book_table.date" in out
-    assert "The words that did it" in Path("report/index.html").read_text()
+    assert Path("report.html").exists()
 
 
 def test_every_block_is_in_a_section_that_is_walked_here() -> None:
     walked = sections(*WALKED)
-    rest = [block for block in sections() if block not in walked]
-    assert [(name, language) for name, language, _ in rest] == [
-        ("", "bash"),  # the demo, which test_commands.py runs
+    rest = [block[:2] for block in sections() if block not in walked]
+    assert rest == [
+        ("sgdx.yaml", "yaml"),
+        ("", "bash"),
         (".github/workflows/tools.yml", "yaml"),
     ]
-
-
-def workflow() -> Json:
-    ((_, _, content),) = sections("A pull request that must not cost more than 3 points")
-    # YAML 1.1 reads "on" as true.
-    return {"on" if key is True else key: part for key, part in yaml.safe_load(content).items()}
-
-
-@pytest.mark.parametrize(
-    ("edit", "status"),
-    [
-        pytest.param(
-            lambda text: text.replace("City of the restaurant", "City where one eats").replace(
-                '"properties": {', '"properties": {"note": {"type": "string"},', 1
-            ),
-            0,
-            marks=pytest.mark.slow,
-        ),
-        (lambda text: text.replace('"city"', '"municipality"').replace("book_table", "reserve"), 1),
-    ],
-    ids=["harmless", "costly"],
-)
-def test_the_workflow_fails_a_pull_request_that_costs_too_much(
-    folder: Path, edit: Callable[[str], str], status: int
-) -> None:
-    """Its own shell lines, run as the runner does, on a repository with a main branch."""
-
-    def git(*words: str) -> None:
-        identity = ["-c", "user.name=a", "-c", "user.email=a@b.example"]
-        subprocess.run([GIT, *identity, *words], check=True, capture_output=True)
-
-    for name, _, content in sections("The tools", "The cases"):
-        if name:
-            Path(name).parent.mkdir(parents=True, exist_ok=True)
-            Path(name).write_text(content)
-            if name == "openai_tools.json":
-                assert sgdx(["tools", "import", "--openai", name, "--output", "my_api"]) == 0
-    git("init", "-q", "-b", "main")
-    git("add", "my_api")
-    git("commit", "-q", "-m", "Tools")
-    git("branch", "release")
-    tools_file = Path("my_api/tools.json")
-    tools_file.write_text(edit(tools_file.read_text()))
-    steps = workflow()["jobs"]["rewording"]["steps"]
-    (script,) = [step["run"] for step in steps if "BASE" in step.get("env", {})]
-    script = script.replace("sgdx tools", f"{shlex.quote(sys.executable)} -m sgdx_cli tools")
-    with serving(StandIn(answer=model)) as server:
-        environment = {**os.environ, "BASE": "release", "OPENAI_BASE_URL": server.url}
-        environment["PYTHONPATH"] = str(ROOT)
-        done = subprocess.run(
-            [BASH, "-e", "-c", script], env=environment, capture_output=True, text=True
-        )
-    assert done.returncode == status, done.stdout + done.stderr
-    verdict = done.stdout.splitlines()[-1]
-    assert verdict.startswith("FAILED" if status else "passed"), verdict
-
-
-def test_the_workflow_is_one_that_github_reads() -> None:
-    """Its shape: triggers, permissions, jobs with steps that use actions or run lines."""
-    parsed = workflow()
-    assert parsed["on"] == {"pull_request": {"paths": ["my_api/tools.json"]}}
-    assert parsed["permissions"] == {"contents": "read"}
-    for step in parsed["jobs"]["rewording"]["steps"]:
-        assert ("uses" in step) != ("run" in step)

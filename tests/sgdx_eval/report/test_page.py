@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from ...browser import browser as browser
 
 
 class Tags(HTMLParser):
@@ -65,23 +65,6 @@ def test_markdown_has_no_markup_of_others(made: Path) -> None:
 def test_a_figure_is_escaped(made: Path) -> None:
     svg = (made / "figures" / "flips.svg").read_text()
     assert "<script" not in svg and "<img" not in svg and "$bad$" in svg
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    webdriver = pytest.importorskip("selenium.webdriver", reason="pip install selenium")
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if not (chromium and driver):
-        pytest.skip("no browser: apt-get install chromium chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    profile = tmp_path_factory.mktemp("profile")
-    for flag in ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    opened = webdriver.Chrome(options, webdriver.ChromeService(driver))
-    yield opened
-    opened.quit()
 
 
 @pytest.fixture

@@ -1,0 +1,151 @@
+"""The report as a log: its data, its size, hostile text, and the page in a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from sgdx_tools.__main__ import main
+from sgdx_tools.data import ToolWords, Wording, Words
+from sgdx_tools.folder import write_tool_set, write_wording
+
+from ..browser import browser as browser
+from .conftest import CASES, RIGHT, TOOLS, Rows, call, rows, user
+
+HOSTILE = "</script><script>document.title = 'stolen'</script><img src=x onerror=alert(1)>"
+WRONG = call("reserve", guests=5, place={"town": HOSTILE})
+
+
+def data_of(page: Path) -> dict[str, Any]:
+    """What the page shows."""
+    found = re.search(r'id="data">(.*?)</script>', page.read_text(), re.S)
+    assert found
+    data: dict[str, Any] = json.loads(found[1])
+    return data
+
+
+@pytest.fixture
+def page(folder: Path, tmp_path: Path, write_rows: Callable[[Rows], Path]) -> Path:
+    """The page of two models, of which the second is wrong in a case and cannot be read in one."""
+    run = write_rows(rows())
+    run.rename(tmp_path / "good")
+    other = rows([("v1", "a", WRONG)])
+    other = [r | {"invalid": r["id"] == "d" and r["variant"] == "v2"} for r in other]
+    write_rows(other).rename(tmp_path / "bad")
+    runs = ["--predictions", str(tmp_path / "good"), str(tmp_path / "bad")]
+    assert main(["report", str(folder), *runs, "--output", str(tmp_path / "page.html")]) == 0
+    return tmp_path / "page.html"
+
+
+def test_every_case_under_every_wording_of_every_model(page: Path) -> None:
+    data = data_of(page)
+    assert [model["name"] for model in data["models"]] == ["good", "bad"]
+    assert data["models"][1]["headline"].endswith(
+        "-> 83.33 under other words, right under all 66.67"
+    )
+    cells = [case["cells"]["bad"] for case in data["cases"]]
+    assert [{name: cell["is"] for name, cell in of.items()} for of in cells] == [
+        {"original": "right", "v1": "wrong", "v2": "right"},
+        {"original": "right", "v1": "right", "v2": "right"},
+        {"original": "right", "v1": "right", "v2": "right"},
+        {"original": "right", "v1": "right", "v2": "invalid"},
+    ]
+    cell = cells[0]["v1"]
+    expected, made = (json.loads(data["texts"][i]) for i in (*cell["expected"], *cell["made"]))
+    assert expected == RIGHT["v1"]["a"][0] and made == WRONG[0]
+    assert cell["differs"][0] == "found 5, expected 4: guests"
+    blamed = [data["words"]["v1"][i][:2] for i in cell["blamed"]]
+    assert blamed == [["book", "people"], ["book", "place.city"]]
+    assert data["cases"][0]["said"] == [["user", "Four in Rome"]]
+
+
+def test_two_hundred_cases_under_six_wordings_fit_in_300_kb(
+    tmp_path: Path, write_rows: Callable[[Rows], Path]
+) -> None:
+    """Half of the answers are wrong, each in another way."""
+    cases = [
+        replace(CASES[0], id=f"case-{i}", messages=(user(f"A table in Rome, please, number {i}"),))
+        for i in range(200)
+    ]
+    write_tool_set(tmp_path / "api", TOOLS, cases)
+    predictions = []
+    for number in range(6):
+        name = f"v{number}" if number else "original"
+        words = {"book": ToolWords(parameters={"people": Words(f"guests_{number}", "How many")})}
+        if number:
+            wording = Wording(name, words, "model:m")
+            write_wording(tmp_path / "api" / "wordings" / f"{name}.json", wording)
+        for i, case in enumerate(cases):
+            guests = f"guests_{number}" if number else "people"
+            right = {guests: 4, "place": {"city": f"Rome {i}" if i % 2 else "Rome"}}
+            predictions.append({"id": case.id, "variant": name, "calls": call("book", **right)})
+    output = tmp_path / "page.html"
+    run = str(write_rows(predictions))
+    assert (
+        main(["report", str(tmp_path / "api"), "--predictions", run, "--output", str(output)]) == 0
+    )
+    assert output.stat().st_size < 300_000
+
+
+def test_the_page_in_a_browser(page: Path, browser: Any) -> None:
+    browser.get(page.as_uri())
+    assert browser.title == "api under other words"  # no script of others ran
+    assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+    keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
+
+    def active() -> Any:
+        return browser.switch_to.active_element
+
+    shown = """return [...document.querySelectorAll("#matrix tbody tr")]
+        .filter((row) => row.checkVisibility()).map((row) => row.cells[0].firstChild.data)"""
+    choose = """const select = document.getElementById("filters").elements[arguments[0]];
+        select.value = arguments[1]; select.dispatchEvent(new Event("input", {bubbles: true}))"""
+
+    assert browser.execute_script(shown) == ["a", "b", "c", "d"]
+    for kind, model, expected in [
+        ("lost", "", ["a", "d"]),
+        ("lost", "good", []),
+        ("invalid", "bad", ["d"]),
+        ("", "", ["a", "b", "c", "d"]),
+    ]:
+        browser.execute_script(choose, "kind", kind)
+        browser.execute_script(choose, "model", model)
+        assert browser.execute_script(shown) == expected
+    browser.execute_script(choose, "words", "ROME four")
+    assert browser.execute_script(shown) == ["a"]
+    browser.execute_script(choose, "words", "")
+
+    # The keyboard: to the second model's v1, open, look, on to the next cell, and back.
+    browser.execute_script("""document.querySelector('#matrix [tabindex="0"]').focus()""")
+    for _ in range(4):
+        active().send_keys(keys.ARROW_RIGHT)
+    assert active().get_attribute("aria-label") == "a, bad, v1: wrong"
+    active().send_keys(keys.ENTER)
+    dialog = browser.find_element("css selector", "dialog")
+    assert dialog.is_displayed() and "Four in Rome" in dialog.text
+    assert HOSTILE in dialog.text.replace("\n", "")
+    marked = [mark.text.strip() for mark in dialog.find_elements("css selector", "pre mark")]
+    assert marked[:2] == ['"guests": 4,', '"town": "Rome"']
+    words = [row.text for row in dialog.find_elements("css selector", ".blamed")]
+    assert words == [
+        "book people people: How many come guests: How many guests",
+        "book place.city city town",
+    ]
+    active().send_keys(keys.ARROW_RIGHT)
+    assert dialog.find_element("css selector", "h2").text == "a · v2 · bad · right"
+    active().send_keys(keys.ESCAPE)
+    assert not dialog.is_displayed()
+    assert active().get_attribute("aria-label") == "a, bad, v2: right"
+
+    phone = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
+    browser.execute_script("document.querySelector('#matrix td button').click()")
+    assert dialog.size["width"] <= 390
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
