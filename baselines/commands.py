@@ -154,7 +154,8 @@ class SystemOptions:
 
     precision: Precision | None = None
     """Set the number format of a trained tracker's arithmetic. auto means bf16 if the device
-    supports it natively, else fp32. Default: the format that the model was trained in."""
+    supports it natively, else fp32. Default: the format that the model was trained in, or fp32 if
+    the device does not support that natively."""
 
 
 NONE = SystemOptions()

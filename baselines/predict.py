@@ -88,7 +88,7 @@ def predict(request: Request, output: Path) -> bool:
             _predict(request, system_class(), output)
         return True
     from .training.accelerator import make_accelerator, quiet_transformers, spare_threads
-    from .training.optimizer import autocast, resolved
+    from .training.optimizer import autocast, has_bf16, resolved
 
     quiet_transformers()
     recipe = recorded_settings(request.model)
@@ -98,6 +98,8 @@ def predict(request: Request, output: Path) -> bool:
     with locked(output) if first else nullcontext():
         accelerator.wait_for_everyone()  # until the first has locked the folder
         precision = request.precision or recipe.get("precision", "auto")
+        if not (request.precision or has_bf16(accelerator.device)):
+            precision = "fp32"  # emulated, bf16 takes thirty times as long
         precision = resolved(precision, accelerator.device)
         system = system_class.load(request.model, request.options, accelerator)
         with autocast(precision, accelerator.device):

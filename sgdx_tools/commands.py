@@ -130,6 +130,40 @@ def reword(
 
 
 @tools.command
+def cases(
+    folder: Tools,
+    /,
+    *,
+    traces: Annotated[Sequence[Path], Parameter(name="--from", consume_multiple=True)] = (),
+    review: Path | None = None,
+) -> None:
+    """Make cases of what your system did, from its logs.
+
+    The cases expect the calls that were made, and are marked as unreviewed until you have looked at
+    them. Nothing leaves the folder.
+
+    Parameters
+    ----------
+    traces
+        Add the cases of these files: lines with a request and a response in OpenAI's form, or
+        OpenTelemetry's spans of generative AI as JSON. The table to review is FOLDER/review.
+    review
+        Take the cases that are left in this table review.tsv as reviewed. The others are dropped.
+    """
+    from .traces import add_traces, review_cases
+
+    if bool(traces) == bool(review):
+        raise SgdxError("cases: expected one of --from and --review")
+    if review:
+        print(f"{review_cases(folder, review)} cases")
+        return
+    written, left_out = add_traces(folder, traces)
+    for line in left_out:
+        print(f"note: left out: {line}", file=sys.stderr)
+    print(*written, sep="\n")
+
+
+@tools.command
 def estimate(folder: Tools, /, asked: AskOptions = AskOptions(), *, json: bool = False) -> None:
     """Count the requests and their tokens. Nothing is sent.
 

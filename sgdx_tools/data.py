@@ -68,6 +68,8 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     dialogue: str = ""
     # The ids of the tools that are not to be called, where others may be.
     forbid: tuple[str, ...] = ()
+    # Whether nobody has looked yet at the calls that it expects, which are those of a trace.
+    unreviewed: bool = False
 
 
 class Words(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -58,8 +58,8 @@ def explain(
         outcome = of_case[name]
         yield ""
         yield f"{name}: {'right' if outcome.is_right else 'wrong'}"
-        yield f"  expected: {_calls_text(outcome.expected)}"
-        yield f"  called:   {_calls_text(outcome.made)}"
+        yield f"  expected: {calls_text(outcome.expected)}"
+        yield f"  called:   {calls_text(outcome.made)}"
         if not outcome.is_right:
             found = differences(cases[0], outcome, worded[name], rules)
             yield from (f"  {escape_controls(difference.text)}" for difference in found)
@@ -100,7 +100,8 @@ def message_text(message: Json) -> str:
     return escape_controls(shown[:_LONGEST])
 
 
-def _calls_text(calls: Sequence[Json] | None) -> str:
+def calls_text(calls: Sequence[Json] | None) -> str:
+    """Calls on one line, cut where they are long."""
     if not calls:
         return "no call"
     texts = (

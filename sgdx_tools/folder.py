@@ -136,7 +136,7 @@ def read_cases(path: Path, tools: Mapping[str, Tool], rules: Rule) -> tuple[Case
             _check_values([case.messages, [call.arguments for call in case.expect or ()]], where)
             if case.id in cases or not case.id:
                 raise SgdxError(f"{where}: expected an id that no other case has")
-            _check_case(case, tools, layouts, where, with_values=rules != "bfcl")
+            check_case(case, tools, layouts, where, with_values=rules != "bfcl")
             if case.tools not in distinct:
                 check_distinct_names(case.tools, tools, Wording(ORIGINAL), where)
                 distinct.add(case.tools)
@@ -151,7 +151,7 @@ def _check_values(values: Any, where: str) -> None:
         raise SgdxError(f"{where}: {error}") from None
 
 
-def _check_case(
+def check_case(
     case: Case,
     tools: Mapping[str, Tool],
     layouts: Mapping[str, Layout],

@@ -1,7 +1,7 @@
-"""The table of new words beside the original ones, from which a person strikes lines out.
+"""Tables for a person to review, from which lines are struck out: new words, and cases of traces.
 
-It is written as ``review.tsv``, and as ``review.html`` for reading. Lines that are deleted from the
-first, or struck out in the second and saved, are left out by ``reword --review FILE``.
+A table is written as ``review.tsv``, and as ``review.html`` for reading. Lines that are deleted
+from the first, or struck out in the second and saved, are left out when the table is read again.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from string import Template
@@ -26,10 +26,20 @@ from .pool import KINDS, ElementPool, Pool, check_pool
 
 TSV, HTML = "review.tsv", "review.html"
 _TEMPLATE = Path(__file__).parent / "templates" / "review.html"
+_FORMULA = re.compile("'*[=+@-]")
+Row = Sequence[str]
+
+
+class Page(NamedTuple):
+    """What a page says above its table, and the heads of the columns that it shows."""
+
+    title: str
+    text: str
+    heads: Row
 
 
 class ReviewLine(NamedTuple):
-    """A line of the table: one new name or description."""
+    """A line of the table of new words: one new name or description."""
 
     tool: str
     # Empty for the tool itself.
@@ -42,8 +52,46 @@ class ReviewLine(NamedTuple):
     by: str
 
 
-_COLUMNS = ReviewLine._fields
-_FORMULA = re.compile("'*[=+@-]")
+def write_table(
+    folder: Path, columns: Row, lines: Sequence[Row], page: Page, show: Callable[[Row], Row]
+) -> list[Path]:
+    """Write both tables; ``show`` gives the cells of a line on the page. Returns their paths."""
+    write_bytes(folder / TSV, "".join(map(_row, [columns, *lines])).encode())
+    rows, before = [], [""]
+    for line in lines:
+        *first, last = show(line)
+        is_new = first != before
+        before = first
+        cells = [*(first if is_new else [""] * len(first)), last]
+        shown = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+        mark = ' class="first"' if is_new else ""
+        data = escape(_row(line).removesuffix("\n"))
+        rows.append(f'<tr{mark} tabindex="0" data-line="{data}">{shown}</tr>')
+    html = Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(
+        TITLE=escape(page.title),
+        TEXT=escape(page.text),
+        HEADS="".join(f"<th>{escape(head)}</th>" for head in page.heads),
+        ROWS="\n".join(rows),
+        COUNT=len(lines),
+        COLUMNS="\t".join(columns),
+    )
+    write_bytes(folder / HTML, html.encode())
+    return [folder / TSV, folder / HTML]
+
+
+def read_table(path: Path, columns: Row) -> Iterator[tuple[int, list[str]]]:
+    """The lines that are left in a table, each with its number."""
+    try:
+        rows = list(csv.reader(io.StringIO(read_input(path).decode("utf-8-sig")), "excel-tab"))
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise SgdxError(f"{path}: cannot be read as a table: {error}") from None
+    if not rows or tuple(rows[0]) != tuple(columns):
+        raise SgdxError(f"{path}:1: expected the columns {', '.join(columns)}")
+    for number, row in enumerate(rows[1:], 2):
+        if any(row):
+            if len(row) != len(columns):
+                raise SgdxError(f"{path}:{number}: found {row[:3]}, expected {', '.join(columns)}")
+            yield number, [_unguarded(cell) for cell in row]
 
 
 def write_review(folder: Path, tools: Mapping[str, Tool], pool: Pool, made_by: str) -> list[Path]:
@@ -55,40 +103,33 @@ def write_review(folder: Path, tools: Mapping[str, Tool], pool: Pool, made_by: s
         for kind in KINDS
         for text in getattr(paraphrases, kind)
     ]
-    write_bytes(folder / TSV, "".join(map(_row, [_COLUMNS, *lines])).encode())
-    write_bytes(folder / HTML, _page(lines).encode())
-    return [folder / TSV, folder / HTML]
 
+    def show(line: Row) -> Row:
+        tool, path, *cells, _ = line
+        return [f"{tool} {path}".rstrip(), *cells]
 
-def _row(cells: Iterable[str]) -> str:
-    text = io.StringIO()
-    # A program that shows tables would obey a cell that begins so.
-    guarded = [f"'{cell}" if _FORMULA.match(cell) else cell for cell in cells]
-    csv.writer(text, "excel-tab", lineterminator="\n").writerow(guarded)
-    return text.getvalue()
-
-
-def _unguarded(cell: str) -> str:
-    return cell[1:] if cell[:1] == "'" and _FORMULA.match(cell[1:]) else cell
+    text = (
+        f"{len(lines)} new names and descriptions by {made_by or 'a file'}, each beside the "
+        "original. Does each mean the same, and could somebody use the tool by it? Give the saved "
+        "table to sgdx tools reword FOLDER --review review.tsv --output FOLDER/wordings, or to "
+        "wordings: {review: review.tsv} in sgdx.yaml."
+    )
+    heads = ("tool and parameter", "kind", "original", "reworded")
+    page = Page("New words, for review", text, heads)
+    return write_table(folder, ReviewLine._fields, lines, page, show)
 
 
 def read_review(path: Path, tools: Mapping[str, Tool]) -> tuple[Pool, str]:
     """The pool of the lines that are left in a table, and who found the words."""
-    try:
-        rows = list(csv.reader(io.StringIO(read_input(path).decode("utf-8-sig")), "excel-tab"))
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise SgdxError(f"{path}: cannot be read as a table: {error}") from None
-    if not rows or tuple(rows[0]) != _COLUMNS:
-        raise SgdxError(f"{path}:1: expected the columns {', '.join(_COLUMNS)}")
     words: dict[ElementId, dict[str, list[str]]] = {}
     makers = set()
     elements = {tool: elements_of(tools[tool]) for tool in tools}
-    for number, row in enumerate(rows[1:], 2):
-        if not any(row):
-            continue
-        if len(row) != len(_COLUMNS) or row[2] not in KINDS:
-            raise SgdxError(f"{path}:{number}: found {row[:3]}, expected {', '.join(_COLUMNS)}")
-        line = ReviewLine(*map(_unguarded, row))
+    for number, row in read_table(path, ReviewLine._fields):
+        line = ReviewLine(*row)
+        if line.kind not in KINDS:
+            raise SgdxError(
+                f"{path}:{number}: kind is {line.kind!r}, expected {' or '.join(KINDS)}"
+            )
         element = elements.get(line.tool, {}).get(line.path)
         if element is not None and getattr(element, line.kind) != line.original:
             raise SgdxError(
@@ -103,20 +144,13 @@ def read_review(path: Path, tools: Mapping[str, Tool]) -> tuple[Pool, str]:
     return pool, "+".join(sorted(filter(None, makers)))
 
 
-def _page(lines: list[ReviewLine]) -> str:
-    """The table as a page that needs no other file."""
-    rows, before = [], ("", "", "")
-    for line in lines:
-        element = line[:3]
-        is_new = element != before
-        before = element
-        owner = f"{line.tool} {line.path}".rstrip()
-        cells = [*([owner, line.kind, line.original] if is_new else ["", "", ""]), line.reworded]
-        shown = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
-        mark = ' class="first"' if is_new else ""
-        data = escape(_row(line).removesuffix("\n"))
-        rows.append(f'<tr{mark} tabindex="0" data-line="{data}">{shown}</tr>')
-    makers = ", ".join(sorted({line.by for line in lines} - {""})) or "a file"
-    return Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(
-        ROWS="\n".join(rows), COUNT=len(lines), BY=escape(makers), COLUMNS="\t".join(_COLUMNS)
-    )
+def _row(cells: Iterable[str]) -> str:
+    text = io.StringIO()
+    # A program that shows tables would obey a cell that begins so.
+    guarded = [f"'{cell}" if _FORMULA.match(cell) else cell for cell in cells]
+    csv.writer(text, "excel-tab", lineterminator="\n").writerow(guarded)
+    return text.getvalue()
+
+
+def _unguarded(cell: str) -> str:
+    return cell[1:] if cell[:1] == "'" and _FORMULA.match(cell[1:]) else cell

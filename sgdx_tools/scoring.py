@@ -104,6 +104,7 @@ def score_files(
     }
     dialogues = [f"d {c.dialogue}" if c.dialogue else f"c {c.id}" for c in tool_set.cases]
     runs, scores = _scores(tool_set.cases, dialogues, outcomes)
+    unreviewed = sum(case.unreviewed for case in tool_set.cases)
     calls = _calls(scores, over)
     headline = next(name for name in (HEADLINE, NO_CALL) if name in calls)
     first_runs = {name: of_wording[0] for name, of_wording in outcomes.items()}
@@ -126,6 +127,7 @@ def score_files(
             "call": sum(case.expect is not None for case in tool_set.cases),
             "no_call": sum(case.expect is None for case in tool_set.cases),
             "dialogues": len(set(dialogues)),
+            **({"unreviewed": unreviewed} if unreviewed else {}),
         },
         **({"left_out": dict(tool_set.left_out)} if tool_set.left_out else {}),
         "invalid": {

@@ -26,6 +26,10 @@ def print_scores(scores: Mapping[str, Any], raw: Scores, details: bool, console:
     """Print what other words cost, the words that cost the most, and scores in percent."""
     if line := cost_line(scores, raw):
         print_line(f"{line}\n", console)
+    if unreviewed := scores["cases"].get("unreviewed"):
+        print_line(
+            f"{unreviewed} cases are unreviewed: nobody has looked at their calls\n", console
+        )
     if left_out := scores.get("left_out"):
         first = [f"{case} ({why})" for case, why in list(left_out.items())[:_FEW_ELEMENTS]]
         more = ["and more"] if len(left_out) > _FEW_ELEMENTS else []
