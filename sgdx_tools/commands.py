@@ -309,6 +309,41 @@ def report(
 
 
 @tools.command
+def improve(
+    folder: Tools,
+    /,
+    asked: AskOptions = AskOptions(),
+    sending: SendingOptions = SendingOptions(),
+    *,
+    by: Annotated[str, Parameter(name="--with", metavar="WAY:WHAT")],
+    count: int = 5,
+    keep_names: bool = False,
+    output: Path,
+) -> int:
+    """Find better words for what goes wrong, and prove that they are better.
+
+    New words are proposed for what wrong calls have to do with. They are chosen on half of the
+    cases. What they gain is measured on the other half. If chance does not explain the gain,
+    OUTPUT/improved.json has the words, and the exit status is 0; else it is 1.
+
+    Parameters
+    ----------
+    by
+        Say where the words come from: model:NAME, or another way of 'sgdx tools reword'.
+    count
+        Propose this number of new words for each element, 1 to 9.
+    keep_names
+        Improve only descriptions.
+    output
+        Write all that was asked and the result into this folder. To continue, give the same folder.
+    """
+    from .improve import improve
+
+    words = RewordOptions(by=by, count=count, keep_names=keep_names, output=output)
+    return improve(folder, words, asked, sending)
+
+
+@tools.command
 def test(
     file: Path = Path("sgdx.yaml"),
     /,

@@ -27,7 +27,7 @@ from .predictions import read_calls
 PARAMETERS: Json = {"temperature": 1.0, "max_tokens": 8192}
 MOST_ATTEMPTS = 4  # times that a run asks about a tool whose words are refused
 FUNCTION = "reword"
-_PROMPT = Path(__file__).parent / "prompts" / "reword.txt"
+_PROMPTS = Path(__file__).parent / "prompts"
 _ELEMENT = {
     "type": "object",
     "properties": {
@@ -142,6 +142,8 @@ class RewordPlan(AskedOnce):
     settings: RequestSettings
     # The server, without credentials.
     host: str
+    # What the words are for, which is a file of ``prompts``: reword or improve.
+    goal: str = FUNCTION
 
     def requests(self) -> Iterator[ToolRequest]:
         """All requests, in order."""
@@ -153,7 +155,7 @@ class RewordPlan(AskedOnce):
         body = {
             "model": self.settings.model,
             **self.settings.fields({"tools": [_TOOL], "tool_choice": choice}),
-            "messages": _messages(rewording),
+            "messages": _messages(rewording, self.goal),
         }
         turn = rewording.number + 1000 * self.attempt
         body = with_seed(body, turn, self.settings.provider.seed)
@@ -165,7 +167,7 @@ class RewordPlan(AskedOnce):
         return not read_calls(body).calls and _elements_in_text(body) is None
 
 
-def _messages(rewording: ToolRewording) -> list[Json]:
+def _messages(rewording: ToolRewording, goal: str) -> list[Json]:
     shown = [
         {
             "path": path,
@@ -175,7 +177,7 @@ def _messages(rewording: ToolRewording) -> list[Json]:
         for path, element in rewording.elements.items()
     ]
     messages: list[Json] = [
-        {"role": "system", "content": _PROMPT.read_text(encoding="utf-8")},
+        {"role": "system", "content": (_PROMPTS / f"{goal}.txt").read_text(encoding="utf-8")},
         {"role": "user", "content": json.dumps(shown, ensure_ascii=False, indent=1)},
     ]
     if rewording.words or rewording.refusals:
@@ -199,6 +201,7 @@ def ask_model(
     host: str,
     answers: AnswerFile,
     ask_plan: Callable[[RewordPlan, int], None],
+    goal: str = FUNCTION,
 ) -> tuple[Pool, list[str]]:
     """Have a model reword every tool ``count`` times, by asking so many requests of plans.
 
@@ -214,7 +217,7 @@ def ask_model(
         pending = [rewording for rewording in rewordings if rewording.missing()]
         if not pending or attempts == MOST_ATTEMPTS:
             break
-        plan = RewordPlan(pending, attempt, settings, host)
+        plan = RewordPlan(pending, attempt, settings, host, goal)
         if any(request.keys[0] not in answers for request in plan.requests()):
             attempts += 1
             ask_plan(plan, len(pending))

@@ -93,7 +93,7 @@ def compose_wordings(
             if name or text:
                 wording[tool, path] = Words(name, text)
     return [
-        _distinct(tools, Wording.of(f"v{number}", words, made_by))
+        distinct(tools, Wording.of(f"v{number}", words, made_by))
         for number, words in enumerate(changes, 1)
     ]
 
@@ -106,7 +106,7 @@ def _spread(paraphrases: Sequence[str], count: int) -> list[str | None]:
     return [paraphrases[round(i * last / max(count - 1, 1))] for i in range(count)]
 
 
-def _distinct(tools: Mapping[str, Tool], wording: Wording) -> Wording:
+def distinct(tools: Mapping[str, Tool], wording: Wording) -> Wording:
     """A wording without names that would not be distinct."""
     new_names = {tool: words.name for tool, words in wording.tools.items()}
     names = distinct_names({i: tool.name for i, tool in tools.items()}, new_names)

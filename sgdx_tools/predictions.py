@@ -87,6 +87,13 @@ def read_predictions(folder: Path, tool_set: ToolSet) -> dict[str, PredictionFil
     return files
 
 
+def drop_other_wordings(folder: Path, tool_set: ToolSet) -> None:
+    """Delete the predictions under wordings that the tools no longer have; answers are kept."""
+    for path in folder.glob("*.jsonl"):
+        if path.name != ANSWERS and path.stem not in tool_set.wordings:
+            path.unlink()
+
+
 def predictions_from_rows(rows: Iterable[Any], tool_set: ToolSet) -> dict[str, PredictionFile]:
     """Predictions of several wordings from rows, such as dicts."""
     predictions: dict[str, list[tuple[str, Prediction]]] = {}

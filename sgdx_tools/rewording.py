@@ -17,7 +17,7 @@ from .asking import settings_of
 from .data import ElementId, Tool, ToolSet, Wording
 from .folder import check_wording, read_tool_set, read_tools, read_wording, write_wording
 from .json_schema import NAME, elements_of
-from .model_words import PARAMETERS, IncompleteError, RewordPlan, ask_model
+from .model_words import FUNCTION, PARAMETERS, IncompleteError, RewordPlan, ask_model
 from .options import RewordOptions
 from .pool import ElementPool, Pool, compose_wordings, read_pool
 from .review import read_review, write_review
@@ -47,15 +47,9 @@ def reword(
     """
     tool_set = read_tool_set(folder)
     tools = tool_set.tools
-    try:
-        words = _new_words(options, tool_set, server, sending)
-    except IncompleteError as error:
-        print(
-            f"{error} answers are missing: give the same command again to continue", file=sys.stderr
-        )
+    words = new_words(options, tool_set, server, sending)
+    if words is None:
         return 1
-    for note in words.notes:
-        print(f"note: {note}", file=sys.stderr)
     pool = words.pool
     if options.keep_names:
         pool = {element: ElementPool((), part.description) for element, part in pool.items()}
@@ -83,8 +77,32 @@ def reword(
     return 0
 
 
+def new_words(
+    options: RewordOptions,
+    tool_set: ToolSet,
+    server: ServerOptions,
+    sending: SendingOptions,
+    goal: str = FUNCTION,
+) -> NewWords | None:
+    """New words, with notes printed; None where answers of a model are missing still."""
+    try:
+        words = _new_words(options, tool_set, server, sending, goal)
+    except IncompleteError as error:
+        print(
+            f"{error} answers are missing: give the same command again to continue", file=sys.stderr
+        )
+        return None
+    for note in words.notes:
+        print(f"note: {note}", file=sys.stderr)
+    return words
+
+
 def _new_words(
-    options: RewordOptions, tool_set: ToolSet, server: ServerOptions, sending: SendingOptions
+    options: RewordOptions,
+    tool_set: ToolSet,
+    server: ServerOptions,
+    sending: SendingOptions,
+    goal: str,
 ) -> NewWords:
     tools = tool_set.tools
     if options.review is not None:
@@ -99,7 +117,7 @@ def _new_words(
             def ask_plan(plan: RewordPlan, count: int) -> None:
                 ask(plan, count, answers, server, sending)
 
-            pool, notes = ask_model(tools, options.count, settings, host, answers, ask_plan)
+            pool, notes = ask_model(tools, options.count, settings, host, answers, ask_plan, goal)
         return NewWords(pool, f"model:{what}", notes=notes)
     if what and way == "pool":
         return NewWords(read_pool(Path(what), tools), f"pool:{Path(what).name}")

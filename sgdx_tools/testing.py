@@ -37,7 +37,7 @@ from .data import Rule, Source, Tool
 from .folder import TOOLS, WORDINGS, read_cases, read_tool_set, write_tool_set
 from .importing.collection import Collection
 from .options import AskOptions, RewordOptions
-from .predictions import ANSWERS, read_predictions
+from .predictions import drop_other_wordings, read_predictions
 from .report import write_report
 from .rewording import reword
 from .scoring import score_files, verdict
@@ -151,9 +151,7 @@ def test(
                 **server.server(), model=server.model, command=server.command, limit=limit
             )
             tool_set = read_tool_set(folder).first(limit)
-            for predictions in output.glob("*.jsonl"):  # of wordings before; answers are kept
-                if predictions.name != ANSWERS and predictions.stem not in tool_set.wordings:
-                    predictions.unlink()
+            drop_other_wordings(output, tool_set)
             if run_plan(folder, asked, sending, output):
                 return 1
             files = read_predictions(output, tool_set)
