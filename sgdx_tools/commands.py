@@ -164,6 +164,17 @@ def cases(
 
 
 @tools.command
+def check(folder: Tools, /) -> None:
+    """Find words that are known to cost, in seconds and without a model.
+
+    Every rule has the loss that was measured for it.
+    """
+    from .check import show_check
+
+    show_check(folder)
+
+
+@tools.command
 def estimate(folder: Tools, /, asked: AskOptions = AskOptions(), *, json: bool = False) -> None:
     """Count the requests and their tokens. Nothing is sent.
 

@@ -151,5 +151,6 @@ def test_every_block_is_in_a_section_that_is_walked_here() -> None:
     assert rest == [
         ("sgdx.yaml", "yaml"),
         ("", "bash"),
+        ("", "bash"),  # improve, whose tests run it
         (".github/workflows/tools.yml", "yaml"),
     ]

@@ -1,0 +1,188 @@
+"""What rules about words cost, measured on SGD: ``sgdx_tools/evidence.json`` and docs/check.md.
+
+    python -m maintenance.evidence edits SOURCE FOLDER
+    sgdx evaluate --model MODEL --split S --variant bare=FOLDER/bare.json ... --output RUN
+    python -m maintenance.evidence measure FOLDER CHOSEN_ON JUDGED_ON --name WHAT
+
+``edits`` writes the words of all services, changed so that one rule applies to every slot; a run
+under them measures the rule. What the first run gives is expected, what the second gives is told.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from sgdx_dataset import open_release
+from sgdx_dataset.schema import Service, Slot
+from sgdx_eval.references import open_references
+from sgdx_eval.report.runs import read_run
+from sgdx_eval.report.slots.breakage import Analysis, analyse
+from sgdx_eval.report.slots.scores import Gold
+from sgdx_metric.columns import Floats, Ints
+from sgdx_metric.variants import ORIGINAL
+from sgdx_tools.check import RULES, AllEvidence, Evidence, Ranking
+
+_EVIDENCE = Path(__file__).parents[1] / "sgdx_tools" / "evidence.json"
+_RESAMPLES, _SEED = 1000, 0
+_FEWEST_FRAMES = 5  # of a slot, as the loss of fewer says little
+Words = dict[str, str]
+
+
+def _abbreviated(name: str) -> str:
+    return "_".join(word[0] + re.sub("[aeiou]", "", word[1:]) for word in name.split("_"))
+
+
+# The new words of a slot, by the rule that then applies to it.
+EDITS: Mapping[str, Callable[[Service, int, Slot], Words]] = {
+    "adds_nothing": lambda _, i, slot: {"description": slot.name.replace("_", " ").capitalize()},
+    "is_numbered": lambda _, i, slot: {"name": f"arg{i}"},
+    "is_abbreviated": lambda _, i, slot: {"name": _abbreviated(slot.name)},
+    "is_short": lambda _, i, slot: {"description": " ".join(slot.description.split()[:2])},
+    "is_alike": lambda service, i, slot: {
+        "description": f"{service.description}: {slot.name.replace('_', ' ')}"
+    },
+    "is_prefixed": lambda service, i, slot: {
+        "name": f"{re.sub(r'_[0-9]+$', '', service.service_name).lower()}_{slot.name}"
+    },
+}
+
+
+def write_edits(source: str, folder: Path) -> None:
+    """Write a file of new words for each rule, for ``--variant``."""
+    release, folder = open_release(source), Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for rule, edit in EDITS.items():
+        words = {
+            service.service_name: {
+                "slots": {
+                    slot.name: new
+                    for i, slot in enumerate(service.slots, 1)
+                    if (new := edit(service, i, slot))
+                    and any(getattr(slot, key) != text for key, text in new.items())
+                }
+            }
+            for split in release.schema_splits("original")
+            for service in release.schema(split, "original").services
+        }
+        (folder / f"{rule}.json").write_text(json.dumps(words))
+
+
+def losses(analysis: Analysis) -> dict[str, Evidence]:
+    """What slots with a value lose under each edit, in points, drawn over dialogues."""
+    gold, (scores, *_) = analysis.gold, analysis.runs
+    active = np.flatnonzero(gold.origin >= 0)
+    dialogue = gold.frames.dialogue[gold.frame[active]]
+    found = {}
+    for rule in scores:
+        if rule != ORIGINAL:
+            lost = 100 * (scores[ORIGINAL][active] - scores[rule][active]).astype(np.float64)
+            found[rule] = Evidence(*_interval(lost, dialogue))
+    return found
+
+
+def _interval(values: Floats, cluster: Ints) -> tuple[float, float, float]:
+    sums, counts = np.bincount(cluster, values), np.bincount(cluster)
+    draws = np.random.default_rng(_SEED).integers(len(sums), size=(_RESAMPLES, len(sums)))
+    means = sums[draws].sum(axis=1) / counts[draws].sum(axis=1)
+    low, high = np.quantile(means, (0.025, 0.975))
+    return round(float(values.mean()), 2), round(float(low), 2), round(float(high), 2)
+
+
+def of_elements(analysis: Analysis) -> list[tuple[str, str, float]]:
+    """What each slot loses under each wording: its service, the wording, and points."""
+    gold, (scores, *_) = analysis.gold, analysis.runs
+    active = np.flatnonzero(gold.origin >= 0)
+    element = gold.element[active]
+    counts = np.bincount(element)
+    found = []
+    for wording in scores:
+        if wording != ORIGINAL:
+            lost = np.bincount(element, 100 * (scores[ORIGINAL][active] - scores[wording][active]))
+            shown = np.flatnonzero(counts >= _FEWEST_FRAMES)
+            services = [gold.elements[i].service for i in shown]
+            found += [(s, wording, x) for s, x in zip(services, lost[shown] / counts[shown])]
+    return found
+
+
+def ranking(rows: list[tuple[str, str, float]], expected: Mapping[str, float]) -> Ranking:
+    """How expected losses of rules rank slots by their own: Spearman's correlation.
+
+    The interval is drawn over services.
+    """
+    services = sorted({service for service, _, _ in rows})
+    of = {s: np.array([(expected[w], x) for t, w, x in rows if t == s]) for s in services}
+    whole = _spearman(np.concatenate([of[s] for s in services]))
+    rng = np.random.default_rng(_SEED)
+    draws = rng.integers(len(services), size=(_RESAMPLES, len(services)))
+    drawn = [_spearman(np.concatenate([of[services[i]] for i in draw])) for draw in draws]
+    low, high = np.quantile(drawn, (0.025, 0.975))
+    return Ranking(round(whole, 2), round(float(low), 2), round(float(high), 2))
+
+
+def _spearman(pairs: Floats) -> float:
+    ranks = [_ranks(column) for column in pairs.T]
+    correlations: Floats = np.corrcoef(ranks)
+    return float(correlations[0, 1])
+
+
+def _ranks(values: Floats) -> Floats:
+    """Ranks, with the mean rank where values are equal."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: Floats = np.cumsum(counts) - (counts - 1) / 2
+    return ranks[inverse]
+
+
+def measure(edits: Path, chosen_on: Path, judged_on: Path, name: str) -> None:
+    """Write evidence.json of the second run, and print what both give."""
+    first, second = (_analysis(run, edits) for run in (chosen_on, judged_on))
+    expected = {rule: found.loss for rule, found in losses(first).items()}
+    rules = losses(second)
+    for rule, found in rules.items():
+        print(f"{rule}: {expected[rule]} at first, then {found}")
+    seen = {service for service, _, _ in of_elements(first)}
+    rows = [row for row in of_elements(second) if row[0] not in seen]
+    rank = ranking(rows, expected)
+    print(f"{len(rows)} slots and edits of {len({row[0] for row in rows})} services: {rank}")
+    kept = {rule: found for rule, found in rules.items() if rule in RULES and found.low > 0}
+    evidence = AllEvidence(kept, rank, name)
+    _EVIDENCE.write_bytes(msgspec.json.format(msgspec.json.encode(evidence), indent=1) + b"\n")
+
+
+def _analysis(path: Path, edits: Path) -> Analysis:
+    """What a run does slot by slot under the edits."""
+    run = read_run(path)
+    own = {rule: str(edits / f"{rule}.json") for rule in EDITS}
+    references, results = open_references(None, run.split, own), run.results
+    variants = list(results.variants)
+    gold = Gold(references, run.split, variants, results.raw.items, results.rules)
+    return analyse(path.name, [run.predictions], gold)
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    edits = commands.add_parser("edits")
+    edits.add_argument("source")
+    edits.add_argument("folder", type=Path)
+    measured = commands.add_parser("measure")
+    measured.add_argument("edits", type=Path)
+    measured.add_argument("chosen_on", type=Path)
+    measured.add_argument("judged_on", type=Path)
+    measured.add_argument("--name", required=True, help="what the second run is, for readers")
+    arguments = parser.parse_args()
+    if arguments.command == "edits":
+        write_edits(arguments.source, arguments.folder)
+    else:
+        measure(arguments.edits, arguments.chosen_on, arguments.judged_on, arguments.name)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,213 @@
+"""A linter with evidence: what in the words of tools is known to cost, without asking a model.
+
+Every rule has the loss that was measured for it, in ``evidence.json``, which
+``python -m maintenance.evidence`` makes of a tracker's predictions on SGD: words of all services
+were edited so that the rule applies to every slot. Rules that cost nothing there are not told;
+docs/check.md has them too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from rapidfuzz.fuzz import ratio
+
+from sgdx_dataset.io.console import escape_controls
+from sgdx_dataset.io.json import decode_json
+from sgdx_eval.tables import print_line, table, terminal, to_terminal
+
+from .data import ToolSet
+from .folder import read_tool_set
+from .json_schema import Element, elements_of
+
+_EVIDENCE = Path(__file__).parent / "evidence.json"
+_STOP_WORDS = frozenset(
+    "a an the this that of for to in on at by with from as is are be was if whether or and it its "
+    "user users your you what which who when where how".split()
+)
+_SHORT = 3  # letters of a word that is looked at whole
+_FEW_WORDS = 2  # a description of so many words or fewer
+_ALIKE = 85  # the least similarity, of 100, of descriptions that are alike
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """What a rule costs: the accuracy of slots lost, in points, with its 95 % interval."""
+
+    loss: float
+    low: float
+    high: float
+
+
+class Ranking(msgspec.Struct, frozen=True):
+    """How well the rules rank elements by their loss: Spearman's correlation, with its interval."""
+
+    rho: float
+    low: float
+    high: float
+
+
+class AllEvidence(msgspec.Struct, frozen=True):
+    """What was measured, and on what."""
+
+    rules: Mapping[str, Evidence]
+    # On services that nothing was chosen on.
+    ranking: Ranking
+    measured_on: str
+
+
+class Finding(NamedTuple):
+    """An element that a rule applies to."""
+
+    tool: str
+    path: str
+    rule: str
+    text: str
+
+
+def words(text: str) -> set[str]:
+    """The words of a name or description that are not in every other one, without plural."""
+    parts = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", text)
+    found = {part.lower() for part in parts} - _STOP_WORDS
+    return {w[:-1] if len(w) > 3 and w[-1] == "s" and w[-2] != "s" else w for w in found}
+
+
+Siblings = Mapping[str, Element]  # all parameters of the tool, by path
+
+
+def adds_nothing(element: Element, _: Siblings) -> str:
+    """The description is missing, or says no word that the name does not say."""
+    if not element.description:
+        return "has no description"
+    added = words(element.description) - words(element.name)
+    return "" if added else "its description says only what its name says"
+
+
+def is_numbered(element: Element, _: Siblings) -> str:
+    """The name is a letter, or a word for any parameter with a number."""
+    pattern = r"[A-Za-z]|(?:arg|argument|param|parameter|field|input|value)_?\d+"
+    return f"its name {element.name!r} says nothing" if re.fullmatch(pattern, element.name) else ""
+
+
+def is_abbreviated(element: Element, _: Siblings) -> str:
+    """Half of the name's words, or more, have no vowel."""
+    parts = re.findall(r"[A-Za-z]{2,}", element.name)
+    # The first letter of an abbreviation stays, as in "arrvl"; "id" is a word.
+    ends = [part[1:] if len(part) > _SHORT else part for part in parts]
+    bare = [end for end in ends if not re.search("[aeiouy]", end.lower())]
+    is_bare = bare and 2 * len(bare) >= len(parts)
+    return f"its name {element.name!r} is abbreviated" if is_bare else ""
+
+
+def is_alike(element: Element, siblings: Siblings) -> str:
+    """Its description is nearly that of another parameter of the tool."""
+    nearest = max(
+        (
+            (ratio(element.description, other.description), other.name)
+            for other in siblings.values()
+            if other is not element and other.description
+        ),
+        default=(0.0, ""),
+    )
+    likeness, name = nearest
+    text = f"its description is that of {name} but for {100 - likeness:.0f} % of its letters"
+    return text if element.description and likeness >= _ALIKE else ""
+
+
+def is_short(element: Element, _: Siblings) -> str:
+    """The description has two words or fewer."""
+    count = len(element.description.split())
+    return f"its description has {count} words" if 0 < count <= _FEW_WORDS else ""
+
+
+# By what evidence.json calls them. Of several that apply to an element, the costliest is told.
+RULES: Mapping[str, Callable[[Element, Siblings], str]] = {
+    "adds_nothing": adds_nothing,
+    "is_numbered": is_numbered,
+    "is_abbreviated": is_abbreviated,
+    "is_short": is_short,
+    "is_alike": is_alike,
+}
+
+
+@cache
+def evidence() -> AllEvidence:
+    """What was measured for the rules."""
+    return decode_json(_EVIDENCE.read_bytes(), AllEvidence, str(_EVIDENCE), "evidence")
+
+
+def check(tool_set: ToolSet) -> list[Finding]:
+    """What is known to cost, the costliest first."""
+    measured = evidence().rules
+    rules = sorted((key for key in RULES if key in measured), key=lambda k: -measured[k].loss)
+    findings: dict[str, list[Finding]] = {key: [] for key in rules}
+    for i, tool in tool_set.tools.items():
+        parameters = {path: e for path, e in elements_of(tool).items() if path and e.name}
+        for path, element in parameters.items():
+            texts = ((key, RULES[key](element, parameters)) for key in rules)
+            key, text = next(((k, t) for k, t in texts if t), ("", ""))
+            if text:
+                findings[key].append(Finding(i, path, key, text))
+    return [finding for of_rule in findings.values() for finding in of_rule]
+
+
+def rivals(tool_set: ToolSet) -> list[tuple[str, str, float]]:
+    """Of each tool that cases expect, the tool whose words are nearest to what is said there.
+
+    The margin is the share of the right tool's words that is said, minus the rival's, a mean over
+    the cases. What a small margin costs was not measured.
+    """
+    own = {
+        i: set().union(*(words(f"{e.name} {e.description}") for e in elements_of(tool).values()))
+        for i, tool in tool_set.tools.items()
+    }
+    margins: dict[str, dict[str, list[float]]] = {}
+    for case in tool_set.cases:
+        texts = [m["content"] for m in case.messages if isinstance(m.get("content"), str)]
+        said = words(" ".join(texts[-2:]))
+        share = {i: len(of & said) / max(1, len(of)) for i, of in own.items()}
+        right = {call.name for call in case.expect or ()}
+        others = [i for i in case.tools or own if i not in right]
+        for i in right:
+            for other in others:
+                margins.setdefault(i, {}).setdefault(other, []).append(share[i] - share[other])
+    nearest = []
+    for i, of in margins.items():
+        mean = {other: sum(found) / len(found) for other, found in of.items()}
+        other = min(mean, key=lambda key: mean[key])
+        nearest.append((i, other, mean[other]))
+    return sorted(nearest, key=lambda pair: pair[2])
+
+
+def show_check(folder: Path) -> None:
+    """Print the findings with their evidence."""
+    tool_set = read_tool_set(folder)
+    findings, known, console = check(tool_set), evidence(), terminal()
+    count = sum(len(elements_of(tool)) for tool in tool_set.tools.values())
+    print_line(f"{len(findings)} findings in the words of {count} tools and parameters\n", console)
+    rows = [
+        [escape_controls(f"{f.tool} {f.path}"), escape_controls(f.text), _loss(known.rules[f.rule])]
+        for f in findings
+    ]
+    if rows:
+        heads = ["words of", "finding", "measured"]
+        rank = known.ranking
+        note = (
+            f"Measured: what such words cost, in points, {known.measured_on}. On services left out "
+            f"the rules rank parameters with a correlation of {rank.rho:.2f} ({rank.low:.2f} to "
+            f"{rank.high:.2f}); how people word them otherwise, no rule ranks (docs/check.md)."
+        )
+        to_terminal(table("", heads, rows, heads, note=note), console)
+    if near := [pair for pair in rivals(tool_set) if pair[2] <= 0]:
+        print_line("In their cases these tools' words are said less than a rival's:", console)
+        for tool, other, margin in near:
+            print_line(escape_controls(f"  {tool}: {other} ({100 * margin:+.0f} %)"), console)
+        print_line("What this costs was not measured.", console)
+
+
+def _loss(found: Evidence) -> str:
+    return f"-{found.loss:.1f} ({-found.high:.1f} to {-found.low:.1f})"

@@ -1,0 +1,103 @@
+"""The linter: what each rule finds and does not, and that it tells nothing without evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from sgdx_tools import check as linter
+from sgdx_tools.__main__ import main
+from sgdx_tools.check import RULES, AllEvidence, Evidence, Finding, Ranking, check, evidence, rivals
+from sgdx_tools.data import Case, ExpectedCall, Tool
+from sgdx_tools.folder import read_tool_set, write_tool_set
+from sgdx_tools.json_schema import Element
+
+from .conftest import objects, user
+
+
+def of(name: str, description: str = "", **others: str) -> tuple[Element, Mapping[str, Element]]:
+    """An element and all of its tool."""
+    element = Element(name, description)
+    return element, {name: element} | {k: Element(k, text) for k, text in others.items()}
+
+
+FINDS = {
+    "adds_nothing": [of("city"), of("city", "The city"), of("dueDates", "Due date of it")],
+    "is_numbered": [of("x", "City"), of("arg3", "City"), of("param_1"), of("field2")],
+    "is_abbreviated": [
+        of("dprtr_dt", "Day of departure"),
+        of("qnt", "How many"),
+        of("departure_dt"),
+    ],
+    "is_short": [of("city", "Its town"), of("city", "town")],
+    "is_alike": [of("a", "First name of the guest", b="First name of the host")],
+}
+FINDS_NOT = {
+    "adds_nothing": [of("city", "City of the meal"), of("x", "y")],
+    "is_numbered": [of("city"), of("address2"), of("iso3166"), of("id")],
+    "is_abbreviated": [of("city_id"), of("day"), of("due_city_dt"), of("x")],
+    "is_short": [of("city"), of("city", "Its town there")],
+    "is_alike": [of("a", "Name of the guest", b="When it begins"), of("a", "", b="")],
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_what_a_rule_finds(rule: str) -> None:
+    for element, siblings in FINDS[rule]:
+        assert RULES[rule](element, siblings), element
+    for element, siblings in FINDS_NOT[rule]:
+        assert not RULES[rule](element, siblings), element
+
+
+def test_only_rules_that_cost_are_told() -> None:
+    known = evidence()
+    assert known.rules and known.rules.keys() <= RULES.keys()
+    assert all(0 < found.low <= found.loss <= found.high for found in known.rules.values())
+    assert known.ranking.low <= known.ranking.rho <= known.ranking.high
+
+
+TOOLS = (
+    Tool("book", "Book a table", objects(arg1={"description": "City of the meal"},
+                                         when={"description": "When"})),
+    Tool("reserve_table", "Reserve a table in a city", objects(city={"description": "Its town"})),
+)  # fmt: skip
+CASES = (
+    Case("a", (user("Reserve a table in the city"),), (ExpectedCall("book", {"when": "x"}),)),
+    Case("b", (user("Bye"),), None),
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_tool_set(tmp_path / "api", TOOLS, CASES)
+    return tmp_path / "api"
+
+
+def test_the_costliest_rule_is_told_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    losses = {"adds_nothing": 2.0, "is_numbered": 9.0, "is_short": 1.0}
+    rules = {rule: Evidence(loss, loss - 1, loss + 1) for rule, loss in losses.items()}
+    known = AllEvidence(rules, Ranking(0.5, 0.4, 0.6), "here")
+    monkeypatch.setattr(linter, "evidence", lambda: known)
+    found = check(read_tool_set(folder))
+    assert [finding[:3] for finding in found] == [
+        ("book", "arg1", "is_numbered"),
+        ("book", "when", "adds_nothing"),
+        ("reserve_table", "city", "is_short"),
+    ]
+    assert found[0] == Finding("book", "arg1", "is_numbered", "its name 'arg1' says nothing")
+    monkeypatch.setattr(linter, "evidence", lambda: AllEvidence({}, Ranking(0, 0, 0), "here"))
+    assert check(read_tool_set(folder)) == []
+
+
+def test_a_rival_whose_words_are_said_more_is_named(folder: Path) -> None:
+    ((tool, other, margin),) = rivals(read_tool_set(folder))
+    assert (tool, other) == ("book", "reserve_table") and margin < 0
+
+
+def test_the_command_needs_no_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(folder)]) == 0
+    out = capsys.readouterr().out
+    assert "arg1" in out and "reserve_table" in out
+    assert main(["check", str(folder / "nowhere")]) == 2
