@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
 from typing import Any
 
 from .use import Dialogue, load_tracker, track_dialogues
@@ -100,8 +101,10 @@ def answers(model: str, lines: Sequence[str]) -> Iterator[str]:
 
 def main() -> None:
     """Answer the lines of standard input."""
-    for line in answers(sys.argv[1], sys.stdin.read().splitlines()):
-        print(line, flush=True)
+    output = sys.stdout
+    with redirect_stdout(sys.stderr):  # how far tracking is
+        for line in answers(sys.argv[1], sys.stdin.read().splitlines()):
+            print(line, file=output, flush=True)
 
 
 if __name__ == "__main__":

@@ -41,11 +41,14 @@ def make_batch(items: Sequence[Item], pad: int) -> Tensors:
         "positions": _padded([s.positions for s in sequences], width),
         "blocks": _padded([s.blocks for s in sequences], width),
         "intents": _token_ranges([list(s.intents.values()) for s in sequences]),
-        "slots": torch.tensor([sequences[i].slots[slot] for i, slot in slots]).view(-1, 2),
+        # The types are given for a batch of services without slots.
+        "slots": torch.tensor(
+            [sequences[i].slots[slot] for i, slot in slots], dtype=torch.long
+        ).view(-1, 2),
         "frame": torch.tensor([i for i, _ in slots], dtype=torch.long),
-        "status_mask": torch.tensor([_status_mask(items[i], slot) for i, slot in slots]).view(
-            -1, STATUSES
-        ),
+        "status_mask": torch.tensor(
+            [_status_mask(items[i], slot) for i, slot in slots], dtype=torch.bool
+        ).view(-1, STATUSES),
         "values": _token_ranges([sequences[i].values[slot] for i, slot in slots]),
         "known": _token_ranges([s.known for s in sequences]),
         "copy_mask": _padded([_copy_mask(items[i], slot) for i, slot in slots], other_count) > 0,
@@ -128,7 +131,7 @@ def _padded(rows: Sequence[Sequence[int]], width: int = 1, fill: int = 0) -> tor
 
 def _token_ranges(rows: Sequence[Sequence[TokenRange]]) -> torch.Tensor:
     """Places as a tensor [rows, longest row, 2]."""
-    width = max(1, *(len(row) for row in rows))
+    width = max([1, *(len(row) for row in rows)])
     padded = np.zeros((len(rows), width, 2), np.int64)
     for number, row in enumerate(rows):
         if row:

@@ -63,6 +63,13 @@ def test_a_tracker_of_ones_own_that_returns_something_else() -> None:
         track_dialogue(Rows(), service, ["Hi"])
 
 
+def test_a_service_without_slots_is_tracked_by_the_shipped_model() -> None:
+    intent = {"name": "Ping", "description": "Say that the server is there"}
+    service = {"service_name": "A", "description": "A server", "slots": [], "intents": [intent]}
+    (state,) = track_dialogue(load_tracker(ROOT / "models" / "onepass"), service, ["Ping it."])
+    assert state["slot_values"] == {} and state["active_intent"] in ("Ping", "NONE")
+
+
 @pytest.mark.slow
 def test_the_example_of_the_page_tracks_with_the_shipped_model(
     capsys: pytest.CaptureFixture[str],
