@@ -95,7 +95,16 @@ def track_dialogues(tracker: System, dialogues: Sequence[Dialogue]) -> list[list
     Raises:
         SgdxError: A dialogue has no utterances, or its schema lacks a key.
     """
-    rows = [_rows(dialogue, f"dialogue_{index}") for index, dialogue in enumerate(dialogues)]
+    rows, schemas = [], dict[str, list[Row]]()
+    for index, dialogue in enumerate(dialogues):
+        of_dialogue = _rows(dialogue, f"dialogue_{index}")
+        known = schemas.setdefault(of_dialogue[0]["service"], [])
+        if of_dialogue[0]["schema"] not in known:
+            known.append(of_dialogue[0]["schema"])
+        if number := known.index(of_dialogue[0]["schema"]):
+            # A service is read once under each variant.
+            of_dialogue = [row | {"variant": f"schema {number}"} for row in of_dialogue]
+        rows.append(of_dialogue)
     features = Features({name: FRAME_ROW[name] for name in _COLUMNS})
     frames = Dataset.from_list(list(chain.from_iterable(rows)), features)
     with tempfile.TemporaryDirectory() as chunks:

@@ -48,8 +48,9 @@ class Source:
 
     source: Annotated[str | None, Parameter(metavar="PATH")] = None
     """Read SGD from this source: a release directory, a release archive (.zip, .tar.*), 'sample'
-    for the small corpus of this package, or 'download' to fetch the release once. Default: the
-    environment variable SGDX_SOURCE, else the source that 'sgdx prepare' was given last."""
+    for the small corpus of this package, 'many' for its corpus of 150 services, or 'download' to
+    fetch the release once. Default: the environment variable SGDX_SOURCE, else the source that
+    'sgdx prepare' was given last."""
 
     def named(self, cache: Path | None = None) -> str:
         """The source; the first process says on standard error which it is, if none is given."""

@@ -43,7 +43,7 @@ def read_errata(split: str) -> Errata:
 
 def check_is_sgd(release: str | None) -> None:
     """Refuse references that are not of SGD, of which alone the list is, by their signature."""
-    if release == "sample" or (release or "").startswith("unverified:"):
+    if release in ("sample", "many") or (release or "").startswith("unverified:"):
         raise SgdxError(
             f"--without-errata: found the references '{release}', expected those of SGD"
         )

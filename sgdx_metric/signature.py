@@ -214,7 +214,7 @@ def release_part(split: str, dialogues: int, release: str | None) -> str:
     whole = _DIALOGUES.get(split, 0)
     if release and release.startswith("unverified:"):  # other content than the release's
         return release
-    if release != "sample" and dialogues < whole:
+    if release not in ("sample", "many") and dialogues < whole:
         return f"partial:{dialogues}/{whole}"
     return release or "unknown"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from itertools import cycle, pairwise
 from pathlib import Path
 
 import datasets
@@ -14,10 +15,15 @@ from filelock import FileLock
 from sgdx_dataset import VARIANTS, SgdxError, find_variants, load
 from sgdx_dataset.release.open import open_release
 from sgdx_dataset.rewording.corrupt import corrupt
-from sgdx_dataset.rewording.leaks import Leak, find_leak, train_variants
+from sgdx_dataset.rewording.leaks import (
+    Leak,
+    find_leak,
+    find_published_leak,
+    train_variants,
+)
 from sgdx_eval.requested import RowsOf
 
-from ..training.settings import Augment
+from ..training.settings import Also, Augment
 
 # The named augmentations; any other name is the path of a folder of variants.
 BACKTRANS, ORACLE, CORRUPT = "backtrans", "oracle", "corrupt"
@@ -44,6 +50,26 @@ def augmented(augment: Augment, source: str | None, rows_of: RowsOf) -> tuple[Da
     )
     digest = hashlib.sha256(services).hexdigest()
     return rows, digest, Leak(leak.overlaps, augment.schemas == ORACLE or leak.oracle)
+
+
+def second_corpus(also: Also, count: int, seed: int, rows_of: RowsOf) -> tuple[Dataset, Leak]:
+    """Train rows of a second corpus in its own wordings, beside ``count`` rows of the first.
+
+    Its dialogues are repeated, in random order, until they have their share of all rows.
+    """
+    release = open_release(also.source)
+    schemas = {name: release.schema("train", name) for name in also.wordings}
+    dialogues = [load(name, "train", also.source) for name in also.wordings]
+    rows = rows_of(concatenate_datasets(dialogues), "train", also.source)
+    wanted = round(count * also.share / (1 - also.share))
+    names = list(zip(rows["variant"][:], rows["dialogue_id"][:]))
+    starts = [i for i, name in enumerate(names) if i == 0 or name != names[i - 1]]
+    parts = [range(*ends) for ends in pairwise([*starts, len(rows)])]
+    order = np.random.default_rng(seed).permutation(len(parts))
+    repeated, chosen = cycle(order.tolist()), list[int]()
+    while len(chosen) < wanted:
+        chosen += parts[next(repeated)]
+    return rows.select(chosen), find_published_leak(release, schemas)
 
 
 def _variant_paths(augment: Augment, source: str | None) -> dict[str, Path]:

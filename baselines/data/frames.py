@@ -19,7 +19,7 @@ from sgdx_eval.requested import RowsOf, frame_rows
 from ..system import Predictions, System, model_provenance
 from ..training.settings import Settings
 from ..training.task import Provenance
-from .augment import augmented
+from .augment import augmented, second_corpus
 
 
 def track(tracker: System, rows: Dataset, chunks: Path) -> Predictions:
@@ -77,9 +77,21 @@ def training_rows(
             oracle=source_leak.oracle or more.oracle,
         )
         rows = concatenate_datasets([rows, more_rows])
+    rows = random_dialogues(rows, settings)
+    if settings.also is not None:
+        second_rows, second = second_corpus(settings.also, len(rows), settings.seed, rows_of)
+        if second.oracle and not oracle:
+            raise SgdxError(_leak_message(f"also: {settings.also.source} has", second.overlaps))
+        provenance = msgspec.structs.replace(
+            provenance,
+            also=settings.also,
+            overlaps=provenance.overlaps + second.overlaps,
+            oracle=provenance.oracle or second.oracle,
+        )
+        rows = concatenate_datasets([rows, second_rows])
     if start is not None:
         provenance = provenance.continued_from(start)
-    return Training(random_dialogues(rows, settings), provenance)
+    return Training(rows, provenance)
 
 
 def starting_provenance(settings: Settings, oracle: bool) -> Provenance | None:

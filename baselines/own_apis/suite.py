@@ -79,9 +79,9 @@ def judge(tracker: System, dialogues: Sequence[OwnDialogue]) -> list[Verdict]:
     return verdicts
 
 
-def show_verdicts(model: str, details: bool) -> None:
+def show_verdicts(model: str, dialogues: Sequence[OwnDialogue], details: bool) -> None:
     """Track the dialogues, and print how many states are right."""
-    verdicts = judge(load_tracker(model), read_suite())
+    verdicts = judge(load_tracker(model), dialogues)
     console = terminal()
     if details:
         for verdict in verdicts:

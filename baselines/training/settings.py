@@ -7,6 +7,7 @@ from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
+from sgdx_dataset.configs import VARIANTS
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.yaml import parse_yaml
@@ -28,12 +29,21 @@ class Augment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     seed: Seed = 0  # of the choice of these dialogues and of ``corrupt``
 
 
+class Also(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Settings of a second corpus, such as ``many``, whose own wordings are trained on too."""
+
+    source: str
+    share: Annotated[float, msgspec.Meta(gt=0, lt=1)]  # of all rows, for which they are repeated
+    wordings: tuple[str, ...] = ("original", *VARIANTS)
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The settings that the recipes of all trackers have."""
 
     tracker: str  # its name in ``baselines.system.SYSTEMS``
     model: str  # to start from: a name on the Hub, a folder, or ``tiny`` for a small random one
     augment: Augment | None = None  # None for the original schemas alone
+    also: Also | None = None  # None for the corpus of ``--source`` alone
     steps: Count  # of the optimizer
     batch_size: Count  # most examples of one step, which the processes share equally
     token_budget: Count  # most tokens in a batch; a longer example makes a batch of its own

@@ -16,7 +16,7 @@ from sgdx_metric import report, score_frames
 from sgdx_metric.rows import PREDICTION, REFERENCE
 
 from .batching import Ints
-from .settings import AnySettings, Augment, Settings
+from .settings import Also, AnySettings, Augment, Settings
 
 if TYPE_CHECKING:
     import torch
@@ -37,6 +37,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     tracker: str = ""  # name of the system in ``baselines.system.SYSTEMS``
     train: tuple[str, ...] = ("original",)  # schema variants
     augment: Augment | None = None  # None if only the original schemas were used
+    also: Also | None = None  # None if only one corpus was used
     schemas: str = ""  # SHA-256 of the augmentation's schemas; empty without one
     overlaps: int = 0  # number of texts trained on that v1..v5 contain and the original does not
     oracle: bool = False  # whether it was trained on schemas that it is evaluated on
@@ -48,6 +49,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
             self,
             train=tuple(dict.fromkeys((*start.train, *self.train))),
             augment=self.augment or start.augment,
+            also=self.also or start.also,
             schemas=self.schemas or start.schemas,
             overlaps=max(self.overlaps, start.overlaps),
             oracle=self.oracle or start.oracle,

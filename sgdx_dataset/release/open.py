@@ -18,9 +18,14 @@ from .archives import Read, read_archive, read_directory
 from .download import download
 from .new_words import apply_words, read_words
 from .release import Release
-from .remembered import resolve_source
+from .remembered import NAMED, resolve_source
 
+# The corpora of this package: a small one for demos and tests, and one of many services.
 SAMPLE = Path(__file__).parents[1] / "sample"
+PACKAGED = {
+    "sample": SAMPLE,
+    "many": Path(__file__).parents[1] / "many.zip",
+}
 _OVERLAYS = Path(__file__).parents[1] / BACKTRANS  # of SGD's train schemas
 
 DOWNLOAD = "download"  # the source that is the pinned archive
@@ -34,10 +39,10 @@ def open_release(source: Source = None, variants: Variants | None = None) -> Rel
     """Open a copy of the release for reading.
 
     Args:
-        source: A directory, an archive (.zip, .tar.*), ``"sample"`` for the corpus that comes with
-            this package, or ``"download"`` for the pinned archive, which is downloaded once. None
-            stands for the environment variable ``SGDX_SOURCE`` and, where that is not set, for the
-            source that ``prepare`` was given last.
+        source: A directory, an archive (.zip, .tar.*), ``"sample"`` or ``"many"`` for a corpus that
+            comes with this package, or ``"download"`` for the pinned archive, which is downloaded
+            once. None stands for the environment variable ``SGDX_SOURCE`` and, where that is not
+            set, for the source that ``prepare`` was given last.
         variants: The user's own schema variants, as paths by name. A path is a directory with
             ``{train,dev,test}/schema.json``, of which some may be missing, or a ``.json`` file:
             a rewording file (``new_words``), which makes a variant of every split, or an
@@ -52,12 +57,12 @@ def open_release(source: Source = None, variants: Variants | None = None) -> Rel
             no schema, its file is at fault, or its name is taken.
     """
     source = resolve_source(source)
-    path = SAMPLE if source == "sample" else Path(source)
+    path = PACKAGED.get(source) or Path(source)
     if source == DOWNLOAD:
         path = download(_check_whole)
     name = str(path) if source == DOWNLOAD else source
     digest, files, read = open_files(name, path)
-    origin = source if source in ("sample", DOWNLOAD) else str(path.absolute())
+    origin = source if source in NAMED else str(path.absolute())
     release = Release(name, digest, frozenset(files), read, origin)
     splits = release.schema_splits("original")
     for split in SPLITS:
@@ -89,7 +94,7 @@ def open_files(name: str, path: Path) -> tuple[str, set[str], Read]:
             return read_archive(name, path)
     except OSError as error:  # such as a name that is too long
         raise SgdxError(f"{name}: cannot be opened: {error}") from None
-    expected = f"expected a directory, an archive, 'sample' or '{DOWNLOAD}'"
+    expected = f"expected a directory, an archive, or one of {', '.join(NAMED)}"
     raise SgdxError(f"{name}: no such source, {expected}")
 
 

@@ -29,7 +29,7 @@ class Release:
     fingerprint: str  # a hexadecimal digest that changes when the copy does
     files: frozenset[str]  # the release's own relative paths, such as ``test/dialogues_001.json``
     _read: Read = field(repr=False)
-    # What opens it again from any directory: ``sample``, ``download`` or a whole path.
+    # What opens it again from any directory: ``sample``, ``many``, ``download`` or a whole path.
     source: str = ""
     # Names of the user's own variants; their schemas are among ``files``.
     own_variants: tuple[str, ...] = ()
@@ -176,12 +176,13 @@ class Release:
 
     def version(self, split: str | None = None) -> str:
         """Which published data this is, by the SHA-256 of its files, for a signature."""
-        # ``sample``; SGD's commit; nothing for a partial copy of SGD; ``unverified:`` and a digest
-        # for all else, which a whole copy of SGD is while the checksums of some files are unknown.
+        # ``sample`` or ``many``; SGD's commit; nothing for a partial copy of SGD; ``unverified:``
+        # and a digest for all else, which a whole copy of SGD is while some checksums are unknown.
         files = self._published_files(split)
         digests = {file: self.digest_of(file) for file in files}
-        if files and digests.items() <= checksums("sample").items():
-            return "sample"
+        for corpus in ("sample", "many"):
+            if files and digests.items() <= checksums(corpus).items():
+                return corpus
         if self.is_sgd():
             published = checksums("sgd")
             altered = any(
@@ -207,8 +208,8 @@ class Release:
 
     def completeness(self) -> str:
         """Which corpus this is and how much of it, as in ``SGD, partial: test 24 of 34 ...``."""
-        if self.source == "sample":
-            return "sample corpus"
+        if self.source in ("sample", "many"):
+            return f"{self.source} corpus"
         if not self.is_sgd():
             return "a corpus in the layout of SGD"
         return f"SGD, partial: {lacking}" if (lacking := self.missing()) else "SGD, complete"

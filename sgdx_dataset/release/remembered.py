@@ -18,6 +18,7 @@ from ..io.errors import SgdxError
 from ..io.files import write_bytes
 from ..io.json import parse_json
 
+NAMED = ("sample", "many", "download")  # sources that are no paths
 NOTE = "sgdx-source.json"
 OTHER_SOURCES = "sgdx-sources"  # the folder of the caches of all sources but the remembered one
 _ADVICE = "name a source with --source or SGDX_SOURCE"
@@ -35,7 +36,7 @@ def datasets_cache() -> Path:
 
 
 def remember(source: str, cache: Path) -> None:
-    """Note in a cache what was prepared there: ``sample``, ``download`` or an absolute path."""
+    """Note in a cache what was prepared there: one of ``NAMED`` or an absolute path."""
     if remembered_source(cache) != source:
         write_bytes(cache / NOTE, msgspec.json.encode(_Note(source)) + b"\n")
 
@@ -52,8 +53,8 @@ def remembered_source(cache: Path | None = None) -> str | None:
 
 
 def sources_named(name: str) -> list[str]:
-    """Sources of this machine that go by a name: ``sample``, ``download``, or known paths."""
-    if name in ("sample", "download"):
+    """Sources of this machine that go by a name: those of ``NAMED``, or known paths."""
+    if name in NAMED:
         return [name]
     cache = datasets_cache()
     caches = [cache, *sorted((cache / OTHER_SOURCES).glob("*"))]
@@ -78,11 +79,11 @@ def resolve_source(source: str | os.PathLike[str] | None, cache: Path | None = N
     remembered = remembered_source(cache)
     if remembered is None:
         raise SgdxError(
-            "no source is named and none was prepared before: give --source (or SGDX_SOURCE) a"
-            " copy of the release, 'sample' for the small corpus of this package, or 'download' to"
+            "no source is named and none was prepared before: give --source (or SGDX_SOURCE) a copy"
+            " of the release, 'sample' or 'many' for a corpus of this package, or 'download' to"
             " fetch SGD from GitHub once (an archive of some 30 MB)"
         )
-    if remembered not in ("sample", "download") and not Path(remembered).exists():
+    if remembered not in NAMED and not Path(remembered).exists():
         raise SgdxError(f"{remembered}: was prepared before, but is not there any more; {_ADVICE}")
     return remembered
 

@@ -99,6 +99,15 @@ def find_leak(release: Release, schemas: Mapping[str, Schema]) -> Leak:
     """Whether schemas for training have the words of v1..v5: of the release, SGD or the sample."""
     # SGD and the sample count whatever the release is: a source that was made from them may have
     # v1..v5 in the place of the original schemas, or other schemas in the place of v1..v5.
+    return _find_leak(release, schemas, [release_words(release), *published_words()])
+
+
+def find_published_leak(release: Release, schemas: Mapping[str, Schema]) -> Leak:
+    """Whether schemas of another corpus, its own v1..v5 too, have the words of SGD's v1..v5."""
+    return _find_leak(release, schemas, published_words())
+
+
+def _find_leak(release: Release, schemas: Mapping[str, Schema], corpora: Sequence[Words]) -> Leak:
     original = release.schema("train", "original")
     digests = {
         variant: [
@@ -108,9 +117,8 @@ def find_leak(release: Release, schemas: Mapping[str, Schema]) -> Leak:
         for variant, schema in schemas.items()
     }
     together = list(chain.from_iterable(digests.values()))
-    own = release_words(release)
-    leak = Leak(_count_equal(together, own), oracle=False)
-    for words in (own, *published_words()):
+    leak = Leak(_count_equal(together, corpora[0]), oracle=False)
+    for words in corpora:
         if any(_is_leak(group, words) for group in (*digests.values(), together)):
             leak = Leak(max(leak.overlaps, _count_equal(together, words)), oracle=True)
     return leak

@@ -192,6 +192,8 @@ def data_caveats(parts: Mapping[str, str], count: int, unit: str) -> list[str]:
         caveats.append("data that is not known to be the release's")
     if kind == "sample":
         caveats.append("the small sample corpus, not SGD")
+    if kind == "many":
+        caveats.append("the corpus of many services, not SGD")
     if "dialogues" in parts:
         caveats.append(f"a subset of {parts['dialogues'].partition('@')[0]} dialogues")
     if "@" in parts.get("turns", ""):

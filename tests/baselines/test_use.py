@@ -10,7 +10,7 @@ import pytest
 from datasets import Dataset
 
 from baselines.lexical.tracker import LexicalTracker
-from baselines.use import load_tracker, track_dialogue
+from baselines.use import Dialogue, load_tracker, track_dialogue, track_dialogues
 from sgdx_dataset import SgdxError
 
 from ..conftest import ROOT
@@ -61,6 +61,22 @@ def test_a_tracker_of_ones_own_that_returns_something_else() -> None:
     service = {"service_name": "A", "description": "", "slots": [], "intents": []}
     with pytest.raises(SgdxError, match="lexical: predict returns list"):
         track_dialogue(Rows(), service, ["Hi"])
+
+
+def test_services_of_one_name_have_their_own_schemas() -> None:
+    def service(slot: str) -> dict[str, Any]:
+        intent = {"name": "OrderCab", "description": "Call a cab", "required_slots": [slot]}
+        slots = [{"name": slot, "description": "People", "possible_values": ["one", "two"]}]
+        words = {"service_name": "Cabs_9", "description": "Rides through town"}
+        return {**words, "slots": slots, "intents": [intent]}
+
+    asked = [Dialogue(service(name), ["A cab for two riders."]) for name in ("riders", "people")]
+    states = track_dialogues(load_tracker("lexical"), [*asked, asked[0]])
+    assert [list(state["slot_values"]) for (state,) in states] == [
+        ["riders"],
+        ["people"],
+        ["riders"],
+    ]
 
 
 def test_a_service_without_slots_is_tracked_by_the_shipped_model() -> None:

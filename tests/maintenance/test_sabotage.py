@@ -211,7 +211,7 @@ SABOTAGES = {
         "sgdx_metric/signature.py", '"yes" if setup.oracle else None', "None",
         f"{_METRIC}/test_signature.py -k oracle"),
     "a part of SGD is called whole": Sabotage(
-        "sgdx_metric/signature.py", 'if release != "sample" and dialogues < whole:', "if False:",
+        "sgdx_metric/signature.py", "and dialogues < whole:", "and False:",
         f"{_METRIC}/test_signature.py -k release_in"),
     "a wording's fingerprint is of its names": Sabotage(
         "sgdx_metric/variants.py", '[slot["name"], slot["description"], slot["possible_values"]]',
@@ -274,6 +274,28 @@ SABOTAGES = {
         "sgsacc_metric/figures.py", '1.0 - worst if metric == "ser" else worst', "worst",
         f"{_SGSACC}/test_units.py"),
     # --- sgdx_tools ---
+    "words are proved on the cases that they were chosen on": Sabotage(
+        "sgdx_tools/improve.py", "for key in ordered[start::2] for", "for key in ordered for",
+        f"{_TOOLS}/test_improve.py"),
+    "a gain by chance is proved": Sabotage(
+        "sgdx_tools/improve.py", "return is_above and self.p is not None and self.p < UNLIKELY",
+        "return True", f"{_TOOLS}/test_improve.py -k chance"),
+    "an answer that cannot be read is shown as right": Sabotage(
+        "sgdx_tools/report.py", 'cell["is"] = "invalid"', "pass",
+        f"{_TOOLS}/test_report.py -k every"),
+    "text of a model ends the page's data": Sabotage(
+        "sgdx_tools/report.py", r'.replace("<", "\\u003c")', "", f"{_TOOLS}/test_report.py"),
+    "cases of traces count as reviewed": Sabotage(
+        "sgdx_tools/traces.py", ", unreviewed=True)", ")", f"{_TOOLS}/test_traces.py"),
+    "struck-out cases stay": Sabotage(
+        "sgdx_tools/traces.py", "if not case.unreviewed or case.id in left", "if True",
+        f"{_TOOLS}/test_traces.py"),
+    "a pull request is judged by its own gate": Sabotage(
+        "sgdx_tools/testing.py", "path, file = base, parse_yaml(", "path, _ = base, parse_yaml(",
+        f"{_TOOLS}/test_action.py -k judged"),
+    "rules without a loss are told": Sabotage(
+        "sgdx_tools/check.py", "in RULES if key in measured)", "in RULES)",
+        f"{_TOOLS}/test_check.py"),
     "a loss at the limit is above it": Sabotage(
         "sgdx_eval/verdict.py", "100 * ends[1] < -max_drop", "100 * ends[1] <= -max_drop",
         f"{_EVAL}/test_verdict.py -k above_the_limit"),
@@ -383,6 +405,12 @@ SABOTAGES = {
     "training reads v1 to v5 unasked": Sabotage(
         "baselines/data/frames.py", "if more.oracle and not oracle:", "if False:",
         f"{_BASELINES}/data/test_augment.py -k own_schemas"),
+    "a second corpus has the words of v1 to v5": Sabotage(
+        "baselines/data/frames.py", "if second.oracle and not oracle:", "if False:",
+        f"{_BASELINES}/data/test_augment.py -k second"),
+    "services of one name share a schema": Sabotage(
+        "baselines/use.py", 'row | {"variant": f"schema {number}"}', "row",
+        f"{_BASELINES}/test_use.py -k own_schemas"),
     "a copy of v1 to v5 makes no oracle": Sabotage(
         "baselines/data/augment.py", "augment.schemas == ORACLE or leak.oracle)",
         "augment.schemas == ORACLE)", f"{_BASELINES}/data/test_augment.py -k own_schemas"),

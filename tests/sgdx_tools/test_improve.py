@@ -16,7 +16,7 @@ from sgdx_tools.__main__ import main
 from sgdx_tools.data import Case, ToolSet
 from sgdx_tools.demo import SAMPLE
 from sgdx_tools.folder import read_tool_set, write_tool_set
-from sgdx_tools.improve import halves
+from sgdx_tools.improve import Gain, halves
 from sgdx_tools.json_schema import elements_of
 from sgdx_tools.renaming import WordedTools
 
@@ -164,6 +164,13 @@ def test_halves_have_whole_dialogues_and_half_of_each_tool(sample: ToolSet) -> N
     talks = [Case(str(i), (), None, dialogue=str(i // 3)) for i in range(12)]
     one, other = halves(talks)
     assert not {c.dialogue for c in one} & {c.dialogue for c in other}
+
+
+def test_a_gain_that_chance_explains_is_not_proved() -> None:
+    gain = Gain(0.1, (0.01, 0.2), 0.01, 30, 5, 800)
+    assert gain.is_proved
+    for ends, p in (((0.01, 0.2), 0.06), ((0.0, 0.2), 0.01), (None, 0.01), ((0.01, 0.2), None)):
+        assert not gain._replace(ends=ends, p=p).is_proved
 
 
 def test_too_few_cases_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

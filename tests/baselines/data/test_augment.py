@@ -6,6 +6,7 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from baselines.sgp_dst.batches import ExampleColumns, training_examples
 from baselines.t5dst.formats import get_format
 from baselines.t5dst.inputs import Texts
 from baselines.t5dst.settings import T5Settings
-from baselines.training.settings import Augment
+from baselines.training.settings import Also, Augment
 from baselines.training.task import Provenance
 from sgdx_dataset import SgdxError, frames, load
 from sgdx_dataset.configs import SPLITS
@@ -106,6 +107,29 @@ def test_a_share_of_the_dialogues() -> None:
     assert again["frame_id"] == training.rows["frame_id"][len(whole) :]
     assert sampled(load_backtrans(), 0.25, 8)["frame_id"] != again["frame_id"]
     assert len(sampled(load_backtrans(), 0.0, 7)) == 0
+
+
+def test_a_second_corpus_has_its_share_in_whole_dialogues_and_its_own_words() -> None:
+    """The sample as the second corpus of itself; its v1 to v5 are an oracle, as they are judged."""
+    also = Also(source="sample", share=0.75, wordings=("original",))
+    training = training_frames(msgspec.structs.replace(SETTINGS, also=also), "sample", False)
+    count = len(frames(load("original", "train", "sample")))
+    ids = training.rows["frame_id"][:]
+    assert 3 * count <= len(ids) - count < 3 * count + 30
+    met = Counter(ids[count:])
+    assert set(met) == set(ids[:count]) and set(met.values()) <= {2, 3, 4}
+    whole: dict[str, list[str]] = {}
+    for name in ids[:count]:
+        whole.setdefault(name.split("/")[0], []).append(name)
+    for dialogue, group in groupby(ids[count:], key=lambda name: name.split("/")[0]):
+        assert list(group) == whole[dialogue]
+    assert training.provenance.also == also and not training.provenance.oracle
+    judged = msgspec.structs.replace(SETTINGS, also=Also(source="sample", share=0.5))
+    with pytest.raises(SgdxError, match="also: sample"):
+        training_frames(judged, "sample", False)
+    assert training_frames(judged, "sample", True).provenance.oracle
+    many = msgspec.structs.replace(SETTINGS, also=Also(source="many", share=0.1))
+    assert not training_frames(many, "sample", False).provenance.oracle
 
 
 def load_backtrans() -> Dataset:

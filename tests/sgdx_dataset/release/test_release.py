@@ -103,7 +103,7 @@ def test_a_changed_file_of_sgd_is_noticed_without_sgd(
 ) -> None:
     """A small corpus stands for SGD here, whose checksums are taken to be those of its files."""
     files = {path.relative_to(mini).as_posix(): file_digest(path) for path in mini.rglob("*.json")}
-    known = {"sgd": files, "sample": {}}
+    known = {"sgd": files, "sample": {}, "many": {}}
     monkeypatch.setattr("sgdx_dataset.release.release.checksums", known.__getitem__)
     monkeypatch.setattr(Release, "is_sgd", lambda _: True)
     assert not open_release(mini).version().startswith("unverified:")
