@@ -178,6 +178,7 @@ def test_training_evaluation_and_prediction_share_one_precision(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("ACCELERATE_MIXED_PRECISION", "no")  # as accelerate launch sets it
+    monkeypatch.setattr("baselines.training.optimizer.has_bf16", lambda _: True)
     found: set[torch.dtype] = set()  # the formats of what the linear layers return
 
     def note(module: nn.Module, _: Any, result: Any) -> None:
@@ -199,5 +200,9 @@ def test_training_evaluation_and_prediction_share_one_precision(
     header = json.loads((tmp_path / "v1.jsonl").read_text().splitlines()[0])
     assert header["metadata"]["system"]["precision"] == "bf16"
     capsys.readouterr()
-    assert command(monkeypatch, predict, *some, "--precision", "fp32") == 0
+    # Where bf16 is only emulated, predictions are in fp32 unless it is asked for.
+    monkeypatch.setattr("baselines.training.optimizer.has_bf16", lambda _: False)
+    assert command(monkeypatch, predict, *some) == 0
     assert "as the precision of v1" in capsys.readouterr().err
+    header = json.loads((tmp_path / "v1.jsonl").read_text().splitlines()[0])
+    assert header["metadata"]["system"]["precision"] == "fp32"
