@@ -12,7 +12,7 @@ import torch
 from transformers import BertConfig, BertModel
 
 from baselines import evaluate, predict
-from baselines.training.accelerator import spare_threads
+from baselines.training.accelerator import quiet_transformers, spare_threads
 from sgdx_dataset.release.open import SAMPLE
 
 from ..conftest import Run
@@ -160,6 +160,7 @@ def test_what_is_wrong_is_one_line(
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "run.json").write_text("[]")
     tiny = BertConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=1, vocab_size=9)
+    quiet_transformers()  # whose bars would be counted as lines
     BertModel(tiny).save_pretrained(tmp_path / "bert")
     module, words, named = WRONG[name]
     arguments = [str(word).format(trained=trained, bert=tmp_path / "bert") for word in words]
