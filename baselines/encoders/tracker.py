@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, TypeVar
 
 from accelerate import Accelerator
@@ -11,7 +11,7 @@ from datasets import Dataset
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..data.frames import whole_dialogues
-from ..system import BatchOptions, Tracker, TrainableSystem
+from ..system import BatchOptions, Tracker, TrainableSystem, read_json
 from ..trained import TrainedModel, load_trained, pretrained_encoder
 from ..training.loop import last_checkpoint
 from ..training.settings import AnySettings
@@ -50,10 +50,16 @@ class EncoderTracker(
         new_model: Callable[[PreTrainedModel, PreTrainedTokenizerBase], AnyEncoder],
         **tiny: Any,
     ) -> Self:
-        """The tracker that training starts from: the last checkpoint, or the recipe's encoder."""
+        """The tracker that training starts from: a checkpoint, the recipe's tracker or encoder."""
         # ``tiny`` holds what ``pretrained_encoder`` needs to make a tiny encoder.
         if checkpoint := last_checkpoint(run, ""):
             return cls.load(str(checkpoint), options, run.accelerator)
+        config_class: Any = cls.MODEL.config_class
+        if run.settings.model != "tiny":
+            config = read_json(run.settings.model, "config.json") or {}
+            if config.get("model_type") == config_class.model_type:  # a model of this tracker
+                start = cls.load(run.settings.model, options, run.accelerator)
+                return replace(start, provenance=provenance)
         encoder, tokenizer = pretrained_encoder(run, **tiny)
         model: Any = new_model(encoder, tokenizer)
         on_device: AnyEncoder = model.to(run.accelerator.device)

@@ -14,7 +14,7 @@ import torch
 from baselines import predict, train
 from baselines.training.optimizer import has_bf16
 
-from .conftest import Recipe, Refuse, command, write_recipe
+from .conftest import Recipe, Refuse, command, train_once, write_recipe
 
 CORRUPT = ["corrupt-1", "corrupt-2", "corrupt-3"]
 
@@ -122,3 +122,18 @@ def test_folders_of_other_runs(
     assert "found no training" in refuse(train, *recipe(), "--resume")
     shutil.copytree(trained, tmp_path / "run", dirs_exist_ok=True)
     assert "run.json: settings.seed is 0, " in refuse(train, *recipe(seed=1), "--resume")
+
+
+@pytest.mark.parametrize("tracker", ["onepass", "sgd_baseline"])
+def test_a_training_starts_from_a_trained_tracker(
+    tracker: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:  # fmt: skip
+    start, run = train_once(tmp_path_factory, tracker), tmp_path / "run"
+    still = {"model": str(start), "learning_rate": 0, "steps": 1, "evaluate_frames": 1}
+    recipe = write_recipe(
+        tmp_path / "recipe.yaml", tracker, **still, augment={"schemas": "corrupt"}
+    )
+    assert command(monkeypatch, train, "--config", recipe, "--output", run) == 0
+    assert (run / "model.safetensors").read_bytes() == (start / "model.safetensors").read_bytes()
+    assert json.loads((run / "config.json").read_text())["sgdx"]["train"] == ["original", *CORRUPT]
