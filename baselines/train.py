@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from datasets import Dataset
+from datasets import Dataset, concatenate_datasets
 
 from sgdx_dataset import SgdxError, open_release
 from sgdx_dataset.hub.upload import check_upload
@@ -84,6 +84,9 @@ def train(
     training = row_functions.training(settings, source, oracle)
     all_dev = row_functions.dev(source)
     dev = system_class.dev(all_dev, settings.evaluate_frames)
+    if settings.also is not None:  # as many rows of the second corpus
+        second_dev = row_functions.dev(settings.also.source)
+        dev = concatenate_datasets([dev, system_class.dev(second_dev, settings.evaluate_frames)])
     record = {
         "settings": settings,
         "seen": training.provenance,

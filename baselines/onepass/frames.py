@@ -53,6 +53,7 @@ class FrameInput:
     offered_earlier: Mapping[str, str]  # and its earlier turns, of slots not in ``offered_now``
     known: tuple[KnownValue, ...]  # the distinct values of other services
     confirmed: frozenset[str] = frozenset()  # which the system asks to confirm; for ``StateNoise``
+    acts: bool = True  # whether the system's dialogue acts are read at this turn
 
     @property
     def key(self) -> Hashable:
@@ -76,7 +77,7 @@ class FrameInput:
 
 
 def frame_input(
-    memory: Memory, heard: Sequence[Utterance], turn: UserTurn, frame: Frame
+    memory: Memory, heard: Sequence[Utterance], turn: UserTurn, frame: Frame, *, acts: bool
 ) -> FrameInput:
     """The input of the tracker for a frame."""
     schema = frame.schema
@@ -95,6 +96,7 @@ def frame_input(
         {slot: value for slot, value in offered.items() if slot not in offered_now} or _NO_VALUES,
         tuple(_values_elsewhere(memory, schema.service_name)),
         frozenset(act["slot"] for act in own if act["act"] == "CONFIRM" and act["values"]),
+        acts,
     )
 
 
@@ -169,7 +171,10 @@ def track_dialogues(
             if acts:
                 memory.add_system_turn(turn.acts)
             heard = last_utterances(turns, utterances, acts=bool(acts))
-            frames += [(frame, frame_input(memory, heard, turn, frame)) for frame in turn.frames]
+            frames += [
+                (frame, frame_input(memory, heard, turn, frame, acts=bool(acts)))
+                for frame in turn.frames
+            ]
         return reader(frames)
 
     return track_in_step(dialogues, predict)

@@ -31,6 +31,7 @@ class OnePassConfig(PreTrainedConfig):
         dropout: Probability of dropout on the encoder's outputs, in [0, 1].
         pointer: Size of the vectors by which slots point at tokens and at values of other services.
         keep_bias: Added to the logit of keeping a slot as it is; chosen on dev.
+        text_keep_bias: The same at turns at which the system's dialogue acts are not read.
     """
 
     model_type = "onepass"
@@ -41,12 +42,14 @@ class OnePassConfig(PreTrainedConfig):
         dropout: float = 0.1,
         pointer: int = 128,
         keep_bias: float = 0.0,
+        text_keep_bias: float = 0.0,
         **kwargs: Any,
     ):
         self.encoder = encoder or {"model_type": "bert"}
         self.dropout = dropout
         self.pointer = pointer
         self.keep_bias = keep_bias
+        self.text_keep_bias = text_keep_bias
         super().__init__(**kwargs)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import gc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -38,7 +38,7 @@ from ..training.checkpoint import weights_digest
 from ..training.settings import Settings
 from ..training.task import Evaluation, Run, Task, joint_goal_accuracy
 from .batches import Item, make_batch
-from .calibration import Answers, best_keep_bias, cached
+from .calibration import Answers, KeepBias, best_keep_bias, cached
 from .card_example import example
 from .decode import Answer, decode, merge_parts, read_answers
 from .examples import (
@@ -93,14 +93,20 @@ class OnePassTracker(
         return Reading(self.provenance.acts, self.provenance.utterances)
 
     def describe(self) -> Row:
-        """The model's digest and provenance, and the bias that was chosen for it."""
-        return {**super().describe(), "keep_bias": self.model.config.keep_bias}
+        """The model's digest and provenance, and the biases that were chosen for it."""
+        biases = {"keep_bias": self.keep_bias.acts, "text_keep_bias": self.keep_bias.text}
+        return {**super().describe(), **biases}
+
+    @property
+    def keep_bias(self) -> KeepBias:
+        """The biases that were chosen for the model."""
+        return KeepBias(self.model.config.keep_bias, self.model.config.text_keep_bias)
 
     def predict(self, rows: Dataset, chunks: Path) -> Predictions:
         """Predict turn by turn, for all dialogues of a chunk together."""
         name = fingerprint(
             weights_digest(self.model),
-            self.model.config.keep_bias,
+            self.keep_bias,
             self.provenance,
             describe(rows),
             self.options,
@@ -114,9 +120,9 @@ class OnePassTracker(
         """Predict the state of every frame of several dialogues."""
         texts = (text for d in dialogues for turn in d.turns for text in (turn.system, turn.user))
         self.vocabulary.add_texts(texts)
-        device, keep_bias = self.model.device.type, self.model.config.keep_bias
+        device = self.model.device.type
         model = self._in_bfloat16 if torch.is_autocast_enabled(device) else self.model
-        reader = self._reader(partial(self.answers, model), keep_bias)
+        reader = self._reader(partial(self.answers, model), self.keep_bias)
         with torch.autocast(device, enabled=False):
             return track_dialogues(reader, dialogues, self.reading)
 
@@ -153,12 +159,12 @@ class OnePassTracker(
         return read_answers(items, model.compute_logits(on_device))
 
     @staticmethod
-    def _reader(answers: Answers, keep_bias: float) -> Reader:
+    def _reader(answers: Answers, keep_bias: KeepBias) -> Reader:
         """The function that returns the states of frames, decoded from the model's answers."""
 
         def read(frames: Sequence[tuple[Frame, FrameInput]]) -> list[State]:
             inputs = [frame for _, frame in frames]
-            return [decode(*pair, keep_bias) for pair in zip(inputs, answers(inputs))]
+            return [decode(*pair, keep_bias.at(pair[0])) for pair in zip(inputs, answers(inputs))]
 
         return read
 
@@ -205,18 +211,34 @@ class OnePassTracker(
         return all_examples(dialogues, self.reading)
 
     def dev_score(self, model: OnePassModel, dev: Dataset) -> Evaluation:
-        """The joint goal accuracy on dev with the ``keep_bias`` that is the best one there."""
-        dialogues = list(read_dialogues(input_columns(dev, self.READS)))
+        """The joint goal accuracy on dev with the biases that are the best ones there."""
+        # Where acts are read ``sometimes``, no first turn has any. So its bias is chosen first.
+        acts, text, best = 0.0, 0.0, 0.0
+        if self.provenance.acts in (False, "sometimes"):
+            reads = TextOnlyTracker.READS
+            text, best = self._best_bias(model, dev, reads, lambda bias: KeepBias(bias, bias))
+        if self.provenance.acts:
+            reads = self.READS
+            acts, best = self._best_bias(model, dev, reads, lambda bias: KeepBias(bias, text))
+        return Evaluation(best, {"keep_bias": acts, "text_keep_bias": text})
+
+    def _best_bias(
+        self,
+        model: OnePassModel,
+        dev: Dataset,
+        reads: Sequence[str],
+        biases: Callable[[float], KeepBias],
+    ) -> tuple[float, float]:
+        """The best bias on dev, of which the columns ``reads`` are read, and its accuracy."""
+        dialogues = list(read_dialogues(input_columns(dev, reads)))
         answers = cached(partial(self.answers, model))
 
-        def score(keep_bias: float) -> float:
-            reader = self._reader(answers, keep_bias)
-            states = track_dialogues(reader, dialogues, self.reading)
+        def score(bias: float) -> float:
+            states = track_dialogues(self._reader(answers, biases(bias)), dialogues, self.reading)
             rows = [row for pair in zip(dialogues, states) for row in prediction_rows(*pair)]
             return joint_goal_accuracy(dev, rows)
 
-        keep_bias, best = best_keep_bias(score)
-        return Evaluation(best, {"keep_bias": keep_bias})
+        return best_keep_bias(score)
 
     @staticmethod
     def example(repository: str, settings: Row) -> str:

@@ -67,7 +67,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     log_every: Count = 50  # steps
     save_every: Count  # steps
     evaluate_every: Count  # steps
-    evaluate_frames: Count = 1000  # about so many of dev, under the original schemas
+    evaluate_frames: Count = 1000  # about so many of each corpus' dev, under the original schemas
     patience: Count | None = None  # evaluations without a better score before an early stop
     # Weight of the past in the running mean of the weights, such as 0.999: the mean then reaches
     # about 1 / (1 - 0.999) = 1000 steps back, is scored on dev, and is the model that is kept.

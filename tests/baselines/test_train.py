@@ -131,9 +131,18 @@ def test_a_training_starts_from_a_trained_tracker(
 ) -> None:  # fmt: skip
     start, run = train_once(tmp_path_factory, tracker), tmp_path / "run"
     still = {"model": str(start), "learning_rate": 0, "steps": 1, "evaluate_frames": 1}
-    recipe = write_recipe(
-        tmp_path / "recipe.yaml", tracker, **still, augment={"schemas": "corrupt"}
-    )
+    schemas = {"schemas": "corrupt"}
+    recipe = write_recipe(tmp_path / "recipe.yaml", tracker, **still, augment=schemas)
     assert command(monkeypatch, train, "--config", recipe, "--output", run) == 0
     assert (run / "model.safetensors").read_bytes() == (start / "model.safetensors").read_bytes()
     assert json.loads((run / "config.json").read_text())["sgdx"]["train"] == ["original", *CORRUPT]
+
+
+def test_a_second_corpus_is_judged_on_too(
+    recipe: Recipe, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    also = {"source": "many", "share": 0.1, "wordings": ["original"]}
+    assert command(monkeypatch, train, *recipe(also=also, steps=1, evaluate_frames=1)) == 0
+    record = json.loads((tmp_path / "run" / "run.json").read_text())["record"]
+    assert record["seen"]["also"] == also
+    assert record["data"]["dev"]["frames"] == 2

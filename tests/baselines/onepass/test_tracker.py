@@ -113,9 +113,28 @@ def test_a_tracker_without_acts_does_not_get_them(
     assert states(predicted) == states(track(silent, rows, tmp_path / "b").rows)
 
 
+def test_each_way_of_reading_has_its_own_bias(
+    tracker: OnePassTracker, rows: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here a model that changes no slot where it reads no acts."""
+    dialogues = list(read_dialogues(input_columns(rows, tracker.READS)))
+    silent = list(read_dialogues(input_columns(rows, TextOnlyTracker.READS)))
+    provenance = msgspec.structs.replace(tracker.provenance, acts="sometimes")
+    both = OnePassTracker(
+        tracker.model, tracker.tokenizer, provenance, tracker.options, tracker.accelerator
+    )
+    monkeypatch.setattr(tracker.model.config, "text_keep_bias", 1e6)
+    values = [
+        [bool(state.values) for dialogue in tracked for state in dialogue]
+        for tracked in (both.track_dialogues(silent), both.track_dialogues(dialogues))
+    ]
+    assert not any(values[0])
+    assert any(values[1]) and not values[1][0]  # no first turn has acts
+
+
 def test_the_smallest_of_the_best_biases() -> None:
     assert best_keep_bias(lambda bias: 0.5) == (0.0, 0.5)
-    assert best_keep_bias(lambda bias: -bias) == (-1.0, 1.0)
+    assert best_keep_bias(lambda bias: -bias) == (-2.0, 2.0)
     assert best_keep_bias(lambda bias: float(abs(bias) == 0.5)) == (-0.5, 1.0)
 
 
