@@ -105,6 +105,11 @@ RESULTS = {
     ],
 }  # fmt: skip
 SHIPPED = ("../models/onepass", "onepass-shipped-no_acts", "onepass-shipped-whole_test")
+# Of the table of services never seen.
+NEVER_SEEN = (
+    "many-lexical", "many-onepass-shipped-no_acts", "many-onepass-shipped",
+    "many-onepass-many-no_acts", "many-onepass-many",
+)  # fmt: skip
 # The runs of the table of single settings, in its order: what follows "onepass-600_steps".
 SETTINGS = ("", "-no_noise", "-no_backtrans", "-descriptions", "-acts", "-no_ema", "-oracle")
 KEYS = ("jga_orig", "jga_v1-5", "ss_jga", "ss_jga_nonzero", "jga_worst", "flips")
@@ -178,6 +183,18 @@ def test_figures_of_the_shipped_model_are_those_of_its_scores() -> None:
             figures = scores_of(run)["sgdx"][group]
             shown = [100 * figures[key] for key in KEYS if not key.startswith("ss_jga")]
             assert shows([cell], shown), (run, group)
+
+
+def test_figures_of_services_never_seen_are_those_of_their_scores() -> None:
+    (rows,) = tables("own-apis", "| tracker | reads")
+    for run, row in zip(NEVER_SEEN, rows, strict=True):
+        assert "|split:test|release:many|frames:765|" in scores_of(run)["signature"]
+        assert shows_with_intervals(row[2:5], run, ("jga_orig", "jga_v1-5", "jga_worst")), run
+        mean = scores_of(run)["sgdx"]["mean_v1-5"]["average_goal_accuracy"]
+        assert shows([row[5]], [100 * mean]), run
+    (costs,) = tables("own-apis", "| tracker | JGA_orig")
+    for run, row in zip(("../models/onepass", "onepass-many"), costs, strict=True):
+        assert shows_with_intervals(row[1:], run, KEYS), run
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
-"""Draw the picture of the front page, for light and for dark pages.
+"""Draw the pictures of the results, for light and for dark pages.
 
-``python -m maintenance.front_picture`` reads scores of ``models/`` and ``results/`` and writes
-``docs/pictures/wordings-light.svg`` and ``docs/pictures/wordings-dark.svg``.
+``python -m maintenance.pictures`` reads scores of ``models/`` and ``results/`` and writes, for each
+of ``PICTURES``, ``docs/pictures/NAME-light.svg`` and ``docs/pictures/NAME-dark.svg``.
 """
 
 from __future__ import annotations
@@ -23,19 +23,49 @@ from sgdx_eval.report.runs import System, group_runs, read_run
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 ROOT = Path(__file__).parents[1]
-PICTURES = ROOT / "docs" / "pictures"
-# The systems of the picture, from the best: their names in it, and their folders.
-SYSTEMS = {
-    "onepass, shipped here": "models/onepass",
-    "SGP-DST, all of train": "results/sgp_dst-minilm_all",
-    "lexical baseline": "results/lexical",
-}
+FOLDER = ROOT / "docs" / "pictures"
 _WORDINGS = (ORIGINAL, *PAPER_VARIANTS)
 _ALL_SIX = len(_WORDINGS) + 0.35  # where the column of the worst case stands
 _MARKERS = "os^"
 # So narrow, in inches, that a phone shrinks the picture little and its text stays legible.
 _SIZE = (5.4, 4.6)
-_NAME_GAP = 2.5  # percentage points between an interval's end and the middle of a name
+_NAME_GAP = 0.03  # of the axis, between an interval's end and the middle of a name
+
+
+class Picture(NamedTuple):
+    """What a picture shows.
+
+    Attributes:
+        systems: From the best: their names in it, and their folders.
+        apart: Whether their lines are so far apart that names and figures can stand beside them.
+        highest: Where the axis ends, in percent.
+    """
+
+    systems: Mapping[str, str]
+    apart: bool
+    highest: float
+
+
+PICTURES = {
+    "wordings": Picture(
+        {
+            "onepass, shipped here": "models/onepass",
+            "SGP-DST, all of train": "results/sgp_dst-minilm_all",
+            "lexical baseline": "results/lexical",
+        },
+        apart=True,
+        highest=85,
+    ),
+    "never-seen": Picture(
+        {
+            "onepass, and many": "results/many-onepass-many-no_acts",
+            "lexical baseline": "results/many-lexical",
+            "onepass, and many": "results/many-onepass-shipped-no_acts",
+        },
+        apart=False,
+        highest=16,
+    ),
+}
 
 
 class Theme(NamedTuple):
@@ -61,32 +91,33 @@ THEMES = (
 
 def main() -> int:
     """Run the command; returns the exit status, which is 2 after a one-line error message."""
-    parser = argparse.ArgumentParser("python -m maintenance.front_picture", description=__doc__)
+    parser = argparse.ArgumentParser("python -m maintenance.pictures", description=__doc__)
     parser.add_argument(
         "--output",
         type=Path,
-        default=PICTURES,
+        default=FOLDER,
         help="folder of the pictures; default: docs/pictures",
     )
     options = parser.parse_args()
-    return run("maintenance.front_picture", lambda: _write(options.output))
+    return run("maintenance.pictures", lambda: _write(options.output))
 
 
 def _write(folder: Path) -> None:
-    systems = read_systems()
     folder.mkdir(parents=True, exist_ok=True)
-    for theme in THEMES:
-        path = folder / f"wordings-{theme.name}.svg"
-        write_bytes(path, draw(systems, theme))
-        print(path)
+    for name, picture in PICTURES.items():
+        systems = read_systems(picture)
+        for theme in THEMES:
+            path = folder / f"{name}-{theme.name}.svg"
+            write_bytes(path, draw(picture, systems, theme))
+            print(path)
 
 
-def read_systems() -> dict[str, System]:
-    """The systems of the picture by their names in it; all were scored on the same frames."""
-    runs = [read_run(ROOT / folder) for folder in SYSTEMS.values()]
+def read_systems(picture: Picture) -> dict[str, System]:
+    """The systems of a picture by their names in it; all were scored on the same frames."""
+    runs = [read_run(ROOT / folder) for folder in picture.systems.values()]
     (group,) = group_runs(runs)
     by_path = {system.first.path: system for system in group.systems}
-    return {name: by_path[run.path] for name, run in zip(SYSTEMS, runs, strict=True)}
+    return {name: by_path[run.path] for name, run in zip(picture.systems, runs, strict=True)}
 
 
 def worst_case(system: System) -> Estimate:
@@ -94,10 +125,11 @@ def worst_case(system: System) -> Estimate:
     return Figures(system).estimates()["jga_worst"]
 
 
-def draw(systems: Mapping[str, System], theme: Theme) -> bytes:
+def draw(picture: Picture, systems: Mapping[str, System], theme: Theme) -> bytes:
     """The picture as an SVG whose text stays text, the same bytes each time.
 
     Args:
+        picture: What it shows.
         systems: The systems by their names in the picture.
         theme: Its colours.
     """
@@ -110,9 +142,14 @@ def draw(systems: Mapping[str, System], theme: Theme) -> bytes:
     with matplotlib.rc_context(style):
         figure = require("matplotlib.figure").Figure(figsize=_SIZE, layout="constrained")
         axes = figure.subplots()
+        axes.set_ylim(0, picture.highest)
         for system, colour, marker in zip(systems.values(), theme.systems, _MARKERS):
-            _draw_system(axes, system, colour, marker)
-        _name_systems(axes, systems, theme.systems)
+            _draw_system(axes, system, colour, marker, picture.apart)
+        if picture.apart:
+            _name_systems(axes, systems, theme.systems)
+        else:
+            lines = [bars[0] for bars in axes.containers[::2]]  # of each two: then the worst case
+            axes.legend(lines, systems, frameon=False, loc="upper right")
         _finish(axes, theme)
         file = io.BytesIO()
         metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
@@ -120,23 +157,26 @@ def draw(systems: Mapping[str, System], theme: Theme) -> bytes:
     return file.getvalue()
 
 
-def _draw_system(axes: Any, system: System, colour: str, marker: str) -> None:
+def _draw_system(axes: Any, system: System, colour: str, marker: str, apart: bool) -> None:
     estimates = _by_wording(system)
     line = {"color": colour, "marker": marker, "markersize": 6, "capsize": 3, "elinewidth": 1}
     axes.errorbar(range(len(_WORDINGS)), *_percent(estimates), linewidth=1.8, **line)
     worst = worst_case(system)
     axes.errorbar([_ALL_SIX], *_percent([worst]), linestyle="none", **line)
-    _label(axes, -0.2, 100 * estimates[0].value, f"{100 * estimates[0].value:.0f}", colour, "right")
-    _label(axes, _ALL_SIX + 0.25, 100 * worst.value, f"{100 * worst.value:.0f}", colour, "left")
+    original = 100 * estimates[0].value
+    _label(axes, -0.2, original, f"{original:.0f}", colour, "right")
+    if apart:
+        _label(axes, _ALL_SIX + 0.25, 100 * worst.value, f"{100 * worst.value:.0f}", colour, "left")
 
 
 def _name_systems(axes: Any, systems: Mapping[str, System], colours: Sequence[str]) -> None:
     """Write the best system's name above its intervals, and each other one's below its own."""
+    gap = _NAME_GAP * axes.get_ylim()[1]
     for number, (name, system) in enumerate(systems.items()):
-        values, (below, above) = _percent(_by_wording(system))
-        height = (values + above).max() + _NAME_GAP
+        values, (downs, ups) = _percent(_by_wording(system))
+        height = (values + ups).max() + gap
         if number:
-            height = (values - below).min() - _NAME_GAP
+            height = (values - downs).min() - gap
         _label(axes, 0, height, name, colours[number], "left")
 
 
@@ -164,7 +204,6 @@ def _finish(axes: Any, theme: Theme) -> None:
         ["original\nwords", *PAPER_VARIANTS, "worst of\nall six"],
     )
     axes.set_xlim(-0.9, _ALL_SIX + 0.85)
-    axes.set_ylim(0, 85)
     axes.set_title("Joint goal accuracy, in %", loc="left", fontsize="medium")
     axes.set_xlabel("the same dialogues, the schema in six wordings")
     axes.axvline(_ALL_SIX - 0.65, color=theme.faint, linewidth=1)
