@@ -60,7 +60,7 @@ PICTURES = {
         {
             "onepass, and many": "results/many-onepass-many-no_acts",
             "lexical baseline": "results/many-lexical",
-            "onepass, and many": "results/many-onepass-shipped-no_acts",
+            "onepass, shipped here": "results/many-onepass-shipped-no_acts",
         },
         apart=False,
         highest=16,
