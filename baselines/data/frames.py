@@ -53,7 +53,7 @@ def training_rows(
 ) -> Training:
     """Rows of the train split under the original schemas, then under the augmentation's."""
     # With ``train_dialogues``, only some dialogues are taken, the same ones under all schemas.
-    start = starting_provenance(settings, oracle)
+    starts = starting_provenances(settings, oracle)
     source_leak = original_leak(source, oracle)
     rows = rows_of(load("original", "train", source), "train", source)
     provenance = Provenance(
@@ -89,23 +89,26 @@ def training_rows(
             oracle=provenance.oracle or second.oracle,
         )
         rows = concatenate_datasets([rows, second_rows])
-    if start is not None:
+    for start in starts:
         provenance = provenance.continued_from(start)
     return Training(rows, provenance)
 
 
-def starting_provenance(settings: Settings, oracle: bool) -> Provenance | None:
-    """The provenance of the model that a recipe starts from; None if it has seen no SGD."""
-    if settings.model == "tiny":
-        return None
-    try:
-        start = model_provenance(settings.model, getattr(settings, "revision", None))
-    except SgdxError as error:
-        reason = str(error).removeprefix(f"{settings.model}: ")
-        raise SgdxError(f"{settings.model}: model cannot be loaded: {reason}") from None
-    if start is not None and start.oracle and not oracle:
-        raise SgdxError(_leak_message(f"model: {settings.model} was trained on", start.overlaps))
-    return start
+def starting_provenances(settings: Settings, oracle: bool) -> list[Provenance]:
+    """The provenances of the models that a recipe starts from, of those that have seen SGD."""
+    names = (settings.model, *getattr(settings, "average", ()))
+    starts = []
+    for name in names if settings.model != "tiny" else ():
+        try:
+            start = model_provenance(name, getattr(settings, "revision", None))
+        except SgdxError as error:
+            reason = str(error).removeprefix(f"{name}: ")
+            raise SgdxError(f"{name}: model cannot be loaded: {reason}") from None
+        if start is not None:
+            if start.oracle and not oracle:
+                raise SgdxError(_leak_message(f"model: {name} was trained on", start.overlaps))
+            starts.append(start)
+    return starts
 
 
 def original_leak(source: str | None, oracle: bool) -> Leak:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, TypeVar
 
+import torch
 from accelerate import Accelerator
 from datasets import Dataset
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from sgdx_dataset import SgdxError
 
 from ..data.frames import whole_dialogues
 from ..system import BatchOptions, Tracker, TrainableSystem, read_json
 from ..trained import TrainedModel, load_trained, pretrained_encoder
 from ..training.loop import last_checkpoint
-from ..training.settings import AnySettings
+from ..training.settings import AnySettings, EncoderSettings
 from ..training.task import AnyProvenance, Run
 
 AnyOptions = TypeVar("AnyOptions", bound=BatchOptions)
@@ -55,11 +58,18 @@ class EncoderTracker(
         if checkpoint := last_checkpoint(run, ""):
             return cls.load(str(checkpoint), options, run.accelerator)
         config_class: Any = cls.MODEL.config_class
-        if run.settings.model != "tiny":
-            config = read_json(run.settings.model, "config.json") or {}
+        settings: EncoderSettings = run.settings
+        if settings.model != "tiny":
+            config = read_json(settings.model, "config.json") or {}
             if config.get("model_type") == config_class.model_type:  # a model of this tracker
-                start = cls.load(run.settings.model, options, run.accelerator)
+                start = cls.load(settings.model, options, run.accelerator)
+                others = [cls.load(name, options, run.accelerator) for name in settings.average]
+                take_mean([start.model, *(other.model for other in others)])
                 return replace(start, provenance=provenance)
+        if settings.average:
+            raise SgdxError(
+                f"average: the recipe's model is {settings.model}, expected a trained {cls.NAME}"
+            )
         encoder, tokenizer = pretrained_encoder(run, **tiny)
         model: Any = new_model(encoder, tokenizer)
         on_device: AnyEncoder = model.to(run.accelerator.device)
@@ -69,3 +79,10 @@ class EncoderTracker(
     def dev(cls, rows: Dataset, count: int) -> Dataset:
         """Select whole dialogues, as a state is the sum of the changes in a dialogue."""
         return whole_dialogues(rows, count)
+
+
+@torch.no_grad()
+def take_mean(models: Sequence[torch.nn.Module]) -> None:
+    """Give the first of several models of the same shape the mean of their weights."""
+    for weights in zip(*(model.parameters() for model in models), strict=True):
+        weights[0].copy_(torch.stack(weights).mean(0))

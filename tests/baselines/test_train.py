@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from baselines import predict, train
 from baselines.training.optimizer import has_bf16
@@ -136,6 +137,31 @@ def test_a_training_starts_from_a_trained_tracker(
     assert command(monkeypatch, train, "--config", recipe, "--output", run) == 0
     assert (run / "model.safetensors").read_bytes() == (start / "model.safetensors").read_bytes()
     assert json.loads((run / "config.json").read_text())["sgdx"]["train"] == ["original", *CORRUPT]
+
+
+def test_a_training_starts_from_the_mean_of_trackers(
+    monkeypatch: pytest.MonkeyPatch, refuse: Refuse, tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:  # fmt: skip
+    start, other = train_once(tmp_path_factory, "onepass"), tmp_path / "other"
+    shutil.copytree(start, other, ignore=shutil.ignore_patterns("checkpoints"))
+    weights = load_file(start / "model.safetensors")
+    zeros = {name: torch.zeros_like(tensor) for name, tensor in weights.items()}
+    save_file(zeros, other / "model.safetensors", metadata={"format": "pt"})
+    config = json.loads((other / "config.json").read_text())
+    config["sgdx"]["train"] = ["original", "backtrans-ja"]
+    (other / "config.json").write_text(json.dumps(config))
+    still = {"learning_rate": 0, "steps": 1, "evaluate_frames": 1, "average": [str(other)]}
+    recipe = write_recipe(tmp_path / "recipe.yaml", "onepass", **still, model=str(start))
+    run = tmp_path / "run"
+    assert command(monkeypatch, train, "--config", recipe, "--output", run) == 0
+    mean = load_file(run / "model.safetensors")
+    assert mean.keys() == weights.keys()
+    assert all(torch.equal(mean[name], tensor / 2) for name, tensor in weights.items())
+    seen = json.loads((run / "run.json").read_text())["record"]["seen"]
+    assert seen["train"] == ["original", "backtrans-ja"]
+    tiny = write_recipe(tmp_path / "tiny.yaml", "onepass", **still)
+    refuse(train, "--config", tiny, "--output", tmp_path / "tiny")
 
 
 def test_a_second_corpus_is_judged_on_too(
