@@ -193,15 +193,16 @@ class Card:
             "versions": ", ".join(f"{name} {of}" for name, of in self.run["versions"].items()),
         }
         if augment := provenance["augment"]:
-            facts["augmentation"] = (
-                f"{augment['schemas']}, ratio {augment['ratio']}, seed {augment['seed']}; "
-                f"{provenance['overlaps']} of its texts are in v1 to v5 and not in the original"
-            )
+            facts["augmentation"] = "{schemas}, ratio {ratio}, seed {seed}".format(**augment)
             if augment["schemas"] == "backtrans":
                 facts["augmentation"] += (
-                    "; a language model that knew the benchmark made them, so they may repeat its "
+                    "; a language model that knew the benchmark made it, so it may repeat its "
                     f"words ({_PROJECT}/blob/main/docs/augmentation.md)"
                 )
+        if also := provenance.get("also"):
+            facts["second corpus"] = "{source}, in {share:.0%} of the frames".format(**also)
+        if overlaps := provenance["overlaps"]:
+            facts["texts that v1 to v5 have and the original schemas have not"] = overlaps
         if extended := record.get("extended"):
             facts["steps before it was made longer"] = ", then ".join(map(str, extended))
         recipe = {name: value for name, value in self.settings.items() if value is not None}

@@ -58,9 +58,9 @@ PICTURES = {
     ),
     "never-seen": Picture(
         {
-            "onepass, and many": "results/many-onepass-many-no_acts",
-            "lexical baseline": "results/many-lexical",
             "onepass, shipped here": "results/many-onepass-shipped-no_acts",
+            "lexical baseline": "results/many-lexical",
+            "onepass, of SGD alone": "results/many-onepass-10000_steps-no_acts",
         },
         apart=False,
         highest=16,
