@@ -199,7 +199,7 @@ class Card:
                     "; a language model that knew the benchmark made it, so it may repeat its "
                     f"words ({_PROJECT}/blob/main/docs/augmentation.md)"
                 )
-        if also := provenance.get("also"):
+        if also := provenance["also"]:
             facts["second corpus"] = "{source}, in {share:.0%} of the frames".format(**also)
         if overlaps := provenance["overlaps"]:
             facts["texts that v1 to v5 have and the original schemas have not"] = overlaps

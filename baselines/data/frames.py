@@ -98,7 +98,7 @@ def starting_provenances(settings: Settings, oracle: bool) -> list[Provenance]:
     """The provenances of the models that a recipe starts from, of those that have seen SGD."""
     names = (settings.model, *getattr(settings, "average", ()))
     starts = []
-    for name in names if settings.model != "tiny" else ():
+    for name in [name for name in names if name != "tiny"]:
         try:
             start = model_provenance(name, getattr(settings, "revision", None))
         except SgdxError as error:

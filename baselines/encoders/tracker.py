@@ -17,7 +17,7 @@ from ..data.frames import whole_dialogues
 from ..system import BatchOptions, Tracker, TrainableSystem, read_json
 from ..trained import TrainedModel, load_trained, pretrained_encoder
 from ..training.loop import last_checkpoint
-from ..training.settings import AnySettings, EncoderSettings
+from ..training.settings import AnySettings, EpochSettings
 from ..training.task import AnyProvenance, Run
 
 AnyOptions = TypeVar("AnyOptions", bound=BatchOptions)
@@ -58,7 +58,7 @@ class EncoderTracker(
         if checkpoint := last_checkpoint(run, ""):
             return cls.load(str(checkpoint), options, run.accelerator)
         config_class: Any = cls.MODEL.config_class
-        settings: EncoderSettings = run.settings
+        settings: EpochSettings = run.settings
         if settings.model != "tiny":
             config = read_json(settings.model, "config.json") or {}
             if config.get("model_type") == config_class.model_type:  # a model of this tracker

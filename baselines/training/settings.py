@@ -82,9 +82,6 @@ class EncoderSettings(Settings, frozen=True, forbid_unknown_fields=True, kw_only
 
     # Of attention weights in training; None for the encoder's own. It takes long on CPUs.
     attention_dropout: Fraction | None = None
-    # Trained trackers. The training starts from the mean of their weights and those of ``model``,
-    # another of the same tracker (arXiv 2109.01903 and 2203.05482).
-    average: tuple[str, ...] = ()
 
 
 class EpochSettings(EncoderSettings, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -93,6 +90,9 @@ class EpochSettings(EncoderSettings, frozen=True, forbid_unknown_fields=True, kw
     epochs: Count
     # The maximum, if the epochs would take more.
     steps: Count | None = None  # type: ignore[assignment]  # the epochs determine the steps
+    # Trained trackers. The training starts from the mean of their weights and those of ``model``,
+    # another of the same tracker (arXiv 2109.01903 and 2203.05482).
+    average: tuple[str, ...] = ()
 
 
 AnySettings = TypeVar("AnySettings", bound=Settings)
