@@ -27,7 +27,6 @@ from .tables import (
     table,
     to_terminal,
 )
-from .verdict import sureness
 
 if TYPE_CHECKING:
     from .results import Outcome
@@ -37,6 +36,9 @@ P_TERM = "p: how likely chance alone makes so large a difference."
 _SEEN_TERM = "seen: services that the original train split has; unseen: all others."
 _ACTS_TERM = "system acts: whether the tracker reads the system's dialogue acts."
 _SUMMARY_TERM = "The mean over runs, and in brackets the sample standard deviation."
+# Of fewer dialogues p says nothing: of 2**5 ways to swap five, one is as rare as a difference has
+# to be. Below this p, and where the interval is without 0, chance does not explain it.
+_FEWEST_DIALOGUES, _UNLIKELY = 6, 0.05
 _COMPARED = ("first", "second", *CHANGE)
 
 
@@ -118,6 +120,20 @@ def result_line(task: Task, scores: Scores, content: Mapping[str, Any]) -> str:
 def _within(ends: Sequence[float] | None) -> str:
     """An interval in brackets; empty where there is none."""
     return f" (95 % interval {interval(ends, one_decimal)})" if ends else ""
+
+
+def sureness(ends: Sequence[float] | None, p: float | None, dialogues: int) -> str:
+    """Whether chance explains a difference, as the end of a sentence about it."""
+    if not ends or p is None:
+        return "whether by chance is not known"
+    if dialogues < _FEWEST_DIALOGUES:
+        return f"whether by chance cannot be told of {dialogues} dialogues"
+    is_apart, is_unlikely = not ends[0] <= 0 <= ends[1], p < _UNLIKELY
+    if is_apart and is_unlikely:
+        return "more than chance explains"
+    if is_apart or is_unlikely:
+        return "whether by chance cannot be told: interval and p disagree"
+    return "which may be chance"
 
 
 def change_in_words(before: float, after: float, ends: Sequence[float] | None) -> str:

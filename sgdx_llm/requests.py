@@ -139,9 +139,12 @@ def with_seed(body: Json, attempt: int, field: str = "seed") -> Json:
 
 
 def request_key(body: Json, host: str, repeat: int, attempt: int = 0) -> str:
-    """The key of an answer: a SHA-256 of the body, the host that is asked and the repeat."""
+    """The key of an answer: a SHA-256 of the body, the host that is asked and the repeat.
+
+    The order of its parts counts, since a model reads them in it.
+    """
     asked = [body, host, repeat, *([attempt] if attempt else [])]
-    text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(asked, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 

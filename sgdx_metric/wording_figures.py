@@ -10,7 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from .bootstrap import DIALOGUES, RESAMPLES
+from .bootstrap import (
+    DIALOGUES,
+    RESAMPLES,
+    Interval,
+    bounded_interval,
+    exact_at_edge,
+    sums_by_dialogue,
+)
 from .columns import Bools, Floats, Ints
 from .core import (
     RIGHT,
@@ -86,6 +93,42 @@ def over_wordings(scores: Scores, metric: str, over: str = DIALOGUES) -> dict[st
         "p": _p_of_drop(scores, metric, over),
         "confidence": {key: intervals.get(f"{metric}.{key}") for key in FIGURES},
     }
+
+
+def over_wordings_of_few(scores: Scores, metric: str) -> dict[str, Any]:
+    """What `over_wordings` returns, with intervals that hold for few dialogues too.
+
+    That of the drop is a `change_interval`, and none is a point at 0 or at the most.
+    """
+    figures = over_wordings(scores, metric)
+    others = [name for name in scores.wordings if name != ORIGINAL]
+    defined = ~np.isnan(scores.metrics[metric]).all(axis=0)
+    dialogues = len(np.unique(scores.items.dialogue[defined]))
+    confidence = figures["confidence"]
+    for key, ends in confidence.items():
+        most = len(others) ** 0.5 if key == "sensitivity" else 1.0
+        confidence[key] = exact_at_edge(ends, dialogues, most)
+    confidence["drop"] = change_interval(scores, metric, others) or confidence["drop"]
+    return figures
+
+
+def change_interval(scores: Scores, metric: str, wordings: Sequence[str]) -> Interval:
+    """The interval of a metric's mean under wordings less that under the original.
+
+    It holds for few dialogues too. None where one of them is lacking, or where an item has a score
+    under one of them alone.
+    """
+    names = [ORIGINAL, *wordings]
+    if not wordings or not {*names} <= {*scores.wordings}:
+        return None
+    rows = scores.metrics[metric][[scores.wordings.index(name) for name in names]]
+    undefined = np.isnan(rows)
+    if (undefined.any(axis=0) != undefined.all(axis=0)).any() or undefined.all():
+        return None
+    change = rows[1:].mean(axis=0) - rows[0]
+    sums = sums_by_dialogue(change[None], scores.items.dialogue)
+    has_items = sums.number[:, 0] > 0
+    return bounded_interval(sums.total[has_items, 0], sums.number[has_items, 0], -1.0, 1.0)
 
 
 def wording_figures(scores: Scores, metric: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from sgdx_dataset.options import Dialogues, SourceOptions, Split
 from sgdx_eval.options import Details
 from sgdx_llm.options import SendingOptions, ServerOptions
 
-from .options import AskOptions, Limit, Over, Predictions, RewordOptions, Rules, Tools
+from .options import AskOptions, Limit, Predictions, RewordOptions, Rules, Tools
 
 tools = App(
     name="tools",
@@ -219,7 +219,6 @@ def score(
     *,
     predictions: Predictions,
     rules: Rules = None,
-    over: Over = "dialogues",
     limit: Limit = None,
     output: Path | None = None,
     explain: Details = False,
@@ -235,26 +234,28 @@ def score(
     quiet
         Print no figures, only the verdict of --max-drop.
     max_drop
-        End with exit status 1 if the whole 95 % interval of the loss is above this number of
-        points.
+        Judge the loss, which is how many points fewer cases are right under other words. If its
+        whole 95 % interval is above this number, the verdict is failed, and the exit status 1.
+        Otherwise it is passed, and 0. If nothing can be compared, it is cannot tell, and 2.
     """
-    if max_drop is not None and not 0 <= max_drop <= 100:
-        raise SgdxError(f"--max-drop {max_drop:g}: expected points from 0 to 100")
     from sgdx_eval.files import check_outputs, write_scores
     from sgdx_eval.tables import terminal
 
     from .folder import read_tool_set
     from .predictions import read_predictions
-    from .scoring import score_files, verdict
+    from .scoring import score_files
     from .tables import print_scores
+    from .verdict import check_limit, judge
 
+    if max_drop is not None:
+        check_limit(max_drop, "--max-drop")
     if output is not None:
         folders = (folder, folder / "wordings", predictions)
         read = [file for place in folders for file in place.glob("*.json*")]
         check_outputs({"--output": output}, read)
     tool_set = read_tool_set(folder).first(limit)
     files = read_predictions(predictions, tool_set)
-    content, scores = score_files(tool_set, files, rules, over)
+    content, scores = score_files(tool_set, files, rules)
     if output is not None:
         write_scores(content, output)
     if lacking := [name for name in tool_set.wordings if name not in files]:
@@ -263,9 +264,9 @@ def score(
         print_scores(content, scores, explain, terminal())
     if max_drop is None:
         return 0
-    found = verdict(tool_set, files, content, scores, max_drop)
-    print(f"{'FAILED' if found.end == 'failed' else found.end}: {found.why}")
-    return found.status
+    verdict = judge(tool_set, files, content, max_drop)
+    print(verdict)
+    return verdict.status
 
 
 @tools.command
@@ -301,6 +302,7 @@ def report(
     predictions: Annotated[Sequence[Path], Parameter(consume_multiple=True)],
     rules: Rules = None,
     limit: Limit = None,
+    max_drop: float | None = None,
     output: Path,
 ) -> None:
     """Write a page to look through: every case under every wording, with its calls.
@@ -310,12 +312,17 @@ def report(
     predictions
         Read the WORDING.jsonl files of this folder. Give several folders to see models side by
         side; each is called by the folder's name.
+    max_drop
+        Also show the verdict that 'sgdx tools score' gives with this number.
     output
         Write this file, such as report.html. It needs no other file.
     """
     from .report import write_report
+    from .verdict import check_limit
 
-    write_report(folder, predictions, rules, limit, output)
+    if max_drop is not None:
+        check_limit(max_drop, "--max-drop")
+    write_report(folder, predictions, rules, limit, output, max_drop)
     print(output)
 
 
@@ -367,8 +374,8 @@ def test(
 ) -> int:
     """Do all that a file asks for: import, reword, ask, score, report.
 
-    What is done already is not done again. The exit status is 0 if every model passes, 1 if one
-    fails, and 2 if it cannot be told.
+    What is done already is not done again. The exit status is 1 if a model fails, else 2 if it
+    cannot be told of one, else 0.
 
     Parameters
     ----------

@@ -49,18 +49,21 @@ def rank_elements(
 ) -> list[dict[str, Any]]:
     """The reworded elements that lost or won cases, the most costly first, as scores.json has them.
 
-    Of each it says how many `cases` expect a call of the tool, and how many were `lost` and `won`.
+    Of each it says in how many `cases` the tool is expected or called, and how many of them were
+    `lost` and `won`.
     """
     if ORIGINAL not in outcomes:
         return []
-    expecting = Counter(
-        tool for case in tool_set.cases for tool in {call.name for call in case.expect or ()}
-    )
     ranked = []
     for name in outcomes:
         elements = changed_elements(tool_set, name)
-        lost, won = Counter[ElementId](), Counter[ElementId]()
+        lost, won, cases = Counter[ElementId](), Counter[ElementId](), Counter[str]()
         for case, before, after in zip(tool_set.cases, outcomes[ORIGINAL], outcomes[name]):
+            tools = {call.name for call in case.expect or ()}
+            for outcome, of in ((before, ORIGINAL), (after, name)):
+                ids = worded[of].ids(case)
+                tools |= {ids[call["name"]] for call in outcome.made if call["name"] in ids}
+            cases.update(tools)
             if before.is_right and not after.is_right:
                 lost.update(blamed(case, after, worded[name], elements, rules))
             elif after.is_right and not before.is_right:
@@ -73,7 +76,7 @@ def rank_elements(
                     "tool": tool,
                     "path": path,
                     **elements[element],
-                    "cases": expecting[tool],
+                    "cases": cases[tool],
                     "lost": lost[element],
                     "won": won[element],
                     "net": lost[element] - won[element],

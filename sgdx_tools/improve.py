@@ -12,15 +12,13 @@ import shutil
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from sgdx_dataset import SgdxError
 from sgdx_eval.files import write_scores
 from sgdx_eval.tables import interval, percent
-from sgdx_eval.tasks.tools import CALL, NO_CALL
-from sgdx_eval.verdict import FEWEST_DIALOGUES, UNLIKELY
 from sgdx_llm.estimate import token_counter
 from sgdx_llm.options import SendingOptions
 from sgdx_metric.variants import ORIGINAL
@@ -36,6 +34,7 @@ from .predictions import PredictionFile, drop_other_wordings, read_predictions
 from .renaming import WordedTools
 from .rewording import new_words
 from .scoring import score_files, score_wording
+from .verdict import fewest
 
 IMPROVED = "improved"  # the wording, and its file
 IMPROVE = "improve"  # the prompt
@@ -45,8 +44,7 @@ class Gain(NamedTuple):
     """What new words gain on cases that they were not chosen on."""
 
     points: float
-    ends: tuple[float, float] | None
-    p: float | None
+    ends: Sequence[float]
     cases: int
     # How many tokens the tools of a request have more, and of how many.
     tokens: int
@@ -55,17 +53,16 @@ class Gain(NamedTuple):
     @property
     def is_proved(self) -> bool:
         """Whether the gain is more than chance explains."""
-        is_above = self.ends is not None and self.ends[0] > 0
-        return is_above and self.p is not None and self.p < UNLIKELY
+        return self.ends[0] > 0
 
 
 def improve(folder: Path, words: RewordOptions, asked: AskOptions, sending: SendingOptions) -> int:
     """Propose, choose, measure; the exit status is 0 where a gain is proved, else 1."""
     output, tool_set = words.output, read_tool_set(folder).first(asked.limit)
     choosing, proving = halves(tool_set.cases)
-    if len({_dialogue(case) for case in proving}) < FEWEST_DIALOGUES:
+    if len({_dialogue(case) for case in proving}) < fewest():
         raise SgdxError(
-            f"{folder}: found {len(tool_set.cases)} cases, expected {2 * FEWEST_DIALOGUES} that "
+            f"{folder}: found {len(tool_set.cases)} cases, expected {2 * fewest()} that "
             "stand alone, of which half are for choosing"
         )
     rules = tool_set.source.rules
@@ -111,8 +108,8 @@ def improve(folder: Path, words: RewordOptions, asked: AskOptions, sending: Send
         return 1
     gain = _gain(tool_set, proving, improved, last, rules, output)
     points, of = percent(gain.points), f"of {gain.cases} cases that they were not chosen on"
-    within = f", 95 % interval {interval(gain.ends)}" if gain.ends else ""
-    print(f"New words of {', '.join(improved.tools)} change {points} points {of}{within}")
+    within = f"95 % interval {interval(gain.ends)}"
+    print(f"New words of {', '.join(improved.tools)} change {points} points {of}, {within}")
     print(f"They add {gain.tokens} tokens to the {gain.of_tokens} of the tools")
     if not gain.is_proved:
         print("nothing is proved: chance may explain it")
@@ -244,9 +241,7 @@ def _gain(
     )
     content, _ = score_files(proved, files, rules)
     write_scores(content, output / "scores.json")
-    metric = CALL if CALL in content["calls"] else NO_CALL
-    of: Mapping[str, Any] = content["calls"][metric]["differences"][IMPROVED]
-    ends = None if of["low"] is None else (of["low"], of["high"])
+    right = content["right"]
     count, _ = token_counter()
     tokens = [
         sum(
@@ -255,4 +250,5 @@ def _gain(
         )
         for worded in (WordedTools(proved.tools, w) for w in proved.wordings.values())
     ]
-    return Gain(of["difference"], ends, of["p"], len(cases), tokens[1] - tokens[0], tokens[0])
+    ends = right["confidence"]["drop"]
+    return Gain(right["drop"], ends, len(cases), tokens[1] - tokens[0], tokens[0])

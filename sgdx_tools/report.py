@@ -27,6 +27,7 @@ from .predictions import read_predictions
 from .renaming import WordedTools
 from .scoring import score_files, score_wording
 from .tables import headline
+from .verdict import judge
 
 _TEMPLATE = Path(__file__).parent / "templates" / "report.html"
 _MOST_ELEMENTS, _MOST_PAIRS = 20, 20
@@ -34,14 +35,19 @@ Words = Mapping[str, dict[ElementId, dict[str, dict[str, str]]]]  # what each wo
 
 
 def write_report(
-    folder: Path, runs: Sequence[Path], rules: Rule | None, limit: int | None, output: Path
+    folder: Path,
+    runs: Sequence[Path],
+    rules: Rule | None,
+    limit: int | None,
+    output: Path,
+    max_drop: float | None = None,
 ) -> None:
-    """Write the page of one or several runs."""
+    """Write the page of one or several runs, with the verdict on each where there is a limit."""
     tool_set = read_tool_set(folder).first(limit)
     names = [run.resolve().name for run in runs]
     if len({*names}) < len(names):
         raise SgdxError(f"--predictions: found {', '.join(names)}, expected folders of other names")
-    content = report_content(tool_set, dict(zip(names, runs)), rules)
+    content = report_content(tool_set, dict(zip(names, runs)), rules, max_drop)
     # No text of others ends the element that holds the data.
     data = msgspec.json.encode(content).decode().replace("<", "\\u003c")
     title = html.escape(f"{folder.resolve().name} under other words")
@@ -50,7 +56,10 @@ def write_report(
 
 
 def report_content(
-    tool_set: ToolSet, runs: Mapping[str, Path], rules: Rule | None
+    tool_set: ToolSet,
+    runs: Mapping[str, Path],
+    rules: Rule | None,
+    max_drop: float | None = None,
 ) -> dict[str, Any]:
     """What the page shows, with every text that stands in many places once, in ``texts``."""
     rules = rules or tool_set.source.rules
@@ -71,7 +80,8 @@ def report_content(
     for model, run in runs.items():
         files = read_predictions(run, tool_set)
         content, _ = score_files(tool_set, files, rules)
-        models.append(_model(model, content))
+        verdict = None if max_drop is None else judge(tool_set, files, content, max_drop)
+        models.append({**_model(model, content), "verdict": verdict and str(verdict)})
         for name, file in files.items():
             (outcomes, *_) = score_wording(tool_set.cases, worded[name], file, rules)
             for case, shown, outcome in zip(tool_set.cases, cases, outcomes):

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from sgdx_dataset import SgdxError
 from sgdx_dataset.rewording.phrases import identifier, one_line, phrase
 from sgdx_dataset.rewording.translations import read_settings, translate_round_trip
@@ -63,6 +65,7 @@ def reword(
         said = f"; what the model said is in {answers}; the same command asks it again"
         hint = said if answers.exists() else ""
         raise SgdxError(f"{way}: found no new words for any tool, expected some{hint}")
+    wordings = _without_equal(wordings)
     if options.one_at_a_time:
         wordings = [part for wording in wordings for part in one_at_a_time(wording, tool_set)]
     for wording in wordings:
@@ -75,6 +78,18 @@ def reword(
     for wording in wordings:
         print(write_wording(options.output / f"{wording.name}.json", wording))
     return 0
+
+
+def _without_equal(wordings: Sequence[Wording]) -> list[Wording]:
+    """Wordings of which no two have the same words, as a model may say the same again."""
+    first: dict[bytes, Wording] = {}
+    for wording in wordings:
+        words = msgspec.json.encode([wording.tools, wording.version], order="deterministic")
+        kept = first.setdefault(words, wording)
+        if kept is not wording:
+            same = f"{wording.name} has the same words as {kept.name}, and is left out"
+            print(f"note: {same}", file=sys.stderr)
+    return list(first.values())
 
 
 def new_words(

@@ -12,9 +12,7 @@ import pyarrow as pa
 
 from sgdx_dataset import SgdxError
 from sgdx_eval.prediction_files import check_one_system
-from sgdx_eval.tasks.tools import CALL, NO_CALL, TITLES
-from sgdx_eval.verdict import Verdict, gate
-from sgdx_metric.bootstrap import DIALOGUES
+from sgdx_eval.tasks.tools import NO_CALL, TITLES
 from sgdx_metric.call_rules import CaseScore, score_case
 from sgdx_metric.calls import TASK_SUCCESS
 from sgdx_metric.columns import Floats
@@ -22,7 +20,12 @@ from sgdx_metric.core import RIGHT, Scores, flipped, mean_defined, variation
 from sgdx_metric.figures import paired_scores, wording_differences
 from sgdx_metric.units import Items
 from sgdx_metric.variants import ORIGINAL
-from sgdx_metric.wording_figures import one_run, over_wordings, task_success
+from sgdx_metric.wording_figures import (
+    change_interval,
+    one_run,
+    over_wordings_of_few,
+    task_success,
+)
 
 from .data import Case, Rule, ToolSet
 from .elements import Outcome, confusion, rank_elements
@@ -30,7 +33,6 @@ from .folder import read_tool_set
 from .predictions import PredictionFile, predictions_from_rows, read_predictions
 from .renaming import WordedTools
 from .signature import data_digest, signature
-from .versions import MADE_BY
 
 # A score of a case's calls is one of these; `call_accuracy` is the headline.
 METRICS = {
@@ -40,6 +42,7 @@ METRICS = {
     "no_call_accuracy": "no_call",
 }
 HEADLINE = "call_accuracy"
+_RIGHT = "right"  # the score of a case's calls, or of making none where none is right
 Outcomes = Sequence[Sequence[Outcome]]  # [runs][cases]
 _NOT_ANSWERED = CaseScore(name=0.0, arguments=None, call=0.0, no_call=None)
 _NO_CALL_NOT_ANSWERED = CaseScore(name=None, arguments=None, call=None, no_call=0.0)
@@ -50,7 +53,6 @@ def score(
     predictions: Any,
     *,
     rules: Rule | None = None,
-    over: str = DIALOGUES,
 ) -> dict[str, Any]:
     """Score the calls that were made under each wording.
 
@@ -60,13 +62,12 @@ def score(
             [{"name", "arguments"}]}`` in the names of the wording that ``variant`` says.
         rules: How values are compared: "exact", "bfcl" or "fuzzy"; None for what the folder's
             ``source.json`` says, which is "exact" where it says nothing.
-        over: What the intervals are over: "dialogues" (cases that share none are each one),
-            "wordings" or "both".
 
     Returns:
-        The content of scores.json: ``calls``, for each metric what
-        ``sgdx_metric.wording_figures.over_wordings`` returns, and its ``differences``;
-        ``differences``, those of the headline metric; ``elements``, the reworded names and
+        The content of scores.json: ``right``, what
+        ``sgdx_metric.wording_figures.over_wordings_of_few`` returns of all cases; ``calls``, the
+        same for each metric, and its ``differences``; ``differences``, those of the headline
+        metric; ``elements``, the reworded names and
         descriptions by the cases that they cost; ``confusion``, which tool was called in place of
         which, and how often under each wording; ``noise``, what changes from run to run under one
         wording; ``left_out``, the cases that cannot be right under another version's tools, and
@@ -82,14 +83,13 @@ def score(
         if isinstance(predictions, str | Path)
         else predictions_from_rows(predictions, tool_set)
     )
-    return score_files(tool_set, files, rules, over)[0]
+    return score_files(tool_set, files, rules)[0]
 
 
 def score_files(
     tool_set: ToolSet,
     files: Mapping[str, PredictionFile],
     rules: Rule | None = None,
-    over: str = DIALOGUES,
 ) -> tuple[dict[str, Any], Scores]:
     """The content of scores.json, and the scores of all cases, of predictions that were read."""
     check_files(tool_set, files)
@@ -103,12 +103,13 @@ def score_files(
         for name, file in files.items()
     }
     dialogues = [f"d {c.dialogue}" if c.dialogue else f"c {c.id}" for c in tool_set.cases]
-    runs, scores = _scores(tool_set.cases, dialogues, outcomes)
+    runs, scores, right = _scores(tool_set.cases, dialogues, outcomes)
     unreviewed = sum(case.unreviewed for case in tool_set.cases)
-    calls = _calls(scores, over)
+    calls = _calls(scores)
     headline = next(name for name in (HEADLINE, NO_CALL) if name in calls)
     first_runs = {name: of_wording[0] for name, of_wording in outcomes.items()}
     content = {
+        "right": over_wordings_of_few(right, _RIGHT),
         "calls": calls,
         "differences": calls[headline]["differences"],
         "elements": rank_elements(tool_set, worded, first_runs, rules),
@@ -135,31 +136,10 @@ def score_files(
             for name, file in files.items()
         },
         "predictions": {name: msgspec.to_builtins(file.header) for name, file in files.items()},
-        "signature": signature(tool_set, files, rules, over),
+        "signature": signature(tool_set, files, rules),
         "paired": paired_scores(scores, "case_id") | {"dialogue": dialogues},
     }
     return content, scores
-
-
-def verdict(
-    tool_set: ToolSet,
-    files: Mapping[str, PredictionFile],
-    content: Mapping[str, Any],
-    scores: Scores,
-    max_drop: float,
-) -> Verdict:
-    """Whether other words cost more than so many points."""
-    if not any(w.tools or w.version for w in (tool_set.wordings[name] for name in files)):
-        others = [tool_set.wordings[name] for name in files if name != ORIGINAL]
-        if not others:
-            return Verdict("cannot tell", "found predictions under one wording, expected two")
-        if all(wording.made_by == MADE_BY for wording in others):
-            return Verdict("passed", "the other version of the tools is the same")
-        names = ", ".join(wording.name for wording in others)
-        return Verdict("cannot tell", f"found no new words in {names}, expected some")
-    asked = {name: sum(map(len, file.predictions)) for name, file in files.items()}
-    invalid = {name: (n, asked[name]) for name, n in content["invalid"].items()}
-    return gate(scores, {CALL: "call", NO_CALL: "no-call"}, max_drop, invalid)
 
 
 def check_files(tool_set: ToolSet, files: Mapping[str, PredictionFile]) -> None:
@@ -197,10 +177,11 @@ def score_wording(
 
 def _scores(
     cases: Sequence[Case], dialogues: Sequence[str], outcomes: Mapping[str, Outcomes]
-) -> tuple[dict[str, list[Floats]], Scores]:
+) -> tuple[dict[str, list[Floats]], Scores, Scores]:
     """By metric the scores under each wording [runs, cases], and their means over the runs.
 
-    The means stand beside the scores of the first run, where there are several.
+    The means stand beside the scores of the first run, where there are several. The last are those
+    of all cases, whether a call is right in them or none.
     """
     index = {name: i for i, name in enumerate(dict.fromkeys(dialogues))}
     dialogue = np.array([index[name] for name in dialogues], dtype=np.int64)
@@ -212,13 +193,14 @@ def _scores(
         ]
         for metric, field in METRICS.items()
     }
+    runs[_RIGHT] = [
+        np.where(np.isnan(call), no_call, call)
+        for call, no_call in zip(runs[HEADLINE], runs[NO_CALL])
+    ]
     if len(index) < len(cases):
-        rights = (
-            np.where(np.isnan(call), no_call, call) >= RIGHT
-            for call, no_call in zip(runs[HEADLINE], runs[NO_CALL])
-        )
         runs[TASK_SUCCESS] = [
-            np.stack([task_success(of_run, dialogue) for of_run in right]) for right in rights
+            np.stack([task_success(of_run >= RIGHT, dialogue) for of_run in right])
+            for right in runs[_RIGHT]
         ]
     metrics = {m: np.stack([rows.mean(axis=0) for rows in of_all]) for m, of_all in runs.items()}
     if any(len(of_wording) > 1 for of_wording in outcomes.values()):
@@ -227,10 +209,11 @@ def _scores(
     known = {m: rows for m, rows in metrics.items() if not np.isnan(rows).all()}
     ids, services = [case.id for case in cases], np.array([""] * len(cases), dtype=object)
     items = Items(pa.array(ids, pa.string()), dialogue, np.arange(len(ids)), services, {})
-    return runs, Scores(list(outcomes), items, known)
+    of_right = {m: known.pop(m) for m in (_RIGHT, one_run(_RIGHT)) if m in known}
+    return runs, Scores(list(outcomes), items, known), Scores(list(outcomes), items, of_right)
 
 
-def _calls(scores: Scores, over: str) -> dict[str, Any]:
+def _calls(scores: Scores) -> dict[str, Any]:
     """The figures of each metric that applies to any case, of the cases that it applies to."""
     calls = {}
     for metric in TITLES:
@@ -239,7 +222,9 @@ def _calls(scores: Scores, over: str) -> dict[str, Any]:
             of = metric if metric in (NO_CALL, TASK_SUCCESS) else HEADLINE
             applies = ~np.isnan(scores.metrics[of]).all(axis=0)
             of_metric = scores.only(np.flatnonzero(applies))
-            calls[metric] = over_wordings(of_metric, metric, over) | {
-                "differences": wording_differences(of_metric, metric)
-            }
+            differences = wording_differences(of_metric, metric)
+            for name, difference in differences.items():
+                if ends := change_interval(of_metric, metric, [name]):
+                    difference["low"], difference["high"] = ends
+            calls[metric] = over_wordings_of_few(of_metric, metric) | {"differences": differences}
     return calls

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from sgdx_metric.bootstrap import DIALOGUES, RESAMPLES, SEED
+from sgdx_metric.bootstrap import RESAMPLES, SEED
 from sgdx_metric.variants import ORIGINAL
 from sgdx_metric.version import __version__
 
@@ -17,9 +17,7 @@ from .predictions import PredictionFile
 NAME = "sgdx_tools"
 
 
-def signature(
-    tool_set: ToolSet, files: Mapping[str, PredictionFile], rules: Rule, over: str = DIALOGUES
-) -> str:
+def signature(tool_set: ToolSet, files: Mapping[str, PredictionFile], rules: Rule) -> str:
     """The line ``sgdx_tools|key:value|...``, with digests of all tools, cases and words."""
     makers = {tool_set.wordings[name].made_by for name in files if name != ORIGINAL}
     distractors = {str(file.header.system.get("distractors", 0)) for file in files.values()} - {"0"}
@@ -38,8 +36,8 @@ def signature(
         **({"predictions": "made-elsewhere"} if made_elsewhere else {}),
         "zero-mean": "0",
         "sd": "sample",
-        **({"over": over} if over != DIALOGUES else {}),
         "ci": f"95%-bootstrap-{RESAMPLES}-seed-{SEED}",
+        "ci-drop": "95%-bounded",
         "version": __version__,
     }
     shown = (f"{key}:{str(value).replace('|', '/')}" for key, value in parts.items())
@@ -48,8 +46,11 @@ def signature(
 
 def wording_digest(wording: Wording) -> str:
     """The first 8 hex digits of the SHA-256 of a wording's words."""
-    version = () if wording.version is None else wording.version.values()
-    return _digest([dict(sorted(wording.tools.items())), *version])
+    words = dict(sorted(wording.tools.items()))
+    if wording.version is None:
+        return _digest([words])
+    # A model reads another version in its order, also that of parameters.
+    return _digest([words, *(msgspec.json.encode(tool) for tool in wording.version.values())])
 
 
 def data_digest(tool_set: ToolSet, name: str) -> str:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 
 from sgdx_eval import show
 from sgdx_eval.tables import interval, legend, percent, print_line
-from sgdx_eval.tasks.tools import CALL, NO_CALL, Tools
-from sgdx_eval.verdict import sureness
+from sgdx_eval.tasks.tools import Tools
 from sgdx_metric.core import Scores
 
 _LOST_TERM = (
-    "lost 2 of 5: of 5 cases that expect the tool, 2 are right under the original words and wrong "
-    "under these."
+    "lost 2 of 5: of 5 cases that expect the tool or call it, 2 are right under the original words "
+    "and wrong under these."
 )
 _MOST_ELEMENTS, _FEW_ELEMENTS = 10, 3
 _LONGEST = 74  # characters of the words of an element
@@ -24,7 +22,7 @@ _LONGEST = 74  # characters of the words of an element
 
 def print_scores(scores: Mapping[str, Any], raw: Scores, details: bool, console: Console) -> None:
     """Print what other words cost, the words that cost the most, and scores in percent."""
-    if line := cost_line(scores, raw):
+    if line := cost_line(scores):
         print_line(f"{line}\n", console)
     if unreviewed := scores["cases"].get("unreviewed"):
         print_line(
@@ -63,8 +61,8 @@ def _print_elements(scores: Mapping[str, Any], most: int, console: Console) -> N
     for element in costly[:most]:
         words_of = f"{element['wording']} {element['tool']} {element['path']}".rstrip()
         won = f", won {element['won']}" if element["won"] else ""
-        total = f" of {element['cases']}" if element["cases"] else ""  # none expects an added tool
-        print_line(f"{words_of}: lost {element['lost']}{won}{total}", console)
+        lost = f"lost {element['lost']}{won} of {element['cases']}"
+        print_line(f"{words_of}: {lost}", console)
         if element["original"]:
             print_line(f"    {short_words(element['original'])}", console)
         print_line(f" -> {short_words(element['reworded'])}", console)
@@ -85,8 +83,8 @@ def short_words(words: Mapping[str, str]) -> str:
 
 
 def headline(scores: Mapping[str, Any]) -> str:
-    """The figures of calls in half a line, or of making none where none is expected."""
-    figures = scores["calls"][CALL if CALL in scores["calls"] else NO_CALL]
+    """How many cases are right, in half a line."""
+    figures = scores["right"]
     ends = figures["confidence"].get("original")
     within = f" ({interval(ends)})" if ends else ""
     return (
@@ -95,20 +93,16 @@ def headline(scores: Mapping[str, Any]) -> str:
     )
 
 
-def cost_line(scores: Mapping[str, Any], raw: Scores) -> str:
+def cost_line(scores: Mapping[str, Any]) -> str:
     """What other words cost, in a sentence; empty where there are no other words."""
-    metric = CALL if CALL in scores["calls"] else NO_CALL
-    figures = scores["calls"][metric]
+    figures = scores["right"]
     if figures["drop"] is None:
         return ""
-    metric_name = metric.replace("_", " ")
-    if figures["drop"] == 0:
-        return f"Other words change nothing: {metric_name} is {percent(figures['original'])} %"
-    change = f"from {percent(figures['original'])} to {percent(figures['reworded'])} %"
-    text = f"Under other words {metric_name} goes {change}"
-    dialogues = len(np.unique(raw.items.dialogue))
+    before, after = percent(figures["original"]), percent(figures["reworded"])
+    text = f"{after} % of the cases are right under other words, {before} % under the original ones"
     ends = figures["confidence"]["drop"]
-    sure = sureness(ends, figures["p"], dialogues)
-    change = percent(figures["drop"])
-    within = f"\nDifference in points: {change}, 95 % interval {interval(ends)}" if ends else ""
-    return f"{text}, {sure}{within}"
+    if not ends:
+        return text
+    chance = "which may be chance" if ends[0] <= 0 <= ends[1] else "more than chance explains"
+    sure = f"{percent(figures['drop'])} points, 95 % interval {interval(ends)}"
+    return f"{text}\n{sure}, {chance}"

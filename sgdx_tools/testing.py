@@ -13,10 +13,9 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
-from xml.etree import ElementTree
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -25,12 +24,9 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.files import read_input, write_bytes
 from sgdx_dataset.io.yaml import parse_yaml
-from sgdx_eval.files import write_scores
-from sgdx_eval.tables import table, to_markdown
-from sgdx_eval.tasks.tools import CALL, NO_CALL
-from sgdx_eval.verdict import Verdict
+from sgdx_eval.files import check_outputs, write_scores
 from sgdx_llm.options import ProviderName, SendingOptions, ServerOptions
-from sgdx_metric.core import RIGHT
+from sgdx_llm.program import split_command
 
 from .asking import run_plan
 from .data import Rule, Source, Tool
@@ -40,12 +36,14 @@ from .options import AskOptions, RewordOptions
 from .predictions import drop_other_wordings, read_predictions
 from .report import write_report
 from .rewording import reword
-from .scoring import score_files, verdict
-from .tables import headline, short_words
+from .scoring import score_files
+from .summary import Result, junit_xml, summary_text
+from .tables import headline
+from .verdict import Verdict, check_limit, judge
+from .versions import is_same
 
 FILE, RUN = "sgdx.yaml", "sgdx-run"
 _MADE = "made"  # a digest of what the wordings were made of
-_MOST_ELEMENTS = 5
 
 
 class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -102,21 +100,15 @@ class TestFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What ``sgdx.yaml`` says; its paths are relative to its folder."""
 
     # A folder of tools, or one form with its file, such as ``{mcp: "npx my-server"}``; of live
-    # servers several.
-    tools: str | dict[Literal["mcp", "openai", "anthropic", "openapi"], str | tuple[str, ...]]
+    # servers several, and ``start``, the command that starts them where they have addresses.
+    tools: (
+        str | dict[Literal["mcp", "openai", "anthropic", "openapi", "start"], str | tuple[str, ...]]
+    )
     cases: str
     models: tuple[Server, ...]
     wordings: NewWordings
     gate: Gate | None = None
     rules: Rule = "exact"
-
-
-class Result(NamedTuple):
-    """What became of a model."""
-
-    name: str
-    content: Mapping[str, Any]
-    verdict: Verdict | None
 
 
 def test(
@@ -127,64 +119,142 @@ def test(
     summary: Path | None,
     sending: SendingOptions,
 ) -> int:
-    """Do all that is not done yet; the exit status is that of the worst verdict.
+    """Do all that is not done yet; the exit status is 1 if a model fails, 2 if it cannot be told.
 
     With a base, cases, models and gate are those of that file: other words are those that the tools
-    of the first file have.
+    of the first file have. Whatever ends the test, summary and JUnit say what became of it, and
+    nothing that an earlier test wrote is left for one that died.
     """
-    file, new = parse_yaml(read_input(path), TestFile, str(path)), None
     junit, summary = junit and junit.absolute(), summary and summary.absolute()
     run = path.parent.absolute() / RUN
+    report = run / "report.html"
+    file = _read(base or path)
+    check_outputs({"--junit": junit, "--summary": summary}, [path, *_inputs(file, base or path)])
+    for old in filter(None, (junit, summary, report)):
+        old.unlink(missing_ok=True)
+    try:
+        results = _results(path, base, file, run, limit, sending)
+    except SgdxError as error:
+        died = Verdict("cannot tell", f"the test did not end: {error}")
+        _tell([Result("test", None, died)], junit, summary)
+        raise
+    _tell(results, junit, summary)
+    if report.exists():
+        print(os.path.relpath(report))
+    for result in results:
+        if result.verdict:
+            print(escape_controls(f"{result.name}: {result.verdict}"))
+        if result.content:
+            print(escape_controls(f"sgdx: {result.name}: {headline(result.content)}"))
+    statuses = {result.verdict.status for result in results if result.verdict}
+    return 1 if 1 in statuses else max(statuses, default=0)
+
+
+def _read(path: Path) -> TestFile:
+    file = parse_yaml(read_input(path), TestFile, str(path))
+    if file.gate:
+        check_limit(file.gate.max_drop, f"{path}: gate: max_drop")
+    return file
+
+
+def _inputs(file: TestFile, path: Path) -> Iterable[Path]:
+    """The files that a test reads."""
+    forms = [file.tools] if isinstance(file.tools, str) else file.tools.values()
+    words = file.wordings
+    named = [file.cases, words.pool, words.file, words.tools, words.review]
+    yield path
+    for value in (*forms, *filter(None, named)):
+        for name in [value] if isinstance(value, str) else value:
+            with contextlib.suppress(OSError):  # such as of a command that is too long for a name
+                if (place := path.parent / name).exists():
+                    yield place
+
+
+def _tell(results: Sequence[Result], junit: Path | None, summary: Path | None) -> None:
+    if junit:
+        write_bytes(junit, junit_xml(results))
+    if summary:
+        write_bytes(summary, summary_text(results).encode())
+
+
+def _results(
+    path: Path,
+    base: Path | None,
+    file: TestFile,
+    run: Path,
+    limit: int | None,
+    sending: SendingOptions,
+) -> list[Result]:
+    """Ask every model, and judge each that has answered everything; write the report of these."""
+    new, live = None, set[str]()
     if base is not None:
+        head = _read(path)
         with contextlib.chdir(path.parent):
-            new, _ = _collect(file)
-        path, file = base, parse_yaml(read_input(base), TestFile, str(base))
+            new, _ = _collect(head)
+        live = _live(head) & _live(file)
+    path = base or path
     names = _names(file.models, path)
+    results = []
     with contextlib.chdir(path.parent):
         run = Path(os.path.relpath(run))
-        folder, runs = run / "tools", [run / "runs" / name for name in names]
-        if _make_folder(file, folder, new, sending):
-            return 1
-        results = []
-        for name, server, output in zip(names, file.models, runs):
-            asked = AskOptions(
+        folder = run / "tools"
+        tools, source = _collect(file)
+        if new is not None and live and is_same(tools, new):
+            asked = f"both versions were asked at {', '.join(sorted(live))}, and are the same"
+            why = f"{asked}; tools: start in {FILE} says how the server of each is started"
+            return [Result(name, None, Verdict("cannot tell", why)) for name in names]
+        if _make_folder(file, tools, source, folder, new, sending):
+            why = "the run did not end: the model that rewords has not answered everything"
+            return [Result(name, None, Verdict("cannot tell", why)) for name in names]
+        for name, server in zip(names, file.models):
+            output = run / "runs" / name
+            options = AskOptions(
                 **server.server(), model=server.model, command=server.command, limit=limit
             )
             tool_set = read_tool_set(folder).first(limit)
             drop_other_wordings(output, tool_set)
-            if run_plan(folder, asked, sending, output):
-                return 1
+            if run_plan(folder, options, sending, output):
+                why = "the run did not end: answers are missing"
+                results.append(Result(name, None, Verdict("cannot tell", why)))
+                continue
             files = read_predictions(output, tool_set)
-            content, scores = score_files(tool_set, files, file.rules)
+            content, _ = score_files(tool_set, files, file.rules)
             write_scores(content, output / "scores.json")
             gate = file.gate
-            found = verdict(tool_set, files, content, scores, gate.max_drop) if gate else None
-            results.append(Result(name, content, found))
-        write_report(folder, runs, file.rules, limit, run / "report.html")
-        if junit:
-            write_bytes(junit, junit_xml(results))
-        if summary:
-            write_bytes(summary, summary_text(results).encode())
-        print(run / "report.html")
-    for result in results:
-        if result.verdict:
-            print(escape_controls(f"{result.name}: {result.verdict.end}: {result.verdict.why}"))
-        print(escape_controls(f"sgdx: {result.name}: {headline(result.content)}"))
-    statuses = [result.verdict.status for result in results if result.verdict]
-    return 1 if 1 in statuses else max(statuses, default=0)
+            verdict = judge(tool_set, files, content, gate.max_drop) if gate else None
+            results.append(Result(name, content, verdict))
+        if ended := [run / "runs" / result.name for result in results if result.content]:
+            max_drop = file.gate.max_drop if file.gate else None
+            write_report(folder, ended, file.rules, limit, run / "report.html", max_drop)
+    return results
 
 
 def _names(models: Sequence[Server], path: Path) -> list[str]:
-    """A name for each model, which is a folder's."""
+    """A name for each model, which is a folder's; a program's is that of its file."""
     names = []
     for i, server in enumerate(models, 1):
         if bool(server.model) == bool(server.command):
             raise SgdxError(f"{path}: models[{i}]: expected one of model and command")
-        name = server.name or server.model or Path((server.command or "").split()[-1]).stem
-        names.append(re.sub(r"[^A-Za-z0-9_.+-]+", "-", name).strip(".-") or f"model-{i}")
+        name = server.name or server.model
+        if server.command:  # whose other words may be keys, or private folders
+            program, *words = split_command(server.command)
+            scripts = [word for word in words if (path.parent / word).is_file()]
+            name = server.name or Path((scripts or [program])[0]).stem
+        names.append(re.sub(r"[^A-Za-z0-9_.+-]+", "-", name or "").strip(".-") or f"model-{i}")
     if len({*names}) < len(names) or not names:
         raise SgdxError(f"{path}: models: found {names}, expected some with distinct names")
     return names
+
+
+def _live(file: TestFile) -> set[str]:
+    """The addresses of servers that run already, whoever asks them."""
+    if isinstance(file.tools, str) or "start" in file.tools:
+        return set()
+    servers = file.tools.get("mcp", ())
+    listed = [servers] if isinstance(servers, str) else servers
+    # A program may only hand on to an address, as `npx mcp-remote https://...` does.
+    words = [word for server in listed for word in server.split()]
+    return {word for word in words if "://" in word}
 
 
 def _collect(file: TestFile) -> tuple[Mapping[str, Tool], Source]:
@@ -192,10 +262,20 @@ def _collect(file: TestFile) -> tuple[Mapping[str, Tool], Source]:
     if isinstance(file.tools, str):
         tool_set = read_tool_set(Path(file.tools))
         return tool_set.tools, tool_set.source
-    if len(file.tools) != 1:
-        raise SgdxError(f"{FILE}: tools: found {', '.join(file.tools)}, expected one form")
-    ((form, value),) = file.tools.items()
-    collection = _import(form, value)
+    forms = {form: value for form, value in file.tools.items() if form != "start"}
+    if len(forms) != 1:
+        raise SgdxError(f"{FILE}: tools: found {', '.join(forms)}, expected one form")
+    ((form, value),) = forms.items()
+    start = file.tools.get("start")
+    if start is None:
+        collection = _import(form, value)
+    else:
+        from .importing.mcp_servers import started
+
+        if form != "mcp" or not isinstance(start, str):
+            raise SgdxError(f"{FILE}: tools: start: expected one command, beside mcp")
+        with started(start, [value] if isinstance(value, str) else value):
+            collection = _import(form, value)
     return collection.tools, collection.source()
 
 
@@ -216,13 +296,17 @@ def _import(form: str, value: str | Sequence[str]) -> Collection:
 
 
 def _make_folder(
-    file: TestFile, folder: Path, new: Mapping[str, Tool] | None, sending: SendingOptions
+    file: TestFile,
+    tools: Mapping[str, Tool],
+    source: Source,
+    folder: Path,
+    new: Mapping[str, Tool] | None,
+    sending: SendingOptions,
 ) -> int:
     """Make the folder of tools anew, and its wordings where they are of other tools or words.
 
     The exit status is 1 where answers of the model that rewords are missing still.
     """
-    tools, source = _collect(file)
     cases = read_cases(Path(file.cases), tools, file.rules)
     other = folder.with_name("new")
     for made in (folder, other):
@@ -250,55 +334,3 @@ def _make_folder(
     for wording in words.glob("*.json"):
         write_bytes(folder / WORDINGS / wording.name, wording.read_bytes())
     return 0
-
-
-def summary_text(results: Sequence[Result]) -> str:
-    """What a pull request is told, in Markdown."""
-
-    def shown(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-        return to_markdown(table(title, headers, rows, headers)) + "\n" if rows else ""
-
-    rows = [
-        [result.name, headline(result.content), *(result.verdict or ("", ""))] for result in results
-    ]
-    parts = [shown("Tools under other words", ["model", "in %", "verdict", "why"], rows)]
-    for result in results:
-        rows = [
-            [
-                f"{element['tool']} {element['path']}".rstrip(),
-                *(short_words(element[key]) for key in ("original", "reworded")),
-                f"{element['lost']} of {element['cases']}",
-            ]
-            for element in result.content["elements"][:_MOST_ELEMENTS]
-            if element["net"] > 0
-        ]
-        title = f"Words that cost {result.name} the most cases"
-        parts.append(shown(title, ["words of", "before", "after", "lost"], rows))
-    left_out = [[case, why] for case, why in results[0].content.get("left_out", {}).items()]
-    parts.append(shown("Left out, since they cannot be right", ["case", "why"], left_out))
-    return "\n".join(filter(None, parts))
-
-
-def junit_xml(results: Sequence[Result]) -> bytes:
-    """A suite for each model, in which a case fails that is wrong under some wording."""
-    suites = ElementTree.Element("testsuites", name="sgdx")
-    for result in results:
-        paired = result.content["paired"]
-        suite = ElementTree.SubElement(suites, "testsuite", name=result.name)
-        failures = 0
-        for i, case in enumerate(paired["case_id"]):
-            element = ElementTree.SubElement(suite, "testcase", classname=result.name, name=case)
-            of_metrics = [paired[metric] for metric in (CALL, NO_CALL) if metric in paired]
-            scores = next(
-                of_case
-                for of_case in ({n: rows[i] for n, rows in of.items()} for of in of_metrics)
-                if None not in of_case.values()
-            )
-            wrong = [name for name, score in scores.items() if score < RIGHT]
-            if wrong:
-                failures += 1
-                ElementTree.SubElement(element, "failure", message=f"wrong: {', '.join(wrong)}")
-        suite.set("tests", str(len(suite)))
-        suite.set("failures", str(failures))
-    xml: bytes = ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True)
-    return xml

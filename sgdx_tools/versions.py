@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from .data import ElementId, Json, Tool, ToolWords, Wording, Words
 from .json_schema import INNER, ROOT, Layout, Node
@@ -26,7 +27,7 @@ def wording_between(
 ) -> tuple[Wording, list[str]]:
     """The wording ``new`` of the other tools, and a line for each name or structure that differs.
 
-    It is empty where the tools are the same, in whatever order. Tools that are called differently
+    It is empty where the tools are the same, in the same order. Tools that are called differently
     are paired by their descriptions, or the properties that they have; where there are as many
     tools as before, by the form of their parameters too.
     """
@@ -40,10 +41,7 @@ def wording_between(
     words = {i: _words_between(tools[i], others[other]) for i, other in pairs.items()}
     changed = {tool: new for tool, new in words.items() if new != ToolWords()}
     ids = {other: i for i, other in pairs.items()}
-    version = {
-        (i := ids.get(other, other)): msgspec.structs.replace(tool, id=i)
-        for other, tool in others.items()
-    }
+    version = {(i := ids.get(other, other)): replace(tool, id=i) for other, tool in others.items()}
     wording = Wording("new", changed, MADE_BY, version)
     notes = []
     for tool_id, new in changed.items():
@@ -53,7 +51,17 @@ def wording_between(
     for (tool_id, path), change in changes(tools, wording).items():
         notes.append(f"tool {tool_id}{path and f': {path}'} {change}")
     notes += [f"tool {i} is removed" for i in tools if i not in version]
-    return (wording if changed or notes else Wording("new", {}, MADE_BY)), notes
+    if not notes and is_same(tools, others):
+        return Wording("new", {}, MADE_BY), notes
+    if not changed and not notes:
+        notes.append("tools, or parts of them, stand in another order")
+    return wording, notes
+
+
+def is_same(tools: Mapping[str, Tool], others: Mapping[str, Tool]) -> bool:
+    """Whether a model is shown the same of both, which it is not where their order differs."""
+    one, other = ([replace(t, id=t.name) for t in of.values()] for of in (tools, others))
+    return msgspec.json.encode(one) == msgspec.json.encode(other)
 
 
 def changes(tools: Mapping[str, Tool], wording: Wording) -> dict[ElementId, str]:
@@ -61,7 +69,7 @@ def changes(tools: Mapping[str, Tool], wording: Wording) -> dict[ElementId, str]
     found: dict[ElementId, str] = {}
     for i, tool in (wording.version or {}).items():
         if i in tools:
-            worded = WordedTools(tools, msgspec.structs.replace(wording, version=None)).tool(i)
+            worded = WordedTools(tools, replace(wording, version=None)).tool(i)
             of_tool = _changes(_layout(worded), _layout(tool))
             found |= {(i, path): change for path, change in of_tool}
         else:

@@ -7,8 +7,15 @@ server does not know that.
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
-from collections.abc import Sequence
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
@@ -25,6 +32,7 @@ from .collection import Collection
 from .tool_lists import tools_of
 
 _PATIENCE = 30  # seconds for each answer
+_START = 60  # seconds that a server may take until it listens
 _MOST_PAGES = 1000
 
 
@@ -65,6 +73,66 @@ def import_servers(servers: Sequence[str]) -> Collection:
         collection.servers.append(replace(of_server, name=name))
     collection.add_tools(tools)
     return collection
+
+
+@contextmanager
+def started(command: str, servers: Sequence[str]) -> Iterator[None]:
+    """Start the program behind some addresses, wait until they answer, and stop it at the end.
+
+    As other servers it gets only the common variables of the environment, and so no key.
+    """
+    require("mcp", "mcp")
+    from mcp.client.stdio import get_default_environment
+
+    addresses = [urlsplit(server) for server in servers if "://" in server]
+    places = [(a.hostname or "", a.port or {"https": 443}.get(a.scheme, 80)) for a in addresses]
+    shown = f"tools: start: {shlex.quote(split_command(command)[0])}"
+    for place in places:
+        if _answers(place):  # whose tools would be taken for those of this one
+            raise SgdxError(f"{shown}: found a server at {place[0]}:{place[1]} already")
+    with tempfile.TemporaryFile() as said:
+        try:
+            program = subprocess.Popen(
+                split_command(command),
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                env=get_default_environment(),
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise SgdxError(f"{shown}: cannot be started: {error.strerror}") from None
+        try:
+            end = time.monotonic() + _START
+            while not all(map(_answers, places)):
+                if (status := program.poll()) is not None or time.monotonic() > end:
+                    said.seek(0)
+                    text = said.read()[-2000:].decode(errors="replace").strip()
+                    last = text.rpartition("\n")[2][:300] or "nothing"
+                    became = (
+                        f"no answer in {_START} seconds"
+                        if status is None
+                        else f"exit status {status}"
+                    )
+                    raise SgdxError(f"{shown}: {became}; it said: {last}")
+                time.sleep(0.1)
+            yield
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(program.pid, signal.SIGTERM)
+            with suppress(subprocess.TimeoutExpired):
+                program.wait(timeout=10)
+            with suppress(ProcessLookupError):
+                os.killpg(program.pid, signal.SIGKILL)
+            program.wait()
+
+
+def _answers(place: tuple[str, int]) -> bool:
+    try:
+        socket.create_connection(place, timeout=1).close()
+    except OSError:
+        return False
+    return True
 
 
 def _public(server: str) -> str:

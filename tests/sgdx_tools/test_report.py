@@ -47,7 +47,7 @@ def test_every_case_under_every_wording_of_every_model(page: Path) -> None:
     data = data_of(page)
     assert [model["name"] for model in data["models"]] == ["good", "bad"]
     assert data["models"][1]["headline"].endswith(
-        "-> 83.33 under other words, right under all 66.67"
+        "-> 75.00 under other words, right under all 50.00"
     )
     cells = [case["cells"]["bad"] for case in data["cases"]]
     assert [{name: cell["is"] for name, cell in of.items()} for of in cells] == [

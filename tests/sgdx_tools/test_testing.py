@@ -76,7 +76,7 @@ def test_two_models_are_tested_and_nothing_is_done_twice(
     *_, good, good_line, bad, bad_line = capsys.readouterr().out.splitlines()
     assert good.startswith("good: passed") and bad.startswith("stubborn: failed")
     assert good_line.startswith("sgdx: good: 100.00 ")
-    assert bad_line.endswith("-> 33.33 under other words, right under all 33.33")
+    assert bad_line.endswith("-> 50.00 under other words, right under all 50.00")
     suites = ElementTree.fromstring(junit.read_bytes())  # noqa: S314 - of our own
     counts = [(s.get("name"), s.get("tests"), s.get("failures")) for s in suites]
     assert counts == [("good", "20", "0"), ("stubborn", "20", "10")]

@@ -26,7 +26,7 @@ def sections(*titles: str) -> list[tuple[str, str, str]]:
     if titles:
         pattern = r"^## {}$(.*?)(?=^## |\Z)"
         text = "\n".join(re.findall(pattern.format(t), PAGE, re.S | re.M)[0] for t in titles)
-    blocks = re.findall(r"(?:Write `([^`]+)`:\n\n)?```(\w+)\n(.*?)```", text, re.S)
+    blocks = re.findall(r"(?:Write `([^`]+)`:\n\n)?```(\w*)\n(.*?)```", text, re.S)
     assert blocks
     return blocks
 
@@ -115,13 +115,24 @@ def test_from_the_server_to_a_verdict(folder: Path, capfd: pytest.CaptureFixture
             write(name, content, server.url)
         assert run_line(command, server.url) == 1
         failed, line = capfd.readouterr().out.splitlines()[-2:]
-        assert failed.startswith("your-model: failed: other words cost 100.00 points")
-        assert line.startswith("sgdx: your-model: 100.00 ") and "all 0.00" in line
+        assert failed.startswith("your-model: failed: other words cost 85.71 points")
+        assert line.startswith("sgdx: your-model: 100.00 ") and "all 14.29" in line
         Path("ours.json").write_text('{"book_table": {"description": "Reserve a table"}}')
         file = file.replace("{model: your-model, count: 2}", "{file: ours.json}")
         write("sgdx.yaml", file, server.url)
         assert run_line(command, server.url) == 0
     assert Path("sgdx-run/report.html").stat().st_size > 10_000
+
+
+def test_the_verdict_of_the_page(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It ends as the page says it ends, letter for letter."""
+    for name, _, content in sections("The cases", "The words", "The models", "Step by step"):
+        if name:
+            write(name, content, SERVER)
+    (_, _, file), (_, _, said) = sections("The verdict")
+    write("program.yaml", file, SERVER)
+    assert sgdx(["tools", "test", "program.yaml"]) == 0
+    assert capsys.readouterr().out.endswith(said)
 
 
 def test_step_by_step(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -151,6 +162,9 @@ def test_every_block_is_in_a_section_that_is_walked_here() -> None:
     assert rest == [
         ("sgdx.yaml", "yaml"),
         ("", "bash"),
+        ("", ""),  # what a model of 100 cases may give
+        ("program.yaml", "yaml"),
+        ("", ""),  # what it says
         ("", "bash"),  # improve, whose tests run it
         (".github/workflows/tools.yml", "yaml"),
     ]
