@@ -10,9 +10,11 @@ import pytest
 
 from sgdx_tools.__main__ import main
 from sgdx_tools.data import Json
+from sgdx_tools.folder import read_tool_set
+from sgdx_tools.scoring import score
 
-from ..sgdx_llm.server import StandIn, call_completion, completion, serving
-from .conftest import RIGHT
+from ..sgdx_llm.server import StandIn, call_completion, completion, failing, serving
+from .conftest import RIGHT, call, rows
 
 YAML = """
 tools: {{mcp: server.json}}
@@ -109,6 +111,11 @@ def test_only_what_changed_is_asked_again(project: Path) -> None:
         ("model: stubborn", "model: good", ["sgdx.yaml", "models"]),
         ("{mcp: server.json}", "{mcp: server.json, openai: x.json}", ["sgdx.yaml", "tools"]),
         ("max_drop: 3", "max_drop: x", ["sgdx.yaml", "max_drop"]),
+        ("max_drop: 3", "max_drop: .nan", ["sgdx.yaml", "max_drop"]),
+        ("max_drop: 3", "max_drop: .inf", ["sgdx.yaml", "max_drop"]),
+        ("max_drop: 3", "max_drop: 1000", ["sgdx.yaml", "max_drop"]),
+        ("max_drop: 3", "max_drop: -5", ["sgdx.yaml", "max_drop"]),
+        ("{mcp: server.json}", "{openai: x.json, start: server}", ["sgdx.yaml", "start"]),
     ],
 )
 def test_faults_of_the_file_are_one_line(
@@ -119,3 +126,70 @@ def test_faults_of_the_file_are_one_line(
     error = capsys.readouterr().err.splitlines()[-1]
     assert error.startswith("sgdx: error: ")
     assert all(fact in error for fact in facts), error
+
+
+@pytest.mark.parametrize("way", ["limit", "gone"])
+def test_a_run_that_does_not_end_cannot_tell_and_leaves_no_older_verdict(
+    way: str, project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The limit of requests is reached, or the server refuses all; a test passed before."""
+    junit, summary = tmp_path / "junit.xml", tmp_path / "summary.md"
+    with serving(StandIn(answer=answer)) as server:
+        lines = YAML.format(url=server.url).replace("{max_drop: 3}", "{max_drop: 100}")
+        (project / "sgdx.yaml").write_text(lines)
+        run = ["test", str(project / "sgdx.yaml"), "--junit", str(junit)]
+        run += ["--summary", str(summary)]
+        assert main(run) == 0 and "passed" in summary.read_text()
+        for case in (project / "cases.jsonl", project / "v1.json"):
+            case.write_text(case.read_text().replace("!", "?").replace("Reserve", "Keep"))
+        if way == "gone":
+            server.faults += [failing(401)] * 100
+        assert main([*run, "--max-requests", "5"] if way == "limit" else run) == 2
+    assert "cannot tell" in summary.read_text() and "passed" not in summary.read_text()
+    suites = ElementTree.fromstring(junit.read_bytes())  # noqa: S314 - of our own
+    assert {s.get("errors") for s in suites} == {"1"}
+    assert not (project / "sgdx-run" / "report.html").exists()
+
+
+@pytest.mark.parametrize("option", ["--junit", "--summary"])
+@pytest.mark.parametrize("name", ["cases.jsonl", "sgdx.yaml", "v1.json", "server.json"])
+def test_what_is_read_is_not_written_over(option: str, name: str, project: Path) -> None:
+    (project / "sgdx.yaml").write_text(YAML.format(url="http://127.0.0.1:9"))
+    before = (project / name).read_bytes()
+    assert main(["test", str(project / "sgdx.yaml"), option, str(project / name)]) == 2
+    assert (project / name).read_bytes() == before
+
+
+def test_control_characters_are_escaped_in_junit(project: Path, tmp_path: Path) -> None:
+    lines = (project / "cases.jsonl").read_text().splitlines()
+    strange = json.loads(lines[0]) | {"id": "ticket\x1b[31m \uffff"}
+    (project / "cases.jsonl").write_text("\n".join([json.dumps(strange), *lines[1:]]))
+    junit = tmp_path / "junit.xml"
+    with serving(StandIn(answer=answer)) as server:
+        (project / "sgdx.yaml").write_text(YAML.format(url=server.url))
+        assert main(["test", str(project / "sgdx.yaml"), "--junit", str(junit)]) == 1
+    suite = ElementTree.fromstring(junit.read_bytes())[0]  # noqa: S314 - of our own
+    assert suite.get("tests") == "20"
+    names = [case.get("name", "") for case in suite.iter("testcase")]
+    assert names[0] == "ticket\\x1b[31m \N{REPLACEMENT CHARACTER}"
+
+
+def test_two_variants_with_the_same_words_count_once(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "pool.json").write_text('{"book": {"name": ["reserve"]}}')
+    with serving(StandIn(answer=answer)) as server:
+        text = YAML.format(url=server.url).replace("{file: v1.json}", "{pool: pool.json, count: 3}")
+        (project / "sgdx.yaml").write_text(text)
+        main(["test", str(project / "sgdx.yaml"), "--limit", "4"])
+    words = sorted(p.name for p in (project / "sgdx-run/words").glob("v*.json"))
+    assert words == ["v1.json"]
+    assert "v2" in capsys.readouterr().err
+
+
+def test_no_words_lose_more_cases_than_have_to_do_with_them(folder: Path) -> None:
+    """Under other words a tool is called that no case of these expects."""
+    tool_set = read_tool_set(folder)
+    wrong = [("v1", case, call("reserve", guests=1)) for case in ("a", "b", "c", "d")]
+    for element in score(tool_set, rows(wrong))["elements"]:
+        assert 0 < element["lost"] + element["won"] <= element["cases"]
