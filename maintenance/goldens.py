@@ -152,8 +152,6 @@ def compared_results(_: Path) -> Json:
     return {
         "means of two runs": scored("sgdx_metric summarise", steps, no_mean),
         "two settings": compare(steps, acts, "--details"),
-        "over wordings": compare(steps, no_mean, "--over", "wordings"),
-        "over both": compare(steps, no_mean, "--over", "both"),
         "two trackers": compare(floor, quarter),
         "some of all dialogues": compare(longest, steps),
         "two runs of one": compare(*several),
@@ -242,10 +240,7 @@ def states(folder: Path) -> Json:
         "no fuzzy match": changed("--no-fuzzy-match"),
         "zero mean dropped": changed("--zero-mean", "drop"),
         "one service": changed("--service", "Cabs_1"),
-        "over wordings": changed("--over", "wordings"),
-        "over both": changed("--over", "both"),
         "compare": compare("--details"),
-        "compare over both": compare("--over", "both"),
     }
 
 
@@ -275,7 +270,6 @@ def calls(folder: Path) -> Json:
         "calls": figures(read(pair[0])),
         "decisions": figures(read(pair[1])),
         "compare": scored(*compare, output="--json"),
-        "compare over both": scored(*compare, "--over", "both", output="--json"),
     }
 
 

@@ -20,7 +20,6 @@ from .options import (
     MatchOptions,
     NliOptions,
     NoValidation,
-    Over,
     PredictionOptions,
     Quiet,
     ReferenceOptions,
@@ -43,7 +42,6 @@ def score(
     per_item: Annotated[
         Path | None, Parameter(name=("--per-frame", "--per-turn"), metavar="FILE")
     ] = None,
-    over: Over = "dialogues",
     explain: Details = False,
     quiet: Quiet = False,
 ) -> None:
@@ -66,7 +64,7 @@ def score(
 
     rules = Rules(not frames.no_fuzzy_match, states.joint_acc_across_turn, frames.zero_mean)
     errata, acts = frames.without_errata, frames.system_acts
-    inputs = given.inputs(without_errata=errata, rules=rules, acts=acts, over=over)
+    inputs = given.inputs(without_errata=errata, rules=rules, acts=acts)
     task = task_of(inputs, turns, frames, states)
     score_task(task, inputs, output, per_item, verbose=not quiet, details=explain)
     _print_files(quiet, output, per_item)
@@ -110,7 +108,6 @@ def compare(
     first: Scores = (),
     second: Scores = (),
     dialogues: Annotated[Path | None, Parameter(metavar="FILE")] = None,
-    over: Over = "dialogues",
     json: Json = None,
     details: Details = False,
     quiet: Quiet = False,
@@ -144,7 +141,7 @@ def compare(
     from .tables import terminal
 
     check_outputs({"--json": json}, [*first, *second])
-    result = compare(first, second, dialogues, over)
+    result = compare(first, second, dialogues)
     if json:
         write_json(result.content, json)
     if not quiet:

@@ -24,14 +24,6 @@ Scores: TypeAlias = Annotated[tuple[Path, ...], Parameter(metavar="SCORES")]
 Json: TypeAlias = Annotated[
     Path | None, Parameter(name="--json", help="Also write the tables to this JSON file.")
 ]
-Over: TypeAlias = Annotated[
-    Literal["dialogues", "wordings", "both"],
-    Parameter(
-        name="--over",
-        help="Say what the intervals are drawn over: the dialogues, as if there were other "
-        "dialogues; the wordings, as if somebody had written other wordings; or both.",
-    ),
-]
 Details: TypeAlias = Annotated[
     bool,
     Parameter(

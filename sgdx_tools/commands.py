@@ -14,7 +14,7 @@ from sgdx_dataset.options import Dialogues, SourceOptions, Split
 from sgdx_eval.options import Details
 from sgdx_llm.options import SendingOptions, ServerOptions
 
-from .options import AskOptions, Limit, Over, Predictions, RewordOptions, Rules, Tools
+from .options import AskOptions, Limit, Predictions, RewordOptions, Rules, Tools
 
 tools = App(
     name="tools",
@@ -219,7 +219,6 @@ def score(
     *,
     predictions: Predictions,
     rules: Rules = None,
-    over: Over = "dialogues",
     limit: Limit = None,
     output: Path | None = None,
     explain: Details = False,
@@ -254,7 +253,7 @@ def score(
         check_outputs({"--output": output}, read)
     tool_set = read_tool_set(folder).first(limit)
     files = read_predictions(predictions, tool_set)
-    content, scores = score_files(tool_set, files, rules, over)
+    content, scores = score_files(tool_set, files, rules)
     if output is not None:
         write_scores(content, output)
     if lacking := [name for name in tool_set.wordings if name not in files]:

@@ -44,14 +44,6 @@ Rules: TypeAlias = Annotated[
         "says, else exact.",
     ),
 ]
-Over: TypeAlias = Annotated[
-    Literal["dialogues", "wordings", "both"],
-    Parameter(
-        name="--over",
-        help="Say what the intervals are drawn over: the cases, as if there were other cases "
-        "(dialogues); the wordings, as if somebody had written other wordings; or both.",
-    ),
-]
 
 
 @Parameter(name="*")

@@ -14,7 +14,6 @@ from sgdx_dataset import SgdxError
 from sgdx_eval.prediction_files import check_one_system
 from sgdx_eval.tasks.tools import CALL, NO_CALL, TITLES
 from sgdx_eval.verdict import Verdict, gate
-from sgdx_metric.bootstrap import DIALOGUES
 from sgdx_metric.call_rules import CaseScore, score_case
 from sgdx_metric.calls import TASK_SUCCESS
 from sgdx_metric.columns import Floats
@@ -50,7 +49,6 @@ def score(
     predictions: Any,
     *,
     rules: Rule | None = None,
-    over: str = DIALOGUES,
 ) -> dict[str, Any]:
     """Score the calls that were made under each wording.
 
@@ -60,8 +58,6 @@ def score(
             [{"name", "arguments"}]}`` in the names of the wording that ``variant`` says.
         rules: How values are compared: "exact", "bfcl" or "fuzzy"; None for what the folder's
             ``source.json`` says, which is "exact" where it says nothing.
-        over: What the intervals are over: "dialogues" (cases that share none are each one),
-            "wordings" or "both".
 
     Returns:
         The content of scores.json: ``calls``, for each metric what
@@ -82,14 +78,13 @@ def score(
         if isinstance(predictions, str | Path)
         else predictions_from_rows(predictions, tool_set)
     )
-    return score_files(tool_set, files, rules, over)[0]
+    return score_files(tool_set, files, rules)[0]
 
 
 def score_files(
     tool_set: ToolSet,
     files: Mapping[str, PredictionFile],
     rules: Rule | None = None,
-    over: str = DIALOGUES,
 ) -> tuple[dict[str, Any], Scores]:
     """The content of scores.json, and the scores of all cases, of predictions that were read."""
     check_files(tool_set, files)
@@ -105,7 +100,7 @@ def score_files(
     dialogues = [f"d {c.dialogue}" if c.dialogue else f"c {c.id}" for c in tool_set.cases]
     runs, scores = _scores(tool_set.cases, dialogues, outcomes)
     unreviewed = sum(case.unreviewed for case in tool_set.cases)
-    calls = _calls(scores, over)
+    calls = _calls(scores)
     headline = next(name for name in (HEADLINE, NO_CALL) if name in calls)
     first_runs = {name: of_wording[0] for name, of_wording in outcomes.items()}
     content = {
@@ -135,7 +130,7 @@ def score_files(
             for name, file in files.items()
         },
         "predictions": {name: msgspec.to_builtins(file.header) for name, file in files.items()},
-        "signature": signature(tool_set, files, rules, over),
+        "signature": signature(tool_set, files, rules),
         "paired": paired_scores(scores, "case_id") | {"dialogue": dialogues},
     }
     return content, scores
@@ -230,7 +225,7 @@ def _scores(
     return runs, Scores(list(outcomes), items, known)
 
 
-def _calls(scores: Scores, over: str) -> dict[str, Any]:
+def _calls(scores: Scores) -> dict[str, Any]:
     """The figures of each metric that applies to any case, of the cases that it applies to."""
     calls = {}
     for metric in TITLES:
@@ -239,7 +234,7 @@ def _calls(scores: Scores, over: str) -> dict[str, Any]:
             of = metric if metric in (NO_CALL, TASK_SUCCESS) else HEADLINE
             applies = ~np.isnan(scores.metrics[of]).all(axis=0)
             of_metric = scores.only(np.flatnonzero(applies))
-            calls[metric] = over_wordings(of_metric, metric, over) | {
+            calls[metric] = over_wordings(of_metric, metric) | {
                 "differences": wording_differences(of_metric, metric)
             }
     return calls

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from sgdx_metric.bootstrap import DIALOGUES, RESAMPLES, SEED
+from sgdx_metric.bootstrap import RESAMPLES, SEED
 from sgdx_metric.variants import ORIGINAL
 from sgdx_metric.version import __version__
 
@@ -17,9 +17,7 @@ from .predictions import PredictionFile
 NAME = "sgdx_tools"
 
 
-def signature(
-    tool_set: ToolSet, files: Mapping[str, PredictionFile], rules: Rule, over: str = DIALOGUES
-) -> str:
+def signature(tool_set: ToolSet, files: Mapping[str, PredictionFile], rules: Rule) -> str:
     """The line ``sgdx_tools|key:value|...``, with digests of all tools, cases and words."""
     makers = {tool_set.wordings[name].made_by for name in files if name != ORIGINAL}
     distractors = {str(file.header.system.get("distractors", 0)) for file in files.values()} - {"0"}
@@ -38,7 +36,6 @@ def signature(
         **({"predictions": "made-elsewhere"} if made_elsewhere else {}),
         "zero-mean": "0",
         "sd": "sample",
-        **({"over": over} if over != DIALOGUES else {}),
         "ci": f"95%-bootstrap-{RESAMPLES}-seed-{SEED}",
         "version": __version__,
     }

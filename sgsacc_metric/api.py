@@ -5,7 +5,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from sgdx_metric.bootstrap import DIALOGUES
 from sgdx_metric.errors import ScoreError
 from sgdx_metric.signature import Setup, split_name
 from sgdx_metric.variants import ORIGINAL, fingerprint, own_wordings
@@ -114,7 +113,6 @@ def score_files(
     cache: str | Path | None = None,
     options: Options = PAPER,
     gold: str | Path | None = None,
-    over: str = DIALOGUES,
     output: str | Path | None = None,
     per_turn: str | Path | None = None,
     verbose: bool = False,
@@ -141,7 +139,6 @@ def score_files(
         options: How SGSAcc is computed.
         gold: The file that the command `references` wrote, to be read instead of making the gold
             side again.
-        over: What the intervals are over: "dialogues", "wordings" or "both".
         output: The scores.json to write.
         per_turn: A `.jsonl` file to write the scores of every turn to.
         verbose: Whether to print the tables that the command prints.
@@ -187,7 +184,6 @@ def score_files(
         references=_path(references),
         own_variants={name: str(path) for name, path in (own_variants or {}).items()},
         dialogues=_path(dialogues),
-        over=over,
     )
     task = Turns(
         evaluator=evaluator,

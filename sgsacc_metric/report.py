@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from sgdx_metric.bootstrap import DIALOGUES
 from sgdx_metric.columns import Floats
 from sgdx_metric.core import Sample, Scores, differences
 from sgdx_metric.units import ALL
-from sgdx_metric.variants import PAPER_VARIANTS
 
 from .bleu import CONVENTIONS, bleu_signature, corpus_bleu
 from .figures import compute_metrics, headline_metrics, turn_figures
@@ -36,14 +34,13 @@ def report(
     signature: str,
     gold: Sequence[GoldTurn] = (),
     judge: Judge | None = None,
-    over: str = DIALOGUES,
 ) -> dict[str, Any]:
     """Sum up what one system scores under one or more variants, as scores.json has it."""
     return {
         "variants": {
             name: _metrics_by_group(units, place) for place, name in enumerate(units.wordings)
         },
-        "sgdx": robustness_report(units, over),
+        "sgdx": robustness_report(units),
         "conventions": {
             variant: _bleu_by_convention(turn_scores) for variant, turn_scores in scores.items()
         },
@@ -52,7 +49,7 @@ def report(
     }
 
 
-def robustness_report(units: Scores, over: str = DIALOGUES) -> dict[str, Any]:
+def robustness_report(units: Scores) -> dict[str, Any]:
     """The part `sgdx` of scores.json: figures, their intervals, and differences to the original."""
     groups: dict[str, Any] = {}
     for name, members in units.items.groups().items():
@@ -60,7 +57,7 @@ def robustness_report(units: Scores, over: str = DIALOGUES) -> dict[str, Any]:
         values = sample.values()
         groups[name] = values | {"turns": turn_count(sample.scores)}
         if name in GROUP_KEYS:
-            intervals = sample.intervals(over, PAPER_VARIANTS)
+            intervals = sample.intervals()
             groups[name]["confidence"] = {key: intervals.get(key) for key in values}
     return {
         **groups.pop(ALL),

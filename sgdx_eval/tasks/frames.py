@@ -32,7 +32,6 @@ from sgdx_metric.units import (
     only_services,
     subset_of,
 )
-from sgdx_metric.variants import ORIGINAL
 
 from ..errata import check_is_sgd, leave_out, read_errata
 from ..explain import (
@@ -74,7 +73,7 @@ class FrameTask(Task):
         """Sum up the scores of all wordings, of so many dialogues, as scores.json has them."""
         scores = frame_scores(by_wording, self.paired, setup.rules)
         groups = {name: scores.only(scores.items.groups()[name]) for name in (ALL, SEEN, UNSEEN)}
-        sums = {name: self._sums(of_group, setup.over) for name, of_group in groups.items()}
+        sums = {name: self._sums(of_group) for name, of_group in groups.items()}
         counts = {name: len(of_group.items.ids) for name, of_group in groups.items()}
         by_variant = Sample(scores, self.by_wording(scores)).values()
         changes = wording_differences(scores, self.main)
@@ -84,11 +83,10 @@ class FrameTask(Task):
             "signature": signature(scores.wordings, counts[ALL], dialogues, setup, self.name),
         }
 
-    def _sums(self, scores: Scores, over: str) -> dict[str, Any]:
+    def _sums(self, scores: Scores) -> dict[str, Any]:
         """The figures of some frames, with their intervals."""
         sample = Sample(scores, self.figures(scores))
-        drawn = [name for name in scores.wordings if name != ORIGINAL]
-        return {**sample.values(), "confidence": sample.intervals(over, drawn)}
+        return {**sample.values(), "confidence": sample.intervals()}
 
     def frame_lines(
         self, variant: str, reference: Row, predicted: Row, scores: Mapping[str, float]
@@ -156,7 +154,6 @@ class FrameTask(Task):
             subset=subset,
             services=inputs.services,
             errata=errata.mark if errata else "",
-            over=inputs.over,
         )
         content = self.report(by_wording, dialogues, setup)
         is_stated = bool(ids) and not (inputs.dialogues or inputs.limit or inputs.services)

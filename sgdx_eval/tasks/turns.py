@@ -124,7 +124,6 @@ class Turns(Task):
             oracle=is_oracle(headers),
             made_elsewhere=any(header.data is None for header in headers.values()),
             services=inputs.services,
-            over=inputs.over,
         )
         rows = [
             msgspec.convert(row, Prediction)

@@ -167,13 +167,13 @@ SABOTAGES = {
         "sgdx_metric/core.py", "(most >= RIGHT)", "(most > RIGHT)",
         f"{_METRIC}/test_report.py -k equal_the_plain"),
     "a mean over v1 to v5 is of fewer": Sabotage(
-        "sgdx_metric/core.py", "(self, wording) for wording in names]",
-        "(self, w) for w in names if w in self.wordings]",
+        "sgdx_metric/core.py", "(self, wording) for wording in wordings]",
+        "(self, w) for w in wordings if w in self.wordings]",
         f"{_METRIC}/test_report.py -k not_there"),
     "a drop is a gain": Sabotage(
         "sgdx_metric/figures.py", "means.over(PAPER_VARIANTS) - means.under(ORIGINAL)",
         "means.under(ORIGINAL) - means.over(PAPER_VARIANTS)",
-        f"{_METRIC}/test_report.py -k over_wordings"),
+        f"{_METRIC}/test_report.py -k the_drop_is"),
     "groups of seen and unseen services change places": Sabotage(
         "sgdx_metric/figures.py", "SEEN: frames.seen, UNSEEN: ~frames.seen",
         "SEEN: ~frames.seen, UNSEEN: frames.seen", f"{_METRIC}/test_report.py -k groups_carry"),
