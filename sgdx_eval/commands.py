@@ -63,8 +63,7 @@ def score(
     from .tasks import task_of
 
     rules = Rules(not frames.no_fuzzy_match, states.joint_acc_across_turn, frames.zero_mean)
-    errata, acts = frames.without_errata, frames.system_acts
-    inputs = given.inputs(without_errata=errata, rules=rules, acts=acts)
+    inputs = given.inputs(rules=rules, acts=frames.system_acts)
     task = task_of(inputs, turns, frames, states)
     score_task(task, inputs, output, per_item, verbose=not quiet, details=explain)
     _print_files(quiet, output, per_item)

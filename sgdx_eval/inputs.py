@@ -38,8 +38,6 @@ class Inputs:
     limit: int | None = None
     # The original names of the services to score; none for all.
     services: Sequence[str] = ()
-    # Whether to leave out the slots of frames whose annotations in SGD contradict each other.
-    without_errata: bool = False
     rules: Rules = OFFICIAL
     # Whether the tracker was given the system's dialogue acts: "yes", "no" or None for unknown.
     acts: str | None = None

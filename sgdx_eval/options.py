@@ -189,10 +189,6 @@ class MatchOptions:
 class FrameOptions(MatchOptions):
     """What only states and calls have."""
 
-    without_errata: bool = False
-    """Leave out the slots of frames whose annotations in SGD contradict each other. The signature
-    says so."""
-
     system_acts: Literal["yes", "no"] | None = None
     """Say whether the tracker read the system's dialogue acts, if the predictions do not say it.
     The signature has it. It changes no score."""

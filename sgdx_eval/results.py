@@ -33,7 +33,6 @@ _DEFAULT_PARTS = {
     "task": "state",
     "dialogues": "all",
     "services": "all",
-    "errata": "counted",
     "oracle": "no",
     "system-acts": "unknown",
     "predictions": "of-this-data",

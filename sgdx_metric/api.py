@@ -88,7 +88,6 @@ def score_files(
     own_variants: Mapping[str, str | Path] | None = None,
     dialogues: str | Path | None = None,
     services: Sequence[str] = (),
-    without_errata: bool = False,
     rules: Rules = OFFICIAL,
     system_acts: bool | None = None,
     output: str | Path | None = None,
@@ -110,8 +109,6 @@ def score_files(
         dialogues: A file with the ids of the dialogues to score; None for those that the files say
             they are of, or all where they do not say.
         services: The original names of the services to score; none for all.
-        without_errata: Whether to leave out the slots of frames whose annotations in SGD contradict
-            each other (`docs/errata.md`).
         rules: How frames are scored.
         system_acts: Whether the tracker was given the system's dialogue acts, where the files do
             not say so themselves; None where that is unknown.
@@ -161,7 +158,6 @@ def score_files(
         own_variants={name: str(path) for name, path in (own_variants or {}).items()},
         dialogues=_path(dialogues),
         services=services,
-        without_errata=without_errata,
         rules=rules,
         acts=acts_word(system_acts),
     )

@@ -99,8 +99,6 @@ class Setup:
         wordings: The fingerprint of each variant that is the user's own.
         subset: The dialogues that were chosen; None for all of the split.
         services: The original names of the services that were chosen; empty for all.
-        errata: What was left out of the frames as its annotations contradict each other, with a
-            digest of the list; empty for nothing.
         canonical: Whether there are figures that also take canonical values.
 
     Raises:
@@ -117,7 +115,6 @@ class Setup:
     wordings: Mapping[str, str] = field(default_factory=dict)
     subset: Subset | None = None
     services: Collection[str] = ()
-    errata: str = ""
     canonical: bool = False
 
     def __post_init__(self) -> None:
@@ -182,7 +179,6 @@ def signature(
         "release": release_part(split, available, setup.release),
         "dialogues": dialogues_mark(subset.dialogue_ids) if subset else None,
         "services": "+".join(sorted(set(setup.services))) or None,
-        "errata": setup.errata or None,
         "frames": frames,
         "match": "fuzzy-token-sort" if rules.use_fuzzy_match else "exact",
         "joint": "turn" if rules.joint_acc_across_turn else "frame",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -33,7 +32,6 @@ from sgdx_metric.units import (
     subset_of,
 )
 
-from ..errata import check_is_sgd, leave_out, read_errata
 from ..explain import (
     Flip,
     Line,
@@ -125,24 +123,13 @@ class FrameTask(Task):
         headers = given.headers()
         acts = system_acts(headers, inputs.acts)
         ids = inputs.chosen(predictions, references, next(iter(predictions)))
-        if inputs.without_errata:
-            check_is_sgd(references.release)
-        errata = read_errata(inputs.split) if inputs.without_errata else None
         by_wording: dict[str, ScoredFrames] = {}
-        subset, left_out, dialogues = None, 0, 0
+        subset, dialogues = None, 0
         for name, of_wording in predictions.items():
             frames, rows, subset = choose(of_wording, name, ids, references, inputs)
-            if errata:
-                frames, rows, left_out = leave_out(frames, rows, errata)
             with located({name: of_wording}, references):
                 by_wording[name] = self.score_rows(frames, rows, name, inputs.rules)
             dialogues = len(dialogue_ids_of(frames))
-        if errata:
-            print(
-                f"note: {left_out} slots of frames under each variant are left out, because SGD "
-                "contradicts itself there",
-                file=sys.stderr,
-            )
         setup = Setup(
             split=inputs.split,
             release=references.release,
@@ -153,7 +140,6 @@ class FrameTask(Task):
             wordings=references.marks([*predictions]),
             subset=subset,
             services=inputs.services,
-            errata=errata.mark if errata else "",
         )
         content = self.report(by_wording, dialogues, setup)
         is_stated = bool(ids) and not (inputs.dialogues or inputs.limit or inputs.services)

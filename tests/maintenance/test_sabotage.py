@@ -242,10 +242,6 @@ SABOTAGES = {
     "scores of items are those of another wording": Sabotage(
         "sgdx_eval/results.py", "by_wording[name] for name in names]",
         "by_wording[name] for name in names[::-1]]", f"{_EVAL}/test_contract.py -k test_compare"),
-    "predictions keep what the errata leave out": Sabotage(
-        "sgdx_eval/errata.py",
-        "    for row in guesses:\n        _drop_values(row, names)\n", "",
-        f"{_EVAL}/test_errata.py -k whatever_its_name"),
     # --- sgsacc_metric ---
     "short utterances have no penalty": Sabotage(
         "sgsacc_metric/bleu.py", "np.where(is_positive, penalty, 0.0))", "0.0)",
