@@ -187,13 +187,13 @@ def test_figures_of_the_shipped_model_are_those_of_its_scores() -> None:
 
 
 def test_figures_of_services_never_seen_are_those_of_their_scores() -> None:
-    (rows,) = tables("own-apis", "| tracker | reads")
+    (rows,) = tables("never-seen", "| tracker | reads")
     for run, row in zip(NEVER_SEEN, rows, strict=True):
         assert "|split:test|release:many|frames:765|" in scores_of(run)["signature"]
         assert shows_with_intervals(row[2:5], run, ("jga_orig", "jga_v1-5", "jga_worst")), run
         mean = scores_of(run)["sgdx"]["mean_v1-5"]["average_goal_accuracy"]
         assert shows([row[5]], [100 * mean]), run
-    (costs,) = tables("own-apis", "| tracker | JGA_orig")
+    (costs,) = tables("never-seen", "| tracker | JGA_orig")
     runs = ("onepass-10000_steps", "onepass-many", "../models/onepass")
     for run, row in zip(runs, costs, strict=True):
         assert shows_with_intervals(row[1:], run, KEYS), run
