@@ -356,21 +356,6 @@ def validate(
     validate(turn_task(nli, turns=turns), inputs, evaluators, json)
 
 
-@responses.command
-def agreement(labels: tuple[Path, ...], /, *, json: Json = None) -> None:
-    """Measure how far people and a model agree.
-
-    Parameters
-    ----------
-    labels
-        Give tables (.csv, .tsv or .jsonl) with a column item, such as 1_00000/5, and a column of
-        labels for each person. The column model has those of the model.
-    """
-    from .entailment import print_agreement
-
-    print_agreement(labels, json)
-
-
 # ---- what the commands share
 
 
