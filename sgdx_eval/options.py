@@ -135,10 +135,6 @@ class NliOptions:
     device: str | None = None
     """Run the model on this device, as in cpu or cuda:1. Default: a GPU if there is one."""
 
-    cache: Annotated[Path | None, Parameter(metavar="DIR")] = None
-    """Keep the model's answers in this folder, so that no pair of sentences is judged twice.
-    Default: sgsacc_metric in the Hugging Face home."""
-
     rules: Literal["appendix-b", "extended"] = "appendix-b"
     """Choose how sentences are made from actions: as in the paper's appendix B, or with more forms
     of our own."""
@@ -161,6 +157,12 @@ class TurnOptions(NliOptions):
     """Compute SGSAcc with this model of entailment: a folder with safetensors, a name on the Hub,
     which may end in @REVISION, or 'lexical' for a comparison of words, which needs no model.
     Default: none, which gives only BLEU and slot error rates."""
+
+    tokenize: Literal["13a", "intl", "char", "none"] = "13a"
+    """Count BLEU in the tokens of this tokenizer of sacreBLEU. The signature has it."""
+
+    lowercase: bool = False
+    """Count BLEU without regard to capitals. The signature says so."""
 
     evaluator: Evaluator = "original"
 

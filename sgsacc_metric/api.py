@@ -110,7 +110,6 @@ def score_files(
     nli: str | Nli | None = None,
     dtype: str = "float32",
     device: str | None = None,
-    cache: str | Path | None = None,
     options: Options = PAPER,
     gold: str | Path | None = None,
     output: str | Path | None = None,
@@ -134,9 +133,8 @@ def score_files(
         turns: A file with the ids of the turns to score; None for all turns of the dialogues.
         evaluator: The variant whose words the sentences that have to be entailed are made of.
         nli: The model of entailment, as for `score`.
-        dtype, device, cache: How a checkpoint is run and where its answers are kept, as for
-            `sgsacc_metric.models.open_nli`.
-        options: How SGSAcc is computed.
+        dtype, device: How a checkpoint is run, as for `sgsacc_metric.models.open_nli`.
+        options: How SGSAcc and BLEU are computed.
         gold: The file that the command `references` wrote, to be read instead of making the gold
             side again.
         output: The scores.json to write.
@@ -144,8 +142,8 @@ def score_files(
         verbose: Whether to print the tables that the command prints.
 
     Returns:
-        The content of scores.json: `variants`, `sgdx`, `conventions`, `signature`, `counts`,
-        `predictions` and `paired`. The card (README.md) says what each holds. BLEU is from
+        The content of scores.json: `variants`, `sgdx`, `signature`, `counts`, `predictions`
+        and `paired`. The card (README.md) says what each holds. BLEU is from
         0 to 100; all else are fractions, None where undefined.
 
     Raises:
@@ -190,7 +188,6 @@ def score_files(
         nli=nli,
         dtype=dtype,
         device=device,
-        cache=_path(cache),
         options=options,
         turns=_path(turns),
         gold=_path(gold),

@@ -10,12 +10,10 @@ from sgdx_metric.columns import Floats
 from sgdx_metric.core import Sample, Scores, differences
 from sgdx_metric.units import ALL
 
-from .bleu import CONVENTIONS, bleu_signature, corpus_bleu
 from .figures import compute_metrics, headline_metrics, turn_figures
 from .gold import GoldTurn
 from .nli import Judge
 from .rows import Turn
-from .scoring import TurnScores
 
 # What scores.json calls the groups of turns.
 GROUP_KEYS = {
@@ -29,7 +27,6 @@ GROUP_KEYS = {
 
 def report(
     turns: Sequence[Turn],
-    scores: Mapping[str, TurnScores],
     units: Scores,
     signature: str,
     gold: Sequence[GoldTurn] = (),
@@ -41,9 +38,6 @@ def report(
             name: _metrics_by_group(units, place) for place, name in enumerate(units.wordings)
         },
         "sgdx": robustness_report(units),
-        "conventions": {
-            variant: _bleu_by_convention(turn_scores) for variant, turn_scores in scores.items()
-        },
         "signature": signature,
         "counts": _counts(turns, units, gold, judge),
     }
@@ -96,17 +90,6 @@ def _metrics_by_group(units: Scores, place: int) -> dict[str, dict[str, float | 
         )
         for name, m in groups.items()
         if len(m)
-    }
-
-
-def _bleu_by_convention(scores: TurnScores) -> dict[str, dict[str, Any]]:
-    """BLEU of all turns under each convention, with sacreBLEU's signature."""
-    return {
-        name: {
-            "bleu": float(corpus_bleu(scores.convention_sums[name])),
-            "signature": bleu_signature(name),
-        }
-        for name in CONVENTIONS
     }
 
 

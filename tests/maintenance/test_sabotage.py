@@ -254,8 +254,8 @@ SABOTAGES = {
         "return entailment >= max(others)", f"{_SGSACC}/test_claims.py -k highest"),
     "entailment is contradiction": Sabotage(
         "sgsacc_metric/models.py",
-        "return entailment, neutral[0] if neutral else None, contradiction",
-        "return contradiction, neutral[0] if neutral else None, entailment",
+        "return labels[0], labels[1] if len(labels) > 2 else None, labels[-1]",
+        "return labels[-1], labels[1] if len(labels) > 2 else None, labels[0]",
         f"{_SGSACC}/test_models.py -k classes"),
     "a tampered value is the right one in other words": Sabotage(
         "sgsacc_metric/negatives.py", "(*action.values, *_canonical(action))}", "action.values}",

@@ -36,9 +36,7 @@ def test_score(copies: Path, command: Run) -> None:
     gold = json.loads(Path("s.json").read_text())
     every = gold["variants"]["v1"]["#ALL_SERVICES"]
     assert every["bleu"] == pytest.approx(100) and every["ser"] == gold["sgdx"]["changed"] == 0
-    assert every["ser_extended"] == 8 / 265 and every["sgsacc_validated"] == 1
-    bleu = {name: of["bleu"] for name, of in gold["conventions"]["original"].items()}
-    assert bleu == pytest.approx(dict.fromkeys(["13a", "13a-lc", "intl", "none"], 100))
+    assert every["sgsacc_validated"] == 1
     assert "BLEU orig 100.00 100.00 to 100.00" in " ".join(done.stdout.split())
     done = command("sgsacc_metric", *words, "--explain")
     tables, _, signature = done.stdout.rstrip().rpartition("\n")
