@@ -480,7 +480,7 @@ SABOTAGES = {
         f"{_FAULTS} -k made_up"),
     "the key is written with the answers": Sabotage(
         "sgdx_llm/endpoint.py",
-        'text = re.sub("".join(map(_any_spelling, secret)), "[key]", text)', "pass",
+        'text = text.replace(secret, "[key]")', "pass",
         f"{_SENDING} -k key_is"),
     "a gateway's error is an answer": Sabotage(
         "sgdx_llm/endpoint.py", "if why := why_no_answer(answer):", "if why := str():",
