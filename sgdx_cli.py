@@ -33,7 +33,6 @@ _COMMANDS = {
     "Your own models and tools": {
         "tools": "sgdx_tools.commands",
         "ask": "sgdx_llm.commands",
-        "own-apis": _MODELS,
     },
     "Trackers and generators": {
         "train": _MODELS,

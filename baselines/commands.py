@@ -74,38 +74,6 @@ def demo(
         tracking_demo(tracker, folder, limit, quiet, explain)
 
 
-def own_apis(
-    *,
-    model: str,
-    details: bool = False,
-    star: Path | None = None,
-    limit: Annotated[int, Parameter(validator=Number(gte=1))] = 200,
-) -> None:
-    """Track dialogues about APIs that are in no corpus of this project.
-
-    The sixty dialogues and their twelve APIs were written by hand for this project. The dialogues
-    are text alone, without dialogue acts. At the end of a dialogue, the state is right if every
-    slot that the user settled has its value and no other slot has one. The figures say how a
-    tracker does on somebody's own API. It must not be trained or tuned on these dialogues.
-
-    Parameters
-    ----------
-    model
-        Use this tracker: a run folder, a repository on the Hub, or lexical.
-    details
-        Also print every dialogue: what is said, the state after each turn, and what is wrong.
-    star
-        Track dialogues of STAR instead, of this copy of github.com/RasaHQ/STAR.
-    limit
-        Take this number of dialogues, evenly spaced.
-    """
-    from .own_apis.star import read_star
-    from .own_apis.suite import read_suite, show_verdicts
-
-    dialogues = read_star(star, limit) if star else read_suite()[:limit]
-    show_verdicts(model, dialogues, details)
-
-
 def train(
     data: Source = ANY,
     *,

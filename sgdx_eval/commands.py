@@ -20,7 +20,6 @@ from .options import (
     MatchOptions,
     NliOptions,
     NoValidation,
-    Over,
     PredictionOptions,
     Quiet,
     ReferenceOptions,
@@ -43,7 +42,6 @@ def score(
     per_item: Annotated[
         Path | None, Parameter(name=("--per-frame", "--per-turn"), metavar="FILE")
     ] = None,
-    over: Over = "dialogues",
     explain: Details = False,
     quiet: Quiet = False,
 ) -> None:
@@ -65,8 +63,7 @@ def score(
     from .tasks import task_of
 
     rules = Rules(not frames.no_fuzzy_match, states.joint_acc_across_turn, frames.zero_mean)
-    errata, acts = frames.without_errata, frames.system_acts
-    inputs = given.inputs(without_errata=errata, rules=rules, acts=acts, over=over)
+    inputs = given.inputs(rules=rules, acts=frames.system_acts)
     task = task_of(inputs, turns, frames, states)
     score_task(task, inputs, output, per_item, verbose=not quiet, details=explain)
     _print_files(quiet, output, per_item)
@@ -110,7 +107,6 @@ def compare(
     first: Scores = (),
     second: Scores = (),
     dialogues: Annotated[Path | None, Parameter(metavar="FILE")] = None,
-    over: Over = "dialogues",
     json: Json = None,
     details: Details = False,
     quiet: Quiet = False,
@@ -144,7 +140,7 @@ def compare(
     from .tables import terminal
 
     check_outputs({"--json": json}, [*first, *second])
-    result = compare(first, second, dialogues, over)
+    result = compare(first, second, dialogues)
     if json:
         write_json(result.content, json)
     if not quiet:
@@ -358,21 +354,6 @@ def validate(
 
     inputs = data.inputs(predictions={}, dialogues=dialogues)
     validate(turn_task(nli, turns=turns), inputs, evaluators, json)
-
-
-@responses.command
-def agreement(labels: tuple[Path, ...], /, *, json: Json = None) -> None:
-    """Measure how far people and a model agree.
-
-    Parameters
-    ----------
-    labels
-        Give tables (.csv, .tsv or .jsonl) with a column item, such as 1_00000/5, and a column of
-        labels for each person. The column model has those of the model.
-    """
-    from .entailment import print_agreement
-
-    print_agreement(labels, json)
 
 
 # ---- what the commands share

@@ -11,7 +11,7 @@ import numpy as np
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric import core
-from sgdx_metric.bootstrap import DIALOGUES, RESAMPLES, TRIALS
+from sgdx_metric.bootstrap import RESAMPLES, TRIALS
 from sgdx_metric.columns import Ints
 from sgdx_metric.core import Sample
 
@@ -79,17 +79,12 @@ Sides = tuple[list[Results], list[Results]]
 
 
 def compare(
-    first: Sequence[Path],
-    second: Sequence[Path],
-    dialogues: Path | None = None,
-    over: str = DIALOGUES,
+    first: Sequence[Path], second: Sequence[Path], dialogues: Path | None = None
 ) -> Outcome:
     """Compare two systems, of any task, that were scored alike on the same items.
 
     Each side has a scores.json for each run, such as those of several seeds; its figures are means
     over them. Where the sides have different dialogues, those of the side with fewer are compared.
-    Where wordings are drawn, only the means over them are compared, such as `jga_v1-5`, and each
-    has `same_order`, the share of resamples in which the systems stand in the order observed.
 
     For all, seen and unseen items and each service a group of the content has, by figure, `first`,
     `second`, `difference` (second - first), its 95 % `interval` and `p`; with several runs the
@@ -106,28 +101,25 @@ def compare(
     left, right = sides[0][0], sides[1][0]
     task = left.task
     groups = {
-        name: {task.counted: task.count(left.raw.only(members))} | _compared(sides, members, over)
+        name: {
+            task.counted: task.count(left.raw.only(members)),
+            **core.compare(*[[run.sample(members) for run in side] for side in sides]),
+        }
         for name, members in left.raw.items.groups().items()
     }
-    by_variant = {}
-    if over == DIALOGUES:
-        by_variant = core.compare(*[[run.by_wording() for run in side] for side in sides])
     several = len(first) > 1 or len(second) > 1
-    figures = {figure.key: figure for figure in task.figures(left.scores())}
-    if over != DIALOGUES:
-        figures |= {figure.key: figure for figure in task.drawn(left.scores())}
     content = {
-        "signature": _common_signature(left, right, over),
+        "signature": _common_signature(left, right),
         "system_acts": _of_both(left, right, "system-acts"),
         "oracle": _of_both(left, right, "oracle"),
         "runs": {"first": len(first), "second": len(second)},
         "resamples": RESAMPLES,
-        "trials": None if several or over != DIALOGUES else TRIALS,
+        "trials": None if several else TRIALS,
         "dialogues": len(left.dialogue_ids()),
         "groups": groups,
-        "by_variant": by_variant,
+        "by_variant": core.compare(*[[run.by_wording() for run in side] for side in sides]),
     }
-    return Outcome(task, [*figures.values()], content, left.scores())
+    return Outcome(task, task.figures(left.scores()), content, left.scores())
 
 
 def _of_both(left: Results, right: Results, key: str) -> dict[str, str]:
@@ -149,28 +141,9 @@ def _on_the_same_dialogues(sides: Sides, dialogues: Path | None) -> Sides:
     return first, second
 
 
-def _compared(sides: Sides, members: Ints, over: str) -> dict[str, Any]:
-    """The figures of both systems for some items, compared; {} for no items."""
-    if over == DIALOGUES:
-        return core.compare(*[[run.sample(members) for run in side] for side in sides])
-    run = sides[0][0]
-    try:
-        drawn = run.task.drawn(run.scores(members))
-        samples = [[Sample(run.scores(members), drawn) for run in side] for side in sides]
-        return core.compare(*samples, over=over)
-    except SgdxError as error:
-        raise SgdxError(f"{run.path}: {error}") from None
-
-
-def _common_signature(first: Results, second: Results, over: str) -> str:
-    """The first system's signature, in which the system's own parts have both systems' values.
-
-    What the intervals are over is that of the comparison.
-    """
-    stated = first.parts.get("over")
-    line = first.signature.replace(f"|over:{stated}|", "|") if stated else first.signature
-    if over != DIALOGUES:
-        line = line.replace("|ci:", f"|over:{over}|ci:")
+def _common_signature(first: Results, second: Results) -> str:
+    """The first system's signature, in which the system's own parts have both systems' values."""
+    line = first.signature
     if first.part("canonical") != second.part("canonical"):
         line = line.replace(f"|canonical:{first.part('canonical')}|", "|")
     for key in SYSTEM_PARTS:

@@ -1,19 +1,12 @@
-"""Whether a model of entailment can be relied on, and people: commands of generated turns alone."""
+"""Whether a model of entailment can be relied on: commands of generated turns alone."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from sgdx_dataset.io.files import read_input
-from sgdx_metric.errors import ScoreError
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
-from sgsacc_metric.agreement import agreement
 from sgsacc_metric.gold import GoldTurn, judge_gold
 from sgsacc_metric.negatives import ValuePool
 from sgsacc_metric.nli import Judge, nli_name
@@ -26,10 +19,6 @@ from .gold_files import write_gold
 from .inputs import Inputs
 from .score import references_for
 from .tables import (
-    NO_VALUE,
-    interval,
-    number,
-    one_decimal,
     print_line,
     table,
     terminal,
@@ -38,8 +27,6 @@ from .tables import (
 from .tasks.turns import Turns, chosen_turns, read_turns, setup_of
 from .turn_tables import validation_table
 
-# The columns of tables of labels that are no people's.
-_ITEM, _MODEL = "item", "model"
 # Precision, recall and F1 in Table 2 of Chen et al. 2023, of FacebookAI/roberta-large-mnli on
 # 10,000 sampled test turns, by the wording of the evaluator's schemas.
 PUBLISHED = {
@@ -96,26 +83,6 @@ def validate(task: Turns, inputs: Inputs, wordings: Sequence[str], json: Path | 
     print_line(f"{judge.sent} pairs were judged.\n{line}", terminal())
 
 
-def print_agreement(labels: Sequence[Path], json: Path | None) -> None:
-    """Print how far people agree with each other, and a model with most of them."""
-    check_outputs({"--json": json})
-    result = agreement_of_files(labels)
-    if json:
-        write_json(result, json)
-    rows = []
-    for key, title, text in (
-        ("agreement", "model and most people, %", one_decimal),
-        ("kappa", "people, Fleiss' kappa", number),
-    ):
-        if key in result:
-            ends = interval(result["confidence"][key], text) or NO_VALUE
-            rows.append([title, text(result[key]), ends])
-    title = f"{result['items']} items, {result['people']} people"
-    to_terminal(table(title, ["agreement of", "value", "95 % interval"], rows), terminal())
-    print_line(f"No label of most people: {result['undecided']} items.", terminal())
-    print_line("Intervals are over dialogues.", terminal())
-
-
 def table2(gold: Mapping[str, Sequence[GoldTurn]]) -> dict[str, dict[str, Any]]:
     """Precision and recall of entailment on gold utterances, by wording, as Table 2 has them.
 
@@ -143,50 +110,3 @@ def table2(gold: Mapping[str, Sequence[GoldTurn]]) -> dict[str, dict[str, Any]]:
             "published": PUBLISHED.get(evaluator),
         }
     return by_evaluator
-
-
-def agreement_of_files(paths: Sequence[Path]) -> dict[str, Any]:
-    """The agreement of the people whose labels some files have, as `agreement` gives it."""
-    labels: dict[str, dict[str, str]] = {}
-    for path in paths:
-        for line, row in enumerate(_rows(path), 1):
-            if (item := row.pop(_ITEM, None)) is None:
-                raise ScoreError(f"{path}: row {line}: found no '{_ITEM}'")
-            for rater, label in row.items():
-                of_rater = labels.setdefault(rater, {})
-                if not label or item in of_rater:
-                    fault = "two labels" if label else "no label"
-                    raise ScoreError(
-                        f"{path}: row {line}: found {fault} of {rater} for {item}, expected one"
-                    )
-                of_rater[item] = label
-    items = sorted({item for of_rater in labels.values() for item in of_rater})
-    for rater, of_rater in labels.items():
-        if missing := [item for item in items if item not in of_rater]:
-            raise ScoreError(
-                f"{rater}: {len(missing)} of {len(items)} items have no label, the first is"
-                f" {missing[0]}"
-            )
-    columns = {rater: [of_rater[item] for item in items] for rater, of_rater in labels.items()}
-    model = columns.pop(_MODEL, None)
-    return agreement(items, list(columns.values()), model)
-
-
-def _rows(path: Path) -> list[dict[str, str]]:
-    """The rows of a table; a column for each rater, whose labels are compared without case."""
-    try:
-        text = read_input(path).decode("utf-8-sig")
-        if path.suffix == ".jsonl":
-            rows = [msgspec.json.decode(line, type=dict[str, str]) for line in text.splitlines()]
-        else:
-            delimiter = "\t" if path.suffix == ".tsv" else ","
-            lines = io.StringIO(text, newline="")
-            rows = list(csv.DictReader(lines, restkey="", restval="", delimiter=delimiter))
-    except (UnicodeDecodeError, csv.Error, msgspec.DecodeError) as error:
-        raise ScoreError(f"{path}: cannot be read as a table of labels: {error}") from None
-    if longer := [line for line, row in enumerate(rows, 1) if "" in row]:
-        raise ScoreError(f"{path}: row {longer[0]}: found more cells than columns with a name")
-    return [
-        {key: value if key == _ITEM else value.strip().casefold() for key, value in row.items()}
-        for row in rows
-    ]

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.subset import read_dialogue_ids
-from sgdx_metric.bootstrap import DIALOGUES
 from sgdx_metric.signature import OFFICIAL, Rules, dialogues_mark
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
@@ -39,13 +38,9 @@ class Inputs:
     limit: int | None = None
     # The original names of the services to score; none for all.
     services: Sequence[str] = ()
-    # Whether to leave out the slots of frames whose annotations in SGD contradict each other.
-    without_errata: bool = False
     rules: Rules = OFFICIAL
     # Whether the tracker was given the system's dialogue acts: "yes", "no" or None for unknown.
     acts: str | None = None
-    # What the intervals are over.
-    over: str = DIALOGUES
 
     def prediction_paths(self) -> dict[str, Path]:
         """The prediction files by variant."""

@@ -30,8 +30,6 @@ RULES: Mapping[str, Mapping[str, str | None]] = {
         "joint": "frame",
         "zero-mean": "0",
         "services": None,
-        "errata": None,
-        "over": None,
     },
     "turns": {"generator": _SIX, "evaluator": ORIGINAL, "split": "test", "ser": "t2g2"},
 }

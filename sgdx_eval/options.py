@@ -24,14 +24,6 @@ Scores: TypeAlias = Annotated[tuple[Path, ...], Parameter(metavar="SCORES")]
 Json: TypeAlias = Annotated[
     Path | None, Parameter(name="--json", help="Also write the tables to this JSON file.")
 ]
-Over: TypeAlias = Annotated[
-    Literal["dialogues", "wordings", "both"],
-    Parameter(
-        name="--over",
-        help="Say what the intervals are drawn over: the dialogues, as if there were other "
-        "dialogues; the wordings, as if somebody had written other wordings; or both.",
-    ),
-]
 Details: TypeAlias = Annotated[
     bool,
     Parameter(
@@ -143,10 +135,6 @@ class NliOptions:
     device: str | None = None
     """Run the model on this device, as in cpu or cuda:1. Default: a GPU if there is one."""
 
-    cache: Annotated[Path | None, Parameter(metavar="DIR")] = None
-    """Keep the model's answers in this folder, so that no pair of sentences is judged twice.
-    Default: sgsacc_metric in the Hugging Face home."""
-
     rules: Literal["appendix-b", "extended"] = "appendix-b"
     """Choose how sentences are made from actions: as in the paper's appendix B, or with more forms
     of our own."""
@@ -169,6 +157,12 @@ class TurnOptions(NliOptions):
     """Compute SGSAcc with this model of entailment: a folder with safetensors, a name on the Hub,
     which may end in @REVISION, or 'lexical' for a comparison of words, which needs no model.
     Default: none, which gives only BLEU and slot error rates."""
+
+    tokenize: Literal["13a", "intl", "char", "none"] = "13a"
+    """Count BLEU in the tokens of this tokenizer of sacreBLEU. The signature has it."""
+
+    lowercase: bool = False
+    """Count BLEU without regard to capitals. The signature says so."""
 
     evaluator: Evaluator = "original"
 
@@ -196,10 +190,6 @@ class MatchOptions:
 @dataclass(frozen=True, kw_only=True)
 class FrameOptions(MatchOptions):
     """What only states and calls have."""
-
-    without_errata: bool = False
-    """Leave out the slots of frames whose annotations in SGD contradict each other. The signature
-    says so."""
 
     system_acts: Literal["yes", "no"] | None = None
     """Say whether the tracker read the system's dialogue acts, if the predictions do not say it.

@@ -26,14 +26,13 @@ from .tasks import TASKS
 
 # Parts of a signature that belong to the system. They may differ where two systems are compared.
 SYSTEM_PARTS = ("system-acts", "oracle", "predictions")
-# These say only what intervals are over, and whether there are further figures.
-_OF_OUTPUT = ("over", "canonical")
+# This says only whether there are further figures.
+_OF_OUTPUT = ("canonical",)
 # What a signature without one of these parts means.
 _DEFAULT_PARTS = {
     "task": "state",
     "dialogues": "all",
     "services": "all",
-    "errata": "counted",
     "oracle": "no",
     "system-acts": "unknown",
     "predictions": "of-this-data",

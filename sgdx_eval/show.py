@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from sgdx_metric.bootstrap import BOTH, DIALOGUES
 from sgdx_metric.core import Figure, Sample, Scores
-from sgdx_metric.signature import signature_parts
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .tables import (
@@ -273,11 +271,6 @@ def print_comparison(
     rows = [[name, *_cells(change, main)] for name, change in result["by_variant"].items()]
     if rows and (details or not known):
         to_terminal(table(f"{task.title} by wording", ["wording", *_COMPARED], rows), console)
-    for figure in known:
-        if "same_order" in every[figure.key]:
-            share = number(100 * every[figure.key]["same_order"])
-            order = "of the resamples the systems stand in this order"
-            print_line(f"{figure.title}: in {share} % {order}", console)
     terms = [*figure_terms(known), _drawn_term(result), P_TERM, *([_ACTS_TERM] if has_acts else [])]
     lines = [legend(terms), ""] if details else _more(details)
     print_line("\n".join([*lines, result["signature"]]), console)
@@ -315,16 +308,11 @@ def _difference_line(compared: Outcome) -> str:
 
 def _drawn_term(result: Mapping[str, Any]) -> str:
     """What the means, the differences and their intervals are over."""
-    name = result["signature"].split("|")[0]
-    over = signature_parts(result["signature"], "signature", name).get("over", DIALOGUES)
-    means = ["runs"] if max(result["runs"].values()) > 1 else []
-    means = means if over == DIALOGUES else ["wordings", *means]
-    drawn = listed([*(["dialogues"] if over in (DIALOGUES, BOTH) else []), *means])
-    difference = f"difference: second less first, with its 95 % interval over {drawn}"
-    if not means:
+    difference = "difference: second less first, with its 95 % interval over dialogues"
+    if max(result["runs"].values()) == 1:
         return f"{difference}."
-    of_few = f"to which p belongs. Of few {means[0]} the interval is rough."
-    return f"first, second: means over {listed(means)}. {difference}, {of_few}"
+    of_few = "to which p belongs. Of few runs the interval is rough."
+    return f"first, second: means over runs. {difference} and runs, {of_few}"
 
 
 def print_summary(summary: Outcome, names: Sequence[str], details: bool, console: Console) -> None:

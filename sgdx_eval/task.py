@@ -19,7 +19,6 @@ from sgdx_metric.columns import Ints
 from sgdx_metric.core import Figure, Over, Scores, under_each
 from sgdx_metric.signature import Rules
 from sgdx_metric.units import SEEN
-from sgdx_metric.variants import ORIGINAL
 
 if TYPE_CHECKING:
     from .inputs import Inputs
@@ -200,14 +199,6 @@ class Task(ABC):
         """The main one of the headlines under each wording, by the name of the wording."""
         key = self.keys(scores).headline
         return under_each(next(mean for mean in self.headlines(scores) if mean.key == key))
-
-    def drawn(self, scores: Scores) -> list[Figure]:
-        """The means over wordings, which are compared where wordings are drawn, too."""
-        return [
-            figure
-            for figure in self.figures(scores)
-            if isinstance(figure.of, Over) and {ORIGINAL} != {*figure.of.wordings}
-        ]
 
     def own_figures(self, scores: Scores) -> list[Figure]:
         """The figures of one system, of which some are for no comparison."""

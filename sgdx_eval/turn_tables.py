@@ -10,22 +10,20 @@ from sgsacc_metric.gold import GoldAction, GoldTurn
 from sgsacc_metric.rows import Action, Turn
 from sgsacc_metric.ser import contains, contains_words
 
-from .tables import Table, format_figure, number, percent, table
+from .tables import Table, format_figure, percent, table
 
 _BY_WORDING = {
     "bleu": "BLEU",
     "ser": "SER",
     "sgsacc": "SGSAcc",
     "sgsacc_validated": "SGSAcc validated",
-    "sgsacc_alone": "SGSAcc without context",
-    "sgsacc_without_offers": "SGSAcc without offers",
     "ser_agreement": "SER agrees",
 }
 Rows = list[list[str]]
 
 
-def wording_tables(scores: Mapping[str, Any]) -> list[Table]:
-    """All turns' metrics under each wording, and BLEU under all conventions."""
+def wording_table(scores: Mapping[str, Any]) -> Table:
+    """All turns' metrics under each wording."""
     by_variant = {name: groups["#ALL_SERVICES"] for name, groups in scores["variants"].items()}
     shown = [
         key for key in _BY_WORDING if any(of.get(key) is not None for of in by_variant.values())
@@ -35,14 +33,7 @@ def wording_tables(scores: Mapping[str, Any]) -> list[Table]:
         for name, means in by_variant.items()
     ]
     headers = ["wording", *(_BY_WORDING[key] for key in shown)]
-    by_wording = table("By wording, all turns", headers, rows)
-    conventions = scores["conventions"]
-    rows = [
-        [name, *(number(bleu["bleu"]) for bleu in by_convention.values())]
-        for name, by_convention in conventions.items()
-    ]
-    headers = ["wording", *next(iter(conventions.values()))]
-    return [by_wording, table("BLEU under four conventions", headers, rows)]
+    return table("By wording, all turns", headers, rows)
 
 
 def coverage_lines(scores: Mapping[str, Any]) -> list[str]:
@@ -63,13 +54,10 @@ def coverage_lines(scores: Mapping[str, Any]) -> list[str]:
         f" {turns} ({actions['judged']} of {actions['all']} actions)."
     )
     if shares.get("validated") is not None:
-        without_offers = percent(shares["validated_without_offers"], 1)
-        lines += [
+        lines.append(
             f"validated {percent(shares['validated'], 1)} %: valid turns, {counts['valid_turns']}"
-            f" of {turns} (the paper: 97.0).",
-            f"validated_without_offers {without_offers} %: of turns that do more than offer an"
-            " intent.",
-        ]
+            f" of {turns} (the paper: 97.0)."
+        )
     return [*lines, f"{pairs['sent']} pairs were judged for {pairs['asked']} answers."]
 
 

@@ -13,10 +13,8 @@ from sgdx_eval.data_options import DataOptions
 
 from .options import (
     AnswerOptions,
-    Headers,
     RequestOptions,
     SendingOptions,
-    read_headers,
     read_plan,
 )
 
@@ -143,34 +141,6 @@ def collect(
         counts = collect(plan, answers, answer_files)
         print(f"lines: {format_counts(counts) or 'none'}", file=sys.stderr)
         return _write(plan, answers, files.output, request)
-
-
-@ask.command
-def check(request: RequestOptions = RequestOptions(), *, header: Headers = ()) -> int:
-    """Send five requests, and print how the server treats them.
-
-    The exit status is 1 where something has to be changed.
-
-    Parameters
-    ----------
-    header
-        Send this header with every request. The option may be given several times.
-    """
-    import asyncio
-
-    from .check import check
-    from .endpoint import LaterError, base_url, connect, host_of
-    from .tables import check_table
-
-    settings = request.settings()
-    url = base_url(request.base_url, settings.provider)
-    send = connect(url, provider=settings.provider, headers=read_headers(header))
-    try:
-        findings = asyncio.run(check(send, settings))
-    except LaterError as error:
-        raise SgdxError(f"{host_of(url)}: does not answer: {error.reason}") from None
-    print(*check_table(findings), sep="\n")
-    return int(not all(finding.is_fine for finding in findings))
 
 
 @ask.command

@@ -6,7 +6,6 @@ import asyncio
 import base64
 import json
 import os
-import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -202,7 +201,7 @@ def _refusal(error: Any, host: str, secrets: Sequence[str], key: str) -> Excepti
         asked = retry_after(error.response.headers.get("retry-after"))
         return LaterError(f"status {status}: {text}", asked, status in _TOO_MANY)
     hint = {
-        400: "; --set and --omit change what is sent, and check finds out what has to be",
+        400: "; --set and --omit change what is sent",
         401: f"; the key is read from {key}",
         404: "; is --base-url right, and --model a model of this server?",
         422: "; --omit leaves out fields that the server does not know",
@@ -255,16 +254,10 @@ def _long(secrets: Sequence[str]) -> list[str]:
 
 
 def _redact(secrets: Sequence[str], text: str) -> str:
-    """A text with ``[key]`` in place of secrets, also of those with escapes as in JSON."""
+    """A text with ``[key]`` in place of secrets."""
     for secret in secrets:
-        text = re.sub("".join(map(_any_spelling, secret)), "[key]", text)
+        text = text.replace(secret, "[key]")
     return text
-
-
-def _any_spelling(character: str) -> str:
-    """A pattern of a character as it is, or with the backslashes of JSON, perhaps within JSON."""
-    escapes = "" if character.isalnum() else r"[\\]*"
-    return rf"(?:{escapes}{re.escape(character)}|[\\]+u(?i:{ord(character):04x}))"
 
 
 def _redact_values(secrets: Sequence[str], value: Any) -> Any:

@@ -1,8 +1,7 @@
 """What each provider's server wants of a request, where it differs from OpenAI's.
 
 All of them are asked through OpenAI's interface. A preset says what their documentation and their
-users' threads say; ``sgdx ask check`` tries a server, which may be of another
-version.
+users' threads say.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +13,6 @@ from typing import Any, Literal, Protocol
 from sgdx_dataset import SgdxError
 
 from .answer_file import AnswerFile
-from .concurrency import ConcurrencyLimit, RetryPolicy
 from .endpoint import LaterError, RefusedError, Send
 from .functions import Json
 from .usage import Price, Usage, usage_of
@@ -25,6 +25,25 @@ _LONG_WAIT = 60.0  # seconds; a longer wait is told
 # While no request has been answered: after so many faults, all of them the same, and after so many
 # refusals, the server is taken to treat every request so.
 _MOST_SAME_FAULTS, _MOST_REFUSALS = 3, 8
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """How often a request is tried, and how long to wait in between."""
+
+    tries: int = 6  # how often a request is tried before it is given up for this run
+    # The longest wait after the first fault, in seconds; it doubles with each further one.
+    first: float = 1.0
+    # The longest wait that is drawn, in seconds. A longer wait that the server asks for is kept all
+    # the same.
+    longest: float = 60.0
+
+    def wait(self, faults: int, asked: float | None) -> float:
+        """Seconds to wait after so many faults: as asked, else drawn from 0 on ("full jitter")."""
+        if asked is not None:
+            return max(asked, 0.0)
+        bound = min(self.longest, self.first * 2**faults)
+        return max(self.first, random.uniform(0, bound))  # noqa: S311 - no secret is made of it
 
 
 class Request(Protocol):
@@ -115,16 +134,9 @@ async def send_all(
     say: Callable[[str], None] = lambda text: None,
 ) -> SendingReport:
     """Send every request that has no answer yet, and keep the answers."""
-    sender = _Sender(
-        plan,
-        answers,
-        send,
-        limits,
-        retry or RetryPolicy(),
-        ConcurrencyLimit(limits.concurrency),
-        say,
-    )
+    sender = _Sender(plan, answers, send, limits, retry or RetryPolicy(), say)
     requests = plan.requests()
+    # Each worker has one request under way, and takes the next one when it has its answer.
     workers = [sender.work(requests, advance) for _ in range(limits.concurrency)]
     await asyncio.gather(*workers)
     if sender.fault is None:
@@ -150,7 +162,6 @@ class _Sender:
     send: Send
     limits: SendLimits
     retry: RetryPolicy
-    concurrency: ConcurrencyLimit
     say: Callable[[str], None]
     report: SendingReport = field(default_factory=SendingReport)
     fault: SgdxError | None = None
@@ -159,6 +170,7 @@ class _Sender:
     read: int = 0  # answers, those of earlier runs included
     invalid: int = 0  # of those
     under_way: set[str] = field(default_factory=set)  # keys, as two requests may be the same
+    sending: int = 0  # requests that are with the server
     given_up: int = 0  # requests in a row
     waits_until: float = 0.0  # the end of the longest wait that was told, on the loop's clock
     highest_cost: float | None = None  # the highest cost of an answer so far
@@ -252,25 +264,25 @@ class _Sender:
         """The answer to a body, and how many seconds it took from its last try on."""
         # None if the server does not answer, or the run is over.
         for faults in range(1, self.retry.tries + 1):
-            async with self.concurrency.admission() as halvings:
-                if self._is_over() or not self._may_send(body):
-                    return None
-                self.report.counts["requests"] += 1
-                self.report.peak = max(self.report.peak, self.concurrency.under_way)
-                start = time.monotonic()
-                try:
-                    answer = await self.send(body)
-                except LaterError as error:
-                    later = error
-                    if error.too_many:
-                        self.report.counts["too_many"] += 1
-                        self.concurrency.too_many(halvings, error.asked)
-                    else:
-                        self._check_same_fault(error, faults)
+            if self._is_over() or not self._may_send(body):
+                return None
+            self.report.counts["requests"] += 1
+            self.sending += 1
+            self.report.peak = max(self.report.peak, self.sending)
+            start = time.monotonic()
+            try:
+                answer = await self.send(body)
+            except LaterError as error:
+                later = error
+                if error.too_many:
+                    self.report.counts["too_many"] += 1
                 else:
-                    self.concurrency.answered()
-                    self.given_up = 0
-                    return answer, time.monotonic() - start
+                    self._check_same_fault(error, faults)
+            else:
+                self.given_up = 0
+                return answer, time.monotonic() - start
+            finally:
+                self.sending -= 1
             if faults < self.retry.tries:
                 self.report.counts["retried"] += 1
                 wait = self.retry.wait(faults, later.asked)
@@ -311,13 +323,13 @@ class _Sender:
         if limits.max_requests is not None and report.counts["requests"] >= limits.max_requests:
             report.stopped = f"--max-requests {limits.max_requests} is reached"
         elif limits.max_cost is not None and limits.price is not None:
-            # Each request under way, this one included, may cost as much as the dearest so far.
+            # Each request with the server, and this one, may cost as much as the dearest so far.
             next_cost = (
                 _highest_cost_of(body, limits.price)
                 if self.highest_cost is None
                 else self.highest_cost
             )
-            coming = self.concurrency.under_way * next_cost
+            coming = (self.sending + 1) * next_cost
             if report.usage.cost(limits.price) + coming > limits.max_cost:
                 report.stopped = f"--max-cost {limits.max_cost:g} is reached"
         return not report.stopped

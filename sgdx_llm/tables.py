@@ -7,9 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sgdx_dataset.io.console import escape_controls
-
-from .check import Finding
 from .estimate import Estimate, total
 from .functions import Json
 from .requests import TaskName
@@ -70,19 +67,6 @@ def _estimate_row(estimate: Estimate, price: Price | None) -> str:
     line = f"{estimate.name:<12}{sent:>10,}{usage.sent:>13,}{mean_in:>7,}{estimate.longest:>7,}"
     line += f"{usage.made:>13,}{mean_out:>7,}"
     return line + (f"{usage.cost(price):>10.2f}" if price else "")
-
-
-def check_table(findings: Sequence[Finding]) -> list[str]:
-    """The lines that ``check`` prints: what was found, and what to do."""
-    width = max(len(finding.question) for finding in findings)
-    lines = [
-        f"{finding.question:<{width}}  {escape_controls(finding.answer)}" for finding in findings
-    ]
-    advice = [finding.advice for finding in findings if finding.advice]
-    options = [text for text in advice if text.startswith("--")]
-    others = [text for text in advice if not text.startswith("--")]
-    todo = [*([" ".join(options)] if options else []), *others]
-    return [*lines, *([f"try: {'; '.join(todo)}"] if todo else [])]
 
 
 def format_counts(counts: Mapping[str, Any]) -> str:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from .bootstrap import DIALOGUES
 from .errors import ScoreError
 from .figures import paired, report
 from .rows import PREDICTION, REFERENCE, Prediction, Reference, arrow_table, json_lines
@@ -26,7 +25,6 @@ def score(
     system_acts: bool | None = None,
     rules: Rules = OFFICIAL,
     dialogues: Iterable[str] | None = None,
-    over: str = DIALOGUES,
 ) -> dict[str, Any]:
     """Score prediction rows of one or more schema variants.
 
@@ -46,7 +44,6 @@ def score(
             None where that is unknown.
         rules: How frames are scored.
         dialogues: Ids of the dialogues to score; None for all. Rows of others are passed over.
-        over: What the intervals are over: "dialogues", "wordings" or "both".
 
     Returns:
         The content of scores.json, as `score_files` returns it. `predictions`, what files say of
@@ -75,7 +72,7 @@ def score(
     frame_scores, scores = score_lines(
         json_lines(predictions, Prediction, "predictions"),
         json_lines(references, Reference, "references"),
-        Setup(split, release, rules, acts, made_elsewhere=True, over=over),
+        Setup(split, release, rules, acts, made_elsewhere=True),
         dialogues,
     )
     unstated: dict[str, Any] = {"predictions": {variant: {} for variant in scores["variants"]}}
@@ -91,10 +88,8 @@ def score_files(
     own_variants: Mapping[str, str | Path] | None = None,
     dialogues: str | Path | None = None,
     services: Sequence[str] = (),
-    without_errata: bool = False,
     rules: Rules = OFFICIAL,
     system_acts: bool | None = None,
-    over: str = DIALOGUES,
     output: str | Path | None = None,
     per_frame: str | Path | None = None,
     verbose: bool = False,
@@ -114,12 +109,9 @@ def score_files(
         dialogues: A file with the ids of the dialogues to score; None for those that the files say
             they are of, or all where they do not say.
         services: The original names of the services to score; none for all.
-        without_errata: Whether to leave out the slots of frames whose annotations in SGD contradict
-            each other (`docs/errata.md`).
         rules: How frames are scored.
         system_acts: Whether the tracker was given the system's dialogue acts, where the files do
             not say so themselves; None where that is unknown.
-        over: What the intervals are over: "dialogues", "wordings" or "both".
         output: The scores.json to write.
         per_frame: A `.parquet` or `.jsonl` file to write the scores of every frame to.
         verbose: Whether to print the tables and warnings that the command prints.
@@ -166,10 +158,8 @@ def score_files(
         own_variants={name: str(path) for name, path in (own_variants or {}).items()},
         dialogues=_path(dialogues),
         services=services,
-        without_errata=without_errata,
         rules=rules,
         acts=acts_word(system_acts),
-        over=over,
     )
     return score_task(TASKS["state"], inputs, _path(output), _path(per_frame), verbose)
 

@@ -19,14 +19,10 @@ _CHUNK = 100
 # Of `bounded_interval`, and how many of them at a time.
 _WEIGHTINGS, _SOME = 20_000, 2_000
 
-# What the intervals are over: what is drawn anew in each resample.
-DIALOGUES, WORDINGS, BOTH = OVER = ("dialogues", "wordings", "both")
-
 Draw = Callable[[np.random.Generator, int, int], Floats]
 Statistics = dict[str, Floats]
-# Makes figures [draws] of mean scores [draws, rows] and, where wordings are drawn too, of the share
-# of each wording in each draw [draws, wordings].
-Statistic = Callable[..., Statistics]
+# Makes figures [draws] of mean scores [draws, rows].
+Statistic = Callable[[Floats], Statistics]
 Interval = list[float] | None
 
 
@@ -73,39 +69,16 @@ def resampled(draw: Draw, dialogues: int, number: int) -> Iterator[Floats]:
         yield draw(random, min(_CHUNK, number - start), dialogues)
 
 
-def resamples(dialogues: int, wordings: int, over: str) -> Iterator[tuple[Floats, ...]]:
-    """Weights of dialogues [draws, dialogues] and, over wordings, shares [draws, wordings].
-
-    Dialogues and wordings are drawn apart: the pigeonhole bootstrap of Owen 2007 (Annals of Applied
-    Statistics 1(2), 386-411) for a table in which every dialogue is scored under every wording. No
-    bootstrap of such a table is exact (McCullagh 2000, Bernoulli 6(2), 285-301); this one errs on
-    the wide side. Of r wordings r - 1 are drawn, as in `compared`, since with r the spread of a
-    mean of few would be underestimated.
-    """
-    # The dialogues are drawn as for them alone, and the wordings by a generator of their own.
-    random = np.random.default_rng((SEED, 3))
-    number = max(wordings - 1, 1)
-    for weights in resampled(with_replacement, dialogues, RESAMPLES):
-        if over == DIALOGUES:
-            yield (weights,)
-        else:
-            shares = random.multinomial(number, np.full(wordings, 1 / wordings), len(weights))
-            yield np.ones_like(weights) if over == WORDINGS else weights, shares / number
-
-
-def intervals(drawn: Iterable[Statistics]) -> dict[str, Interval]:
-    """95 % intervals [low, high] of figures that were drawn in chunks, by the percentile method.
-
-    Source: Efron and Tibshirani 1993, "An Introduction to the Bootstrap", chapter 13.
-    """
-    return {name: _middle(values) for name, values in _joined(drawn).items()}
-
-
 def bootstrap(statistic: Callable[[Floats], Statistics], dialogues: int) -> dict[str, Interval]:
-    """The intervals over dialogues of figures [draws] of weights [draws, dialogues]."""
+    """95 % intervals [low, high] of figures [draws] of weights [draws, dialogues].
+
+    By the percentile method: Efron and Tibshirani 1993, "An Introduction to the Bootstrap",
+    chapter 13.
+    """
     if not dialogues:
         return {}
-    return intervals(map(statistic, resampled(with_replacement, dialogues, RESAMPLES)))
+    drawn = _joined(map(statistic, resampled(with_replacement, dialogues, RESAMPLES)))
+    return {name: _middle(values) for name, values in drawn.items()}
 
 
 def bounded_interval(total: Floats, number: Floats, low: float, high: float) -> list[float]:
@@ -190,23 +163,19 @@ def compared(
     second: Sequence[Sums],
     statistic: Statistic,
     trials: int = TRIALS,
-    over: str = DIALOGUES,
-    wordings: int = 0,
 ) -> dict[str, dict[str, Any]]:
     """Compare two sides by the sums of their runs over the same dialogues, one at least.
 
     A side's figure is the mean over its runs. In each resample the dialogues are drawn, the same
-    for all runs of both sides, and apart from them each side's runs and, where they are a sample
-    too, the wordings (`resamples`). Of r runs r - 1 are drawn with replacement: with r, the spread
-    of the mean of few runs would be underestimated (Rao and Wu 1988, Journal of the American
-    Statistical Association 83, 231-241). A single run stays as it is.
+    for all runs of both sides, and apart from them each side's runs. Of r runs r - 1 are drawn with
+    replacement: with r, the spread of the mean of few runs would be underestimated (Rao and Wu
+    1988, Journal of the American Statistical Association 83, 231-241). A single run stays as it is.
 
     For each figure `first`, `second`, `difference` (second - first), its 95 % `interval` and `p`;
-    None where undefined. The p of single runs over dialogues is that of `randomisation`. Otherwise
-    it is that of the bootstrap test with shifted resamples (Efron and Tibshirani 1993, chapter 16):
-    the share of resamples that lie as far from the difference as the difference does from 0. Over
-    wordings `same_order` is the share of resamples in which the difference has the sign of the
-    observed one, and of several runs there are the sample standard deviations over runs.
+    None where undefined. The p of single runs is that of `randomisation`. That of several is of the
+    bootstrap test with shifted resamples (Efron and Tibshirani 1993, chapter 16): the share of
+    resamples that lie as far from the difference as the difference does from 0. Of several runs
+    there are also the sample standard deviations over runs.
     """
     whole = np.ones((1, len(first[0].total)))
     left, right = (
@@ -215,14 +184,14 @@ def compared(
     observed = {name: right[name].mean(axis=0) - left[name].mean(axis=0) for name in left}
     random = np.random.default_rng((SEED, 1))  # The dialogues are drawn as for single runs.
 
-    def difference(weights: Floats, *shares: Floats) -> Statistics:
-        ours = _mean_of_drawn(first, weights, shares, statistic, random)
-        theirs = _mean_of_drawn(second, weights, shares, statistic, random)
+    def difference(weights: Floats) -> Statistics:
+        ours = _mean_of_drawn(first, weights, statistic, random)
+        theirs = _mean_of_drawn(second, weights, statistic, random)
         return {name: theirs[name] - ours[name] for name in ours}
 
-    drawn = _joined(difference(*draw) for draw in resamples(whole.shape[1], wordings, over))
+    drawn = _joined(map(difference, resampled(with_replacement, whole.shape[1], RESAMPLES)))
     several = len(first) > 1 or len(second) > 1
-    if several or over != DIALOGUES:
+    if several:
         p = {name: _shifted_p(values, observed[name]) for name, values in drawn.items()}
     else:
         p = randomisation(first[0], second[0], statistic, observed, trials)
@@ -235,10 +204,6 @@ def compared(
             "interval": _middle(values),
             "p": p[name],
         }
-        if over != DIALOGUES:
-            same = np.sign(values) == np.sign(observed[name])
-            is_defined = not np.isnan(observed[name][0])
-            comparisons[name]["same_order"] = float(same.mean()) if is_defined else None
         if several:
             comparisons[name]["first_sd"] = _deviation(left[name])
             comparisons[name]["second_sd"] = _deviation(right[name])
@@ -259,14 +224,13 @@ def _stacked(runs: Sequence[Statistics]) -> Statistics:
 def _mean_of_drawn(
     runs: Sequence[Sums],
     weights: Floats,
-    shares: Sequence[Floats],
     statistic: Statistic,
     random: np.random.Generator,
 ) -> Statistics:
     """The mean figures [draws] of runs that are drawn anew for each weighting of the dialogues."""
     number = max(len(runs) - 1, 1)
     counts = random.multinomial(number, np.full(len(runs), 1 / len(runs)), len(weights))
-    statistics = _stacked([statistic(run.means(weights), *shares) for run in runs])
+    statistics = _stacked([statistic(run.means(weights)) for run in runs])
     return {name: (figure * counts.T).sum(axis=0) / number for name, figure in statistics.items()}
 
 

@@ -203,13 +203,6 @@ def call_figures(scores: Scores) -> list[Figure]:
     ]
 
 
-def wordings_drawn(scores: Scores) -> list[Figure]:
-    """The means over wordings, of which wordings can be drawn; `.v1-5` where there are others."""
-    reworded = [name for name in scores.wordings if name != ORIGINAL]
-    kinds = (".reworded", ".v1-5") if {*PAPER_VARIANTS} < {*reworded} else (".reworded",)
-    return [figure for figure in call_figures(scores) if figure.key.endswith(kinds)]
-
-
 def report_calls(
     variants: Mapping[str, CallScores], dialogues: int, setup: Setup
 ) -> dict[str, Any]:
@@ -224,7 +217,7 @@ def report_calls(
     main = {name: with_tasks(scores.only(groups[name]), (CALL,)) for name in (ALL, SEEN, UNSEEN)}
     of_metrics: dict[str, dict[str, Any]] = {}
     for metric in (*CALL_METRICS, TASK_SUCCESS):
-        figures = {name: over_wordings(main[name], metric, setup.over) for name in main}
+        figures = {name: over_wordings(main[name], metric) for name in main}
         of_metrics[metric] = {**figures.pop(ALL), **figures}
     of_metrics[CALL]["differences"] = wording_differences(scores, CALL)
     of_metrics[CALL]["by_service"] = {

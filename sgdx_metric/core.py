@@ -14,15 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .bootstrap import (
-    DIALOGUES,
     RESAMPLES,
     TRIALS,
     Interval,
     Statistics,
     bootstrap,
     compared,
-    intervals,
-    resamples,
     sums_by_dialogue,
 )
 from .columns import Floats, Ints, safe_divide
@@ -31,8 +28,6 @@ from .variants import ORIGINAL
 
 # A metric, what is taken of it, and the wordings of which it is taken.
 _Row = tuple[str, str, tuple[str, ...]]
-# Wordings that are drawn, and the share of each in each resample [draws, wordings].
-_Drawn = tuple[Sequence[str], Floats]
 _SUMS = ("sum", "shared")
 # A frame with this score or more is right, and with a lesser one wrong.
 RIGHT = 0.5
@@ -62,19 +57,11 @@ class Scores:
 class Means:
     """The means of one metric over the items of each resample, for figures to be made of [draws].
 
-    A KeyError says that a figure needs a wording that is not there. Where wordings are drawn, too,
-    only a mean over all of these is defined, or one under a wording: the least of wordings that are
-    drawn twice is of fewer wordings, and so is their deviation.
+    A KeyError says that a figure needs a wording that is not there.
     """
 
-    def __init__(
-        self,
-        row: Callable[[_Row], Floats],
-        metric: str,
-        wordings: Sequence[str],
-        drawn: _Drawn | None = None,
-    ) -> None:
-        self._row, self._metric, self.wordings, self._drawn = row, metric, wordings, drawn
+    def __init__(self, row: Callable[[_Row], Floats], metric: str, wordings: Sequence[str]) -> None:
+        self._row, self._metric, self.wordings = row, metric, wordings
 
     def under(self, wording: str) -> Floats:
         """The mean under a wording."""
@@ -84,13 +71,10 @@ class Means:
         self, wordings: Sequence[str], of: Callable[["Means", str], Floats] | None = None
     ) -> Floats:
         """The mean over wordings, all of which must be there, of what there is under each."""
-        names, shares = self._drawn or (wordings, None)
-        if not wordings or sorted(wordings) != sorted(names):
+        if not wordings:
             raise KeyError(*wordings)
-        values = [(of or Means.under)(self, wording) for wording in names]
-        if shares is None:
-            return np.asarray(np.mean(values, axis=0))
-        return np.asarray((np.stack(values, axis=1) * shares).sum(axis=1))
+        values = [(of or Means.under)(self, wording) for wording in wordings]
+        return np.asarray(np.mean(values, axis=0))
 
     def sensitivity(self, wordings: Sequence[str]) -> Floats:
         """The mean of each item's coefficient of variation over two wordings or more."""
@@ -117,7 +101,7 @@ class Means:
         return self._row((name, "shared", ()))
 
     def _of_several(self, statistic: str, wordings: Sequence[str]) -> Floats:
-        if self._drawn or len(wordings) < 2:
+        if len(wordings) < 2:
             raise KeyError(wordings)
         return self._across(statistic, wordings)
 
@@ -184,12 +168,9 @@ class Sample:
         is_sum = [statistic in _SUMS for _, statistic, _ in self._places]
         self.sums.number[:, is_sum] = 1 / max(len(self.sums.number), 1)
 
-    def statistics(
-        self, means: Floats, shares: Floats | None = None, drawn: Sequence[str] = ()
-    ) -> Statistics:
-        """The figures [...] of means of rows [..., rows] and shares of wordings [..., drawn]."""
-        of_drawn = None if shares is None else (drawn, shares)
-        return self._computed(lambda row: means[..., self._places[row]], of_drawn)
+    def statistics(self, means: Floats) -> Statistics:
+        """The figures [...] of means of rows [..., rows]."""
+        return self._computed(lambda row: means[..., self._places[row]])
 
     def resampled(self, weights: Floats) -> Statistics:
         """The figures [draws] of the dialogues under weights [draws, dialogues]."""
@@ -205,29 +186,20 @@ class Sample:
             for key, value in statistics.items()
         }
 
-    def intervals(self, over: str = DIALOGUES, drawn: Sequence[str] = ()) -> dict[str, Interval]:
-        """The 95 % intervals over "dialogues", "wordings" or "both"."""
-        # Over wordings only means over all of `drawn`, or under one, have an interval.
-        count = len(self.sums.total)
-        if over == DIALOGUES:
-            return bootstrap(self.resampled, count)
-        if not (count and drawn and {*drawn} <= {*self.scores.wordings}):
-            return {}
-        return intervals(
-            self.statistics(self.sums.means(weights), shares, drawn)
-            for weights, shares in resamples(count, len(drawn), over)
-        )
+    def intervals(self) -> dict[str, Interval]:
+        """The 95 % intervals over dialogues."""
+        return bootstrap(self.resampled, len(self.sums.total))
 
     def _note(self, row: _Row) -> Floats:
         self._places.setdefault(row, len(self._places))
         return np.ones(1)
 
-    def _computed(self, row: Callable[[_Row], Floats], drawn: _Drawn | None = None) -> Statistics:
+    def _computed(self, row: Callable[[_Row], Floats]) -> Statistics:
         """The figures whose wordings are there."""
         statistics = {}
         for figure in self.figures:
             with suppress(KeyError):
-                means = Means(row, figure.metric, self.scores.wordings, drawn)
+                means = Means(row, figure.metric, self.scores.wordings)
                 statistics[figure.key] = figure.of(means)
         return statistics
 
@@ -288,25 +260,13 @@ def mean_defined(values: Floats) -> float | None:
 
 
 def compare(
-    first: Sequence[Sample],
-    second: Sequence[Sample],
-    *,
-    over: str = DIALOGUES,
-    trials: int = TRIALS,
+    first: Sequence[Sample], second: Sequence[Sample], *, trials: int = TRIALS
 ) -> dict[str, dict[str, Any]]:
     """Compare all figures of two systems, by one sample a run of each, as `compared` does."""
     if not len(first[0].sums.total):
         return {}
-    sides, sample = ([run.sums for run in first], [run.sums for run in second]), first[0]
-    if over == DIALOGUES:
-        return compared(*sides, sample.statistics, trials)
-    formulas = [figure.of for figure in sample.figures]
-    comparisons: dict[str, dict[str, Any]] = {}
-    for drawn in {tuple(of.wordings): of for of in formulas if isinstance(of, Over)}:
-        statistic = partial(sample.statistics, drawn=drawn)
-        comparisons |= compared(*sides, statistic, over=over, wordings=len(drawn))
-    keys = [figure.key for figure in sample.figures]
-    return {key: comparisons[key] for key in keys if key in comparisons}
+    sides = [run.sums for run in first], [run.sums for run in second]
+    return compared(*sides, first[0].statistics, trials)
 
 
 def against_original(scores: Scores) -> tuple[Scores, Scores] | None:

@@ -103,20 +103,6 @@ RELATIVE = Figure(
 )
 
 
-def wordings_drawn(scores: Scores) -> list[Figure]:
-    """The means over v1 to v5, and over all other wordings: `jga_v1-5`, `jga(v1..v5+mine)`."""
-    sets: dict[str, Sequence[str]] = {"_v1-5": PAPER_VARIANTS}
-    if wider := wider_set(scores.wordings):
-        sets[f"({wider})"] = [name for name in scores.wordings if name != ORIGINAL]
-    titles = {"jga": "JGA", "change": "Change", "canonical": "Canonical"}
-    return [
-        Figure(f"{name}{mark}", metric, Over(of), f"{titles[name]}{mark}")
-        for name, metric in JOINT.items()
-        if metric in scores.metrics
-        for mark, of in sets.items()
-    ]
-
-
 def frame_scores(
     variants: Mapping[str, ScoredFrames], metrics: Sequence[str], rules: Rules = OFFICIAL
 ) -> Scores:
@@ -162,7 +148,7 @@ def report(variants: Mapping[str, FrameScores], setup: Setup = _UNSTATED) -> dic
         "variants": {
             name: group_means(frames, setup.rules, turn) for name, frames in variants.items()
         },
-        "sgdx": robustness(scores, setup.rules, setup.over),
+        "sgdx": robustness(scores, setup.rules),
         "signature": signature(variants, count, dialogues, setup),
         "frames": {"all": count, "seen": int(seen.sum()), "unseen": int((~seen).sum())},
         "ignored_slots": {name: frames.ignored_slots for name, frames in variants.items()},
@@ -170,7 +156,7 @@ def report(variants: Mapping[str, FrameScores], setup: Setup = _UNSTATED) -> dic
     }
 
 
-def robustness(scores: Scores, rules: Rules, over: str) -> dict[str, Any]:
+def robustness(scores: Scores, rules: Rules) -> dict[str, Any]:
     """The part `sgdx` of scores.json: figures for all frames, seen, unseen and each service."""
     groups: dict[str, dict[str, Any]] = {}
     for name, members in scores.items.groups().items():
@@ -180,8 +166,7 @@ def robustness(scores: Scores, rules: Rules, over: str) -> dict[str, Any]:
         sample = Sample(of_group, figures)
         groups[name] = {**keys, **sample.values(), **_of_metrics(of_group)}
         if name in (EVERY, IN_TRAIN, NOT_IN_TRAIN):
-            # Of wordings v1 to v5 are drawn; the original is not, as it is what was trained on.
-            intervals = sample.intervals(over, PAPER_VARIANTS)
+            intervals = sample.intervals()
             keys = dict.fromkeys((*WITH_INTERVALS, *keys))
             of_keys = {key: intervals.get(key) for key in keys if key != RELATIVE.key}
             groups[name]["confidence"] = of_keys

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from .bootstrap import DIALOGUES, OVER, RESAMPLES, SEED
+from .bootstrap import RESAMPLES, SEED
 from .errors import ScoreError
 from .variants import ORIGINAL, PAPER_VARIANTS, short_digest
 from .version import __version__
@@ -99,14 +99,11 @@ class Setup:
         wordings: The fingerprint of each variant that is the user's own.
         subset: The dialogues that were chosen; None for all of the split.
         services: The original names of the services that were chosen; empty for all.
-        errata: What was left out of the frames as its annotations contradict each other, with a
-            digest of the list; empty for nothing.
-        over: What the intervals are over: "dialogues", "wordings" or "both".
         canonical: Whether there are figures that also take canonical values.
 
     Raises:
-        ScoreError: `system_acts` or `over` is none of these, or `split` or `release` is no text
-            that a signature may have.
+        ScoreError: `system_acts` is none of these, or `split` or `release` is no text that a
+            signature may have.
     """
 
     split: str | None = None
@@ -118,12 +115,9 @@ class Setup:
     wordings: Mapping[str, str] = field(default_factory=dict)
     subset: Subset | None = None
     services: Collection[str] = ()
-    errata: str = ""
-    over: str = DIALOGUES
     canonical: bool = False
 
     def __post_init__(self) -> None:
-        check_choice("over", self.over, OVER)
         check_choice("system_acts", self.system_acts, SYSTEM_ACTS)
         check_origin(self.split, self.release)
 
@@ -185,7 +179,6 @@ def signature(
         "release": release_part(split, available, setup.release),
         "dialogues": dialogues_mark(subset.dialogue_ids) if subset else None,
         "services": "+".join(sorted(set(setup.services))) or None,
-        "errata": setup.errata or None,
         "frames": frames,
         "match": "fuzzy-token-sort" if rules.use_fuzzy_match else "exact",
         "joint": "turn" if rules.joint_acc_across_turn else "frame",
@@ -203,7 +196,6 @@ def made_parts(setup: Setup) -> dict[str, str | None]:
     return {
         "oracle": "yes" if setup.oracle else None,
         "predictions": "made-elsewhere" if setup.made_elsewhere else None,
-        "over": None if setup.over == DIALOGUES else setup.over,
         "ci": f"95%-bootstrap-{RESAMPLES}-seed-{SEED}",
         "version": __version__,
     }

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from .bootstrap import (
-    DIALOGUES,
     RESAMPLES,
     Interval,
     bounded_interval,
@@ -83,14 +82,13 @@ def case_figures(scores: Scores, metric: str, title: str = "", legend: str = "")
     ]
 
 
-def over_wordings(scores: Scores, metric: str, over: str = DIALOGUES) -> dict[str, Any]:
+def over_wordings(scores: Scores, metric: str) -> dict[str, Any]:
     """Sum up a metric under any wordings: means, FIGURES, intervals, the drop's p."""
     sample = Sample(scores, case_figures(scores, metric))
-    drawn = [name for name in scores.wordings if name != ORIGINAL]
-    intervals = sample.intervals(over, drawn)
+    intervals = sample.intervals()
     return {
         **_figures(sample, metric),
-        "p": _p_of_drop(scores, metric, over),
+        "p": _p_of_drop(scores, metric),
         "confidence": {key: intervals.get(f"{metric}.{key}") for key in FIGURES},
     }
 
@@ -145,14 +143,14 @@ def _figures(sample: Sample, metric: str) -> dict[str, Any]:
     }
 
 
-def _p_of_drop(scores: Scores, metric: str, over: str) -> float | None:
-    """The p-value of the drop, over what its interval is over."""
+def _p_of_drop(scores: Scores, metric: str) -> float | None:
+    """The p-value of the drop."""
     sides = against_original(scores)
     if sides is None or not len(scores.items.ids):
         return None
     drop = Figure("drop", metric, Over(sides[0].wordings))
     original, reworded = (Sample(side, [drop]) for side in sides)
-    p: float | None = compare([original], [reworded], over=over, trials=RESAMPLES)["drop"]["p"]
+    p: float | None = compare([original], [reworded], trials=RESAMPLES)["drop"]["p"]
     return p
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import gradio as gr
 import msgspec
 
-from baselines.own_apis.suite import read_suite
 from baselines.system import System
 from baselines.use import SHIPPED_MODEL, Dialogue, load_tracker, track_dialogues
 from sgdx_dataset import SgdxError
@@ -36,7 +35,48 @@ dialogue twice: with your words, and with the other words. Values that differ ar
 - **Other words** name only what changes, by your names. A whole service, or a list of tools in the
   order of yours, works too.
 """
-_EXAMPLE = "coffee-3"  # of the suite of own APIs
+_EXAMPLE = {
+    "service_name": "CoffeeBar",
+    "description": "Order drinks ahead at a coffee bar and pick them up",
+    "slots": [
+        {"name": "drink", "description": "What the customer wants to drink"},
+        {
+            "name": "cup_size",
+            "description": "How large the cup is",
+            "possible_values": ["small", "medium", "large"],
+        },
+        {
+            "name": "milk",
+            "description": "Kind of milk in the drink",
+            "possible_values": ["whole", "oat", "soy", "none"],
+        },
+        {"name": "pickup_time", "description": "When the customer picks the drink up"},
+        {"name": "branch", "description": "Name of the coffee bar that makes the drink"},
+        {
+            "name": "own_cup",
+            "description": "Whether the customer brings a cup",
+            "possible_values": ["True", "False"],
+        },
+    ],
+    "intents": [
+        {
+            "name": "OrderDrink",
+            "description": "Order a drink to pick up",
+            "is_transactional": True,
+            "required_slots": ["drink", "cup_size", "pickup_time"],
+            "optional_slots": {"milk": "whole", "own_cup": "False"},
+        }
+    ],
+}
+_SAID = (
+    "I want a cappuccino at 7:45 am.",
+    "Small, medium or large?",
+    "Medium. Actually no, make it a large one, it will be a long day.",
+    "A large cappuccino at 7:45 am. Do you bring your own cup?",
+    "No, I don't have one with me.",
+    "Which milk?",
+    "Whatever you have is fine.",
+)
 _OTHER_WORDS = {
     "CoffeeBar": {
         "name": "BrewPoint",
@@ -222,11 +262,13 @@ def _track(schema: str, words: str, dialogue: str) -> str:
 
 def fill_own_schema_tab() -> None:
     """Add the tab's parts, with an example that can be tracked as it stands."""
-    example = next(dialogue for dialogue in read_suite() if dialogue.dialogue_id == _EXAMPLE)
-    said = zip(cycle(("USER", "SYSTEM")), example.utterances)
+    said = zip(cycle(("USER", "SYSTEM")), _SAID)
     gr.Markdown(_INTRODUCTION.format(tracker=Path(default_model()).name))
     with gr.Row():
-        texts = {"Your API": example.service, "Other words: what changes": _OTHER_WORDS}
+        texts: dict[str, Mapping[str, Any]] = {
+            "Your API": _EXAMPLE,
+            "Other words: what changes": _OTHER_WORDS,
+        }
         schema, words = (
             gr.Code(_json(service), language="json", label=label, wrap_lines=True)
             for label, service in texts.items()

@@ -5,7 +5,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from sgdx_metric.bootstrap import DIALOGUES
 from sgdx_metric.errors import ScoreError
 from sgdx_metric.signature import Setup, split_name
 from sgdx_metric.variants import ORIGINAL, fingerprint, own_wordings
@@ -111,10 +110,8 @@ def score_files(
     nli: str | Nli | None = None,
     dtype: str = "float32",
     device: str | None = None,
-    cache: str | Path | None = None,
     options: Options = PAPER,
     gold: str | Path | None = None,
-    over: str = DIALOGUES,
     output: str | Path | None = None,
     per_turn: str | Path | None = None,
     verbose: bool = False,
@@ -136,19 +133,17 @@ def score_files(
         turns: A file with the ids of the turns to score; None for all turns of the dialogues.
         evaluator: The variant whose words the sentences that have to be entailed are made of.
         nli: The model of entailment, as for `score`.
-        dtype, device, cache: How a checkpoint is run and where its answers are kept, as for
-            `sgsacc_metric.models.open_nli`.
-        options: How SGSAcc is computed.
+        dtype, device: How a checkpoint is run, as for `sgsacc_metric.models.open_nli`.
+        options: How SGSAcc and BLEU are computed.
         gold: The file that the command `references` wrote, to be read instead of making the gold
             side again.
-        over: What the intervals are over: "dialogues", "wordings" or "both".
         output: The scores.json to write.
         per_turn: A `.jsonl` file to write the scores of every turn to.
         verbose: Whether to print the tables that the command prints.
 
     Returns:
-        The content of scores.json: `variants`, `sgdx`, `conventions`, `signature`, `counts`,
-        `predictions` and `paired`. The card (README.md) says what each holds. BLEU is from
+        The content of scores.json: `variants`, `sgdx`, `signature`, `counts`, `predictions`
+        and `paired`. The card (README.md) says what each holds. BLEU is from
         0 to 100; all else are fractions, None where undefined.
 
     Raises:
@@ -187,14 +182,12 @@ def score_files(
         references=_path(references),
         own_variants={name: str(path) for name, path in (own_variants or {}).items()},
         dialogues=_path(dialogues),
-        over=over,
     )
     task = Turns(
         evaluator=evaluator,
         nli=nli,
         dtype=dtype,
         device=device,
-        cache=_path(cache),
         options=options,
         turns=_path(turns),
         gold=_path(gold),

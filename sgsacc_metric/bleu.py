@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,14 +21,8 @@ if TYPE_CHECKING:
 
 # N-grams of 1 to 4 tokens are counted.
 ORDERS = 4
-# Four conventions are in use; scores of different ones do not compare. The first is the headline.
-CONVENTIONS: dict[str, dict[str, Any]] = {
-    "13a": {"tokenize": "13a", "lowercase": False},
-    "13a-lc": {"tokenize": "13a", "lowercase": True},
-    "intl": {"tokenize": "intl", "lowercase": False},
-    "none": {"tokenize": "none", "lowercase": False},
-}
-HEADLINE = "13a"
+# sacreBLEU's tokenizers that need no other package; scores by different ones do not compare.
+TOKENIZERS = ("13a", "intl", "char", "none")
 
 
 @dataclass(frozen=True)
@@ -44,10 +38,13 @@ class BleuCounts:
 
 
 def bleu_counts(
-    utterances: Sequence[str], references: Sequence[str], convention: str = HEADLINE
+    utterances: Sequence[str],
+    references: Sequence[str],
+    tokenize: str = TOKENIZERS[0],
+    lowercase: bool = False,
 ) -> BleuCounts:
     """Count the n-grams of utterances [turns], each against its one reference [turns]."""
-    scorer = _scorer(convention)
+    scorer = _scorer(tokenize, lowercase)
     pairs = list(zip(utterances, references, strict=True))
     by_pair: dict[tuple[str, str], tuple[list[int], float]] = {}
     for utterance, reference in dict.fromkeys(pairs):
@@ -80,17 +77,17 @@ def corpus_bleu(counts: Floats) -> Floats:
     return np.where(is_positive, bleu, 0.0)
 
 
-def bleu_signature(convention: str = HEADLINE) -> str:
-    """sacreBLEU's own line on a convention, such as `nrefs:1|case:mixed|eff:no|tok:13a|...`."""
+def bleu_signature(tokenize: str = TOKENIZERS[0], lowercase: bool = False) -> str:
+    """sacreBLEU's own line, such as `nrefs:1|case:mixed|eff:no|tok:13a|...`."""
     from sacrebleu.metrics.bleu import BLEU  # Scores of states do without; it imports lxml.
 
-    scorer = BLEU(**CONVENTIONS[convention])
+    scorer = BLEU(tokenize=tokenize, lowercase=lowercase)
     scorer.corpus_score(["a"], [["a"]])  # Only then is the number of references known.
     return str(scorer.get_signature())
 
 
 @cache
-def _scorer(convention: str) -> BLEU:
+def _scorer(tokenize: str, lowercase: bool) -> BLEU:
     from sacrebleu.metrics.bleu import BLEU  # Likewise.
 
-    return BLEU(**CONVENTIONS[convention], effective_order=True)
+    return BLEU(tokenize=tokenize, lowercase=lowercase, effective_order=True)

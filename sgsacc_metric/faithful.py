@@ -20,11 +20,6 @@ class TurnVerdict:
         """Whether every judged action's reference is entailed, alone or in context."""
         return all(judgement.entailed for judgement in self.judgements if judgement)
 
-    @property
-    def faithful_alone(self) -> bool:
-        """Whether the utterance alone entails every judged action's reference."""
-        return all(judgement.entailed_alone for judgement in self.judgements if judgement)
-
 
 def judge_utterances(
     turns: Sequence[Turn],

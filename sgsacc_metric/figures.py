@@ -21,23 +21,16 @@ from .scoring import BLEU_COLUMNS, TurnScores
 # The metrics that are fractions: the counts above and below the line.
 RATIOS = {
     "ser": ("wrong", "turns"),
-    "ser_checkable": ("wrong", "checkable"),
-    "slot_error_rate": ("missing", "values"),
-    "ser_extended": ("wrong_extended", "turns"),
     "sgsacc": ("faithful", "turns"),
     "sgsacc_validated": ("faithful_valid", "valid"),
-    "sgsacc_judged": ("faithful_judged", "judged"),
-    "sgsacc_alone": ("faithful_alone", "turns"),
-    "sgsacc_without_offers": ("faithful_without_offers", "without_offers"),
     "coverage": ("judged", "turns"),
     "validated": ("valid", "turns"),
-    "validated_without_offers": ("valid_without_offers", "without_offers"),
     "ser_coverage": ("ser_slots", "turns"),
     "ser_agreement": ("agree", "both"),
 }
 # The metrics that are followed from the original to the reworded schemas, by what they are called.
 TITLES = {
-    "bleu": ("BLEU", "BLEU: from 0 to 100, tok:13a|case:mixed. All else in %."),
+    "bleu": ("BLEU", "BLEU: from 0 to 100, by sacreBLEU. All else in %."),
     "ser": ("SER", "SER: turns that lack a value."),
     "sgsacc": ("SGSAcc", "SGSAcc: turns that entail all that they should say."),
     "sgsacc_validated": (

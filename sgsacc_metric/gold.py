@@ -12,6 +12,7 @@ import msgspec
 from sgdx_metric.errors import ScoreError
 from sgdx_metric.signature import check_flags
 
+from .bleu import TOKENIZERS
 from .candidates import APPENDIX_B, RULES, candidates
 from .claims import Claim, context_of, judge_claims
 from .negatives import ValuePool, can_be_tampered, tamper
@@ -21,7 +22,7 @@ from .rows import Turn
 
 @dataclass(frozen=True)
 class Options:
-    """How SGSAcc is computed; the defaults are the paper's.
+    """How SGSAcc and BLEU are computed; the defaults of SGSAcc are the paper's.
 
     Attributes:
         validate: Whether SGSAcc is also computed over the valid turns alone: those on which the
@@ -31,19 +32,25 @@ class Options:
             the gold utterance alone in any case.
         rules: How sentences are made of actions: `appendix-b`, as the paper does, or `extended`.
         seed: The random seed of the tampered actions of validation.
+        tokenize, lowercase: sacreBLEU's options of these names.
 
     Raises:
-        ScoreError: A flag is neither true nor false, the rules are unknown, or the seed is no whole
-            number.
+        ScoreError: A flag is neither true nor false, the rules or the tokenizer are unknown, or the
+            seed is no whole number.
     """
 
     validate: bool = True
     context: bool = True
     rules: str = APPENDIX_B
     seed: int = 0
+    tokenize: str = TOKENIZERS[0]
+    lowercase: bool = False
 
     def __post_init__(self) -> None:
-        check_flags(validate=self.validate, context=self.context)
+        check_flags(validate=self.validate, context=self.context, lowercase=self.lowercase)
+        if self.tokenize not in TOKENIZERS:
+            expected = ", ".join(TOKENIZERS)
+            raise ScoreError(f"tokenize is {self.tokenize!r:.60}, expected one of {expected}")
         if self.rules not in RULES:
             raise ScoreError(f"rules is {self.rules!r:.60}, expected one of {', '.join(RULES)}")
         if type(self.seed) is not int:

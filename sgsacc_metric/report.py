@@ -6,18 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from sgdx_metric.bootstrap import DIALOGUES
 from sgdx_metric.columns import Floats
 from sgdx_metric.core import Sample, Scores, differences
 from sgdx_metric.units import ALL
-from sgdx_metric.variants import PAPER_VARIANTS
 
-from .bleu import CONVENTIONS, bleu_signature, corpus_bleu
 from .figures import compute_metrics, headline_metrics, turn_figures
 from .gold import GoldTurn
 from .nli import Judge
 from .rows import Turn
-from .scoring import TurnScores
 
 # What scores.json calls the groups of turns.
 GROUP_KEYS = {
@@ -31,28 +27,23 @@ GROUP_KEYS = {
 
 def report(
     turns: Sequence[Turn],
-    scores: Mapping[str, TurnScores],
     units: Scores,
     signature: str,
     gold: Sequence[GoldTurn] = (),
     judge: Judge | None = None,
-    over: str = DIALOGUES,
 ) -> dict[str, Any]:
     """Sum up what one system scores under one or more variants, as scores.json has it."""
     return {
         "variants": {
             name: _metrics_by_group(units, place) for place, name in enumerate(units.wordings)
         },
-        "sgdx": robustness_report(units, over),
-        "conventions": {
-            variant: _bleu_by_convention(turn_scores) for variant, turn_scores in scores.items()
-        },
+        "sgdx": robustness_report(units),
         "signature": signature,
         "counts": _counts(turns, units, gold, judge),
     }
 
 
-def robustness_report(units: Scores, over: str = DIALOGUES) -> dict[str, Any]:
+def robustness_report(units: Scores) -> dict[str, Any]:
     """The part `sgdx` of scores.json: figures, their intervals, and differences to the original."""
     groups: dict[str, Any] = {}
     for name, members in units.items.groups().items():
@@ -60,7 +51,7 @@ def robustness_report(units: Scores, over: str = DIALOGUES) -> dict[str, Any]:
         values = sample.values()
         groups[name] = values | {"turns": turn_count(sample.scores)}
         if name in GROUP_KEYS:
-            intervals = sample.intervals(over, PAPER_VARIANTS)
+            intervals = sample.intervals()
             groups[name]["confidence"] = {key: intervals.get(key) for key in values}
     return {
         **groups.pop(ALL),
@@ -99,17 +90,6 @@ def _metrics_by_group(units: Scores, place: int) -> dict[str, dict[str, float | 
         )
         for name, m in groups.items()
         if len(m)
-    }
-
-
-def _bleu_by_convention(scores: TurnScores) -> dict[str, dict[str, Any]]:
-    """BLEU of all turns under each convention, with sacreBLEU's signature."""
-    return {
-        name: {
-            "bleu": float(corpus_bleu(scores.convention_sums[name])),
-            "signature": bleu_signature(name),
-        }
-        for name in CONVENTIONS
     }
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from sgdx_metric.columns import Floats
 from sgdx_metric.errors import ScoreError
 
-from .bleu import CONVENTIONS, HEADLINE, bleu_counts
+from .bleu import bleu_counts
 from .faithful import TurnVerdict, judge_utterances
 from .gold import GoldTurn, Options
 from .nli import Judge
@@ -30,13 +30,11 @@ class TurnScores:
 
     # The system's utterances [turns].
     utterances: list[str]
-    # By name, counts that may be added up over turns [turns]: those of `bleu`, of `_ser_counts`
-    # and, with a model of entailment, of `_sgsacc_counts`.
+    # By name, counts that may be added up over turns [turns]: those of `bleu`, what SER counts and,
+    # with a model of entailment, `_sgsacc_counts`.
     counts: dict[str, Floats]
     # BLEU of each turn alone, from 0 to 100 [turns].
     sentence_bleu: Floats
-    # The sums of the BLEU counts of all turns under each convention [10].
-    convention_sums: dict[str, Floats]
     # The verdicts of the model of entailment [turns]; empty without one.
     verdicts: list[TurnVerdict] = field(default_factory=list)
 
@@ -57,21 +55,24 @@ def score_turns(
         [any(is_checked(turn, action) for action in turn.actions) for turn in turns], np.float64
     )
     values = [list(checked_values(turn)) for turn in turns]
-    extended_values = [list(checked_values(turn, extended=True)) for turn in turns]
     references = [turn.utterance for turn in turns]
     scores = {}
     for variant, of_variant in utterances.items():
-        bleu = {name: bleu_counts(of_variant, references, name) for name in CONVENTIONS}
-        counts = dict(zip(BLEU_COLUMNS, bleu[HEADLINE].counts.T, strict=True))
-        counts |= {"ser_slots": ser_slots, **_ser_counts(values, extended_values, of_variant)}
+        bleu = bleu_counts(of_variant, references, options.tokenize, options.lowercase)
+        counts = dict(zip(BLEU_COLUMNS, bleu.counts.T, strict=True))
+        wrong = [
+            any(not contains(utterance, value) for value in of_turn)
+            for of_turn, utterance in zip(values, of_variant, strict=True)
+        ]
+        counts |= {
+            "ser_slots": ser_slots,
+            "turns": np.ones(len(turns)),
+            "wrong": np.array(wrong, dtype=np.float64),
+        }
         if judge:
             counts |= _sgsacc_counts(turns, gold, verdicts[variant], counts["wrong"], options)
         scores[variant] = TurnScores(
-            list(of_variant),
-            counts,
-            bleu[HEADLINE].sentence_bleu,
-            {name: turn_counts.counts.sum(axis=0) for name, turn_counts in bleu.items()},
-            verdicts[variant],
+            list(of_variant), counts, bleu.sentence_bleu, verdicts[variant]
         )
     return scores
 
@@ -110,33 +111,6 @@ def utterances_by_variant(
     }
 
 
-def _ser_counts(
-    values: Sequence[Sequence[str]],
-    extended_values: Sequence[Sequence[str]],
-    utterances: Sequence[str],
-) -> dict[str, Floats]:
-    """The counts of slot error rates [turns]."""
-    number = np.array([len(of_turn) for of_turn in values], dtype=np.float64)
-    missing = _missing(values, utterances)
-    return {
-        "turns": np.ones(len(utterances)),
-        "wrong": (missing > 0).astype(np.float64),
-        "checkable": (number > 0).astype(np.float64),
-        "values": number,
-        "missing": missing,
-        "wrong_extended": (_missing(extended_values, utterances) > 0).astype(np.float64),
-    }
-
-
-def _missing(values: Sequence[Sequence[str]], utterances: Sequence[str]) -> Floats:
-    """How many of its turn's values each utterance lacks [turns]."""
-    numbers = [
-        sum(not contains(utterance, value) for value in of_turn)
-        for of_turn, utterance in zip(values, utterances, strict=True)
-    ]
-    return np.array(numbers, dtype=np.float64)
-
-
 def _sgsacc_counts(
     turns: Sequence[Turn],
     gold: Sequence[GoldTurn],
@@ -145,31 +119,20 @@ def _sgsacc_counts(
     options: Options,
 ) -> dict[str, Floats]:
     """The counts of SGSAcc [turns]."""
-    faithful, faithful_alone, judged, valid = np.array(
+    faithful, judged, valid = np.array(
         [
-            (verdict.faithful, verdict.faithful_alone, turn.judged, turn.valid)
+            (verdict.faithful, turn.judged, turn.valid)
             for turn, verdict in zip(gold, verdicts, strict=True)
         ],
         dtype=np.float64,
-    ).reshape(-1, 4).T  # fmt: skip
-    without_offers = np.array(
-        [any(action.act != "OFFER_INTENT" for action in turn.actions) for turn in turns], np.float64
-    )
+    ).reshape(-1, 3).T  # fmt: skip
     counts = {
         "faithful": faithful,
-        "faithful_alone": faithful_alone,
         "judged": judged,
-        "faithful_judged": faithful * judged,
         **_agreement_counts(turns, verdicts, wrong),
-        "without_offers": without_offers,
-        "faithful_without_offers": faithful * without_offers,
     }
     if options.validate:
-        counts |= {
-            "valid": valid,
-            "faithful_valid": faithful * valid,
-            "valid_without_offers": valid * without_offers,
-        }
+        counts |= {"valid": valid, "faithful_valid": faithful * valid}
     return counts
 
 

@@ -12,18 +12,17 @@ from collections.abc import Iterator
 from .rows import Action, Turn
 
 
-def is_checked(turn: Turn, action: Action, extended: bool = False) -> bool:
+def is_checked(turn: Turn, action: Action) -> bool:
     """Whether an action is on a slot whose values are looked for."""
     slot = turn.slot(action)
-    # The released scorer leaves out categorical slots. True-or-false ones are never said as they
-    # are.
-    return slot is not None and (not slot.is_categorical or (extended and not slot.is_boolean))
+    # The released scorer leaves out categorical slots.
+    return slot is not None and not slot.is_categorical
 
 
-def checked_values(turn: Turn, extended: bool = False) -> Iterator[str]:
+def checked_values(turn: Turn) -> Iterator[str]:
     """The values that the utterance of a turn has to contain, action by action."""
     for action in turn.actions:
-        if is_checked(turn, action, extended):
+        if is_checked(turn, action):
             yield from action.values
 
 

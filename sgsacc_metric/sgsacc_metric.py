@@ -59,7 +59,7 @@ Args:
 Returns:
     `bleu` (0 to 100), `ser`, `sgsacc`, `sgsacc_validated`, `coverage` (fractions, None without a
     model of entailment) under the original schemas, or else under the first variant that is given,
-    and the whole of scores.json: `variants`, `sgdx`, `conventions`, `signature`, `counts`.
+    and the whole of scores.json: `variants`, `sgdx`, `signature`, `counts`.
 
 Examples:
 

@@ -42,8 +42,9 @@ def signature(
     if setup.subset:  # `split_turns` are those of some dialogues alone
         available = setup.subset.available
     is_whole = len(turns) == sum(turn.dialogue_id in dialogues for turn in split_turns)
-    # sacreBLEU's signature of the headline convention, in one part: `tok-13a,case-mixed,...`.
-    bleu = bleu_signature().replace(":", "-").replace("|", ",").replace("version", "sacrebleu")
+    # sacreBLEU's signature in one part: `tok-13a,case-mixed,...`.
+    bleu = bleu_signature(options.tokenize, options.lowercase)
+    bleu = bleu.replace(":", "-").replace("|", ",").replace("version", "sacrebleu")
     parts: dict[str, object] = {
         "generator": marked(variants, setup.wordings),
         "evaluator": marked(evaluators, setup.wordings),

@@ -62,5 +62,5 @@ def score_system(
     wordings = list(scores), [turns[0].variant]
     line = signature(*wordings, split_turns, turns, setup, nli_name(nli), gold, options)
     units = unit_scores(turns, scores)
-    content = report(turns, scores, units, line, gold, judge, setup.over)
+    content = report(turns, units, line, gold, judge)
     return SystemScores(scores, gold, units, content)

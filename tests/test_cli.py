@@ -26,7 +26,6 @@ DOORS = {
     "baselines.evaluate": "evaluate",
     "baselines.publish": "publish",
     "baselines.report": "report",
-    "baselines.own_apis": "own-apis",
     "baselines.demo": "demo",
     "baselines.llm predict": "ask predict",
     "sgdx_tools score": "tools score",

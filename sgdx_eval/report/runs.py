@@ -29,7 +29,7 @@ from .slots.breakage import Analyses
 # By sub-model the lines of a log: the step, and the loss or the score on dev after it.
 Logs = Mapping[str, Sequence[Mapping[str, float]]]
 # Parts of a signature in which runs may differ that compare.
-_FREE = {*SYSTEM_PARTS, "canonical", "over"}
+_FREE = {*SYSTEM_PARTS, "canonical"}
 # Facts of a training, in which the runs of one system differ that are of several seeds.
 _OF_TRAINING = {"seed", "weights", "keep_bias", "schemas", "overlaps", "parts"}
 # What an augmentation changes in the record of a run.

@@ -26,12 +26,11 @@ class TurnsView(View):
     note = "A turn is seen or unseen by its service and, as in the papers, by the domain."
     sources = "SGSAcc is that of arXiv 2301.12568 (Chen et al. 2023), and SS that of " + SGDX
     more = (
-        "All metrics, and four scales of BLEU",
-        "The figures are of all turns, in percent but for BLEU. Figures of different conventions "
-        "of BLEU cannot be compared, and most papers do not name theirs; the first is the "
-        "headline. If the user has just said everything, the context can make a response pass "
-        "that says nothing: SGSAcc without context judges the response alone. With several seeds, "
-        "these are the figures of the first run.",
+        "All metrics",
+        "The figures are of all turns, in percent but for BLEU. Figures of BLEU by different "
+        "tokenizers cannot be compared, and most papers do not name theirs. If the user has just "
+        "said everything, the context can make a response pass that says nothing. With several "
+        "seeds, these are the figures of the first run.",
     )
 
     def blocks(self, results: Results) -> list[Block]:

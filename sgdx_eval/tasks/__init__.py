@@ -38,5 +38,12 @@ def task_of(inputs: Inputs, turns: TurnOptions, *others: MatchOptions | StateOpt
                 raise SgdxError(f"{option}: found predictions of {name}, expected it only {of}")
     if name != "turns":
         return task
-    chosen = {"evaluator": turns.evaluator, "turns": turns.turns, "gold": turns.gold}
-    return turn_task(turns, not turns.no_validation, **chosen)
+    return turn_task(
+        turns,
+        not turns.no_validation,
+        turns.tokenize,
+        turns.lowercase,
+        evaluator=turns.evaluator,
+        turns=turns.turns,
+        gold=turns.gold,
+    )

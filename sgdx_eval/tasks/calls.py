@@ -21,12 +21,10 @@ from sgdx_metric.calls import (
     call_figures,
     report_calls,
     score_calls,
-    wordings_drawn,
 )
 from sgdx_metric.core import Figure, Over, Scores
 from sgdx_metric.signature import Rules, Setup
 from sgdx_metric.units import ALL, SEEN, UNSEEN
-from sgdx_metric.variants import ORIGINAL
 from sgdx_metric.wording_figures import FIGURES, with_tasks
 
 from ..explain import Line, Row, judge_values
@@ -158,15 +156,6 @@ class Calls(FrameTask):
     def derived(self, scores: Scores, rules: Rules) -> Scores:
         """The same, and whether the task of each dialogue is a success."""
         return with_tasks(scores, (CALL,))
-
-    def drawn(self, scores: Scores) -> list[Figure]:
-        """The means over all wordings but the original, and over v1 to v5."""
-        if len([name for name in scores.wordings if name != ORIGINAL]) < 2:
-            raise SgdxError(
-                f"found calls under {', '.join(scores.wordings)}, expected two or more wordings "
-                "beside the original, because wordings are drawn"
-            )
-        return wordings_drawn(scores)
 
 
 def _function_line(variant: str, service: str, method: str, call: Row | None) -> Line:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -32,9 +31,7 @@ from sgdx_metric.units import (
     only_services,
     subset_of,
 )
-from sgdx_metric.variants import ORIGINAL
 
-from ..errata import check_is_sgd, leave_out, read_errata
 from ..explain import (
     Flip,
     Line,
@@ -74,7 +71,7 @@ class FrameTask(Task):
         """Sum up the scores of all wordings, of so many dialogues, as scores.json has them."""
         scores = frame_scores(by_wording, self.paired, setup.rules)
         groups = {name: scores.only(scores.items.groups()[name]) for name in (ALL, SEEN, UNSEEN)}
-        sums = {name: self._sums(of_group, setup.over) for name, of_group in groups.items()}
+        sums = {name: self._sums(of_group) for name, of_group in groups.items()}
         counts = {name: len(of_group.items.ids) for name, of_group in groups.items()}
         by_variant = Sample(scores, self.by_wording(scores)).values()
         changes = wording_differences(scores, self.main)
@@ -84,11 +81,10 @@ class FrameTask(Task):
             "signature": signature(scores.wordings, counts[ALL], dialogues, setup, self.name),
         }
 
-    def _sums(self, scores: Scores, over: str) -> dict[str, Any]:
+    def _sums(self, scores: Scores) -> dict[str, Any]:
         """The figures of some frames, with their intervals."""
         sample = Sample(scores, self.figures(scores))
-        drawn = [name for name in scores.wordings if name != ORIGINAL]
-        return {**sample.values(), "confidence": sample.intervals(over, drawn)}
+        return {**sample.values(), "confidence": sample.intervals()}
 
     def frame_lines(
         self, variant: str, reference: Row, predicted: Row, scores: Mapping[str, float]
@@ -127,24 +123,13 @@ class FrameTask(Task):
         headers = given.headers()
         acts = system_acts(headers, inputs.acts)
         ids = inputs.chosen(predictions, references, next(iter(predictions)))
-        if inputs.without_errata:
-            check_is_sgd(references.release)
-        errata = read_errata(inputs.split) if inputs.without_errata else None
         by_wording: dict[str, ScoredFrames] = {}
-        subset, left_out, dialogues = None, 0, 0
+        subset, dialogues = None, 0
         for name, of_wording in predictions.items():
             frames, rows, subset = choose(of_wording, name, ids, references, inputs)
-            if errata:
-                frames, rows, left_out = leave_out(frames, rows, errata)
             with located({name: of_wording}, references):
                 by_wording[name] = self.score_rows(frames, rows, name, inputs.rules)
             dialogues = len(dialogue_ids_of(frames))
-        if errata:
-            print(
-                f"note: {left_out} slots of frames under each variant are left out, because SGD "
-                "contradicts itself there",
-                file=sys.stderr,
-            )
         setup = Setup(
             split=inputs.split,
             release=references.release,
@@ -155,8 +140,6 @@ class FrameTask(Task):
             wordings=references.marks([*predictions]),
             subset=subset,
             services=inputs.services,
-            errata=errata.mark if errata else "",
-            over=inputs.over,
         )
         content = self.report(by_wording, dialogues, setup)
         is_stated = bool(ids) and not (inputs.dialogues or inputs.limit or inputs.services)

@@ -9,7 +9,6 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from sgdx_dataset.io.errors import SgdxError
 from sgdx_metric.core import Figure, Over, Scores
 from sgdx_metric.figures import (
     JGA,
@@ -19,12 +18,10 @@ from sgdx_metric.figures import (
     joined,
     report,
     state_figures,
-    wordings_drawn,
 )
 from sgdx_metric.rows import PREDICTION, REFERENCE, Prediction
 from sgdx_metric.scoring import FrameScores, score_frames
 from sgdx_metric.signature import Rules, Setup
-from sgdx_metric.variants import PAPER_VARIANTS
 
 from ..explain import Line, Row, judge_values
 from ..options import OF_FRAMES, OF_STATES
@@ -122,15 +119,6 @@ class States(FrameTask):
     def derived(self, scores: Scores, rules: Rules) -> Scores:
         """Joint accuracies of turns, where the rules say so."""
         return joined(scores, rules)
-
-    def drawn(self, scores: Scores) -> list[Figure]:
-        """The means over v1 to v5, and over all wordings where there are others."""
-        if not set(PAPER_VARIANTS) <= set(scores.wordings):
-            raise SgdxError(
-                f"found scores under {', '.join(scores.wordings)}, expected v1 to v5 among them, "
-                "because wordings are drawn"
-            )
-        return wordings_drawn(scores)
 
     def own_figures(self, scores: Scores) -> list[Figure]:
         """The figures, and the relative difference of the first two."""

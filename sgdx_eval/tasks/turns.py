@@ -24,6 +24,7 @@ from sgsacc_metric.models import open_nli
 from sgsacc_metric.nli import Nli, nli_name
 from sgsacc_metric.report import turn_count
 from sgsacc_metric.rows import Prediction, Service, Turn, trimmed
+from sgsacc_metric.ser import checked_values, contains
 from sgsacc_metric.system import UNSTATED, SystemScores, score_system
 
 from ..explain import Flip, Line, flipping, print_broken, print_flips
@@ -35,7 +36,7 @@ from ..predictions import located
 from ..references import References, ReleaseReferences
 from ..tables import Table, print_line, terminal
 from ..task import Changes, Given, Keys, Scored, Task
-from ..turn_tables import coverage_lines, explain_turn, wording_tables
+from ..turn_tables import coverage_lines, explain_turn, wording_table
 
 # What is read of a turn row, beside the schemas.
 _COLUMNS = [name for name in Turn.__struct_fields__ if name not in ("schemas", "wording")]
@@ -67,7 +68,6 @@ class Turns(Task):
     nli: str | Nli | None = None
     dtype: str = "float32"
     device: str | None = None
-    cache: Path | None = None
     options: Options = PAPER
     # Files with the turns to score and with the gold side; None for all, and to make it.
     turns: Path | None = None
@@ -80,7 +80,7 @@ class Turns(Task):
     def open_nli(self) -> Nli | None:
         """The model of entailment."""
         if isinstance(self.nli, str):
-            return open_nli(self.nli, self.dtype, self.cache, self.device)
+            return open_nli(self.nli, self.dtype, self.device)
         return self.nli
 
     def require_nli(self) -> Nli:
@@ -124,7 +124,6 @@ class Turns(Task):
             oracle=is_oracle(headers),
             made_elsewhere=any(header.data is None for header in headers.values()),
             services=inputs.services,
-            over=inputs.over,
         )
         rows = [
             msgspec.convert(row, Prediction)
@@ -143,14 +142,17 @@ class Turns(Task):
         with staged(output) as path, path.open("wb") as file:
             for variant, scores in system.turn_scores.items():
                 for i, turn in enumerate(turns):
+                    values = list(checked_values(turn))
                     row = {
                         "turn_id": turn.turn_id,
                         "variant": variant,
                         "service": turn.service,
                         "utterance": scores.utterances[i],
                         "bleu": float(scores.sentence_bleu[i]),
-                        "values": int(scores.counts["values"][i]),
-                        "missing": int(scores.counts["missing"][i]),
+                        "values": len(values),
+                        "missing": sum(
+                            not contains(scores.utterances[i], value) for value in values
+                        ),
                     }
                     if system.gold:
                         row |= {
@@ -232,8 +234,8 @@ class Turns(Task):
         return coverage_lines(content)
 
     def more_tables(self, content: Mapping[str, Any]) -> list[Table]:
-        """All metrics by wording, and BLEU by four conventions."""
-        return wording_tables(content)
+        """All metrics by wording."""
+        return [wording_table(content)]
 
     def figures(self, scores: Scores) -> list[Figure]:
         return turn_figures(scores)
@@ -369,8 +371,15 @@ def _check(what: str, ids: Sequence[str], available: Collection[str], where: str
         )
 
 
-def turn_task(asked: NliOptions, validate: bool = True, **others: Any) -> Turns:
+def turn_task(
+    asked: NliOptions,
+    validate: bool = True,
+    tokenize: str = "13a",
+    lowercase: bool = False,
+    **others: Any,
+) -> Turns:
     """The task of generated turns with the options of a command."""
-    options = Options(validate, not asked.no_context, asked.rules, asked.seed)
-    how = {name: getattr(asked, name) for name in ("nli", "dtype", "device", "cache")}
-    return Turns(options=options, **how, **others)
+    how = validate, not asked.no_context, asked.rules, asked.seed
+    options = Options(*how, tokenize, lowercase)
+    model = {name: getattr(asked, name) for name in ("nli", "dtype", "device")}
+    return Turns(options=options, **model, **others)

@@ -167,13 +167,13 @@ SABOTAGES = {
         "sgdx_metric/core.py", "(most >= RIGHT)", "(most > RIGHT)",
         f"{_METRIC}/test_report.py -k equal_the_plain"),
     "a mean over v1 to v5 is of fewer": Sabotage(
-        "sgdx_metric/core.py", "(self, wording) for wording in names]",
-        "(self, w) for w in names if w in self.wordings]",
+        "sgdx_metric/core.py", "(self, wording) for wording in wordings]",
+        "(self, w) for w in wordings if w in self.wordings]",
         f"{_METRIC}/test_report.py -k not_there"),
     "a drop is a gain": Sabotage(
         "sgdx_metric/figures.py", "means.over(PAPER_VARIANTS) - means.under(ORIGINAL)",
         "means.under(ORIGINAL) - means.over(PAPER_VARIANTS)",
-        f"{_METRIC}/test_report.py -k over_wordings"),
+        f"{_METRIC}/test_report.py -k the_drop_is"),
     "groups of seen and unseen services change places": Sabotage(
         "sgdx_metric/figures.py", "SEEN: frames.seen, UNSEEN: ~frames.seen",
         "SEEN: ~frames.seen, UNSEEN: frames.seen", f"{_METRIC}/test_report.py -k groups_carry"),
@@ -242,10 +242,6 @@ SABOTAGES = {
     "scores of items are those of another wording": Sabotage(
         "sgdx_eval/results.py", "by_wording[name] for name in names]",
         "by_wording[name] for name in names[::-1]]", f"{_EVAL}/test_contract.py -k test_compare"),
-    "predictions keep what the errata leave out": Sabotage(
-        "sgdx_eval/errata.py",
-        "    for row in guesses:\n        _drop_values(row, names)\n", "",
-        f"{_EVAL}/test_errata.py -k whatever_its_name"),
     # --- sgsacc_metric ---
     "short utterances have no penalty": Sabotage(
         "sgsacc_metric/bleu.py", "np.where(is_positive, penalty, 0.0))", "0.0)",
@@ -258,8 +254,8 @@ SABOTAGES = {
         "return entailment >= max(others)", f"{_SGSACC}/test_claims.py -k highest"),
     "entailment is contradiction": Sabotage(
         "sgsacc_metric/models.py",
-        "return entailment, neutral[0] if neutral else None, contradiction",
-        "return contradiction, neutral[0] if neutral else None, entailment",
+        "return labels[0], labels[1] if len(labels) > 2 else None, labels[-1]",
+        "return labels[-1], labels[1] if len(labels) > 2 else None, labels[0]",
         f"{_SGSACC}/test_models.py -k classes"),
     "a tampered value is the right one in other words": Sabotage(
         "sgsacc_metric/negatives.py", "(*action.values, *_canonical(action))}", "action.values}",
@@ -484,7 +480,7 @@ SABOTAGES = {
         f"{_FAULTS} -k made_up"),
     "the key is written with the answers": Sabotage(
         "sgdx_llm/endpoint.py",
-        'text = re.sub("".join(map(_any_spelling, secret)), "[key]", text)', "pass",
+        'text = text.replace(secret, "[key]")', "pass",
         f"{_SENDING} -k key_is"),
     "a gateway's error is an answer": Sabotage(
         "sgdx_llm/endpoint.py", "if why := why_no_answer(answer):", "if why := str():",

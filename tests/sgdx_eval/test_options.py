@@ -44,7 +44,6 @@ def test_services_of_turns(turns: Path, command: Run) -> None:
 @pytest.mark.parametrize(
     ("predictions", "option"),
     [
-        ("turns", "--without-errata"),
         ("turns", "--system-acts no"),
         ("turns", "--no-fuzzy-match"),
         ("turns", "--zero-mean drop"),

@@ -27,7 +27,6 @@ from .conftest import SAMPLE_TEST, refused, scored
 
 LEXICAL = ("--nli", "lexical")
 COLUMNS = Turns.references.names
-TABLE = "item,model,anna,ben\n1/1,yes,Yes,yes \n1/3,no,yes,yes\n2/1,no,no,no\n"
 
 
 def test_score(copies: Path, command: Run) -> None:
@@ -37,9 +36,7 @@ def test_score(copies: Path, command: Run) -> None:
     gold = json.loads(Path("s.json").read_text())
     every = gold["variants"]["v1"]["#ALL_SERVICES"]
     assert every["bleu"] == pytest.approx(100) and every["ser"] == gold["sgdx"]["changed"] == 0
-    assert every["ser_extended"] == 8 / 265 and every["sgsacc_validated"] == 1
-    bleu = {name: of["bleu"] for name, of in gold["conventions"]["original"].items()}
-    assert bleu == pytest.approx(dict.fromkeys(["13a", "13a-lc", "intl", "none"], 100))
+    assert every["sgsacc_validated"] == 1
     assert "BLEU orig 100.00 100.00 to 100.00" in " ".join(done.stdout.split())
     done = command("sgsacc_metric", *words, "--explain")
     tables, _, signature = done.stdout.rstrip().rpartition("\n")
@@ -205,44 +202,6 @@ def test_precision_and_recall_by_hand() -> None:
         **{"turns": 3, "valid_turns": 1, "published": (0.970, 0.970, 0.970)},
     }
     assert {table["mine"][key] for key in ("precision", "recall", "f1", "published")} == {None}
-
-
-def test_labels_in_one_table_or_several_files(tmp_path: Path, command: Run) -> None:
-    Path("all.csv").write_text(TABLE)
-    rows = [("2/1", "no"), ("1/1", "yes"), ("1/3", "no")]
-    lines = [json.dumps({"item": item, "model": label}) for item, label in rows]
-    Path("model.jsonl").write_text("\n".join(lines))
-    people = "item\tanna\tben\n1/1\tyes\tyes\n1/3\tyes\tyes\n2/1\tno\tno\n"
-    Path("people.tsv").write_text(people)
-    found = []
-    for files in (["all.csv"], ["model.jsonl", "people.tsv"]):
-        done = command("sgsacc_metric", "agreement", *files, "--json", "a.json")
-        assert "66.7" in done.stdout
-        found.append(json.loads(Path("a.json").read_text()))
-    assert found[0] == found[1]
-    assert (found[0]["items"], found[0]["people"], found[0]["kappa"]) == (3, 2, 1.0)
-    assert found[0]["agreement"] == pytest.approx(2 / 3)
-
-
-@pytest.mark.parametrize(
-    ("content", "facts"),
-    [
-        (TABLE.replace("no,no,no", "no,no,"), ("row 3", "ben", "2/1")),
-        (TABLE.replace("no,no,no", "no,no,no,no"), ("row 3",)),
-        (TABLE + "1/1,yes,yes,yes\n", ("row 4", "1/1")),
-        (TABLE.replace("item", "name"), ("row 1", "item")),
-        (TABLE, ("carl", "2/1")),
-        ("item,anna\n1/1,\udcff", ("labels.csv",)),
-    ],
-)
-def test_labels_that_cannot_be_used(
-    tmp_path: Path, command: Run, content: str, facts: tuple[str, ...]
-) -> None:
-    Path("labels.csv").write_text(content, errors="surrogateescape")
-    Path("carl.csv").write_text("item,carl\n1/1,yes\n1/3,no\n")
-    done = command("sgsacc_metric", "agreement", "labels.csv", "carl.csv")
-    (line,) = done.stderr.splitlines()
-    assert done.returncode == 2 and all(fact in line for fact in facts)
 
 
 def test_a_model_that_cannot_be_loaded(tmp_path: Path, command: Run) -> None:

@@ -13,10 +13,9 @@ import pytest
 from sgdx_dataset import frame_tables, open_release
 from sgdx_eval.requested import RequestedData
 from sgdx_llm.answer_file import AnswerFile
-from sgdx_llm.concurrency import RetryPolicy
 from sgdx_llm.plan import Plan
 from sgdx_llm.requests import RequestSettings
-from sgdx_llm.sending import SendingReport, SendLimits, send_all
+from sgdx_llm.sending import RetryPolicy, SendingReport, SendLimits, send_all
 
 from .server import StandIn, serving
 

@@ -12,11 +12,8 @@ from sgdx_metric.bootstrap import (
     Statistics,
     Sums,
     bootstrap,
-    compared,
-    intervals,
     randomisation,
     resampled,
-    resamples,
     with_replacement,
 )
 from sgdx_metric.columns import Floats
@@ -128,58 +125,3 @@ def test_equal_systems_do_not_differ() -> None:
     sums = of_frames.sums
     none = {"jga_orig": np.zeros(1), "ss_jga": np.zeros(1)}
     assert randomisation(sums, sums, of_frames.statistics, none) == dict.fromkeys(none, 1)
-
-
-def test_dialogues_and_wordings_are_drawn_apart() -> None:
-    """The dialogues as for them alone; of five wordings four, each a quarter of the draw."""
-    alone = np.concatenate(list(resampled(with_replacement, 7, 1000)))
-    drawn = list(resamples(7, 5, "both"))
-    dialogues, shares = (np.concatenate([draw[i] for draw in drawn]) for i in (0, 1))
-    assert (dialogues == alone).all() and shares.shape == (1000, 5)
-    assert set((4 * shares).ravel()) <= {0, 1, 2, 3, 4} and set(shares.sum(axis=1)) == {1}
-    assert shares.mean(axis=0) == pytest.approx([0.2] * 5, abs=0.02)
-    some = list(resamples(7, 5, "wordings"))
-    assert all((weights == 1).all() for weights, _ in some)
-    assert (np.concatenate([share for _, share in some]) == shares).all()
-    ((_, single), *_) = resamples(7, 1, "both")
-    assert set(single.ravel()) == {1}
-
-
-def test_a_comparison_over_two_wordings_by_hand() -> None:
-    """The second system is right under one of two wordings: of two, one is drawn."""
-    first, second = np.zeros((3, 2)), np.tile([1.0, 0.0], (3, 1))
-    number = np.ones((3, 2))
-
-    def mean(means: Floats, shares: Floats | None = None) -> Statistics:
-        return {"mean": (means * (0.5 if shares is None else shares)).sum(axis=1)}
-
-    sides = [Sums(first, number)], [Sums(second, number)]
-    found = compared(*sides, mean, over="both", wordings=2)["mean"]
-    # Each draw has 0 or 1, as far from the difference of a half as that is from 0.
-    assert (found["first"], found["second"], found["difference"]) == (0, 0.5, 0.5)
-    assert (found["interval"], found["p"]) == ([0, 1], 1)
-    assert found["same_order"] == pytest.approx(0.5, abs=0.05)
-
-
-def test_an_interval_over_both_holds_the_truth_where_that_over_dialogues_does_not() -> None:
-    """Accuracy 0.5 in the mean over all dialogues and wordings, each of which is easy or hard."""
-    random = np.random.default_rng(5)
-    held = {"dialogues": 0, "both": 0}
-    for _ in range(100):
-        easy = 0.5 + random.normal(0, 0.15, (40, 1)) + random.normal(0, 0.15, (1, 8))
-        right = (random.random((40, 8)) < easy.clip(0, 1)).astype(np.float64)
-        sums = Sums(right, np.ones((40, 8)))
-
-        def mean(weights: Floats, sums: Sums = sums) -> Statistics:
-            return {"mean": sums.means(weights).mean(axis=1)}
-
-        def crossed(weights: Floats, shares: Floats, *, sums: Sums = sums) -> Statistics:
-            return {"mean": (sums.means(weights) * shares).sum(axis=1)}
-
-        for over, found in (
-            ("dialogues", bootstrap(mean, 40)),
-            ("both", intervals(crossed(*both) for both in resamples(40, 8, "both"))),
-        ):
-            low, high = found["mean"] or (0, 0)
-            held[over] += low <= 0.5 <= high
-    assert held["both"] >= 88 and held["dialogues"] <= 75

@@ -183,27 +183,3 @@ def test_frames_that_do_not_fit(rows: pa.Table, message: str) -> None:
         score_calls(table(REFERENCES, CALL_REFERENCE), rows, "v")
     with pytest.raises(ScoreError, match="^references for v: "):
         score_calls(table(REFERENCES[2:], CALL_REFERENCE), predictions(), "v")
-
-
-def test_intervals_of_calls_over_wordings() -> None:
-    """A call is wrong under v1 alone: of five wordings four are drawn, at times none is v1."""
-    right, wrong = call("OrderCab", time="6:15 pm", riders="2"), None
-    true = table(REFERENCES, CALL_REFERENCE)
-    scores = {
-        name: score_calls(true, predictions(right, wrong if name == "v1" else right), name)
-        for name in VARIANTS
-    }
-    found = report_calls(scores, 3, Setup("test", "sample", over="wordings"))
-    figures = found["calls"]["call_accuracy"]
-    # Three of four are v1 in 2.7 of 100 resamples, which leaves a quarter of one call of two.
-    assert figures["confidence"]["drop"] == pytest.approx([-0.375, 0.0])
-    assert figures["confidence"]["v1-5"] == figures["confidence"]["reworded"] == [0.625, 1.0]
-    assert figures["confidence"]["original"] == [1, 1]
-    assert figures["confidence"]["worst"] is None and figures["worst"] == 0.5
-    assert "|over:wordings|ci:" in found["signature"]
-    plain = report_calls(scores, 3, Setup("test", "sample"))["calls"]["call_accuracy"]
-    assert [plain[key] for key in ("drop", "worst")] == [figures[key] for key in ("drop", "worst")]
-    # The drop of a resample is as far from the observed one, -0.1, as that is from 0, where none of
-    # the four is v1 or two and more are: 0.41 + 0.18.
-    assert figures["p"] == pytest.approx(0.59, abs=0.04)
-    assert plain["p"] == 1  # over dialogues: of two calls one is right under all

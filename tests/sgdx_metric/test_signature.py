@@ -59,7 +59,6 @@ def test_a_subset_stands_in_the_signature() -> None:
         ("release", 5.5),
         ("split", "test|frames:9"),
         ("system_acts", "perhaps"),
-        ("over", "all"),
         ("wordings", {"mine": "a|b"}),
         ("services", ["A|b:c"]),
     ],

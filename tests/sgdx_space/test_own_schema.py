@@ -10,11 +10,11 @@ import pytest
 
 pytest.importorskip("gradio", reason="the Space needs gradio: pip install sgdx[app]")
 
-from baselines.own_apis.suite import read_suite
 from baselines.use import load_tracker
 from sgdx_dataset import SgdxError
 from sgdx_dataset.schema import Service, Slot
 from sgdx_space.own_schema import (
+    _EXAMPLE,
     _cells,
     _track,
     read_other_words,
@@ -91,10 +91,14 @@ def test_other_words_that_do_not_fit_are_refused(words: Any, found: str) -> None
 
 def test_values_that_differ_between_the_wordings_are_marked() -> None:
     slots = {"cup_size": "portion", "own_cup": {"name": "mug", "description": "A mug of theirs"}}
-    example = next(one for one in read_suite() if one.dialogue_id == "coffee-2")
-    service = read_service(json.dumps(example.service), "your API")
+    said = (
+        "Can I get a large iced mocha at the Riverside branch?",
+        "You can. When do you want to pick it up?",
+        "In half an hour. And I bring my own cup.",
+    )
+    service = read_service(json.dumps(_EXAMPLE), "your API")
     other = read_other_words(json.dumps({"name": "<Lifts>", "slots": slots}), service)
-    table = states_table(load_tracker("lexical"), service, other, example.utterances)
+    table = states_table(load_tracker("lexical"), service, other, said)
     assert "<th>CoffeeBar</th><th>&lt;Lifts&gt;</th>" in table
     same, different = "<span style='background:#a7e3b5'>", "<span style='background:#f8b4b4'>"
     assert f"<code>cup_size</code>{same}large</span>" in table

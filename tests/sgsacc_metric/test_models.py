@@ -1,4 +1,4 @@
-"""Models of entailment with random weights, in each order of the labels, and their cache."""
+"""Models of entailment with random weights, in each order of the labels."""
 
 from __future__ import annotations
 
@@ -9,11 +9,7 @@ import numpy as np
 import pytest
 
 from sgdx_metric.errors import ScoreError
-from sgsacc_metric.cache import CachedNli, default_cache
-from sgsacc_metric.models import batches, entailment_classes, load_nli, open_nli
-from sgsacc_metric.nli import Judge
-
-from .turns import NO, YES, Script
+from sgsacc_metric.models import entailment_labels, load_nli, open_nli
 
 PAIRS = [
     ("A hotel in Rome?", "City is Rome."),
@@ -75,7 +71,8 @@ def test_probabilities_in_each_order_of_the_labels(checkpoint: Path) -> None:
     assert np.ptp(plain, axis=0).min() > 0.01
     for labels in ORDERS.values():
         nli = load_nli(str(checkpoint))
-        nli._classes = entailment_classes(dict(enumerate(labels)), "tiny")
+        nli._classify.model.config.id2label = dict(enumerate(labels))
+        nli._labels = entailment_labels(dict(enumerate(labels)), "tiny")
         names = [label.lower() for label in labels]
         columns = [names.index(one) for one in ("entailment", "neutral", "contradiction")]
         assert np.allclose(nli(PAIRS), plain[:, columns], atol=1e-5)
@@ -92,20 +89,16 @@ def test_results_do_not_depend_on_order_or_batches(checkpoint: Path) -> None:
 
 
 def test_classes_by_name() -> None:
-    three = {name: entailment_classes(dict(enumerate(of)), name) for name, of in ORDERS.items()}
-    assert list(three.values()) == [(2, 1, 0), (0, 1, 2), (1, 2, 0)]
-    assert entailment_classes({0: "entailment", 1: "not_entailment"}, "two") == (0, None, 1)
+    for labels in ORDERS.values():
+        found = entailment_labels(dict(enumerate(labels)), "three")
+        assert [str(label).lower() for label in found] == [
+            "entailment", "neutral", "contradiction"
+        ]  # fmt: skip
+    two = entailment_labels({0: "entailment", 1: "not_entailment"}, "two")
+    assert two == ("entailment", None, "not_entailment")
     for labels in (["LABEL_0", "LABEL_1", "LABEL_2"], ["yes", "no"], ["entail", "a", "b", "c"]):
         with pytest.raises(ScoreError, match="expected names .*entail"):
-            entailment_classes(dict(enumerate(labels)), "model")
-
-
-def test_batches_have_a_budget_of_tokens() -> None:
-    lengths = [5, 100, 7, 60, 5, 3]
-    found = list(batches(lengths, 100))
-    assert found == [[1], [3], [2, 0, 4, 5]]
-    assert list(batches([], 10)) == []
-    assert list(batches([5, 5, 5, 5, 5], 10)) == [[0, 1], [2, 3], [4]]
+            entailment_labels(dict(enumerate(labels)), "model")
 
 
 def test_a_model_that_cannot_be_loaded(tmp_path: Path, checkpoint: Path) -> None:
@@ -115,39 +108,7 @@ def test_a_model_that_cannot_be_loaded(tmp_path: Path, checkpoint: Path) -> None
         load_nli(str(checkpoint), dtype="int8")
 
 
-def test_a_named_model_has_a_cache(checkpoint: Path, tmp_path: Path) -> None:
-    nli = open_nli(str(checkpoint), cache=tmp_path)
-    assert isinstance(nli, CachedNli)
-    first = nli(PAIRS)
-    again = open_nli(str(checkpoint), cache=tmp_path)
-    assert isinstance(again, CachedNli)
-    assert np.array_equal(again(PAIRS[::-1]), first[::-1]) and again.sent == 0
-    half = open_nli(str(checkpoint), dtype="bfloat16", cache=tmp_path)
-    assert isinstance(half, CachedNli) and half.path != again.path
-
-
-def test_the_cache_is_asked_first(tmp_path: Path) -> None:
-    script = Script({("a", "b"): YES, ("a", "c"): NO, ("ab", "c"): YES})
-    cached = CachedNli(script, tmp_path)
-    assert cached([("a", "b"), ("a", "c")]).tolist() == [[*YES], [*NO]]
-    assert cached([("a", "c"), ("ab", "c"), ("a", "b")]).tolist() == [[*NO], [*YES], [*YES]]
-    assert script.calls == [[("a", "b"), ("a", "c")], [("ab", "c")]] and cached.sent == 3
-    judge = Judge(CachedNli(Script({}), tmp_path))
-    judge.ask([("a", "b")])
-    assert judge["a", "b"] == YES
-    assert cached([]).shape == (0, 3)
-
-
-def test_a_file_that_is_no_cache(tmp_path: Path) -> None:
-    path = CachedNli(Script({}), tmp_path).path
-    path.write_text("something else, and long enough to be looked at" * 99)
-    with pytest.raises(ScoreError, match="cannot be used as a cache"):
-        CachedNli(Script({}), tmp_path)
-
-
-def test_the_cache_lies_in_the_hugging_face_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_HOME", "/home/of/hf")
-    assert default_cache() == Path("/home/of/hf/sgsacc_metric")
-    monkeypatch.delenv("HF_HOME")
-    monkeypatch.setenv("XDG_CACHE_HOME", "/cache")
-    assert default_cache() == Path("/cache/huggingface/sgsacc_metric")
+def test_a_folder_is_opened_as_it_is_named(checkpoint: Path) -> None:
+    nli: Any = open_nli(str(checkpoint), "bfloat16")
+    assert nli.name.endswith("/bfloat16")
+    assert np.allclose(nli(PAIRS), logits_of(checkpoint)[:, [2, 1, 0]], atol=0.1)

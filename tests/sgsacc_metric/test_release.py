@@ -27,7 +27,6 @@ def test_gold_and_derived_utterances_of_the_test_split(release_archive: Path) ->
         assert all(contains_words(turn.utterance, value) for value in values)
         said = derived(turn)
         assert all(contains(said, value) for value in values)
-        assert all(contains(turn.utterance, v) for v in checked_values(turn, extended=True))
     judged = [[candidates(turn, action) for action in turn.actions] for turn in turns]
     actions = [action for turn in turns for action in turn.actions]
     pool = ValuePool.from_turns(turns)

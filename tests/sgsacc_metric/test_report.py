@@ -43,11 +43,9 @@ def test_figures_by_hand() -> None:
     said = said_of(turns)
     result = report(turns, said, split="test", release="sample")
     everything = result["variants"]["v1"]["#ALL_SERVICES"]
-    assert everything["ser"] == 0.25 and everything["slot_error_rate"] == 0.25
-    assert everything["ser_checkable"] == 0.25 and everything["ser_extended"] == 0.25
+    assert everything["ser"] == 0.25
     expected = BLEU().corpus_score(said["v1"], [[one.utterance for one in turns]]).score
     assert everything["bleu"] == pytest.approx(expected, abs=1e-9)
-    assert result["conventions"]["v1"]["13a"]["bleu"] == pytest.approx(expected, abs=1e-9)
     assert result["variants"]["v1"]["#UNSEEN_SERVICES"]["ser"] == 0
     assert result["variants"]["v1"]["#SEEN_SERVICES"]["ser"] == pytest.approx(1 / 3)
     services = {"#ALL_SERVICES", "#SEEN_SERVICES", "#UNSEEN_SERVICES", "Hotels_1", "Hotels_2"}
@@ -77,7 +75,6 @@ def test_figures_of_sgsacc() -> None:
     result = report(turns, said, LexicalNli(), split="test")
     everything = result["variants"]["v4"]["#ALL_SERVICES"]
     assert everything["sgsacc"] == 0.75 and everything["coverage"] == 0.75
-    assert everything["sgsacc_judged"] == pytest.approx(2 / 3)
     assert everything["sgsacc_validated"] == 0.75 and everything["ser_agreement"] == 1
     assert result["sgdx"]["sgsacc_orig"] == 1 and result["sgdx"]["flips"] == 0.25
     assert result["counts"]["judged_turns"] == 3 and result["counts"]["valid_turns"] == 4

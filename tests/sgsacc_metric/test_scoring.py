@@ -31,16 +31,14 @@ def test_predictions_that_do_not_fit() -> None:
 
 
 def test_counts_of_slot_errors() -> None:
-    """The city is looked for, stars in the extended rate alone, and wifi in neither."""
+    """The city is looked for, and the categorical stars and wifi are not."""
     actions = act("CONFIRM", "city", "Rome"), act("CONFIRM", "star_rating", "3")
     turns = [turn(*actions, act("CONFIRM", "has_wifi", "True")), turn(act("GOODBYE"))]
     scores = score_turns(turns, {"v1": ["3 stars in Pisa.", "Bye."], "v2": ["ROME!", "Bye."]})
-    same = ("ser_slots", "checkable", "values", "wrong_extended")
-    expected = {"turns": [1, 1], **{name: [1, 0] for name in same}}
-    for variant, missing in (("v1", [1, 0]), ("v2", [0, 0])):
-        counts = {name: scores[variant].counts[name].tolist() for name in (*expected, "missing")}
-        assert counts == {**expected, "missing": missing}
-        assert scores[variant].counts["wrong"].tolist() == missing
+    for variant, wrong in (("v1", [1, 0]), ("v2", [0, 0])):
+        counts = {name: count.tolist() for name, count in scores[variant].counts.items()}
+        assert (counts["turns"], counts["ser_slots"]) == ([1, 1], [1, 0])
+        assert counts["wrong"] == wrong
     assert "faithful" not in scores["v1"].counts and scores["v1"].verdicts == []
 
 
@@ -52,7 +50,6 @@ def test_counts_of_sgsacc() -> None:
     counts = score_turns(turns, {"v1": utterances}, gold, judge, options)["v1"].counts
     assert counts["faithful"].tolist() == [1, 0, 1]
     assert counts["judged"].tolist() == [1, 1, 0]
-    assert counts["faithful_judged"].tolist() == [1, 0, 0]
     assert counts["both"].tolist() == counts["agree"].tolist() == [1, 1, 0]
     assert "valid" not in counts
 
@@ -78,22 +75,10 @@ def test_agreement_is_about_the_slots_of_ser_alone() -> None:
             GoldTurn("", [GoldAction("City is Rome.")]),
             GoldTurn("", [GoldAction("Star rating is 3.")])]  # fmt: skip
     counts = score_turns(turns, {"v1": list(entailing)}, gold, judge, options)["v1"].counts
-    assert counts["ser_slots"].tolist() == [1, 1, 0] and counts["checkable"].tolist() == [0, 1, 0]
+    assert counts["ser_slots"].tolist() == [1, 1, 0]
     assert counts["faithful"].tolist() == [0, 0, 1]
     assert counts["both"].tolist() == [1, 1, 0]  # the third has no slot that SER looks at
     assert counts["agree"].tolist() == [1, 0, 0]  # of the second, SER finds Rome, and SGSAcc not
-
-
-def test_turns_that_only_offer_an_intent() -> None:
-    offer = act("OFFER_INTENT", "intent", "BookHotel")
-    turns = [turn(offer, prompt=""), turn(offer, act("GOODBYE"), turn_id="2/1", prompt="")]
-    judge, options = Judge(LexicalNli()), Options()
-    gold = judge_gold(turns, judge, options)
-    utterances = {"v1": ["Book hotel?", "Book hotel? Goodbye."]}
-    counts = score_turns(turns, utterances, gold, judge, options)["v1"].counts
-    assert counts["without_offers"].tolist() == [0, 1]
-    assert counts["faithful_without_offers"].tolist() == [0, 1]
-    assert counts["valid_without_offers"].tolist() == [0, 0]
 
 
 def test_which_values_are_looked_for() -> None:
@@ -110,7 +95,6 @@ def test_which_values_are_looked_for() -> None:
         act("INFORM", "street", "Via Roma"),
     )
     assert list(checked_values(of)) == ["Rome", "Pisa", "Siena"]
-    assert list(checked_values(of, extended=True)) == ["Rome", "3", "rent", "Pisa", "Siena"]
 
 
 @pytest.mark.parametrize(

@@ -150,5 +150,4 @@ def test_the_demo_scores_floor_and_controls(
         for name in ("gold", "empty")
     }
     assert whole["gold"]["#ALL_SERVICES"]["sgsacc_validated"] == 1
-    assert whole["empty"]["#ALL_SERVICES"]["ser_checkable"] == 1
     assert (tmp_path / "derived" / "v5.jsonl").exists()

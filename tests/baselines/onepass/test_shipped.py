@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from baselines import evaluate
-from baselines.own_apis.suite import judge, read_suite
-from baselines.use import SHIPPED_MODEL, load_tracker
+from baselines.use import SHIPPED_MODEL, load_tracker, track_dialogue
 from sgdx_eval.results import only_dialogues, read_results
 from sgdx_metric.figures import JGA
 
@@ -18,22 +17,48 @@ from ...conftest import ROOT
 from ..conftest import command
 
 
-@pytest.mark.parametrize(
-    ("chosen", "values"),
-    [(slice(4, None, 5), 33), pytest.param(slice(None), 188, marks=pytest.mark.slow)],
-)
-def test_it_tracks_dialogues_about_apis_that_it_has_never_seen(chosen: slice, values: int) -> None:
-    """One of the five dialogues about each API; all give the figure of results-own-apis.md."""
-    verdicts = judge(load_tracker(str(SHIPPED_MODEL)), read_suite()[chosen])
-    (laundry,) = [one for one in verdicts if one.dialogue.dialogue_id == "laundry-5"]
-    assert laundry.states[-1]["slot_values"] == {
+def test_it_tracks_a_dialogue_about_an_api_that_it_has_never_seen() -> None:
+    """Laundry is in no corpus that it was trained on."""
+    truth = ["True", "False"]
+    slots = [
+        ("collect_date", "Day on which the laundry is collected", []),
+        ("collect_time", "Time at which the laundry is collected", []),
+        ("bags", "How many bags of laundry there are", ["1", "2", "3", "4", "5"]),
+        ("service_kind", "What is done with the laundry", ["wash", "dry clean", "wash and iron"]),
+        ("detergent_free_of_scent", "Whether washing powder without perfume is used", truth),
+        ("door", "Address where the laundry is collected", []),
+    ]
+    service = {
+        "service_name": "LaundryPickup",
+        "description": "Have laundry collected, washed and brought back",
+        "slots": [
+            {"name": name, "description": text, "possible_values": values}
+            for name, text, values in slots
+        ],
+        "intents": [
+            {
+                "name": "OrderPickup",
+                "description": "Order that laundry is collected",
+                "is_transactional": True,
+                "required_slots": ["collect_date", "collect_time", "bags", "door"],
+                "optional_slots": {"service_kind": "wash", "detergent_free_of_scent": "False"},
+            }
+        ],
+    }
+    said = [
+        "Hi there, I'd like my curtains cleaned. When can you come?",
+        "We have Tuesday at 8 am or Wednesday at 2 pm.",
+        "Wednesday is better for me.",
+        "Curtains are usually dry cleaned. Is that all right?",
+        "Fine with me. You'd come to 9 Foundry Yard.",
+    ]
+    *_, last = track_dialogue(load_tracker(str(SHIPPED_MODEL)), service, said)
+    assert last["slot_values"] == {
         "collect_date": ["Wednesday"],
         "collect_time": ["2 pm"],
         "door": ["9 Foundry Yard"],
         "service_kind": ["dry clean"],
     }
-    right = sum(len(verdict.slots["right"]) for verdict in verdicts)
-    assert right == pytest.approx(values, abs=max(1, values // 40))  # CPUs round differently
 
 
 @pytest.mark.release

@@ -1,0 +1,188 @@
+"""Leaks by accident: a training that has met the test is refused, whichever way it came in.
+
+Each is tried at the door, with ``sgdx train``. With ``--oracle`` it trains and its model says so.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from baselines import train
+from baselines.system import model_provenance
+from sgdx_dataset.configs import SPLITS, VARIANTS
+from sgdx_dataset.hub.export import export
+from sgdx_dataset.release.open import SAMPLE, open_release
+
+from ..conftest import command, write_recipe
+
+Json = Any
+Refused = Callable[..., None]
+
+
+def missed(why: str) -> pytest.MarkDecorator:
+    return pytest.mark.xfail(strict=True, raises=AssertionError, reason=f"trained as clean: {why}")
+
+
+@pytest.fixture
+def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Refused:
+    """Train for a step on a source: as an oracle, which shows that the source is sound, and not."""
+
+    def run(source: Path | str, **settings: Any) -> None:
+        small = {"steps": 1, "save_every": 1, "evaluate_every": 1, "evaluate_frames": 20}
+        recipe = write_recipe(tmp_path / "recipe.yaml", "onepass", **small | settings)
+        given = ("--config", recipe, "--source", source, "--output")
+        assert command(monkeypatch, train, *given, tmp_path / "oracle", "--oracle") == 0
+        assert command(monkeypatch, train, *given, tmp_path / "clean") == 2
+        assert not (tmp_path / "clean").exists()
+        provenance = model_provenance(str(tmp_path / "oracle"))
+        assert provenance is not None and provenance.oracle
+
+    return run
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(SAMPLE, tmp_path / "source"))
+
+
+def read(path: Path) -> Json:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def write(path: Path, content: Json) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def let_train_hold_the_test(source: Path, renamed: bool = False) -> Path:
+    """Put the test's dialogues about services of train into train/."""
+    known = {service["service_name"] for service in read(source / "train" / "schema.json")}
+    met = [
+        dialogue
+        for file in sorted((SAMPLE / "test").glob("dialogues_*.json"))
+        for dialogue in read(file)
+        if known.issuperset(dialogue["services"])
+    ]
+    assert len(met) >= 5
+    for number, dialogue in enumerate(met):
+        dialogue["dialogue_id"] = f"9_{number:05}" if renamed else dialogue["dialogue_id"]
+    write(source / "train" / "dialogues_009.json", met)
+    return source
+
+
+@missed("the dialogues of the splits are not compared")
+@pytest.mark.parametrize("renamed", [False, True])
+def test_train_holds_dialogues_of_the_test(source: Path, refused: Refused, renamed: bool) -> None:
+    refused(let_train_hold_the_test(source, renamed))
+
+
+@missed("the dialogues of a second corpus are not compared")
+def test_a_second_corpus_holds_dialogues_of_the_test(source: Path, refused: Refused) -> None:
+    let_train_hold_the_test(source, renamed=True)
+    also = {"source": str(source), "share": 0.3, "wordings": ["original"]}
+    refused("sample", also=also)
+
+
+@missed("the words of dev are not compared, and the checkpoint and the bias are chosen on it")
+def test_dev_is_worded_by_v1(source: Path, refused: Refused, tmp_path: Path) -> None:
+    shutil.rmtree(source / "dev")
+    export(open_release("sample"), "v1", tmp_path / "v1", ["validation"])
+    shutil.copytree(tmp_path / "v1" / "dev", source / "dev")
+    refused(source)
+
+
+def in_other_words(source: Path) -> Path:
+    """A source whose v1 to v5 are neither SGD's nor the sample's: a letter is behind each word."""
+    for variant in VARIANTS:
+        for split in SPLITS.values():
+            services = read(source / split / "schema.json")
+            for service in services:
+                service["service_name"] += variant[1:]
+                service["description"] += f" x{variant}"
+                slots = {slot["name"]: f"{slot['name']}x{variant}" for slot in service["slots"]}
+                for element in (*service["slots"], *service["intents"]):
+                    element["name"] += f"x{variant}"
+                    element["description"] += f" x{variant}"
+                for intent in service["intents"]:
+                    for part in ("required_slots", "result_slots"):
+                        intent[part] = [slots[name] for name in intent[part]]
+                    optional = intent["optional_slots"].items()
+                    intent["optional_slots"] = {slots[name]: value for name, value in optional}
+            write(source / "sgd_x" / "data" / variant / split / "schema.json", services)
+    return source
+
+
+@missed("a second corpus is compared with SGD and the sample, and not with the source")
+def test_a_second_corpus_is_a_copy_of_the_source(
+    source: Path, refused: Refused, tmp_path: Path
+) -> None:
+    copy = shutil.copytree(in_other_words(source), tmp_path / "copy")
+    refused(source, also={"source": str(copy), "share": 0.3})
+
+
+def worded(path: Path, variant: str, word: Callable[[Json, Json], Json]) -> Path:
+    """A folder of one rewording, made of the sample's train schema and that of a variant."""
+    schemas = [
+        read(folder / "train" / "schema.json")
+        for folder in (SAMPLE, SAMPLE / "sgd_x" / "data" / variant)
+    ]
+    content = {}
+    for old, new in zip(*schemas, strict=True):
+        words: Json = {"description": word(old, new)["description"]}
+        for kind in ("slots", "intents"):
+            words[kind] = {
+                before["name"]: word(before, after)
+                for before, after in zip(old[kind], new[kind], strict=True)
+            }
+        content[old["service_name"]] = words
+    write(path / "mine.json", content)
+    return path
+
+
+@missed("names are compared with names alone")
+def test_names_of_v1_are_the_descriptions(refused: Refused, tmp_path: Path) -> None:
+    def word(old: Json, new: Json) -> Json:
+        name = new.get("name", old["description"])  # a service keeps its description
+        return {"name": old.get("name"), "description": name.replace("_", " ")}
+
+    mine = worded(tmp_path / "mine", "v1", word)
+    refused("sample", augment={"schemas": str(mine)})
+
+
+@missed("accents make other words of them, which the tokenizer takes away")
+def test_words_of_v5_have_accents(refused: Refused, tmp_path: Path) -> None:
+    accents = str.maketrans("aeiou", "áéíóú")
+
+    def word(old: Json, new: Json) -> Json:
+        return {
+            part: new[part].translate(accents) for part in ("name", "description") if part in new
+        }
+
+    mine = worded(tmp_path / "mine", "v5", word)
+    refused("sample", augment={"schemas": str(mine)})
+
+
+@missed("the second corpus of the training before is forgotten")
+def test_a_second_corpus_does_not_hide_the_one_before(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model that starts from another names the second corpora of both."""
+    small = {"steps": 1, "save_every": 1, "evaluate_every": 1, "evaluate_frames": 20}
+    corpora = in_other_words(source), "many"
+    model = "tiny"
+    for number, corpus in enumerate(map(str, corpora)):
+        also = {"source": corpus, "share": 0.05, "wordings": ["original"]}
+        run = tmp_path / str(number)
+        changes = {"model": model, "also": also, "average": [], **small}
+        recipe = write_recipe(tmp_path / "recipe.yaml", "onepass", **changes)
+        given = ("--config", recipe, "--source", "sample", "--output", run)
+        assert command(monkeypatch, train, *given) == 0
+        model = str(run)
+    kept = json.dumps(read(Path(model) / "config.json")["sgdx"])
+    assert all(str(corpus) in kept for corpus in corpora)
