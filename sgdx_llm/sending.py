@@ -22,6 +22,7 @@ OnRefusal = Literal["count", "stop"]
 # After so many requests in a row that were given up, the server is taken to be gone.
 _MOST_GIVEN_UP = 8
 _LONG_WAIT = 60.0  # seconds; a longer wait is told
+_MOMENT = 0.02  # seconds
 # While no request has been answered: after so many faults, all of them the same, and after so many
 # refusals, the server is taken to treat every request so.
 _MOST_SAME_FAULTS, _MOST_REFUSALS = 3, 8
@@ -264,6 +265,9 @@ class _Sender:
         """The answer to a body, and how many seconds it took from its last try on."""
         # None if the server does not answer, or the run is over.
         for faults in range(1, self.retry.tries + 1):
+            # What may cost too much waits until the answers under way have said what they cost.
+            while self.sending and not self._is_over() and self._is_too_dear(body):
+                await asyncio.sleep(_MOMENT)
             if self._is_over() or not self._may_send(body):
                 return None
             self.report.counts["requests"] += 1
@@ -322,17 +326,23 @@ class _Sender:
         limits, report = self.limits, self.report
         if limits.max_requests is not None and report.counts["requests"] >= limits.max_requests:
             report.stopped = f"--max-requests {limits.max_requests} is reached"
-        elif limits.max_cost is not None and limits.price is not None:
-            # Each request with the server, and this one, may cost as much as the dearest so far.
-            next_cost = (
-                _highest_cost_of(body, limits.price)
-                if self.highest_cost is None
-                else self.highest_cost
+        elif limits.price is not None and self._is_too_dear(body):
+            spent = report.usage.cost(limits.price)
+            report.stopped = (
+                f"one more request could cost more than --max-cost {limits.max_cost:g}: the "
+                f"answers so far cost {spent:.4g}"
             )
-            coming = (self.sending + 1) * next_cost
-            if report.usage.cost(limits.price) + coming > limits.max_cost:
-                report.stopped = f"--max-cost {limits.max_cost:g} is reached"
         return not report.stopped
+
+    def _is_too_dear(self, body: Json) -> bool:
+        """Whether one more request could make the run cost more than its limit."""
+        price, most = self.limits.price, self.limits.max_cost
+        if price is None or most is None:
+            return False
+        # Each request with the server, and this one, may cost as much as the dearest so far.
+        highest = self.highest_cost
+        next_cost = _highest_cost_of(body, price) if highest is None else highest
+        return self.report.usage.cost(price) + (self.sending + 1) * next_cost > most
 
     def _charge(self, answer: Any) -> None:
         usage = usage_of(answer)

@@ -299,9 +299,9 @@ def test_the_cost_is_kept(plan: Plan, tmp_path: Path, concurrency: int) -> None:
     send, bodies = failing_send()
     limits = SendLimits(concurrency, max_cost=0.0205, price=Price(1.0, 0.5, 10.0))  # 0.002 each
     found = sent(plan, tmp_path / "a.jsonl", send, limits)
-    assert found.stopped == "--max-cost 0.0205 is reached"
+    assert "--max-cost 0.0205" in found.stopped
     assert found.usage.cost(Price(1.0, 0.5, 10.0)) <= 0.0205
-    assert len(bodies) == 10 if concurrency == 1 else len(bodies) <= 10
+    assert len(bodies) == 10  # no fewer either, however many are asked at once
 
 
 def test_a_cost_cannot_be_kept_where_no_tokens_are_told(plan: Plan, tmp_path: Path) -> None:
