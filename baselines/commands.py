@@ -149,16 +149,16 @@ def predict(
     quiet: bool = False,
     **tracker_options: str,
 ) -> None:
-    """Predict states, or what the system says, under every wording.
+    """Predict states, or what the system says, under every variant.
 
-    The output folder then holds CONFIG.jsonl for each wording. Existing files are kept if model and
+    The output folder then holds CONFIG.jsonl for each variant. Existing files are kept if model and
     data are the same. To resume a run that was killed, give the same command again. To predict with
     several processes: accelerate launch -m baselines.predict.
 
     Parameters
     ----------
     output
-        Write CONFIG.jsonl for each wording into this folder.
+        Write CONFIG.jsonl for each variant into this folder.
     quiet
         Do not print the paths of the files.
     tracker_options
@@ -180,9 +180,9 @@ def evaluate(
     quiet: Quiet = False,
     **tracker_options: str,
 ) -> None:
-    """Predict under every wording, and score the result.
+    """Predict under every variant, and score the result.
 
-    The output folder then holds predictions/CONFIG.jsonl for each wording, scores.json and
+    The output folder then holds predictions/CONFIG.jsonl for each variant, scores.json and
     run.json. It may be the folder of a training. In that case 'sgdx publish' shows the scores on
     the model's card. To resume a run that was killed, give the same command again. To predict with
     several processes: accelerate launch -m baselines.evaluate.
@@ -274,7 +274,7 @@ def copies(
         Say this: gold (what the corpus says), derived (sentences made from the schemas'
         descriptions), templates (hand-written ones, of --templates), or empty (nothing).
     output
-        Write CONFIG.jsonl for each wording into this folder.
+        Write CONFIG.jsonl for each variant into this folder.
     templates
         Read the templates for --system templates from this folder. It has <Service>.tsv files in
         T2G2's format.

@@ -1,4 +1,4 @@
-"""Predict under every wording of the schemas, and score the result: ``sgdx evaluate``."""
+"""Predict under every variant of the schemas, and score the result: ``sgdx evaluate``."""
 
 from __future__ import annotations
 

@@ -223,8 +223,8 @@ class Card:
             return
         oracle = ["oracle: trained on v1 to v5"] if self.is_oracle else []
         figures = scores.content["sgdx"]
-        by_wording = {f"jga_{name}": mean for name, mean in figures["by_variant"].items()}
-        values = {name: (figures | by_wording).get(name) for name in LEADERBOARDS}
+        by_variant = {f"jga_{name}": mean for name, mean in figures["by_variant"].items()}
+        values = {name: (figures | by_variant).get(name) for name in LEADERBOARDS}
         entries = [
             EvalResultEntry(
                 dataset_id=benchmark,

@@ -1,4 +1,4 @@
-"""Predict dialogue states, or what the system says, under every wording: ``sgdx predict``."""
+"""Predict dialogue states, or what the system says, under every variant: ``sgdx predict``."""
 
 from __future__ import annotations
 

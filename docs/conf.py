@@ -31,8 +31,8 @@ release = __version__
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 # What stands on the site for a picture, which names files for light and dark pages.
 _PICTURES = """\
-![\\1](pictures/wordings-light.svg){.only-light}
-![\\1](pictures/wordings-dark.svg){.only-dark}"""
+![\\1](pictures/variants-light.svg){.only-light}
+![\\1](pictures/variants-dark.svg){.only-dark}"""
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]

@@ -26,7 +26,7 @@ from sgdx_llm.requests import RequestSettings
 from sgdx_metric import score
 from sgdx_metric.rows import REFERENCE
 
-_WORDINGS = "original,v1,v2,v3,v4,v5"
+_VARIANTS = "original,v1,v2,v3,v4,v5"
 # The figures, each with what is made of every document: a prediction and its reference, as JSON.
 _FIGURES = (
     "jga_orig", "jga_v1-5", "canonical_orig", "canonical_v1-5", "ss_jga", "jga_worst", "flips",
@@ -37,16 +37,16 @@ _Pair = tuple[str, str]
 def documents(
     source: str | None = None,
     split: str = "test",
-    variants: str = _WORDINGS,
+    variants: str = _VARIANTS,
     dialogues: str | None = None,
     **_: Any,
 ) -> dict[str, Dataset]:
-    """A document for every frame and wording; ``--metadata`` has the arguments.
+    """A document for every frame and variant; ``--metadata`` has the arguments.
 
     Args:
         source: Where SGD is, as for ``sgdx_dataset.load``.
         split: ``train``, ``validation`` or ``test``.
-        variants: The wordings, with commas between them.
+        variants: The variants, with commas between them.
         dialogues: A file of ``sgdx subset``; None for the whole split.
         _: What the harness itself adds.
     """
@@ -94,7 +94,7 @@ def _scores(pairs: tuple[_Pair, ...]) -> dict[str, Any]:
 
 
 def _figure(name: str, pairs: Sequence[_Pair]) -> float:
-    """A figure of all answers together, in [0, 1]; NaN where wordings that it needs are missing."""
+    """A figure of all answers together, in [0, 1]; NaN where variants that it needs are missing."""
     value = _scores(tuple(map(tuple, pairs)))[name]
     return float("nan") if value is None else float(value)
 

@@ -85,7 +85,7 @@ def main() -> None:
     parser = argparse.ArgumentParser("python -m maintenance.benchmark", description=__doc__)
     text = "Read this copy of the SGD release. Default: the sample corpus."
     parser.add_argument("--source", default="sample", help=text)
-    text = "Track N test dialogues, and answer N turns under each wording. Default: 16."
+    text = "Track N test dialogues, and answer N turns under each variant. Default: 16."
     parser.add_argument("--dialogues", type=int, default=16, metavar="N", help=text)
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="Default: 3.")
     options = parser.parse_args()
@@ -141,20 +141,20 @@ def commands(source: str, folder: Path) -> list[Measure]:
         ),
         Measure("prepare, 6 configs", peer, time_prepare, time_json),
         Measure(
-            "score, 6 wordings of test", peer,
+            "score, 6 variants of test", peer,
             lambda: process_seconds("-m", "sgdx_cli", *score)[0], time_json,
         ),
     ]  # fmt: skip
 
 
 def metric(source: str) -> Measure:
-    """The figures of one wording, from rows in memory."""
+    """The figures of one variant, from rows in memory."""
     references = frame_tables(open_release(source), "test", "v1")
     rows, chance = references.to_pylist(), random.Random(0)  # noqa: S311
     guesses = [with_errors(row, chance) for row in rows]
     predictions = pa.Table.from_pylist(guesses, PREDICTION)
     return Measure(
-        "the metric, 1 wording of test",
+        "the metric, 1 variant of test",
         "its rules as plain loops, fuzzywuzzy",
         lambda: seconds(lambda: group_means(score_frames(references, predictions, "v1"))),
         lambda: seconds(lambda: slow.group_means(rows, guesses)),
@@ -162,7 +162,7 @@ def metric(source: str) -> Measure:
 
 
 def tracker(source: str, count: int) -> list[Measure]:
-    """The shipped tracker: states of test dialogues under two wordings, and steps of training."""
+    """The shipped tracker: states of test dialogues under two variants, and steps of training."""
     accelerator = make_accelerator()
     shipped = OnePassTracker.load(str(SHIPPED_MODEL), OnePassOptions(), accelerator)
     model, limit = shipped.model, shipped.provenance.max_tokens
@@ -241,7 +241,7 @@ def calls_of_encoder(work: Callable[[], None]) -> list[tuple[OnePassModel, Tenso
 
 
 def generator(source: str, count: int, folder: Path) -> Measure:
-    """Responses of an untrained T5 with four beams, under six wordings, whose inputs repeat."""
+    """Responses of an untrained T5 with four beams, under six variants, whose inputs repeat."""
     accelerator = make_accelerator()
     rows = concatenate_datasets(
         [

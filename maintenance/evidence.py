@@ -96,18 +96,18 @@ def _interval(values: Floats, cluster: Ints) -> tuple[float, float, float]:
 
 
 def of_elements(analysis: Analysis) -> list[tuple[str, str, float]]:
-    """What each slot loses under each wording: its service, the wording, and points."""
+    """What each slot loses under each variant: its service, the variant, and points."""
     gold, (scores, *_) = analysis.gold, analysis.runs
     active = np.flatnonzero(gold.origin >= 0)
     element = gold.element[active]
     counts = np.bincount(element)
     found = []
-    for wording in scores:
-        if wording != ORIGINAL:
-            lost = np.bincount(element, 100 * (scores[ORIGINAL][active] - scores[wording][active]))
+    for variant in scores:
+        if variant != ORIGINAL:
+            lost = np.bincount(element, 100 * (scores[ORIGINAL][active] - scores[variant][active]))
             shown = np.flatnonzero(counts >= _FEWEST_FRAMES)
             services = [gold.elements[i].service for i in shown]
-            found += [(s, wording, x) for s, x in zip(services, lost[shown] / counts[shown])]
+            found += [(s, variant, x) for s, x in zip(services, lost[shown] / counts[shown])]
     return found
 
 

@@ -38,7 +38,7 @@ Json = Any
 ROOT = Path(__file__).parents[1]
 GOLDENS = ROOT / "tests" / "goldens"
 MADE_WITH = "made with"
-WORDINGS = ("original", "v1", "v2", "v3", "v4", "v5")
+VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
 TOLERANCE = 1e-12  # of floats; BLAS blocks sums differently on other machines
 # Of scores.json: where the predictions came from, and the scores of single items.
 NO_FIGURES = {"predictions", "paired", "units", "oracle"}
@@ -186,40 +186,40 @@ def damaged(value: Json, place: str) -> Json:
     return value
 
 
-def write_damaged(folder: Path, wording: str, rows: Iterable[Json]) -> None:
+def write_damaged(folder: Path, variant: str, rows: Iterable[Json]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    lines = [json.dumps(damaged(row, f"{wording}/{number}")) for number, row in enumerate(rows)]
-    (folder / f"{wording}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    lines = [json.dumps(damaged(row, f"{variant}/{number}")) for number, row in enumerate(rows)]
+    (folder / f"{variant}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def gold(wording: str, *columns: str) -> list[Json]:
+def gold(variant: str, *columns: str) -> list[Json]:
     columns = ("frame_id", "variant", *columns)
-    table = frame_tables(open_release("sample"), "test", wording, list(columns))
+    table = frame_tables(open_release("sample"), "test", variant, list(columns))
     rows: list[Json] = table.to_pylist()
     return rows
 
 
-def damaged_release(folder: Path, wording: str) -> None:
-    """Write the dialogues of a wording in the release's layout, with damaged states."""
-    run("sgdx_dataset export --source sample --split test --config", wording, "--output", folder)
+def damaged_release(folder: Path, variant: str) -> None:
+    """Write the dialogues of a variant in the release's layout, with damaged states."""
+    run("sgdx_dataset export --source sample --split test --config", variant, "--output", folder)
     for path in folder.glob("test/dialogues_*.json"):
         dialogues = read(path)
         frames = [f for dialogue in dialogues for turn in dialogue["turns"] for f in turn["frames"]]
         for number, frame in enumerate(frames):
             if "state" in frame:
-                frame["state"] = damaged(frame["state"], f"{wording}/{path.name}/{number}")
+                frame["state"] = damaged(frame["state"], f"{variant}/{path.name}/{number}")
         path.write_text(json.dumps(dialogues), encoding="utf-8")
 
 
 def states(folder: Path) -> Json:
     """Scores of the lexical tracker and of damaged gold states, under all rules."""
     run("baselines.predict --tracker lexical --source sample --output", folder / "lexical")
-    for wording in WORDINGS:
-        state = gold(wording, "active_intent", "requested_slots", "slot_values")
-        write_damaged(folder / "damaged", wording, state)
-        damaged_release(folder / wording, wording)
+    for variant in VARIANTS:
+        state = gold(variant, "active_intent", "requested_slots", "slot_values")
+        write_damaged(folder / "damaged", variant, state)
+        damaged_release(folder / variant, variant)
     score, frames = "sgdx_metric score --source sample --predictions", folder / "frames.jsonl"
-    release = (f"--predictions={name}={folder / name / 'test'}" for name in WORDINGS)
+    release = (f"--predictions={name}={folder / name / 'test'}" for name in VARIANTS)
     pair = (folder / "lexical.json", folder / "damaged.json")
     run(score, folder / "lexical", "--output", pair[0])
     run(score, folder / "damaged", "--output", pair[1], "--per-frame", frames)
@@ -246,17 +246,17 @@ def states(folder: Path) -> Json:
 
 def calls(folder: Path) -> Json:
     """Scores of damaged gold calls, with and without the decision to call."""
-    for wording in WORDINGS:
-        decisions = gold(wording, "service", "service_call")
+    for variant in VARIANTS:
+        decisions = gold(variant, "service", "service_call")
         for number, row in enumerate(decisions):
             service, call = row.pop("service"), row["service_call"]
             if call is None and number % 9 == 0:
                 call = {"method": "Unknown", "parameters": []}
             row["service_call"] = call and {"service": service, **call}
-        write_damaged(folder / "decisions", wording, decisions)
+        write_damaged(folder / "decisions", variant, decisions)
         made = [row for row in decisions if row["service_call"]]
         made = [row for row in made if row["service_call"]["method"] != "Unknown"]
-        write_damaged(folder / "calls", wording, made)
+        write_damaged(folder / "calls", variant, made)
     pair = (folder / "calls.json", folder / "decisions.json")
     for path in pair:
         run(

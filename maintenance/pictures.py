@@ -18,14 +18,14 @@ import numpy as np
 from sgdx_dataset.io.console import run
 from sgdx_dataset.io.extras import require
 from sgdx_dataset.io.files import write_bytes
-from sgdx_eval.report.figures import Estimate, Figures, under_wordings
+from sgdx_eval.report.figures import Estimate, Figures, under_variants
 from sgdx_eval.report.runs import System, group_runs, read_run
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "pictures"
-_WORDINGS = (ORIGINAL, *PAPER_VARIANTS)
-_ALL_SIX = len(_WORDINGS) + 0.35  # where the column of the worst case stands
+_VARIANTS = (ORIGINAL, *PAPER_VARIANTS)
+_ALL_SIX = len(_VARIANTS) + 0.35  # where the column of the worst case stands
 _MARKERS = "os^"
 # So narrow, in inches, that a phone shrinks the picture little and its text stays legible.
 _SIZE = (5.4, 4.6)
@@ -47,7 +47,7 @@ class Picture(NamedTuple):
 
 
 PICTURES = {
-    "wordings": Picture(
+    "variants": Picture(
         {
             "onepass, shipped here": "models/onepass",
             "SGP-DST, all of train": "results/sgp_dst-minilm_all",
@@ -121,7 +121,7 @@ def read_systems(picture: Picture) -> dict[str, System]:
 
 
 def worst_case(system: System) -> Estimate:
-    """The mean with each frame under its worst wording, with its 95 % interval."""
+    """The mean with each frame under its worst variant, with its 95 % interval."""
     return Figures(system).estimates()["jga_worst"]
 
 
@@ -158,9 +158,9 @@ def draw(picture: Picture, systems: Mapping[str, System], theme: Theme) -> bytes
 
 
 def _draw_system(axes: Any, system: System, colour: str, marker: str, apart: bool) -> None:
-    estimates = _by_wording(system)
+    estimates = _by_variant(system)
     line = {"color": colour, "marker": marker, "markersize": 6, "capsize": 3, "elinewidth": 1}
-    axes.errorbar(range(len(_WORDINGS)), *_percent(estimates), linewidth=1.8, **line)
+    axes.errorbar(range(len(_VARIANTS)), *_percent(estimates), linewidth=1.8, **line)
     worst = worst_case(system)
     axes.errorbar([_ALL_SIX], *_percent([worst]), linestyle="none", **line)
     original = 100 * estimates[0].value
@@ -173,7 +173,7 @@ def _name_systems(axes: Any, systems: Mapping[str, System], colours: Sequence[st
     """Write the best system's name above its intervals, and each other one's below its own."""
     gap = _NAME_GAP * axes.get_ylim()[1]
     for number, (name, system) in enumerate(systems.items()):
-        values, (downs, ups) = _percent(_by_wording(system))
+        values, (downs, ups) = _percent(_by_variant(system))
         height = (values + ups).max() + gap
         if number:
             height = (values - downs).min() - gap
@@ -184,11 +184,11 @@ def _label(axes: Any, x: float, y: float, text: str, colour: str, side: str) -> 
     axes.text(x, y, text, color=colour, fontweight="bold", ha=side, va="center")
 
 
-def _by_wording(system: System) -> list[Estimate]:
+def _by_variant(system: System) -> list[Estimate]:
     results = system.first.results
     (headline,) = results.task.headlines(results.scores())
-    means = under_wordings(system, headline)
-    return [means[wording] for wording in _WORDINGS]
+    means = under_variants(system, headline)
+    return [means[variant] for variant in _VARIANTS]
 
 
 def _percent(estimates: Sequence[Estimate]) -> tuple[Any, Any]:
@@ -200,12 +200,12 @@ def _percent(estimates: Sequence[Estimate]) -> tuple[Any, Any]:
 
 def _finish(axes: Any, theme: Theme) -> None:
     axes.set_xticks(
-        [*range(len(_WORDINGS)), _ALL_SIX],
+        [*range(len(_VARIANTS)), _ALL_SIX],
         ["original\nwords", *PAPER_VARIANTS, "worst of\nall six"],
     )
     axes.set_xlim(-0.9, _ALL_SIX + 0.85)
     axes.set_title("Joint goal accuracy, in %", loc="left", fontsize="medium")
-    axes.set_xlabel("the same dialogues, the schema in six wordings")
+    axes.set_xlabel("the same dialogues, the schema in six variants")
     axes.axvline(_ALL_SIX - 0.65, color=theme.faint, linewidth=1)
     axes.tick_params(length=0)
     for side in ("top", "right"):

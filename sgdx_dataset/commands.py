@@ -203,7 +203,9 @@ def _write_rows(
 
     release = data.open()
     ids = _dialogue_ids(release, split, dialogues)
-    print(*write_rows(kind, release, split, config or release.wordings(), output, ids), sep="\n")
+    print(
+        *write_rows(kind, release, split, config or release.all_variants(), output, ids), sep="\n"
+    )
 
 
 def _dialogue_ids(release: Release, split: str | None, dialogues: Path | None) -> list[str] | None:
@@ -271,7 +273,7 @@ def show(
     html: Path | None = None,
     schema: str | None = None,
 ) -> None:
-    """Show a dialogue under several wordings side by side.
+    """Show a dialogue under several variants side by side.
 
     With --schema, show all words of a service instead.
 
@@ -284,10 +286,10 @@ def show(
         Take the dialogue from this split. Default: the last of test, validation and train that has
         it.
     config
-        Show these wordings. Default: original and each --variant; without --variant, original and
+        Show these variants. Default: original and each --variant; without --variant, original and
         the last of v1 to v5.
     all
-        Show all wordings: original, v1 to v5 and each --variant.
+        Show all variants: original, v1 to v5 and each --variant.
     html
         Also write a web page to this file. The page needs no other file.
     schema
@@ -308,14 +310,14 @@ def show(
     if schema:
         print(words_of_service(release, schema))
         return
-    reworded = release.wordings()[1:]
+    reworded = release.all_variants()[1:]
     shown = reworded if all else list(release.own_variants) or reworded[-1:]
     show(release, dialogue_id, list(config) or ["original", *shown], split, html)
 
 
-# ---- making new wordings
+# ---- making new variants
 
-reword = App(name="reword", help="Make new wordings of the schemas.")
+reword = App(name="reword", help="Make new variants of the schemas.")
 
 
 @reword.command

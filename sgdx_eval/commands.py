@@ -47,7 +47,7 @@ def score(
 ) -> None:
     """Score predictions of states, calls or generated turns.
 
-    They are of one system, under one or more wordings of the schemas.
+    They are of one system, under one or more variants of the schemas.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def explain(
         List the frames that score less under the variant SECOND than under FIRST, as in --changed
         original v5, instead of showing one frame.
     flips
-        List the frames that are right under one wording and wrong under another, with the slots
+        List the frames that are right under one variant and wrong under another, with the slots
         that changed, instead of showing one frame.
     """
     if sum((item is not None, changed is not None, flips)) != 1:

@@ -54,12 +54,12 @@ def _group(runs: Sequence[Results], members: Ints) -> dict[str, Any]:
     task = runs[0].task
     scores = [run.scores(members) for run in runs]
     figures = [Sample(of_run, task.own_figures(of_run)).values() for of_run in scores]
-    by_wording = [run.by_wording(members).values() for run in runs]
+    by_variant = [run.by_variant(members).values() for run in runs]
     return {
         task.counted: task.count(runs[0].raw.only(members)),
         **{name: _spread([of_run.get(name) for of_run in figures]) for name in figures[0]},
         "by_variant": {
-            name: _spread([of_run.get(name) for of_run in by_wording]) for name in runs[0].variants
+            name: _spread([of_run.get(name) for of_run in by_variant]) for name in runs[0].variants
         },
     }
 
@@ -89,7 +89,7 @@ def compare(
     For all, seen and unseen items and each service a group of the content has, by figure, `first`,
     `second`, `difference` (second - first), its 95 % `interval` and `p`; with several runs the
     sample standard deviations `first_sd` and `second_sd`. `by_variant` has the same of the main
-    figure under each wording. All figures but BLEU are fractions.
+    figure under each variant. All figures but BLEU are fractions.
     """
     sides = read_runs(first), read_runs(second)
     for key in ("release", "split"):  # Dialogues of other data cannot be chosen.
@@ -117,7 +117,7 @@ def compare(
         "trials": None if several else TRIALS,
         "dialogues": len(left.dialogue_ids()),
         "groups": groups,
-        "by_variant": core.compare(*[[run.by_wording() for run in side] for side in sides]),
+        "by_variant": core.compare(*[[run.by_variant() for run in side] for side in sides]),
     }
     return Outcome(task, task.figures(left.scores()), content, left.scores())
 

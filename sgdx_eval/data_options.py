@@ -1,4 +1,4 @@
-"""The options of commands that ask or run a system: which dialogues, under which wordings."""
+"""The options of commands that ask or run a system: which dialogues, under which variants."""
 
 import sys
 from collections.abc import Sequence
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class DataOptions(SourceOptions):
-    """Which dialogues are read, and under which wordings."""
+    """Which dialogues are read, and under which variants."""
 
     config: Sequence[str] = ()
-    """Take these wordings: any of original, v1 to v5, or a NAME of --variant. Default: original,
+    """Take these variants: any of original, v1 to v5, or a NAME of --variant. Default: original,
     those of v1 to v5 that the source has, and each NAME."""
 
     split: Split = "test"
@@ -40,7 +40,7 @@ class DataOptions(SourceOptions):
             raise SgdxError(f"--limit {self.limit}: expected 1 or more")
 
     def read(self) -> "tuple[RequestedData, list[str]]":
-        """The data to predict and the wordings, without repetition."""
+        """The data to predict and the variants, without repetition."""
         from sgdx_dataset.configs import split_name
 
         from .requested import RequestedData
@@ -49,4 +49,4 @@ class DataOptions(SourceOptions):
         data = RequestedData(self.named(), split, variants, self.dialogues, self.limit)
         if is_first() and (gaps := data.release.gaps()):
             print(f"note: {gaps}", file=sys.stderr)
-        return data, list(dict.fromkeys(self.config or data.release.wordings()))
+        return data, list(dict.fromkeys(self.config or data.release.all_variants()))

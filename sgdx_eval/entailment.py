@@ -28,7 +28,7 @@ from .tasks.turns import Turns, chosen_turns, read_turns, setup_of
 from .turn_tables import validation_table
 
 # Precision, recall and F1 in Table 2 of Chen et al. 2023, of FacebookAI/roberta-large-mnli on
-# 10,000 sampled test turns, by the wording of the evaluator's schemas.
+# 10,000 sampled test turns, by the variant of the evaluator's schemas.
 PUBLISHED = {
     "original": (0.958, 0.968, 0.963),
     "v1": (0.970, 0.970, 0.970),
@@ -56,10 +56,10 @@ def write_references(task: Turns, inputs: Inputs, output: Path) -> None:
     )
 
 
-def validate(task: Turns, inputs: Inputs, wordings: Sequence[str], json: Path | None) -> None:
+def validate(task: Turns, inputs: Inputs, variants: Sequence[str], json: Path | None) -> None:
     """Print how well the model tells right from wrong actions by the gold utterances."""
     check_outputs({"--json": json})
-    evaluators = list(wordings or (ORIGINAL, *PAPER_VARIANTS))
+    evaluators = list(variants or (ORIGINAL, *PAPER_VARIANTS))
     references = references_for(task, inputs, {}, evaluators)
     nli = task.require_nli()
     judge = Judge(nli)
@@ -71,7 +71,7 @@ def validate(task: Turns, inputs: Inputs, wordings: Sequence[str], json: Path | 
         turns = chosen_turns(every, inputs.split, inputs.dialogues, task.turns)
         gold[evaluator] = judge_gold(turns, judge, task.options, ValuePool.from_turns(every))
     by_evaluator = table2(gold)
-    # The turns are the same under every evaluator's wording, so the last ones stand for all.
+    # The turns are the same under every evaluator's variant, so the last ones stand for all.
     setup = setup_of(references, evaluators)
     judged = nli_name(nli), (), task.options
     line = signature(["gold"], evaluators, every, turns, setup, *judged)
@@ -84,7 +84,7 @@ def validate(task: Turns, inputs: Inputs, wordings: Sequence[str], json: Path | 
 
 
 def table2(gold: Mapping[str, Sequence[GoldTurn]]) -> dict[str, dict[str, Any]]:
-    """Precision and recall of entailment on gold utterances, by wording, as Table 2 has them.
+    """Precision and recall of entailment on gold utterances, by variant, as Table 2 has them.
 
     An action is a positive, found if the gold utterance entails one of its sentences. Its tampered
     self is a negative, and a false positive if the gold utterance entails one of its sentences.

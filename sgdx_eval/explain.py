@@ -1,4 +1,4 @@
-"""Frames taken apart: reference and prediction slot by slot under every wording, and what flips."""
+"""Frames taken apart: reference and prediction slot by slot under every variant, and what flips."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .tables import NO_VALUE, legend, number, percent, print_line, table, to_ter
 
 Row = dict[str, Any]
 _FLIPS_TERMS = [
-    "what changed: what was lost, with the prediction under the first wording of "
+    "what changed: what was lost, with the prediction under the first variant of "
     '"right under" -> the prediction under the first of "wrong under" (why it is wrong).',
     f"{NO_VALUE}: no value.",
 ]
@@ -87,26 +87,26 @@ def judge_values(
 
 @dataclass(frozen=True)
 class Flip:
-    """A frame that is right under one wording and wrong under another."""
+    """A frame that is right under one variant and wrong under another."""
 
     frame_id: str
-    # The wordings under which it scores at least 0.5, and less.
+    # The variants under which it scores at least 0.5, and less.
     right: list[str]
     wrong: list[str]
     # The slots, or the function that is called, that score less under the first of `wrong` than
-    # under the first of `right`: the line under each of these two wordings.
+    # under the first of `right`: the line under each of these two variants.
     changes: list[tuple[Line, Line]]
 
 
 def flipping(accuracy: Floats, names: Sequence[str]) -> Iterator[tuple[int, list[str], list[str]]]:
-    """The position of each item that flips, and the wordings under which it is right and wrong."""
+    """The position of each item that flips, and the variants under which it is right and wrong."""
     for position in np.flatnonzero(flipped(accuracy) == 1).tolist():
         right = [name for name, score in zip(names, accuracy[:, position]) if score >= RIGHT]
         yield position, right, [name for name in names if name not in right]
 
 
-def asked_wordings(changed: Sequence[str] | None, predictions: Collection[str]) -> list[str]:
-    """The wordings whose items are listed: the two of --changed, or all for --flips."""
+def asked_variants(changed: Sequence[str] | None, predictions: Collection[str]) -> list[str]:
+    """The variants whose items are listed: the two of --changed, or all for --flips."""
     names = list(changed or predictions)
     if lacking := [name for name in names if name not in predictions]:
         raise SgdxError(
@@ -116,7 +116,7 @@ def asked_wordings(changed: Sequence[str] | None, predictions: Collection[str]) 
     if len(names) < 2:
         raise SgdxError(
             f"--flips: found predictions for {', '.join(names)} alone, expected those for two "
-            "wordings or more"
+            "variants or more"
         )
     return names
 
@@ -149,7 +149,7 @@ def print_broken(
     names: Sequence[str],
     console: Console,
 ) -> None:
-    """List the items that score less under the second wording; those that lose most come first.
+    """List the items that score less under the second variant; those that lose most come first.
 
     `accuracy` is [2, items].
     """
@@ -164,7 +164,7 @@ def print_broken(
 
 
 def print_flips(flips: Sequence[Flip], right: int, count: int, unit: str, console: Console) -> None:
-    """List the frames that are right under one wording and wrong under another."""
+    """List the frames that are right under one variant and wrong under another."""
     rows = []
     for flip in flips:
         changed = "; ".join(
@@ -173,11 +173,11 @@ def print_flips(flips: Sequence[Flip], right: int, count: int, unit: str, consol
             for before, line in flip.changes
         )
         rows.append([flip.frame_id, " ".join(flip.right), " ".join(flip.wrong), changed])
-    title = f"{unit.capitalize()}s that are right under one wording and wrong under another"
+    title = f"{unit.capitalize()}s that are right under one variant and wrong under another"
     headers = [unit, "right under", "wrong under", "what changed"]
     to_terminal(table(title, headers, rows, headers), console)
     if flips:
         print_line(f"{legend(_FLIPS_TERMS)}\n", console)
     share, stay = (percent(n / count if count else None) for n in (len(flips), right))
     summary = f"{len(flips)} of {count} {unit}s ({share} %) flip"
-    print_line(f"{summary}; {right} are right under every wording ({stay} %)", console)
+    print_line(f"{summary}; {right} are right under every variant ({stay} %)", console)

@@ -17,7 +17,7 @@ class GoldHeader(msgspec.Struct, forbid_unknown_fields=True):
 
     # The name of the model of entailment, with its revision and precision.
     nli: str
-    # The variant whose words the sentences are made of, with the fingerprint of an own wording.
+    # The variant whose words the sentences are made of, with the fingerprint of an own one.
     evaluator: str
     split: str
     # As in `Options`.

@@ -52,7 +52,7 @@ class Inputs:
         return prediction_paths(self.predictions, self.variants())
 
     def variants(self) -> list[str]:
-        """The variants whose wordings are known."""
+        """The variants whose words are known."""
         variants = [ORIGINAL, *PAPER_VARIANTS, *(self.own_variants or {})]
         if self.references:
             files = self.references.glob("*.parquet")
@@ -64,14 +64,14 @@ class Inputs:
         return task_name(next(iter(self.prediction_paths().values())))
 
     def chosen(
-        self, predictions: Mapping[str, Predictions], references: References, wording: str
+        self, predictions: Mapping[str, Predictions], references: References, variant: str
     ) -> list[str]:
         """The ids of the dialogues to score, each once: those of the file, or those stated."""
         if self.dialogues:
             return read_dialogue_ids(self.dialogues, self.split)
         ids = stated_dialogues(predictions)
         if self.limit:
-            known = _dialogue_ids(references.rows(wording))
+            known = _dialogue_ids(references.rows(variant))
             ids = [name for name in known if name in ids or not ids][: self.limit]
         return ids
 

@@ -141,7 +141,7 @@ def _best(rows: Sequence[Row]) -> str:
     return fill(
         f"The best tracker is `{best.run.folder}` ({best.data}). Its joint goal accuracy is "
         f"{original} % under the original schemas and {reworded} % under other words. Under all "
-        f"six wordings at once it is {worst} %.",
+        f"six variants at once it is {worst} %.",
         100,
     )
 

@@ -28,7 +28,7 @@ Details: TypeAlias = Annotated[
     bool,
     Parameter(
         name=("--explain", "--details"),
-        help="Also print all tables, by service and by wording, and what their words mean.",
+        help="Also print all tables, by service and by variant, and what their words mean.",
     ),
 ]
 Quiet: TypeAlias = Annotated[

@@ -18,7 +18,7 @@ from sgdx_dataset.io.console import escape_controls, is_first
 from sgdx_dataset.io.files import read_input, write_bytes
 from sgdx_dataset.io.json import parse_json
 from sgdx_metric.signature import split_name
-from sgdx_metric.variants import own_wordings
+from sgdx_metric.variants import own_variants
 
 _BEGINNING = re.compile(rb'\s*\{\s*"metadata"\s*:')
 
@@ -33,8 +33,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     # The name of the data without its folders, and a digest of what the predictions are made from.
     source: str | None = None
     data: str | None = None
-    # The fingerprint of the wording, where it is the user's own.
-    wording: str | None = None
+    # The fingerprint of the variant, where it is the user's own.
+    words: str | None = None
     # The number and digest of the dialogues, where they are some of the split alone.
     dialogues: str | None = None
     # Whether the model was trained on schemas that it is evaluated on.
@@ -148,23 +148,23 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def check_data(header: Header, name: str, data: str | None, wording: str | None) -> None:
+def check_data(header: Header, name: str, data: str | None, words: str | None) -> None:
     """Refuse predictions that say of themselves that they were made from other data.
 
-    `data` is the digest of the references, `wording` the fingerprint of an own wording; None where
-    that is unknown. Where the digests agree, so do the wordings: they are of their words too.
+    `data` is the digest of the references, `words` the fingerprint of an own variant; None where
+    that is unknown. Where the digests agree, so do the variants: they are of their words too.
     """
-    if header.wording is not None and not own_wordings([name]):
+    if header.words is not None and not own_variants([name]):
         raise SgdxError(
-            f"predictions for {name}: wording is {header.wording}, expected none, as {name} is no "
-            "wording of one's own; give the wording another name with --variant"
+            f"predictions for {name}: words are {header.words}, expected none, as {name} is no "
+            "variant of one's own; give it another name with --variant"
         )
     if header.data is not None and header.data == data:
         return
-    if None not in (header.wording, wording) and header.wording != wording:
+    if None not in (header.words, words) and header.words != words:
         raise SgdxError(
-            f"predictions for {name}: wording is {header.wording}, and the references' is "
-            f"{wording}: expected the wording that was predicted; give it with --variant"
+            f"predictions for {name}: words are {header.words}, and the references' are "
+            f"{words}: expected the variant that was predicted; give it with --variant"
         )
     if None not in (header.data, data) and header.data != data:
         raise SgdxError(

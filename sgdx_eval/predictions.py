@@ -108,7 +108,7 @@ def prediction_paths(
 def note_unscored(predictions: Mapping[str, Path] | Path, variants: Sequence[str]) -> None:
     """Note on standard error the prediction files of a folder that are of no variant asked for.
 
-    Without ``--variant NAME=PATH`` nobody knows the wording that a file is named after.
+    Without ``--variant NAME=PATH`` nobody knows the variant that a file is named after.
     """
     if not isinstance(predictions, Path):
         return
@@ -122,7 +122,7 @@ def note_unscored(predictions: Mapping[str, Path] | Path, variants: Sequence[str
     if others:
         names = escape_controls(", ".join(others))
         print(
-            f"note: left out: {names}; to score a wording of your own, give --variant NAME=PATH",
+            f"note: left out: {names}; to score a variant of your own, give --variant NAME=PATH",
             file=sys.stderr,
         )
 
@@ -223,13 +223,13 @@ def located(predictions: Mapping[str, Predictions], references: References) -> I
         yield
     except ScoreError as error:
         words = {*re.split(r"[\s,;:]+", str(error))}
-        # Errors of generated turns name the wording; those of frames are of the one that is scored.
+        # Errors of generated turns name the variant; those of frames are of the one that is scored.
         named = [name for name in predictions if name in words] or [*predictions]
-        of_wording = predictions[named[0]]
-        place = "".join(_place(path, words) for path in [of_wording.path] if path)
+        of_variant = predictions[named[0]]
+        place = "".join(_place(path, words) for path in [of_variant.path] if path)
         held = f"references: {references.split} of {references.name}"
-        if of_wording.header.source:
-            held = f"predictions: made from {of_wording.header.source}; {held}"
+        if of_variant.header.source:
+            held = f"predictions: made from {of_variant.header.source}; {held}"
         raise SgdxError(f"{place}{error} ({held})") from None
 
 

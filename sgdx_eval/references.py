@@ -22,7 +22,7 @@ from sgdx_dataset.release.release import Release
 from sgdx_dataset.release.remembered import announced_source, sources_named
 from sgdx_dataset.schema import Service
 from sgdx_metric.rows import REFERENCE
-from sgdx_metric.variants import ORIGINAL, fingerprint, own_wordings, schema_digest
+from sgdx_metric.variants import ORIGINAL, fingerprint, own_variants, schema_digest
 
 # The name of the source that predictions were made from, and the digest of the data; None unstated.
 Stated = tuple[str | None, str | None]
@@ -52,11 +52,11 @@ class References(ABC):
 
     @abstractmethod
     def fingerprint(self, variant: str) -> str:
-        """The fingerprint of a variant's wording, of the services of the split's frames."""
+        """The fingerprint of a variant's variant, of the services of the split's frames."""
 
     def marks(self, variants: Mapping[str, Any] | list[str]) -> dict[str, str]:
         """The fingerprints of those variants that are the user's own."""
-        return {name: self.fingerprint(name) for name in own_wordings(variants)}
+        return {name: self.fingerprint(name) for name in own_variants(variants)}
 
     @abstractmethod
     def dialogue(self, variant: str, dialogue_id: str) -> pa.Table:

@@ -1,4 +1,4 @@
-"""The dialogues that a command is asked to predict, and their rows under any wording."""
+"""The dialogues that a command is asked to predict, and their rows under any variant."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sgdx_metric.variants import fingerprint, schema_digest
 
 # Makes the rows that a system reads, given dialogue rows, their split, and where SGD is.
 RowsOf = Callable[[Dataset, str, str | None], Dataset]
-DEFAULT_CONFIGS = ("original", *VARIANTS)  # the wordings of SGD-X, which the demos predict
+DEFAULT_CONFIGS = ("original", *VARIANTS)  # the variants of SGD-X, which the demos predict
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,12 @@ class RequestedData:
         ids = read_dialogue_ids(self.dialogues, self.split) if self.dialogues else None
         if self.limit is None:
             return ids
-        wording = next(iter(self.release.wordings()))
-        of_split = load(wording, self.split, self.source, self.variants)["dialogue_id"]
+        variant = next(iter(self.release.all_variants()))
+        of_split = load(variant, self.split, self.source, self.variants)["dialogue_id"]
         return [name for name in of_split if ids is None or name in ids][: self.limit]
 
     def check(self, configs: Sequence[str]) -> None:
-        """Refuse wordings and dialogues that the source lacks."""
+        """Refuse variants and dialogues that the source lacks."""
         for config in configs:
             self.release.check_dialogues(config, self.split)
         if self.dialogues:
@@ -75,7 +75,7 @@ class RequestedData:
             rows = frames(load(config, self.split, self.source, self.variants))
             _, first = np.unique(rows["service"], return_index=True)
             schemas = rows.select_columns(["schema"]).select(first)
-            facts["wording"] = fingerprint(schema_digest(row["schema"]) for row in schemas)
+            facts["words"] = fingerprint(schema_digest(row["schema"]) for row in schemas)
         return facts
 
 

@@ -47,9 +47,9 @@ class _File(msgspec.Struct):
 
     signature: str
     # The ids of the items, their dialogues where ids do not tell them, the services of each set,
-    # and by metric and wording the scores, None where undefined [items].
+    # and by metric and variant the scores, None where undefined [items].
     paired: dict[str, _Listed]
-    # What the prediction files say of themselves, by wording.
+    # What the prediction files say of themselves, by variant.
     predictions: dict[str, Header] = {}
 
 
@@ -79,8 +79,8 @@ class Results:
 
     @property
     def variants(self) -> Sequence[str]:
-        """The wordings that were scored."""
-        return self.raw.wordings
+        """The variants that were scored."""
+        return self.raw.variants
 
     def dialogue_ids(self) -> list[str]:
         """The ids of the dialogues that were scored, each once, sorted."""
@@ -97,10 +97,10 @@ class Results:
         scores = self.scores(members)
         return Sample(scores, self.task.figures(scores))
 
-    def by_wording(self, members: Ints | None = None) -> Sample:
-        """The main figure of some items, or all, under each wording."""
+    def by_variant(self, members: Ints | None = None) -> Sample:
+        """The main figure of some items, or all, under each variant."""
         scores = self.scores(members)
-        return Sample(scores, self.task.by_wording(scores))
+        return Sample(scores, self.task.by_variant(scores))
 
 
 class Outcome(NamedTuple):
@@ -128,7 +128,7 @@ def _scores(file: _File, task: Task, where: str, parts: dict[str, str]) -> Score
     """The scores of all items, in the order of their ids."""
     lists = {key: part for key, part in file.paired.items() if isinstance(part, list)}
     by_metric = {key: p for key, p in file.paired.items() if isinstance(p, dict) and p}
-    ids, names = next(iter(lists.values()), []), list(wordings(parts))
+    ids, names = next(iter(lists.values()), []), list(variants(parts))
     main = task.main_of(by_metric)
     if not ids or main not in by_metric:
         raise SgdxError(f"{where}: paired: found no {main} of any {task.unit}, expected it")
@@ -149,8 +149,8 @@ def _scores(file: _File, task: Task, where: str, parts: dict[str, str]) -> Score
             number = {name: i for i, name in enumerate(dict.fromkeys(scored))}
             items = replace(items, dialogue=np.array([number[name] for name in scored])[order])
         metrics = {
-            metric: np.array([by_wording[name] for name in names], dtype=np.float64)[:, order]
-            for metric, by_wording in by_metric.items()
+            metric: np.array([by_variant[name] for name in names], dtype=np.float64)[:, order]
+            for metric, by_variant in by_metric.items()
         }
         together = {name: np.array(row, dtype=np.float64)[order] for name, row in shared.items()}
     except (ValueError, KeyError, IndexError) as error:
@@ -201,7 +201,7 @@ def _only(results: Results, members: Ints, **mark: str) -> Results:
     return replace(results, signature=line, raw=scores)
 
 
-def wordings(parts: Mapping[str, str]) -> dict[str, str]:
+def variants(parts: Mapping[str, str]) -> dict[str, str]:
     """The fingerprint of each variant in a signature; empty for a variant of the release."""
     listed = parts.get("variants", parts.get("generator", "")).split("+")
     return {name: mark for name, _, mark in (variant.partition("@") for variant in listed)}
@@ -218,11 +218,11 @@ def check_part(first: Results, second: Results, key: str) -> None:
 
 def check_alike(first: Results, second: Results, free: Collection[str] = ()) -> None:
     """Refuse two results that were not scored alike, but for `free` parts, on the same items."""
-    first_marks, second_marks = wordings(first.parts), wordings(second.parts)
+    first_marks, second_marks = variants(first.parts), variants(second.parts)
     for variant, mark in first_marks.items():
         if variant in second_marks and second_marks[variant] != mark:
             raise SgdxError(
-                f"{second.path}: found another wording '{variant}' "
+                f"{second.path}: found another variant '{variant}' "
                 f"({second_marks[variant] or 'unmarked'}) than in {first.path} "
                 f"({mark or 'unmarked'}), expected the same schemas"
             )

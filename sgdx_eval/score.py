@@ -13,7 +13,7 @@ from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_metric.figures import paired_scores
 
-from .explain import asked_wordings
+from .explain import asked_variants
 from .files import check_outputs, write_scores
 from .inputs import Inputs, note_subset
 from .prediction_files import Header, check_data, check_one_system
@@ -72,7 +72,7 @@ def explain(task: Task, inputs: Inputs, item: str | None, changed: Sequence[str]
     if item is not None:
         task.explain_item(item, given)
     else:
-        names = asked_wordings(changed, given.predictions)
+        names = asked_variants(changed, given.predictions)
         of_names = {name: given.predictions[name] for name in names}
         task.explain_changes(given._replace(predictions=of_names), changed)
 
@@ -85,7 +85,7 @@ def _read(task: Task, inputs: Inputs) -> Given:
         name: read_predictions(path, inputs.split, name, task.Prediction, task.predicted)
         for name, path in paths.items()
     }
-    headers = {name: of_wording.header for name, of_wording in predictions.items()}
+    headers = {name: of_variant.header for name, of_variant in predictions.items()}
     check_one_system(headers)
     return Given(references_for(task, inputs, headers), predictions, inputs)
 
@@ -97,7 +97,7 @@ def references_for(
     if inputs.references:
         from .reference_folder import FolderReferences  # Parquet takes a while to import.
 
-        names = variants or task.wordings_read([*headers])
+        names = variants or task.variants_read([*headers])
         return FolderReferences(inputs.references, inputs.split, names, task.references, task.kind)
     stated = {name: (header.source, header.data) for name, header in headers.items()}
     own = inputs.own_variants or {}

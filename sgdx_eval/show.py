@@ -68,7 +68,7 @@ def _more(details: bool) -> list[str]:
 
 
 def _headlines(task: Task, scores: Scores, content: Mapping[str, Any]) -> Table:
-    """The headline figures of all items; where one is lacking, the main one by wording."""
+    """The headline figures of all items; where one is lacking, the main one by variant."""
     every, keys = task.groups_of(content)["all"], task.keys(scores)
     ends = every.get("confidence", {})
     rows = [
@@ -77,39 +77,39 @@ def _headlines(task: Task, scores: Scores, content: Mapping[str, Any]) -> Table:
         if task.is_headline(f.key, keys)
     ]
     if None in (every.get(keys.original), every.get(keys.reworded)):
-        of_wordings = wording_intervals(task, scores)
-        for name, mean in task.by_wording_of(content)[0].items():
+        of_variants = variant_intervals(task, scores)
+        for name, mean in task.by_variant_of(content)[0].items():
             if name == ORIGINAL and rows:
                 continue
-            rows.append([name, percent(mean), interval(of_wordings.get(name)) or NO_VALUE])
+            rows.append([name, percent(mean), interval(of_variants.get(name)) or NO_VALUE])
     count = task.counts_of(content)["all"]
     has_bleu = any(row[0].startswith("BLEU") for row in rows)
     title = f"All {count} {task.unit}s, in %{', but for BLEU' if has_bleu else ''}"
     return table(title, ["figure", "all", "95 % interval"], rows)
 
 
-def wording_intervals(task: Task, scores: Scores) -> Mapping[str, Any]:
-    """The 95 % intervals over dialogues of the main figure, by wording."""
-    return Sample(scores, task.by_wording(scores)).intervals()
+def variant_intervals(task: Task, scores: Scores) -> Mapping[str, Any]:
+    """The 95 % intervals over dialogues of the main figure, by variant."""
+    return Sample(scores, task.by_variant(scores)).intervals()
 
 
 def result_line(task: Task, scores: Scores, content: Mapping[str, Any]) -> str:
-    """What other words cost, in a sentence; of too few wordings, what can be said."""
+    """What other words cost, in a sentence; of too few variants, what can be said."""
     every, keys = task.groups_of(content)["all"], task.keys(scores)
     figures = {f.key: f for f in task.own_figures(scores) if every.get(f.key) is not None}
     ends = every.get("confidence", {})
-    means = task.by_wording_of(content)[0]
+    means = task.by_variant_of(content)[0]
     lacking = [name for name in PAPER_VARIANTS if name not in means]
     if not {keys.original, keys.reworded} <= {*figures}:
-        return _by_wording_line(task, scores, means, lacking)
+        return _by_variant_line(task, scores, means, lacking)
     original, reworded = every[keys.original], every[keys.reworded]
     text = f"Under other words for the same schemas the {keys.measure}"
     text = f"{text} {change_in_words(original, reworded, ends.get(task.drop_key(keys)))}"
     if worst := [key for key in figures if key.partition("(")[0] == keys.worst]:
         share = f"{percent(every[worst[-1]], 1)} %"
-        what = f"it is {share} with each {task.unit} under its worst wording"
+        what = f"it is {share} with each {task.unit} under its worst variant"
         if figures[worst[-1]].lower_is_better:
-            what = f"{share} of {task.unit}s lack a value under some wording"
+            what = f"{share} of {task.unit}s lack a value under some variant"
         text = f"{text}, and {what}{_within(ends.get(worst[-1]))}"
     some = 0 < len(lacking) < len(PAPER_VARIANTS)
     return f"{text}. Predictions for {listed(lacking)} are lacking." if some else f"{text}."
@@ -144,11 +144,11 @@ def change_in_words(before: float, after: float, ends: Sequence[float] | None) -
     return f"{verb} from {first} to {second} %{chance}"
 
 
-def _by_wording_line(
+def _by_variant_line(
     task: Task, scores: Scores, means: Mapping[str, Any], lacking: Sequence[str]
 ) -> str:
-    """The main figure under each wording, and which wordings the other figures lack."""
-    ends = wording_intervals(task, scores)
+    """The main figure under each variant, and which variants the other figures lack."""
+    ends = variant_intervals(task, scores)
     parts = [f"{percent(of, 1)} % under {n}{_within(ends.get(n))}" for n, of in means.items()]
     text = f"The {task.keys(scores).measure} is {listed(parts)}."
     what = "The mean under other words" if ORIGINAL in means else "What other words cost"
@@ -159,7 +159,7 @@ def _by_wording_line(
 def score_tables(
     task: Task, figures: Sequence[Figure], content: Mapping[str, Any], wide: bool = False
 ) -> list[Table]:
-    """The figures of a scores.json by group, and those by wording.
+    """The figures of a scores.json by group, and those by variant.
 
     All figures have their intervals beside them where there is room, else those of all items.
     """
@@ -178,14 +178,14 @@ def score_tables(
     names = [_heading(name) for name in groups]
     headers = ["figure", *names] if wide else ["figure", names[0], "95 % interval", *names[1:]]
     by_group = table(f"{task.unit.capitalize()}s: {counts}", headers, rows)
-    by_wording, differences = task.by_wording_of(content)
+    by_variant, differences = task.by_variant_of(content)
     changed = _changed(task, content)
     rows = [
         [name, percent(mean), *(change_cells(differences.get(name, {})) if changed else ())]
-        for name, mean in by_wording.items()
+        for name, mean in by_variant.items()
     ]
-    wordings = table(f"{task.title} by wording", ["wording", "all", *changed], rows)
-    return [by_group, wordings, *task.more_tables(content)]
+    variants = table(f"{task.title} by variant", ["variant", "all", *changed], rows)
+    return [by_group, variants, *task.more_tables(content)]
 
 
 def score_terms(task: Task, figures: Sequence[Figure], content: Mapping[str, Any]) -> list[str]:
@@ -207,7 +207,7 @@ def _shown(task: Task, figures: Sequence[Figure], content: Mapping[str, Any]) ->
 
 def _changed(task: Task, content: Mapping[str, Any]) -> Sequence[str]:
     """The columns of the differences to the original, where there are any."""
-    return CHANGE if any(task.by_wording_of(content)[1].values()) else ()
+    return CHANGE if any(task.by_variant_of(content)[1].values()) else ()
 
 
 def _heading(group: str) -> str:
@@ -225,7 +225,7 @@ def figure_terms(figures: Sequence[Figure]) -> list[str]:
 
 
 def listed(words: Sequence[str]) -> str:
-    """Words as English lists them: "dialogues, wordings and runs"."""
+    """Words as English lists them: "dialogues, variants and runs"."""
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
@@ -239,7 +239,7 @@ def print_comparison(
 ) -> None:
     """Print whether the systems differ, which is which, and the headline figures of both.
 
-    With details each figure has a table by group and service. One is by wording; a legend follows.
+    With details each figure has a table by group and service. One is by variant; a legend follows.
     """
     task, figures, result, scores = compared
     print_line(f"{legend([_difference_line(compared)])}\n", console)
@@ -270,7 +270,7 @@ def print_comparison(
     main = Figure("", "", lambda means: means.under(""), task.title)
     rows = [[name, *_cells(change, main)] for name, change in result["by_variant"].items()]
     if rows and (details or not known):
-        to_terminal(table(f"{task.title} by wording", ["wording", *_COMPARED], rows), console)
+        to_terminal(table(f"{task.title} by variant", ["variant", *_COMPARED], rows), console)
     terms = [*figure_terms(known), _drawn_term(result), P_TERM, *([_ACTS_TERM] if has_acts else [])]
     lines = [legend(terms), ""] if details else _more(details)
     print_line("\n".join([*lines, result["signature"]]), console)
@@ -289,9 +289,9 @@ def _difference_line(compared: Outcome) -> str:
     by_key = {figure.key: figure for figure in figures if figure.key in every}
     figure = next((by_key[key] for key in task.deciding if key in by_key), None)
     if figure is None:
-        wording, change = next(iter(result["by_variant"].items()))
-        title = f"{task.keys(scores).measure} under {wording}"
-        figure = Figure("", "", lambda means: means.under(wording), title)
+        variant, change = next(iter(result["by_variant"].items()))
+        title = f"{task.keys(scores).measure} under {variant}"
+        figure = Figure("", "", lambda means: means.under(variant), title)
     else:
         change = every[figure.key]
     difference = change["difference"]
@@ -341,7 +341,7 @@ def print_summary(summary: Outcome, names: Sequence[str], details: bool, console
     ]
     lines = _more(details)
     if details:
-        to_terminal(table(f"{task.title} by wording", ["wording", *heads], rows), console)
+        to_terminal(table(f"{task.title} by variant", ["variant", *heads], rows), console)
         lines = [legend([_SUMMARY_TERM, *figure_terms(shown)]), ""]
     lines += [f"run: {name}" for name in names]
     print_line("\n".join([*lines, result["signature"]]), console)

@@ -1,4 +1,4 @@
-"""What a task is: what is answered under every wording, and which figures are made of its scores.
+"""What a task is: what is answered under every variant, and which figures are made of its scores.
 
 All that comes after the scores of items is written once, for all tasks: intervals, comparisons,
 averages over runs, tables and pages.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .tables import Table
 
 
-# By wording its difference to the original, as `differences` of scores.json.
+# By variant its difference to the original, as `differences` of scores.json.
 Changes = Mapping[str, Mapping[str, Any]]
 
 
@@ -36,13 +36,13 @@ class Given(NamedTuple):
     """What is scored, and what it is scored against."""
 
     references: References
-    # By wording.
+    # By variant.
     predictions: Mapping[str, Predictions]
     inputs: Inputs
 
     def headers(self) -> dict[str, Header]:
-        """What the prediction files say of themselves, by wording."""
-        return {name: of_wording.header for name, of_wording in self.predictions.items()}
+        """What the prediction files say of themselves, by variant."""
+        return {name: of_variant.header for name, of_variant in self.predictions.items()}
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class Scored:
     content: dict[str, Any]
     # The scores of single items, which `paired` has.
     raw: Scores
-    # The scores of single items by wording, as the task's metric gives them.
-    by_wording: Mapping[str, Any]
+    # The scores of single items by variant, as the task's metric gives them.
+    by_variant: Mapping[str, Any]
     # How many dialogues were chosen of how many, where they are not all.
     chosen: tuple[int, int] | None = None
 
@@ -74,7 +74,7 @@ class Keys(NamedTuple):
 
 
 class Task(ABC):
-    """What is answered under several wordings, item by item."""
+    """What is answered under several variants, item by item."""
 
     # What headers and signatures call it, and what an item of it is.
     name: ClassVar[str]
@@ -104,12 +104,12 @@ class Task(ABC):
 
     # ---- from predictions to scores
 
-    def wordings_read(self, predicted: Sequence[str]) -> Sequence[str]:
-        """The wordings whose rows are scored against, where some are predicted."""
+    def variants_read(self, predicted: Sequence[str]) -> Sequence[str]:
+        """The variants whose rows are scored against, where some are predicted."""
         return predicted
 
     def score(self, given: Given) -> Scored:
-        """Score the predictions of each wording, whose headers fit the references."""
+        """Score the predictions of each variant, whose headers fit the references."""
         raise NotImplementedError
 
     def write_items(self, scored: Scored, output: Path) -> None:
@@ -117,11 +117,11 @@ class Task(ABC):
         raise NotImplementedError
 
     def explain_item(self, item: str, given: Given) -> None:
-        """Print why an item scores what it does under each wording."""
+        """Print why an item scores what it does under each variant."""
         raise NotImplementedError
 
     def explain_changes(self, given: Given, changed: Sequence[str] | None) -> None:
-        """List the items that score less under the second of two wordings; without them, flips."""
+        """List the items that score less under the second of two variants; without them, flips."""
         raise NotImplementedError
 
     # ---- what scores.json holds, for tables
@@ -137,8 +137,8 @@ class Task(ABC):
         counts: Mapping[str, int] = content[self.counted]
         return counts
 
-    def by_wording_of(self, content: Mapping[str, Any]) -> tuple[Mapping[str, Any], Changes]:
-        """The main figure under each wording, and how far it is from that under the original."""
+    def by_variant_of(self, content: Mapping[str, Any]) -> tuple[Mapping[str, Any], Changes]:
+        """The main figure under each variant, and how far it is from that under the original."""
         return content["sgdx"]["by_variant"], content["sgdx"]["differences"]
 
     def is_shown(self, key: str) -> bool:
@@ -179,9 +179,9 @@ class Task(ABC):
         return Keys(name.replace("_", " "), main, *(f"{main}.{end}" for end in ends))
 
     def headlines(self, scores: Scores) -> list[Figure]:
-        """The means, each an `Over`, that are shown under every wording."""
+        """The means, each an `Over`, that are shown under every variant."""
         main = self.main_of(scores.metrics)
-        return [Figure(main, main, Over(scores.wordings), self.title)]
+        return [Figure(main, main, Over(scores.variants), self.title)]
 
     def main_of(self, metrics: Collection[str]) -> str:
         """The main one of the metrics that were scored."""
@@ -195,8 +195,8 @@ class Task(ABC):
         """The scores of some items whose means are taken, such as those of turns for frames."""
         return scores
 
-    def by_wording(self, scores: Scores) -> list[Figure]:
-        """The main one of the headlines under each wording, by the name of the wording."""
+    def by_variant(self, scores: Scores) -> list[Figure]:
+        """The main one of the headlines under each variant, by the name of the variant."""
         key = self.keys(scores).headline
         return under_each(next(mean for mean in self.headlines(scores) if mean.key == key))
 

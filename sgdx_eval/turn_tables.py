@@ -12,7 +12,7 @@ from sgsacc_metric.ser import contains, contains_words
 
 from .tables import Table, format_figure, percent, table
 
-_BY_WORDING = {
+_BY_VARIANT = {
     "bleu": "BLEU",
     "ser": "SER",
     "sgsacc": "SGSAcc",
@@ -22,18 +22,18 @@ _BY_WORDING = {
 Rows = list[list[str]]
 
 
-def wording_table(scores: Mapping[str, Any]) -> Table:
-    """All turns' metrics under each wording."""
+def variant_table(scores: Mapping[str, Any]) -> Table:
+    """All turns' metrics under each variant."""
     by_variant = {name: groups["#ALL_SERVICES"] for name, groups in scores["variants"].items()}
     shown = [
-        key for key in _BY_WORDING if any(of.get(key) is not None for of in by_variant.values())
+        key for key in _BY_VARIANT if any(of.get(key) is not None for of in by_variant.values())
     ]
     rows = [
         [name, *(format_figure(key, means.get(key)) for key in shown)]
         for name, means in by_variant.items()
     ]
-    headers = ["wording", *(_BY_WORDING[key] for key in shown)]
-    return table("By wording, all turns", headers, rows)
+    headers = ["variant", *(_BY_VARIANT[key] for key in shown)]
+    return table("By variant, all turns", headers, rows)
 
 
 def coverage_lines(scores: Mapping[str, Any]) -> list[str]:

@@ -322,7 +322,7 @@ def _read_values(
 
 def _read_value(written: Any, slot: Slot, counts: Counter[str]) -> str | None:
     """A slot's value as text; None if the slot is unset or cannot have the value."""
-    while isinstance(written, list) and written:  # some models write a list of wordings
+    while isinstance(written, list) and written:  # some models write a list of variants
         written = written[0]
     if written is None or written == []:
         return None

@@ -103,7 +103,7 @@ def _keep(line: bytes, keys: dict[str, list[str]], answers: AnswerFile, where: s
     if not any(request_key.startswith(key) for request_key in keys[name]):
         raise SgdxError(
             f"{where}: answers {name} as another run asked it, expected this run's model, host, "
-            "form of answer, parameters and wordings; give collect the options of requests"
+            "form of answer, parameters and variants; give collect the options of requests"
         )
     if body is None:
         return "failed"

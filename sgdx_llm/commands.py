@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ask = App(
     name="ask",
-    help="Ask a tool-calling model, or a program, under every wording.\n\n"
+    help="Ask a tool-calling model, or a program, under every variant.\n\n"
     "It gives the dialogue state or the next call. Then score the predictions with 'sgdx score "
     "--predictions DIR'.",
 )
@@ -154,7 +154,7 @@ def from_inspect(log: Path, /, *, output: Path) -> None:
     log
         Read the log file that Inspect wrote.
     output
-        Write VARIANT.jsonl for every wording into this folder.
+        Write VARIANT.jsonl for every variant into this folder.
     """
     import json
 
@@ -189,7 +189,7 @@ def from_inspect(log: Path, /, *, output: Path) -> None:
 
 
 def _write(plan: Plan, answers: AnswerFile, output: Path, request: RequestOptions) -> int:
-    """Write the predictions of every wording that has all of its answers; returns the status."""
+    """Write the predictions of every variant that has all of its answers; returns the status."""
     from .predictions import DONE, write_finished
     from .tables import done_line, prediction_line
 

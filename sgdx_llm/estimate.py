@@ -19,7 +19,7 @@ TokenCounter = Callable[[str], int]
 
 @dataclass(frozen=True)
 class Estimate:
-    """The expected requests about one wording, and their tokens."""
+    """The expected requests about one variant, and their tokens."""
 
     name: str  # the name of its predictions
     requests: int  # how many there are
@@ -40,10 +40,10 @@ def token_counter() -> tuple[TokenCounter, str]:
 
 
 def estimate(plan: Plan, count: TokenCounter) -> list[Estimate]:
-    """Count the requests of a plan and their tokens, one wording after the other."""
+    """Count the requests of a plan and their tokens, one variant after the other."""
     counted_keys: set[str] = set()
     return [
-        estimate_wording(name, _answered(plan, name), count, counted_keys) for name in plan.names
+        estimate_variant(name, _answered(plan, name), count, counted_keys) for name in plan.names
     ]
 
 
@@ -59,7 +59,7 @@ def _answered(plan: Plan, name: str) -> Iterator[tuple[str, Json, str]]:
             yield request.keys[0], request.bodies[0], json.dumps(answer, ensure_ascii=False)
 
 
-def estimate_wording(
+def estimate_variant(
     name: str,
     requests: Iterable[tuple[str, Json, str]],
     count: TokenCounter,
@@ -97,7 +97,7 @@ def _message_tokens(message: Json, count: TokenCounter) -> int:
 
 
 def total(estimates: Sequence[Estimate]) -> Estimate:
-    """The estimates of all wordings as one, called ``all``."""
+    """The estimates of all variants as one, called ``all``."""
     return Estimate(
         "all",
         sum(estimate.requests for estimate in estimates),

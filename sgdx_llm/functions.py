@@ -1,7 +1,7 @@
 """A service's schema as a function that a model can call.
 
-Names and descriptions come from the schema and change with its wording. The words that this project
-adds are the same under every wording.
+Names and descriptions come from the schema and change with its variant. The words that this project
+adds are the same under every variant.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def gold_call(rows: Sequence[Mapping[str, Any]], services: Sequence[Service]) ->
     """The name and arguments of the call that the system makes after a turn; empty without one."""
     for row in rows:
         if (call := row["service_call"]) is not None:
-            # As in the state, whose wording was spoken; the values of the call are canonical.
+            # As in the state, whose variant was spoken; the values of the call are canonical.
             spoken = {entry["slot"]: entry["values"][0] for entry in row["slot_values"]}
             for name, (service, intent) in call_functions(services).items():
                 if (service.service_name, intent.name) == (row["service"], call["method"]):

@@ -213,7 +213,7 @@ class AnswerOptions:
     """Where answers and predictions are written."""
 
     output: Path
-    """Write NAME.jsonl for every wording into this folder. To continue a run, give the same
+    """Write NAME.jsonl for every variant into this folder. To continue a run, give the same
     folder."""
 
     answers: Path | None = None

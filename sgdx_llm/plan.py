@@ -1,6 +1,6 @@
 """The requests of a run in order, and what their answers say.
 
-A dialogue is asked about under all wordings before the next one, so a run that is stopped has whole
+A dialogue is asked about under all variants before the next one, so a run that is stopped has whole
 dialogues under all of them. Dialogues come in the order of ``sgdx subset``, in
 which the first ones represent the whole split.
 """
@@ -77,7 +77,7 @@ class Plan:
             raise SgdxError("--repeats: expected 1 or more, --retry-invalid: expected 0 or more")
         if self.repeats > 1 and len(self.configs) != 1:
             raise SgdxError(
-                f"--repeats {self.repeats}: found {len(self.configs)} wordings, expected one, as in"
+                f"--repeats {self.repeats}: found {len(self.configs)} variants, expected one, as in"
                 " --config original"
             )
 
@@ -116,7 +116,7 @@ class Plan:
 
     def requests(self) -> Iterator[Request]:
         """All requests, in order; they are made one after the other."""
-        # A turn is asked about under all wordings before the next turn. Requests under way at the
+        # A turn is asked about under all variants before the next turn. Requests under way at the
         # same time then begin differently, and the beginning that a turn shares with the one before
         # is in the server's cache by the time that it is asked about.
         for dialogue in self.dialogues:
@@ -296,7 +296,7 @@ def _with_distractors(
     own: Mapping[str, Service], dialogue: str, table: FrameTable, count: int
 ) -> list[Service]:
     """A dialogue's services among others that have as many functions in all as there are to be."""
-    # Both the choice and the order are by a hash, the same under every wording, so that neither
+    # Both the choice and the order are by a hash, the same under every variant, so that neither
     # says which services are the dialogue's.
 
     def drawn(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Prediction files of answers: one for each wording, written when all of its answers are there."""
+"""Prediction files of answers: one for each variant, written when all of its answers are there."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def unfinished_names(plan: Plan, output: Path) -> list[str]:
 def write_finished(
     plan: Plan, answers: AnswerFile, output: Path, price: Price | None = None
 ) -> tuple[dict[str, Json], Counter[str]]:
-    """Write the predictions of every wording whose answers are all there."""
+    """Write the predictions of every variant whose answers are all there."""
     # While answers are missing, ``done.json`` in the folder lists the dialogues that have all of
     # theirs, which is what ``--dialogues`` takes.
     done, missing = done_dialogues(plan, answers)

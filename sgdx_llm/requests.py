@@ -96,7 +96,7 @@ class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 @cache
 def instruction(task: TaskName, answer: AnswerForm) -> str:
-    """The system message: the same for all services, wordings and turns."""
+    """The system message: the same for all services, variants and turns."""
     text = (Path(__file__).with_name("prompts") / f"{task}.txt").read_text(encoding="utf-8")
     return text if answer == "tool" else text + _IN_JSON
 

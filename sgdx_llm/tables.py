@@ -27,7 +27,7 @@ _REASON_WORDS = {
 def estimate_facts(estimate: Estimate, price: Price | None) -> Json:
     """An estimate as the JSON object that ``estimate --json`` prints."""
     facts: Json = {
-        "wording": estimate.name,
+        "variant": estimate.name,
         "requests": estimate.requests,
         "repeated": estimate.repeated,
         "tokens_in": estimate.usage.sent,
@@ -42,14 +42,14 @@ def print_estimates(
 ) -> None:
     """Print estimates as a table or as JSON."""
     if as_json:
-        print(json.dumps([estimate_facts(wording, price) for wording in estimates], indent=1))
+        print(json.dumps([estimate_facts(variant, price) for variant in estimates], indent=1))
     else:
         print(*estimate_table(estimates, counter, price), sep="\n")
 
 
 def estimate_table(estimates: Sequence[Estimate], counter: str, price: Price | None) -> list[str]:
     """The lines of the table of estimates."""
-    head = f"{'wording':<12}{'requests':>10}{'tokens in':>13}{'each':>7}{'most':>7}"
+    head = f"{'variant':<12}{'requests':>10}{'tokens in':>13}{'each':>7}{'most':>7}"
     head += f"{'tokens out':>13}{'each':>7}" + (f"{'cost':>10}" if price else "")
     rows = [*estimates, *([total(estimates)] if len(estimates) > 1 else [])]
     return [

@@ -179,10 +179,10 @@ def score_lines(
     dialogues: Iterable[str] | None = None,
 ) -> tuple[dict[str, FrameScores], dict[str, Any]]:
     """The scores of every frame by variant, and their report, of rows as lines of `json_lines`."""
-    columns = REFERENCE.append(pa.field("wording", pa.string()))
+    columns = REFERENCE.append(pa.field("words", pa.string()))
     predicted = arrow_table("\n".join(predictions).encode(), PREDICTION, "predictions")
     true = arrow_table("\n".join(references).encode(), columns, "references")
-    setup = replace(setup, wordings=_fingerprints(true))
+    setup = replace(setup, variants=_fingerprints(true))
     if dialogues is not None:
         subset = subset_of(true, _distinct(dialogues), "dialogues")
         setup = replace(setup, subset=subset)
@@ -203,12 +203,12 @@ def _distinct(dialogue_ids: Any) -> list[str]:
 
 
 def _fingerprints(references: pa.Table) -> dict[str, str]:
-    """The fingerprints of the user's own wordings among the references, by variant."""
-    pairs = references.select(["variant", "wording"]).group_by(["variant", "wording"]).aggregate([])
+    """The fingerprints of the user's own variants among the references, by variant."""
+    pairs = references.select(["variant", "words"]).group_by(["variant", "words"]).aggregate([])
     digests: dict[str, list[str]] = {}
     for pair in pairs.to_pylist():
-        if pair["wording"] is not None:
-            digests.setdefault(pair["variant"], []).append(pair["wording"])
+        if pair["words"] is not None:
+            digests.setdefault(pair["variant"], []).append(pair["words"])
     return {variant: fingerprint(services) for variant, services in digests.items()}
 
 

@@ -30,14 +30,14 @@ from .columns import (
 )
 from .core import Figure, Scores
 from .errors import ScoreError
-from .figures import frame_scores, wording_differences
+from .figures import frame_scores, variant_differences
 from .rows import REFERENCE
 from .scoring import CANONICAL
 from .signature import OFFICIAL, Rules, Setup, signature
 from .slots import SchemaSlots, score_slots
 from .units import ALL, SEEN, UNSEEN, ScoredFrames
+from .variant_figures import case_figures, over_variants, variant_figures, with_tasks
 from .variants import ORIGINAL, PAPER_VARIANTS
-from .wording_figures import case_figures, over_wordings, with_tasks, wording_figures
 
 CALL_METRICS = ("call_name_accuracy", "call_argument_accuracy", "call_accuracy")
 CALL, TASK_SUCCESS = "call_accuracy", "task_success"
@@ -193,8 +193,8 @@ def _decision(predicted: pa.Table, gold: pa.Array) -> dict[str, float | None] | 
 
 def call_figures(scores: Scores) -> list[Figure]:
     """The figures of COMPARED, with keys such as `call_accuracy.drop`."""
-    # Where all wordings but the original are v1 to v5, their mean is `reworded` alone.
-    is_paper = {*scores.wordings} - {ORIGINAL} == {*PAPER_VARIANTS}
+    # Where all variants but the original are v1 to v5, their mean is `reworded` alone.
+    is_paper = {*scores.variants} - {ORIGINAL} == {*PAPER_VARIANTS}
     return [
         figure
         for metric in COMPARED
@@ -212,17 +212,17 @@ def report_calls(
     accuracy of 0.5 or more; of the seen services, where every call of these is.
     """
     scores = frame_scores(variants, CALL_METRICS, setup.rules)
-    names = list(scores.wordings)
+    names = list(scores.variants)
     groups = scores.items.groups()
     main = {name: with_tasks(scores.only(groups[name]), (CALL,)) for name in (ALL, SEEN, UNSEEN)}
     of_metrics: dict[str, dict[str, Any]] = {}
     for metric in (*CALL_METRICS, TASK_SUCCESS):
-        figures = {name: over_wordings(main[name], metric) for name in main}
+        figures = {name: over_variants(main[name], metric) for name in main}
         of_metrics[metric] = {**figures.pop(ALL), **figures}
-    of_metrics[CALL]["differences"] = wording_differences(scores, CALL)
+    of_metrics[CALL]["differences"] = variant_differences(scores, CALL)
     of_metrics[CALL]["by_service"] = {
         name: {
-            **wording_figures(scores.only(groups[name]), CALL),
+            **variant_figures(scores.only(groups[name]), CALL),
             "frames": len(groups[name]),
         }
         for name in scores.items.services()

@@ -1,6 +1,6 @@
-"""From the scores of items under wordings to figures: values, intervals, differences, p-values.
+"""From the scores of items under variants to figures: values, intervals, differences, p-values.
 
-An item is what is answered under several wordings: a frame, a call, a case of tools. All tasks
+An item is what is answered under several variants: a frame, a call, a case of tools. All tasks
 share what is here. A figure is a function of means over items, said once; its value, its interval
 and its difference between two systems follow from it.
 """
@@ -26,7 +26,7 @@ from .columns import Floats, Ints, safe_divide
 from .units import Items
 from .variants import ORIGINAL
 
-# A metric, what is taken of it, and the wordings of which it is taken.
+# A metric, what is taken of it, and the variants of which it is taken.
 _Row = tuple[str, str, tuple[str, ...]]
 _SUMS = ("sum", "shared")
 # A frame with this score or more is right, and with a lesser one wrong.
@@ -35,16 +35,16 @@ RIGHT = 0.5
 
 @dataclass(frozen=True)
 class Scores:
-    """The scores of items under every wording: what statistics, comparisons and pages read."""
+    """The scores of items under every variant: what statistics, comparisons and pages read."""
 
-    wordings: Sequence[str]
+    variants: Sequence[str]
     items: Items
     # More being better, NaN where undefined; the first decides. Or counts, for figures that are
-    # ratios of sums [wordings, items].
+    # ratios of sums [variants, items].
     metrics: Mapping[str, Floats]
     # What the sensitivity makes of an item that scores 0 throughout, as in `Rules`.
     zero_mean: str = "0"
-    # What wordings together make of each item, to be added up [items].
+    # What variants together make of each item, to be added up [items].
     shared: Mapping[str, Floats] = field(default_factory=dict)
 
     def only(self, members: Ints) -> "Scores":
@@ -57,58 +57,58 @@ class Scores:
 class Means:
     """The means of one metric over the items of each resample, for figures to be made of [draws].
 
-    A KeyError says that a figure needs a wording that is not there.
+    A KeyError says that a figure needs a variant that is not there.
     """
 
-    def __init__(self, row: Callable[[_Row], Floats], metric: str, wordings: Sequence[str]) -> None:
-        self._row, self._metric, self.wordings = row, metric, wordings
+    def __init__(self, row: Callable[[_Row], Floats], metric: str, variants: Sequence[str]) -> None:
+        self._row, self._metric, self.variants = row, metric, variants
 
-    def under(self, wording: str) -> Floats:
-        """The mean under a wording."""
-        return self._across("mean", [wording])
+    def under(self, variant: str) -> Floats:
+        """The mean under a variant."""
+        return self._across("mean", [variant])
 
     def over(
-        self, wordings: Sequence[str], of: Callable[["Means", str], Floats] | None = None
+        self, variants: Sequence[str], of: Callable[["Means", str], Floats] | None = None
     ) -> Floats:
-        """The mean over wordings, all of which must be there, of what there is under each."""
-        if not wordings:
-            raise KeyError(*wordings)
-        values = [(of or Means.under)(self, wording) for wording in wordings]
+        """The mean over variants, all of which must be there, of what there is under each."""
+        if not variants:
+            raise KeyError(*variants)
+        values = [(of or Means.under)(self, variant) for variant in variants]
         return np.asarray(np.mean(values, axis=0))
 
-    def sensitivity(self, wordings: Sequence[str]) -> Floats:
-        """The mean of each item's coefficient of variation over two wordings or more."""
-        return self._of_several("variation", wordings)
+    def sensitivity(self, variants: Sequence[str]) -> Floats:
+        """The mean of each item's coefficient of variation over two variants or more."""
+        return self._of_several("variation", variants)
 
-    def sensitivity_nonzero(self, wordings: Sequence[str]) -> Floats:
-        """The same without the items that score 0 under all wordings, which cannot vary."""
-        return self._of_several("variation_nonzero", wordings)
+    def sensitivity_nonzero(self, variants: Sequence[str]) -> Floats:
+        """The same without the items that score 0 under all variants, which cannot vary."""
+        return self._of_several("variation_nonzero", variants)
 
-    def worst(self, wordings: Sequence[str]) -> Floats:
+    def worst(self, variants: Sequence[str]) -> Floats:
         """The mean of each item's least score."""
-        return self._of_several("worst", wordings)
+        return self._of_several("worst", variants)
 
-    def flips(self, wordings: Sequence[str]) -> Floats:
-        """The share of items that are right under one wording and wrong under another."""
-        return self._of_several("flips", wordings)
+    def flips(self, variants: Sequence[str]) -> Floats:
+        """The share of items that are right under one variant and wrong under another."""
+        return self._of_several("flips", variants)
 
-    def sum(self, count: str, wording: str) -> Floats:
-        """The sum of a count, whatever the metric, under a wording."""
-        return Means(self._row, count, self.wordings)._across("sum", [wording])
+    def sum(self, count: str, variant: str) -> Floats:
+        """The sum of a count, whatever the metric, under a variant."""
+        return Means(self._row, count, self.variants)._across("sum", [variant])
 
     def shared(self, name: str) -> Floats:
-        """The sum of what wordings together make of each item."""
+        """The sum of what variants together make of each item."""
         return self._row((name, "shared", ()))
 
-    def _of_several(self, statistic: str, wordings: Sequence[str]) -> Floats:
-        if len(wordings) < 2:
-            raise KeyError(wordings)
-        return self._across(statistic, wordings)
+    def _of_several(self, statistic: str, variants: Sequence[str]) -> Floats:
+        if len(variants) < 2:
+            raise KeyError(variants)
+        return self._across(statistic, variants)
 
-    def _across(self, statistic: str, wordings: Sequence[str]) -> Floats:
-        if missing := [wording for wording in wordings if wording not in self.wordings]:
+    def _across(self, statistic: str, variants: Sequence[str]) -> Floats:
+        if missing := [variant for variant in variants if variant not in self.variants]:
             raise KeyError(*missing)
-        return self._row((self._metric, statistic, tuple(wordings)))
+        return self._row((self._metric, statistic, tuple(variants)))
 
 
 class Figure(NamedTuple):
@@ -117,7 +117,7 @@ class Figure(NamedTuple):
     key: str
     # The metric of whose means it is a function.
     metric: str
-    # A KeyError says that a wording it needs is lacking.
+    # A KeyError says that a variant it needs is lacking.
     of: Callable[[Means], Floats]
     title: str = ""
     # What the words of the title mean, a sentence each.
@@ -129,31 +129,31 @@ class Figure(NamedTuple):
 
 @dataclass(frozen=True)
 class Over:
-    """The formula of a mean over wordings of what there is under each."""
+    """The formula of a mean over variants of what there is under each."""
 
-    wordings: Sequence[str]
+    variants: Sequence[str]
     under: Callable[[Means, str], Floats] = Means.under
 
     def __call__(self, means: Means) -> Floats:
-        return means.over(self.wordings, self.under)
+        return means.over(self.variants, self.under)
 
     def each(self, metric: str) -> list[Figure]:
-        """The figure under each of the wordings, by the name of the wording."""
-        return [Figure(name, metric, partial(self._of, name)) for name in self.wordings]
+        """The figure under each of the variants, by the name of the variant."""
+        return [Figure(name, metric, partial(self._of, name)) for name in self.variants]
 
-    def _of(self, wording: str, means: Means) -> Floats:
-        return self.under(means, wording)
+    def _of(self, variant: str, means: Means) -> Floats:
+        return self.under(means, variant)
 
 
-def under_each(figure: Figure, wordings: Sequence[str] = ()) -> list[Figure]:
-    """A figure, which is an `Over`, under each of its wordings or of others."""
+def under_each(figure: Figure, variants: Sequence[str] = ()) -> list[Figure]:
+    """A figure, which is an `Over`, under each of its variants or of others."""
     if not isinstance(figure.of, Over):
-        raise TypeError(f"{figure.key} is no mean over wordings")
-    return replace(figure.of, wordings=wordings or figure.of.wordings).each(figure.metric)
+        raise TypeError(f"{figure.key} is no mean over variants")
+    return replace(figure.of, variants=variants or figure.of.variants).each(figure.metric)
 
 
 class Sample:
-    """Items of a system, summed by dialogue; figures that lack a wording are left out."""
+    """Items of a system, summed by dialogue; figures that lack a variant are left out."""
 
     def __init__(self, scores: Scores, figures: Sequence[Figure]) -> None:
         self.scores, self.figures = scores, figures
@@ -195,19 +195,19 @@ class Sample:
         return np.ones(1)
 
     def _computed(self, row: Callable[[_Row], Floats]) -> Statistics:
-        """The figures whose wordings are there."""
+        """The figures whose variants are there."""
         statistics = {}
         for figure in self.figures:
             with suppress(KeyError):
-                means = Means(row, figure.metric, self.scores.wordings)
+                means = Means(row, figure.metric, self.scores.variants)
                 statistics[figure.key] = figure.of(means)
         return statistics
 
-    def _item_scores(self, metric: str, statistic: str, wordings: Sequence[str]) -> Floats:
+    def _item_scores(self, metric: str, statistic: str, variants: Sequence[str]) -> Floats:
         """What a row is of each item [items]."""
         if statistic == "shared":
             return self.scores.shared[metric]
-        places = [self.scores.wordings.index(wording) for wording in wordings]
+        places = [self.scores.variants.index(variant) for variant in variants]
         scores = self.scores.metrics[metric][places]
         match statistic:
             case "variation":
@@ -237,7 +237,7 @@ def variation(scores: Floats, zero_mean: str = "0") -> Floats:
 
 
 def worst_case(scores: Floats) -> Floats:
-    """The least of each item's scores [wordings, items]; NaN where one is undefined [items].
+    """The least of each item's scores [variants, items]; NaN where one is undefined [items].
 
     Its mean is the robustness of Liang et al. 2022, "Holistic Evaluation of Language Models"
     (arXiv 2211.09110). It says what a user can rely on.
@@ -246,7 +246,7 @@ def worst_case(scores: Floats) -> Floats:
 
 
 def flipped(scores: Floats) -> Floats:
-    """1 for an item right under one wording and wrong under another, else 0; or NaN [items]."""
+    """1 for an item right under one variant and wrong under another, else 0; or NaN [items]."""
     least, most = scores.min(axis=0), scores.max(axis=0)
     flips = ((least < RIGHT) & (most >= RIGHT)).astype(np.float64)
     return np.where(np.isnan(least), np.nan, flips)
@@ -270,26 +270,26 @@ def compare(
 
 
 def against_original(scores: Scores) -> tuple[Scores, Scores] | None:
-    """The scores under the original, repeated for every other wording, and those under these."""
-    others = [name for name in scores.wordings if name != ORIGINAL]
-    if ORIGINAL not in scores.wordings or not others:
+    """The scores under the original, repeated for every other variant, and those under these."""
+    others = [name for name in scores.variants if name != ORIGINAL]
+    if ORIGINAL not in scores.variants or not others:
         return None
-    first = scores.wordings.index(ORIGINAL)
-    places = [scores.wordings.index(name) for name in others]
+    first = scores.variants.index(ORIGINAL)
+    places = [scores.variants.index(name) for name in others]
 
     def only(rows: Sequence[int]) -> Scores:
         metrics = {name: of_all[rows] for name, of_all in scores.metrics.items()}
-        return replace(scores, wordings=others, metrics=metrics)
+        return replace(scores, variants=others, metrics=metrics)
 
     return only([first] * len(others)), only(places)
 
 
 def differences(scores: Scores, figure: Figure) -> dict[str, dict[str, Any]]:
-    """By how much a figure, an `Over`, differs under each wording from that under the original."""
+    """By how much a figure, an `Over`, differs under each variant from that under the original."""
     sides = against_original(scores)
     if sides is None:
         return {}
-    each = under_each(figure, sides[0].wordings)
+    each = under_each(figure, sides[0].variants)
     original, reworded = (Sample(side, each) for side in sides)
     # As few trials as resamples: more would take longer than all of the scoring.
     return compare([original], [reworded], trials=RESAMPLES)

@@ -48,10 +48,10 @@ _LEGENDS = {
 
 def state_figures(scores: Scores) -> list[Figure]:
     """The figures of states, under keys such as `jga_v1-5` and `jga_worst(v1..v5+mine)`."""
-    wordings = scores.wordings
-    sensitive = {"": [name for name in PAPER_VARIANTS if name in wordings]}
-    if wider := wider_set(wordings):
-        sensitive[f"({wider})"] = [name for name in wordings if name != ORIGINAL]
+    variants = scores.variants
+    sensitive = {"": [name for name in PAPER_VARIANTS if name in variants]}
+    if wider := wider_set(variants):
+        sensitive[f"({wider})"] = [name for name in variants if name != ORIGINAL]
     figures = [
         Figure("jga_orig", JGA, methodcaller("under", ORIGINAL), "JGA_orig",
             (_RIGHT, "JGA_orig: under the original schemas.")),
@@ -70,12 +70,12 @@ def state_figures(scores: Scores) -> list[Figure]:
     legend = "SS_nonzero: SS_JGA of the frames that do not score 0 under all five rewordings."
     nonzero = methodcaller("sensitivity_nonzero", PAPER_VARIANTS)
     figures.append(Figure("ss_jga_nonzero", JGA, nonzero, "SS_nonzero", (legend,), True))
-    for name, of in worst_sets(wordings).items():
+    for name, of in worst_sets(variants).items():
         mark = f"({name})" if name else ""
-        legend = "JGA_worst: each frame under the wording that is worst for it."
+        legend = "JGA_worst: each frame under the variant that is worst for it."
         worst = methodcaller("worst", of)
         figures.append(Figure(f"jga_worst{mark}", JGA, worst, f"JGA_worst{mark}", (legend,)))
-        legend = "flips: frames right under one wording and wrong under another."
+        legend = "flips: frames right under one variant and wrong under another."
         flips = methodcaller("flips", of)
         figures.append(Figure(f"flips{mark}", JGA, flips, f"flips{mark}", (legend,), True))
     for name in BESIDE:
@@ -140,7 +140,7 @@ def report(variants: Mapping[str, FrameScores], setup: Setup = _UNSTATED) -> dic
             not under another.
     """
     scores = frame_scores(variants, (JGA, *(m for m in METRICS if m != JGA)), setup.rules)
-    variants = {name: variants[name] for name in scores.wordings}
+    variants = {name: variants[name] for name in scores.variants}
     setup = replace(setup, canonical=JOINT["canonical"] in scores.metrics)
     turn, seen = scores.items.turn, scores.items.sets[IN_TRAIN]
     count, dialogues = len(seen), len(np.unique(scores.items.dialogue))
@@ -173,13 +173,13 @@ def robustness(scores: Scores, rules: Rules) -> dict[str, Any]:
         else:
             groups[name]["frames"] = len(members)
     every = joined(scores, rules)
-    by_variant = {name: mean_defined(row) for name, row in zip(every.wordings, every.metrics[JGA])}
+    by_variant = {name: mean_defined(row) for name, row in zip(every.variants, every.metrics[JGA])}
     return {
         **groups.pop(EVERY),
         "by_variant": by_variant,
         "differences": {
             name: {"jga": by_variant[name], **difference}
-            for name, difference in wording_differences(every, JGA).items()
+            for name, difference in variant_differences(every, JGA).items()
         },
         "seen": groups.pop(IN_TRAIN),
         "unseen": groups.pop(NOT_IN_TRAIN),
@@ -187,21 +187,21 @@ def robustness(scores: Scores, rules: Rules) -> dict[str, Any]:
     }
 
 
-def wording_differences(scores: Scores, metric: str) -> dict[str, dict[str, float | None]]:
-    """By how much a metric under each wording differs from that under the original, with its p."""
-    compared = differences(scores, Figure(metric, metric, Over(scores.wordings)))
-    of_wordings = {}
-    for name in [name for name in scores.wordings if name != ORIGINAL]:
+def variant_differences(scores: Scores, metric: str) -> dict[str, dict[str, float | None]]:
+    """By how much a metric under each variant differs from that under the original, with its p."""
+    compared = differences(scores, Figure(metric, metric, Over(scores.variants)))
+    of_variants = {}
+    for name in [name for name in scores.variants if name != ORIGINAL]:
         against = compared.get(name, {})
         low, high = against.get("interval") or (None, None)
         keys = {"difference": against.get("difference"), "low": low, "high": high}
-        of_wordings[name] = {**keys, "p": against.get("p")}
-    return of_wordings
+        of_variants[name] = {**keys, "p": against.get("p")}
+    return of_variants
 
 
 def _of_metrics(scores: Scores) -> dict[str, dict[str, float | None]]:
     """Every metric's mean over v1 to v5, None if one is missing, and its sensitivity over them."""
-    paper = [name for name in PAPER_VARIANTS if name in scores.wordings]
+    paper = [name for name in PAPER_VARIANTS if name in scores.variants]
     known = [metric for metric in METRICS if metric in scores.metrics]
     sensitivity = methodcaller("sensitivity", paper)
     kinds = {
@@ -229,7 +229,7 @@ def paired_scores(scores: Scores, item: str) -> dict[str, Any]:
         },
         **{
             metric: {
-                name: _json_numbers(row) for name, row in zip(scores.wordings, rows, strict=True)
+                name: _json_numbers(row) for name, row in zip(scores.variants, rows, strict=True)
             }
             for metric, rows in scores.metrics.items()
         },

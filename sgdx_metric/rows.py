@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.json as pj
 
 from .errors import ScoreError
-from .variants import names_digest, own_wordings, schema_digest
+from .variants import names_digest, own_variants, schema_digest
 
 # The official scorer takes a slot's first value, so there must be at least one.
 Values = Annotated[list[str], msgspec.Meta(min_length=1)]
@@ -62,10 +62,10 @@ class Reference(Prediction, kw_only=True):
     utterance: str | None = None
     # What values of the state are to the API, for the accuracy that takes them too.
     canonical_values: list[SlotValue] | None = None
-    # Looked at only under a variant of the user's own, where `wording`, the schema's digest, then
+    # Looked at only under a variant of the user's own, where `words`, the schema's digest, then
     # takes its place.
     schema: dict[str, Any] | None = None
-    wording: str | None = None
+    words: str | None = None
 
 
 # A prediction row, for error messages.
@@ -110,7 +110,7 @@ def json_lines(rows: Any, kind: type[Prediction], side: str) -> list[str]:
         try:
             checked = msgspec.convert(row, kind)
             if isinstance(checked, Reference):
-                _mark_wording(checked)
+                _mark_words(checked)
             lines.append(encode(checked).decode())
         except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
             example = f"; expected a row as {EXAMPLE_ROW}" if side == "predictions" else ""
@@ -171,15 +171,15 @@ def _rows_of_dataset(dataset: Any, kind: type[msgspec.Struct]) -> Iterator[Any]:
 
 def _needed(names: list[str], kind: type[msgspec.Struct], variants: Iterable[Any]) -> list[str]:
     """The columns that `kind` has; the large schema only under variants of the user's own."""
-    unneeded = set() if own_wordings(variants) else {"schema"}
+    unneeded = set() if own_variants(variants) else {"schema"}
     return [name for name in names if name in kind.__struct_fields__ and name not in unneeded]
 
 
-def _mark_wording(row: Reference) -> None:
+def _mark_words(row: Reference) -> None:
     """Put the digest of the schema, which marks a variant of the user's own, in its place."""
-    if own_wordings([row.variant]):
+    if own_variants([row.variant]):
         try:
-            row.wording = schema_digest(row.schema) if row.schema else names_digest(
+            row.words = schema_digest(row.schema) if row.schema else names_digest(
                 row.service, [slot.name for slot in row.schema_slots]
             )  # fmt: skip
         except (KeyError, TypeError) as error:

@@ -96,7 +96,7 @@ class Setup:
         oracle: Whether the predictions say that their model was trained on schemas that it is
             evaluated on.
         made_elsewhere: Whether some predictions say not what data they were made from.
-        wordings: The fingerprint of each variant that is the user's own.
+        variants: The fingerprint of each variant that is the user's own.
         subset: The dialogues that were chosen; None for all of the split.
         services: The original names of the services that were chosen; empty for all.
         canonical: Whether there are figures that also take canonical values.
@@ -112,7 +112,7 @@ class Setup:
     system_acts: str = "unknown"
     oracle: bool = False
     made_elsewhere: bool = False
-    wordings: Mapping[str, str] = field(default_factory=dict)
+    variants: Mapping[str, str] = field(default_factory=dict)
     subset: Subset | None = None
     services: Collection[str] = ()
     canonical: bool = False
@@ -174,7 +174,7 @@ def signature(
     available = subset.available if subset else dialogues
     parts = {
         "task": None if task == "state" else task,
-        "variants": marked(variants, setup.wordings),
+        "variants": marked(variants, setup.variants),
         "split": split,
         "release": release_part(split, available, setup.release),
         "dialogues": dialogues_mark(subset.dialogue_ids) if subset else None,

@@ -35,7 +35,7 @@ class ScoredFrames:
 
 @dataclass(frozen=True)
 class Items:
-    """What is scored under every wording: frames, calls, cases, or the turns of a dialogue."""
+    """What is scored under every variant: frames, calls, cases, or the turns of a dialogue."""
 
     ids: pa.Array  # [items]
     # Codes, the same for items of one dialogue or of one turn [items].

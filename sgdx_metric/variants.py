@@ -1,4 +1,4 @@
-"""Schema variants: which are the paper's, how a set of them is called, what marks a wording."""
+"""Schema variants: which are the paper's, how a set of them is called, what marks a variant."""
 
 import hashlib
 import json
@@ -9,11 +9,11 @@ from typing import Any
 
 ORIGINAL = "original"
 PAPER_VARIANTS = ("v1", "v2", "v3", "v4", "v5")
-# So many wordings of one's own are named one by one.
+# So many variants of one's own are named one by one.
 _FEW = 3
 
 
-def own_wordings(variants: Iterable[str]) -> list[str]:
+def own_variants(variants: Iterable[str]) -> list[str]:
     """The variants that are neither the original nor one of the paper's: the user's own."""
     return [name for name in variants if name not in (ORIGINAL, *PAPER_VARIANTS)]
 
@@ -21,7 +21,7 @@ def own_wordings(variants: Iterable[str]) -> list[str]:
 def wider_set(variants: Sequence[str]) -> str:
     """The name of all reworded variants, `v1..v5+mine`; "" where all are the paper's."""
     reworded = [name for name in variants if name != ORIGINAL]
-    if not own_wordings(variants) or len(reworded) < 2:
+    if not own_variants(variants) or len(reworded) < 2:
         return ""
     return _set_name(reworded)
 
@@ -31,7 +31,7 @@ def _set_name(variants: Sequence[str]) -> str:
     original = [ORIGINAL] if ORIGINAL in variants else []
     paper = [name for name in PAPER_VARIANTS if name in variants]
     named = ["v1..v5"] if len(paper) == len(PAPER_VARIANTS) else paper
-    own = own_wordings(variants)
+    own = own_variants(variants)
     while own:
         first = own.pop(0)
         stem = first.rstrip("0123456789")
@@ -54,7 +54,7 @@ def _is_numbered(name: str, stem: str) -> bool:
 
 
 def worst_sets(variants: Sequence[str]) -> dict[str, list[str]]:
-    """The wordings over which the worst case is taken: "" for the six, and others by name."""
+    """The variants over which the worst case is taken: "" for the six, and others by name."""
     six = [ORIGINAL, *PAPER_VARIANTS]
     sets = {"": six} if set(six) <= set(variants) else {}
     if set(variants) != set(six) and len(variants) > 1:
@@ -82,7 +82,7 @@ def names_digest(service: str, slots: Sequence[str]) -> str:
 
 
 def fingerprint(digests: Iterable[str]) -> str:
-    """The mark of a wording: 8 hex digits of a SHA-256 of its services' digests, in any order."""
+    """The mark of a variant: 8 hex digits of a SHA-256 of its services' digests, in any order."""
     return short_digest(sorted(set(digests)))
 
 

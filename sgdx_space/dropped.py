@@ -28,7 +28,7 @@ from sgdx_metric.signature import OFFICIAL
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 SAMPLE, SPLIT = "sample", "test"
-WORDINGS = (ORIGINAL, *PAPER_VARIANTS)
+VARIANTS = (ORIGINAL, *PAPER_VARIANTS)
 FAULTS = (ScoreError, SgdxError)
 _COLUMNS = {
     "frames": [*REFERENCE.names, "service_call"],
@@ -74,7 +74,7 @@ def dropped_paths(given: object) -> list[str]:
 
 
 def score_dropped(source: str, paths: Sequence[str], tasks: Mapping[str, Task]) -> Shown:
-    """Score the files of one system, of which each says its task and its wording."""
+    """Score the files of one system, of which each says its task and its variant."""
     name = task_name(Path(paths[0]))
     if name not in tasks:
         expected = f"those of {' or '.join(tasks)}"
@@ -82,18 +82,18 @@ def score_dropped(source: str, paths: Sequence[str], tasks: Mapping[str, Task]) 
     task, predictions = tasks[name], dict[str, Predictions]()
     for path in map(Path, paths):
         variant = stated_variant(path) or ORIGINAL
-        if variant in predictions or variant not in WORDINGS:
+        if variant in predictions or variant not in VARIANTS:
             expected = "one file for each of original and v1 to v5"
             raise ScoreError(f"{path}: found variant '{variant}', expected {expected}")
         predictions[variant] = read_predictions(
             path, SPLIT, variant, task.Prediction, task.predicted
         )
-    check_one_system({name: of_wording.header for name, of_wording in predictions.items()})
+    check_one_system({name: of_variant.header for name, of_variant in predictions.items()})
     return score(source, task, predictions)
 
 
 def score_example(task: Task, rows: Mapping[str, pa.Table]) -> Shown:
-    """Score predictions for the sample that are the page's own, by wording."""
+    """Score predictions for the sample that are the page's own, by variant."""
     references = references_of(SAMPLE, task.kind)
     predictions = {
         name: Predictions(table, Header(data=references.data(name))) for name, table in rows.items()

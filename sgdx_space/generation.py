@@ -12,7 +12,7 @@ from sgsacc_metric.lexical import LexicalNli
 from .dropped import (
     FAULTS,
     SAMPLE,
-    WORDINGS,
+    VARIANTS,
     Shown,
     dropped_paths,
     figures_html,
@@ -25,7 +25,7 @@ from .dropped import (
 TASK = Turns(nli=LexicalNli())
 _INTRODUCTION = """
 Does a system still say what it has to say when somebody else words the API's schema? Drop its
-responses to the sample corpus, one JSONL file per wording. Until then you see **the corpus's own
+responses to the sample corpus, one JSONL file per variant. Until then you see **the corpus's own
 responses**. `sgdx turns --source sample --split test --output DIR` writes the turns to answer.
 
 **SGSAcc on this page is no result.** It needs a model of entailment. So that it answers at once,
@@ -40,12 +40,12 @@ _MEANING = """
 - **SER**, lower is better: turns that lack a value which has to be said as it is, such as a date.
 - **SGSAcc**, higher is better: turns that say everything they should.
 - **changed**: turns whose text differs from that under the original words.
-- **flips**: turns that are right under some wordings and wrong under others.
+- **flips**: turns that are right under some variants and wrong under others.
 
 Counting words favours templates. A template of the schema's descriptions reaches 92.8 % here, and
 the people who wrote the corpus 80.0 %: for "How many people ride along is 1." they say "a cab for
 one passenger". An empty response reaches 30.9 %, because the user's last turn counts too. So
-compare here only how a figure changes from one wording to the next.
+compare here only how a figure changes from one variant to the next.
 """
 
 
@@ -54,7 +54,7 @@ def scored(paths: list[str] | None) -> Shown:
     if paths:
         return score_dropped(SAMPLE, paths, {TASK.name: TASK})
     references = references_of(SAMPLE, TASK.kind)
-    rows = {name: references.rows(name).select(TASK.predicted.names) for name in WORDINGS}
+    rows = {name: references.rows(name).select(TASK.predicted.names) for name in VARIANTS}
     return score_example(TASK, rows)
 
 

@@ -1,4 +1,4 @@
-"""The tab on which a visitor's own API is tracked in a dialogue, under two wordings of it."""
+"""The tab on which a visitor's own API is tracked in a dialogue, under two variants of it."""
 
 import json
 import os
@@ -127,7 +127,7 @@ def read_utterances(text: str) -> list[str]:
 def states_table(
     tracker: System, service: Service, other: Service, utterances: Sequence[str]
 ) -> str:
-    """An HTML table of the state after each of the user's turns, under both wordings."""
+    """An HTML table of the state after each of the user's turns, under both variants."""
     services = [service, other]
     dialogues = [Dialogue(msgspec.to_builtins(one), utterances) for one in services]
     states = track_dialogues(tracker, dialogues)
@@ -137,7 +137,7 @@ def states_table(
 
 
 def _cells(services: Sequence[Service], states: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The state under each wording, slot by slot; values that differ are marked."""
+    """The state under each variant, slot by slot; values that differ are marked."""
     cells = [""] * len(services)
     for slots in zip(*(service.slots for service in services), strict=True):
         names = [slot.name for slot in slots]

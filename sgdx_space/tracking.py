@@ -20,7 +20,7 @@ from sgdx_metric.rows import PREDICTION
 from .dropped import (
     FAULTS,
     SAMPLE,
-    WORDINGS,
+    VARIANTS,
     Shown,
     dropped_paths,
     figures_html,
@@ -36,7 +36,7 @@ _MOST_FRAMES = 1000
 TASKS: dict[str, FrameTask] = {task.name: task for task in (States(), Calls())}
 _INTRODUCTION = """
 Does a dialogue state tracker, or a model that calls APIs, still work when somebody else words the
-schema? Drop its predictions of states or of calls, one JSONL file per wording.
+schema? Drop its predictions of states or of calls, one JSONL file per variant.
 
 Until then you see an **invented** tracker: the right states of the sample corpus, from which slots
 are dropped at random. `sgdx frames --source sample --split test --output DIR` writes what to
@@ -57,20 +57,20 @@ def sources() -> dict[str, str]:
 def invented() -> Shown:
     """An invented tracker: the right states, from which slots are dropped by chance.
 
-    It is the same chance at all times, and a greater one under later wordings.
+    It is the same chance at all times, and a greater one under later variants.
     """
     references, predictions = references_of(SAMPLE), {}
-    for place, wording in enumerate(WORDINGS):
-        rows = references.rows(wording).select(["frame_id", *PREDICTION.names[1:5]]).to_pylist()
+    for place, variant in enumerate(VARIANTS):
+        rows = references.rows(variant).select(["frame_id", *PREDICTION.names[1:5]]).to_pylist()
         for row in rows:
             frame_id = row["frame_id"]
             rate = 0.02 + 0.01 * place * (_crc(frame_id.rpartition("/")[2]) % 5)
             row["slot_values"] = [
                 slot_value
                 for i, slot_value in enumerate(row["slot_values"])
-                if _crc(f"{frame_id}/{i}/{wording}") / 2**32 >= rate
+                if _crc(f"{frame_id}/{i}/{variant}") / 2**32 >= rate
             ]
-        predictions[wording] = pa.Table.from_pylist(rows, PREDICTION)
+        predictions[variant] = pa.Table.from_pylist(rows, PREDICTION)
     return score_example(TASKS["state"], predictions)
 
 
@@ -79,7 +79,7 @@ def _crc(text: str) -> int:
 
 
 def most_varied_first(shown: Shown) -> list[str]:
-    """The ids of all frames; first come those whose accuracy varies most between wordings."""
+    """The ids of all frames; first come those whose accuracy varies most between variants."""
     raw = shown.scored.raw
     order = np.argsort(-variation(raw.metrics[shown.task.main]), kind="stable")
     ids: list[str] = raw.items.ids.take(pa.array(order)).to_pylist()
@@ -118,12 +118,12 @@ def _nothing(problem: str) -> tuple[Any, ...]:
 
 
 def _explain_frame(frame_id: str | None, shown: Shown | None) -> str:
-    """A frame under the wordings for which there are predictions, and its dialogue, as HTML."""
+    """A frame under the variants for which there are predictions, and its dialogue, as HTML."""
     if not (isinstance(frame_id, str) and frame_id and shown):
         return ""
     references, raw = references_of(shown.source), shown.scored.raw
     rows = {name: read.rows for name, read in shown.predictions.items()}
-    true = {name: references.rows(name) for name in raw.wordings}
+    true = {name: references.rows(name) for name in raw.variants}
     try:
         lines = explain(frame_id, true, rows, TASKS[shown.task.name])
     except FAULTS as error:

@@ -51,7 +51,7 @@ CSS = """
 
 
 def talk(frame_id: str, turns: Sequence[tuple[str, str]], task: Task, raw: Scores) -> str:
-    """A dialogue as HTML: the turn of a frame, and where its service is right, by wording."""
+    """A dialogue as HTML: the turn of a frame, and where its service is right, by variant."""
     dialogue_id, now, service = frame_id.rsplit("/", 2)
     ids = pa.array(f"{dialogue_id}/{number}/{service}" for number in range(len(turns)))
     places = pc.index_in(ids, value_set=raw.items.ids).to_pylist()
@@ -60,7 +60,7 @@ def talk(frame_id: str, turns: Sequence[tuple[str, str]], task: Task, raw: Score
     for number, ((speaker, utterance), place) in enumerate(zip(turns, places, strict=True)):
         marks = "".join(
             f"<span class='right'>{name} ✓</span>" if ok else f"<span class='wrong'>{name} ✗</span>"
-            for name, ok in zip(raw.wordings, [] if place is None else right[:, place])
+            for name, ok in zip(raw.variants, [] if place is None else right[:, place])
         )
         kinds = f"{speaker.lower()} now" if str(number) == now else speaker.lower()
         lines.append(
@@ -71,7 +71,7 @@ def talk(frame_id: str, turns: Sequence[tuple[str, str]], task: Task, raw: Score
 
 
 def explanation(lines: Sequence[Line]) -> str:
-    """An HTML table with a row for each aspect of a frame and a column for each wording."""
+    """An HTML table with a row for each aspect of a frame and a column for each variant."""
     variants = list(dict.fromkeys(line.variant for line in lines))
     rows = []
     for (_, aspect), group in groupby(lines, key=lambda line: (line.position, line.aspect)):

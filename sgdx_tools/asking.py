@@ -1,4 +1,4 @@
-"""Asking a model or a program for the calls of every case under every wording."""
+"""Asking a model or a program for the calls of every case under every variant."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sgdx_eval.prediction_files import finished_names, versions, write_predictio
 from sgdx_llm.answer_file import AnswerFile
 from sgdx_llm.asking import ask, open_answers
 from sgdx_llm.endpoint import base_url, host_of
-from sgdx_llm.estimate import estimate_wording, token_counter
+from sgdx_llm.estimate import estimate_variant, token_counter
 from sgdx_llm.options import SendingOptions, ServerOptions
 from sgdx_llm.predictions import AnswerTally
 from sgdx_llm.program import HOST, public_name
@@ -55,12 +55,12 @@ def read_plan(folder: Path, asked: AskOptions) -> ToolPlan:
     tool_set = read_tool_set(folder).first(asked.limit)
     for case, why in tool_set.left_out.items():
         print(f"note: case {case} is left out: it cannot be right under {why}", file=sys.stderr)
-    names = list(dict.fromkeys(asked.wording or tool_set.wordings))
+    names = list(dict.fromkeys(asked.variant or tool_set.variants))
     return ToolPlan(tool_set, names, settings, host, asked.repeats, asked.distractors)
 
 
 def run_plan(folder: Path, asked: AskOptions, sending: SendingOptions, output: Path) -> int:
-    """Ask what has no answer yet, and write the predictions of wordings that have all of theirs.
+    """Ask what has no answer yet, and write the predictions of variants that have all of theirs.
 
     The exit status is 1 where answers are missing still.
     """
@@ -90,7 +90,7 @@ def run_plan(folder: Path, asked: AskOptions, sending: SendingOptions, output: P
 def _write(
     plan: ToolPlan, name: str, answers: AnswerFile, output: Path, price: Price | None
 ) -> Json:
-    """Write the predictions under a wording; returns the figures in their header."""
+    """Write the predictions under a variant; returns the figures in their header."""
     tally, predictions = AnswerTally(), []
     for request in plan.requests_of(name):
         line = answers.get(request.keys[0])
@@ -108,12 +108,12 @@ def _write(
 
 
 def show_estimate(folder: Path, asked: AskOptions, as_json: bool) -> None:
-    """Print how many requests and tokens a run would send, wording by wording."""
+    """Print how many requests and tokens a run would send, variant by variant."""
     plan = read_plan(folder, asked)
     count_tokens, counter = token_counter()
     counted_keys = set[str]()
     estimates = [
-        estimate_wording(name, _answered(plan, name), count_tokens, counted_keys)
+        estimate_variant(name, _answered(plan, name), count_tokens, counted_keys)
         for name in plan.names
     ]
     print_estimates(estimates, counter, asked.prices, as_json)

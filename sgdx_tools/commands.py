@@ -44,7 +44,7 @@ def import_tools(
     Parameters
     ----------
     output
-        Write tools.json, source.json, and the cases and wordings if there are any, into this new
+        Write tools.json, source.json, and the cases and variants if there are any, into this new
         folder.
     openai
         Read tools as OpenAI's APIs take them, nested or flat: a list, or a request.
@@ -68,7 +68,7 @@ def import_tools(
         With --bfcl: read the possible answers from these files. Cases of irrelevance have none.
     sgd
         Read the calls of SGD's system. The tools get the words of the first variant (original, v1
-        to v5, or a NAME of --variant). Further variants become wordings.
+        to v5, or a NAME of --variant). The first is the original of the folder.
     split
         With --sgd: take this split.
     """
@@ -122,7 +122,7 @@ def reword(
 ) -> int:
     """Put tools into other words, ordered by their distance.
 
-    The wordings are v1, v2, and so on; v1 is nearest to the original.
+    The variants are v1, v2, and so on; v1 is nearest to the original.
     """
     from .rewording import reword
 
@@ -199,12 +199,12 @@ def run(
 ) -> int:
     """Ask a server or a program for the calls of every case.
 
-    Every case is asked under every wording.
+    Every case is asked under every variant.
 
     Parameters
     ----------
     output
-        Write WORDING.jsonl for every wording into this folder. To continue a run, give the same
+        Write VARIANT.jsonl for every variant into this folder. To continue a run, give the same
         folder.
     """
     from .asking import run_plan
@@ -225,7 +225,7 @@ def score(
     quiet: bool = False,
     max_drop: float | None = None,
 ) -> int:
-    """Score the calls under every wording against the original one.
+    """Score the calls under every variant against the original one.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ def score(
     if max_drop is not None:
         check_limit(max_drop, "--max-drop")
     if output is not None:
-        folders = (folder, folder / "wordings", predictions)
+        folders = (folder, folder / "variants", predictions)
         read = [file for place in folders for file in place.glob("*.json*")]
         check_outputs({"--output": output}, read)
     tool_set = read_tool_set(folder).first(limit)
@@ -258,7 +258,7 @@ def score(
     content, scores = score_files(tool_set, files, rules)
     if output is not None:
         write_scores(content, output)
-    if lacking := [name for name in tool_set.wordings if name not in files]:
+    if lacking := [name for name in tool_set.variants if name not in files]:
         print(f"note: found no predictions for {', '.join(lacking)}", file=sys.stderr)
     if not quiet:
         print_scores(content, scores, explain, terminal())
@@ -277,7 +277,7 @@ def explain(
     *,
     predictions: Predictions,
     rules: Rules = None,
-    wording: str | None = None,
+    variant: str | None = None,
 ) -> None:
     """Show a case under the words that made it wrong.
 
@@ -285,13 +285,13 @@ def explain(
     ----------
     case
         Show this case, or give the word 'lost' to list the cases that are lost.
-    wording
-        Show this wording. Default: all wordings that lose the case.
+    variant
+        Show this variant. Default: all variants that lose the case.
     """
     from .explain import explain
     from .folder import read_tool_set
 
-    print(*explain(read_tool_set(folder), predictions, case, wording, rules), sep="\n")
+    print(*explain(read_tool_set(folder), predictions, case, variant, rules), sep="\n")
 
 
 @tools.command
@@ -305,12 +305,12 @@ def report(
     max_drop: float | None = None,
     output: Path,
 ) -> None:
-    """Write a page to look through: every case under every wording, with its calls.
+    """Write a page to look through: every case under every variant, with its calls.
 
     Parameters
     ----------
     predictions
-        Read the WORDING.jsonl files of this folder. Give several folders to see models side by
+        Read the VARIANT.jsonl files of this folder. Give several folders to see models side by
         side; each is called by the folder's name.
     max_drop
         Also show the verdict that 'sgdx tools score' gives with this number.
@@ -380,7 +380,7 @@ def test(
     Parameters
     ----------
     file
-        Read this file. It says which tools, cases, models and wordings there are.
+        Read this file. It says which tools, cases, models and variants there are.
     base
         Measure what FILE changes in the tools, as a pull request does. This file says how the tools
         were before, and has the cases, models and gate.

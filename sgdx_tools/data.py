@@ -1,6 +1,6 @@
-"""What a folder of tools holds: tools, cases, wordings, and where they come from.
+"""What a folder of tools holds: tools, cases, variants, and where they come from.
 
-``tools.json``, ``cases.jsonl``, ``wordings/NAME.json`` and ``source.json`` are these types as JSON;
+``tools.json``, ``cases.jsonl``, ``variants/NAME.json`` and ``source.json`` are these types as JSON;
 ``folder.py`` reads, checks and writes them.
 """
 
@@ -29,7 +29,7 @@ class Tool(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     description: str = ""
     # The JSON Schema of the arguments, of type ``object``; empty for a tool without parameters.
     parameters: Json = {}
-    # What cases and wordings call it: the name, unless several definitions share one.
+    # What cases and variants call it: the name, unless several definitions share one.
     id: str = ""
     # Whether the provider is to hold calls to the schema.
     strict: bool = False
@@ -87,7 +87,7 @@ class ToolWords(Words, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     parameters: Mapping[str, Words] = {}
 
 
-class Wording(msgspec.Struct, frozen=True):
+class Variant(msgspec.Struct, frozen=True):
     """New words for some tools."""
 
     # ``v1`` or another name; ``original`` has no words.
@@ -102,8 +102,8 @@ class Wording(msgspec.Struct, frozen=True):
     version: Mapping[str, Tool] | None = None
 
     @classmethod
-    def of(cls, name: str, elements: Mapping[ElementId, Words], made_by: str = "") -> Wording:
-        """A wording of the new words of each element."""
+    def of(cls, name: str, elements: Mapping[ElementId, Words], made_by: str = "") -> Variant:
+        """A variant of the new words of each element."""
         by_tool: dict[str, dict[str, Words]] = {}
         for (tool, path), words in elements.items():
             by_tool.setdefault(tool, {})[path] = words
@@ -158,14 +158,14 @@ class ToolSet(msgspec.Struct, frozen=True):
     # By their ids, in the order of ``tools.json``.
     tools: Mapping[str, Tool]
     cases: tuple[Case, ...] = ()
-    # All wordings by name: first ``original``, then those of ``wordings/`` by name.
-    wordings: Mapping[str, Wording] = msgspec.field(
-        default_factory=lambda: {ORIGINAL: Wording(ORIGINAL)}
+    # All variants by name: first ``original``, then those of ``variants/`` by name.
+    variants: Mapping[str, Variant] = msgspec.field(
+        default_factory=lambda: {ORIGINAL: Variant(ORIGINAL)}
     )
     source: Source = Source()
     # All cases of the file; ``cases`` lacks those that ``--limit`` leaves out, and ``left_out``.
     all_cases: tuple[Case, ...] = ()
-    # Why a case cannot be right under some wording, whose tools or arguments differ, by its id.
+    # Why a case cannot be right under some variant, whose tools or arguments differ, by its id.
     left_out: Mapping[str, str] = {}
 
     def __post_init__(self) -> None:

@@ -14,8 +14,8 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.json import decode_json
 from sgdx_eval.tables import interval, percent
 
-from .data import Wording
-from .folder import read_tool_set, write_wording
+from .data import Variant
+from .folder import read_tool_set, write_variant
 
 SAMPLE = Path(__file__).parent / "sample"
 _FIXED = "v2-fixed"
@@ -28,7 +28,7 @@ docs/your-own-tools.md has every step from there."""
 
 
 def demo(output: Path | None) -> None:
-    """Run the sample's program under all wordings, score it, and fix the words that cost most.
+    """Run the sample's program under all variants, score it, and fix the words that cost most.
 
     A new folder keeps everything; without one it is a temporary one.
     """
@@ -53,9 +53,9 @@ def _demo(folder: Path) -> None:
     _command([*score, "--max-drop", "3"], folder)
     scores = decode_json(scores_file.read_bytes(), dict[str, Any], str(scores_file), "scores")
     tool_set = read_tool_set(tools)
-    fixed = fix(tool_set.wordings["v2"], scores)
-    write_wording(tools / "wordings" / f"{_FIXED}.json", fixed)
-    before, after = len(tool_set.wordings["v2"].elements()), len(fixed.elements())
+    fixed = fix(tool_set.variants["v2"], scores)
+    write_variant(tools / "variants" / f"{_FIXED}.json", fixed)
+    before, after = len(tool_set.variants["v2"].elements()), len(fixed.elements())
     print(f"\nThe fix: v2 rewords {before} elements. In {_FIXED}, the {before - after} that cost")
     print(f"cases have their original words again, and {after} stay reworded.\n")
     _command(run, folder)
@@ -69,15 +69,15 @@ def _demo(folder: Path) -> None:
     print(f"\n{_NEXT}")
 
 
-def fix(wording: Wording, scores: Mapping[str, Any]) -> Wording:
-    """A wording in which the elements that cost more cases than they won have their old words."""
+def fix(variant: Variant, scores: Mapping[str, Any]) -> Variant:
+    """A variant in which the elements that cost more cases than they won have their old words."""
     costly = {
         (element["tool"], element["path"])
         for element in scores["elements"]
-        if element["wording"] == wording.name and element["net"] > 0
+        if element["variant"] == variant.name and element["net"] > 0
     }
-    kept = {element: new for element, new in wording.elements().items() if element not in costly}
-    return Wording.of(f"{wording.name}-fixed", kept, wording.made_by)
+    kept = {element: new for element, new in variant.elements().items() if element not in costly}
+    return Variant.of(f"{variant.name}-fixed", kept, variant.made_by)
 
 
 def _command(arguments: list[str], folder: Path) -> None:

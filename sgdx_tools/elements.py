@@ -4,7 +4,7 @@ A case that is right under the original words and wrong under others is lost to 
 wrong answer has to do with: those of the tools where a wrong tool is called, and those of the
 argument, or of the part of one, that is missing, extra or wrong. Where these were not reworded, it
 is lost to the nearest words around them. A case that is wrong under the original and right under
-others is won by them in the same way. This says where to look; a wording with one element changed
+others is won by them in the same way. This says where to look; a variant with one element changed
 is what measures it.
 """
 
@@ -27,10 +27,10 @@ from .versions import changes
 
 
 class Outcome(NamedTuple):
-    """What became of a case under a wording."""
+    """What became of a case under a variant."""
 
     score: CaseScore
-    # The calls that are right, in the wording's names; None where none is.
+    # The calls that are right, in the variant's names; None where none is.
     expected: Sequence[Json] | None
     made: Sequence[Json]
 
@@ -72,7 +72,7 @@ def rank_elements(
             element = tool, path
             ranked.append(
                 {
-                    "wording": name,
+                    "variant": name,
                     "tool": tool,
                     "path": path,
                     **elements[element],
@@ -82,7 +82,7 @@ def rank_elements(
                     "net": lost[element] - won[element],
                 }
             )
-    return sorted(ranked, key=lambda e: (-e["net"], -e["lost"], e["wording"], e["tool"], e["path"]))
+    return sorted(ranked, key=lambda e: (-e["net"], -e["lost"], e["variant"], e["tool"], e["path"]))
 
 
 def confusion(
@@ -93,11 +93,11 @@ def confusion(
     """Which tool was called in place of which, those first that were most often.
 
     Of each pair it has the ids `expected` and `called`, None for no call, and the `cases` by
-    wording. What is called by no known name is a tool of that name.
+    variant. What is called by no known name is a tool of that name.
     """
     pairs: dict[tuple[str, str], Counter[str]] = {}
-    for name, of_wording in outcomes.items():
-        for case, outcome in zip(cases, of_wording):
+    for name, of_variant in outcomes.items():
+        for case, outcome in zip(cases, of_variant):
             ids = worded[name].ids(case)
             expected = Counter(ids[call["name"]] for call in outcome.expected or ())
             made = Counter(ids.get(call["name"], call["name"]) for call in outcome.made)
@@ -118,13 +118,13 @@ def confusion(
 
 
 def changed_elements(tool_set: ToolSet, name: str) -> dict[ElementId, dict[str, dict[str, str]]]:
-    """The ``original`` and ``reworded`` words of what a wording changes, only those that change.
+    """The ``original`` and ``reworded`` words of what a variant changes, only those that change.
 
     What another version of the tools changes beside words is the ``change`` of the reworded ones.
     """
-    wording = tool_set.wordings[name]
-    words, structure = wording.elements(), changes(tool_set.tools, wording)
-    old = {tool: elements_of(tool_set.tools[tool]) for tool in wording.tools}
+    variant = tool_set.variants[name]
+    words, structure = variant.elements(), changes(tool_set.tools, variant)
+    old = {tool: elements_of(tool_set.tools[tool]) for tool in variant.tools}
     elements = {}
     for element in {**words, **structure}:
         tool, path = element
@@ -141,7 +141,7 @@ def changed_elements(tool_set: ToolSet, name: str) -> dict[ElementId, dict[str, 
 class Difference(NamedTuple):
     """A leaf in which a call differs from the expected one, or a call that is missing or extra."""
 
-    # Such as ``missing: party_size``, in the wording's names.
+    # Such as ``missing: party_size``, in the variant's names.
     text: str
     # The elements that it has to do with: those nearest to it first, those around them later.
     elements: Sequence[set[ElementId]]
@@ -154,7 +154,7 @@ def blamed(
     elements: Mapping[ElementId, object],
     rules: Rule,
 ) -> set[ElementId]:
-    """Those of a wording's elements that a wrong outcome, under these words, has to do with."""
+    """Those of a variant's elements that a wrong outcome, under these words, has to do with."""
     found = differences(case, outcome, worded, rules)
     reworded = ([near & elements.keys() for near in d.elements] for d in found)
     nearest = {element for near in reworded for element in next(filter(None, near), ())}
@@ -195,7 +195,7 @@ def differences(
                     yield Difference(f"{text}: {place}", near)
 
 
-# Where a leaf stands in the wording's names, what is wrong with it, and the paths that describe it,
+# Where a leaf stands in the variant's names, what is wrong with it, and the paths that describe it,
 # the nearest first.
 _Leaf = tuple[str, str, list[tuple[str, ...]]]
 

@@ -14,23 +14,23 @@ from .data import Case, Json, Rule, ToolSet
 from .elements import Outcome, blamed, changed_elements, differences
 from .predictions import read_predictions
 from .renaming import WordedTools
-from .scoring import check_files, score_wording
+from .scoring import check_files, score_variant
 
 LOST = "lost"  # in place of a case's id
 _LONGEST = 2000  # characters of a message or a call
 
 
 def explain(
-    tool_set: ToolSet, predictions: Path, case_id: str, wording: str | None, rules: Rule | None
+    tool_set: ToolSet, predictions: Path, case_id: str, variant: str | None, rules: Rule | None
 ) -> Iterator[str]:
-    """Lines about a case under the words that lose it, or under one wording; or of all lost cases.
+    """Lines about a case under the words that lose it, or under one variant; or of all lost cases.
 
     The case ``lost`` stands for the list of all.
     """
     files = read_predictions(predictions, tool_set)
     check_files(tool_set, files)
-    if wording is not None and wording not in files:
-        raise SgdxError(f"--wording {wording}: expected one of {', '.join(files)}")
+    if variant is not None and variant not in files:
+        raise SgdxError(f"--variant {variant}: expected one of {', '.join(files)}")
     rules = rules or tool_set.source.rules
     cases: Sequence[Case] = [case for case in tool_set.cases if case.id == case_id]
     is_list = case_id == LOST and not cases
@@ -40,20 +40,20 @@ def explain(
         why = tool_set.left_out.get(case_id)
         fault = f"is left out: under {why}" if why else f"is not in {tool_set.path}"
         raise SgdxError(f"case {case_id}: {fault}")
-    worded = {name: WordedTools(tool_set.tools, tool_set.wordings[name]) for name in files}
+    worded = {name: WordedTools(tool_set.tools, tool_set.variants[name]) for name in files}
     outcomes = {
-        name: score_wording(cases, worded[name], file, rules)[0] for name, file in files.items()
+        name: score_variant(cases, worded[name], file, rules)[0] for name, file in files.items()
     }
     if is_list:
-        yield from _lost_cases(cases, outcomes, wording)
+        yield from _lost_cases(cases, outcomes, variant)
         return
     yield f"case {case_id}"
     for message in cases[0].messages:
         yield f"  {message['role']}: {message_text(message)}"
-    of_case = {name: of_wording[0] for name, of_wording in outcomes.items()}
+    of_case = {name: of_variant[0] for name, of_variant in outcomes.items()}
     others = [name for name in of_case if name != ORIGINAL]
     lost = [name for name in others if not of_case[name].is_right]
-    shown = [wording] if wording is not None else (lost or others)
+    shown = [variant] if variant is not None else (lost or others)
     for name in dict.fromkeys([*(of_case.keys() & {ORIGINAL}), *shown]):
         outcome = of_case[name]
         yield ""
@@ -76,10 +76,10 @@ def explain(
 
 
 def _lost_cases(
-    cases: Sequence[Case], outcomes: Mapping[str, Sequence[Outcome]], wording: str | None
+    cases: Sequence[Case], outcomes: Mapping[str, Sequence[Outcome]], variant: str | None
 ) -> Iterator[str]:
     """A line for each case that is right under the original and wrong under other words."""
-    names = [name for name in outcomes if name != ORIGINAL and wording in (None, name)]
+    names = [name for name in outcomes if name != ORIGINAL and variant in (None, name)]
     lost = {
         case.id: [name for name in names if not outcomes[name][i].is_right]
         for i, case in enumerate(cases)

@@ -1,4 +1,4 @@
-"""Reading, checking and writing a folder of tools, their cases and their wordings."""
+"""Reading, checking and writing a folder of tools, their cases and their variants."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from sgdx_dataset.io.files import read_file, read_input, staged, write_bytes
 from sgdx_dataset.io.json import check_value, decode_json, parse_json
 from sgdx_metric.variants import ORIGINAL
 
-from .data import Case, Json, Rule, Source, Tool, ToolSet, ToolWords, Wording
+from .data import Case, Json, Rule, Source, Tool, ToolSet, ToolWords, Variant
 from .json_schema import Layout, check_name
 from .renaming import WordedTools
 from .values import fault as no_valid_call
 
-TOOLS, CASES, WORDINGS, SOURCE = "tools.json", "cases.jsonl", "wordings", "source.json"
+TOOLS, CASES, VARIANTS, SOURCE = "tools.json", "cases.jsonl", "variants", "source.json"
 _MADE_BY, _VERSION = "$made_by", "$tools"
 _ROLES = ("system", "developer", "user", "assistant", "tool")
-# A wording's name is the name of a file and the first part of a request's id.
-_WORDING_NAME = re.compile(r"[A-Za-z0-9_.+-]{1,100}")
+# A variant's name is the name of a file and the first part of a request's id.
+_VARIANT_NAME = re.compile(r"[A-Za-z0-9_.+-]{1,100}")
 
 
 def read_tool_set(folder: Path) -> ToolSet:
@@ -37,26 +37,26 @@ def read_tool_set(folder: Path) -> ToolSet:
         data = read_input(source_file)
         source = parse_json(data, Source, str(source_file), "where tools come from")
     cases = read_cases(cases_file, tools, source.rules) if cases_file.exists() else ()
-    wordings = {ORIGINAL: Wording(ORIGINAL)}
-    for path in sorted((folder / WORDINGS).glob("*.json")):
-        wordings[path.stem] = read_wording(path, tools, cases)
+    variants = {ORIGINAL: Variant(ORIGINAL)}
+    for path in sorted((folder / VARIANTS).glob("*.json")):
+        variants[path.stem] = read_variant(path, tools, cases)
     left_out = {
         case.id: f"{name}: {why}"
-        for name, wording in wordings.items()
-        if wording.version is not None
+        for name, variant in variants.items()
+        if variant.version is not None
         for case in cases
-        if (why := _why_never_right(case, wording, tools, source.rules))
+        if (why := _why_never_right(case, variant, tools, source.rules))
     }
     kept = tuple(case for case in cases if case.id not in left_out)
-    return ToolSet(str(folder), tools, kept, wordings, source, cases, left_out)
+    return ToolSet(str(folder), tools, kept, variants, source, cases, left_out)
 
 
-def _why_never_right(case: Case, wording: Wording, tools: Mapping[str, Tool], rules: Rule) -> str:
+def _why_never_right(case: Case, variant: Variant, tools: Mapping[str, Tool], rules: Rule) -> str:
     """Why no valid call of another version's tools is right in a case; empty where one can be."""
-    assert wording.version is not None  # noqa: S101
-    worded = WordedTools(tools, wording)
+    assert variant.version is not None  # noqa: S101
+    worded = WordedTools(tools, variant)
     for call, new in zip(case.expect or (), worded.expect(case) or ()):
-        if call.name not in wording.version:
+        if call.name not in variant.version:
             return f"there is no tool {call.name}"
         layout = Layout(worded.tool(call.name).parameters, f"tool {new.name}")
         if why := no_valid_call(new.arguments, layout, with_values=rules != "bfcl"):
@@ -69,7 +69,7 @@ def write_tool_set(
     tools: Iterable[Tool],
     cases: Iterable[Case] = (),
     source: Source | None = None,
-    wordings: Iterable[Wording] = (),
+    variants: Iterable[Variant] = (),
 ) -> None:
     """Write a new folder of tools, completely or not at all."""
     if folder.exists():
@@ -81,8 +81,8 @@ def write_tool_set(
             (staging / CASES).write_bytes(msgspec.json.Encoder().encode_lines(lines))
         if source is not None:
             (staging / SOURCE).write_bytes(_pretty(source))
-        for wording in wordings:
-            write_wording(staging / WORDINGS / f"{wording.name}.json", wording)
+        for variant in variants:
+            write_variant(staging / VARIANTS / f"{variant.name}.json", variant)
         try:
             read_tool_set(staging)
         except SgdxError as error:
@@ -138,7 +138,7 @@ def read_cases(path: Path, tools: Mapping[str, Tool], rules: Rule) -> tuple[Case
                 raise SgdxError(f"{where}: expected an id that no other case has")
             check_case(case, tools, layouts, where, with_values=rules != "bfcl")
             if case.tools not in distinct:
-                check_distinct_names(case.tools, tools, Wording(ORIGINAL), where)
+                check_distinct_names(case.tools, tools, Variant(ORIGINAL), where)
                 distinct.add(case.tools)
             cases[case.id] = case
     return tuple(cases.values())
@@ -215,12 +215,12 @@ def _check_called(name: str, ids: Collection[str], where: str) -> None:
         raise SgdxError(f"{where}: {name!r} is no tool of the case, expected one of {known}")
 
 
-def read_wording(path: Path, tools: Mapping[str, Tool], cases: Iterable[Case] = ()) -> Wording:
-    """Read a wording: ``{tool id: {"name", "description", "parameters": {path: {...}}}}``.
+def read_variant(path: Path, tools: Mapping[str, Tool], cases: Iterable[Case] = ()) -> Variant:
+    """Read a variant: ``{tool id: {"name", "description", "parameters": {path: {...}}}}``.
 
     Beside the tools, ``$made_by`` says who found the words, and ``$tools`` has another version.
     """
-    records = parse_json(read_file(path), dict[str, msgspec.Raw], str(path), "a wording")
+    records = parse_json(read_file(path), dict[str, msgspec.Raw], str(path), "a variant")
     made_by = records.pop(_MADE_BY, msgspec.Raw(b'""'))
     version = None
     if _VERSION in records:
@@ -232,28 +232,28 @@ def read_wording(path: Path, tools: Mapping[str, Tool], cases: Iterable[Case] = 
         for tool, record in records.items()
     }
     author = decode_json(made_by, str, f"{path}: {_MADE_BY}", "text")
-    wording = Wording(path.stem, words, author, version)
-    check_wording(wording, tools, cases, str(path))
-    return wording
+    variant = Variant(path.stem, words, author, version)
+    check_variant(variant, tools, cases, str(path))
+    return variant
 
 
-def write_wording(path: Path, wording: Wording) -> Path:
-    """Write a wording's file, completely or not at all; returns its path."""
-    made_by = {_MADE_BY: wording.made_by} if wording.made_by else {}
-    version = wording.version
+def write_variant(path: Path, variant: Variant) -> Path:
+    """Write a variant's file, completely or not at all; returns its path."""
+    made_by = {_MADE_BY: variant.made_by} if variant.made_by else {}
+    version = variant.version
     tools = {} if version is None else {_VERSION: [_record(tool) for tool in version.values()]}
-    write_bytes(path, _pretty({**made_by, **wording.tools, **tools}))
+    write_bytes(path, _pretty({**made_by, **variant.tools, **tools}))
     return path
 
 
-def check_wording(
-    wording: Wording, tools: Mapping[str, Tool], cases: Iterable[Case], where: str
+def check_variant(
+    variant: Variant, tools: Mapping[str, Tool], cases: Iterable[Case], where: str
 ) -> None:
-    """Refuse a wording that does not fit the tools, or makes two names of a case one."""
-    if not _WORDING_NAME.fullmatch(wording.name) or wording.name == ORIGINAL:
+    """Refuse a variant that does not fit the tools, or makes two names of a case one."""
+    if not _VARIANT_NAME.fullmatch(variant.name) or variant.name == ORIGINAL:
         expected = f"expected letters, digits, _ . + and -, and not {ORIGINAL}"
-        raise SgdxError(f"{where}: the wording's name is {wording.name!r}, {expected}")
-    for i, words in wording.tools.items():
+        raise SgdxError(f"{where}: the variant's name is {variant.name!r}, {expected}")
+    for i, words in variant.tools.items():
         record = f"{where}: tool {i}"
         if i not in tools:
             raise SgdxError(f"{record} is not in {TOOLS}, expected one of {', '.join(tools):.300}")
@@ -265,15 +265,15 @@ def check_wording(
     shared = len({tool.name for tool in tools.values()}) < len(tools)
     for ids in sets:
         if ids is not None or not shared:  # tools that share a name stand in no case together
-            check_distinct_names(ids, tools, wording, where)
+            check_distinct_names(ids, tools, variant, where)
 
 
 def check_distinct_names(
-    ids: Collection[str] | None, tools: Mapping[str, Tool], wording: Wording, where: str
+    ids: Collection[str] | None, tools: Mapping[str, Tool], variant: Variant, where: str
 ) -> None:
-    """Refuse a wording under which two tools that a model sees together have one name."""
+    """Refuse a variant under which two tools that a model sees together have one name."""
     first: dict[str, str] = {}
-    worded = WordedTools(tools, wording)
+    worded = WordedTools(tools, variant)
     for i in worded.shown(ids):
         name = worded.name(i)
         other = first.setdefault(name, i)

@@ -24,19 +24,19 @@ from sgdx_llm.options import SendingOptions
 from sgdx_metric.variants import ORIGINAL
 
 from .asking import run_plan
-from .data import Case, ElementId, Rule, ToolSet, ToolWords, Wording, Words
+from .data import Case, ElementId, Rule, ToolSet, ToolWords, Variant, Words
 from .elements import Outcome, differences
-from .folder import read_tool_set, write_tool_set, write_wording
+from .folder import read_tool_set, write_tool_set, write_variant
 from .json_schema import elements_of
 from .options import AskOptions, RewordOptions
 from .pool import ElementPool, Pool, distinct
-from .predictions import PredictionFile, drop_other_wordings, read_predictions
+from .predictions import PredictionFile, drop_other_variants, read_predictions
 from .renaming import WordedTools
 from .rewording import new_words
-from .scoring import score_files, score_wording
+from .scoring import score_files, score_variant
 from .verdict import fewest
 
-IMPROVED = "improved"  # the wording, and its file
+IMPROVED = "improved"  # the variant, and its file
 IMPROVE = "improve"  # the prompt
 
 
@@ -90,8 +90,8 @@ def improve(folder: Path, words: RewordOptions, asked: AskOptions, sending: Send
         if element[0] in {tool for tool, _ in blamed}
     }
     proposals = {
-        wording.name: wording
-        for wording in proposed(tool_set, pool, blamed, words.count, made.made_by)
+        variant.name: variant
+        for variant in proposed(tool_set, pool, blamed, words.count, made.made_by)
     }
     after = _ask(tool_set, choosing, proposals.values(), output / "choosing", asked, sending)
     if after is None:
@@ -114,7 +114,7 @@ def improve(folder: Path, words: RewordOptions, asked: AskOptions, sending: Send
     if not gain.is_proved:
         print("nothing is proved: chance may explain it")
         return 1
-    print(f"proved: {write_wording(output / f'{IMPROVED}.json', improved)}")
+    print(f"proved: {write_variant(output / f'{IMPROVED}.json', improved)}")
     return 0
 
 
@@ -157,7 +157,7 @@ def blamed_elements(
 
 def proposed(
     tool_set: ToolSet, pool: Pool, blamed: Collection[ElementId], count: int, made_by: str
-) -> Iterator[Wording]:
+) -> Iterator[Variant]:
     """The words of each proposal for what is blamed alone, and for the tools around it too.
 
     What is right at one place may show only when all is: of a tool that is not called at all, no
@@ -172,31 +172,31 @@ def proposed(
         words = {element: new for element, new in words.items() if new != Words()}
         parts = {element: new for element, new in words.items() if element in blamed}
         for name, elements in {f"p{number + 1}": parts, f"p{number + 1}-tools": words}.items():
-            wording = distinct(tool_set.tools, Wording.of(name, elements, made_by))
-            if wording.tools and (elements is parts or words != parts):
-                yield wording
+            variant = distinct(tool_set.tools, Variant.of(name, elements, made_by))
+            if variant.tools and (elements is parts or words != parts):
+                yield variant
 
 
 def best_words(
     cases: Sequence[Case],
     outcomes: Mapping[str, Sequence[Outcome]],
-    proposals: Mapping[str, Wording],
-) -> Wording:
+    proposals: Mapping[str, Variant],
+) -> Variant:
     """Of each tool the proposal with the most right cases, if the old words have fewer."""
     chosen: dict[str, ToolWords] = {}
-    for tool in dict.fromkeys(tool for wording in proposals.values() for tool in wording.tools):
+    for tool in dict.fromkeys(tool for variant in proposals.values() for tool in variant.tools):
         own = [i for i, case in enumerate(cases) if tool in {c.name for c in case.expect or ()}]
         right = {n: sum(of[i].is_right for i in own) for n, of in outcomes.items()}
         best = max(proposals, key=lambda name: right[name])
         if right[best] > right[ORIGINAL] and tool in proposals[best].tools:
             chosen[tool] = proposals[best].tools[tool]
-    return Wording(IMPROVED, chosen, next(iter(proposals.values())).made_by)
+    return Variant(IMPROVED, chosen, next(iter(proposals.values())).made_by)
 
 
 def _ask(
     tool_set: ToolSet,
     cases: Sequence[Case],
-    wordings: Iterable[Wording],
+    variants: Iterable[Variant],
     output: Path,
     asked: AskOptions,
     sending: SendingOptions,
@@ -204,8 +204,8 @@ def _ask(
     """Ask for the calls of some cases under the original and other words; None if some lack."""
     folder = output / "tools"
     shutil.rmtree(folder, ignore_errors=True)
-    write_tool_set(folder, tool_set.tools.values(), cases, tool_set.source, wordings)
-    drop_other_wordings(output / "run", read_tool_set(folder))
+    write_tool_set(folder, tool_set.tools.values(), cases, tool_set.source, variants)
+    drop_other_variants(output / "run", read_tool_set(folder))
     if run_plan(folder, asked, sending, output / "run"):
         return None
     return read_predictions(output / "run", read_tool_set(folder))
@@ -214,21 +214,21 @@ def _ask(
 def _outcomes(
     tool_set: ToolSet,
     cases: Sequence[Case],
-    wordings: Mapping[str, Wording],
+    variants: Mapping[str, Variant],
     files: Mapping[str, PredictionFile],
     rules: Rule,
 ) -> tuple[dict[str, WordedTools], dict[str, Sequence[Outcome]]]:
-    """The tools and what became of the cases, under each wording."""
-    known = {ORIGINAL: Wording(ORIGINAL), **wordings}
+    """The tools and what became of the cases, under each variant."""
+    known = {ORIGINAL: Variant(ORIGINAL), **variants}
     worded = {name: WordedTools(tool_set.tools, known[name]) for name in files}
-    outcomes = {n: score_wording(cases, worded[n], file, rules)[0] for n, file in files.items()}
+    outcomes = {n: score_variant(cases, worded[n], file, rules)[0] for n, file in files.items()}
     return worded, outcomes
 
 
 def _gain(
     tool_set: ToolSet,
     cases: Sequence[Case],
-    improved: Wording,
+    improved: Variant,
     files: Mapping[str, PredictionFile],
     rules: Rule,
     output: Path,
@@ -237,7 +237,7 @@ def _gain(
         tool_set,
         cases=tuple(cases),
         all_cases=tuple(cases),
-        wordings={ORIGINAL: Wording(ORIGINAL), IMPROVED: improved},
+        variants={ORIGINAL: Variant(ORIGINAL), IMPROVED: improved},
     )
     content, _ = score_files(proved, files, rules)
     write_scores(content, output / "scores.json")
@@ -248,7 +248,7 @@ def _gain(
             count(msgspec.json.encode(msgspec.to_builtins(worded.tool(i))).decode())
             for i in tool_set.tools
         )
-        for worded in (WordedTools(proved.tools, w) for w in proved.wordings.values())
+        for worded in (WordedTools(proved.tools, w) for w in proved.variants.values())
     ]
     ends = right["confidence"]["drop"]
     return Gain(right["drop"], ends, len(cases), tokens[1] - tokens[0], tokens[0])

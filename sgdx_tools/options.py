@@ -15,7 +15,7 @@ Tools: TypeAlias = Annotated[
     Path,
     Parameter(
         name="FOLDER",
-        help="Read the tools from this folder. It has tools.json, and cases.jsonl and wordings/ if "
+        help="Read the tools from this folder. It has tools.json, and cases.jsonl and variants/ if "
         "the command needs them.",
     ),
 ]
@@ -23,7 +23,7 @@ Predictions: TypeAlias = Annotated[
     Path,
     Parameter(
         name="--predictions",
-        help="Read the WORDING.jsonl files of this folder. Their lines have id, variant and calls.",
+        help="Read the VARIANT.jsonl files of this folder. Their lines have id, variant and calls.",
     ),
 ]
 Limit: TypeAlias = Annotated[
@@ -59,8 +59,8 @@ class AskOptions(ServerOptions):
     tools as worded) and body. It writes lines with custom_id and calls (a list of name and
     arguments), or with a chat completion as response."""
 
-    wording: Sequence[str] = ()
-    """Ask under these wordings. Default: original and all in wordings/."""
+    variant: Sequence[str] = ()
+    """Ask under these variants. Default: original and all in variants/."""
 
     distractors: int = 0
     """Show this number of other tools of tools.json beside those of each case."""
@@ -68,39 +68,39 @@ class AskOptions(ServerOptions):
     limit: Limit = None
 
     repeats: int = 1
-    """Ask everything this number of times. How far the answers vary under one wording is noise,
+    """Ask everything this number of times. How far the answers vary under one variant is noise,
     which no rewording makes."""
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class RewordOptions:
-    """Where other words come from, and which wordings are made of them."""
+    """Where other words come from, and which variants are made of them."""
 
     by: Annotated[str | None, Parameter(name="--with", metavar="WAY:WHAT")] = None
     """Say where the words come from. model:NAME asks a model; temperature is then 1 and max_tokens
     8192, unless --set says otherwise. pool:FILE takes paraphrases, as in {"book": {"name":
     ["reserve"], "description": [...], "parameters": {"size": {...}}}}.
     backtranslate:FORWARD,BACKWARD takes two translation models, or programs as command:LINE.
-    file:FILE takes a finished wording. tools:FILE takes another version of tools.json, and makes
-    the wording 'new' of it. rivals:near and rivals:assertive show a competitor beside each tool: a
+    file:FILE takes a finished variant. tools:FILE takes another version of tools.json, and makes
+    the variant 'new' of it. rivals:near and rivals:assertive show a competitor beside each tool: a
     copy that does nothing, or one that praises itself."""
 
     review: Path | None = None
-    """Instead of --with, compose the wordings again from the lines that are left in this table
+    """Instead of --with, compose the variants again from the lines that are left in this table
     review.tsv."""
 
     count: int = 5
-    """Make this number of wordings, 1 to 9."""
+    """Make this number of variants, 1 to 9."""
 
     keep_names: bool = False
     """Reword only descriptions."""
 
     one_at_a_time: bool = False
-    """Make a separate wording for each reworded element, to measure what each costs."""
+    """Make a separate variant for each reworded element, to measure what each costs."""
 
     output: Path
-    """Write the wordings, and the table to review, into this folder, usually FOLDER/wordings."""
+    """Write the variants, and the table to review, into this folder, usually FOLDER/variants."""
 
     languages: tuple[str, str] | None = None
     """Give the two language codes for translation models that know several languages."""

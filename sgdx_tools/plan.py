@@ -1,6 +1,6 @@
-"""What is asked of a model or a program: every case under every wording, and again if repeated.
+"""What is asked of a model or a program: every case under every variant, and again if repeated.
 
-A case is asked under all wordings before the next one, so that a run that is stopped has whole
+A case is asked under all variants before the next one, so that a run that is stopped has whole
 cases under all of them.
 """
 
@@ -54,7 +54,7 @@ class ToolPlan(AskedOnce):
     """The requests of a run."""
 
     tool_set: ToolSet
-    # The wordings to ask under.
+    # The variants to ask under.
     names: Sequence[str]
     settings: RequestSettings
     # The server or program that is asked, without credentials.
@@ -67,9 +67,9 @@ class ToolPlan(AskedOnce):
     def __post_init__(self) -> None:
         if not self.tool_set.cases:
             raise SgdxError(f"{self.tool_set.path}: found no cases, expected cases.jsonl")
-        if unknown := [name for name in self.names if name not in self.tool_set.wordings]:
-            known_names = ", ".join(self.tool_set.wordings)
-            raise SgdxError(f"--wording {unknown[0]}: expected one of {known_names}")
+        if unknown := [name for name in self.names if name not in self.tool_set.variants]:
+            known_names = ", ".join(self.tool_set.variants)
+            raise SgdxError(f"--variant {unknown[0]}: expected one of {known_names}")
         if self.repeats < 1 or self.distractors < 0:
             raise SgdxError("--repeats: expected 1 or more, --distractors: expected 0 or more")
         if self.distractors and all(case.tools is None for case in self.tool_set.cases):
@@ -80,9 +80,9 @@ class ToolPlan(AskedOnce):
 
     @cached_property
     def worded(self) -> dict[str, WordedTools]:
-        """The tools under each wording."""
-        wordings = self.tool_set.wordings
-        return {name: WordedTools(self.tool_set.tools, wordings[name]) for name in self.names}
+        """The tools under each variant."""
+        variants = self.tool_set.variants
+        return {name: WordedTools(self.tool_set.tools, variants[name]) for name in self.names}
 
     def requests(self) -> Iterator[ToolRequest]:
         """All requests, in order; they are made one after the other."""
@@ -92,7 +92,7 @@ class ToolPlan(AskedOnce):
                 yield from self._requests_of(name, case, ids)
 
     def requests_of(self, name: str) -> Iterator[ToolRequest]:
-        """The requests under one wording."""
+        """The requests under one variant."""
         for case in self.tool_set.cases:
             yield from self._requests_of(name, case, self._ids(case))
 
@@ -126,7 +126,7 @@ class ToolPlan(AskedOnce):
         """The ids of a case's tools, and of its distractors if there are to be any; None for all.
 
         Distractors are other tools of ``tools.json`` whose names differ from those of all shown
-        before under every wording. Which, and in which order, depends on the case alone.
+        before under every variant. Which, and in which order, depends on the case alone.
         """
         if case.tools is None:
             return None
@@ -174,7 +174,7 @@ class ToolPlan(AskedOnce):
         )
 
     def missing_counts(self, answers: AnswerFile) -> Counter[str]:
-        """How many requests have no answer, by wording."""
+        """How many requests have no answer, by variant."""
         requests = (r for r in self.requests() if r.keys[0] not in answers)
         return Counter(request.custom_id.split("|", 1)[0] for request in requests)
 

@@ -1,7 +1,7 @@
-"""Pools of paraphrases of tools, and the wordings ``v1``, ``v2``, and so on that are made of them.
+"""Pools of paraphrases of tools, and the variants ``v1``, ``v2``, and so on that are made of them.
 
 As in SGD-X (Lee et al. 2022), the names and the descriptions of each element are sorted by their
-distance from the original: ``v1`` gets the nearest ones of every element, the last wording the
+distance from the original: ``v1`` gets the nearest ones of every element, the last variant the
 farthest.
 """
 
@@ -18,7 +18,7 @@ from sgdx_dataset.io.json import first_repeated, parse_json
 from sgdx_dataset.rewording.compose import nearest_first
 from sgdx_dataset.rewording.distances import description_distance, name_distance
 
-from .data import ElementId, Tool, ToolWords, Wording, Words
+from .data import ElementId, Tool, ToolWords, Variant, Words
 from .json_schema import Layout, check_name, elements_of
 
 
@@ -72,14 +72,14 @@ def check_pool(pool: Pool, tools: Mapping[str, Tool], where: str) -> None:
                 raise SgdxError(f"{record}: {repeated!r} appears twice, expected once")
 
 
-def compose_wordings(
+def compose_variants(
     tools: Mapping[str, Tool], pool: Pool, count: int, made_by: str
-) -> list[Wording]:
+) -> list[Variant]:
     """Make ``v1`` to ``v<count>`` of a pool, the nearest to the original first.
 
-    Of an element with fewer paraphrases than wordings, some stand for two wordings; of one with
+    Of an element with fewer paraphrases than variants, some stand for two variants; of one with
     more, the nearest, the farthest and those evenly between are taken. A name that another element
-    beside it has in the same wording is left out of that wording, as names must differ.
+    beside it has in the same variant is left out of that variant, as names must differ.
     """
     changes: list[dict[ElementId, Words]] = [{} for _ in range(count)]
     originals = {tool: elements_of(tools[tool]) for tool, _ in pool}
@@ -89,32 +89,32 @@ def compose_wordings(
         texts = _spread(
             nearest_first(original.description, element.description, description_distance), count
         )
-        for wording, name, text in zip(changes, names, texts):
+        for variant, name, text in zip(changes, names, texts):
             if name or text:
-                wording[tool, path] = Words(name, text)
+                variant[tool, path] = Words(name, text)
     return [
-        distinct(tools, Wording.of(f"v{number}", words, made_by))
+        distinct(tools, Variant.of(f"v{number}", words, made_by))
         for number, words in enumerate(changes, 1)
     ]
 
 
 def _spread(paraphrases: Sequence[str], count: int) -> list[str | None]:
-    """One paraphrase for each of ``count`` wordings, in order; None where there are none."""
+    """One paraphrase for each of ``count`` variants, in order; None where there are none."""
     if not paraphrases:
         return [None] * count
     last = len(paraphrases) - 1
     return [paraphrases[round(i * last / max(count - 1, 1))] for i in range(count)]
 
 
-def distinct(tools: Mapping[str, Tool], wording: Wording) -> Wording:
-    """A wording without names that would not be distinct."""
-    new_names = {tool: words.name for tool, words in wording.tools.items()}
+def distinct(tools: Mapping[str, Tool], variant: Variant) -> Variant:
+    """A variant without names that would not be distinct."""
+    new_names = {tool: words.name for tool, words in variant.tools.items()}
     names = distinct_names({i: tool.name for i, tool in tools.items()}, new_names)
     words = {
         i: ToolWords(names[i], new.description, _distinct_parameters(tools[i], new.parameters))
-        for i, new in wording.tools.items()
+        for i, new in variant.tools.items()
     }
-    return Wording(wording.name, words, wording.made_by)
+    return Variant(variant.name, words, variant.made_by)
 
 
 def _distinct_parameters(tool: Tool, words: Mapping[str, Words]) -> dict[str, Words]:

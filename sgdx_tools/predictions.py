@@ -1,6 +1,6 @@
-"""Calls that were made: in a model's answer, and in files, one for each wording in a folder.
+"""Calls that were made: in a model's answer, and in files, one for each variant in a folder.
 
-A line is ``{"id": CASE, "variant": WORDING, "calls": [{"name", "arguments"}]}``, in the wording's
+A line is ``{"id": CASE, "variant": VARIANT, "calls": [{"name", "arguments"}]}``, in the variant's
 names; ``calls`` is ``[]`` where none was made. ``repeat`` counts runs from 1 where a case was asked
 several times. ``invalid`` is true where an answer could not be read. The first line may be a
 header.
@@ -28,18 +28,18 @@ ANSWERS = "answers.jsonl"  # what a run keeps beside its predictions
 class MadeCall(msgspec.Struct, frozen=True):
     """A call that was made."""
 
-    # The tool's name under the wording; any text.
+    # The tool's name under the variant; any text.
     name: str
     # What is no object is wrong.
     arguments: Any = {}
 
 
 class Prediction(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The calls that were made in a case under a wording."""
+    """The calls that were made in a case under a variant."""
 
     # The case's id.
     id: str
-    # The wording's name.
+    # The variant's name.
     variant: str
     # In any order.
     calls: tuple[MadeCall, ...]
@@ -50,7 +50,7 @@ class Prediction(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class PredictionFile(msgspec.Struct, frozen=True):
-    """The predictions under one wording."""
+    """The predictions under one variant."""
 
     header: Header
     # For each run, the prediction of each case by its id.
@@ -58,19 +58,19 @@ class PredictionFile(msgspec.Struct, frozen=True):
 
 
 def read_predictions(folder: Path, tool_set: ToolSet) -> dict[str, PredictionFile]:
-    """Read the file of each wording that has one in a folder; none may lack or repeat a case."""
+    """Read the file of each variant that has one in a folder; none may lack or repeat a case."""
     if not folder.is_dir():
-        raise SgdxError(f"{folder}: found no folder, expected one with WORDING.jsonl")
+        raise SgdxError(f"{folder}: found no folder, expected one with VARIANT.jsonl")
     paths = {path.stem: path for path in sorted(folder.glob("*.jsonl")) if path.name != ANSWERS}
-    if unknown := sorted(paths.keys() - tool_set.wordings):
-        names = ", ".join(tool_set.wordings)
-        raise SgdxError(f"{paths[unknown[0]]}: no such wording in {tool_set.path}: it has {names}")
+    if unknown := sorted(paths.keys() - tool_set.variants):
+        names = ", ".join(tool_set.variants)
+        raise SgdxError(f"{paths[unknown[0]]}: no such variant in {tool_set.path}: it has {names}")
     if not paths:
         raise SgdxError(
-            f"{folder}: found no predictions, expected {next(iter(tool_set.wordings))}.jsonl"
+            f"{folder}: found no predictions, expected {next(iter(tool_set.variants))}.jsonl"
         )
     files = {}
-    for name in [name for name in tool_set.wordings if name in paths]:
+    for name in [name for name in tool_set.variants if name in paths]:
         path, predictions = paths[name], []
         lines = read_prediction_lines(path, variant=name)
         for number, line in lines.numbered():
@@ -87,15 +87,15 @@ def read_predictions(folder: Path, tool_set: ToolSet) -> dict[str, PredictionFil
     return files
 
 
-def drop_other_wordings(folder: Path, tool_set: ToolSet) -> None:
-    """Delete the predictions under wordings that the tools no longer have; answers are kept."""
+def drop_other_variants(folder: Path, tool_set: ToolSet) -> None:
+    """Delete the predictions under variants that the tools no longer have; answers are kept."""
     for path in folder.glob("*.jsonl"):
-        if path.name != ANSWERS and path.stem not in tool_set.wordings:
+        if path.name != ANSWERS and path.stem not in tool_set.variants:
             path.unlink()
 
 
 def predictions_from_rows(rows: Iterable[Any], tool_set: ToolSet) -> dict[str, PredictionFile]:
-    """Predictions of several wordings from rows, such as dicts."""
+    """Predictions of several variants from rows, such as dicts."""
     predictions: dict[str, list[tuple[str, Prediction]]] = {}
     for number, row in enumerate(rows, 1):
         where = f"predictions: row {number}"
@@ -104,8 +104,8 @@ def predictions_from_rows(rows: Iterable[Any], tool_set: ToolSet) -> dict[str, P
             check_value([call.arguments for call in prediction.calls])
         except ValueError as error:
             raise SgdxError(f"{where}: {error}") from None
-        if prediction.variant not in tool_set.wordings:
-            raise SgdxError(f"{where}: found no wording {prediction.variant!r} in {tool_set.path}")
+        if prediction.variant not in tool_set.variants:
+            raise SgdxError(f"{where}: found no variant {prediction.variant!r} in {tool_set.path}")
         predictions.setdefault(prediction.variant, []).append((where, prediction))
     if not predictions:
         raise SgdxError("predictions: found no rows, expected one for each case")
@@ -113,7 +113,7 @@ def predictions_from_rows(rows: Iterable[Any], tool_set: ToolSet) -> dict[str, P
         name: PredictionFile(
             NO_HEADER, _runs(predictions[name], tool_set, f"predictions for {name}")
         )
-        for name in tool_set.wordings
+        for name in tool_set.variants
         if name in predictions
     }
 

@@ -1,4 +1,4 @@
-"""Tools and cases under a wording: what a model is shown, and which calls are then right."""
+"""Tools and cases under a variant: what a model is shown, and which calls are then right."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from msgspec.structs import replace
 
 from sgdx_dataset import SgdxError
 
-from .data import Case, ExpectedCall, Json, Tool, ToolWords, Wording
+from .data import Case, ExpectedCall, Json, Tool, ToolWords, Variant
 from .json_schema import Layout, Renaming, title
 
 _NO_WORDS = ToolWords()
 
 
 class WordedTools:
-    """Tools by id under a wording that ``folder.check_wording`` has accepted."""
+    """Tools by id under a variant that ``folder.check_variant`` has accepted."""
 
-    def __init__(self, tools: Mapping[str, Tool], wording: Wording) -> None:
-        self._tools, self._wording = tools, wording
+    def __init__(self, tools: Mapping[str, Tool], variant: Variant) -> None:
+        self._tools, self._variant = tools, variant
         # What is shown; of another version, which has words of its own.
-        self._version = tools if wording.version is None else wording.version
+        self._version = tools if variant.version is None else variant.version
         self.renaming = cache(self._renaming)
         self.tool = cache(self._tool)
 
     def name(self, tool: str) -> str:
-        """What a tool of some id is called under the wording."""
-        words = self._wording.tools.get(tool, _NO_WORDS)
+        """What a tool of some id is called under the variant."""
+        words = self._variant.tools.get(tool, _NO_WORDS)
         return words.name or (self._tools.get(tool) or self._version[tool]).name
 
     def shown(self, ids: Iterable[str] | None) -> list[str]:
@@ -48,7 +48,7 @@ class WordedTools:
         return rivals
 
     def ids(self, case: Case) -> Mapping[str, str]:
-        """The id of each tool by its name under the wording; a case's own tools go first."""
+        """The id of each tool by its name under the variant; a case's own tools go first."""
         own = {self.name(tool): tool for tool in self.shown(case.tools or ())}
         return ChainMap(own, self._ids)
 
@@ -60,13 +60,13 @@ class WordedTools:
         """The new words of a tool's parameters, ready to be put into values of them."""
         original = self._tools.get(tool) or self._version[tool]
         layout = Layout(original.parameters, f"tool {tool}")
-        return Renaming(layout, self._wording.tools.get(tool, _NO_WORDS).parameters)
+        return Renaming(layout, self._variant.tools.get(tool, _NO_WORDS).parameters)
 
     def _tool(self, tool: str) -> Tool:
-        """A tool in the wording's words; its id stays."""
+        """A tool in the variant's words; its id stays."""
         original = self._version[tool]
-        words = self._wording.tools.get(tool)
-        if words is None or self._wording.version is not None:
+        words = self._variant.tools.get(tool)
+        if words is None or self._variant.version is not None:
             return original
         parameters = self.renaming(tool).schema()
         if self.name(tool) != original.name and isinstance(parameters.get("title"), str):
@@ -77,14 +77,14 @@ class WordedTools:
 
     @cached_property
     def _renames(self) -> bool:
-        """Whether a call under the wording can differ from the original one."""
+        """Whether a call under the variant can differ from the original one."""
         return any(self._tools[tool].name != tool for tool in self._tools) or any(
             words.name is not None or any(part.name for part in words.parameters.values())
-            for words in self._wording.tools.values()
+            for words in self._variant.tools.values()
         )
 
     def expect(self, case: Case) -> tuple[ExpectedCall, ...] | None:
-        """The calls that are right under the wording, by the tools' names."""
+        """The calls that are right under the variant, by the tools' names."""
         if case.expect is None or not self._renames:
             return case.expect
         return tuple(
@@ -96,10 +96,10 @@ class WordedTools:
         try:
             return self.renaming(tool).value(arguments)
         except SgdxError as error:
-            raise SgdxError(f"case {where}: wording {self._wording.name}: {error}") from None
+            raise SgdxError(f"case {where}: variant {self._variant.name}: {error}") from None
 
     def messages(self, case: Case) -> list[Json]:
-        """The conversation with its earlier calls and their results in the wording's words.
+        """The conversation with its earlier calls and their results in the variant's words.
 
         Of a result that is JSON, keys that are names of the tool's parameters change with them;
         where one of the new names is a key of the result already, the result stays as it is.

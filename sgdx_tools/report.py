@@ -1,4 +1,4 @@
-"""The report as a log: every case under every wording, with what was said, expected and called.
+"""The report as a log: every case under every variant, with what was said, expected and called.
 
 One page for several models that needs no other file. What it shows is data in the page; the script
 of ``templates/report.html`` draws it.
@@ -25,13 +25,13 @@ from .explain import message_text
 from .folder import read_tool_set
 from .predictions import read_predictions
 from .renaming import WordedTools
-from .scoring import score_files, score_wording
+from .scoring import score_files, score_variant
 from .tables import headline
 from .verdict import judge
 
 _TEMPLATE = Path(__file__).parent / "templates" / "report.html"
 _MOST_ELEMENTS, _MOST_PAIRS = 20, 20
-Words = Mapping[str, dict[ElementId, dict[str, dict[str, str]]]]  # what each wording changes
+Words = Mapping[str, dict[ElementId, dict[str, dict[str, str]]]]  # what each variant changes
 
 
 def write_report(
@@ -64,9 +64,9 @@ def report_content(
     """What the page shows, with every text that stands in many places once, in ``texts``."""
     rules = rules or tool_set.source.rules
     texts: dict[str, int] = {}
-    words: Words = {name: changed_elements(tool_set, name) for name in tool_set.wordings}
+    words: Words = {name: changed_elements(tool_set, name) for name in tool_set.variants}
     keys = {name: {element: i for i, element in enumerate(words[name])} for name in words}
-    worded = {n: WordedTools(tool_set.tools, w) for n, w in tool_set.wordings.items()}
+    worded = {n: WordedTools(tool_set.tools, w) for n, w in tool_set.variants.items()}
     cases: list[dict[str, Any]] = [
         {
             "id": case.id,
@@ -83,7 +83,7 @@ def report_content(
         verdict = None if max_drop is None else judge(tool_set, files, content, max_drop)
         models.append({**_model(model, content), "verdict": verdict and str(verdict)})
         for name, file in files.items():
-            (outcomes, *_) = score_wording(tool_set.cases, worded[name], file, rules)
+            (outcomes, *_) = score_variant(tool_set.cases, worded[name], file, rules)
             for case, shown, outcome in zip(tool_set.cases, cases, outcomes):
                 cell = _cell(case, outcome, worded[name], words[name], rules, texts)
                 if file.predictions[0][case.id].invalid:
@@ -92,7 +92,7 @@ def report_content(
                     cell["blamed"] = [keys[name][element] for element in cell["blamed"]]
                 shown["cells"].setdefault(model, {})[name] = cell
     return {
-        "wordings": list(tool_set.wordings),
+        "variants": list(tool_set.variants),
         "models": models,
         "words": {
             name: [[tool, path, *changed.values()] for (tool, path), changed in of.items()]
@@ -129,7 +129,7 @@ def _cell(
     rules: Rule,
     texts: dict[str, int],
 ) -> dict[str, Any]:
-    """What became of a case under a wording; its calls are positions in ``texts``.
+    """What became of a case under a variant; its calls are positions in ``texts``.
 
     Where ``made`` is not there, it is what is expected.
     """

@@ -111,8 +111,8 @@ def write_review(folder: Path, tools: Mapping[str, Tool], pool: Pool, made_by: s
     text = (
         f"{len(lines)} new names and descriptions by {made_by or 'a file'}, each beside the "
         "original. Does each mean the same, and could somebody use the tool by it? Give the saved "
-        "table to sgdx tools reword FOLDER --review review.tsv --output FOLDER/wordings, or to "
-        "wordings: {review: review.tsv} in sgdx.yaml."
+        "table to sgdx tools reword FOLDER --review review.tsv --output FOLDER/variants, or to "
+        "variants: {review: review.tsv} in sgdx.yaml."
     )
     heads = ("tool and parameter", "kind", "original", "reworded")
     page = Page("New words, for review", text, heads)

@@ -1,4 +1,4 @@
-"""The command ``reword``: new wordings, by a model, of a pool, by translation, or from a file."""
+"""The command ``reword``: new variants, by a model, of a pool, by translation, or from a file."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from sgdx_llm.asking import ask, open_answers
 from sgdx_llm.options import SendingOptions, ServerOptions
 
 from .asking import settings_of
-from .data import ElementId, Tool, ToolSet, Wording
-from .folder import check_wording, read_tool_set, read_tools, read_wording, write_wording
+from .data import ElementId, Tool, ToolSet, Variant
+from .folder import check_variant, read_tool_set, read_tools, read_variant, write_variant
 from .json_schema import NAME, elements_of
 from .model_words import FUNCTION, PARAMETERS, IncompleteError, RewordPlan, ask_model
 from .options import RewordOptions
-from .pool import ElementPool, Pool, compose_wordings, read_pool
+from .pool import ElementPool, Pool, compose_variants, read_pool
 from .review import read_review, write_review
-from .rivals import rival_wording
-from .versions import wording_between
+from .rivals import rival_variant
+from .versions import variant_between
 
 _COMMAND = "command:"  # before a program that translates
 
 
 class NewWords(NamedTuple):
-    """What a way of rewording gives: a pool to compose wordings of, or a finished wording."""
+    """What a way of rewording gives: a pool to compose variants of, or a finished variant."""
 
-    # Empty where there is a wording.
+    # Empty where there is a variant.
     pool: Pool
     made_by: str
-    wording: Wording | None = None
+    variant: Variant | None = None
     # What could not be done, or is not measured, a line for each.
     notes: Sequence[str] = ()
 
@@ -43,7 +43,7 @@ class NewWords(NamedTuple):
 def reword(
     folder: Path, options: RewordOptions, server: ServerOptions, sending: SendingOptions
 ) -> int:
-    """Make wordings as the options say, and print the paths of what was written.
+    """Make variants as the options say, and print the paths of what was written.
 
     The exit status is 1 where answers of a model are missing still.
     """
@@ -55,39 +55,39 @@ def reword(
     pool = words.pool
     if options.keep_names:
         pool = {element: ElementPool((), part.description) for element, part in pool.items()}
-    if words.wording:
-        wordings = [words.wording]
+    if words.variant:
+        variants = [words.variant]
     elif any(part.name or part.description for part in pool.values()):
-        wordings = compose_wordings(tools, pool, options.count, words.made_by)
+        variants = compose_variants(tools, pool, options.count, words.made_by)
     else:
         way = f"--with {options.by}" if options.by else str(options.review)
         answers = options.output / "answers.jsonl"
         said = f"; what the model said is in {answers}; the same command asks it again"
         hint = said if answers.exists() else ""
         raise SgdxError(f"{way}: found no new words for any tool, expected some{hint}")
-    wordings = _without_equal(wordings)
+    variants = _without_equal(variants)
     if options.one_at_a_time:
-        wordings = [part for wording in wordings for part in one_at_a_time(wording, tool_set)]
-    for wording in wordings:
-        check_wording(wording, tools, tool_set.cases, f"wording {wording.name}")
-        path = options.output / f"{wording.name}.json"
+        variants = [part for variant in variants for part in one_at_a_time(variant, tool_set)]
+    for variant in variants:
+        check_variant(variant, tools, tool_set.cases, f"variant {variant.name}")
+        path = options.output / f"{variant.name}.json"
         if path.exists() and options.review is None:
-            raise SgdxError(f"{path}: exists already, expected a new wording")
+            raise SgdxError(f"{path}: exists already, expected a new variant")
     if pool and options.review is None:
         print(*write_review(options.output, tools, pool, words.made_by), sep="\n")
-    for wording in wordings:
-        print(write_wording(options.output / f"{wording.name}.json", wording))
+    for variant in variants:
+        print(write_variant(options.output / f"{variant.name}.json", variant))
     return 0
 
 
-def _without_equal(wordings: Sequence[Wording]) -> list[Wording]:
-    """Wordings of which no two have the same words, as a model may say the same again."""
-    first: dict[bytes, Wording] = {}
-    for wording in wordings:
-        words = msgspec.json.encode([wording.tools, wording.version], order="deterministic")
-        kept = first.setdefault(words, wording)
-        if kept is not wording:
-            same = f"{wording.name} has the same words as {kept.name}, and is left out"
+def _without_equal(variants: Sequence[Variant]) -> list[Variant]:
+    """Variants of which no two have the same words, as a model may say the same again."""
+    first: dict[bytes, Variant] = {}
+    for variant in variants:
+        words = msgspec.json.encode([variant.tools, variant.version], order="deterministic")
+        kept = first.setdefault(words, variant)
+        if kept is not variant:
+            same = f"{variant.name} has the same words as {kept.name}, and is left out"
             print(f"note: {same}", file=sys.stderr)
     return list(first.values())
 
@@ -137,15 +137,15 @@ def _new_words(
     if what and way == "pool":
         return NewWords(read_pool(Path(what), tools), f"pool:{Path(what).name}")
     if what and way == "file":
-        wording = read_wording(Path(what), tools, tool_set.cases)
-        return NewWords({}, wording.made_by, wording)
+        variant = read_variant(Path(what), tools, tool_set.cases)
+        return NewWords({}, variant.made_by, variant)
     if what and way == "tools":
-        return NewWords({}, "", *wording_between(tools, read_tools(Path(what))))
+        return NewWords({}, "", *variant_between(tools, read_tools(Path(what))))
     if what and way == "backtranslate":
         pool = backtranslated(tools, what, options.count, options.output, options.languages)
         return NewWords(pool, f"backtranslate:{what}")
     if way == "rivals":
-        return NewWords({}, "", rival_wording(tool_set, what))
+        return NewWords({}, "", rival_variant(tool_set, what))
     expected = (
         "expected model:NAME, pool:FILE, backtranslate:F,B, file:FILE, tools:FILE or rivals:KIND"
     )
@@ -219,22 +219,22 @@ def _new(
     return tuple(t for t in dict.fromkeys(texts) if t != original and is_usable(t))
 
 
-def one_at_a_time(wording: Wording, tool_set: ToolSet) -> list[Wording]:
-    """A wording for each element that a wording changes, in which it is the only one.
+def one_at_a_time(variant: Variant, tool_set: ToolSet) -> list[Variant]:
+    """A variant for each element that a variant changes, in which it is the only one.
 
     An element whose new name is another one's old name cannot stand alone, and gets none. Names
-    are ``WORDING.TOOL.PATH``, with ``-`` in place of what a file's name should not have.
+    are ``VARIANT.TOOL.PATH``, with ``-`` in place of what a file's name should not have.
     """
-    parts: dict[str, Wording] = {}
-    for (tool, path), words in wording.elements().items():
+    parts: dict[str, Variant] = {}
+    for (tool, path), words in variant.elements().items():
         ending = "".join(c if (c.isalnum() and c.isascii()) or c == "_" else "-" for c in path)
-        name = ".".join(filter(None, [wording.name, tool.replace("#", "-"), ending.strip("-")]))
+        name = ".".join(filter(None, [variant.name, tool.replace("#", "-"), ending.strip("-")]))
         name = name[:90]
         while name in parts:
             name += "-"
-        part = Wording.of(name, {(tool, path): words}, wording.made_by)
+        part = Variant.of(name, {(tool, path): words}, variant.made_by)
         try:
-            check_wording(part, tool_set.tools, tool_set.cases, name)
+            check_variant(part, tool_set.tools, tool_set.cases, name)
         except SgdxError:
             continue
         parts[name] = part

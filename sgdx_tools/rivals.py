@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from sgdx_dataset import SgdxError
 from sgdx_llm.functions import safe_names
 
-from .data import Tool, ToolSet, Wording
+from .data import Tool, ToolSet, Variant
 
 # What is added to a tool's name, and to its description.
 KINDS: Mapping[str, tuple[str, str]] = {
@@ -27,8 +27,8 @@ KINDS: Mapping[str, tuple[str, str]] = {
 }
 
 
-def rival_wording(tool_set: ToolSet, kind: str) -> Wording:
-    """The wording ``rivals-KIND``: all tools, and a rival beside each that some case expects."""
+def rival_variant(tool_set: ToolSet, kind: str) -> Variant:
+    """The variant ``rivals-KIND``: all tools, and a rival beside each that some case expects."""
     if kind not in KINDS:
         raise SgdxError(f"--with rivals:{kind}: expected one of {', '.join(KINDS)}")
     ending, text = KINDS[kind]
@@ -43,4 +43,4 @@ def rival_wording(tool_set: ToolSet, kind: str) -> Wording:
             version[rival] = replace(
                 tool, name=names[named[i]], description=description, id=rival, rival_of=i
             )
-    return Wording(f"rivals-{kind}", {}, f"rivals:{kind}", version)
+    return Variant(f"rivals-{kind}", {}, f"rivals:{kind}", version)

@@ -1,4 +1,4 @@
-"""Scores of tool calls under every wording, and the words that cost the most."""
+"""Scores of tool calls under every variant, and the words that cost the most."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from sgdx_metric.call_rules import CaseScore, score_case
 from sgdx_metric.calls import TASK_SUCCESS
 from sgdx_metric.columns import Floats
 from sgdx_metric.core import RIGHT, Scores, flipped, mean_defined, variation
-from sgdx_metric.figures import paired_scores, wording_differences
+from sgdx_metric.figures import paired_scores, variant_differences
 from sgdx_metric.units import Items
-from sgdx_metric.variants import ORIGINAL
-from sgdx_metric.wording_figures import (
+from sgdx_metric.variant_figures import (
     change_interval,
     one_run,
-    over_wordings_of_few,
+    over_variants_of_few,
     task_success,
 )
+from sgdx_metric.variants import ORIGINAL
 
 from .data import Case, Rule, ToolSet
 from .elements import Outcome, confusion, rank_elements
@@ -54,23 +54,23 @@ def score(
     *,
     rules: Rule | None = None,
 ) -> dict[str, Any]:
-    """Score the calls that were made under each wording.
+    """Score the calls that were made under each variant.
 
     Args:
         cases: A folder of tools, or what ``folder.read_tool_set`` made of one.
-        predictions: A folder with ``WORDING.jsonl`` files, or rows ``{"id", "variant", "calls":
-            [{"name", "arguments"}]}`` in the names of the wording that ``variant`` says.
+        predictions: A folder with ``VARIANT.jsonl`` files, or rows ``{"id", "variant", "calls":
+            [{"name", "arguments"}]}`` in the names of the variant that ``variant`` says.
         rules: How values are compared: "exact", "bfcl" or "fuzzy"; None for what the folder's
             ``source.json`` says, which is "exact" where it says nothing.
 
     Returns:
         The content of scores.json: ``right``, what
-        ``sgdx_metric.wording_figures.over_wordings_of_few`` returns of all cases; ``calls``, the
+        ``sgdx_metric.variant_figures.over_variants_of_few`` returns of all cases; ``calls``, the
         same for each metric, and its ``differences``; ``differences``, those of the headline
         metric; ``elements``, the reworded names and
         descriptions by the cases that they cost; ``confusion``, which tool was called in place of
-        which, and how often under each wording; ``noise``, what changes from run to run under one
-        wording; ``left_out``, the cases that cannot be right under another version's tools, and
+        which, and how often under each variant; ``noise``, what changes from run to run under one
+        variant; ``left_out``, the cases that cannot be right under another version's tools, and
         why; ``cases``, ``invalid``, ``predictions``, ``signature``; and ``paired``, the scores of
         every case.
 
@@ -95,11 +95,11 @@ def score_files(
     check_files(tool_set, files)
     rules = rules or tool_set.source.rules
     worded = {
-        name: WordedTools(tool_set.tools, tool_set.wordings[name])
+        name: WordedTools(tool_set.tools, tool_set.variants[name])
         for name in dict.fromkeys([ORIGINAL, *files])
     }
     outcomes = {
-        name: score_wording(tool_set.cases, worded[name], file, rules)
+        name: score_variant(tool_set.cases, worded[name], file, rules)
         for name, file in files.items()
     }
     dialogues = [f"d {c.dialogue}" if c.dialogue else f"c {c.id}" for c in tool_set.cases]
@@ -107,21 +107,21 @@ def score_files(
     unreviewed = sum(case.unreviewed for case in tool_set.cases)
     calls = _calls(scores)
     headline = next(name for name in (HEADLINE, NO_CALL) if name in calls)
-    first_runs = {name: of_wording[0] for name, of_wording in outcomes.items()}
+    first_runs = {name: of_variant[0] for name, of_variant in outcomes.items()}
     content = {
-        "right": over_wordings_of_few(right, _RIGHT),
+        "right": over_variants_of_few(right, _RIGHT),
         "calls": calls,
         "differences": calls[headline]["differences"],
         "elements": rank_elements(tool_set, worded, first_runs, rules),
         "confusion": confusion(tool_set.cases, worded, first_runs),
         "noise": {
             name: {
-                "repeats": len(of_wording),
-                "flips": mean_defined(flipped(of_wording)),
-                "sensitivity": mean_defined(variation(of_wording)),
+                "repeats": len(of_variant),
+                "flips": mean_defined(flipped(of_variant)),
+                "sensitivity": mean_defined(variation(of_variant)),
             }
-            for name, of_wording in zip(files, runs[headline])
-            if len(of_wording) > 1
+            for name, of_variant in zip(files, runs[headline])
+            if len(of_variant) > 1
         },
         "cases": {
             "all": len(tool_set.cases),
@@ -154,10 +154,10 @@ def check_files(tool_set: ToolSet, files: Mapping[str, PredictionFile]) -> None:
     check_one_system({name: file.header for name, file in files.items()})
 
 
-def score_wording(
+def score_variant(
     cases: Sequence[Case], worded: WordedTools, file: PredictionFile, rules: Rule
 ) -> Outcomes:
-    """What becomes of each case in each run under one wording [runs][cases]."""
+    """What becomes of each case in each run under one variant [runs][cases]."""
     outcomes: list[list[Outcome]] = [[] for _ in file.predictions]
     for case in cases:
         calls = worded.expect(case)
@@ -178,7 +178,7 @@ def score_wording(
 def _scores(
     cases: Sequence[Case], dialogues: Sequence[str], outcomes: Mapping[str, Outcomes]
 ) -> tuple[dict[str, list[Floats]], Scores, Scores]:
-    """By metric the scores under each wording [runs, cases], and their means over the runs.
+    """By metric the scores under each variant [runs, cases], and their means over the runs.
 
     The means stand beside the scores of the first run, where there are several. The last are those
     of all cases, whether a call is right in them or none.
@@ -188,8 +188,8 @@ def _scores(
     runs = {
         metric: [
             # None, where a score does not apply, becomes NaN.
-            np.array([[getattr(o.score, field) for o in run] for run in of_wording], dtype=float)
-            for of_wording in outcomes.values()
+            np.array([[getattr(o.score, field) for o in run] for run in of_variant], dtype=float)
+            for of_variant in outcomes.values()
         ]
         for metric, field in METRICS.items()
     }
@@ -203,7 +203,7 @@ def _scores(
             for right in runs[_RIGHT]
         ]
     metrics = {m: np.stack([rows.mean(axis=0) for rows in of_all]) for m, of_all in runs.items()}
-    if any(len(of_wording) > 1 for of_wording in outcomes.values()):
+    if any(len(of_variant) > 1 for of_variant in outcomes.values()):
         first = {one_run(m): np.stack([rows[0] for rows in of_all]) for m, of_all in runs.items()}
         metrics |= first
     known = {m: rows for m, rows in metrics.items() if not np.isnan(rows).all()}
@@ -222,9 +222,9 @@ def _calls(scores: Scores) -> dict[str, Any]:
             of = metric if metric in (NO_CALL, TASK_SUCCESS) else HEADLINE
             applies = ~np.isnan(scores.metrics[of]).all(axis=0)
             of_metric = scores.only(np.flatnonzero(applies))
-            differences = wording_differences(of_metric, metric)
+            differences = variant_differences(of_metric, metric)
             for name, difference in differences.items():
                 if ends := change_interval(of_metric, metric, [name]):
                     difference["low"], difference["high"] = ends
-            calls[metric] = over_wordings_of_few(of_metric, metric) | {"differences": differences}
+            calls[metric] = over_variants_of_few(of_metric, metric) | {"differences": differences}
     return calls

@@ -11,7 +11,7 @@ from sgdx_metric.bootstrap import RESAMPLES, SEED
 from sgdx_metric.variants import ORIGINAL
 from sgdx_metric.version import __version__
 
-from .data import Rule, ToolSet, Wording
+from .data import Rule, ToolSet, Variant
 from .predictions import PredictionFile
 
 NAME = "sgdx_tools"
@@ -19,12 +19,12 @@ NAME = "sgdx_tools"
 
 def signature(tool_set: ToolSet, files: Mapping[str, PredictionFile], rules: Rule) -> str:
     """The line ``sgdx_tools|key:value|...``, with digests of all tools, cases and words."""
-    makers = {tool_set.wordings[name].made_by for name in files if name != ORIGINAL}
+    makers = {tool_set.variants[name].made_by for name in files if name != ORIGINAL}
     distractors = {str(file.header.system.get("distractors", 0)) for file in files.values()} - {"0"}
     made_elsewhere = any(file.header.data is None for file in files.values())
     parts = {
         "variants": "+".join(
-            name if name == ORIGINAL else f"{name}@{wording_digest(tool_set.wordings[name])}"
+            name if name == ORIGINAL else f"{name}@{variant_digest(tool_set.variants[name])}"
             for name in files
         ),
         **({"reworded-by": "+".join(sorted(m or "unknown" for m in makers))} if makers else {}),
@@ -44,20 +44,20 @@ def signature(tool_set: ToolSet, files: Mapping[str, PredictionFile], rules: Rul
     return "|".join([NAME, *shown])
 
 
-def wording_digest(wording: Wording) -> str:
-    """The first 8 hex digits of the SHA-256 of a wording's words."""
-    words = dict(sorted(wording.tools.items()))
-    if wording.version is None:
+def variant_digest(variant: Variant) -> str:
+    """The first 8 hex digits of the SHA-256 of a variant's words."""
+    words = dict(sorted(variant.tools.items()))
+    if variant.version is None:
         return _digest([words])
     # A model reads another version in its order, also that of parameters.
-    return _digest([words, *(msgspec.json.encode(tool) for tool in wording.version.values())])
+    return _digest([words, *(msgspec.json.encode(tool) for tool in variant.version.values())])
 
 
 def data_digest(tool_set: ToolSet, name: str) -> str:
-    """A digest of what models are shown under a wording: tools, conversations and words."""
+    """A digest of what models are shown under a variant: tools, conversations and words."""
     conversations = [(case.id, case.messages, case.tools) for case in tool_set.all_cases]
     shown = _digest([*tool_set.tools.values(), *conversations])
-    return f"{shown}-{wording_digest(tool_set.wordings[name])}"
+    return f"{shown}-{variant_digest(tool_set.variants[name])}"
 
 
 def _digest(records: Iterable[object]) -> str:

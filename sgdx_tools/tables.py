@@ -59,7 +59,7 @@ def _print_elements(scores: Mapping[str, Any], most: int, console: Console) -> N
     if costly:
         print_line("Words that cost the most cases", console)
     for element in costly[:most]:
-        words_of = f"{element['wording']} {element['tool']} {element['path']}".rstrip()
+        words_of = f"{element['variant']} {element['tool']} {element['path']}".rstrip()
         won = f", won {element['won']}" if element["won"] else ""
         lost = f"lost {element['lost']}{won} of {element['cases']}"
         print_line(f"{words_of}: {lost}", console)

@@ -1,6 +1,6 @@
 """``sgdx tools test``: all that one file asks for, from the tools to a verdict.
 
-The folder ``sgdx-run`` beside the file keeps what was done: ``tools`` with the cases and wordings,
+The folder ``sgdx-run`` beside the file keeps what was done: ``tools`` with the cases and variants,
 the answers of each model in ``runs/NAME``, and ``report.html``. What stands there and still fits is
 not done again.
 """
@@ -30,10 +30,10 @@ from sgdx_llm.program import split_command
 
 from .asking import run_plan
 from .data import Rule, Source, Tool
-from .folder import TOOLS, WORDINGS, read_cases, read_tool_set, write_tool_set
+from .folder import TOOLS, VARIANTS, read_cases, read_tool_set, write_tool_set
 from .importing.collection import Collection
 from .options import AskOptions, RewordOptions
-from .predictions import drop_other_wordings, read_predictions
+from .predictions import drop_other_variants, read_predictions
 from .report import write_report
 from .rewording import reword
 from .scoring import score_files
@@ -43,7 +43,7 @@ from .verdict import Verdict, check_limit, judge
 from .versions import is_same
 
 FILE, RUN = "sgdx.yaml", "sgdx-run"
-_MADE = "made"  # a digest of what the wordings were made of
+_MADE = "made"  # a digest of what the variants were made of
 
 
 class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -67,7 +67,7 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         return {**options, "omit": self.omit, "price": self.price}
 
 
-class NewWordings(Server, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class NewVariants(Server, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Where other words come from: one of these."""
 
     pool: str | None = None
@@ -84,7 +84,7 @@ class NewWordings(Server, frozen=True, forbid_unknown_fields=True, kw_only=True)
         ways = ("model", "pool", "file", "tools", "rivals", "review")
         given = [(way, value) for way in ways if (value := getattr(self, way))]
         if len(given) != 1:
-            raise SgdxError(f"{FILE}: wordings: found {len(given)}, expected one of {ways}")
+            raise SgdxError(f"{FILE}: variants: found {len(given)}, expected one of {ways}")
         ((way, value),) = given
         words = {"review": Path(value)} if way == "review" else {"by": f"{way}:{value}"}
         return {**words, "count": self.count, "keep_names": self.keep_names}
@@ -106,7 +106,7 @@ class TestFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     )
     cases: str
     models: tuple[Server, ...]
-    wordings: NewWordings
+    variants: NewVariants
     gate: Gate | None = None
     rules: Rule = "exact"
 
@@ -160,7 +160,7 @@ def _read(path: Path) -> TestFile:
 def _inputs(file: TestFile, path: Path) -> Iterable[Path]:
     """The files that a test reads."""
     forms = [file.tools] if isinstance(file.tools, str) else file.tools.values()
-    words = file.wordings
+    words = file.variants
     named = [file.cases, words.pool, words.file, words.tools, words.review]
     yield path
     for value in (*forms, *filter(None, named)):
@@ -212,7 +212,7 @@ def _results(
                 **server.server(), model=server.model, command=server.command, limit=limit
             )
             tool_set = read_tool_set(folder).first(limit)
-            drop_other_wordings(output, tool_set)
+            drop_other_variants(output, tool_set)
             if run_plan(folder, options, sending, output):
                 why = "the run did not end: answers are missing"
                 results.append(Result(name, None, Verdict("cannot tell", why)))
@@ -303,7 +303,7 @@ def _make_folder(
     new: Mapping[str, Tool] | None,
     sending: SendingOptions,
 ) -> int:
-    """Make the folder of tools anew, and its wordings where they are of other tools or words.
+    """Make the folder of tools anew, and its variants where they are of other tools or words.
 
     The exit status is 1 where answers of the model that rewords are missing still.
     """
@@ -312,25 +312,25 @@ def _make_folder(
     for made in (folder, other):
         shutil.rmtree(made, ignore_errors=True)
     write_tool_set(folder, tools.values(), cases, replace(source, rules=file.rules))
-    wordings = file.wordings
+    variants = file.variants
     if new is not None:
         write_tool_set(other, new.values())
-        wordings = NewWordings(tools=str(other / TOOLS))
-    options = wordings.options()
+        variants = NewVariants(tools=str(other / TOOLS))
+    options = variants.options()
     words = folder.with_name("words")
-    given = (wordings.pool, wordings.file, wordings.tools, wordings.review)
+    given = (variants.pool, variants.file, variants.tools, variants.review)
     read = [read_input(Path(name)) for name in given if name]
-    encoded = msgspec.json.encode([wordings, list(tools.values()), read], order="deterministic")
+    encoded = msgspec.json.encode([variants, list(tools.values()), read], order="deterministic")
     digest = hashlib.sha256(encoded).hexdigest().encode()
     if not (words / _MADE).exists() or (words / _MADE).read_bytes() != digest:
-        for wording in words.glob("*.json"):
-            wording.unlink()
+        for variant in words.glob("*.json"):
+            variant.unlink()
         # A model that is asked too is asked for words at the same server.
-        same = [s for s in file.models if s.model == wordings.model and wordings.base_url is None]
-        server = ServerOptions(**(same[0] if wordings.model and same else wordings).server())
+        same = [s for s in file.models if s.model == variants.model and variants.base_url is None]
+        server = ServerOptions(**(same[0] if variants.model and same else variants).server())
         if status := reword(folder, RewordOptions(**options, output=words), server, sending):
             return status
         write_bytes(words / _MADE, digest)
-    for wording in words.glob("*.json"):
-        write_bytes(folder / WORDINGS / wording.name, wording.read_bytes())
+    for variant in words.glob("*.json"):
+        write_bytes(folder / VARIANTS / variant.name, variant.read_bytes())
     return 0

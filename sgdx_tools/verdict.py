@@ -62,11 +62,11 @@ def judge(
     if ORIGINAL not in files or len(files) == 1:
         found = f"found answers under {', '.join(files)} alone"
         return Verdict("cannot tell", f"{found}, expected {ORIGINAL} and others")
-    others = [tool_set.wordings[name] for name in files if name != ORIGINAL]
-    if not any(wording.tools or wording.version for wording in others):
-        if all(wording.made_by == MADE_BY for wording in others):
+    others = [tool_set.variants[name] for name in files if name != ORIGINAL]
+    if not any(variant.tools or variant.version for variant in others):
+        if all(variant.made_by == MADE_BY for variant in others):
             return Verdict("passed", "the other version of the tools is the same")
-        names = ", ".join(wording.name for wording in others)
+        names = ", ".join(variant.name for variant in others)
         return Verdict("cannot tell", f"found no new words in {names}, expected some")
     for name, file in files.items():
         unread, answers = content["invalid"][name], sum(map(len, file.predictions))

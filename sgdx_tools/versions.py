@@ -1,6 +1,6 @@
-"""Another version of tools, as of a pull request, as the wording ``new``.
+"""Another version of tools, as of a pull request, as the variant ``new``.
 
-What both versions have is paired: by its name, then by what else it says. The wording has the new
+What both versions have is paired: by its name, then by what else it says. The variant has the new
 words of all pairs, by which calls that are right are put into them, and the other version's tools
 as they are, which models are shown: what is added, removed or of another type is measured too.
 """
@@ -14,18 +14,18 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from .data import ElementId, Json, Tool, ToolWords, Wording, Words
+from .data import ElementId, Json, Tool, ToolWords, Variant, Words
 from .json_schema import INNER, ROOT, Layout, Node
 from .renaming import WordedTools
 
 _T = TypeVar("_T")
-MADE_BY = "tools"  # of a wording that another version of the tools is, perhaps with the same words
+MADE_BY = "tools"  # of a variant that another version of the tools is, perhaps with the same words
 
 
-def wording_between(
+def variant_between(
     tools: Mapping[str, Tool], others: Mapping[str, Tool]
-) -> tuple[Wording, list[str]]:
-    """The wording ``new`` of the other tools, and a line for each name or structure that differs.
+) -> tuple[Variant, list[str]]:
+    """The variant ``new`` of the other tools, and a line for each name or structure that differs.
 
     It is empty where the tools are the same, in the same order. Tools that are called differently
     are paired by their descriptions, or the properties that they have; where there are as many
@@ -42,20 +42,20 @@ def wording_between(
     changed = {tool: new for tool, new in words.items() if new != ToolWords()}
     ids = {other: i for i, other in pairs.items()}
     version = {(i := ids.get(other, other)): replace(tool, id=i) for other, tool in others.items()}
-    wording = Wording("new", changed, MADE_BY, version)
+    variant = Variant("new", changed, MADE_BY, version)
     notes = []
     for tool_id, new in changed.items():
         notes += [f"tool {tool_id} is called {new.name}"] if new.name else []
         named = ((path, part.name) for path, part in new.parameters.items() if part.name)
         notes += [f"tool {tool_id}: {path} is called {name}" for path, name in named]
-    for (tool_id, path), change in changes(tools, wording).items():
+    for (tool_id, path), change in changes(tools, variant).items():
         notes.append(f"tool {tool_id}{path and f': {path}'} {change}")
     notes += [f"tool {i} is removed" for i in tools if i not in version]
     if not notes and is_same(tools, others):
-        return Wording("new", {}, MADE_BY), notes
+        return Variant("new", {}, MADE_BY), notes
     if not changed and not notes:
         notes.append("tools, or parts of them, stand in another order")
-    return wording, notes
+    return variant, notes
 
 
 def is_same(tools: Mapping[str, Tool], others: Mapping[str, Tool]) -> bool:
@@ -64,12 +64,12 @@ def is_same(tools: Mapping[str, Tool], others: Mapping[str, Tool]) -> bool:
     return msgspec.json.encode(one) == msgspec.json.encode(other)
 
 
-def changes(tools: Mapping[str, Tool], wording: Wording) -> dict[ElementId, str]:
+def changes(tools: Mapping[str, Tool], variant: Variant) -> dict[ElementId, str]:
     """What another version adds, removes or changes beside words, by tool and path."""
     found: dict[ElementId, str] = {}
-    for i, tool in (wording.version or {}).items():
+    for i, tool in (variant.version or {}).items():
         if i in tools:
-            worded = WordedTools(tools, replace(wording, version=None)).tool(i)
+            worded = WordedTools(tools, replace(variant, version=None)).tool(i)
             of_tool = _changes(_layout(worded), _layout(tool))
             found |= {(i, path): change for path, change in of_tool}
         else:

@@ -1,4 +1,4 @@
-"""How faithful generated responses are: SER, BLEU and SGSAcc under every wording of the schemas."""
+"""How faithful generated responses are: SER, BLEU and SGSAcc under every variant of the schemas."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

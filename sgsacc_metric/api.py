@@ -7,7 +7,7 @@ from typing import Any
 
 from sgdx_metric.errors import ScoreError
 from sgdx_metric.signature import Setup, split_name
-from sgdx_metric.variants import ORIGINAL, fingerprint, own_wordings
+from sgdx_metric.variants import ORIGINAL, fingerprint, own_variants
 
 from .gold import PAPER, Options
 from .models import open_nli
@@ -33,10 +33,10 @@ def score(
     are passed over.
 
     Args:
-        predictions: Rows with `turn_id`, `variant` (the wording that the generator was given) and
+        predictions: Rows with `turn_id`, `variant` (the one that the generator was given) and
             `utterance`.
         references: Turn rows, as `sgdx_dataset.turns` makes them, of the variant `evaluator`. Rows
-            of other variants serve only to mark a wording of the user's own in the signature.
+            of other variants serve only to mark a variant of the user's own in the signature.
         split, release: The names of the split and of the data (a commit), for the signature.
         evaluator: The variant whose words the sentences that have to be entailed are made of.
         nli: The model of entailment: "lexical" for a comparison of words, the name or folder of a
@@ -92,7 +92,7 @@ def score_structs(
 ) -> SystemScores:
     """Score rows that have been read; the arguments are those of `score`."""
     turns = _turns_of(references, evaluator)
-    setup = Setup(split, release, made_elsewhere=True, wordings=_fingerprints(references))
+    setup = Setup(split, release, made_elsewhere=True, variants=_fingerprints(references))
     model = open_nli(nli) if isinstance(nli, str) else nli
     return score_system(turns, turns, predictions, setup=setup, nli=model, options=options)
 
@@ -213,10 +213,10 @@ def _turns_of(rows: Sequence[Turn], evaluator: str) -> list[Turn]:
 
 
 def _fingerprints(rows: Sequence[Turn]) -> dict[str, str]:
-    """The fingerprints of the user's own wordings among the references, by variant."""
-    variants = own_wordings(sorted({row.variant for row in rows}))
+    """The fingerprints of the user's own variants among the references, by variant."""
+    variants = own_variants(sorted({row.variant for row in rows}))
     digests: dict[str, set[str]] = {variant: set() for variant in variants}
     for row in rows:
-        if row.wording is not None and row.variant in digests:
-            digests[row.variant].update(row.wording.split("+"))
+        if row.words is not None and row.variant in digests:
+            digests[row.variant].update(row.words.split("+"))
     return {variant: fingerprint(of_variant) for variant, of_variant in digests.items()}

@@ -12,7 +12,7 @@ import pyarrow as pa
 from sgdx_metric.columns import Floats, safe_divide
 from sgdx_metric.core import Figure, Means, Over, Scores, flipped, variation, worst_case
 from sgdx_metric.units import Items
-from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS, own_wordings, wider_set, worst_sets
+from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS, own_variants, wider_set, worst_sets
 
 from .bleu import corpus_bleu
 from .rows import Turn
@@ -49,7 +49,7 @@ _LEGENDS = {
     "changed": "changed: turns whose text is not that under original.",
     "flips": "flips: turns whose SGSAcc is not the same under all of v1 to v5.",
     "flips_ser": "flips_ser: turns whose SER is not.",
-    "worst": "worst: each turn under the wording, original or v1 to v5, that is worst for it.",
+    "worst": "worst: each turn under the variant, original or v1 to v5, that is worst for it.",
     "six": "SER flips, SGSAcc flips: turns whose verdict is not the same under all six.",
 }
 
@@ -61,8 +61,8 @@ def compute_metrics(sums: Mapping[str, Floats]) -> dict[str, Floats]:
 
 
 def under(metric: str) -> Callable[[Means, str], Floats]:
-    """The formula of a metric under a wording, by sums of counts."""
-    return lambda means, wording: _metric(metric, lambda count: means.sum(count, wording))
+    """The formula of a metric under a variant, by sums of counts."""
+    return lambda means, variant: _metric(metric, lambda count: means.sum(count, variant))
 
 
 def _metric(metric: str, sum_of: Callable[[str], Floats]) -> Floats:
@@ -74,9 +74,9 @@ def _metric(metric: str, sum_of: Callable[[str], Floats]) -> Floats:
 
 
 def headline_metrics(scores: Scores) -> list[Figure]:
-    """The headline metrics, each a mean over all wordings."""
+    """The headline metrics, each a mean over all variants."""
     return [
-        _figure(metric, metric, Over(scores.wordings, under(metric)))
+        _figure(metric, metric, Over(scores.variants, under(metric)))
         for metric in HEADLINES
         if metric == "bleu" or RATIOS[metric][0] in scores.metrics
     ]
@@ -90,7 +90,7 @@ def turn_figures(scores: Scores) -> list[Figure]:
         figures.append(_figure(f"{metric}_orig", metric, original))
         reworded = Over(PAPER_VARIANTS, under(metric))
         figures.append(_figure(f"{metric}_v1-5", metric, reworded, "v1-5"))
-    return figures + [_shared_figure(name, scores.wordings[0]) for name in scores.shared]
+    return figures + [_shared_figure(name, scores.variants[0]) for name in scores.shared]
 
 
 def _figure(key: str, metric: str, of: Over, term: str = "") -> Figure:
@@ -101,11 +101,11 @@ def _figure(key: str, metric: str, of: Over, term: str = "") -> Figure:
     return Figure(key, "turns", of, name, terms, metric == "ser", 1 if metric == "bleu" else 100)
 
 
-def _shared_figure(name: str, wording: str) -> Figure:
-    """The mean over turns of a statistic of `cross_variant_stats`; any wording has all turns."""
+def _shared_figure(name: str, variant: str) -> Figure:
+    """The mean over turns of a statistic of `cross_variant_stats`; any variant has all turns."""
 
     def mean(means: Means) -> Floats:
-        return np.asarray(means.shared(name) / np.maximum(means.sum("turns", wording), 1))
+        return np.asarray(means.shared(name) / np.maximum(means.sum("turns", variant), 1))
 
     stat, bracket, rest = name.partition("(")
     title, term = stat, stat
@@ -158,7 +158,7 @@ def cross_variant_stats(scores: Mapping[str, TurnScores]) -> dict[str, Floats]:
     it is faithful, over v1 to v5. `changed` is the share of v1 to v5 under which the utterance is
     not that under the original. `flips` and `flips_ser` are 1 where the verdict is not the same
     under all of v1 to v5, and `<metric>_flips` where it is not under all six. `<metric>_worst` is
-    that of the turn under the wording that is worst for it. Over other wordings, a name such as
+    that of the turn under the variant that is worst for it. Over other variants, a name such as
     `ser_worst(original+v1..v5+mine)` has the set. What lacks variants is left out.
     """
     paper = [name for name in PAPER_VARIANTS if name in scores]
@@ -171,14 +171,14 @@ def cross_variant_stats(scores: Mapping[str, TurnScores]) -> dict[str, Floats]:
             if metric in metrics:
                 stats[name] = flipped(_turn_scores(scores, paper, metric))
     if wider := wider_set(list(scores)):
-        reworded = [*paper, *own_wordings(scores)]
+        reworded = [*paper, *own_variants(scores)]
         for metric in metrics:
             stats[f"ss_{metric}({wider})"] = variation(_turn_scores(scores, reworded, metric))
-    for name, wordings in worst_sets(list(scores)).items():
+    for name, variants in worst_sets(list(scores)).items():
         mark = f"({name})" if name else ""
         for metric in ("sgsacc", "ser"):
             if metric in metrics:
-                turn_scores = _turn_scores(scores, wordings, metric)
+                turn_scores = _turn_scores(scores, variants, metric)
                 worst = worst_case(turn_scores)
                 # Of SER less is better: it is 1 where a value is missing.
                 stats[f"{metric}_worst{mark}"] = 1.0 - worst if metric == "ser" else worst

@@ -35,7 +35,7 @@ def report(
     """Sum up what one system scores under one or more variants, as scores.json has it."""
     return {
         "variants": {
-            name: _metrics_by_group(units, place) for place, name in enumerate(units.wordings)
+            name: _metrics_by_group(units, place) for place, name in enumerate(units.variants)
         },
         "sgdx": robustness_report(units),
         "signature": signature,
@@ -62,7 +62,7 @@ def robustness_report(units: Scores) -> dict[str, Any]:
 
 
 def turn_count(units: Scores) -> int:
-    """How many turns there are, which is the same under every wording."""
+    """How many turns there are, which is the same under every variant."""
     return int(units.metrics["turns"][0].sum())
 
 

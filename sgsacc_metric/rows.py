@@ -7,7 +7,7 @@ import msgspec
 
 from sgdx_metric.errors import ScoreError
 from sgdx_metric.rows import row_dicts
-from sgdx_metric.variants import own_wordings, schema_digest
+from sgdx_metric.variants import own_variants, schema_digest
 
 # Acts whose slot `intent` is not a slot: its value is the name of an intent. A service may have a
 # slot of that name too (Homes_2), so the act has to be looked at first.
@@ -59,7 +59,7 @@ class Action(msgspec.Struct, frozen=True):
 class Turn(msgspec.Struct, frozen=True):
     """A turn of the system: what it has to say, and the gold utterance."""
 
-    # `<dialogue_id>/<turn index>`, the same under every wording.
+    # `<dialogue_id>/<turn index>`, the same under every variant.
     turn_id: str
     variant: str
     # The service of the first frame, and whether it and its domain are in the train split.
@@ -75,7 +75,7 @@ class Turn(msgspec.Struct, frozen=True):
     # The user's utterance before, or "".
     prompt: str = ""
     # The digest of the schemas, where the variant is the user's own.
-    wording: str | None = None
+    words: str | None = None
 
     @property
     def dialogue_id(self) -> str:
@@ -114,8 +114,8 @@ def read_turn_rows(rows: Any) -> list[Turn]:
     turns = []
     for i, row in enumerate(row_dicts(rows, Turn, "references")):
         turn = _convert(row, Turn, f"references[{i}]")
-        if own_wordings([turn.variant]) and turn.wording is None:
-            turn = msgspec.structs.replace(turn, wording=wording_of(turn.schemas))
+        if own_variants([turn.variant]) and turn.words is None:
+            turn = msgspec.structs.replace(turn, words=words_digest(turn.schemas))
         turns.append(trimmed(turn))
     return turns
 
@@ -128,8 +128,8 @@ def read_prediction_rows(rows: Any) -> list[Prediction]:
     ]
 
 
-def wording_of(schemas: Sequence[Service]) -> str:
-    """The digest of the words of some services, which marks a wording of one's own."""
+def words_digest(schemas: Sequence[Service]) -> str:
+    """The digest of the words of some services, which marks a variant of one's own."""
     digests = (schema_digest(msgspec.to_builtins(schema)) for schema in schemas)
     return "+".join(sorted(digests))
 

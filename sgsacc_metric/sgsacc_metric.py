@@ -22,7 +22,7 @@ except ImportError as error:
 _DESCRIPTION = """\
 How faithful a system's responses are to the dialogue actions they should put into words, on
 Schema-Guided Dialogue (SGD) and SGD-X: slot error rate, BLEU, and semantic accuracy by entailment
-(SGSAcc), under the original wording of the schemas and the others, with the sensitivity to it.
+(SGSAcc), under the original variant of the schemas and the others, with the sensitivity to it.
 """
 
 _CITATION = """\

@@ -46,8 +46,8 @@ def signature(
     bleu = bleu_signature(options.tokenize, options.lowercase)
     bleu = bleu.replace(":", "-").replace("|", ",").replace("version", "sacrebleu")
     parts: dict[str, object] = {
-        "generator": marked(variants, setup.wordings),
-        "evaluator": marked(evaluators, setup.wordings),
+        "generator": marked(variants, setup.variants),
+        "evaluator": marked(evaluators, setup.variants),
         "split": split,
         "release": release_part(split, available, setup.release),
         "dialogues": dialogues_mark(dialogues) if len(dialogues) < available else None,

@@ -50,7 +50,7 @@ def score_system(
     options: Options = PAPER,
     gold: list[GoldTurn] | None = None,
 ) -> SystemScores:
-    """Score the predictions for those turns of a split, under the evaluator's wording."""
+    """Score the predictions for those turns of a split, under the evaluator's variant."""
     utterances = utterances_by_variant(turns, predictions, split_turns)
     judge = Judge(nli) if nli else None
     if judge is None:
@@ -59,8 +59,8 @@ def score_system(
         gold = judge_gold(turns, judge, options, ValuePool.from_turns(split_turns))
     scores = score_turns(turns, utterances, gold, judge, options)
     scores = dict(sorted(scores.items(), key=lambda entry: (entry[0] != ORIGINAL, entry[0])))
-    wordings = list(scores), [turns[0].variant]
-    line = signature(*wordings, split_turns, turns, setup, nli_name(nli), gold, options)
+    variants = list(scores), [turns[0].variant]
+    line = signature(*variants, split_turns, turns, setup, nli_name(nli), gold, options)
     units = unit_scores(turns, scores)
     content = report(turns, units, line, gold, judge)
     return SystemScores(scores, gold, units, content)

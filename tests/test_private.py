@@ -38,7 +38,7 @@ def test_no_file_has_the_folder_or_the_key(tmp_path: Path, monkeypatch: pytest.M
         ["tools", "score", "api", "--predictions", "tools", "--output", "tools/scores.json"],
         ["tools", "import", "--mcp", str(private / "mcp.json"), "--output", "imported"],
         ["tools", "reword", "imported", "--with", f"pool:{private / 'pool.json'}",
-         "--output", "imported/wordings", "--count", "1"],
+         "--output", "imported/variants", "--count", "1"],
         ["ask", "predict", *source, "--dialogues", "some.json", "--command", program,
          "--output", "asked"],
         ["evaluate", "--tracker", "lexical", *source, "--dialogues", "some.json",

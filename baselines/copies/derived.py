@@ -1,7 +1,7 @@
-"""A response made of the schema's own descriptions, by rule: any service, any wording.
+"""A response made of the schema's own descriptions, by rule: any service, any variant.
 
 Such a response is made of the schema's names and descriptions alone, and so changes with their
-wording. It is the baseline of a generator, and the input of one that learns to phrase it better.
+variant. It is the baseline of a generator, and the input of one that learns to phrase it better.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FIXED = {
 
 
 def derived(turn: Turn) -> str:
-    """The response of the rules to a turn, in the wording of the turn's schemas."""
+    """The response of the rules to a turn, in the variant of the turn's schemas."""
     return " ".join(_sentence(turn, action) for action in ordered(turn))
 
 

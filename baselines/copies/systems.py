@@ -25,7 +25,7 @@ class CopySystem:
     name: str
     say: Say  # returns its response to a turn
     # The schema variant of the turns that it gets; None for each variant's own.
-    wording: str | None = None
+    variant: str | None = None
 
 
 def copy_system(name: str, templates: Path | None = None) -> CopySystem:
@@ -58,7 +58,7 @@ def generate(
     paths = []
     for config in configs:
         turns = select_turns(
-            read_turns(references, system.wording or config),
+            read_turns(references, system.variant or config),
             data.ids or (),
             str(data.dialogues),
             single,

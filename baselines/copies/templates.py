@@ -3,7 +3,7 @@
 T2G2 (Kale and Rastogi 2020, arXiv 2004.15006) has a file `<Service>.tsv` of templates for each of
 SGD's services, in the folder `generation/utterance_templates` of its repository. They are not part
 of this project. Their keys are the names of the original schemas, so the response is the same under
-every wording.
+every variant.
 """
 
 from __future__ import annotations

@@ -53,13 +53,13 @@ def augmented(augment: Augment, source: str | None, rows_of: RowsOf) -> tuple[Da
 
 
 def second_corpus(also: Also, count: int, seed: int, rows_of: RowsOf) -> tuple[Dataset, Leak]:
-    """Train rows of a second corpus in its own wordings, beside ``count`` rows of the first.
+    """Train rows of a second corpus in its own variants, beside ``count`` rows of the first.
 
     Its dialogues are repeated, in random order, until they have their share of all rows.
     """
     release = open_release(also.source)
-    schemas = {name: release.schema("train", name) for name in also.wordings}
-    dialogues = [load(name, "train", also.source) for name in also.wordings]
+    schemas = {name: release.schema("train", name) for name in also.variants}
+    dialogues = [load(name, "train", also.source) for name in also.variants]
     rows = rows_of(concatenate_datasets(dialogues), "train", also.source)
     wanted = round(count * also.share / (1 - also.share))
     names = list(zip(rows["variant"][:], rows["dialogue_id"][:]))

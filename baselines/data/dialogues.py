@@ -18,7 +18,7 @@ from sgdx_eval.prediction_files import prediction_row
 from ..training.batching import Ints
 
 Row = dict[str, Any]
-Values = dict[str, list[str]]  # for each slot that is set, the wordings of its value
+Values = dict[str, list[str]]  # for each slot that is set, the variants of its value
 
 _NO_VALUES: Values = {}  # of most frames, made once
 _ROWS_AT_ONCE = 1000  # how many rows of a table are converted in one call
@@ -74,7 +74,7 @@ def read_dialogues(rows: Rows) -> Iterator[Dialogue]:
     # Each row repeats the dialogue so far and the schema. Only what is new in a row becomes Python
     # objects, else a long dialogue would take time and memory that grow with its length squared.
     schemas: dict[tuple[str, str], Service] = {}
-    wordings: dict[tuple[str, ...], list[str]] = {}
+    variants: dict[tuple[str, ...], list[str]] = {}
     dialogue, dialogue_id, past = Dialogue("", []), None, 0  # past: turns before the last user turn
     for table in rows.with_format("arrow").iter(_ROWS_AT_ONCE):
         histories = table["history"].combine_chunks()
@@ -92,7 +92,7 @@ def read_dialogues(rows: Rows) -> Iterator[Dialogue]:
             key = (variant, row["service"])
             if key not in schemas:
                 schemas[key] = read_service(table["schema"][index].as_py())
-            frame = Frame(row["frame_id"], schemas[key], _gold(row, wordings))
+            frame = Frame(row["frame_id"], schemas[key], _gold(row, variants))
             dialogue.turns[-1].frames.append(frame)
     if dialogue.turns:
         yield dialogue
@@ -106,7 +106,7 @@ def _turn(new: Sequence[Row], utterance: str) -> UserTurn:
 
 
 def _gold(row: Row, shared: dict[tuple[str, ...], list[str]]) -> Gold | None:
-    """The gold annotation in a row, with wordings from ``shared``, to which new ones are added."""
+    """The gold annotation in a row, with variants from ``shared``, to which new ones are added."""
     if "slot_values" not in row:
         return None
     # Every row has its own copy of names and values; sharing one takes a third of the memory.

@@ -21,13 +21,13 @@ from .decode import Answer, CandidateSpan, SlotAnswer, decode
 from .frames import FrameInput, Reading, track_dialogues
 from .labels import DONTCARE, FROM, GIVEN, KEEP, SAY, STATUSES, Labels, Paths, labels_of, paths_of
 from .layout import (
+    Variant,
     Vocabulary,
-    Wording,
     element_text,
     part_lengths,
     sequences,
     texts_of,
-    wording_of,
+    variant_of,
     words,
 )
 
@@ -103,7 +103,7 @@ class SchemaNoise(NamedTuple):
     drop_names: float = 0.0  # fraction of the elements
     drop_descriptions: float = 0.0  # fraction of the elements
 
-    def wording(self, schema: Service, rng: np.random.Generator) -> Wording | None:
+    def variant(self, schema: Service, rng: np.random.Generator) -> Variant | None:
         """The changed texts of a schema in their order; None if nothing is changed."""
         if self == SchemaNoise():
             return None
@@ -113,7 +113,7 @@ class SchemaNoise(NamedTuple):
             order = rng.permutation(len(names)) if self.shuffle else range(len(names))
             return {names[index]: texts[names[index]] for index in order}
 
-        return Wording(*map(ordered, wording_of(schema, partial(self._text, rng))))
+        return Variant(*map(ordered, variant_of(schema, partial(self._text, rng))))
 
     def _text(self, rng: np.random.Generator, name: str, description: str) -> str:
         """The text of an element, perhaps without its name or its description."""
@@ -243,8 +243,8 @@ class FrameExamples:
             frame, gold, *_ = self.frames[index]
             if self._part_counts[index] == 1:  # parts of a frame must agree on its state
                 frame = self.state_noise.frame(frame, gold, rng)
-            wording = self.noise.wording(frame.schema, rng)
-            parts = sequences(frame, self.vocabulary, self.limit, wording)
+            variant = self.noise.variant(frame.schema, rng)
+            parts = sequences(frame, self.vocabulary, self.limit, variant)
             items.append(Item(frame, parts[number]))
             labels.append(labels_of(frame, gold))
         batch = make_batch(items, self.vocabulary.tokenizer.pad_token_id)

@@ -71,33 +71,33 @@ def labels_of(frame: FrameInput, gold: Gold) -> Labels:
 
 def paths_of(frame: FrameInput, gold: Gold, slot: str) -> Paths:
     """The right paths of a slot."""
-    wordings = list(gold.state.values.get(slot, ()))
-    if not wordings:  # most slots of most frames
+    variants = list(gold.state.values.get(slot, ()))
+    if not variants:  # most slots of most frames
         return _KEEPING
     carried, offer = frame.carried.get(slot), frame.system_offer(slot)
     statuses = set()
-    if carried in wordings:
+    if carried in variants:
         statuses.add(KEEP)
-    if wordings == [DONTCARE_VALUE]:
+    if variants == [DONTCARE_VALUE]:
         statuses.add(DONTCARE)
-    if offer is not None and offer in wordings:
+    if offer is not None and offer in variants:
         statuses.add(GIVEN)
     values: tuple[int, ...] = ()
     spans: tuple[TextSpan, ...] = ()
     schema_slot = frame.schema.slot(slot)
     if schema_slot.is_categorical:
-        if KEEP not in statuses and wordings[0] in schema_slot.possible_values:
-            values = (schema_slot.possible_values.index(wordings[0]),)
+        if KEEP not in statuses and variants[0] in schema_slot.possible_values:
+            values = (schema_slot.possible_values.index(variants[0]),)
     else:
         spans = annotated_spans(frame, gold, slot)
         if not spans and statuses.isdisjoint((KEEP, GIVEN)):
-            spans = first_mention(frame, wordings)
+            spans = first_mention(frame, variants)
     others: tuple[int, ...] = ()
     if carried is None and not statuses and not spans and _may_copy(frame, gold):
         others = tuple(
             index
             for index, (_, value) in enumerate(frame.known)
-            if value in wordings and schema_slot.admits(value)
+            if value in variants and schema_slot.admits(value)
         )
     return Paths(frozenset(statuses), spans, values, others)
 
@@ -108,23 +108,23 @@ def _may_copy(frame: FrameInput, gold: Gold) -> bool:
 
 
 def annotated_spans(frame: FrameInput, gold: Gold, slot: str) -> tuple[TextSpan, ...]:
-    """The annotated spans of a slot in the user's utterance whose text is a gold wording."""
+    """The annotated spans of a slot in the user's utterance whose text is a gold variant."""
     last = len(frame.utterances) - 1
-    text, wordings = frame.utterances[last].text, gold.state.values.get(slot, ())
+    text, variants = frame.utterances[last].text, gold.state.values.get(slot, ())
     return tuple(
         TextSpan(last, start, end)
         for start, end in gold.spans.get(slot, ())
-        if text[start:end] in wordings
+        if text[start:end] in variants
     )
 
 
-def first_mention(frame: FrameInput, wordings: Sequence[str]) -> tuple[TextSpan, ...]:
-    """The first mention of a wording in the latest readable utterance with one; else none."""
+def first_mention(frame: FrameInput, variants: Sequence[str]) -> tuple[TextSpan, ...]:
+    """The first mention of a variant in the latest readable utterance with one; else none."""
     for index in reversed(range(len(frame.utterances))):
         utterance = frame.utterances[index]
         if not utterance.readable:
             continue
-        mentions = [(utterance.text.find(value), value) for value in wordings if value]
+        mentions = [(utterance.text.find(value), value) for value in variants if value]
         starts = [(start, value) for start, value in mentions if start >= 0]
         if starts:
             start, value = min(starts)

@@ -110,7 +110,7 @@ class Vocabulary:
     def schema_length(self, schema: Service) -> int:
         """The number of tokens of a service and its elements where nothing is known of a state."""
         if schema not in self._schema_lengths:
-            intents, slots = own_wording(schema)
+            intents, slots = own_variant(schema)
             values = [
                 v for slot in schema.slots if slot.name in schema.tracked for v in slot.values
             ]
@@ -141,16 +141,16 @@ def element_text(name: str, description: str) -> str:
     return " : ".join(filter(None, (words(name), description)))
 
 
-class Wording(NamedTuple):
+class Variant(NamedTuple):
     """The texts of a schema's elements, in the order in which they are read."""
 
     intents: dict[str, str]
     slots: dict[str, str]
 
 
-def wording_of(schema: Service, text: Callable[[str, str], str] = element_text) -> Wording:
+def variant_of(schema: Service, text: Callable[[str, str], str] = element_text) -> Variant:
     """The texts of a schema's elements, in its order."""
-    return Wording(
+    return Variant(
         {x.name: text(x.name, x.description) for x in schema.intents},
         {x.name: text(x.name, x.description) for x in schema.slots},
     )
@@ -193,17 +193,17 @@ class TokenSequence:
 
 
 def sequences(
-    frame: FrameInput, vocabulary: Vocabulary, limit: int, wording: Wording | None = None
+    frame: FrameInput, vocabulary: Vocabulary, limit: int, variant: Variant | None = None
 ) -> list[TokenSequence]:
     """The token sequence of a frame, or several for a schema that is too long for one."""
     # The parts of a long schema share the slots equally, in order; each of them has the dialogue,
     # the service and the values of other services, and the first one has the intents. The schema's
-    # own texts, which another wording must not exceed, determine the parts.
-    pieces = _pieces(frame, vocabulary, limit, own_wording(frame.schema))
+    # own texts, which another variant must not exceed, determine the parts.
+    pieces = _pieces(frame, vocabulary, limit, own_variant(frame.schema))
     parts = _parts(frame, pieces, limit)
-    if wording is not None:
-        pieces = _pieces(frame, vocabulary, limit, wording)
-        parts = [[slot for slot in wording.slots if slot in part] for part in parts]
+    if variant is not None:
+        pieces = _pieces(frame, vocabulary, limit, variant)
+        parts = [[slot for slot in variant.slots if slot in part] for part in parts]
     return [pieces.sequence(part, first=number == 0) for number, part in enumerate(parts)]
 
 
@@ -212,7 +212,7 @@ def part_lengths(frame: FrameInput, vocabulary: Vocabulary, limit: int) -> list[
     whole = _whole_length(frame, vocabulary, limit)
     if whole <= limit:
         return [whole]
-    pieces = _pieces(frame, vocabulary, limit, own_wording(frame.schema))
+    pieces = _pieces(frame, vocabulary, limit, own_variant(frame.schema))
     parts = _parts(frame, pieces, limit)
     return [pieces.length(part, first=number == 0) for number, part in enumerate(parts)]
 
@@ -239,9 +239,9 @@ def _whole_length(frame: FrameInput, vocabulary: Vocabulary, limit: int) -> int:
 
 
 @lru_cache(maxsize=4096)  # all frames of a service have the same schema
-def own_wording(schema: Service) -> Wording:
+def own_variant(schema: Service) -> Variant:
     """The unchanged texts of a schema's elements, in its order."""
-    return wording_of(schema)
+    return variant_of(schema)
 
 
 def _parts(frame: FrameInput, pieces: _Pieces, limit: int) -> list[Sequence[str]]:
@@ -262,11 +262,11 @@ def _parts(frame: FrameInput, pieces: _Pieces, limit: int) -> list[Sequence[str]
     )
 
 
-def _pieces(frame: FrameInput, vocabulary: Vocabulary, limit: int, wording: Wording) -> _Pieces:
+def _pieces(frame: FrameInput, vocabulary: Vocabulary, limit: int, variant: Variant) -> _Pieces:
     return _Pieces(
         _head(frame, vocabulary, limit // 2),
-        list(_intents(frame, wording, vocabulary)),
-        {slot: _slot(frame, slot, text, vocabulary) for slot, text in wording.slots.items()},
+        list(_intents(frame, variant, vocabulary)),
+        {slot: _slot(frame, slot, text, vocabulary) for slot, text in variant.slots.items()},
         _other_values(frame, vocabulary, limit // 4),
         vocabulary.tokenizer.sep_token_id,
     )
@@ -338,10 +338,10 @@ def _spoken(
 
 
 def _intents(
-    frame: FrameInput, wording: Wording, vocabulary: Vocabulary
+    frame: FrameInput, variant: Variant, vocabulary: Vocabulary
 ) -> Iterator[tuple[str, Ids]]:
     """The name and the tokens of each intent and ``NONE``; a marker ends the last active one."""
-    for name, text in (*wording.intents.items(), (NONE_INTENT, _NO_INTENT)):
+    for name, text in (*variant.intents.items(), (NONE_INTENT, _NO_INTENT)):
         now = [vocabulary.markers["[NOW]"]] if name == frame.intent else []
         yield name, vocabulary.ids("[INTENT]", text) + now
 

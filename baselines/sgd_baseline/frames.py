@@ -104,8 +104,8 @@ class Change:
 
 
 def difference(before: Values, now: Values) -> Values:
-    """The slots whose value is new: those with no wording in common with the value before."""
-    # The value of an unchanged slot may gain wordings. The model cannot unset a slot.
+    """The slots whose value is new: those with no variant in common with the value before."""
+    # The value of an unchanged slot may gain variants. The model cannot unset a slot.
     return {
         slot: values for slot, values in now.items() if set(values).isdisjoint(before.get(slot, ()))
     }

@@ -1,6 +1,6 @@
 """Schema elements: their sentence pairs, their indices in a table, and their embeddings.
 
-The frozen encoder computes the embeddings once for each wording of a service. They are cached in
+The frozen encoder computes the embeddings once for each variant of a service. They are cached in
 files. Source: Rastogi et al. 2020 (arXiv 1909.05855).
 """
 
@@ -107,7 +107,7 @@ def embeddings(
     table: ElementTable, model: SgdBaselineModel, tokenizer: PreTrainedTokenizerBase, cache: Path
 ) -> torch.Tensor:
     """The embeddings of a table's pairs [pairs, hidden]; what the cache lacks is computed."""
-    # The cache has a folder for each frozen encoder, with a file for each wording of a service.
+    # The cache has a folder for each frozen encoder, with a file for each variant of a service.
     folder = cache / _encoder_digest(model, tokenizer)
     digests = [hashlib.sha256(repr(s.pairs).encode()).hexdigest() for s in table.services]
     files = [folder / f"{digest}.safetensors" for digest in digests]

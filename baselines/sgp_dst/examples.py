@@ -106,13 +106,13 @@ def is_from_elsewhere(
         return True
     if frame.schema.slot(slot).is_boolean or _is_spoken(turn.user, values):
         return False
-    wordings = set(values) - {DONTCARE}  # any slot of another service may have that too
+    variants = set(values) - {DONTCARE}  # any slot of another service may have that too
     elsewhere = values_elsewhere(memory, frame.schema.service_name)
-    return any(not wordings.isdisjoint(other_values) for _, _, other_values in elsewhere)
+    return any(not variants.isdisjoint(other_values) for _, _, other_values in elsewhere)
 
 
 def _is_spoken(utterance: str, values: Sequence[str]) -> bool:
-    """Whether a wording of a value stands in an utterance, whatever its case."""
+    """Whether a variant of a value stands in an utterance, whatever its case."""
     return any(value.lower() in utterance.lower() for value in values)
 
 
@@ -187,7 +187,7 @@ def cross_examples(dialogue: Dialogue) -> Iterator[Example]:
 
 
 def unspoken_values(memory: Memory, turn: UserTurn, frame: Frame) -> dict[str, set[str]]:
-    """The wordings of new values that neither the user says nor the system offered, by slot."""
+    """The variants of new values that neither the user says nor the system offered, by slot."""
     spans = frame.gold.spans if frame.gold else {}
     offered = memory.offered.get(frame.schema.service_name, {})
     return {

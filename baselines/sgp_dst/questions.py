@@ -35,7 +35,7 @@ class Candidate(NamedTuple):
 
     slot: str
     source: str  # slot that the value comes from; within a service it is ``slot`` itself
-    values: list[str]  # the wordings of the value
+    values: list[str]  # the variants of the value
     question: Question
 
 
@@ -123,7 +123,7 @@ def cross_candidates(memory: Memory, turn: UserTurn, frame: Frame, intent: str) 
 
 
 def values_elsewhere(memory: Memory, service: str) -> Iterator[tuple[Service, str, list[str]]]:
-    """The known values of other services: schema, slot and wordings of the value."""
+    """The known values of other services: schema, slot and variants of the value."""
     for name, other in memory.schemas.items():
         from_system = {slot: [value] for slot, value in memory.system_values.get(name, {}).items()}
         for slot, values in (from_system | memory.states[name].values).items():

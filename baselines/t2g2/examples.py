@@ -104,15 +104,15 @@ Row = dict[str, Any]
 
 def read_turns(rows: Dataset, original: bool) -> Iterator[Turn]:
     """The turns of turn rows, with no more than a generator may read of them."""
-    # The schemas of a service are decoded once for each wording.
+    # The schemas of a service are decoded once for each variant.
     schemas: dict[tuple[str, ...], list[Service]] = {}
     lean = rows.remove_columns("schemas")
     shown = tqdm(lean, desc="Reading turns", unit=" turns", delay=2, disable=None)
     for index, row in enumerate(shown):
         services = dict.fromkeys([row["service"], *(act["service"] for act in row["actions"])])
-        wording = (row["variant"], *services)
-        if wording not in schemas:
-            schemas[wording] = msgspec.convert(rows[index]["schemas"], list[Service])
+        variant = (row["variant"], *services)
+        if variant not in schemas:
+            schemas[variant] = msgspec.convert(rows[index]["schemas"], list[Service])
         actions, intent = row["actions"], row["intent"]
         if original:
             actions, intent = row["original_actions"], row["original_intent"]
@@ -129,7 +129,7 @@ def read_turns(rows: Dataset, original: bool) -> Iterator[Turn]:
             False,
             msgspec.convert(actions, list[Action]),
             "",
-            schemas[wording],
+            schemas[variant],
             intent,
         )
 

@@ -279,7 +279,7 @@ def rerank_files(
             split=split,
             source=references.opened.public_name,
             data=references.data(variant),
-            wording=marks.get(variant),
+            words=marks.get(variant),
             dialogues=dialogues_mark(ids) if ids else None,
             oracle=is_of_oracle,
             system=facts,

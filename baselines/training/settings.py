@@ -30,11 +30,11 @@ class Augment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 class Also(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Settings of a second corpus, such as ``many``, whose own wordings are trained on too."""
+    """Settings of a second corpus, such as ``many``, whose own variants are trained on too."""
 
     source: str
     share: Annotated[float, msgspec.Meta(gt=0, lt=1)]  # of all rows, for which they are repeated
-    wordings: tuple[str, ...] = ("original", *VARIANTS)
+    variants: tuple[str, ...] = ("original", *VARIANTS)
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

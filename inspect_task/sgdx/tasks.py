@@ -1,6 +1,6 @@
-"""The dialogue state, and API calls, under several wordings as tasks of inspect_ai.
+"""The dialogue state, and API calls, under several variants as tasks of inspect_ai.
 
-One task asks about all wordings, since schema sensitivity compares a frame under several of them:
+One task asks about all variants, since schema sensitivity compares a frame under several of them:
 
     inspect eval sgdx/state --model openai/gpt-4.1-mini -T dialogues=subset.json
 
@@ -62,7 +62,7 @@ from sgdx_metric.signature import dialogues_mark
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 HOST = "inspect_ai"
-_WORDINGS = "original,v1,v2,v3,v4,v5"
+_VARIANTS = "original,v1,v2,v3,v4,v5"
 _MESSAGES = {
     "system": ChatMessageSystem,
     "user": ChatMessageUser,
@@ -74,17 +74,17 @@ _FINISH_REASONS = {"max_tokens": "length", "model_length": "length"}
 
 @task
 def state(
-    variants: str = _WORDINGS,
+    variants: str = _VARIANTS,
     dialogues: str | None = None,
     answer: AnswerForm = "tool",
     strict: bool = False,
     source: str | None = None,
     split: str = "test",
 ) -> Task:
-    """The dialogue state of every frame under every wording.
+    """The dialogue state of every frame under every variant.
 
     Args:
-        variants: The wordings, with commas between them.
+        variants: The variants, with commas between them.
         dialogues: A file of ``sgdx subset``; None for the whole split.
         answer: The form of the answer, as for ``--answer`` of ``sgdx ask``.
         strict: Whether schemas are marked as strict.
@@ -98,7 +98,7 @@ def state(
 
 @task
 def calls(
-    variants: str = _WORDINGS,
+    variants: str = _VARIANTS,
     dialogues: str | None = None,
     distractors: int = 0,
     source: str | None = None,
@@ -237,16 +237,16 @@ def sensitivity() -> Metric:
 @metric
 def worst() -> Metric:
     """The mean over frames of the least score under the original and v1 to v5; NaN without one."""
-    return lambda scores: float(np.mean(worst_case(_by_wording(scores))))
+    return lambda scores: float(np.mean(worst_case(_by_variant(scores))))
 
 
 @metric
 def flips() -> Metric:
     """The share of frames that are right under one of these six and wrong under another."""
-    return lambda scores: float(np.mean(flipped(_by_wording(scores))))
+    return lambda scores: float(np.mean(flipped(_by_variant(scores))))
 
 
-def _by_wording(scores: Sequence[SampleScore]) -> Floats:
+def _by_variant(scores: Sequence[SampleScore]) -> Floats:
     """The frames' scores under the original and v1 to v5, NaN where there is none [6, frames]."""
     by_frame: dict[str, dict[str, float]] = defaultdict(dict)
     for sample in scores:
@@ -272,7 +272,7 @@ _METRICS = [
 
 
 def _references(plan: Plan, columns: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """The gold frame rows, by wording and frame."""
+    """The gold frame rows, by variant and frame."""
     references: dict[str, dict[str, Any]] = {}
     for name in plan.names:
         rows = plan.data.rows(name, frame_rows)
@@ -338,7 +338,7 @@ def _score(value: float, rows: list[dict[str, Any]], reading: Reading | CallRead
 def predictions_of(
     log: Any,
 ) -> tuple[dict[str, tuple[Header, list[dict[str, Any]]]], list[str], int]:
-    """Of a log: headers and rows by wording, the dialogues with all answers, how many lack some."""
+    """Of a log: headers and rows by variant, the dialogues with all answers, how many lack some."""
     metadata = log.eval.metadata or {}
     if "sgdx" not in metadata:
         raise SgdxError(f"{log.location}: found a log of {log.eval.task}, expected of sgdx/state")

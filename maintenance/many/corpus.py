@@ -94,8 +94,8 @@ def build() -> None:
     for group, split in enumerate(_SPLITS, start=1):
         paths = sorted((SERVICES / split).glob("*.txt"))
         files = [read_service(path) for path in paths]
-        wordings = zip(["", *(f"sgd_x/data/v{i}/" for i in range(1, 6))], schemas(split, files))
-        for folder, schema in wordings:
+        variants = zip(["", *(f"sgd_x/data/v{i}/" for i in range(1, 6))], schemas(split, files))
+        for folder, schema in variants:
             members[f"{folder}{split}/schema.json"] = _json(schema.services)
         dialogues: list[Dialogue[Frame]] = []
         for path, found in zip(paths, files, strict=True):

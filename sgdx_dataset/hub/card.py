@@ -31,7 +31,7 @@ def write_card(
         repo_id=repo_id,
         splits=_splits(infos),
         completeness=completeness(release, infos),
-        wordings=_wordings(),
+        variants=_variants(),
         row=_row(),
         source=f"`{Path(release.name).name}`",
         fingerprint=release.fingerprint,
@@ -43,7 +43,7 @@ def write_card(
 
 def _yaml(infos: dict[str, datasets.DatasetInfo]) -> str:
     card = DatasetCardData(
-        pretty_name="SGD and SGD-X: schema-guided dialogue under six wordings of every schema",
+        pretty_name="SGD and SGD-X: schema-guided dialogue under six variants of every schema",
         license="cc-by-sa-4.0",
         language=["en"],
         task_categories=["text-generation"],
@@ -89,7 +89,7 @@ def completeness(release: Release, infos: dict[str, datasets.DatasetInfo]) -> st
     return "This is the whole release: 16,142 train, 2,482 dev and 4,201 test dialogues."
 
 
-def _wordings() -> str:
+def _variants() -> str:
     """A Markdown table of a service of the sample corpus under every variant."""
     sample = open_release("sample")
     lines = ["| variant | slots of `Vets_1` (sample corpus) | description |", "|---|---|---|"]

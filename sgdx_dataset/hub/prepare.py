@@ -122,7 +122,7 @@ def load(
     if split is not None:
         split, splits = _checked_slice(release, config, split)
     shared = cache = cache_folder(None)
-    together = [name for name in release.wordings() if name in CONFIGS]
+    together = [name for name in release.all_variants() if name in CONFIGS]
     if config not in together or (config == "original" and splits == ["train"]):
         together = [config]
     for _ in range(_MOST_READINGS):

@@ -34,7 +34,7 @@ class Action(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 class State(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A service's state after a user turn; a slot's values are different wordings of one value."""
+    """A service's state after a user turn; a slot's values are different variants of one value."""
 
     active_intent: str
     requested_slots: list[str]

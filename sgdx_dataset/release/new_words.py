@@ -23,7 +23,7 @@ import msgspec
 from ..io.errors import SgdxError
 from ..io.json import parse_json
 from ..schema import NONE_INTENT, Intent, Service, Slot
-from .schema import Schema, Wording, check_distinct, reworded
+from .schema import Schema, Variant, check_distinct, reworded
 
 
 class TranslatedText(msgspec.Struct, forbid_unknown_fields=True):
@@ -112,22 +112,22 @@ def _reworded(service: Service, words: NewWords) -> Service:
         service,
         _text(new.name, service.service_name),
         _text(new.description, service.description),
-        _wording(f"{record}: slot", service.slots, new.slots),
-        _wording(f"{record}: intent", service.intents, new.intents),
+        _variant(f"{record}: slot", service.slots, new.slots),
+        _variant(f"{record}: intent", service.intents, new.intents),
     )
 
 
-def _wording(
+def _variant(
     record: str, elements: Sequence[Slot | Intent], changes: Mapping[str, ElementWords]
-) -> Wording:
+) -> Variant:
     """The names and descriptions of slots or intents after the changes."""
     _check_known(record, changes, [element.name for element in elements], "its schema")
-    wording = {}
+    variant = {}
     for element in elements:
         new = changes.get(element.name, ElementWords())
         texts = _text(new.name, element.name), _text(new.description, element.description)
-        wording[element.name] = texts
-    return wording
+        variant[element.name] = texts
+    return variant
 
 
 def _text(new: Text, old: str) -> str:

@@ -71,7 +71,7 @@ class Release:
         """The configs that this copy has data for."""
         return tuple(c for c in (*CONFIGS, *self.own_variants) if self.variants(c))
 
-    def wordings(self) -> list[str]:
+    def all_variants(self) -> list[str]:
         """The original, those of v1..v5 that this copy has, and the user's own variants."""
         return [config for config in self.configs() if config != BACKTRANS]
 
@@ -168,7 +168,7 @@ class Release:
         services = (
             self.schema(split, variant).services for variant in ("original", *self.variants(config))
         )
-        # Each once, so that a wording that changes nothing has the digest of the original.
+        # Each once, so that a variant that changes nothing has the digest of the original.
         schemas = list(dict.fromkeys(digest(msgspec.json.encode(schema)) for schema in services))
         dialogues = [f"{file} {self.digest_of(file)}" for file in self.dialogue_files(split)]
         made_from = [dialogues, schemas, sorted(self.seen_services())]
@@ -226,7 +226,7 @@ class Release:
         if not self.variants(config):
             file = self.schema_file("test", config)
             raise SgdxError(
-                f"{self.name}: has no wording {config}, expected {file}, or that of another split"
+                f"{self.name}: has no variant {config}, expected {file}, or that of another split"
             )
 
     def check_any_dialogues(self, config: str) -> None:

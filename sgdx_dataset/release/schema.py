@@ -12,7 +12,7 @@ from ..schema import NONE_INTENT, Intent, Service, Slot
 from .archives import digest
 from .checksums import is_released
 
-Wording = dict[str, tuple[str, str]]  # new name and description, by the original name
+Variant = dict[str, tuple[str, str]]  # new name and description, by the original name
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def _check_names(schema: Schema, what: str, names: list[str]) -> None:
 
 
 def reworded(
-    service: Service, name: str, description: str, slots: Wording, intents: Wording
+    service: Service, name: str, description: str, slots: Variant, intents: Variant
 ) -> Service:
     """A service in other words."""
     new = {old: slot_name for old, (slot_name, _) in slots.items()}

@@ -13,12 +13,12 @@ from ..configs import split_name
 from ..io.errors import SgdxError
 from ..io.files import read_file
 from ..release.release import Release, write_variants
-from ..release.schema import Schema, Wording, check_distinct, reworded
+from ..release.schema import Schema, Variant, check_distinct, reworded
 from ..schema import Intent, Service, Slot
 from .distances import description_distance, name_distance
 from .pool import ElementPool, Pool, ServicePool, check_pool, read_pool
 
-Wordings = list[Wording]  # one for each variant
+Variants = list[Variant]  # one for each variant
 
 
 def compose(
@@ -79,25 +79,25 @@ def compose_schema(original: Schema, pool: Pool) -> list[Schema]:
 def compose_service(service: Service, pool: ServicePool) -> list[Service]:
     """Make the variants of a service, the nearest first, with their numbers added to its name."""
     descriptions = nearest_first(service.description, pool.description, description_distance)
-    slots = _wordings(service.slots, pool.slots, len(descriptions))
-    intents = _wordings(service.intents, pool.intents, len(descriptions))
+    slots = _variants(service.slots, pool.slots, len(descriptions))
+    intents = _variants(service.intents, pool.intents, len(descriptions))
     return [
-        reworded(service, f"{service.service_name}{number}", *wording)
-        for number, wording in enumerate(zip(descriptions, slots, intents), start=1)
+        reworded(service, f"{service.service_name}{number}", *variant)
+        for number, variant in enumerate(zip(descriptions, slots, intents), start=1)
     ]
 
 
-def _wordings(
+def _variants(
     elements: Sequence[Slot | Intent], pool: dict[str, ElementPool], size: int
-) -> Wordings:
-    wordings: Wordings = [{} for _ in range(size)]
+) -> Variants:
+    variants: Variants = [{} for _ in range(size)]
     for element in elements:
         paraphrases = pool[element.name]
         names = nearest_first(element.name, paraphrases.name, name_distance)
         texts = nearest_first(element.description, paraphrases.description, description_distance)
-        for wording, name, text in zip(wordings, names, texts):
-            wording[element.name] = name, text
-    return wordings
+        for variant, name, text in zip(variants, names, texts):
+            variant[element.name] = name, text
+    return variants
 
 
 def nearest_first(

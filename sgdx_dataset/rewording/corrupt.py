@@ -15,7 +15,7 @@ import numpy as np
 
 from ..io.errors import SgdxError
 from ..release.release import Release, write_variants
-from ..release.schema import Schema, Wording, reworded
+from ..release.schema import Schema, Variant, reworded
 from ..schema import Intent, Service, Slot
 from .leaks import DESCRIPTION, Key, released_texts, text_key, texts
 
@@ -142,7 +142,7 @@ def _in_style(name: str, original: str) -> bool:
 
 
 def _reworded(service: Service, corruption_of: dict[KindAndText, str]) -> Service:
-    def wording(kind: str, elements: Sequence[Slot | Intent]) -> Wording:
+    def variant(kind: str, elements: Sequence[Slot | Intent]) -> Variant:
         return {
             element.name: (
                 corruption_of[kind, element.name],
@@ -155,6 +155,6 @@ def _reworded(service: Service, corruption_of: dict[KindAndText, str]) -> Servic
         service,
         service.service_name,
         corruption_of[DESCRIPTION, service.description],
-        wording("slot name", service.slots),
-        wording("intent name", service.intents),
+        variant("slot name", service.slots),
+        variant("intent name", service.intents),
     )

@@ -107,9 +107,9 @@ def states_column(states: Sequence[State | None], services: list[int], coder: Co
     )
     slot_values = [state.slot_values if state else {} for state in states]
     slot_codes = code_array([coder.slots[s][x] for s, state in stated for x in state.slot_values])
-    wordings = [values for _, state in stated for values in state.slot_values.values()]
-    texts = pa.array([text for values in wordings for text in values], pa.string())
-    values = list_array(offsets_of(wordings), texts)
+    variants = [values for _, state in stated for values in state.slot_values.values()]
+    texts = pa.array([text for values in variants for text in values], pa.string())
+    values = list_array(offsets_of(variants), texts)
     requested_offsets, offsets = offsets_of(requested), offsets_of(slot_values)
     return lambda names: struct_array(
         absent,

@@ -1,7 +1,7 @@
-"""Showing a dialogue under several wordings side by side, in the terminal or as a web page.
+"""Showing a dialogue under several variants side by side, in the terminal or as a web page.
 
-Under every wording the dialogue's values are the same, and only names differ. So each user turn has
-a table with a column of names for every wording, and the values beside them.
+Under every variant the dialogue's values are the same, and only names differ. So each user turn has
+a table with a column of names for every variant, and the values beside them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def show(
     split: str | None = None,
     html: Path | None = None,
 ) -> None:
-    """Print a dialogue under several wordings, and write it as a web page if asked."""
+    """Print a dialogue under several variants, and write it as a web page if asked."""
     shown = shown_dialogue(release, dialogue_id, configs, split)
     if html:
         write_bytes(html, web_page(shown).encode())

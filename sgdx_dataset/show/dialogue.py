@@ -1,4 +1,4 @@
-"""A dialogue of a release under several wordings of its schemas."""
+"""A dialogue of a release under several variants of its schemas."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Line:
     """A line of a turn's table."""
 
     kind: str  # what the line is about: ``service``, ``intent``, ``slot`` or ``asks for``
-    names: list[str]  # its name under each wording
+    names: list[str]  # its name under each variant
     value: str = ""  # what a slot is filled with, and empty for the other kinds
 
 
@@ -36,23 +36,23 @@ class ShownTurn:
 
 @dataclass(frozen=True)
 class ShownDialogue:
-    """A dialogue under several wordings; ``wordings`` are the heads of the columns of names."""
+    """A dialogue under several variants; ``variants`` are the heads of the columns of names."""
 
     dialogue_id: str
     split: str
-    wordings: list[str]
+    variants: list[str]
     turns: list[ShownTurn]
 
 
 def shown_dialogue(
     release: Release, dialogue_id: str | None, configs: Sequence[str], split: str | None = None
 ) -> ShownDialogue:
-    """Find a dialogue and put it under several wordings; see ``show``."""
+    """Find a dialogue and put it under several variants; see ``show``."""
     for config in configs:
         release.check_config(config)
     splits = [split_name(split)] if split else list(reversed(SPLITS))
-    wordings = [variant for config in configs for variant in release.variants(config)]
-    split, path, dialogue = _find(release, dialogue_id, splits, wordings)
+    variants = [variant for config in configs for variant in release.variants(config)]
+    split, path, dialogue = _find(release, dialogue_id, splits, variants)
     for config in configs:
         release.check_dialogues(config, split)
     coder = Coder(release.schema(split, "original"))
@@ -60,20 +60,20 @@ def shown_dialogue(
     all_names = [names for config in configs for names in names_of(release, split, config)]
     rows = [table_of(names).to_pylist()[0] for names in all_names]
     turns = [_shown_turn(turns) for turns in zip(*(row["turns"] for row in rows), strict=True)]
-    return ShownDialogue(dialogue.dialogue_id, split, wordings, turns)
+    return ShownDialogue(dialogue.dialogue_id, split, variants, turns)
 
 
 def _find(
-    release: Release, dialogue_id: str | None, splits: Sequence[str], wordings: Sequence[str]
+    release: Release, dialogue_id: str | None, splits: Sequence[str], variants: Sequence[str]
 ) -> tuple[str, str, Dialogue[Frame]]:
     """The first of the splits that has the dialogue, its file, and the dialogue itself.
 
-    Without an id it is the first dialogue with a service that the wordings put into other words, or
+    Without an id it is the first dialogue with a service that the variants put into other words, or
     the first of all.
     """
     for split in splits:
         first = None
-        reworded = set() if dialogue_id else _reworded_services(release, split, wordings)
+        reworded = set() if dialogue_id else _reworded_services(release, split, variants)
         for file in release.dialogue_files(split):
             data, path = release.read(file), f"{release.name}: {file}"
             if dialogue_id and f'"{dialogue_id}"'.encode() not in data:
@@ -88,22 +88,22 @@ def _find(
     raise SgdxError(f"{release.name}: {', '.join(splits)}: found no dialogue{expected}")
 
 
-def _reworded_services(release: Release, split: str, wordings: Sequence[str]) -> set[str]:
-    """The original names of the services that have other words under some of the wordings."""
+def _reworded_services(release: Release, split: str, variants: Sequence[str]) -> set[str]:
+    """The original names of the services that have other words under some of the variants."""
     if split not in release.schema_splits("original"):
         return set()
     original = release.schema(split, "original").services
     return {
         service.service_name
-        for wording in wordings
-        if split in release.schema_splits(wording)
-        for service, reworded in zip(original, release.schema(split, wording).services, strict=True)
+        for variant in variants
+        if split in release.schema_splits(variant)
+        for service, reworded in zip(original, release.schema(split, variant).services, strict=True)
         if encode(reworded) != encode(service)  # services themselves compare by identity
     }
 
 
 def _shown_turn(turns: Sequence[dict[str, Any]]) -> ShownTurn:
-    """One turn, from its rows under every wording."""
+    """One turn, from its rows under every variant."""
     lines: list[Line] = []
     for frames in zip(*(turn["frames"] for turn in turns), strict=True):
         if frames[0]["state"] is not None:
@@ -112,7 +112,7 @@ def _shown_turn(turns: Sequence[dict[str, Any]]) -> ShownTurn:
 
 
 def _state_lines(frames: Sequence[dict[str, Any]]) -> list[Line]:
-    """The lines of one service's state, from its frame under every wording."""
+    """The lines of one service's state, from its frame under every variant."""
     states = [frame["state"] for frame in frames]
     lines = [
         Line("service", [frame["service"] for frame in frames]),

@@ -1,4 +1,4 @@
-"""A dialogue under several wordings in the terminal."""
+"""A dialogue under several variants in the terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _escaped(text: str) -> str:
 
 
 def print_dialogue(shown: ShownDialogue, console: Console | None = None) -> None:
-    """Print a dialogue; wordings that do not fit beside each other come below each other."""
+    """Print a dialogue; variants that do not fit beside each other come below each other."""
     console = console or Console(highlight=False)
     console.print(f"[bold]Dialogue {_escaped(shown.dialogue_id)}[/bold] ({shown.split})")
     widths = _widths(shown)
@@ -31,20 +31,20 @@ def print_dialogue(shown: ShownDialogue, console: Console | None = None) -> None
         console.print(f"[{style}]{turn.speaker}[/{style}]  {_escaped(turn.utterance)}")
         if turn.lines:
             for columns in groups:
-                console.print(_table(turn, shown.wordings, columns, widths))
+                console.print(_table(turn, shown.variants, columns, widths))
 
 
 def _widths(shown: ShownDialogue) -> list[int]:
-    """The width of each wording's column in characters: that of its longest name in any turn."""
+    """The width of each variant's column in characters: that of its longest name in any turn."""
     lines = [line for turn in shown.turns for line in turn.lines]
     return [
-        max(len(wording), *(len(line.names[i]) for line in lines)) if lines else len(wording)
-        for i, wording in enumerate(shown.wordings)
+        max(len(variant), *(len(line.names[i]) for line in lines)) if lines else len(variant)
+        for i, variant in enumerate(shown.variants)
     ]
 
 
 def _beside_each_other(shown: ShownDialogue, widths: Sequence[int], width: int) -> list[list[int]]:
-    """Positions of the wordings in each table, the same in all turns, so that no name is cut."""
+    """Positions of the variants in each table, the same in all turns, so that no name is cut."""
     values = (len(line.value) for turn in shown.turns for line in turn.lines)
     value = min(max(values, default=0), width // 4)  # a longer value is folded
     room = width - len("asks for") - max(value, len("value")) - 2 * _GAP
@@ -60,13 +60,13 @@ def _beside_each_other(shown: ShownDialogue, widths: Sequence[int], width: int) 
 
 
 def _table(
-    turn: ShownTurn, wordings: Sequence[str], columns: Sequence[int], widths: Sequence[int]
+    turn: ShownTurn, variants: Sequence[str], columns: Sequence[int], widths: Sequence[int]
 ) -> Table:
-    """A turn's table with the wordings at these positions."""
+    """A turn's table with the variants at these positions."""
     table = Table(box=None, header_style="dim", padding=(0, _GAP, 0, 0))
     table.add_column("", min_width=len("asks for"))
     for i in columns:
-        table.add_column(_escaped(wordings[i]), overflow="fold", min_width=widths[i])
+        table.add_column(_escaped(variants[i]), overflow="fold", min_width=widths[i])
     table.add_column("value", overflow="fold")
     for line in turn.lines:
         style = "bold" if line.kind == "service" else None

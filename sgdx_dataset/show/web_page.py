@@ -1,4 +1,4 @@
-"""A dialogue under several wordings as a web page."""
+"""A dialogue under several variants as a web page."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ TURNS
 def web_page(shown: ShownDialogue) -> str:
     """A dialogue as an HTML page that needs no other file, in light and dark colours."""
     title = f"Dialogue {escape(shown.dialogue_id)} ({shown.split})"
-    turns = "\n".join(_html_turn(turn, shown.wordings) for turn in shown.turns)
+    turns = "\n".join(_html_turn(turn, shown.variants) for turn in shown.turns)
     return _PAGE.replace("TITLE", title).replace("TURNS", turns)
 
 
@@ -51,18 +51,18 @@ def _breakable(name: str) -> str:
     return escape(name).replace("_", "_<wbr>")
 
 
-def _html_turn(turn: ShownTurn, wordings: Sequence[str]) -> str:
+def _html_turn(turn: ShownTurn, variants: Sequence[str]) -> str:
     utterance = f"<p><b>{turn.speaker}</b> {escape(turn.utterance)}</p>"
     if not turn.lines:
         return f'<section class="{turn.speaker.lower()}">{utterance}</section>'
-    head = "".join(f"<th>{escape(text)}</th>" for text in ("", *wordings, "value"))
+    head = "".join(f"<th>{escape(text)}</th>" for text in ("", *variants, "value"))
     rows = "\n".join(_html_line(line) for line in turn.lines)
     table = f"<div><table><thead><tr>{head}</tr></thead><tbody>\n{rows}\n</tbody></table></div>"
     return f'<section class="{turn.speaker.lower()}">{utterance}{table}</section>'
 
 
 def _html_line(line: Line) -> str:
-    """A line of a turn's table; names that differ from the first wording's are marked."""
+    """A line of a turn's table; names that differ from the first variant's are marked."""
     names = "".join(
         f'<td class="{"same" if name == line.names[0] else "new"}">{_breakable(name)}</td>'
         for name in line.names

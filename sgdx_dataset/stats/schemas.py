@@ -31,9 +31,9 @@ def schema_statistics(release: Release) -> dict[str, Any]:
     pairs = {v: variant_pairs for v, variant_pairs in pairs.items() if variant_pairs}
     pivots = {v: _pairs(release, v) for v in release.variants(BACKTRANS)}
     original = [service for service, _ in _pairs(release, "original")]
-    rows = {v: {**_seen(release, v), **_wording(pairs[v], bleu)} for v in pairs}
+    rows = {v: {**_seen(release, v), **_variant(pairs[v], bleu)} for v in pairs}
     released = {v: row for v, row in rows.items() if v in VARIANTS}
-    pivot_rows = {v: _wording(pivot_pairs, bleu) for v, pivot_pairs in pivots.items()}
+    pivot_rows = {v: _variant(pivot_pairs, bleu) for v, pivot_pairs in pivots.items()}
     is_compared = any(release.schema_splits(variant) for variant in VARIANTS)
     trained = train_variants(release) if is_compared else {}
     return {
@@ -97,7 +97,7 @@ def self_bleu(variants: Sequence[Sequence[str]], bleu: Bleu) -> dict[str, float]
     }
 
 
-def _wording(pairs: Pairs, bleu: Bleu) -> Row:
+def _variant(pairs: Pairs, bleu: Bleu) -> Row:
     """How far the words of a variant are from the original ones."""
     originals, variants = [original for original, _ in pairs], [variant for _, variant in pairs]
     names = [_slots(services) + _intents(services) for services in (originals, variants)]

@@ -131,25 +131,25 @@ def system_differences(
     return estimated(difference, left.dialogues)
 
 
-def under_wordings(
+def under_variants(
     system: System, figure: Figure, members: Ints | None = None
 ) -> dict[str, Estimate]:
-    """A mean over wordings as it is under each."""
+    """A mean over variants as it is under each."""
     return Figures(system, members, under_each(figure, system.first.results.variants)).estimates()
 
 
-def changes_under_wordings(
+def changes_under_variants(
     system: System, figure: Figure, members: Ints | None = None
 ) -> dict[str, Estimate]:
-    """By how much a mean differs under each wording from that under the original, with its p.
+    """By how much a mean differs under each variant from that under the original, with its p.
 
-    {} without the original or another wording.
+    {} without the original or another variant.
     """
     of_runs = (against_original(run.results.scores(members)) for run in system.runs)
     sides = [of_run for of_run in of_runs if of_run]
     if not sides:
         return {}
-    each = under_each(figure, sides[0][0].wordings)
+    each = under_each(figure, sides[0][0].variants)
     original, reworded = ([Sample(of_run[i], each) for of_run in sides] for i in (0, 1))
     # Of one run as scores.json has them.
     compared = compare(original, reworded, trials=RESAMPLES if len(sides) == 1 else TRIALS)
@@ -160,15 +160,15 @@ def changes_under_wordings(
     }
 
 
-def flip_shares(system: System, wordings: Sequence[str]) -> Floats:
-    """The share of items right under one wording and wrong under another [row, column].
+def flip_shares(system: System, variants: Sequence[str]) -> Floats:
+    """The share of items right under one variant and wrong under another [row, column].
 
-    Right under the wording of the row, wrong under that of the column, as a mean over the runs.
+    Right under the variant of the row, wrong under that of the column, as a mean over the runs.
     """
     shares = []
     for results in (run.results for run in system.runs):
         scores = results.raw.metrics[results.task.main_of(results.raw.metrics)]
-        rows = scores[[results.variants.index(name) for name in wordings]]
+        rows = scores[[results.variants.index(name) for name in variants]]
         right, wrong = (rows == 1).astype(np.float64), (rows < 1).astype(np.float64)
         shares.append(right @ wrong.T / max(rows.shape[1], 1))
     return np.asarray(np.mean(shares, axis=0))

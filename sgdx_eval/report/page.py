@@ -42,9 +42,9 @@ ERRORS_FILE = "errors.jsonl"
 class CostlyWords(NamedTuple):
     """Words that cost much."""
 
-    # Whose words they are, and under which wording.
+    # Whose words they are, and under which variant.
     where: str
-    # The name, or else the description, in both wordings.
+    # The name, or else the description, in both variants.
     before: str
     after: str
     # What they cost, with its interval.

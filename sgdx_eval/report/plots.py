@@ -16,7 +16,7 @@ from sgdx_metric.columns import Floats
 from sgdx_metric.core import Figure
 from sgdx_metric.variants import ORIGINAL
 
-from .figures import Figures, flip_shares, under_wordings
+from .figures import Figures, flip_shares, under_variants
 from .pictures import (
     COLOURS,
     INK,
@@ -31,7 +31,7 @@ from .runs import Group, Logs, System
 
 _SEEN, _UNSEEN = COLOURS[0], COLOURS[1]
 Box = tuple[float, float, float, float]  # left, bottom, right, top
-_MOST_WORDINGS, _MANY_WORDINGS = 40, 8
+_MOST_VARIANTS, _MANY_VARIANTS = 40, 8
 
 
 def _main(group: Group) -> tuple[Keys, dict[str, Figure]]:
@@ -45,24 +45,24 @@ def _axis(figure: Figure) -> str:
 
 
 @plot(
-    "Under every wording",
+    "Under every variant",
     "Means with 95 % intervals. The words of v1 are the nearest to the original ones, those of v5 "
     "the farthest.",
 )
-def by_wording(group: Group) -> Any:
+def by_variant(group: Group) -> Any:
     """The paper's Figure 4: a panel for each mean, and in it a line for each system."""
-    names = group.wordings[:_MOST_WORDINGS]  # of more, the names cannot be read
+    names = group.variants[:_MOST_VARIANTS]  # of more, the names cannot be read
     headlines = group.headlines
     if len(names) < 2:
         return None
-    systems, wide = group.systems, max(1.0, len(names) / _MANY_WORDINGS)
+    systems, wide = group.systems, max(1.0, len(names) / _MANY_VARIANTS)
     width = wide * max(6.4, 3.3 * len(headlines))
     height = 3.2 + 0.18 * len(systems)  # a line of the legend each
     figure, (panels,) = new_figure(width, height, 1, len(headlines))
     for panel, headline in zip(panels, headlines):
         members = group.members(headline.key)
         for i, system in enumerate(systems):
-            means = under_wordings(system, headline, members)
+            means = under_variants(system, headline, members)
             middle = headline.scale * np.array([means[name].value for name in names])
             ends = [means[name].interval or (np.nan, np.nan) for name in names]
             low, high = headline.scale * np.array(ends).T
@@ -76,7 +76,7 @@ def by_wording(group: Group) -> Any:
                 label=without_formulae(system.label) if panel is panels[0] else None,
             )  # fmt: skip
         labels = ["orig." if name == ORIGINAL else without_formulae(name) for name in names]
-        is_crowded = len(names) > _MANY_WORDINGS or max(map(len, labels)) > _MANY_WORDINGS
+        is_crowded = len(names) > _MANY_VARIANTS or max(map(len, labels)) > _MANY_VARIANTS
         panel.set_xticks(range(len(names)), labels, rotation=60 if is_crowded else 0)
         panel.set_title(_axis(headline))
         panel.set_ylim(bottom=min(0.0, panel.get_ylim()[0]), top=max(1.0, panel.get_ylim()[1]))
@@ -86,7 +86,7 @@ def by_wording(group: Group) -> Any:
 
 @plot(
     "What the mean hides: the drop beside the flips",
-    "The drop is the average loss in percentage points. The flips are right under one wording and "
+    "The drop is the average loss in percentage points. The flips are right under one variant and "
     "wrong under another, in percent. If as many are won as lost, the mean does not move although "
     "they change. The bars are 95 % intervals.",
 )
@@ -268,15 +268,15 @@ def turns(group: Group) -> Any:
 
 
 @plot(
-    "Right under one wording and wrong under another",
-    "In percent of all: right (scores 1) under the wording of the row and wrong under the wording "
+    "Right under one variant and wrong under another",
+    "In percent of all: right (scores 1) under the variant of the row and wrong under the variant "
     "of the column.",
 )
 def flips(group: Group) -> Any:
-    """A square for each two wordings; None without the original or with no other wording."""
-    names = group.wordings
+    """A square for each two variants; None without the original or with no other variant."""
+    names = group.variants
     is_right_or_wrong = group.keys.headline in group.results.raw.metrics  # and no sum of counts
-    if not (is_right_or_wrong and ORIGINAL in names and 2 <= len(names) <= _MOST_WORDINGS):
+    if not (is_right_or_wrong and ORIGINAL in names and 2 <= len(names) <= _MOST_VARIANTS):
         return None
     shares = {system.name: 100 * flip_shares(system, names) for system in group.systems}
     highest = max(1e-9, *(float(share.max()) for share in shares.values()))

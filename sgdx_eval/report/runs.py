@@ -70,7 +70,7 @@ class Run:
 
     @cached_property
     def predictions(self) -> dict[str, Path]:
-        """The prediction files by wording; {} unless all that were scored have one."""
+        """The prediction files by variant; {} unless all that were scored have one."""
         folder = self.results.path.parent
         if (folder / "predictions").is_dir():
             folder /= "predictions"
@@ -323,7 +323,7 @@ class Group:
 
     @cached_property
     def headlines(self) -> list[Figure]:
-        """The means that are shown under every wording."""
+        """The means that are shown under every variant."""
         return self.task.headlines(self.results.scores())
 
     def members(self, metric: str) -> Ints | None:
@@ -381,8 +381,8 @@ class Group:
         return {signature: "; ".join(systems) for signature, systems in names.items()}
 
     @property
-    def wordings(self) -> list[str]:
-        """The wordings that were scored, the original first."""
+    def variants(self) -> list[str]:
+        """The variants that were scored, the original first."""
         return sorted(self.results.variants, key=lambda name: name != "original")
 
     def families(self) -> list[list[System]]:

@@ -16,10 +16,10 @@ from . import plots
 from .figures import (
     Figures,
     change_cell,
-    changes_under_wordings,
+    changes_under_variants,
     shown,
     system_differences,
-    under_wordings,
+    under_variants,
 )
 from .inputs import Inputs
 from .page import Part, Report, Section
@@ -117,8 +117,8 @@ def _sections(group: Group, view: View, systems: int, is_folded: bool) -> Iterat
         "comparison",
         "What rewording costs",
         view.text(group),
-        tables=[*tables, *wording_table(group)],
-        pictures=drawn(group, plots.by_wording, plots.drop_beside_flips),
+        tables=[*tables, *variant_table(group)],
+        pictures=drawn(group, plots.by_variant, plots.drop_beside_flips),
     )
     if families := group.families():
         yield Section(
@@ -149,7 +149,7 @@ def _sections(group: Group, view: View, systems: int, is_folded: bool) -> Iterat
             folded=is_folded,
         )
     if pictures := drawn(group, plots.turns, plots.flips):
-        title = "Where it breaks: turns and wordings"
+        title = "Where it breaks: turns and variants"
         yield Section("turns", title, pictures=pictures, folded=is_folded)
     if curves := drawn(group, plots.learning_curves):
         yield Section("training", "How they were trained", pictures=curves, folded=is_folded)
@@ -179,8 +179,8 @@ def comparison(group: Group, view: View, sets: Mapping[str, Ints]) -> Table:
         "Below a figure is its 95 % interval, or after ± its deviation over seeds.",
     ]
     if group.keys.reworded not in Figures(group.systems[0]).values():
-        names = ", ".join(group.wordings)
-        note.append(f"Only {names} was scored: a figure that needs another wording has a dash.")
+        names = ", ".join(group.variants)
+        note.append(f"Only {names} was scored: a figure that needs another variant has a dash.")
     what = f"{group.unit} of" if "" in blocks else "metric"
     heads = ["system", what, group.unit, *columns]
     title = "Figures under reworded schemas"
@@ -209,23 +209,23 @@ def meanings(groups: Sequence[Group]) -> list[str]:
     return list(filter(None, dict.fromkeys(sentences))) if shown else []
 
 
-def wording_table(group: Group) -> list[Table]:
-    """The means under every wording, and how they differ from those under the original words."""
-    if len(group.wordings) < 2:
+def variant_table(group: Group) -> list[Table]:
+    """The means under every variant, and how they differ from those under the original words."""
+    if len(group.variants) < 2:
         return []
     rows: list[list[str | Cell]] = []
     for system in group.systems:
         of_system = []
         for headline in group.headlines:
             members = group.members(headline.key)
-            means = under_wordings(system, headline, members)
-            of_system.append((headline, means, changes_under_wordings(system, headline, members)))
-        for wording in group.wordings:
-            row: list[str | Cell] = [system.name, wording]
+            means = under_variants(system, headline, members)
+            of_system.append((headline, means, changes_under_variants(system, headline, members)))
+        for variant in group.variants:
+            row: list[str | Cell] = [system.name, variant]
             for headline, means, changes in of_system:
-                change = changes.get(wording)
+                change = changes.get(variant)
                 cells = [change_cell(headline, change), p_value(change.p)] if change else ["", ""]
-                row += [shown(headline, means[wording].value), *cells]
+                row += [shown(headline, means[variant].value), *cells]
             rows.append(row)
     note = (
         "The difference is to the same items under the original words, in points. It has its 95 % "
@@ -233,8 +233,8 @@ def wording_table(group: Group) -> list[Table]:
     )
     heads = [Column(n, mean.title) for mean in group.headlines for n in ("mean", "difference", "p")]
     folded = len(group.systems) > 1
-    columns: list[str | Column] = ["system", "wording", *heads]
-    return [table("Wording by wording", columns, rows, ["wording"], note=note, folded=folded)]
+    columns: list[str | Column] = ["system", "variant", *heads]
+    return [table("Variant by variant", columns, rows, ["variant"], note=note, folded=folded)]
 
 
 def augmentation(group: Group, families: Sequence[Sequence[System]]) -> Table:

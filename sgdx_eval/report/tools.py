@@ -11,7 +11,7 @@ from sgdx_eval.results import Results
 from sgdx_eval.tasks import tools
 from sgdx_eval.tasks.tools import CALL, NO_CALL
 from sgdx_metric import calls
-from sgdx_metric.wording_figures import FIGURES
+from sgdx_metric.variant_figures import FIGURES
 
 from .page import CostlyWords
 from .runs import Group, System
@@ -78,7 +78,7 @@ class ToolsView(CallsView):
         elements = sorted(system.first.stored.get("elements", []), key=lambda e: -e["net"])
         costly = [
             CostlyWords(
-                f"{_place(element)}, {element['wording']}",
+                f"{_place(element)}, {element['variant']}",
                 _words(element["original"]),
                 _words(element["reworded"]),
                 f"{element['net']} of {element['cases']} cases",

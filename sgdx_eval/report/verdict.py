@@ -9,7 +9,7 @@ from math import isnan
 from sgdx_eval.tables import Cell, signed_points
 from sgdx_metric.core import Figure
 
-from .figures import Estimate, Figures, changes_under_wordings, shown, system_differences
+from .figures import Estimate, Figures, changes_under_variants, shown, system_differences
 from .page import Verdict
 from .runs import Group, System
 from .view import View
@@ -62,7 +62,7 @@ def _lead(ranked: Sequence[System], group: Group, sign: int) -> Cell:
 
 
 def _costs(group: Group, system: System, best: dict[str, Estimate], reworded: Figure) -> list[Cell]:
-    """What rewording costs a system: on average, under the worst wording, and item by item."""
+    """What rewording costs a system: on average, under the worst variant, and item by item."""
     keys, text = group.keys, partial(shown, reworded)
     loss, original = best["loss"], best[keys.original].value
     verb, change = ("gains", _negated(loss)) if loss.value < 0 else ("costs", loss)
@@ -76,21 +76,21 @@ def _costs(group: Group, system: System, best: dict[str, Estimate], reworded: Fi
         )
     ]
     main = next(mean for mean in group.headlines if mean.key == keys.headline)
-    changes = changes_under_wordings(system, main, group.main)
+    changes = changes_under_variants(system, main, group.main)
     sign = -1 if reworded.lower_is_better else 1
     worst = min(changes, key=lambda name: sign * changes[name].value)
     fall = changes[worst]
     if sign * fall.value >= 0:
-        sentences.append(Cell("No wording is worse for it than the original"))
+        sentences.append(Cell("No variant is worse for it than the original"))
     else:
         to = f"{text(original + fall.value)} %, {signed_points(fall.value)} points"
-        sentences.append(Cell(f"Its worst wording is {worst}: {to}", fall.ends(signed_points)))
+        sentences.append(Cell(f"Its worst variant is {worst}: {to}", fall.ends(signed_points)))
     if keys.worst in best:
         least = best[keys.worst]
         sentences.append(
             Cell(
-                f"If each {group.task.unit} counts under its worst of {len(group.wordings)} "
-                f"wordings, it has {text(least.value)} %",
+                f"If each {group.task.unit} counts under its worst of {len(group.variants)} "
+                f"variants, it has {text(least.value)} %",
                 least.ends(text),
             )
         )

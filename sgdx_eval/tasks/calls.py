@@ -25,7 +25,7 @@ from sgdx_metric.calls import (
 from sgdx_metric.core import Figure, Over, Scores
 from sgdx_metric.signature import Rules, Setup
 from sgdx_metric.units import ALL, SEEN, UNSEEN
-from sgdx_metric.wording_figures import FIGURES, with_tasks
+from sgdx_metric.variant_figures import FIGURES, with_tasks
 
 from ..explain import Line, Row, judge_values
 from ..tables import Table, percent, table
@@ -72,20 +72,20 @@ class Calls(FrameTask):
     explained = ("service", "schema_slots", "slot_values", "service_call")
 
     def score_rows(
-        self, references: pa.Table, predictions: pa.Table, wording: str, rules: Rules
+        self, references: pa.Table, predictions: pa.Table, variant: str, rules: Rules
     ) -> CallScores:
-        return score_calls(references, predictions, wording, rules)
+        return score_calls(references, predictions, variant, rules)
 
     def report(
-        self, by_wording: Mapping[str, CallScores], dialogues: int, setup: Setup
+        self, by_variant: Mapping[str, CallScores], dialogues: int, setup: Setup
     ) -> dict[str, Any]:
-        return report_calls(by_wording, dialogues, setup)
+        return report_calls(by_variant, dialogues, setup)
 
     def groups_of(self, content: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
         """The figures of each metric, under keys such as `call_accuracy.drop`."""
         return {name: metric_figures(content["calls"], name) for name in (ALL, SEEN, UNSEEN)}
 
-    def by_wording_of(self, content: Mapping[str, Any]) -> tuple[Mapping[str, Any], Changes]:
+    def by_variant_of(self, content: Mapping[str, Any]) -> tuple[Mapping[str, Any], Changes]:
         """The accuracy of whole calls."""
         return content["calls"][CALL]["by_variant"], content["differences"]
 
@@ -95,7 +95,7 @@ class Calls(FrameTask):
         return metric in (CALL, TASK_SUCCESS) or figure in ("original", "reworded", "v1-5")
 
     def more_tables(self, content: Mapping[str, Any]) -> list[Table]:
-        """Tasks, and the decision to call, by wording."""
+        """Tasks, and the decision to call, by variant."""
         decisions = content["decision"]
         decided = ("precision", "recall") if any(decisions.values()) else ()
         rows = [
@@ -104,7 +104,7 @@ class Calls(FrameTask):
         ]
         title = f"Tasks of {content['dialogues']} dialogues"
         title += ", and the decision to call" if decided else ""
-        return [table(f"{title}, by wording", ["wording", "task", *decided], rows)]
+        return [table(f"{title}, by variant", ["variant", "task", *decided], rows)]
 
     def frame_lines(
         self, variant: str, reference: Row, predicted: Row, scores: Mapping[str, float]
@@ -151,7 +151,7 @@ class Calls(FrameTask):
         return call_figures(scores)
 
     def headlines(self, scores: Scores) -> list[Figure]:
-        return means_over_wordings(scores, TITLES, CALL, TASK_SUCCESS)
+        return means_over_variants(scores, TITLES, CALL, TASK_SUCCESS)
 
     def derived(self, scores: Scores, rules: Rules) -> Scores:
         """The same, and whether the task of each dialogue is a success."""
@@ -186,12 +186,12 @@ def _judge(
     return score, f"{why}: counts as left out" if is_dontcare else why
 
 
-def means_over_wordings(
+def means_over_variants(
     scores: Scores, titles: Mapping[str, tuple[str, str]], *metrics: str
 ) -> list[Figure]:
-    """The means over all wordings of those metrics that were scored."""
+    """The means over all variants of those metrics that were scored."""
     return [
-        Figure(metric, metric, Over(scores.wordings), titles[metric][0])
+        Figure(metric, metric, Over(scores.variants), titles[metric][0])
         for metric in metrics
         if metric in scores.metrics
     ]

@@ -18,7 +18,7 @@ from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import staged
 from sgdx_metric.columns import column, strings
 from sgdx_metric.core import RIGHT, Sample, Scores
-from sgdx_metric.figures import check_same_frames, frame_scores, wording_differences
+from sgdx_metric.figures import check_same_frames, frame_scores, variant_differences
 from sgdx_metric.scoring import FrameScores
 from sgdx_metric.signature import OFFICIAL, Rules, Setup, Subset, signature
 from sgdx_metric.units import (
@@ -63,22 +63,22 @@ class FrameTask(Task):
 
     @abstractmethod
     def score_rows(
-        self, references: pa.Table, predictions: pa.Table, wording: str, rules: Rules
+        self, references: pa.Table, predictions: pa.Table, variant: str, rules: Rules
     ) -> ScoredFrames:
-        """Score the rows of one wording."""
+        """Score the rows of one variant."""
 
-    def report(self, by_wording: Mapping[str, Any], dialogues: int, setup: Setup) -> dict[str, Any]:
-        """Sum up the scores of all wordings, of so many dialogues, as scores.json has them."""
-        scores = frame_scores(by_wording, self.paired, setup.rules)
+    def report(self, by_variant: Mapping[str, Any], dialogues: int, setup: Setup) -> dict[str, Any]:
+        """Sum up the scores of all variants, of so many dialogues, as scores.json has them."""
+        scores = frame_scores(by_variant, self.paired, setup.rules)
         groups = {name: scores.only(scores.items.groups()[name]) for name in (ALL, SEEN, UNSEEN)}
         sums = {name: self._sums(of_group) for name, of_group in groups.items()}
         counts = {name: len(of_group.items.ids) for name, of_group in groups.items()}
-        by_variant = Sample(scores, self.by_wording(scores)).values()
-        changes = wording_differences(scores, self.main)
+        means = Sample(scores, self.by_variant(scores)).values()
+        changes = variant_differences(scores, self.main)
         return {
-            "sgdx": {**sums.pop(ALL), **sums, "by_variant": by_variant, "differences": changes},
+            "sgdx": {**sums.pop(ALL), **sums, "by_variant": means, "differences": changes},
             "frames": counts,
-            "signature": signature(scores.wordings, counts[ALL], dialogues, setup, self.name),
+            "signature": signature(scores.variants, counts[ALL], dialogues, setup, self.name),
         }
 
     def _sums(self, scores: Scores) -> dict[str, Any]:
@@ -102,9 +102,9 @@ class FrameTask(Task):
         yield from ()
 
     def write_items(self, scored: Scored, output: Path) -> None:
-        """A row for each frame and wording, with all metrics."""
-        by_wording = scored.by_wording.items()
-        rows = pa.concat_tables(_item_rows(name, frames) for name, frames in by_wording)
+        """A row for each frame and variant, with all metrics."""
+        by_variant = scored.by_variant.items()
+        rows = pa.concat_tables(_item_rows(name, frames) for name, frames in by_variant)
         with staged(output) as path:
             if output.suffix == ".parquet":
                 import pyarrow.parquet as pq  # It takes a while to import.
@@ -118,17 +118,17 @@ class FrameTask(Task):
         return frames
 
     def score(self, given: Given) -> Scored:
-        """Score the frames of each wording, or those that were chosen."""
+        """Score the frames of each variant, or those that were chosen."""
         references, predictions, inputs = given
         headers = given.headers()
         acts = system_acts(headers, inputs.acts)
         ids = inputs.chosen(predictions, references, next(iter(predictions)))
-        by_wording: dict[str, ScoredFrames] = {}
+        by_variant: dict[str, ScoredFrames] = {}
         subset, dialogues = None, 0
-        for name, of_wording in predictions.items():
-            frames, rows, subset = choose(of_wording, name, ids, references, inputs)
-            with located({name: of_wording}, references):
-                by_wording[name] = self.score_rows(frames, rows, name, inputs.rules)
+        for name, of_variant in predictions.items():
+            frames, rows, subset = choose(of_variant, name, ids, references, inputs)
+            with located({name: of_variant}, references):
+                by_variant[name] = self.score_rows(frames, rows, name, inputs.rules)
             dialogues = len(dialogue_ids_of(frames))
         setup = Setup(
             split=inputs.split,
@@ -137,23 +137,23 @@ class FrameTask(Task):
             system_acts=acts,
             oracle=is_oracle(headers),
             made_elsewhere=any(header.data is None for header in headers.values()),
-            wordings=references.marks([*predictions]),
+            variants=references.marks([*predictions]),
             subset=subset,
             services=inputs.services,
         )
-        content = self.report(by_wording, dialogues, setup)
+        content = self.report(by_variant, dialogues, setup)
         is_stated = bool(ids) and not (inputs.dialogues or inputs.limit or inputs.services)
         chosen = (dialogues, subset.available) if subset and is_stated else None
-        raw = frame_scores(by_wording, self.paired, inputs.rules)
-        return Scored(content, raw, by_wording, chosen)
+        raw = frame_scores(by_variant, self.paired, inputs.rules)
+        return Scored(content, raw, by_variant, chosen)
 
     def explain_changes(self, given: Given, changed: Sequence[str] | None) -> None:
         """Likewise, of frames: those that flip have beside them what changed."""
         references, predictions, inputs = given
         ids = inputs.chosen(predictions, references, next(iter(predictions)))
         true, predicted = {}, {}
-        for name, of_wording in predictions.items():
-            true[name], predicted[name], subset = choose(of_wording, name, ids, references, inputs)
+        for name, of_variant in predictions.items():
+            true[name], predicted[name], subset = choose(of_variant, name, ids, references, inputs)
         if ids and subset and not (inputs.dialogues or inputs.limit):
             note_subset(len(set(ids)), subset.available)
         if changed is None:
@@ -171,14 +171,14 @@ class FrameTask(Task):
         """Print the dialogue up to a frame, and what the frame scores slot by slot."""
         true, predicted = {}, {}
         dialogue_id = item.rsplit("/", 2)[0]
-        for name, of_wording in given.predictions.items():
+        for name, of_variant in given.predictions.items():
             frames = given.references.dialogue(name, dialogue_id)
             if not frames.num_rows:
                 raise SgdxError(
                     f"frame {item}: the references for {name} have no dialogue "
                     f"'{dialogue_id}', expected DIALOGUE/TURN/SERVICE of one that they have"
                 )
-            predicted[name] = with_frame_ids(of_wording, frames)
+            predicted[name] = with_frame_ids(of_variant, frames)
             true[name] = self.called(frames, item, name)
         lines = explain(item, true, predicted, self, given.inputs.rules)
         row = frame_row(next(iter(true.values())), item, "references").to_pylist()[0]
@@ -188,7 +188,7 @@ class FrameTask(Task):
 
 
 def _item_rows(variant: str, frames: ScoredFrames) -> pa.Table:
-    """The frames of one wording with all metrics, which are null where undefined."""
+    """The frames of one variant with all metrics, which are null where undefined."""
     columns = {
         "frame_id": frames.frame_id,
         "variant": pa.array([variant] * len(frames.seen), pa.string()),

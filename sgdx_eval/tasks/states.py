@@ -47,14 +47,14 @@ class States(FrameTask):
     explained = ("schema_slots", "slot_values")
 
     def score_rows(
-        self, references: pa.Table, predictions: pa.Table, wording: str, rules: Rules
+        self, references: pa.Table, predictions: pa.Table, variant: str, rules: Rules
     ) -> FrameScores:
-        return score_frames(references, predictions, wording, rules)
+        return score_frames(references, predictions, variant, rules)
 
     def report(
-        self, by_wording: Mapping[str, FrameScores], dialogues: int, setup: Setup
+        self, by_variant: Mapping[str, FrameScores], dialogues: int, setup: Setup
     ) -> dict[str, Any]:
-        return report(by_wording, setup)
+        return report(by_variant, setup)
 
     def notes(self, content: Mapping[str, Any], scored: Scored) -> list[str]:
         """Slots that the schema lacks, and answers that could not be read."""
@@ -70,7 +70,7 @@ class States(FrameTask):
             share = percent(invalid / requests if requests else None)
             lines.append(f"{name}: {invalid} of {requests} answers invalid ({share} %)")
         if unread:
-            jga = percent(empty_state_jga(scored.by_wording))
+            jga = percent(empty_state_jga(scored.by_variant))
             lines.append(f"An invalid answer counts as the empty state, whose JGA is {jga} %.")
         return lines
 
@@ -114,7 +114,7 @@ class States(FrameTask):
         return "drop"
 
     def headlines(self, scores: Scores) -> list[Figure]:
-        return [Figure(JGA, JGA, Over(scores.wordings), "JGA")]
+        return [Figure(JGA, JGA, Over(scores.variants), "JGA")]
 
     def derived(self, scores: Scores, rules: Rules) -> Scores:
         """Joint accuracies of turns, where the rules say so."""

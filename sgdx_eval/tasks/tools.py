@@ -10,10 +10,10 @@ import numpy as np
 from sgdx_metric.calls import TASK_SUCCESS
 from sgdx_metric.columns import Ints
 from sgdx_metric.core import Figure, Scores
-from sgdx_metric.wording_figures import case_figures
+from sgdx_metric.variant_figures import case_figures
 
 from ..task import Changes, Task
-from .calls import means_over_wordings, metric_figures
+from .calls import means_over_variants, metric_figures
 
 CALL, NO_CALL = "call_accuracy", "no_call_accuracy"
 # What each metric is called, and what that means.
@@ -50,7 +50,7 @@ class Tools(Task):
         cases = content["cases"]
         return {"all": cases["all"], "with a call": cases["call"], "without": cases["no_call"]}
 
-    def by_wording_of(self, content: Mapping[str, Any]) -> tuple[Mapping[str, Any], Changes]:
+    def by_variant_of(self, content: Mapping[str, Any]) -> tuple[Mapping[str, Any], Changes]:
         """The accuracy of calls; where none is expected, of making none."""
         calls = content["calls"]
         return calls[self.main_of(calls)]["by_variant"], content["differences"]
@@ -75,7 +75,7 @@ class Tools(Task):
 
     def headlines(self, scores: Scores) -> list[Figure]:
         """Calls, no calls where none is right, and tasks."""
-        return means_over_wordings(scores, TITLES, CALL, NO_CALL, TASK_SUCCESS)
+        return means_over_variants(scores, TITLES, CALL, NO_CALL, TASK_SUCCESS)
 
     def members(self, scores: Scores, metric: str) -> Ints | None:
         """The cases that a metric applies to; arguments are of the same cases as calls."""

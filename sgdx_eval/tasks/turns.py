@@ -36,10 +36,10 @@ from ..predictions import located
 from ..references import References, ReleaseReferences
 from ..tables import Table, print_line, terminal
 from ..task import Changes, Given, Keys, Scored, Task
-from ..turn_tables import coverage_lines, explain_turn, wording_table
+from ..turn_tables import coverage_lines, explain_turn, variant_table
 
 # What is read of a turn row, beside the schemas.
-_COLUMNS = [name for name in Turn.__struct_fields__ if name not in ("schemas", "wording")]
+_COLUMNS = [name for name in Turn.__struct_fields__ if name not in ("schemas", "words")]
 _TURN_ID = re.compile(r".+/\d+")
 
 
@@ -73,7 +73,7 @@ class Turns(Task):
     turns: Path | None = None
     gold: Path | None = None
 
-    def wordings_read(self, predicted: Sequence[str]) -> Sequence[str]:
+    def variants_read(self, predicted: Sequence[str]) -> Sequence[str]:
         """The evaluator's: whatever the generator read, what it has to say is the same."""
         return [self.evaluator]
 
@@ -97,7 +97,7 @@ class Turns(Task):
         return GoldHeader(nli_name(nli), evaluator, references.split, *options, self.options.seed)
 
     def score(self, given: Given) -> Scored:
-        """Score the turns of each wording, or those that were chosen."""
+        """Score the turns of each variant, or those that were chosen."""
         every, turns, chosen = self._chosen_turns(given)
         system = self.score_turns(given, every, turns)
         return Scored(system.report, system.units, {"": system, "turns": turns}, chosen)
@@ -127,8 +127,8 @@ class Turns(Task):
         )
         rows = [
             msgspec.convert(row, Prediction)
-            for of_wording in predictions.values()
-            for row in of_wording.rows.to_pylist()
+            for of_variant in predictions.values()
+            for row in of_variant.rows.to_pylist()
         ]
         nli = self.open_nli()
         header = self.gold_header(references, nli)
@@ -137,8 +137,8 @@ class Turns(Task):
             return score_rows(references, every, turns, rows, nli, self.options, gold, setup)
 
     def write_items(self, scored: Scored, output: Path) -> None:
-        """A JSON line for each turn and wording: its BLEU, what SER misses, what SGSAcc says."""
-        system, turns = scored.by_wording[""], scored.by_wording["turns"]
+        """A JSON line for each turn and variant: its BLEU, what SER misses, what SGSAcc says."""
+        system, turns = scored.by_variant[""], scored.by_variant["turns"]
         with staged(output) as path, path.open("wb") as file:
             for variant, scores in system.turn_scores.items():
                 for i, turn in enumerate(turns):
@@ -197,7 +197,7 @@ class Turns(Task):
             )
         system = self.score_turns(given, every, turns)
         scores = system.turn_scores
-        utterances = {name: of_wording.utterances[0] for name, of_wording in scores.items()}
+        utterances = {name: of_variant.utterances[0] for name, of_variant in scores.items()}
         verdicts = {name: of.verdicts[0] for name, of in scores.items() if system.gold}
         console = terminal()
         print_line(turns[0].turn_id, console)
@@ -214,14 +214,14 @@ class Turns(Task):
         counts: Mapping[str, int] = content["counts"]["turns"]
         return counts
 
-    def by_wording_of(self, content: Mapping[str, Any]) -> tuple[Mapping[str, Any], Changes]:
-        """SGSAcc under each wording; without a model of entailment, SER."""
+    def by_variant_of(self, content: Mapping[str, Any]) -> tuple[Mapping[str, Any], Changes]:
+        """SGSAcc under each variant; without a model of entailment, SER."""
         every = {name: groups["#ALL_SERVICES"] for name, groups in content["variants"].items()}
         metric = "sgsacc" if "sgsacc" in next(iter(every.values())) else "ser"
         changes = content["sgdx"]["differences"]
         return (
             {name: metrics[metric] for name, metrics in every.items()},
-            {name: of_wording[metric] for name, of_wording in changes.items()},
+            {name: of_variant[metric] for name, of_variant in changes.items()},
         )
 
     def is_headline(self, key: str, keys: Keys) -> bool:
@@ -234,8 +234,8 @@ class Turns(Task):
         return coverage_lines(content)
 
     def more_tables(self, content: Mapping[str, Any]) -> list[Table]:
-        """All metrics by wording."""
-        return [wording_table(content)]
+        """All metrics by variant."""
+        return [variant_table(content)]
 
     def figures(self, scores: Scores) -> list[Figure]:
         return turn_figures(scores)
@@ -283,7 +283,7 @@ def setup_of(references: References, variants: Collection[str], made: Setup = UN
         made,
         split=references.split,
         release=references.release,
-        wordings=references.marks(sorted({*variants})),
+        variants=references.marks(sorted({*variants})),
         subset=None if available is None else Subset((), available),
     )
 
@@ -294,7 +294,7 @@ def turns_of(release: Release, split: str) -> ReleaseReferences:
 
 
 def read_turns(references: References, variant: str) -> list[Turn]:
-    """All turns of the split under a variant's wording, sorted by their ids."""
+    """All turns of the split under a variant's variant, sorted by their ids."""
     turns: list[Turn] = []
     table = references.rows(variant)
     try:

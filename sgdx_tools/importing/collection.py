@@ -1,4 +1,4 @@
-"""What an import collects: tools, cases, wordings, and what could not be expressed."""
+"""What an import collects: tools, cases, variants, and what could not be expressed."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from sgdx_dataset.io.console import escape_controls, say
 from sgdx_dataset.io.files import read_input
 from sgdx_llm.functions import safe_names
 
-from ..data import Case, Json, Rule, Source, Tool, ToolServer, Wording
-from ..folder import CASES, SOURCE, WORDINGS, write_tool_set
+from ..data import Case, Json, Rule, Source, Tool, ToolServer, Variant
+from ..folder import CASES, SOURCE, VARIANTS, write_tool_set
 from ..json_schema import Layout
 
 _LONGEST_LIST = 20  # lines about what was left out
@@ -35,7 +35,7 @@ class Collection:
     # By their ids.
     tools: dict[str, Tool] = field(default_factory=dict)
     cases: list[Case] = field(default_factory=list)
-    wordings: list[Wording] = field(default_factory=list)
+    variants: list[Variant] = field(default_factory=list)
     # The SHA-256 of each file by its name.
     files: dict[str, str] = field(default_factory=dict)
     # What could not be expressed, a line for each.
@@ -54,7 +54,7 @@ class Collection:
 
     def write(self, folder: Path) -> None:
         """Write a new folder of tools."""
-        write_tool_set(folder, self.tools.values(), self.cases, self.source(), self.wordings)
+        write_tool_set(folder, self.tools.values(), self.cases, self.source(), self.variants)
 
     def source(self) -> Source:
         """Where the tools and cases come from."""
@@ -70,7 +70,7 @@ class Collection:
             say("sgdx", f"left out: {rest} more, which {folder / SOURCE} lists")
         counts = [f"{len(self.tools)} tools"]
         counts += [f"{len(self.cases)} cases"] if self.cases else []
-        counts += [f"{len(self.wordings)} wordings"] if self.wordings else []
+        counts += [f"{len(self.variants)} variants"] if self.variants else []
         print(f"{folder}: {', '.join(counts)}")
         if keys := Counter(key for record in self.beside.values() for key in record):
             kept = ", ".join(f"{key} of {n}" for key, n in keys.most_common())
@@ -78,9 +78,9 @@ class Collection:
             print(escape_controls(note), file=sys.stderr)
         for line in self.remarks:
             print(f"note: {line}", file=sys.stderr)
-        words = f"sgdx tools reword {folder} --with model:NAME --output {folder}/{WORDINGS}"
+        words = f"sgdx tools reword {folder} --with model:NAME --output {folder}/{VARIANTS}"
         run = f"sgdx tools run {folder} --model NAME --output {folder}-run"
-        step = run if self.wordings else words
+        step = run if self.variants else words
         step = step if self.cases else f"write {folder / CASES}, then {step}"
         print(f"next: {step}", file=sys.stderr)
 

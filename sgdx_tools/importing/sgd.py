@@ -2,7 +2,7 @@
 
 A tool is an intent of a service, as ``sgdx_llm`` shows it to models, so that the scores of
 both can be held against each other. A case may call the intents of all services of its dialogue.
-Other variants of the schemas are wordings.
+Other variants of the schemas are variants of the tools.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sgdx_dataset.schema import Intent, Service
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_llm.functions import call_function, call_functions, parameter_names
 
-from ..data import ANY_OF, Case, ExpectedCall, Json, Tool, ToolWords, Wording, Words
+from ..data import ANY_OF, Case, ExpectedCall, Json, Tool, ToolWords, Variant, Words
 from .collection import Collection
 
 _ROLES = {"USER": "user", "SYSTEM": "assistant"}
@@ -36,7 +36,7 @@ def import_sgd(
     variants: Mapping[str, str] | None = None,
     dialogues: Path | None = None,
 ) -> Collection:
-    """Read the calls of a split, in which the first variant has the tools and others are wordings.
+    """Read the calls of a split, in which the first variant has the tools.
 
     The values of a call are those of the dialogue state as they were said, and the canonical value
     that the call itself has. Under the rule ``fuzzy`` a value that is only near the canonical one
@@ -54,7 +54,7 @@ def import_sgd(
     tools = _Tools(services[0])
     collection.tools |= tools.by_id
     for config, worded in zip(configs[1:], services[1:]):
-        collection.wordings.append(Wording(config, dict(tools.words(worded))))
+        collection.variants.append(Variant(config, dict(tools.words(worded))))
     subset = None if dialogues is None else set(read_dialogue_ids(dialogues, split))
     collection.cases += _cases(release, split, configs[0], tools, subset)
     missing = sorted((subset or set()) - tools.dialogue_ids)

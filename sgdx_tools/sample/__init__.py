@@ -1,1 +1,1 @@
-"""Eight tools, forty cases and five wordings of the project's own, and a program for them."""
+"""Eight tools, forty cases and five variants of the project's own, and a program for them."""

@@ -51,7 +51,7 @@ def header_of(path: Path) -> dict[str, Any]:
 def test_chosen_dialogues_under_words_of_ones_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Headers and signature say which dialogues, and mark the wording by its fingerprint."""
+    """Headers and signature say which dialogues, and mark the variant by its fingerprint."""
     words, chosen, out = tmp_path / "mine.json", tmp_path / "ids.txt", tmp_path / "out"
     words.write_text('{"Cabs_1": {"slots": {"destination": "dropoff"}}}')
     chosen.write_text("1_00000\n1_00003\n")
@@ -62,9 +62,9 @@ def test_chosen_dialogues_under_words_of_ones_own(
     assert command(monkeypatch, evaluate, *arguments) == 0
     header = header_of(out / "predictions" / "mine.jsonl")
     assert header["dialogues"] == "2@bae2f743"
-    assert "wording" not in header_of(out / "predictions" / "original.jsonl")
+    assert "words" not in header_of(out / "predictions" / "original.jsonl")
     scores = json.loads((out / "scores.json").read_text())
-    assert f"|variants:original+mine@{header['wording']}|" in scores["signature"]
+    assert f"|variants:original+mine@{header['words']}|" in scores["signature"]
     assert "|dialogues:2@bae2f743|" in scores["signature"]
     rows = [json.loads(line) for line in (out / "predictions" / "mine.jsonl").open()][1:]
     assert {row["frame_id"].split("/")[0] for row in rows} == {"1_00000", "1_00003"}
@@ -142,7 +142,7 @@ WRONG: dict[str, tuple[Any, tuple[object, ...], str]] = {
     "no precision to choose": (predict, (*LEXICAL, "--precision", "bf16"), "--precision bf16: "),
     "no path": (predict, (*LEXICAL, "--variant", "mine"), "--variant mine: expected NAME=PATH"),
     "no such model": (predict, ("--model", "nowhere"), "nowhere: "),
-    "no such wording": (predict, ("--model", "{trained}", "--config", "v9"), "v9"),
+    "no such variant": (predict, ("--model", "{trained}", "--config", "v9"), "v9"),
     "no option of its": (predict, ("--model", "{trained}", "--actz", "x"), "--batch-size"),
     "no such split": (predict, ("--model", "{trained}", "--split", "exam"), "exam"),
     "no model of the project": (predict, ("--model", "{bert}"), "run.json or config.json"),

@@ -259,7 +259,7 @@ def states(predicted: list[dict[str, Any]]) -> list[tuple[str, list[str], list[A
 
 
 @pytest.mark.parametrize("tracker", ["onepass", "sgd_baseline", "sgp_dst"])
-def test_gold_batches_chunks_and_other_wordings_change_nothing(
+def test_gold_batches_chunks_and_other_variants_change_nothing(
     tracker: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("REQUESTED", "SPAN", "VALUE", "CROSS", "COPY"):  # which few heads of seconds pass

@@ -167,7 +167,7 @@ def test_a_training_starts_from_the_mean_of_trackers(
 def test_a_second_corpus_is_judged_on_too(
     recipe: Recipe, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    also = {"source": "many", "share": 0.1, "wordings": ["original"]}
+    also = {"source": "many", "share": 0.1, "variants": ["original"]}
     assert command(monkeypatch, train, *recipe(also=also, steps=1, evaluate_frames=1)) == 0
     record = json.loads((tmp_path / "run" / "run.json").read_text())["record"]
     assert record["seen"]["also"] == also

@@ -49,8 +49,8 @@ def test_its_size_and_its_splits_by_service(shipped: Any) -> None:
 
 
 def test_words_are_ordered_from_the_nearest_to_the_farthest(shipped: Any) -> None:
-    wordings = [shipped.schema("test", name).services for name in ("original", *VARIANTS)]
-    for service, *others in zip(*wordings, strict=True):
+    variants = [shipped.schema("test", name).services for name in ("original", *VARIANTS)]
+    for service, *others in zip(*variants, strict=True):
         texts = [other.description for other in others]
         distances = [description_distance(service.description, text) for text in texts]
         assert distances == sorted(distances) and len({service.description, *texts}) == 6

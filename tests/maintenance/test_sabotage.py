@@ -167,8 +167,8 @@ SABOTAGES = {
         "sgdx_metric/core.py", "(most >= RIGHT)", "(most > RIGHT)",
         f"{_METRIC}/test_report.py -k equal_the_plain"),
     "a mean over v1 to v5 is of fewer": Sabotage(
-        "sgdx_metric/core.py", "(self, wording) for wording in wordings]",
-        "(self, w) for w in wordings if w in self.wordings]",
+        "sgdx_metric/core.py", "(self, variant) for variant in variants]",
+        "(self, w) for w in variants if w in self.variants]",
         f"{_METRIC}/test_report.py -k not_there"),
     "a drop is a gain": Sabotage(
         "sgdx_metric/figures.py", "means.over(PAPER_VARIANTS) - means.under(ORIGINAL)",
@@ -213,7 +213,7 @@ SABOTAGES = {
     "a part of SGD is called whole": Sabotage(
         "sgdx_metric/signature.py", "and dialogues < whole:", "and False:",
         f"{_METRIC}/test_signature.py -k release_in"),
-    "a wording's fingerprint is of its names": Sabotage(
+    "a variant's fingerprint is of its names": Sabotage(
         "sgdx_metric/variants.py", '[slot["name"], slot["description"], slot["possible_values"]]',
         '[slot["name"], slot["possible_values"]]', f"{_METRIC}/test_signature.py -k fingerprint"),
     "states of the release's layout go to the turn after": Sabotage(
@@ -232,16 +232,16 @@ SABOTAGES = {
     "a part of the dialogues is called another": Sabotage(
         "sgdx_eval/inputs.py", "        if mark != dialogues_mark(ids):", "        if False:",
         f"{_EVAL}/test_contract.py -k some_dialogues"),
-    "two wordings of one name compare": Sabotage(
+    "two variants of one name compare": Sabotage(
         "sgdx_eval/results.py",
         "if variant in second_marks and second_marks[variant] != mark:", "if False:",
         f"{_EVAL}/test_contract.py -k told_apart"),
     "a comparison is of all dialogues of each side": Sabotage(
         "sgdx_eval/compare.py", "    first, second = ([only_dialogues(run, ids, where) for run in",
         "    first, second = ([run for run in", f"{_EVAL}/test_contract.py -k same_dialogues"),
-    "scores of items are those of another wording": Sabotage(
-        "sgdx_eval/results.py", "by_wording[name] for name in names]",
-        "by_wording[name] for name in names[::-1]]", f"{_EVAL}/test_contract.py -k test_compare"),
+    "scores of items are those of another variant": Sabotage(
+        "sgdx_eval/results.py", "by_variant[name] for name in names]",
+        "by_variant[name] for name in names[::-1]]", f"{_EVAL}/test_contract.py -k test_compare"),
     # --- sgsacc_metric ---
     "short utterances have no penalty": Sabotage(
         "sgsacc_metric/bleu.py", "np.where(is_positive, penalty, 0.0))", "0.0)",
@@ -305,7 +305,7 @@ SABOTAGES = {
         "sgdx_tools/model_words.py", "elif text in others:", "elif False:",
         f"{_TOOLS}/test_rewording.py -k other_elements"),
     "flips are those of a mean over runs": Sabotage(
-        "sgdx_metric/wording_figures.py", 'if key in ("sensitivity", "worst", "flips")',
+        "sgdx_metric/variant_figures.py", 'if key in ("sensitivity", "worst", "flips")',
         "if not key", f"{_TOOLS}/test_scoring.py -k repeats_give"),
     "cases without a prediction are left out": Sabotage(
         "sgdx_tools/predictions.py", "if len(run) < len(ids):", "if not run:",
@@ -364,7 +364,7 @@ SABOTAGES = {
         "sgdx_tools/renaming.py", "return list(self._version)", "return list(self._tools)",
         f"{_TOOLS}/test_rewording.py -k as_it_is"),
     "a case that cannot be right is judged": Sabotage(
-        "sgdx_tools/folder.py", "if (why := _why_never_right(case, wording, tools, source.rules))",
+        "sgdx_tools/folder.py", "if (why := _why_never_right(case, variant, tools, source.rules))",
         'if (why := "")', f"{_TOOLS}/test_rewording.py -k as_it_is"),
     "any call is wrong where some tools are forbidden": Sabotage(
         "sgdx_tools/scoring.py",

@@ -27,7 +27,7 @@ from ..sgsacc_metric.conftest import copies
 __all__ = ["copies", "gold"]
 
 MAINS = {"sgdx_dataset": dataset, "sgdx_metric": metric, "sgsacc_metric": responses}
-WORDINGS = ("original", "v1")
+VARIANTS = ("original", "v1")
 SAMPLE_TEST = ("--source", "sample", "--split", "test")
 Rows = Mapping[str, list[Row]]
 
@@ -53,7 +53,7 @@ def command(
 
 @dataclass(frozen=True)
 class Subject:
-    """Predictions of the sample's test split under two wordings: right ones, and worse ones."""
+    """Predictions of the sample's test split under two variants: right ones, and worse ones."""
 
     task: str
     # All are right; and every third is wrong under v1.
@@ -71,8 +71,8 @@ class Subject:
         return TASKS[self.task].kind
 
     def mains(self, scores: Mapping[str, Any]) -> dict[str, float]:
-        """The main figure of a scores.json under each wording."""
-        return dict(TASKS[self.task].by_wording_of(scores)[0])
+        """The main figure of a scores.json under each variant."""
+        return dict(TASKS[self.task].by_variant_of(scores)[0])
 
     def of(self, dialogues: tuple[str, ...]) -> Rows:
         """The good rows of some dialogues."""
@@ -83,10 +83,10 @@ class Subject:
 
 
 def put(folder: Path, rows: Rows, **header: Any) -> Path:
-    """A folder with a file of predictions for each wording, with a header if one is given."""
+    """A folder with a file of predictions for each variant, with a header if one is given."""
     folder.mkdir(exist_ok=True)
-    for name, of_wording in rows.items():
-        written(folder / f"{name}.jsonl", of_wording, **header)
+    for name, of_variant in rows.items():
+        written(folder / f"{name}.jsonl", of_variant, **header)
     return folder
 
 
@@ -101,9 +101,9 @@ def subjects(
     gold: dict[str, list[Row]], tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Subject]:
     """The tasks that are scored against SGD."""
-    states = {name: gold[name] for name in WORDINGS}
+    states = {name: gold[name] for name in VARIANTS}
     calls, release = {}, open_release("sample")
-    for name in WORDINGS:
+    for name in VARIANTS:
         rows = frame_tables(release, "test", name, ["frame_id", "service", "service_call"])
         calls[name] = [
             {
@@ -116,7 +116,7 @@ def subjects(
         ]
     folder, data = tmp_path_factory.mktemp("turns"), RequestedData("sample", "test")
     turns = {}
-    for path in generate(copy_system("gold"), data, list(WORDINGS), folder):
+    for path in generate(copy_system("gold"), data, list(VARIANTS), folder):
         lines = path.read_text().splitlines()[1:]
         turns[path.stem] = list(map(json.loads, lines))
     return {

@@ -46,7 +46,7 @@ def test_figures_by_hand(tmp_path: Path, command: Run, gold: Gold) -> None:
     words = ("sgdx_metric", "score", *SAMPLE_TEST, "--explain", "--predictions")
     printed = command(*words, "p").stdout
     assert ["JGA_orig", "100.00"] in [line.split()[:2] for line in printed.splitlines()]
-    # Of one wording there is nothing to compare, and so no column and no words about it.
+    # Of one variant there is nothing to compare, and so no column and no words about it.
     printed = command(*words, "original=p/original.jsonl").stdout
     assert "every slot of its state is.\nJGA_orig: under the original schemas.\n" in printed
     assert not any(word in printed for word in ("difference", "JGA_v1-5", "\np: ", "flips"))
@@ -187,7 +187,7 @@ def test_scoring_a_release_does_not_wait_for_datasets_pandas_or_torch(
     assert (tmp_path / "s.json").is_file()
 
 
-def test_a_wording_is_the_same_where_the_data_are(
+def test_a_variant_is_the_same_where_the_data_are(
     tmp_path: Path, command: Run, subjects: dict[str, Subject]
 ) -> None:
     """Rows of some dialogues have some of the services, whose fingerprint is another one."""
@@ -195,7 +195,7 @@ def test_a_wording_is_the_same_where_the_data_are(
     Path("ids.txt").write_text("1_00000\n")
     release = open_release("sample", {"mine": str(tmp_path / "mine.json")})
     rows = subjects["state"].of(("1_00000/",))["original"]
-    header = {"data": release.data_digest("test", "mine"), "wording": "of all services"}
+    header = {"data": release.data_digest("test", "mine"), "words": "of all services"}
     path = written(tmp_path / "p.jsonl", [row | {"variant": "mine"} for row in rows], **header)
     config = (*SAMPLE_TEST, "--variant", "mine=mine.json", "--config", "mine")
     made = command("sgdx_dataset", "frames", *config, "--dialogues", "ids.txt", "--output", "rows")

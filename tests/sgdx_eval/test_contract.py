@@ -138,10 +138,10 @@ def test_some_dialogues(subject: Subject, tmp_path: Path, command: Run) -> None:
     assert "other.json: " in line and "validation" in line
 
 
-def test_own_wordings_of_one_name_are_told_apart(
+def test_own_variants_of_one_name_are_told_apart(
     subject: Subject, tmp_path: Path, command: Run
 ) -> None:
-    """A wording has one mark wherever it is read, and scores of two wordings do not compare."""
+    """A variant has one mark wherever it is read, and scores of two variants do not compare."""
     for name, text in (("one", "Rides"), ("two", "Trips")):
         Path(f"{name}.json").write_text(json.dumps({"Cabs_1": {"description": text}}))
     rows = {
@@ -156,14 +156,14 @@ def test_own_wordings_of_one_name_are_told_apart(
         marks[name] = re.findall(r"mine@([0-9a-f]{8})", scores["signature"])[0]
     made = ("--config", "mine", "original", *SAMPLE_TEST, *own, "--output", "rows")
     assert command("sgdx_dataset", subject.kind, *made).returncode == 0
-    if subject.task != "turns":  # whose sentences are those of the evaluator's wording
+    if subject.task != "turns":  # whose sentences are those of the evaluator's variant
         scores = scored(command, predictions, "rows.json", "--references", "rows")
         assert f"mine@{marks['one']}" in scores["signature"]
     line = refused(tmp_path, command, "compare", "sone.json", "stwo.json")
     assert marks["one"] != marks["two"] and "'mine'" in line
     words = ("score", *SAMPLE_TEST, "--output", "x.json", "--predictions", predictions)
     assert "mine" in refused(tmp_path, command, *words, *own, "--variant", "mine=two.json")
-    # Without its words, a wording is left out aloud.
+    # Without its words, a variant is left out aloud.
     assert "mine" in command("sgdx_metric", *words).stderr
 
 
@@ -174,7 +174,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("variant", "v2", "variant"),
     ("split", "train", "split"),
     ("data", OTHER, "data"),
-    ("wording", "0123abcd", "wording"),
+    ("words", "0123abcd", "words"),
     ("dialogues", "1@b629d411", "dialogues"),
     ("system", {"model": "another"}, "model"),
     ("system", {"model": "m", "beams": 4}, "beams"),
@@ -393,10 +393,10 @@ def test_summarise(
     assert "run: good.json\nrun: bad.json\n" in done.stdout
     result = json.loads(Path("new/s.json").read_text())
     assert result["runs"] == 2 and result["signature"] == both[0]["signature"]
-    for name, of_wording in result["groups"]["all"]["by_variant"].items():
+    for name, of_variant in result["groups"]["all"]["by_variant"].items():
         values = [subject.mains(scores)[name] for scores in both]
-        assert of_wording["values"] == values and of_wording["mean"] == pytest.approx(mean(values))
-        assert of_wording["sd"] == pytest.approx(stdev(values))
+        assert of_variant["values"] == values and of_variant["mean"] == pytest.approx(mean(values))
+        assert of_variant["sd"] == pytest.approx(stdev(values))
     words = ("compare", "--first", "good.json", "bad.json", "--second", "good.json")
     done = command("sgdx_metric", *words, "--json", "c.json")
     assert done.returncode == 0, done.stderr
@@ -419,7 +419,7 @@ def without(scores: dict[str, Any], place: str) -> dict[str, Any]:
     metric = next(scores for scores in paired.values() if "v1" in scores)
     if place == "a score":
         metric["v1"].pop()
-    elif place == "a wording":
+    elif place == "a variant":
         del metric["v1"]
     else:
         items[0] = "9_99999/0/Cabs_1" if items[0].count("/") == 2 else "9_99999/Cabs_1"
@@ -438,7 +438,7 @@ def test_scores_that_do_not_compare(
         ({**bad, "signature": 3}, ""),
         ({key: value for key, value in bad.items() if key != "paired"}, "paired"),
         (without(bad, "a score"), "paired"),
-        (without(bad, "a wording"), "v1"),
+        (without(bad, "a variant"), "v1"),
         (without(bad, "an item"), "1_00000/"),
     ):
         Path("other.json").write_text(json.dumps(scores))

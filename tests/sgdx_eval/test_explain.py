@@ -103,7 +103,7 @@ def test_the_product_of_the_slots_is_the_joint_goal(
     assert lines[0].score == joint
 
 
-def test_a_flip_says_under_which_wordings_and_what_changed() -> None:
+def test_a_flip_says_under_which_variants_and_what_changed() -> None:
     """The first frame is right under v1 alone, where the city is found; the second is always."""
     schemas = {
         "original": {"city": False, "stars": True},

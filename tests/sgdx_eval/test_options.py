@@ -15,7 +15,7 @@ SCORE = ("sgdx_metric", "score", "--source", "sample", "--predictions")
 
 @pytest.fixture(scope="module")
 def turns(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Responses derived from the actions of the sample's test turns, under all six wordings."""
+    """Responses derived from the actions of the sample's test turns, under all six variants."""
     folder = tmp_path_factory.mktemp("turns")
     generate(copy_system("derived"), RequestedData("sample", "test"), DEFAULT_CONFIGS, folder)
     return folder

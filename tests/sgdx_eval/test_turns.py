@@ -51,10 +51,10 @@ def test_score(copies: Path, command: Run) -> None:
     assert len(rows) == 2 * 265 and valid == gold["counts"]["valid_turns"]
 
 
-def test_a_wording_of_one_s_own_is_the_evaluator_s(
+def test_a_variant_of_one_s_own_is_the_evaluator_s(
     copies: Path, tmp_path: Path, command: Run
 ) -> None:
-    """A generator's and the evaluator's own wording are marked in the signature."""
+    """A generator's and the evaluator's own variant are marked in the signature."""
     Path("words.json").write_text('{"Museums_1": {"slots": {"city": "town"}}}')
     Path("mine").mkdir()
     text = (copies / "derived" / "original.jsonl").read_text().partition("\n")[2]
@@ -154,7 +154,7 @@ def test_gold_files_that_do_not_fit(tmp_path: Path) -> None:
             read_gold(path, expected, [wanted])
 
 
-def test_a_wording_has_one_fingerprint_wherever_it_is_read(tmp_path: Path) -> None:
+def test_a_variant_has_one_fingerprint_wherever_it_is_read(tmp_path: Path) -> None:
     """Of a copy that has dialogues of some services alone, as headers of predictions have it."""
     source, own = tmp_path / "source", {"mine": str(tmp_path / "mine.json")}
     copytree(SAMPLE, source)
@@ -168,7 +168,7 @@ def test_a_wording_has_one_fingerprint_wherever_it_is_read(tmp_path: Path) -> No
     assert len(set(rows["service"].to_pylist())) == 1 and list(of_frames) == ["mine"]
     of_turns = open_references(str(source), "test", own, COLUMNS, "turns")
     assert of_turns.marks(["mine"]) == of_frames
-    assert RequestedData(str(source), "test", own).facts("mine")["wording"] == of_frames["mine"]
+    assert RequestedData(str(source), "test", own).facts("mine")["words"] == of_frames["mine"]
 
 
 # ---- models of entailment, and people

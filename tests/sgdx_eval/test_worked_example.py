@@ -25,7 +25,7 @@ from ..conftest import ROOT
 
 Run = Callable[..., CompletedProcess[str]]
 FIGURE, TASK = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.S)
-WORDINGS = ("original", "v1", "v5")
+VARIANTS = ("original", "v1", "v5")
 
 
 def module(path: Path, code: str) -> Any:
@@ -42,14 +42,14 @@ def predictions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Gold intents but for every fifth frame under v5, and the task of the page."""
     task = module(tmp_path / "intents.py", TASK).Intents()
     monkeypatch.setitem(TASKS, task.name, task)
-    for wording in WORDINGS:
+    for variant in VARIANTS:
         columns = ["frame_id", "variant", "active_intent"]
-        rows = frame_tables(open_release("sample"), "test", wording, columns).to_pylist()
-        for row in rows[::5] if wording == "v5" else ():
+        rows = frame_tables(open_release("sample"), "test", variant, columns).to_pylist()
+        for row in rows[::5] if variant == "v5" else ():
             row["active_intent"] = "?"
-        header = {"metadata": {"task": "intents", "variant": wording}}
+        header = {"metadata": {"task": "intents", "variant": variant}}
         lines = [json.dumps(row) for row in (header, *rows)]
-        (tmp_path / f"{wording}.jsonl").write_text("\n".join(lines))
+        (tmp_path / f"{variant}.jsonl").write_text("\n".join(lines))
     return tmp_path
 
 
@@ -69,7 +69,7 @@ def test_a_task_of_one_file(predictions: Path, command: Run) -> None:
     assert figures["intent.drop"] == pytest.approx(-wrong / 2)
     assert low < -wrong / 2 < high
     assert scores["signature"].startswith("sgdx_metric|task:intents|")
-    assert "Intent accuracy by wording" in done.stdout
+    assert "Intent accuracy by variant" in done.stdout
 
 
 def test_all_commands_take_it(predictions: Path, command: Run) -> None:
@@ -87,7 +87,7 @@ def test_all_commands_take_it(predictions: Path, command: Run) -> None:
     (part,) = build_report(read_inputs([Path("first.json")]), "command").parts
     assert part.verdict and part.verdict.sentences[0].text.startswith("first: 89.9 % intent ")
     pictures = [picture.name for section in part.sections for picture in section.pictures]
-    assert {"intents_by_wording", "intents_flips"} < {*pictures}
+    assert {"intents_by_variant", "intents_flips"} < {*pictures}
     done = command("sgdx_metric", "explain", *words, "--flips")
     assert done.returncode == 0, done.stderr
     assert "55" in done.stdout

@@ -39,12 +39,12 @@ def rows(sample: dict[str, pa.Table]) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="session")
 def plan(three: Path) -> Plan:
-    """Those dialogues under two wordings."""
+    """Those dialogues under two variants."""
     return plan_of(three)
 
 
 def plan_of(dialogues: Path | None, host: str = "http://127.0.0.1/v1", **options: Any) -> Plan:
-    """A plan for some dialogues of the sample under two wordings."""
+    """A plan for some dialogues of the sample under two variants."""
     configs = options.pop("configs", ("original", "v5"))
     settings = options.pop("settings", None) or RequestSettings(model="m")
     return Plan(RequestedData("sample", "test", {}, dialogues), configs, settings, host, **options)

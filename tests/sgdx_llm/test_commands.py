@@ -192,7 +192,7 @@ def test_a_program_that_answers_too_little_leaves_the_rest(
     assert ask("predict", *arguments) == 0
 
 
-def test_repeats_under_one_wording_are_scored_as_wordings(
+def test_repeats_under_one_variant_are_scored_as_variants(
     three: Path, stand_in: StandIn, tmp_path: Path
 ) -> None:
     words = ["predict", "--source", "sample", "--repeats", "2", "--model", "m"]
@@ -213,7 +213,7 @@ def test_repeats_under_one_wording_are_scored_as_wordings(
 def test_an_estimate_sends_nothing(three: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert ask("estimate", "--dialogues", three, "--price", "2,1,10", "--json") == 0
     original, v5 = json.loads(capsys.readouterr().out)
-    assert original["wording"] == "original"
+    assert original["variant"] == "original"
     assert original["requests"] == v5["requests"] == 26
     assert 500 < original["tokens_in"] / 26 < 1500
     assert 20 < original["tokens_out"] / 26 < 100
@@ -306,7 +306,7 @@ def test_what_cannot_be_read_stands_beside_the_score(
 def test_answers_to_other_requests_are_refused(
     option: str, three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """``collect`` takes no answer of another model, form of answer, parameter or wording."""
+    """``collect`` takes no answer of another model, form of answer, parameter or variant."""
     words = tmp_path / "mine.json"
     words.write_text('{"Cabs_1": {"slots": {"destination": "dropoff"}}}')
     same = {

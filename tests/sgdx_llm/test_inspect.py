@@ -73,7 +73,7 @@ def test_the_figures_are_those_of_the_metric(log: Any) -> None:
     # Five scores of a frame are 1, 0, 1, 1, 1: mean 0.8, sample deviation 0.4472.
     assert figures["sensitivity"] == pytest.approx(0.2**0.5 / 0.8)
     assert figures["mean"] == pytest.approx(5 / 6)
-    # Every frame is wrong under one of the six wordings and right under the others.
+    # Every frame is wrong under one of the six variants and right under the others.
     assert (figures["worst"], figures["flips"]) == (0.0, 1.0)
 
 

@@ -62,7 +62,7 @@ def test_right_answers_score_one(task: ModuleType, documents: list[dict[str, Any
     assert (scores["ss_jga"], scores["flips"], scores["invalid"]) == (0, 0, 0)
 
 
-def test_answers_under_one_wording_count_as_empty(
+def test_answers_under_one_variant_count_as_empty(
     task: ModuleType, documents: list[dict[str, Any]]
 ) -> None:
     """All under v2 are no states; a fifth of the mean over v1 to v5 is lost, and every frame."""
@@ -78,7 +78,7 @@ def test_answers_under_one_wording_count_as_empty(
     assert scores["invalid"] == pytest.approx(1 / 6)
 
 
-def test_figures_without_their_wordings_are_undefined(task: ModuleType, dialogues: Path) -> None:
+def test_figures_without_their_variants_are_undefined(task: ModuleType, dialogues: Path) -> None:
     few = task.documents(source="sample", dialogues=str(dialogues), variants="original")
     documents = list(few["test"])
     scores = figures(task, documents, [document["target"] for document in documents])

@@ -141,8 +141,8 @@ def test_each_turn_adds_to_the_messages_of_the_one_before(plan: Plan) -> None:
         messages = found
 
 
-def test_all_wordings_of_a_dialogue_come_before_the_next(plan: Plan) -> None:
-    """A turn comes under all wordings, so that those under way together begin differently."""
+def test_all_variants_of_a_dialogue_come_before_the_next(plan: Plan) -> None:
+    """A turn comes under all variants, so that those under way together begin differently."""
     names = [tuple(r.custom_id.split("|")[:2]) for r in plan.requests()]
     dialogues = [frame.split("/")[0] for _, frame in names]
     assert list(dict.fromkeys(dialogues)) == ["1_00000", "2_00000", "2_00001"]
@@ -162,8 +162,8 @@ def test_without_a_choice_the_order_is_that_of_the_subset(sample: dict[str, pa.T
     assert set(dialogues) == set(sample["original"]["dialogue_id"].to_pylist())
 
 
-def test_repeats_are_of_one_wording(plan: Plan) -> None:
-    with pytest.raises(SgdxError, match=r"^--repeats 2: found 2 wordings, expected one"):
+def test_repeats_are_of_one_variant(plan: Plan) -> None:
+    with pytest.raises(SgdxError, match=r"^--repeats 2: found 2 variants, expected one"):
         plan_of(plan.data.dialogues, repeats=2)
     twice = plan_of(plan.data.dialogues, repeats=2, configs=("original",))
     assert list(twice.names) == ["r1", "r2"]
@@ -192,7 +192,7 @@ def test_calls_are_asked_about_turns(plan: Plan, choice: ToolChoice) -> None:
 
 
 def test_functions_of_other_services_are_offered_too(three: Path) -> None:
-    """The same ones under every wording and of any choice of dialogues, mixed with the own."""
+    """The same ones under every variant and of any choice of dialogues, mixed with the own."""
     names: dict[tuple[str, int], list[list[str]]] = {}
     for distractors in (0, 5):
         settings = RequestSettings(model="m", task="calls", distractors=distractors)

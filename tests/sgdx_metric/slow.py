@@ -201,7 +201,7 @@ def sensitivity(scores: list[list[float]], drop: bool = False) -> float | None:
 
 
 def worst(frames: list[tuple[float, ...]]) -> float:
-    """The mean of each frame's least score; a frame is its scores under the wordings."""
+    """The mean of each frame's least score; a frame is its scores under the variants."""
     return sum(min(frame) for frame in frames) / len(frames)
 
 

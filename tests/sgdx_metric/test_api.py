@@ -30,7 +30,7 @@ RIGHT = {"original": [True, True, False], "v1": [True, False, False], "v2": [Tru
 
 
 @pytest.fixture(scope="module")
-def own_wording(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def own_variant(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A schema variant of the user's own, as a folder by name."""
     folder = tmp_path_factory.mktemp("mine") / "test"
     folder.mkdir()
@@ -40,9 +40,9 @@ def own_wording(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def references(own_wording: dict[str, Path]) -> pa.Table:
+def references(own_variant: dict[str, Path]) -> pa.Table:
     """All frame rows of some variants, with every column."""
-    release = open_release("sample", own_wording)
+    release = open_release("sample", own_variant)
     return pa.concat_tables(frame_tables(release, "test", variant) for variant in VARIANTS)
 
 
@@ -64,9 +64,9 @@ def prediction_files(tmp_path_factory: pytest.TempPathFactory, predictions: list
 
 
 @pytest.fixture(scope="module")
-def expected(prediction_files: Path, own_wording: dict[str, Path]) -> dict[str, Any]:
+def expected(prediction_files: Path, own_variant: dict[str, Path]) -> dict[str, Any]:
     """The scores of the files."""
-    return score_files(prediction_files, source="sample", own_variants=own_wording)
+    return score_files(prediction_files, source="sample", own_variants=own_variant)
 
 
 def parquet_frame(table: pa.Table, folder: Path) -> pd.DataFrame:
@@ -107,12 +107,12 @@ def test_files_as_the_command_scores_them(
     tmp_path: Path,
     run: Run,
     prediction_files: Path,
-    own_wording: dict[str, Path],
+    own_variant: dict[str, Path],
     expected: dict[str, Any],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     paths = {variant: str(prediction_files / f"{variant}.jsonl") for variant in VARIANTS}
-    options: dict[str, Any] = {"source": "sample", "own_variants": own_wording}
+    options: dict[str, Any] = {"source": "sample", "own_variants": own_variant}
     outputs: dict[str, Any] = {
         "output": tmp_path / "door.json",
         "per_frame": tmp_path / "door.jsonl",
@@ -121,7 +121,7 @@ def test_files_as_the_command_scores_them(
     assert capsys.readouterr().out == ""
     assert json.loads((tmp_path / "door.json").read_text()) == expected
     assert score_files(paths, **options, verbose=True) == expected
-    words = ["--source", "sample", "--variant", f"mine={own_wording['mine']}"]
+    words = ["--source", "sample", "--variant", f"mine={own_variant['mine']}"]
     words += ["--predictions", str(prediction_files), "--output", "command.json"]
     done = run("sgdx_metric", "score", *words, "--per-frame", "command.jsonl")
     assert done.returncode == 0, done.stderr

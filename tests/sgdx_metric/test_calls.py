@@ -17,10 +17,10 @@ from sgdx_metric.calls import (
 from sgdx_metric.columns import Floats, Ints
 from sgdx_metric.core import Scores
 from sgdx_metric.errors import ScoreError
-from sgdx_metric.figures import wording_differences
+from sgdx_metric.figures import variant_differences
 from sgdx_metric.signature import Setup
 from sgdx_metric.units import Items
-from sgdx_metric.wording_figures import over_wordings, with_tasks
+from sgdx_metric.variant_figures import over_variants, with_tasks
 
 from .call_rows import GOLD, REFERENCES, STATE, call, predictions, reference, table
 
@@ -83,15 +83,15 @@ def test_the_decision_is_one_of_turns() -> None:
         assert found.scores["call_accuracy"].tolist() == [calls[0] is made]
 
 
-def cases(by_wording: dict[str, Floats], dialogue: Ints) -> Scores:
-    """Scores of cases by wording, and the number of each case's dialogue [cases]."""
+def cases(by_variant: dict[str, Floats], dialogue: Ints) -> Scores:
+    """Scores of cases by variant, and the number of each case's dialogue [cases]."""
     count = len(dialogue)
     ids = pa.array(map(str, range(count)), pa.string())
     items = Items(ids, dialogue, np.arange(count), np.array([""] * count, dtype=object), {})
-    return Scores([*by_wording], items, {"score": np.stack([*by_wording.values()])})
+    return Scores([*by_variant], items, {"score": np.stack([*by_variant.values()])})
 
 
-def test_figures_over_wordings() -> None:
+def test_figures_over_variants() -> None:
     right, wrong = call("OrderCab", time="6:15 pm", riders="2"), None
     true = table(REFERENCES, CALL_REFERENCE)
     scores = {
@@ -121,15 +121,15 @@ def test_figures_over_wordings() -> None:
     )
 
 
-def test_figures_over_any_wordings() -> None:
-    """Three dialogues with two calls each, under the original and two wordings of one's own."""
+def test_figures_over_any_variants() -> None:
+    """Three dialogues with two calls each, under the original and two variants of one's own."""
     dialogue = np.array([0, 0, 1, 1, 2, 2])
     scores = {
         "original": np.array([1.0, 1.0, 1.0, 1.0, 1.0, 0.0]),
         "mine": np.array([1.0, 1.0, 1.0, 0.0, 1.0, 0.0]),
         "theirs": np.array([1.0, 1.0, 0.0, 0.0, 1.0, 0.0]),
     }
-    figures = over_wordings(cases(scores, dialogue), "score")
+    figures = over_variants(cases(scores, dialogue), "score")
     assert figures["by_variant"] == pytest.approx({"original": 5 / 6, "mine": 4 / 6, "theirs": 0.5})
     assert figures["original"] == pytest.approx(5 / 6)
     assert figures["reworded"] == pytest.approx(7 / 12)
@@ -142,23 +142,23 @@ def test_figures_over_any_wordings() -> None:
     assert figures["confidence"]["drop"] == pytest.approx([-0.75, 0.0])
     # Of the 8 ways to swap dialogues, all are as far: only the second dialogue differs.
     assert figures["p"] == 1.0
-    found = wording_differences(cases(scores, dialogue), "score")
+    found = variant_differences(cases(scores, dialogue), "score")
     # The dialogues lose 0, 2 and 0 of 2 calls: all three may be the second one, or none.
     assert found["theirs"]["difference"] == pytest.approx(-2 / 6)
     assert (found["theirs"]["low"], found["theirs"]["high"]) == (-1.0, 0.0)
     assert list(found) == ["mine", "theirs"]
     mine = cases({"mine": scores["mine"]}, dialogue)
-    assert wording_differences(mine, "score")["mine"]["p"] is None
+    assert variant_differences(mine, "score")["mine"]["p"] is None
 
 
-def test_undefined_scores_and_single_wordings() -> None:
+def test_undefined_scores_and_single_variants() -> None:
     dialogue = np.arange(3)
-    figures = over_wordings(cases({"mine": np.array([1.0, np.nan, 0.0])}, dialogue), "score")
+    figures = over_variants(cases({"mine": np.array([1.0, np.nan, 0.0])}, dialogue), "score")
     assert figures["by_variant"] == {"mine": 0.5}
     assert figures["reworded"] == 0.5
     assert {figures[key] for key in ("original", "drop", "p", "worst", "sensitivity")} == {None}
     none = {"original": np.array([]), "v1": np.array([])}
-    nothing = over_wordings(cases(none, np.array([], dtype=int)), "score")
+    nothing = over_variants(cases(none, np.array([], dtype=int)), "score")
     assert nothing["drop"] is None and nothing["by_variant"] == {"original": None, "v1": None}
 
 

@@ -1,4 +1,4 @@
-"""The signature: what it says of the data and of the rules; names of sets of wordings."""
+"""The signature: what it says of the data and of the rules; names of sets of variants."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def test_a_subset_stands_in_the_signature() -> None:
         ("release", 5.5),
         ("split", "test|frames:9"),
         ("system_acts", "perhaps"),
-        ("wordings", {"mine": "a|b"}),
+        ("variants", {"mine": "a|b"}),
         ("services", ["A|b:c"]),
     ],
 )
 def test_text_that_would_write_a_signature(part: str, value: Any) -> None:
-    with pytest.raises(ScoreError, match=f"^{'variants' if part == 'wordings' else part} is "):
+    with pytest.raises(ScoreError, match=f"^{'variants' if part == 'variants' else part} is "):
         signature(["mine"], 9, 9, Setup(**{part: value}))
     assert "|release:unverified:0|" in signature(["v1"], 9, 9, Setup("test", "unverified:0"))
 

@@ -1,4 +1,4 @@
-"""The tab of one's own API: what it reads, and the states it shows under two wordings."""
+"""The tab of one's own API: what it reads, and the states it shows under two variants."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_other_words_that_do_not_fit_are_refused(words: Any, found: str) -> None
         read_other_words(json.dumps(words), service)
 
 
-def test_values_that_differ_between_the_wordings_are_marked() -> None:
+def test_values_that_differ_between_the_variants_are_marked() -> None:
     slots = {"cup_size": "portion", "own_cup": {"name": "mug", "description": "A mug of theirs"}}
     said = (
         "Can I get a large iced mocha at the Riverside branch?",

@@ -196,7 +196,7 @@ def test_generators_have_a_tab(page: Any, tmp_path: Path) -> None:
     until(lambda: "FT-T5" in text(page) and "most likely tok:none" in text(page))
 
 
-def test_an_api_of_ones_own_is_tracked_under_two_wordings(page: Any) -> None:
+def test_an_api_of_ones_own_is_tracked_under_two_variants(page: Any) -> None:
     button(page, "Your own API").click()
     until(lambda: page.find_element(By.ID, "track").is_displayed())
     page.find_element(By.ID, "track").click()

@@ -118,7 +118,7 @@ def test_an_object_that_holds_itself_deeply_is_refused() -> None:
         service_of_tools([{"name": "a", "parameters": schema}], "your API")
 
 
-def test_a_dialogue_is_tracked_with_tools_under_two_wordings() -> None:
+def test_a_dialogue_is_tracked_with_tools_under_two_variants() -> None:
     words = json.loads(json.dumps(PARAMETERS).replace("city", "town").replace("pets", "animals"))
     service = read_service(json.dumps([{**TEXTS, "parameters": PARAMETERS}]), "your API")
     other = read_other_words(json.dumps([{"name": "reserve", "parameters": words}]), service)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolWords, Wording, Words
-from sgdx_tools.folder import write_tool_set, write_wording
+from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolWords, Variant, Words
+from sgdx_tools.folder import write_tool_set, write_variant
 from tests.conftest import ROOT
 
 
@@ -31,7 +31,7 @@ TOOLS = (
     Tool("weather", "Tell the weather", WEATHER),
     Tool("ping"),
 )
-V1 = Wording(
+V1 = Variant(
     "v1",
     {
         "book": ToolWords(
@@ -42,7 +42,7 @@ V1 = Wording(
     },
     "model:m",
 )
-V2 = Wording("v2", {"weather": ToolWords(parameters={"city": Words("town")})})
+V2 = Variant("v2", {"weather": ToolWords(parameters={"city": Words("town")})})
 
 
 def user(text: str) -> Json:
@@ -63,7 +63,7 @@ CASES = (
     Case("c", (user("Rain in Oslo?"),), (ExpectedCall("weather", {"city": "Oslo"}),), dialogue="d"),
     Case("d", (user("Thanks"),), None, dialogue="d"),
 )
-# The right calls by wording and case.
+# The right calls by variant and case.
 _BOOK = {"a": call("book", people=4, place={"city": "Rome"}), "b": call("book", people=2)}
 _RESERVE = {
     "a": call("reserve", guests=4, place={"town": "Rome"}),
@@ -79,7 +79,7 @@ Rows = list[dict[str, Any]]
 
 
 def rows(changes: Iterable[tuple[str, str, list[Json]]] = ()) -> Rows:
-    """Right predictions under all wordings, but for some: wording, case and calls."""
+    """Right predictions under all variants, but for some: variant, case and calls."""
     calls = {(name, case): made for name, cases in RIGHT.items() for case, made in cases.items()}
     calls |= {(name, case): made for name, case, made in changes}
     return [{"id": case, "variant": name, "calls": made} for (name, case), made in calls.items()]
@@ -96,10 +96,10 @@ def bfcl_data() -> Path:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with three tools, four cases and two wordings."""
+    """A folder with three tools, four cases and two variants."""
     write_tool_set(tmp_path / "api", TOOLS, CASES)
-    for wording in (V1, V2):
-        write_wording(tmp_path / "api" / "wordings" / f"{wording.name}.json", wording)
+    for variant in (V1, V2):
+        write_variant(tmp_path / "api" / "variants" / f"{variant.name}.json", variant)
     return tmp_path / "api"
 
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from sgdx_metric.call_rules import score_case
 from sgdx_tools import score
-from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolWords, Wording, Words
-from sgdx_tools.folder import read_tool_set, write_tool_set, write_wording
+from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolWords, Variant, Words
+from sgdx_tools.folder import read_tool_set, write_tool_set, write_variant
 from sgdx_tools.json_schema import Layout, Renaming
 from sgdx_tools.predictions import MadeCall, read_calls
 from sgdx_tools.renaming import WordedTools
@@ -32,10 +32,10 @@ TREE: Json = {
 }
 
 
-def folder_of(path: Path, tools: list[Tool], cases: list[Case], *wordings: Wording) -> Path:
+def folder_of(path: Path, tools: list[Tool], cases: list[Case], *variants: Variant) -> Path:
     write_tool_set(path, tools, cases)
-    for wording in wordings:
-        write_wording(path / "wordings" / f"{wording.name}.json", wording)
+    for variant in variants:
+        write_variant(path / "variants" / f"{variant.name}.json", variant)
     return path
 
 
@@ -44,10 +44,10 @@ def test_a_schema_that_refers_to_itself(tmp_path: Path) -> None:
     words = ToolWords(parameters={"label": Words("text"), "children": Words("parts")})
     cases = [Case("c", (user("Hi"),), (ExpectedCall("tree", value),))]
     folder = folder_of(
-        tmp_path / "api", [Tool("tree", "", TREE)], cases, Wording("v1", {"tree": words})
+        tmp_path / "api", [Tool("tree", "", TREE)], cases, Variant("v1", {"tree": words})
     )
     tool_set = read_tool_set(folder)
-    worded = WordedTools(tool_set.tools, tool_set.wordings["v1"])
+    worded = WordedTools(tool_set.tools, tool_set.variants["v1"])
     new_value = {"text": "a", "parts": [{"text": "b", "parts": [{"text": "c"}]}]}
     assert worded.expect(cases[0]) == (ExpectedCall("tree", new_value),)
     assert worded.tool("tree").parameters["properties"]["parts"]["items"] == {"$ref": "#"}
@@ -74,7 +74,7 @@ def test_a_thousand_tools(tmp_path: Path) -> None:
     parameters = {f"p{i}": Words(f"q{i}") for i in range(10)}
     words = {tool.id: ToolWords(f"new_{tool.id}", parameters=parameters) for tool in tools}
     begin = time.process_time()
-    folder = folder_of(tmp_path / "api", tools, cases, Wording("v1", words))
+    folder = folder_of(tmp_path / "api", tools, cases, Variant("v1", words))
     rows = [
         {"id": case.id, "variant": name, "calls": call(f"{prefix}tool_{i}", p0="x")}
         for name, prefix in (("original", ""), ("v1", "new_"))
@@ -177,7 +177,7 @@ def test_names_go_there_and_back(schema: Json, value: Any) -> None:
     words = {path: Words(new_names[e.name]) for path, e in layout.elements.items() if e.name}
     layout.check_words(words, "words")
     tool = Tool("t", "", schema)
-    worded = WordedTools({"t": tool}, Wording("v1", {"t": ToolWords(parameters=words)}))
+    worded = WordedTools({"t": tool}, Variant("v1", {"t": ToolWords(parameters=words)}))
     new_layout = Layout(worded.tool("t").parameters, "")
     assert not {e.name for e in new_layout.elements.values()} & names
     # Both have the same nodes in the same order.
@@ -207,7 +207,7 @@ def test_any_arguments_are_written_and_scored_or_invalid(value: Any, in_text: bo
         assert score_case(expected, expected, {}, "exact").call == 1
 
 
-@pytest.mark.parametrize("name", ["tools.json", "cases.jsonl", "wordings/v1.json"])
+@pytest.mark.parametrize("name", ["tools.json", "cases.jsonl", "variants/v1.json"])
 def test_a_value_of_another_kind_is_read_or_refused(name: str, folder: Path) -> None:
     path = folder / name
     content = path.read_bytes()

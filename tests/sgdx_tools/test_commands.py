@@ -19,15 +19,15 @@ from sgdx_tools.plan import ToolPlan
 
 from .conftest import CASES, RIGHT, Rows, rows
 
-# Answers the first cases with the calls that are right under the wording, backwards and with noise.
+# Answers the first cases with the calls that are right under the variant, backwards and with noise.
 REPLAY = """
 import json, sys
 right = json.load(open({right!r}))
 for line in reversed(sys.stdin.readlines()[:{first}]):
     request = json.loads(line)
-    wording, case, repeat = request["custom_id"].split("|")
+    variant, case, repeat = request["custom_id"].split("|")
     assert request["case"]["id"] == case and request["body"]["messages"]
-    print(json.dumps({{"custom_id": request["custom_id"], "calls": right[wording][case]}}))
+    print(json.dumps({{"custom_id": request["custom_id"], "calls": right[variant][case]}}))
 print("bye")
 """
 Asks = Callable[..., list[str]]
@@ -91,7 +91,7 @@ def test_a_program_that_answers_something_else_is_told_by_its_first_line(
 def test_a_run_goes_on_where_the_program_stopped(
     folder: Path, tmp_path: Path, run_of: Asks, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And asks again only what a fixed wording changes."""
+    """And asks again only what a fixed variant changes."""
     assert main(run_of(first=5)) == 1
     assert "7 answers are missing (original 2, v1 2, v2 3)" in capsys.readouterr().err
     assert not list((tmp_path / "run").glob("v*.jsonl"))
@@ -100,13 +100,13 @@ def test_a_run_goes_on_where_the_program_stopped(
     assert main(run_of(first=5)) == 0
     assert main(run_of()) == 0  # nothing is left to do
     assert "sent" not in capsys.readouterr().err.splitlines()[-1]
-    wording = folder / "wordings" / "v1.json"
-    wording.write_text(wording.read_text().replace("Reserve a table", "Keep a table"))
+    variant = folder / "variants" / "v1.json"
+    variant.write_text(variant.read_text().replace("Reserve a table", "Keep a table"))
     assert main(run_of()) == 0
     assert "requests 4, answered 4" in capsys.readouterr().err
 
 
-def test_distractors_are_the_same_under_every_wording(folder: Path, tmp_path: Path) -> None:
+def test_distractors_are_the_same_under_every_variant(folder: Path, tmp_path: Path) -> None:
     lines = [json.loads(line) for line in (folder / "cases.jsonl").read_text().splitlines()]
     for line in lines:
         line["tools"] = ["book", "weather"] if line["id"] != "c" else ["weather"]
@@ -133,7 +133,7 @@ def test_distractors_are_the_same_under_every_wording(folder: Path, tmp_path: Pa
 def test_estimate_sends_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["estimate", str(folder), "--model", "m", "--json"]) == 0
     estimates = json.loads(capsys.readouterr().out)
-    assert [e["wording"] for e in estimates] == ["original", "v1", "v2"]
+    assert [e["variant"] for e in estimates] == ["original", "v1", "v2"]
     assert {e["requests"] for e in estimates} == {4}
     assert all(e["tokens_in"] > e["tokens_out"] > 0 for e in estimates)
 
@@ -171,7 +171,7 @@ def test_explain_lists_lost_cases_and_shows_one(
         "1 cases are right under original and wrong under other words",
         "b: v1 v2",
     ]
-    assert main(["explain", str(folder), "--predictions", run, "b", "--wording", "v1"]) == 0
+    assert main(["explain", str(folder), "--predictions", run, "b", "--variant", "v1"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "case b",
         "  user: Two",
@@ -193,12 +193,12 @@ def test_explain_lists_lost_cases_and_shows_one(
     [
         ("run FOLDER --output x", ["--model", "--command"]),
         ("run nowhere --command cat --output x", ["nowhere"]),
-        ("run FOLDER --command cat --wording v8 --output x", ["--wording v8"]),
+        ("run FOLDER --command cat --variant v8 --output x", ["--variant v8"]),
         ("run FOLDER --command cat --distractors 2 --output x", ["--distractors 2"]),
         ("score FOLDER --predictions nowhere", ["nowhere"]),
         ("score FOLDER --predictions FOLDER --max-drop 101", ["--max-drop", "101"]),
         ("score FOLDER --predictions RUN --output FOLDER/tools.json", ["tools.json"]),
-        ("score FOLDER --predictions RUN --output FOLDER/wordings/v1.json", ["v1.json"]),
+        ("score FOLDER --predictions RUN --output FOLDER/variants/v1.json", ["v1.json"]),
         ("score FOLDER --predictions RUN --output RUN/original.jsonl", ["original.jsonl"]),
         ("explain FOLDER --predictions RUN zz", ["zz"]),
         ("import --mcp missing.json --output x", ["missing.json"]),
@@ -243,6 +243,6 @@ def test_the_demo_shows_a_drop_its_cause_and_its_fix(
 def test_the_sample_is_whole() -> None:
     sample = read_tool_set(SAMPLE)
     assert (len(sample.tools), len(sample.cases)) == (8, 40)
-    assert list(sample.wordings) == ["original", "v1", "v2", "v3", "v4", "v5"]
+    assert list(sample.variants) == ["original", "v1", "v2", "v3", "v4", "v5"]
     assert sum(case.expect is None for case in sample.cases) == 5
     assert len(CASES) == 4

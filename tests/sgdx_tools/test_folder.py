@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_tools.data import Case, ExpectedCall, Json, Source, Tool, ToolWords, Wording, Words
-from sgdx_tools.folder import read_tool_set, write_tool_set, write_wording
+from sgdx_tools.data import Case, ExpectedCall, Json, Source, Tool, ToolWords, Variant, Words
+from sgdx_tools.folder import read_tool_set, write_tool_set, write_variant
 
 PLACE: Json = {
     "type": "object",
@@ -49,13 +49,13 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_folder_is_read_as_it_was_written(folder: Path) -> None:
     words = {"get_weather": ToolWords("forecast", parameters={"city": Words("town")})}
-    wording = Wording("v1", words, "model:m")
-    write_wording(folder / "wordings" / "v1.json", wording)
+    variant = Variant("v1", words, "model:m")
+    write_variant(folder / "variants" / "v1.json", variant)
     tool_set = read_tool_set(folder)
     assert list(tool_set.tools) == ["get_weather", "ping", "get_weather#2"]
     assert list(tool_set.tools.values()) == TOOLS
     assert list(tool_set.cases) == CASES
-    assert tool_set.wordings == {"original": Wording("original"), "v1": wording}
+    assert tool_set.variants == {"original": Variant("original"), "v1": variant}
     assert tool_set.source == Source("bfcl", {"a.json": "12"}, "bfcl")
 
 
@@ -176,26 +176,26 @@ DEEP = '[{"name": "a", "parameters": ' + '{"not":' * 5000 + "{}" + "}" * 5001 + 
         ("cases.jsonl", '{"id": "\udcff"}', ""),
         ("cases.jsonl", [{"id": 1}], ""),
         ("source.json", {"rules": "none"}, ""),
-        ("wordings/v1.json", {"x": {"name": "y"}}, "tool x .*tools.json"),
-        ("wordings/v1.json", {"ping": {"title": "y"}}, "tool ping: .*`title`"),
-        ("wordings/v1.json", {"ping": {"name": "a b"}}, "tool ping: .*'a b'"),
-        ("wordings/v1.json", {"ping": {"parameters": {"a": {}}}}, "tool ping: path a "),
-        ("wordings/v1.json", {"ping": {"name": "get_weather"}}, "tools get_weather and ping "),
-        ("wordings/original.json", {}, ".*'original'"),
-        ("wordings/v 1.json", {}, ".*'v 1'"),
+        ("variants/v1.json", {"x": {"name": "y"}}, "tool x .*tools.json"),
+        ("variants/v1.json", {"ping": {"title": "y"}}, "tool ping: .*`title`"),
+        ("variants/v1.json", {"ping": {"name": "a b"}}, "tool ping: .*'a b'"),
+        ("variants/v1.json", {"ping": {"parameters": {"a": {}}}}, "tool ping: path a "),
+        ("variants/v1.json", {"ping": {"name": "get_weather"}}, "tools get_weather and ping "),
+        ("variants/original.json", {}, ".*'original'"),
+        ("variants/v 1.json", {}, ".*'v 1'"),
     ],
 )
 def test_faults_of_other_files(folder: Path, name: str, content: Json, place: str) -> None:
     text = content if isinstance(content, str) else json.dumps(content)
-    (folder / "wordings").mkdir()
+    (folder / "variants").mkdir()
     (folder / name).write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(SgdxError, match=f"{name}(:1)?: {place}"):
         read_tool_set(folder)
 
 
 @pytest.mark.posix
-def test_a_wording_that_is_a_pipe_is_not_waited_for(folder: Path) -> None:
-    (folder / "wordings").mkdir(exist_ok=True)
-    os.mkfifo(folder / "wordings" / "v3.json")
+def test_a_variant_that_is_a_pipe_is_not_waited_for(folder: Path) -> None:
+    (folder / "variants").mkdir(exist_ok=True)
+    os.mkfifo(folder / "variants" / "v3.json")
     with pytest.raises(SgdxError, match=r"v3.json: found something other than a file"):
         read_tool_set(folder)

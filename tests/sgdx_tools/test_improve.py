@@ -34,7 +34,7 @@ def sample(tmp_path: Path) -> ToolSet:
 
 def worded(sample: ToolSet, name: str, folder: Path) -> ToolSet:
     """The sample's tools as if they had always been worded so, with every case twice."""
-    under = WordedTools(sample.tools, sample.wordings[name])
+    under = WordedTools(sample.tools, sample.variants[name])
     tools = [replace(tool, id=tool.name) for tool in (under.tool(i) for i in sample.tools)]
     cases = [
         replace(
@@ -87,10 +87,10 @@ def test_a_weakness_that_is_known_is_mended_and_proved(
              for part in tool.get("parameters", {}).values()]  # fmt: skip
     assert texts and not any(text.startswith("Something about") for text in texts)
     assert "tokens" in out and f"proved: {tmp_path / 'out' / 'improved.json'}" in out
-    # The words are a wording like any other.
+    # The words are a variant like any other.
     shutil.copy(tmp_path / "out" / "improved.json", tmp_path / "words.json")
-    wordings = str(tmp_path / "api" / "wordings")
-    words = ["--with", f"file:{tmp_path / 'words.json'}", "--output", wordings]
+    variants = str(tmp_path / "api" / "variants")
+    words = ["--with", f"file:{tmp_path / 'words.json'}", "--output", variants]
     assert main(["reword", str(tmp_path / "api"), *words]) == 0
 
 

@@ -1,6 +1,6 @@
 """From somebody's file to scores: programs whose scores are known, on every form that is imported.
 
-A program that replays the expected calls is right under every wording. One that knows the original
+A program that replays the expected calls is right under every variant. One that knows the original
 names alone falls by the share of cases whose names changed. One changed argument is wrong.
 """
 
@@ -16,8 +16,8 @@ import pytest
 
 from sgdx_llm.requests import RequestSettings
 from sgdx_tools.__main__ import main
-from sgdx_tools.data import Rule, Tool, ToolWords, Wording, Words
-from sgdx_tools.folder import read_tool_set, write_wording
+from sgdx_tools.data import Rule, Tool, ToolWords, Variant, Words
+from sgdx_tools.folder import read_tool_set, write_variant
 from sgdx_tools.json_schema import elements_of
 from sgdx_tools.plan import ToolPlan
 from sgdx_tools.scoring import score
@@ -47,7 +47,7 @@ LIBRARY_CALLS = [
 
 
 def import_form(form: str, tmp_path: Path) -> Path:
-    """A folder of tools of one form, with cases and two wordings."""
+    """A folder of tools of one form, with cases and two variants."""
     folder, file = tmp_path / form, tmp_path / f"{form}.json"
     contents: dict[str, tuple[Json, list[Json]]] = {
         "openai": (FLAT, TABLE_CALLS),
@@ -79,7 +79,7 @@ def import_form(form: str, tmp_path: Path) -> Path:
     first = next(iter(tools))
     for name, ids in (("all", list(tools)), ("first", [first])):
         words = {tool: reworded(tools[tool]) for tool in ids}
-        write_wording(folder / "wordings" / f"{name}.json", Wording(name, words))
+        write_variant(folder / "variants" / f"{name}.json", Variant(name, words))
     return folder
 
 
@@ -112,15 +112,15 @@ def scores_of(folder: Path, mode: str, rules: Rule | None = None) -> Json:
     return score(folder, output, rules=rules)["calls"]
 
 
-def changed_share(folder: Path, wording: str) -> float:
-    """The share of cases with a call whose right call has other names under a wording."""
+def changed_share(folder: Path, variant: str) -> float:
+    """The share of cases with a call whose right call has other names under a variant."""
     calls = {}
-    for name in ("original", wording):
+    for name in ("original", variant):
         lines = (folder.parent / f"{folder.name}-oracle" / f"{name}.jsonl").read_text().splitlines()
         rows = map(json.loads, lines[1:])
         calls[name] = {row["id"]: row["calls"] for row in rows}
     cases = [case.id for case in read_tool_set(folder).cases if case.expect]
-    changed = [i for i in cases if calls["original"][i] != calls[wording][i]]
+    changed = [i for i in cases if calls["original"][i] != calls[variant][i]]
     return len(changed) / len(cases)
 
 
@@ -130,24 +130,24 @@ FORMS = ("openai", "anthropic", "mcp", "openapi", "bfcl", "sgd")
 @pytest.mark.parametrize("form", FORMS)
 def test_programs_whose_scores_are_known(form: str, tmp_path: Path) -> None:
     folder = import_form(form, tmp_path)
-    wordings = list(read_tool_set(folder).wordings)
-    right = dict.fromkeys(wordings, 1.0)
+    variants = list(read_tool_set(folder).variants)
+    right = dict.fromkeys(variants, 1.0)
     for rules in get_args(Rule):
         calls = scores_of(folder, "oracle", rules)
         for metric in calls.keys() - {"call_argument_accuracy"}:
             assert calls[metric]["by_variant"] == right, (rules, metric)
     assert 0 < changed_share(folder, "first") <= changed_share(folder, "all") == 1
     accuracy = scores_of(folder, "original", "exact")["call_accuracy"]["by_variant"]
-    for wording in wordings:
-        assert accuracy[wording] == pytest.approx(1 - changed_share(folder, wording)), wording
+    for variant in variants:
+        assert accuracy[variant] == pytest.approx(1 - changed_share(folder, variant)), variant
     cases = [case for case in read_tool_set(folder).cases if case.expect]
     without = [c for c in cases if not any(call.arguments for call in c.expect or ())]
     accuracy = scores_of(folder, "mutated", "exact")["call_accuracy"]["by_variant"]
-    assert accuracy == dict.fromkeys(wordings, pytest.approx(len(without) / len(cases)))
+    assert accuracy == dict.fromkeys(variants, pytest.approx(len(without) / len(cases)))
 
 
 @pytest.mark.slow
-def test_bfcl_under_two_wordings_takes_seconds(bfcl_data: Path, tmp_path: Path) -> None:
+def test_bfcl_under_two_variants_takes_seconds(bfcl_data: Path, tmp_path: Path) -> None:
     folder = tmp_path / "bfcl"
     files = sorted(map(str, bfcl_data.glob("BFCL_*.json")))
     answers = sorted(map(str, (bfcl_data / "possible_answer").glob("*.json")))
@@ -157,10 +157,10 @@ def test_bfcl_under_two_wordings_takes_seconds(bfcl_data: Path, tmp_path: Path) 
     tools = read_tool_set(folder).tools
     for name, every in (("all", 1), ("third", 3)):
         words = {tool: reworded(tools[tool]) for tool in list(tools)[::every]}
-        write_wording(folder / "wordings" / f"{name}.json", Wording(name, words))
+        write_variant(folder / "variants" / f"{name}.json", Variant(name, words))
     tool_set = read_tool_set(folder)
     settings = RequestSettings(model="m", task="calls", tool_choice="auto")
-    plan = ToolPlan(tool_set, list(tool_set.wordings), settings, "http://localhost")
+    plan = ToolPlan(tool_set, list(tool_set.variants), settings, "http://localhost")
     assert sum(1 for _ in plan.requests()) == 3 * len(tool_set.cases) > 8_000
     assert time.process_time() - begin < 5
     right = {"original": 1.0, "all": 1.0, "third": 1.0}
@@ -172,6 +172,6 @@ def test_bfcl_under_two_wordings_takes_seconds(bfcl_data: Path, tmp_path: Path) 
         assert calls["no_call_accuracy"]["by_variant"] == right
     assert time.process_time() - begin < 15
     accuracy = scores_of(folder, "original", "exact")["call_accuracy"]["by_variant"]
-    for wording, value in accuracy.items():
-        assert value == pytest.approx(1 - changed_share(folder, wording))
+    for variant, value in accuracy.items():
+        assert value == pytest.approx(1 - changed_share(folder, variant))
     assert accuracy["all"] == 0 < accuracy["third"] < 1

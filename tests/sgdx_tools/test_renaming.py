@@ -1,10 +1,10 @@
-"""Tools and cases under a wording."""
+"""Tools and cases under a variant."""
 
 from __future__ import annotations
 
 import json
 
-from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolWords, Wording, Words
+from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolWords, Variant, Words
 from sgdx_tools.renaming import WordedTools
 
 from .conftest import CASES, TOOLS, V1, objects, user
@@ -73,21 +73,21 @@ def test_results_that_are_lists_or_text() -> None:
 def test_an_id_that_is_no_name_never_reaches_a_model() -> None:
     tools = {"f": Tool("f"), "f#2": Tool("f", "Another", id="f#2")}
     case = Case("x", (user("Hi"),), (ExpectedCall("f#2"),), ("f#2",))
-    assert WordedTools(tools, Wording("original")).expect(case) == (ExpectedCall("f"),)
-    new_name = Wording("v1", {"f#2": ToolWords("g")})
+    assert WordedTools(tools, Variant("original")).expect(case) == (ExpectedCall("f"),)
+    new_name = Variant("v1", {"f#2": ToolWords("g")})
     assert WordedTools(tools, new_name).expect(case) == (ExpectedCall("g"),)
     assert WordedTools(tools, new_name).tool("f#2") == Tool("g", "Another", {}, "f#2")
 
 
 def test_a_title_does_not_give_the_old_name_away() -> None:
     tool = Tool("book", "", {"type": "object", "title": "book_arguments", "properties": {}})
-    worded = WordedTools({"book": tool}, Wording("v1", {"book": ToolWords("keep_a_table")}))
+    worded = WordedTools({"book": tool}, Variant("v1", {"book": ToolWords("keep_a_table")}))
     assert worded.tool("book").parameters["title"] == "Keep A Table"
 
 
 def test_words_of_a_part_alone_change_that_part() -> None:
     words = {"book": ToolWords(parameters={"people": Words(description="Who comes")})}
-    tool = WordedTools(BY_ID, Wording("v1", words)).tool("book")
+    tool = WordedTools(BY_ID, Variant("v1", words)).tool("book")
     assert (tool.name, tool.description) == ("book", "Book a table")
     assert tool.parameters["properties"]["people"]["description"] == "Who comes"
     assert BY_ID["book"].parameters["properties"]["people"]["description"] == "How many come"

@@ -12,8 +12,8 @@ import pytest
 from msgspec.structs import replace
 
 from sgdx_tools.__main__ import main
-from sgdx_tools.data import ToolWords, Wording, Words
-from sgdx_tools.folder import write_tool_set, write_wording
+from sgdx_tools.data import ToolWords, Variant, Words
+from sgdx_tools.folder import write_tool_set, write_variant
 
 from ..browser import browser as browser
 from .conftest import CASES, RIGHT, TOOLS, Rows, call, rows, user
@@ -43,7 +43,7 @@ def page(folder: Path, tmp_path: Path, write_rows: Callable[[Rows], Path]) -> Pa
     return tmp_path / "page.html"
 
 
-def test_every_case_under_every_wording_of_every_model(page: Path) -> None:
+def test_every_case_under_every_variant_of_every_model(page: Path) -> None:
     data = data_of(page)
     assert [model["name"] for model in data["models"]] == ["good", "bad"]
     assert data["models"][1]["headline"].endswith(
@@ -65,7 +65,7 @@ def test_every_case_under_every_wording_of_every_model(page: Path) -> None:
     assert data["cases"][0]["said"] == [["user", "Four in Rome"]]
 
 
-def test_two_hundred_cases_under_six_wordings_fit_in_300_kb(
+def test_two_hundred_cases_under_six_variants_fit_in_300_kb(
     tmp_path: Path, write_rows: Callable[[Rows], Path]
 ) -> None:
     """Half of the answers are wrong, each in another way."""
@@ -79,8 +79,8 @@ def test_two_hundred_cases_under_six_wordings_fit_in_300_kb(
         name = f"v{number}" if number else "original"
         words = {"book": ToolWords(parameters={"people": Words(f"guests_{number}", "How many")})}
         if number:
-            wording = Wording(name, words, "model:m")
-            write_wording(tmp_path / "api" / "wordings" / f"{name}.json", wording)
+            variant = Variant(name, words, "model:m")
+            write_variant(tmp_path / "api" / "variants" / f"{name}.json", variant)
         for i, case in enumerate(cases):
             guests = f"guests_{number}" if number else "people"
             right = {guests: 4, "place": {"city": f"Rome {i}" if i % 2 else "Rome"}}

@@ -20,8 +20,8 @@ from sgdx_tools.__main__ import main
 from sgdx_tools.data import Json, Tool, ToolWords, Words
 from sgdx_tools.folder import read_tool_set
 from sgdx_tools.model_words import ToolRewording
-from sgdx_tools.pool import ElementPool, compose_wordings, distinct_names
-from sgdx_tools.versions import wording_between
+from sgdx_tools.pool import ElementPool, compose_variants, distinct_names
+from sgdx_tools.versions import variant_between
 
 from ..sgdx_llm.server import StandIn, call_completion, completion, failing, serving
 from .conftest import CASES, TOOLS, objects
@@ -44,14 +44,14 @@ POOL: Json = {
 
 @pytest.fixture
 def tools(folder: Path) -> Path:
-    """The folder without wordings."""
-    for path in (folder / "wordings").glob("*.json"):
+    """The folder without variants."""
+    for path in (folder / "variants").glob("*.json"):
         path.unlink()
     return folder
 
 
 def reword(tools: Path, *arguments: str) -> int:
-    return main(["reword", str(tools), "--output", str(tools / "wordings"), *arguments])
+    return main(["reword", str(tools), "--output", str(tools / "variants"), *arguments])
 
 
 def compose(tools: Path, pool: Json, count: int, *arguments: str) -> int:
@@ -61,16 +61,16 @@ def compose(tools: Path, pool: Json, count: int, *arguments: str) -> int:
 
 
 def words_of(tools: Path, tool: str = "book") -> list[ToolWords]:
-    """The words of a tool under each wording but the original."""
-    _, *wordings = read_tool_set(tools).wordings.values()
-    return [wording.tools[tool] for wording in wordings]
+    """The words of a tool under each variant but the original."""
+    _, *variants = read_tool_set(tools).variants.values()
+    return [variant.tools[tool] for variant in variants]
 
 
-def test_a_pool_makes_wordings_nearest_first(tools: Path) -> None:
+def test_a_pool_makes_variants_nearest_first(tools: Path) -> None:
     assert compose(tools, POOL, 2) == 0
-    wordings = read_tool_set(tools).wordings
-    assert list(wordings) == ["original", "v1", "v2"]
-    assert wordings["v1"].made_by == "pool:pool.json"
+    variants = read_tool_set(tools).variants
+    assert list(variants) == ["original", "v1", "v2"]
+    assert variants["v1"].made_by == "pool:pool.json"
     near, far = words_of(tools)
     assert (near.name, far.name) == ("book_it", "make_a_reservation")
     assert (near.description, far.description) == ("Book some table", "Reserve seats")
@@ -94,31 +94,31 @@ def test_distinct_names_may_change_places() -> None:
 
 def test_what_is_struck_out_is_left_out(tools: Path) -> None:
     assert compose(tools, POOL, 2) == 0
-    review = tools / "wordings" / "review.tsv"
+    review = tools / "variants" / "review.tsv"
     lines = review.read_text().splitlines()
     assert lines[0].split("\t") == ["tool", "path", "kind", "original", "reworded", "by"]
     assert "book\t\tname\tbook\tmake_a_reservation\tpool:pool.json" in lines
-    page = (tools / "wordings" / "review.html").read_text()
+    page = (tools / "variants" / "review.html").read_text()
     assert "<td>make_a_reservation</td>" in page and "8 new names and descriptions" in page
     review.write_text("\n".join(line for line in lines if "make_a_reservation" not in line) + "\n")
     assert reword(tools, "--review", str(review), "--count", "2") == 0
     assert [words.name for words in words_of(tools)] == ["book_it", "book_it"]
-    assert read_tool_set(tools).wordings["v2"].made_by == "pool:pool.json"
+    assert read_tool_set(tools).variants["v2"].made_by == "pool:pool.json"
 
 
 def test_hostile_words_stay_text_in_the_page(tools: Path) -> None:
     text = '<script>alert("$ROWS")</script>\t"x"'
     assert compose(tools, {"book": {"description": [text, "Other"]}}, 2) == 0
-    page = (tools / "wordings" / "review.html").read_text()
+    page = (tools / "variants" / "review.html").read_text()
     assert "<script>alert" not in page and "&lt;script&gt;alert(&quot;$ROWS&quot;)" in page
-    assert reword(tools, "--review", str(tools / "wordings" / "review.tsv"), "--count", "2") == 0
+    assert reword(tools, "--review", str(tools / "variants" / "review.tsv"), "--count", "2") == 0
     assert text in [words.description for words in words_of(tools)]
 
 
 def test_words_that_a_table_would_obey_stay_text(tools: Path) -> None:
     texts = ['=HYPERLINK("http://a.example")', "-1", "'+x", "'" * 3, "@a"]
     assert compose(tools, {"book": {"description": texts}}, 5) == 0
-    review = tools / "wordings" / "review.tsv"
+    review = tools / "variants" / "review.tsv"
     cells = [cell for row in csv.reader(review.open(), "excel-tab") for cell in row]
     assert not [cell for cell in cells if cell[:1] in tuple("=+-@")]
     assert reword(tools, "--review", str(review)) == 0
@@ -127,7 +127,7 @@ def test_words_that_a_table_would_obey_stay_text(tools: Path) -> None:
 
 def test_a_table_of_other_tools_is_refused(tools: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert compose(tools, POOL, 2) == 0
-    review = tools / "wordings" / "review.tsv"
+    review = tools / "variants" / "review.tsv"
     review.write_text(review.read_text().replace("Book a table", "Order a meal"))
     assert reword(tools, "--review", str(review), "--count", "2") == 2
     assert "review.tsv:" in capsys.readouterr().err
@@ -148,32 +148,32 @@ def test_one_element_at_a_time(tools: Path, tmp_path: Path) -> None:
     }
     (tmp_path / "mine.json").write_text(json.dumps(mine))
     assert reword(tools, "--with", f"file:{tmp_path / 'mine.json'}", "--one-at-a-time") == 0
-    wordings = read_tool_set(tools).wordings
-    assert {name: w.tools["book"] for name, w in wordings.items() if name != "original"} == {
+    variants = read_tool_set(tools).variants
+    assert {name: w.tools["book"] for name, w in variants.items() if name != "original"} == {
         "mine.book": ToolWords("reserve"),
         "mine.book.people": ToolWords(parameters={"people": Words("guests")}),
         "mine.book.place-city": ToolWords(parameters={"place.city": Words(None, "Town")}),
     }
 
 
-def test_another_version_of_the_tools_is_a_wording(
+def test_another_version_of_the_tools_is_a_variant(
     tools: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Whatever else a pull request does is listed."""
 
     def reword_to(version: Json) -> Mapping[str, ToolWords]:
         (tmp_path / "next.json").write_text(json.dumps(version))
-        (tools / "wordings" / "new.json").unlink(missing_ok=True)
+        (tools / "variants" / "new.json").unlink(missing_ok=True)
         capsys.readouterr()
         assert reword(tools, "--with", f"tools:{tmp_path / 'next.json'}") == 0
-        return read_tool_set(tools).wordings["new"].tools
+        return read_tool_set(tools).variants["new"].tools
 
     version = json.loads((tools / "tools.json").read_text())
     book = version[0]
     book["parameters"] = dict(reversed(book["parameters"].items()))
     book["parameters"]["properties"] = dict(reversed(book["parameters"]["properties"].items()))
     assert reword_to(version[::-1]) == {}  # the order has no words, and is measured
-    assert read_tool_set(tools).wordings["new"].version is not None
+    assert read_tool_set(tools).variants["new"].version is not None
     assert "order" in capsys.readouterr().err
     people = book["parameters"]["properties"].pop("people")
     book |= {"name": "reserve"}
@@ -228,7 +228,7 @@ def test_a_pull_request_is_measured_as_it_is(
 
     def measured(answer: str) -> Json:
         file.write_text(json.dumps([*version, rival]))
-        (tools / "wordings" / "new.json").unlink(missing_ok=True)
+        (tools / "variants" / "new.json").unlink(missing_ok=True)
         assert reword(tools, "--with", f"tools:{file}") == 0
         shutil.rmtree(output, ignore_errors=True)  # a program's answers are kept by its name
         assert main(["run", str(tools), *program(answer), "--output", str(output)]) == 0
@@ -326,25 +326,25 @@ def test_another_order_of_tools_and_keys_is_another_version_without_words(
     changed = [msgspec.structs.replace(t, parameters=shuffled(t.parameters)) for t in TOOLS]
     others = {tool.id: tool for tool in data.draw(st.permutations(changed))}
     tools = {tool.id: tool for tool in TOOLS}
-    wording, notes = wording_between(tools, others)
+    variant, notes = variant_between(tools, others)
     same = json.dumps([t.parameters for t in TOOLS]) == json.dumps(
         [t.parameters for t in others.values()]
     ) and list(tools) == list(others)
-    assert wording.tools == {} and len(notes) == (not same)
-    assert wording.version == (None if same else others)
+    assert variant.tools == {} and len(notes) == (not same)
+    assert variant.version == (None if same else others)
 
 
 def test_which_of_two_is_which_is_not_guessed() -> None:
     def version(*names: str) -> dict[str, Tool]:
         return {"t": Tool("t", "Do", objects(**{name: {"type": "string"} for name in names}))}
 
-    wording, notes = wording_between(version("city", "day", "to"), version("to", "date", "town"))
-    assert wording.tools == {}
+    variant, notes = variant_between(version("city", "day", "to"), version("to", "date", "town"))
+    assert variant.tools == {}
     assert [note.split()[2:5:2] for note in notes] == [
         ["city", "removed"], ["day", "removed"], ["date", "added"], ["town", "added"],
     ]  # fmt: skip
-    wording, _ = wording_between(version("city", "to"), version("to", "town"))
-    assert wording.tools["t"].parameters == {"city": Words("town")}
+    variant, _ = variant_between(version("city", "to"), version("to", "town"))
+    assert variant.tools["t"].parameters == {"city": Words("town")}
 
 
 def test_a_program_translates_and_back(tools: Path, tmp_path: Path) -> None:
@@ -357,7 +357,7 @@ def test_a_program_translates_and_back(tools: Path, tmp_path: Path) -> None:
     by = f"backtranslate:{','.join(programs)}"
     assert reword(tools, "--with", by, "--count", "2") == 2
     assert reword(tools, "--with", by, "--count", "1") == 0
-    words = read_tool_set(tools).wordings["v1"].tools
+    words = read_tool_set(tools).variants["v1"].tools
     assert words == {"book": ToolWords("buch", "Get a table")}
 
 
@@ -393,14 +393,14 @@ def test_a_model_rewords_and_is_asked_again_for_what_was_refused(
     again = server.bodies[-1]
     assert "people: the name" in again["messages"][-1]["content"]
     assert again["temperature"] == 1.0 and again["tools"][0]["function"]["name"] == "reword"
-    wordings = read_tool_set(tools).wordings
-    assert list(wordings) == ["original", "v1", "v2", "v3"]
-    assert wordings["v2"].made_by == "model:m"
-    words = wordings["v2"].tools["book"]
+    variants = read_tool_set(tools).variants
+    assert list(variants) == ["original", "v1", "v2", "v3"]
+    assert variants["v2"].made_by == "model:m"
+    words = variants["v2"].tools["book"]
     assert (words.name, words.description) == ("book_2", "Book a table, version 2")
     assert words.parameters["people"] == Words("people_2", "How many come, version 2")
     assert words.parameters["place.city"].name == "city_2"
-    assert wordings["v2"].tools["ping"].name == "ping_2"
+    assert variants["v2"].tools["ping"].name == "ping_2"
     assert "note" not in capsys.readouterr().err
 
 
@@ -433,12 +433,12 @@ def test_words_that_a_model_never_finds_stay(
 def test_a_model_that_finds_no_words_at_all_is_told(
     tools: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Wordings in which nothing is reworded would look as if rewording cost nothing."""
+    """Variants in which nothing is reworded would look as if rewording cost nothing."""
     answer = call_completion("reword", json.dumps({"elements": []}))
     assert reword_by(lambda body: answer, tools)[0] == 2
     error = capsys.readouterr().err.splitlines()[-1]
     assert "--with model:m" in error and "answers.jsonl" in error
-    assert not list((tools / "wordings").glob("*.json"))
+    assert not list((tools / "variants").glob("*.json"))
     assert reword_by(model, tools, "--count", "1")[0] == 0  # it is asked again
     assert words_of(tools)[0].name == "book_1"
 
@@ -447,7 +447,7 @@ def test_a_model_that_stops_is_asked_only_the_rest(tools: Path) -> None:
     with serving(StandIn(answer=model)) as server:
         arguments = ("--with", "model:m", "--base-url", server.url, "--count", "1")
         assert reword(tools, *arguments, "--max-requests", "2") == 1
-        assert not list((tools / "wordings").glob("*.json"))
+        assert not list((tools / "variants").glob("*.json"))
         assert reword(tools, *arguments) == 0
     assert len(server.bodies) == 4
 
@@ -476,10 +476,10 @@ def test_faults_of_options_and_pools(
     error = capsys.readouterr().err
     assert error.startswith("sgdx: error: ") and error.count("\n") == 1
     assert all(fact in error for fact in facts), error
-    assert not (tools / "wordings" / "v1.json").exists()
+    assert not (tools / "variants" / "v1.json").exists()
 
 
-def test_a_wording_that_is_there_is_not_replaced(tools: Path) -> None:
+def test_a_variant_that_is_there_is_not_replaced(tools: Path) -> None:
     assert [compose(tools, POOL, 1), compose(tools, {"ping": {"name": ["x"]}}, 1)] == [0, 2]
     assert words_of(tools)[0].name == "book_it"
 
@@ -491,6 +491,6 @@ def test_a_server_that_refuses_is_told(tools: Path, capsys: pytest.CaptureFixtur
     assert "status 401" in capsys.readouterr().err
 
 
-def test_wordings_of_few_paraphrases_repeat_them() -> None:
-    wordings = compose_wordings(BY_ID, {("ping", ""): ElementPool(("pong", "echo_back"))}, 4, "me")
-    assert [w.tools["ping"].name for w in wordings] == ["pong", "pong", "echo_back", "echo_back"]
+def test_variants_of_few_paraphrases_repeat_them() -> None:
+    variants = compose_variants(BY_ID, {("ping", ""): ElementPool(("pong", "echo_back"))}, 4, "me")
+    assert [w.tools["ping"].name for w in variants] == ["pong", "pong", "echo_back", "echo_back"]

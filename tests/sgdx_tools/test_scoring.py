@@ -27,7 +27,7 @@ METRICS = (
 )
 
 
-def test_right_calls_score_1_under_every_wording(folder: Path) -> None:
+def test_right_calls_score_1_under_every_variant(folder: Path) -> None:
     scores = score(folder, rows())
     assert tuple(scores["calls"]) == METRICS
     for of_metric in scores["calls"].values():
@@ -53,7 +53,7 @@ def test_a_wrong_argument_is_put_down_to_its_words(folder: Path) -> None:
     scores = score(folder, rows(wrong))
     assert scores["elements"] == [
         {
-            "wording": "v1",
+            "variant": "v1",
             "tool": "book",
             "path": "people",
             "original": {"name": "people", "description": "How many come"},
@@ -92,7 +92,7 @@ def test_what_a_lost_case_is_put_down_to(folder: Path, calls: Any, paths: list[s
 def test_a_case_that_only_the_new_words_make_right_is_won(folder: Path) -> None:
     wrong = ("original", "c", call("weather", city="Rome"))
     elements = score(folder, rows([wrong]))["elements"]
-    assert [(e["wording"], e["path"], e["lost"], e["won"], e["net"]) for e in elements] == [
+    assert [(e["variant"], e["path"], e["lost"], e["won"], e["net"]) for e in elements] == [
         ("v2", "city", 0, 1, -1)
     ]
 
@@ -167,8 +167,8 @@ def test_a_header_of_other_words_or_another_system_is_refused(
     [
         ("cases.jsonl", "Four in Rome", "Four in Oslo", False),
         ("tools.json", "Book a table", "Book a seat", False),
-        ("wordings/v1.json", "Reserve a table", "Keep a table", False),
-        ("wordings/v2.json", "town", "place", True),
+        ("variants/v1.json", "Reserve a table", "Keep a table", False),
+        ("variants/v2.json", "town", "place", True),
         ("cases.jsonl", '"people":4', '"people":5', True),  # what is right is not shown
     ],
 )
@@ -222,7 +222,7 @@ def test_faults_of_files_have_file_and_line(
         score(folder, run)
 
 
-def test_wrong_tools_are_counted_by_wording(folder: Path) -> None:
+def test_wrong_tools_are_counted_by_variant(folder: Path) -> None:
     wrong = [
         ("original", "c", call("ping")),
         ("v1", "a", call("weather")),

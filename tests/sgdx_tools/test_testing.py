@@ -22,7 +22,7 @@ cases: cases.jsonl
 models:
   - {{model: good, base_url: "{url}"}}
   - {{model: stubborn, base_url: "{url}", set: {{temperature: 0.5}}, omit: [seed]}}
-wordings: {{file: v1.json}}
+variants: {{file: v1.json}}
 gate: {{max_drop: 3}}
 """
 
@@ -32,8 +32,8 @@ def answer(body: Json) -> Json:
     case = {"Four in Rome": "a", "Two": "b", "Rain in Oslo?": "c", "Thanks": "d"}
     text = body["messages"][-1]["content"]
     names = [tool["function"]["name"] for tool in body["tools"]]
-    wording = "v1" if "reserve" in names and body["model"] == "good" else "original"
-    calls = RIGHT[wording][case[text.rstrip("!")]]
+    variant = "v1" if "reserve" in names and body["model"] == "good" else "original"
+    calls = RIGHT[variant][case[text.rstrip("!")]]
     if not calls:
         return completion({"role": "assistant", "content": "Bye."}, "stop")
     return call_completion(calls[0]["name"], json.dumps(calls[0]["arguments"]))
@@ -56,7 +56,7 @@ def project(folder: Path, tmp_path: Path) -> Path:
             messages = [{"role": "user", "content": content}]
             cases.append(line | {"id": f"{line['id']}{i}", "messages": messages, "dialogue": ""})
     (place / "cases.jsonl").write_text("\n".join(map(json.dumps, cases)))
-    (place / "v1.json").write_bytes((folder / "wordings" / "v1.json").read_bytes())
+    (place / "v1.json").write_bytes((folder / "variants" / "v1.json").read_bytes())
     return place
 
 
@@ -106,7 +106,7 @@ def test_only_what_changed_is_asked_again(project: Path) -> None:
     ("old", "new", "facts"),
     [
         ("cases: cases.jsonl", "cases: nowhere.jsonl", ["nowhere.jsonl"]),
-        ("{file: v1.json}", "{file: v1.json, pool: p.json}", ["sgdx.yaml", "wordings"]),
+        ("{file: v1.json}", "{file: v1.json, pool: p.json}", ["sgdx.yaml", "variants"]),
         ("model: good", "modle: good", ["sgdx.yaml", "modle"]),
         ("model: stubborn", "model: good", ["sgdx.yaml", "models"]),
         ("{mcp: server.json}", "{mcp: server.json, openai: x.json}", ["sgdx.yaml", "tools"]),

@@ -11,13 +11,13 @@ from xml.etree import ElementTree
 import pytest
 
 from sgdx_tools.__main__ import main
-from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolSet, ToolWords, Wording
+from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolSet, ToolWords, Variant
 from sgdx_tools.predictions import predictions_from_rows
 from sgdx_tools.scoring import score_files
 from sgdx_tools.verdict import Verdict, fewest, judge
 
 TOOLS = {"book": Tool("book", "Book a table", {"type": "object", "properties": {}})}
-OTHER = Wording("v1", {"book": ToolWords("reserve")})
+OTHER = Variant("v1", {"book": ToolWords("reserve")})
 
 
 def verdict_of(
@@ -41,9 +41,9 @@ def verdict_of(
         )
         for i in range(len(under_original))
     )
-    wordings = {"original": Wording("original"), "v1": OTHER}
+    variants = {"original": Variant("original"), "v1": OTHER}
     gone = {f"gone{i}": "there is no tool" for i in range(left_out)}
-    tool_set = ToolSet("tools", TOOLS, cases, wordings, left_out=gone)
+    tool_set = ToolSet("tools", TOOLS, cases, variants, left_out=gone)
     rows = []
     names = {"original": "book", "v1": "reserve"}
     for variant, rights in zip(names, (under_original, under_other), strict=True):
@@ -143,7 +143,7 @@ def test_all_that_a_test_writes_has_the_same_verdict(
     Path("cases.jsonl").write_text("\n".join(map(json.dumps, lines)))
     Path("program.py").write_text(PROGRAM.replace("LOST", str(lost)))
     Path("sgdx.yaml").write_text(
-        "tools: {openai: tools.json}\ncases: cases.jsonl\nwordings: {file: ours.json}\n"
+        "tools: {openai: tools.json}\ncases: cases.jsonl\nvariants: {file: ours.json}\n"
         'models: [{command: "python program.py --key sk-secret"}]\ngate: {max_drop: 3}\n'
     )
     status = {"passed": 0, "failed": 1, "cannot tell": 2}[end]

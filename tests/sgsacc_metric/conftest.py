@@ -1,4 +1,4 @@
-"""Derived copies of the sample corpus under two wordings, for tests of the command line."""
+"""Derived copies of the sample corpus under two variants, for tests of the command line."""
 
 from __future__ import annotations
 

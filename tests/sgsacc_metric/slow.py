@@ -1,4 +1,4 @@
-"""SGSAcc in the plain way: pair by pair, alone and in context, again for every wording."""
+"""SGSAcc in the plain way: pair by pair, alone and in context, again for every variant."""
 
 from __future__ import annotations
 

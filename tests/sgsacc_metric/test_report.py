@@ -108,8 +108,8 @@ def test_order_of_turns_and_variants_does_not_matter() -> None:
 def test_variants_of_one_s_own_have_figures_of_their_own() -> None:
     turns = four_turns()
     said = said_of(turns) | {"mine": ["No."] * 4}
-    wordings = {"mine": "1a2b3c4d"}
-    result = report(turns, said, split="test", release="sample", wordings=wordings)
+    variants = {"mine": "1a2b3c4d"}
+    result = report(turns, said, split="test", release="sample", variants=variants)
     assert "generator:original+mine@1a2b3c4d+v1" in result["signature"]
     plain = report(turns, said_of(turns))
     assert result["sgdx"]["ss_ser"] == plain["sgdx"]["ss_ser"]

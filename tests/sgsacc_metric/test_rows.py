@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from sgdx_metric.errors import ScoreError
-from sgsacc_metric.rows import read_prediction_rows, read_turn_rows, trimmed, wording_of
+from sgsacc_metric.rows import read_prediction_rows, read_turn_rows, trimmed, words_digest
 
 from .turns import CITY, HOTELS, KIND, act, turn
 
@@ -35,11 +35,11 @@ def test_schemas_keep_what_the_actions_name() -> None:
     assert schema.slots == [] and [intent.name for intent in schema.intents] == ["BookHotel"]
 
 
-def test_a_wording_of_one_s_own_is_marked_by_all_its_words() -> None:
+def test_a_words_digest_one_s_own_is_marked_by_all_its_words() -> None:
     (original,) = read_turn_rows([msgspec.to_builtins(turn())])
-    assert original.wording is None
+    assert original.words is None
     (own,) = read_turn_rows([msgspec.to_builtins(turn(variant="mine"))])
-    assert own.wording == wording_of([HOTELS]) and len(own.schemas[0].slots) == 1
+    assert own.words == words_digest([HOTELS]) and len(own.schemas[0].slots) == 1
 
 
 def test_forms_and_faults_of_rows() -> None:

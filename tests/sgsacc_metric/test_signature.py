@@ -30,7 +30,7 @@ def test_without_a_model() -> None:
 def test_with_a_model() -> None:
     gold = [GoldTurn("a/1", [GoldAction("x", entailed=valid)]) for valid in (True, False)]
     turns = four_turns()
-    setup = Setup("test", "sample", wordings={"mine": "1a2b3c4d"})
+    setup = Setup("test", "sample", variants={"mine": "1a2b3c4d"})
     scored = ("split:test", "release:sample", "turns:4", "bleu:BLEU", "ser:t2g2")
     line = signature(["mine"], ["mine"], turns, turns, setup, "m@r/float32", gold)
     named = ("generator:mine@1a2b3c4d", "evaluator:mine@1a2b3c4d")

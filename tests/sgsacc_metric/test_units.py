@@ -115,7 +115,7 @@ def test_two_turns_under_three_variants() -> None:
     assert stats["changed"].tolist() == [0.5, 1]
 
 
-def test_the_worst_case_of_six_wordings_by_hand() -> None:
+def test_the_worst_case_of_six_variants_by_hand() -> None:
     """Turn 0 is right under all, turn 1 wrong under v5 alone, turn 2 wrong under all."""
     right, wrong = scores_of("abc", [9.0] * 3, [0.0, 0.0, 1.0], [1.0, 1.0, 0.0]), {}
     wrong["v5"] = scores_of("abc", [9.0] * 3, [0.0, 1.0, 1.0], [1.0, 0.0, 0.0])

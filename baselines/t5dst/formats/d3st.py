@@ -2,7 +2,7 @@
 
 An input is ``0=description 1=description 1a) value 1b) value ... i0=description ... [user]
 utterance [system] utterance ...``. The answer is ``[states] 0=value 1=1a [intents] i0 [req_slots]
-2``; it leaves out slots that are not set and the intent ``NONE``. Of several wordings of a value,
+2``; it leaves out slots that are not set and the intent ``NONE``. Of several variants of a value,
 the first is the target. A categorical slot whose values are all numbers is treated as free-form.
 Slots, values and intents are shuffled in training. Source: Zhao et al. 2022 (arXiv 2201.08904).
 """

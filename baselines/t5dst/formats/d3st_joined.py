@@ -1,8 +1,8 @@
-"""The format of D3ST with the targets of its released code: all wordings of a value.
+"""The format of D3ST with the targets of its released code: all variants of a value.
 
-They are joined by `` | ``; else it is the format ``d3st``, which has the first wording as the
+They are joined by `` | ``; else it is the format ``d3st``, which has the first variant as the
 target. A value with `` | `` in it, which 4 of 12,000 frames of the train split have, cannot be told
-from two wordings. Source: the data generator ``create_sgd_schemaless_data.py`` of Zhao et al. 2022
+from two variants. Source: the data generator ``create_sgd_schemaless_data.py`` of Zhao et al. 2022
 (arXiv 2201.08904).
 """
 

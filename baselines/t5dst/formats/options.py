@@ -1,7 +1,7 @@
 """T5DST with lettered options: one input per slot, with descriptions only, in lower case.
 
 An input is ``[user] utterance [system] utterance ... [slot] description a) value b) value``. The
-answer is the letter of an option, or for a free-form slot all wordings of its value, joined by
+answer is the letter of an option, or for a free-form slot all variants of its value, joined by
 ``||``; else ``none`` or ``dontcare``. Options are shuffled in training. According to a third party
 (the code of Coca et al. 2023, arXiv 2306.09340), the authors of SGD-X said that they trained with
 this format.

@@ -4,7 +4,7 @@ An input is ``[USER] utterance [SYSTEM] utterance ... [USER] utterance [domain] 
 [slot] name description [PVs] value, value``, where only categorical slots have ``[PVs]``. Names are
 shown as words, without the number that ends a service's name: ``Flights`` for ``Flights_43``, which
 only one variant has, and ``name of restaurant`` for ``name_of_restaurant``. The answer is the
-slot's current value, ``dontcare`` or ``NONE``; of several wordings of a value, the first is the
+slot's current value, ``dontcare`` or ``NONE``; of several variants of a value, the first is the
 target. Sources: Lee et al. 2021 (arXiv 2109.07506); Lee et al. 2022 (SGD-X, arXiv 2110.06800),
 Figure 3; names as in Coca et al. 2023 (arXiv 2306.09340).
 """
@@ -51,8 +51,8 @@ def _words(name: str) -> str:
 
 def targets(schema: Service, state: AnswerState) -> list[str]:
     """The target answer for each slot."""
-    wordings = [state.slot_values.get(slot.name) for slot in schema.slots]
-    return [write_value(values[0]) if values else "NONE" for values in wordings]
+    variants = [state.slot_values.get(slot.name) for slot in schema.slots]
+    return [write_value(values[0]) if values else "NONE" for values in variants]
 
 
 def decode(schema: Service, dialogue: str, outputs: Sequence[str]) -> AnswerState:

@@ -24,7 +24,7 @@ class AnswerState:
 
     active_intent: str = NONE_INTENT
     requested_slots: list[str] = field(default_factory=list)
-    # For each slot that is set, its value and other wordings of it.
+    # For each slot that is set, its value and other variants of it.
     slot_values: dict[str, list[str]] = field(default_factory=dict)
     # Number of answers, or parts of an answer, that could not be read; they set no slot.
     invalid: int = 0

@@ -174,9 +174,9 @@ def classify(
 class Mistake(NamedTuple):
     """A slot or intent of a dialogue that rewording breaks, in one turn or more."""
 
-    # The first error under any wording, and the errors under each wording that has any, by turn.
+    # The first error under any variant, and the errors under each variant that has any, by turn.
     first: Error
-    wordings: Sequence[Sequence[Error]]
+    variants: Sequence[Sequence[Error]]
 
     @property
     def reference(self) -> str:
@@ -194,8 +194,8 @@ def find_mistakes(errors: Sequence[Error]) -> list[Mistake]:
         alike.setdefault(key, {}).setdefault(error.variant, []).append(error)
     mistakes = []
     for by_variant in alike.values():
-        wordings = [sorted(of_variant, key=_turn) for of_variant in by_variant.values()]
-        mistakes.append(Mistake(min((errors[0] for errors in wordings), key=_turn), wordings))
+        variants = [sorted(of_variant, key=_turn) for of_variant in by_variant.values()]
+        mistakes.append(Mistake(min((errors[0] for errors in variants), key=_turn), variants))
     return sorted(mistakes, key=lambda mistake: mistake.first.place[:2])
 
 
@@ -211,9 +211,9 @@ def choose_mistakes(mistakes: Sequence[Mistake], count: int) -> list[Mistake]:
     # How many of its slot, service, class and system come before each.
     before: list[tuple[list[int], Mistake]] = []
     counts: Counter[tuple[str, ...]] = Counter()
-    for mistake in sorted(mistakes, key=lambda m: -sum(map(len, m.wordings))):
+    for mistake in sorted(mistakes, key=lambda m: -sum(map(len, m.variants))):
         first = mistake.first
-        key = first.system, mistake.wordings[0][0].kind, first.place[2], first.original.name
+        key = first.system, mistake.variants[0][0].kind, first.place[2], first.original.name
         of_key = [key[:n] for n in (4, 3, 2, 1)]
         before.append(([counts[part] for part in of_key], mistake))
         counts.update(of_key)

@@ -139,7 +139,7 @@ def error_classes(group: Group) -> Table | None:
     heads = [Column(name, s.label) for s in systems for name in ("errors", "%")]
     note = (
         "An error is a slot that scores less than 1 under a reworded schema, in a frame whose "
-        "slots are all right under the original one. It counts once for each frame and wording. "
+        "slots are all right under the original one. It counts once for each frame and variant. "
         "With several seeds these are the errors of the first run."
     )
     return table("Errors by class", ["class", *heads], rows, note=note)
@@ -163,7 +163,7 @@ def active_intents(group: Group) -> Table | None:
         return None
     note = (
         "The accuracy is in percent. An error is an intent that is right under the original "
-        "schema and wrong under a reworded one, in one frame under one wording."
+        "schema and wrong under a reworded one, in one frame under one variant."
     )
     return table("Active intent", ["system", "original", "v1-5", "errors"], rows, note=note)
 
@@ -215,7 +215,7 @@ _BIN = 5
 def words_changed(group: Group) -> Any:
     """A point for each slot and variant, and the mean; None where nothing was analysed."""
     systems = _analysed(group)
-    variants = set(group.wordings)
+    variants = set(group.variants)
     if not (systems and variants & set(PAPER_VARIANTS) and ORIGINAL in variants):
         return None
 

@@ -101,7 +101,7 @@ def test_templates_that_cannot_be_used(folder: Path) -> None:
         copy_system("gold", folder)
 
 
-def test_templates_say_the_same_under_every_wording(tmp_path: Path) -> None:
+def test_templates_say_the_same_under_every_variant(tmp_path: Path) -> None:
     references = open_references("sample", "test", {}, Turns.references.names, "turns")
     keys = {
         (action.service, template_key(of, action))

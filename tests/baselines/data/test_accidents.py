@@ -85,7 +85,7 @@ def test_train_holds_dialogues_of_the_test(source: Path, refused: Refused, renam
 @missed("the dialogues of a second corpus are not compared")
 def test_a_second_corpus_holds_dialogues_of_the_test(source: Path, refused: Refused) -> None:
     let_train_hold_the_test(source, renamed=True)
-    also = {"source": str(source), "share": 0.3, "wordings": ["original"]}
+    also = {"source": str(source), "share": 0.3, "variants": ["original"]}
     refused("sample", also=also)
 
 
@@ -177,7 +177,7 @@ def test_a_second_corpus_does_not_hide_the_one_before(
     corpora = in_other_words(source), "many"
     model = "tiny"
     for number, corpus in enumerate(map(str, corpora)):
-        also = {"source": corpus, "share": 0.05, "wordings": ["original"]}
+        also = {"source": corpus, "share": 0.05, "variants": ["original"]}
         run = tmp_path / str(number)
         changes = {"model": model, "also": also, "average": [], **small}
         recipe = write_recipe(tmp_path / "recipe.yaml", "onepass", **changes)

@@ -68,7 +68,7 @@ def test_each_frame_is_there_once_under_each_schema(
 
 
 def test_what_is_said_is_in_memory_once() -> None:
-    """Under four wordings of the schemas no tracker keeps more of the dialogues than under one."""
+    """Under four variants of the schemas no tracker keeps more of the dialogues than under one."""
     alone, with_more = (
         training_frames(each, "sample", False).rows for each in (SETTINGS, settings("backtrans"))
     )
@@ -111,7 +111,7 @@ def test_a_share_of_the_dialogues() -> None:
 
 def test_a_second_corpus_has_its_share_in_whole_dialogues_and_its_own_words() -> None:
     """The sample as the second corpus of itself; its v1 to v5 are an oracle, as they are judged."""
-    also = Also(source="sample", share=0.75, wordings=("original",))
+    also = Also(source="sample", share=0.75, variants=("original",))
     training = training_frames(msgspec.structs.replace(SETTINGS, also=also), "sample", False)
     count = len(frames(load("original", "train", "sample")))
     ids = training.rows["frame_id"][:]

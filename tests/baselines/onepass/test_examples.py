@@ -122,8 +122,8 @@ def test_names_or_descriptions_are_dropped(examples: list[Example]) -> None:
     described = schema.slot(slot).description
 
     def slots(noise: SchemaNoise) -> dict[str, str]:
-        wording = noise.wording(schema, rng)
-        return {} if wording is None else dict(wording.slots)
+        variant = noise.variant(schema, rng)
+        return {} if variant is None else dict(variant.slots)
 
     assert slots(SchemaNoise(drop_names=1.0))[slot] == described
     assert slots(SchemaNoise(drop_descriptions=1.0))[slot] == slot.replace("_", " ")

@@ -19,7 +19,7 @@ from baselines.data.dialogues import Gold, State
 from baselines.onepass.batches import Item, Tensors, label_batch, make_batch
 from baselines.onepass.frames import FrameInput
 from baselines.onepass.labels import GIVEN, KEEP, SAY, labels_of
-from baselines.onepass.layout import Vocabulary, Wording, sequences, wording_of
+from baselines.onepass.layout import Variant, Vocabulary, sequences, variant_of
 from baselines.onepass.modeling import (
     LOWEST,
     Logits,
@@ -57,8 +57,8 @@ def untrained(encoder: PreTrainedConfig) -> OnePassModel:
     return model
 
 
-def item(frame: FrameInput, vocabulary: Vocabulary, wording: Wording | None = None) -> Item:
-    (sequence,) = sequences(frame, vocabulary, 512, wording)
+def item(frame: FrameInput, vocabulary: Vocabulary, variant: Variant | None = None) -> Item:
+    (sequence,) = sequences(frame, vocabulary, 512, variant)
     return Item(frame, sequence)
 
 
@@ -90,8 +90,8 @@ def test_the_order_of_the_elements_cannot_matter(
 ) -> None:
     model = untrained(ENCODERS[kind])
     frame = frame_of(restaurants)
-    own = wording_of(restaurants)
-    backwards = Wording(dict(reversed(own.intents.items())), dict(reversed(own.slots.items())))
+    own = variant_of(restaurants)
+    backwards = Variant(dict(reversed(own.intents.items())), dict(reversed(own.slots.items())))
     there = read(model, item(frame, vocabulary))
     back = read(model, item(frame, vocabulary, backwards))
     torch.testing.assert_close(there.status, back.status.flip(0), atol=1e-5, rtol=0)

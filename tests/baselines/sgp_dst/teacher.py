@@ -24,7 +24,7 @@ class GoldAnswers(NamedTuple):
     state: State
     combine: CombineAnswers
     new: Values  # the values that are new in the turn, by slot
-    unspoken: dict[str, set[str]]  # wordings of new values that come from another service, by slot
+    unspoken: dict[str, set[str]]  # variants of new values that come from another service, by slot
 
 
 def gold_submodels(dialogues: Iterable[Dialogue]) -> Submodels:
@@ -60,10 +60,10 @@ def _gold_answers(memory: Memory, turn: UserTurn, frame: Frame) -> GoldAnswers:
         if not schema.slot(slot).is_categorical
     }
     values: dict[str, Scored | None] = {
-        slot: Scored(wordings[0], 1.0)
-        for slot, wordings in new.items()
-        if (schema.slot(slot).is_categorical or DONTCARE in wordings)
-        and not is_from_elsewhere(memory, turn, frame, slot, wordings)
+        slot: Scored(variants[0], 1.0)
+        for slot, variants in new.items()
+        if (schema.slot(slot).is_categorical or DONTCARE in variants)
+        and not is_from_elsewhere(memory, turn, frame, slot, variants)
     }
     requested = dict.fromkeys(frame.gold.state.requested, 1.0)
     combine = CombineAnswers(requested, spans, values)

@@ -182,7 +182,7 @@ def test_templates_are_read_for_a_model_that_was_trained_with_them(
     assert command(monkeypatch, predict, *model, *chosen) == 0
     (_, *original), (_, *reworded) = (rows_of(out / f"{v}.jsonl") for v in ("original", "v4"))
     said = [[row["utterance"] for row in rows] for rows in (original, reworded)]
-    assert said[0] == said[1]  # hand-written templates do not move with the wording
+    assert said[0] == said[1]  # hand-written templates do not move with the variant
 
 
 def _write_templates(folder: Path) -> None:

@@ -84,7 +84,7 @@ def test_the_oracle_takes_what_will_be_scored_as_faithful() -> None:
 
 @pytest.fixture(scope="module")
 def copies(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Copies of the sample under two wordings: one says nothing, one all."""
+    """Copies of the sample under two variants: one says nothing, one all."""
     folder = tmp_path_factory.mktemp("copies")
     data = RequestedData("sample", "test")
     for name in ("empty", "derived"):
@@ -136,7 +136,7 @@ def test_the_command_chooses_writes_and_prints(
     assert printed.count("SGSAcc_orig") == 2
 
 
-def test_chosen_turns_a_wording_of_one_s_own_and_other_rules(
+def test_chosen_turns_a_variant_of_one_s_own_and_other_rules(
     copies: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = tmp_path / "words.json"
@@ -154,12 +154,12 @@ def test_chosen_turns_a_wording_of_one_s_own_and_other_rules(
     before = json.loads((tmp_path / "derived/mine.jsonl").read_text().splitlines()[0])["metadata"]
     assert len(lines(out / "mine.jsonl")) == 3
     assert header["system"]["rules"] == "extended"
-    assert header["wording"] == before["wording"] and header["data"] == before["data"]
+    assert header["words"] == before["words"] and header["data"] == before["data"]
     record = json.loads((out / "rerank.json").read_text())
     figures = record["figures"]["lexical (no model)"]
     signature = figures["reranked"]["signature"]
     assert "|rules:extended|" in signature and f"|turns:{record['turns']}|" in signature
-    assert f"|generator:original+mine@{header['wording']}|" in signature
+    assert f"|generator:original+mine@{header['words']}|" in signature
     # What was chosen is scored as any system is.
     scores = score_files(out, source="sample", own_variants={"mine": words}, turns=turns)
     assert scores["counts"]["turns"]["all"] == 3

@@ -160,7 +160,7 @@ def test_only_the_splits_asked_for_are_made_of_own_words(
 def test_train_is_prepared_under_the_words_that_are_asked_for(
     mini: Path, hugging_face_home: Path
 ) -> None:
-    """The other splits are judged under all six wordings, which are prepared together."""
+    """The other splits are judged under all six variants, which are prepared together."""
     cache = hugging_face_home / "datasets"
     before = set(cache.glob("sgdx-sources/*"))
     load("original", "train", str(mini))

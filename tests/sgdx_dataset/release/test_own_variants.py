@@ -40,7 +40,7 @@ FILES = {"own/test/schema.json": [MINE], "mine.json": WORDS, "made/zh.json": OVE
 
 @pytest.fixture
 def own(tmp_path: Path) -> dict[str, Path]:
-    """A wording of the test schema alone, a rewording file and an overlay, by name."""
+    """A variant of the test schema alone, a rewording file and an overlay, by name."""
     for file, content in FILES.items():
         write(tmp_path / file, content)
     paths = {"own": "own", "mine": "mine.json", "zh": "made/zh.json"}
@@ -191,7 +191,7 @@ def test_the_command(run: Run, mini: Path, own: dict[str, Path], tmp_path: Path,
 
 
 def test_the_documents_example(run: Run, tmp_path: Path) -> None:
-    text = (ROOT / "docs" / "wordings.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "variants.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
     (command,) = re.findall(r"```bash\nsgdx (.*?)\n```", text)
     (tmp_path / "mine.json").write_text(example, encoding="utf-8")

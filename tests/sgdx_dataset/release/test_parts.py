@@ -14,7 +14,7 @@ from ...conftest import Run
 
 @pytest.fixture
 def test_alone(mini: Path) -> Path:
-    """The test split of a corpus, without other splits and wordings."""
+    """The test split of a corpus, without other splits and variants."""
     for name in ("train", "dev", "sgd_x", "backtrans"):
         shutil.rmtree(mini / name, ignore_errors=True)
     return mini
@@ -28,7 +28,7 @@ GAPS = (
 
 def test_a_folder_with_a_test_split_alone_is_a_source(test_alone: Path, tmp_path: Path) -> None:
     release = open_release(test_alone)
-    assert (release.configs(), release.wordings()) == (("original",), ["original"])
+    assert (release.configs(), release.all_variants()) == (("original",), ["original"])
     assert (release.splits("original"), release.gaps()) == (["test"], GAPS)
     assert release.seen_services() == set()
     assert release.version("test").startswith("unverified:")
@@ -36,21 +36,21 @@ def test_a_folder_with_a_test_split_alone_is_a_source(test_alone: Path, tmp_path
     assert not any(frame_tables(release, "test", "original")["seen"].to_pylist())
     (tmp_path / "ours.json").write_text("{}")
     own = {"ours": tmp_path / "ours.json"}
-    assert open_release(test_alone, own).wordings() == ["original", "ours"]
+    assert open_release(test_alone, own).all_variants() == ["original", "ours"]
     for split, config, lacking in (
         ("train", "original", "no dialogues in train under original"),
-        ("test", "v3", r"no wording v3, expected sgd_x/data/v3/test/schema\.json"),
+        ("test", "v3", r"no variant v3, expected sgd_x/data/v3/test/schema\.json"),
     ):
         with pytest.raises(SgdxError, match=f"has {lacking}"):
             frame_tables(release, split, config)
 
 
-def test_wordings_and_gaps(mini: Path) -> None:
-    assert open_release("sample").wordings() == ["original", "v1", "v2", "v3", "v4", "v5"]
+def test_variants_and_gaps(mini: Path) -> None:
+    assert open_release("sample").all_variants() == ["original", "v1", "v2", "v3", "v4", "v5"]
     assert open_release("sample").gaps() == ""
     shutil.rmtree(mini / "sgd_x/data/v2")
     assert open_release(mini).gaps() == "the source has no v2"
-    assert open_release(mini).wordings() == ["original", "v1", "v3", "v4", "v5"]
+    assert open_release(mini).all_variants() == ["original", "v1", "v3", "v4", "v5"]
 
 
 def test_commands_say_what_it_lacks_and_go_on(test_alone: Path, tmp_path: Path, run: Run) -> None:

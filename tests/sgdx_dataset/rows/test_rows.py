@@ -161,7 +161,7 @@ def test_rows_are_what_the_contract_says(kind: Kind, config: str) -> None:
 
 @of_kinds
 def test_slices_mixtures_streams_and_lists(kind: Kind) -> None:
-    """A service may be there in several wordings at once; each dialogue has its own."""
+    """A service may be there in several variants at once; each dialogue has its own."""
     mixed = concatenate_datasets([load("v1", "test").select(range(3, 9)), load("v5", "test")])
     mixed = mixed.shuffle(seed=7).select(range(9))
     expected = [row for dialogue in mixed for row in kind.plain(dialogue)]

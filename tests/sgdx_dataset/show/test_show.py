@@ -1,4 +1,4 @@
-"""A dialogue under several wordings side by side: what the terminal and the web page show."""
+"""A dialogue under several variants side by side: what the terminal and the web page show."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_names_side_by_side(run: Run, mini: Path) -> None:
     assert [line.rstrip() for line in done.stdout.splitlines()] == SHOWN.splitlines()
 
 
-def test_eighty_columns_hold_every_wording(run: Run) -> None:
+def test_eighty_columns_hold_every_variant(run: Run) -> None:
     done = run("sgdx_dataset", "show", "1_00000", "--split", "dev", "--all", COLUMNS="80")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Dialogue 1_00000 (validation)")
@@ -83,7 +83,7 @@ def test_eighty_columns_hold_every_wording(run: Run) -> None:
         assert names and names <= words  # none is cut
 
 
-def test_two_wordings_of_the_first_dialogue_by_default(run: Run, mini: Path) -> None:
+def test_two_variants_of_the_first_dialogue_by_default(run: Run, mini: Path) -> None:
     done = run("sgdx_dataset", "show", "--source", mini)
     first = run("sgdx_dataset", "show", "1_00000", "--source", mini, "--config", "original", "v5")
     assert done.returncode == 0, done.stderr
@@ -124,7 +124,7 @@ def test_a_web_page_of_its_own(run: Run, mini: Path, tmp_path: Path) -> None:
     assert "1 < 2 & <b>" in page.texts
 
 
-def test_a_wording_of_ones_own_shows_a_dialogue_that_it_rewords(run: Run, tmp_path: Path) -> None:
+def test_a_variant_of_ones_own_shows_a_dialogue_that_it_rewords(run: Run, tmp_path: Path) -> None:
     write(tmp_path / "mine.json", {"Vets_1": {"slots": {"city": "place_of_the_vet"}}})
     done = run("sgdx_dataset", "show", "--source", "sample", "--variant", "mine=mine.json")
     assert done.returncode == 0, done.stderr

@@ -25,7 +25,7 @@ from .conftest import Row, forget, reported, write_run
 def test_the_files(made: Path) -> None:
     names = sorted(str(path.relative_to(made)) for path in made.rglob("*") if path.is_file())
     figures = (
-        "augmentation", "by_wording", "drop_beside_flips", "flips", "services", "turns",
+        "augmentation", "by_variant", "drop_beside_flips", "flips", "services", "turns",
         "words_changed",
     )  # fmt: skip
     assert names == sorted(

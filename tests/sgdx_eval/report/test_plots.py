@@ -50,7 +50,7 @@ def test_learning_curves_are_those_of_the_logs(runs: dict[str, Path], tmp_path: 
 
 
 def test_the_drop_stands_beside_the_flips(group: Group, runs: dict[str, Path]) -> None:
-    """A bar of each for each system, as long as its figure; none where a wording lacks."""
+    """A bar of each for each system, as long as its figure; none where a variant lacks."""
     figure = drop_beside_flips.draw(group)
     drops, flips = (list(bars) for bars in figure.axes[0].containers if hasattr(bars, "patches"))
     assert len(drops) == len(flips) == len(group.systems)

@@ -10,7 +10,7 @@ import pytest
 
 from sgdx_eval.report.figures import Estimate, change_cell, flip_shares, signed, system_differences
 from sgdx_eval.report.runs import Group
-from sgdx_eval.report.sections import augmentation, comparison, items_table, view_of, wording_table
+from sgdx_eval.report.sections import augmentation, comparison, items_table, variant_table, view_of
 from sgdx_eval.report.states import official_metrics
 from sgdx_eval.tables import NO_VALUE, Cell, Table
 from sgdx_metric.core import Figure, compare
@@ -83,8 +83,8 @@ def test_augmentation_is_compared_with_the_system_without(group: Group) -> None:
     assert float(low) < float(other[5].text) < float(high)
 
 
-def test_every_wording_has_a_row(group: Group, runs: dict[str, Path]) -> None:
-    (table,) = wording_table(group)
+def test_every_variant_has_a_row(group: Group, runs: dict[str, Path]) -> None:
+    (table,) = variant_table(group)
     assert len(table.rows) == 3 * 6
     v2, expected = table.rows[6 + 2], sgdx_part(runs["backtrans"])
     difference = expected["differences"]["v2"]

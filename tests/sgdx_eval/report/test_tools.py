@@ -15,7 +15,7 @@ from sgdx_eval.report.sections import build_report
 from sgdx_eval.tables import Cell
 from sgdx_metric.__main__ import main as metric
 from sgdx_tools import score
-from sgdx_tools.folder import write_tool_set, write_wording
+from sgdx_tools.folder import write_tool_set, write_variant
 
 from ...sgdx_tools.conftest import CASES, TOOLS, V1, V2, rows
 
@@ -24,8 +24,8 @@ from ...sgdx_tools.conftest import CASES, TOOLS, V1, V2, rows
 def run(tmp_path: Path) -> Path:
     """A run with a case that v1 costs, and a second run under the original that differs."""
     write_tool_set(tmp_path / "api", TOOLS, CASES)
-    for wording in (V1, V2):
-        write_wording(tmp_path / "api" / "wordings" / f"{wording.name}.json", wording)
+    for variant in (V1, V2):
+        write_variant(tmp_path / "api" / "variants" / f"{variant.name}.json", variant)
     wrong = [{"name": "reserve", "arguments": {"guests": "<b>3</b>"}}]
     predictions = rows([("v1", "b", wrong)])
     again = [{**row, "repeat": 2} for row in rows([("v1", "b", wrong), ("original", "a", [])])]
@@ -43,7 +43,7 @@ def test_the_report_has_the_cost_and_the_words(run: Path) -> None:
     report, scores = report_of(run), json.loads((run / "scores.json").read_text())
     (part,) = report.parts
     assert [section.name for section in part.sections] == ["comparison", "turns"]
-    comparison, by_wording = part.sections[0].tables
+    comparison, by_variant = part.sections[0].tables
     calls = scores["calls"]["call_accuracy"]
     (row,) = (row for row in comparison.rows if row[1].text == "call")
     titles = [column.name for column in comparison.columns]
@@ -52,7 +52,7 @@ def test_the_report_has_the_cost_and_the_words(run: Path) -> None:
         expected = Cell(f"{100 * calls[key]:.1f}", f"{100 * low:.1f} to {100 * high:.1f}")
         assert row[titles.index(key)] == expected
     assert row[titles.index("drop")].text == f"{100 * calls['drop']:+.1f}"
-    assert [cell.text for cell in by_wording.rows[1][1:4]] == ["v1", "66.7", "-16.7"]
+    assert [cell.text for cell in by_variant.rows[1][1:4]] == ["v1", "66.7", "-16.7"]
     text = render_markdown(report)
     assert "eworded by model:m+unknown" in text
     assert "sgdx_tools|variants:original+v1@" in text and "<figure" in render_html(report)
@@ -97,7 +97,7 @@ def test_calls_of_sgd_have_the_same_report(tmp_path: Path) -> None:
     scores["decision"] = {"original": {"precision": 0.5, "recall": 0.25}, "v3": None}
     path.write_text(json.dumps(scores))
     (table,) = next(s for s in report_of(path).parts[0].sections if s.name == "more").tables
-    assert [column.name for column in table.columns] == ["wording", "task", "precision", "recall"]
+    assert [column.name for column in table.columns] == ["variant", "task", "precision", "recall"]
     assert [[cell.text for cell in row] for row in table.rows] == [
         ["original", "100.00", "50.00", "25.00"], ["v3", "83.33", "–", "–"]
     ]  # fmt: skip
@@ -107,7 +107,7 @@ def test_cases_that_expect_no_call_are_read_compared_and_reported(tmp_path: Path
     """Where no case expects a call, the cases are judged by whether none is made."""
     api = tmp_path / "api"
     write_tool_set(api, TOOLS, [case for case in CASES if case.id == "d"])
-    write_wording(api / "wordings" / "v1.json", V1)
+    write_variant(api / "variants" / "v1.json", V1)
     called = [{"name": "ping", "arguments": {}}]
     for name, made in (("right", []), ("wrong", called)):
         predictions = [row for row in rows([("v1", "d", made)]) if row["id"] == "d"]

@@ -92,9 +92,9 @@ def test_validated_figures_and_what_fails(generators: Path) -> None:
     assert [cell.text for cell in sections["validation"].tables[0].rows[0]] == [
         first["act"], first["slot"] or "–", str(first["actions"])
     ]  # fmt: skip
-    (by_wording,) = sections["more"].tables
+    (by_variant,) = sections["more"].tables
     agreed = scores["variants"]["v5"]["#ALL_SERVICES"]["ser_agreement"]
-    assert f"{100 * agreed:.2f}" in [cell.text for cell in by_wording.rows[5]]
+    assert f"{100 * agreed:.2f}" in [cell.text for cell in by_variant.rows[5]]
 
 
 def test_one_report_of_trackers_and_generators(
@@ -121,7 +121,7 @@ def test_one_report_of_trackers_and_generators(
     assert "a subset of 2 dialogues" in entailment and "96.30" in entailment
     assert "sgsacc_metric|" in entailment
     assert "SPLAT Large" in published and "PT-T5" in published
-    assert (tmp_path / "out" / "figures" / "turns_by_wording.png").is_file()
+    assert (tmp_path / "out" / "figures" / "turns_by_variant.png").is_file()
 
 
 def test_of_many_systems_only_the_rows_of_all_turns_stand_open(

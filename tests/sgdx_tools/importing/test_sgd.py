@@ -1,4 +1,4 @@
-"""Calls of the sample corpus as cases, and its variants as wordings."""
+"""Calls of the sample corpus as cases, and its variants as those of tools."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ def test_values_are_accepted_as_they_were_said() -> None:
     }
 
 
-def test_variants_are_wordings_with_the_tools_of_the_variant(tmp_path: Path) -> None:
+def test_variants_are_variants_with_the_tools_of_the_variant(tmp_path: Path) -> None:
     collection = import_sgd(["original", *VARIANTS], "sample")
-    wordings = collection.wordings
+    variants = collection.variants
     folder = tmp_path / "api"
     collection.write(folder)
-    assert list(read_tool_set(folder).wordings) == ["original", *VARIANTS]
-    for wording in wordings:
-        tools = import_sgd([wording.name], "sample").tools
-        assert [words.name for words in wording.tools.values()] == list(tools)
-        for words in wording.tools.values():
+    assert list(read_tool_set(folder).variants) == ["original", *VARIANTS]
+    for variant in variants:
+        tools = import_sgd([variant.name], "sample").tools
+        assert [words.name for words in variant.tools.values()] == list(tools)
+        for words in variant.tools.values():
             tool = tools[words.name or ""]
             assert words.description == tool.description
             parameters = tool.parameters["properties"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_tools.data import Tool, ToolWords, Wording, Words
+from sgdx_tools.data import Tool, ToolWords, Variant, Words
 from sgdx_tools.folder import read_tool_set
 from sgdx_tools.importing.tool_lists import import_list
 from sgdx_tools.renaming import WordedTools
@@ -140,7 +140,7 @@ def test_strict_tools_stay_strict(write: Write, tmp_path: Path) -> None:
         collection = import_list(form, write(content))
         collection.write(tmp_path / form)
         assert read_tool_set(tmp_path / form).tools == {"book_table": strict}
-        words = Wording("v1", {"book_table": ToolWords("reserve")})
+        words = Variant("v1", {"book_table": ToolWords("reserve")})
         assert WordedTools(collection.tools, words).tool("book_table").strict
 
 
@@ -150,7 +150,7 @@ def test_examples_of_input_are_reworded(write: Write) -> None:
     tools = import_list("anthropic", write([{**ANTHROPIC[0], "input_examples": examples}])).tools
     assert tools["book_table"].parameters == TABLE | {"examples": examples}
     names = {"guests": Words("people"), "address.city": Words("town")}
-    worded = WordedTools(tools, Wording("v1", {"book_table": ToolWords(parameters=names)}))
+    worded = WordedTools(tools, Variant("v1", {"book_table": ToolWords(parameters=names)}))
     new_examples = worded.tool("book_table").parameters["examples"]
     assert new_examples == [{"people": 2, "address": {"town": "Rome"}}]
 

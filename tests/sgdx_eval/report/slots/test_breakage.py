@@ -106,7 +106,7 @@ def test_what_lasts_longest_comes_first_and_dialogues_stay_together() -> None:
     ]
     chosen = choose_mistakes(mistakes, 4)
     ids = [m.first.place[0] for m in chosen]
-    assert len(chosen[ids.index("d2")].wordings[0]) == 7
+    assert len(chosen[ids.index("d2")].variants[0]) == 7
     assert ids.index("d2") < 2 and abs(ids.index("d1") - len(ids) + 1 + ids[::-1].index("d1")) == 1
 
 
@@ -139,7 +139,7 @@ def of_one_dialogue(
     return analysis, sorted(rows, key=lambda row: int(row["frame_id"].split("/")[1]))
 
 
-def test_a_mistake_stands_once_with_every_wording(
+def test_a_mistake_stands_once_with_every_variant(
     of_one_dialogue: tuple[Analysis, list[Row]], sample: References
 ) -> None:
     analysis, rows = of_one_dialogue
@@ -152,10 +152,10 @@ def test_a_mistake_stands_once_with_every_wording(
     said = sample.turns()[dialogue_id]
     assert forgotten.first.user_utterance == said[turn][1]
     assert forgotten.first.system_utterance == (said[turn - 1][1] if turn else "")
-    under_v2, under_v4 = forgotten.wordings
-    for wording, errors in (("v2", under_v2), ("v4", under_v4)):
+    under_v2, under_v4 = forgotten.variants
+    for variant, errors in (("v2", under_v2), ("v4", under_v4)):
         assert [error.frame_id for error in errors] == [row["frame_id"] for row in rows]
-        assert {(e.variant, e.kind, e.predicted) for e in errors} == {(wording, "missed", "")}
+        assert {(e.variant, e.kind, e.predicted) for e in errors} == {(variant, "missed", "")}
     assert under_v4[0].reworded == Words(new.name, new.description)
 
 
@@ -168,5 +168,5 @@ def test_the_right_intent_is_in_the_original_words(
     others = {intent.name for intent in sample.schemas("v3")["Vets_1"].intents}
     assert intents and {mistake.reference for mistake in intents} <= names
     assert not names & others
-    assert {errors[0].reworded.name for m in intents for errors in m.wordings} <= others
-    assert {error.reference for m in intents for errors in m.wordings for error in errors} <= others
+    assert {errors[0].reworded.name for m in intents for errors in m.variants} <= others
+    assert {error.reference for m in intents for errors in m.variants for error in errors} <= others

@@ -1,4 +1,4 @@
-"""Figures of the same cases under any wordings: the drop, the worst case, flips, sensitivity.
+"""Figures of the same cases under any variants: the drop, the worst case, flips, sensitivity.
 
 They serve the calls of SGD, whole dialogues, and the cases of any other API alike.
 """
@@ -31,29 +31,29 @@ from .core import (
 )
 from .variants import ORIGINAL, PAPER_VARIANTS
 
-# The figures of a metric over wordings, which have 95 % intervals.
+# The figures of a metric over variants, which have 95 % intervals.
 FIGURES = ("original", "reworded", "v1-5", "drop", "sensitivity", "worst", "flips")
 _TASK = "task_success"
 _LEGENDS = {
     "original": "original: under the original words.",
-    "reworded": "reworded: the mean over all wordings but the original.",
+    "reworded": "reworded: the mean over all variants but the original.",
     "v1-5": "v1-5: the mean over v1 to v5.",
     "drop": "drop: reworded less original.",
-    "sensitivity": "SS, sensitivity: how far a score varies over wordings, in % of its mean.",
-    "worst": "worst: each under the wording that is worst for it.",
-    "flips": "flips: right under one wording and wrong under another.",
+    "sensitivity": "SS, sensitivity: how far a score varies over variants, in % of its mean.",
+    "worst": "worst: each under the variant that is worst for it.",
+    "flips": "flips: right under one variant and wrong under another.",
 }
 _LOWER_IS_BETTER = ("sensitivity", "flips")
 
 
 def one_run(metric: str) -> str:
-    """The metric of the first run alone, where there are several under one wording."""
+    """The metric of the first run alone, where there are several under one variant."""
     return f"{metric} of one run"
 
 
 def case_figures(scores: Scores, metric: str, title: str = "", legend: str = "") -> list[Figure]:
     """FIGURES of a metric, with keys such as `call_accuracy.drop`."""
-    others = [name for name in scores.wordings if name != ORIGINAL]
+    others = [name for name in scores.variants if name != ORIGINAL]
     # Of several runs the scores are means, by which fewer cases flip than in a single run.
     single = one_run(metric) if one_run(metric) in scores.metrics else metric
 
@@ -66,8 +66,8 @@ def case_figures(scores: Scores, metric: str, title: str = "", legend: str = "")
         "v1-5": Over(PAPER_VARIANTS),
         "drop": drop,
         "sensitivity": methodcaller("sensitivity", others),
-        "worst": methodcaller("worst", scores.wordings),
-        "flips": methodcaller("flips", scores.wordings),
+        "worst": methodcaller("worst", scores.variants),
+        "flips": methodcaller("flips", scores.variants),
     }
     return [
         Figure(
@@ -82,8 +82,8 @@ def case_figures(scores: Scores, metric: str, title: str = "", legend: str = "")
     ]
 
 
-def over_wordings(scores: Scores, metric: str) -> dict[str, Any]:
-    """Sum up a metric under any wordings: means, FIGURES, intervals, the drop's p."""
+def over_variants(scores: Scores, metric: str) -> dict[str, Any]:
+    """Sum up a metric under any variants: means, FIGURES, intervals, the drop's p."""
     sample = Sample(scores, case_figures(scores, metric))
     intervals = sample.intervals()
     return {
@@ -93,13 +93,13 @@ def over_wordings(scores: Scores, metric: str) -> dict[str, Any]:
     }
 
 
-def over_wordings_of_few(scores: Scores, metric: str) -> dict[str, Any]:
-    """What `over_wordings` returns, with intervals that hold for few dialogues too.
+def over_variants_of_few(scores: Scores, metric: str) -> dict[str, Any]:
+    """What `over_variants` returns, with intervals that hold for few dialogues too.
 
     That of the drop is a `change_interval`, and none is a point at 0 or at the most.
     """
-    figures = over_wordings(scores, metric)
-    others = [name for name in scores.wordings if name != ORIGINAL]
+    figures = over_variants(scores, metric)
+    others = [name for name in scores.variants if name != ORIGINAL]
     defined = ~np.isnan(scores.metrics[metric]).all(axis=0)
     dialogues = len(np.unique(scores.items.dialogue[defined]))
     confidence = figures["confidence"]
@@ -110,16 +110,16 @@ def over_wordings_of_few(scores: Scores, metric: str) -> dict[str, Any]:
     return figures
 
 
-def change_interval(scores: Scores, metric: str, wordings: Sequence[str]) -> Interval:
-    """The interval of a metric's mean under wordings less that under the original.
+def change_interval(scores: Scores, metric: str, variants: Sequence[str]) -> Interval:
+    """The interval of a metric's mean under variants less that under the original.
 
     It holds for few dialogues too. None where one of them is lacking, or where an item has a score
     under one of them alone.
     """
-    names = [ORIGINAL, *wordings]
-    if not wordings or not {*names} <= {*scores.wordings}:
+    names = [ORIGINAL, *variants]
+    if not variants or not {*names} <= {*scores.variants}:
         return None
-    rows = scores.metrics[metric][[scores.wordings.index(name) for name in names]]
+    rows = scores.metrics[metric][[scores.variants.index(name) for name in names]]
     undefined = np.isnan(rows)
     if (undefined.any(axis=0) != undefined.all(axis=0)).any() or undefined.all():
         return None
@@ -129,14 +129,14 @@ def change_interval(scores: Scores, metric: str, wordings: Sequence[str]) -> Int
     return bounded_interval(sums.total[has_items, 0], sums.number[has_items, 0], -1.0, 1.0)
 
 
-def wording_figures(scores: Scores, metric: str) -> dict[str, Any]:
-    """What `over_wordings` returns, without what takes resamples: `by_variant` and FIGURES."""
+def variant_figures(scores: Scores, metric: str) -> dict[str, Any]:
+    """What `over_variants` returns, without what takes resamples: `by_variant` and FIGURES."""
     return _figures(Sample(scores, case_figures(scores, metric)), metric)
 
 
 def _figures(sample: Sample, metric: str) -> dict[str, Any]:
     values = sample.values()
-    rows = zip(sample.scores.wordings, sample.scores.metrics[metric], strict=True)
+    rows = zip(sample.scores.variants, sample.scores.metrics[metric], strict=True)
     return {
         "by_variant": {name: mean_defined(row) for name, row in rows},
         **{key: values.get(f"{metric}.{key}") for key in FIGURES},
@@ -148,7 +148,7 @@ def _p_of_drop(scores: Scores, metric: str) -> float | None:
     sides = against_original(scores)
     if sides is None or not len(scores.items.ids):
         return None
-    drop = Figure("drop", metric, Over(sides[0].wordings))
+    drop = Figure("drop", metric, Over(sides[0].variants))
     original, reworded = (Sample(side, [drop]) for side in sides)
     p: float | None = compare([original], [reworded], trials=RESAMPLES)["drop"]["p"]
     return p
