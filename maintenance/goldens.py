@@ -293,7 +293,7 @@ def turns(folder: Path) -> Json:
     """Scores of responses that are copied, made from descriptions, empty, and damaged."""
     systems = ("gold", "derived", "empty")
     for system in systems:
-        run("baselines.copies --source sample --system", system, "--output", folder / system)
+        run("sgdx_cli copies --source sample --system", system, "--output", folder / system)
     for path in (folder / "gold").glob("*.jsonl"):
         write_damaged(folder / "damaged", path.stem, read_rows(path))
     score = ("sgsacc_metric score --source sample --predictions",)

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import read_input
-from sgdx_dataset.io.json import parse_json
+from sgdx_dataset.io.json import decode_json
 from sgdx_metric.columns import Ints
 from sgdx_metric.core import Figure, Sample, Scores
 from sgdx_metric.signature import Rules, dialogues_mark, rules_of, signature_parts
@@ -114,7 +114,7 @@ class Outcome(NamedTuple):
 
 def read_results(path: Path) -> Results:
     """Read a scores.json."""
-    file = parse_json(read_input(path), _File, str(path), "a scores.json")
+    file = decode_json(read_input(path), _File, str(path), "a scores.json")
     metric = file.signature.split("|")[0]
     parts = signature_parts(file.signature, str(path), metric)
     task = TASKS.get(parts.get("task", _METRICS.get(metric, "")))
@@ -271,4 +271,4 @@ def with_common_metrics(runs: Sequence[Results]) -> list[Results]:
 
 def stored(path: Path) -> dict[str, Any]:
     """All that a scores.json holds."""
-    return parse_json(read_input(path), dict[str, Any], str(path), "a scores.json")
+    return decode_json(read_input(path), dict[str, Any], str(path), "a scores.json")
