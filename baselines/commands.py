@@ -114,10 +114,9 @@ def train(
     push_to_hub
         At the end, push the model with the best score on dev to this repository, YOU/NAME.
     """
-    from .train import noting_the_way_on, train
+    from .train import train
 
-    with noting_the_way_on():
-        train(data.named(), config, output, seed, resume, task, augment, oracle, push_to_hub)
+    train(data.named(), config, output, seed, resume, task, augment, oracle, push_to_hub)
 
 
 @Parameter(name="*")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 
 from sgdx_dataset import SgdxError
 from sgdx_eval.requested import DEFAULT_CONFIGS, RequestedData
 from sgdx_eval.tables import format_figure, print_line, table, terminal, to_terminal
 
-from .command_line import door
 from .evaluate import evaluate
 from .predict import Request
 from .system import get_system
@@ -93,9 +91,3 @@ def generation_demo(output: Path, quiet: bool) -> None:
     print_line("Entailment is judged by comparing words.", console)
     count = scores["gold"]["counts"]["turns"]["all"]
     print(_NEXT.format(count=count, unit="turn", output=output, commands=_GENERATION))
-
-
-main = door("demo")
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,7 +9,6 @@ from tempfile import TemporaryDirectory
 from sgdx_dataset import SgdxError
 from sgdx_dataset.hub.upload import folder_files, upload
 
-from .command_line import door
 from .model_card import Card
 from .system import get_trainable, recorded_name
 
@@ -81,9 +79,3 @@ def publish_report(folder: Path, repository: str) -> str:
         return upload(
             files, repository, "space", own=own, mark="index.html", message="Report", sdk="static"
         )
-
-
-main = door("publish")
-
-if __name__ == "__main__":
-    sys.exit(main())

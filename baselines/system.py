@@ -39,7 +39,7 @@ from huggingface_hub.errors import (
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.extras import require
 from sgdx_dataset.io.files import read_file
-from sgdx_dataset.io.json import parse_json
+from sgdx_dataset.io.json import decode_json
 
 from .training.run_folder import READY
 from .training.settings import AnySettings, Count, Settings
@@ -377,7 +377,7 @@ def read_json(model: str, name: str, revision: str | None = None) -> Row | None:
     path = model_file(model, name, revision)
     if path is None:
         return None
-    return parse_json(read_file(path), Row, str(path), "a record or configuration")
+    return decode_json(read_file(path), Row, str(path), "a record or configuration")
 
 
 def model_file(model: str, name: str, revision: str | None = None) -> Path | None:

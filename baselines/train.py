@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +15,7 @@ from datasets import Dataset, concatenate_datasets
 
 from sgdx_dataset import SgdxError, open_release
 from sgdx_dataset.hub.upload import check_upload
-from sgdx_dataset.io.console import Terminated, is_first
+from sgdx_dataset.io.console import is_first
 from sgdx_dataset.io.files import locked
 from sgdx_eval.prediction_files import versions
 
@@ -203,21 +201,6 @@ def evaluate_joined(
         for code in (run.output / system_class.TASKS[0]).glob("*.py"):
             shutil.copy(code, run.output)
         print(f"all models together: dev joint goal accuracy {score:.4f}")
-
-
-@contextmanager
-def noting_the_way_on() -> Iterator[None]:
-    """Let a stop in the midst of training say with which command it goes on."""
-    try:
-        yield
-    except (KeyboardInterrupt, Terminated) as stop:
-        if getattr(stop, "__notes__", None):  # the training loop has begun
-            several = "WORLD_SIZE" in os.environ
-            launcher = "accelerate launch ... -m baselines.train" if several else "sgdx train"
-            given = [word for word in sys.argv[1:] if word != "--resume"]
-            words = given[given[:1] == ["train"] :]
-            stop.add_note(f"continue with: {launcher} {shlex.join([*words, '--resume'])}")
-        raise
 
 
 main = door("train")

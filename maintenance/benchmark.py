@@ -22,24 +22,15 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 import msgspec
-import pyarrow as pa
 import torch
 from datasets import Dataset, concatenate_datasets
 from rich.console import Console
 
 from baselines.data.dialogues import read_dialogues
-from baselines.data.turns import input_columns, turn_rows
 from baselines.onepass.examples import FrameExamples, SchemaNoise
 from baselines.onepass.modeling import OnePassModel
 from baselines.onepass.settings import OnePassOptions
 from baselines.onepass.tracker import OnePassTracker
-from baselines.t2g2.beams import generate_all
-from baselines.t2g2.examples import UtteranceExamples, derived_input, read_turns
-from baselines.t2g2.generator import T2G2Generator
-from baselines.t2g2.model import T2G2Provenance
-from baselines.t2g2.settings import T2G2Options
-from baselines.t5dst.model import generation_settings, tiny_t5, tiny_tokenizer
-from baselines.trained import TrainedModel
 from baselines.training.accelerator import make_accelerator, train_with_matrix_products
 from baselines.training.batching import epoch
 from baselines.training.optimizer import autocast, resolved
@@ -47,10 +38,6 @@ from baselines.use import SHIPPED_MODEL
 from sgdx_dataset import VARIANTS, frame_tables, frames, load, open_release
 from sgdx_dataset.rows.tracker_inputs import training_columns
 from sgdx_eval.tables import table, to_terminal
-from sgdx_metric.figures import group_means
-from sgdx_metric.rows import PREDICTION
-from sgdx_metric.scoring import score_frames
-from tests.sgdx_metric import slow
 from tests.sgdx_metric.frames import with_errors
 
 ROOT = Path(__file__).parents[1]
@@ -85,7 +72,7 @@ def main() -> None:
     parser = argparse.ArgumentParser("python -m maintenance.benchmark", description=__doc__)
     text = "Read this copy of the SGD release. Default: the sample corpus."
     parser.add_argument("--source", default="sample", help=text)
-    text = "Track N test dialogues, and answer N turns under each variant. Default: 16."
+    text = "Track N test dialogues. Default: 16."
     parser.add_argument("--dialogues", type=int, default=16, metavar="N", help=text)
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="Default: 3.")
     options = parser.parse_args()
@@ -104,12 +91,7 @@ def main() -> None:
 
 def measures(source: str, dialogues: int, folder: Path) -> list[Measure]:
     """All measures; the commands read and write in a folder."""
-    return [
-        *commands(source, folder),
-        metric(source),
-        *tracker(source, dialogues),
-        generator(source, dialogues, folder),
-    ]
+    return [*commands(source, folder), *tracker(source, dialogues)]
 
 
 def commands(source: str, folder: Path) -> list[Measure]:
@@ -145,20 +127,6 @@ def commands(source: str, folder: Path) -> list[Measure]:
             lambda: process_seconds("-m", "sgdx_cli", *score)[0], time_json,
         ),
     ]  # fmt: skip
-
-
-def metric(source: str) -> Measure:
-    """The figures of one variant, from rows in memory."""
-    references = frame_tables(open_release(source), "test", "v1")
-    rows, chance = references.to_pylist(), random.Random(0)  # noqa: S311
-    guesses = [with_errors(row, chance) for row in rows]
-    predictions = pa.Table.from_pylist(guesses, PREDICTION)
-    return Measure(
-        "the metric, 1 variant of test",
-        "its rules as plain loops, fuzzywuzzy",
-        lambda: seconds(lambda: group_means(score_frames(references, predictions, "v1"))),
-        lambda: seconds(lambda: slow.group_means(rows, guesses)),
-    )
 
 
 def tracker(source: str, count: int) -> list[Measure]:
@@ -238,45 +206,6 @@ def calls_of_encoder(work: Callable[[], None]) -> list[tuple[OnePassModel, Tenso
     with mock.patch.object(OnePassModel, "encode", recorded):
         work()
     return calls
-
-
-def generator(source: str, count: int, folder: Path) -> Measure:
-    """Responses of an untrained T5 with four beams, under six variants, whose inputs repeat."""
-    accelerator = make_accelerator()
-    rows = concatenate_datasets(
-        [
-            turns.select(range(min(count, len(turns))))
-            for config in CONFIGS
-            for turns in [turn_rows(load(config, "test", source), "test", source)]
-        ]
-    )
-    turns = read_turns(input_columns(rows, T2G2Generator.READS), original=False)
-    texts = [derived_input(turn) for turn in turns]
-    tokenizer = tiny_tokenizer(texts)
-    model: Any = tiny_t5(len(tokenizer)).eval().to(accelerator.device)
-    provenance = T2G2Provenance(
-        input="derived", max_input=512, max_target=32, beams=4, length_penalty=0.6
-    )
-    trained = TrainedModel(model, tokenizer, provenance)
-    examples = UtteranceExamples(tokenizer, (provenance.max_input, provenance.max_target), texts)
-    settings = generation_settings(model, provenance.max_target, provenance.beams, 0.6)
-
-    def generate() -> None:
-        with tempfile.TemporaryDirectory(dir=folder) as chunks:
-            generate_all(trained, examples, T2G2Options(), accelerator, Path(chunks))
-
-    def generate_in_turn() -> None:
-        for start in range(0, len(texts), 32):
-            batch = tokenizer(texts[start : start + 32], padding=True, return_tensors="pt")
-            inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
-            model.generate(**inputs, generation_config=settings)
-
-    return Measure(
-        f"a tiny T5 answers {len(texts)} turns, 4 beams",
-        "generate, 32 at a time",
-        lambda: seconds(generate),
-        lambda: seconds(generate_in_turn),
-    )
 
 
 def seconds(work: Callable[[], object]) -> float:

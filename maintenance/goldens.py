@@ -33,6 +33,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 from sgdx_dataset import frame_tables, open_release
+from sgdx_eval.results import stored
 
 Json = Any
 ROOT = Path(__file__).parents[1]
@@ -133,7 +134,7 @@ def _result(name: str) -> Path:
 def stated_results(_: Path) -> Json:
     """What the committed files of scores state."""
     paths = [*sorted(ROOT.glob("results/*/scores.json")), ROOT / "models/onepass/scores.json"]
-    stated = {path.parent.name: figures(read(path)) for path in paths}
+    stated = {path.parent.name: figures(stored(path)) for path in paths}
     for scores in stated.values():  # the figures of all frames are in other keys, too
         scores["variants"] = {name: digest(each) for name, each in scores["variants"].items()}
     return stated
@@ -293,7 +294,7 @@ def turns(folder: Path) -> Json:
     """Scores of responses that are copied, made from descriptions, empty, and damaged."""
     systems = ("gold", "derived", "empty")
     for system in systems:
-        run("baselines.copies --source sample --system", system, "--output", folder / system)
+        run("sgdx_cli copies --source sample --system", system, "--output", folder / system)
     for path in (folder / "gold").glob("*.jsonl"):
         write_damaged(folder / "damaged", path.stem, read_rows(path))
     score = ("sgsacc_metric score --source sample --predictions",)

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from sgdx_dataset.io.files import read_input, staged
-from sgdx_dataset.io.json import decode_json, parse_json
+from sgdx_dataset.io.json import decode_json
 from sgdx_metric.errors import ScoreError
 from sgsacc_metric.candidates import REVISION
 from sgsacc_metric.gold import GoldTurn
@@ -42,7 +42,7 @@ def write_gold(header: GoldHeader, gold: list[GoldTurn], path: Path) -> None:
 def read_gold(path: Path, header: GoldHeader, turns: list[Turn]) -> list[GoldTurn]:
     """Read the gold side of some turns, which must have been made as `header` says."""
     first, *lines = read_input(path).splitlines() or [b""]
-    metadata = parse_json(first, _FirstLine, f"{path}:1", "a header of a gold side").metadata
+    metadata = decode_json(first, _FirstLine, f"{path}:1", "a header of a gold side").metadata
     for key in GoldHeader.__struct_fields__:
         stated, expected = getattr(metadata, key), getattr(header, key)
         if stated != expected:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,7 +16,7 @@ import pyarrow as pa
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import read_input
-from sgdx_dataset.io.json import parse_json
+from sgdx_dataset.io.json import decode_json
 from sgdx_metric.columns import Ints
 from sgdx_metric.core import Figure, Sample, Scores
 from sgdx_metric.signature import Rules, dialogues_mark, rules_of, signature_parts
@@ -39,6 +41,8 @@ _DEFAULT_PARTS = {
 }
 # The task of a signature that names none, by the metric that it begins with.
 _METRICS = {"sgdx_metric": "state", "sgsacc_metric": "turns", "sgdx_tools": "tools"}
+# The file beside a scores.json that has what is of single items, where scores.json has it not.
+ITEMS = "items.json.gz"
 _Listed = list[str] | dict[str, list[float | None]]
 
 
@@ -47,10 +51,16 @@ class _File(msgspec.Struct):
 
     signature: str
     # The ids of the items, their dialogues where ids do not tell them, the services of each set,
-    # and by metric and variant the scores, None where undefined [items].
-    paired: dict[str, _Listed]
+    # and by metric and variant the scores, None where undefined [items]. Empty if `ITEMS` has them.
+    paired: dict[str, _Listed] = {}
     # What the prediction files say of themselves, by variant.
     predictions: dict[str, Header] = {}
+
+
+class _Items(msgspec.Struct):
+    """What `ITEMS` has beside a scores.json, as `maintenance.results` writes it."""
+
+    paired: dict[str, _Listed]
 
 
 @dataclass(frozen=True)
@@ -114,7 +124,9 @@ class Outcome(NamedTuple):
 
 def read_results(path: Path) -> Results:
     """Read a scores.json."""
-    file = parse_json(read_input(path), _File, str(path), "a scores.json")
+    file = decode_json(read_input(path), _File, str(path), "a scores.json")
+    if not file.paired and (items := path.with_name(ITEMS)).exists():
+        file.paired = decode_json(_unpacked(items), _Items, str(items), "scores of items").paired
     metric = file.signature.split("|")[0]
     parts = signature_parts(file.signature, str(path), metric)
     task = TASKS.get(parts.get("task", _METRICS.get(metric, "")))
@@ -271,4 +283,14 @@ def with_common_metrics(runs: Sequence[Results]) -> list[Results]:
 
 def stored(path: Path) -> dict[str, Any]:
     """All that a scores.json holds."""
-    return parse_json(read_input(path), dict[str, Any], str(path), "a scores.json")
+    content = decode_json(read_input(path), dict[str, Any], str(path), "a scores.json")
+    if "paired" not in content and (items := path.with_name(ITEMS)).exists():
+        content |= decode_json(_unpacked(items), dict[str, Any], str(items), "scores of items")
+    return content
+
+
+def _unpacked(path: Path) -> bytes:
+    try:
+        return gzip.decompress(read_input(path))
+    except (OSError, EOFError, zlib.error) as error:
+        raise SgdxError(f"{path}: cannot be unpacked: {error}") from None

@@ -24,10 +24,6 @@ DOORS = {
     "baselines.train": "train",
     "baselines.predict": "predict",
     "baselines.evaluate": "evaluate",
-    "baselines.publish": "publish",
-    "baselines.report": "report",
-    "baselines.demo": "demo",
-    "baselines.llm predict": "ask predict",
     "sgdx_tools score": "tools score",
 }
 

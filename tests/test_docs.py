@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import json
 import re
@@ -270,8 +271,12 @@ def test_figures_of_generators_are_those_of_their_scores() -> None:
 @pytest.mark.release
 def test_results_hold_no_weights_and_no_texts(release_archive: Path) -> None:
     files = [path for path in (ROOT / "results").rglob("*") if path.is_file()]
-    assert {path.suffix for path in files} <= {".json", ".jsonl", ".yaml"}
-    written = "\n".join(path.read_text() for path in files)
+    assert {path.suffix for path in files} <= {".json", ".jsonl", ".yaml", ".gz"}
+    unpacked = (
+        gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        for path in files
+    )
+    written = "\n".join(content.decode() for content in unpacked)
     # Each once, and no ids: a search for every text takes seconds otherwise.
     sentences = "\n".join({part for part in re.split('["\n]', written) if " " in part.strip(", :")})
     chosen = json.loads((ROOT / "results" / "test-600.json").read_text())["ids"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,8 +38,6 @@ from sgsacc_metric.negatives import ValuePool
 from sgsacc_metric.nli import Judge, Nli, nli_name
 from sgsacc_metric.rows import Prediction, Turn
 from sgsacc_metric.scoring import utterances_by_variant
-
-from ..command_line import door
 
 RERANKED = "reranked"
 BEST_OF = "oracle"  # in the table and in rerank.json: the best possible choice
@@ -314,9 +311,3 @@ def rerank_files(
     write_json(record, output / "rerank.json")
     _print(tables, Console(width=120))
     print(f"chosen by {nli_name(judges[0])}, whose own figures are biased towards its choice")
-
-
-main = door("responses rerank")
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -29,7 +29,7 @@ from torch.distributed.checkpoint.state_dict import (
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file, staged
-from sgdx_dataset.io.json import parse_json
+from sgdx_dataset.io.json import decode_json
 
 from .run_folder import READY
 
@@ -112,7 +112,7 @@ def save(folder: Path, training: dict[str, Any], state: Any, write: Callable[[Pa
 def load(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
     """Load a checkpoint's optimizer state. All processes must call this together."""
     path = folder / "state.json"
-    record = parse_json(read_file(path), dict[str, Any], str(path), "the state of a training")
+    record = decode_json(read_file(path), dict[str, Any], str(path), "the state of a training")
     state = record["optimizer"]
     try:
         tensors = load_file(folder / "optimizer.safetensors")

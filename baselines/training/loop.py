@@ -10,9 +10,11 @@ does between any two runs, because some of CUDA's backward operations add up in 
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -26,7 +28,7 @@ from torch.distributed.tensor import DTensor
 from torch.utils.data import DataLoader
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.console import Terminated, signals_wait
+from sgdx_dataset.io.console import Terminated
 
 from . import checkpoint
 from .accelerator import Shown, WholeModel, is_sharded, shard, train_with_matrix_products
@@ -36,7 +38,6 @@ from .run_folder import append_log, trim_log
 from .task import Run, Task
 
 Batch = dict[str, torch.Tensor]
-Heard = Callable[[], AbstractContextManager[None]]  # in it, Ctrl-C and SIGTERM are let through
 _WORKERS = 4  # processes that prepare batches ahead for a GPU
 
 
@@ -47,7 +48,6 @@ class Progress:
     step: int = 0  # number of optimizer steps taken
     best: float = -1.0  # best score on dev so far, in [0, 1]; -1 before the first evaluation
     best_step: int = 0  # step at which the best score was reached
-    evaluated: int = 0  # step of the last evaluation
     since_best: int = 0  # number of evaluations since the best one
     oracle: bool = False  # whether the model is trained on schemas that it is evaluated on
 
@@ -104,59 +104,57 @@ def train(run: Run[Any], task: Task, name: str = "") -> Progress:
     )
     batches = _batches(accelerator, task, progress.step)
     patience = math.inf if settings.patience is None else settings.patience
-    with shown.bar, _stop_kept(training) as heard:
-        while (due := _is_due(training)) or (
-            progress.step < settings.steps and progress.since_best < patience
-        ):
-            if not due:
-                with heard():
-                    pass
-                _step(training, batches)
-                progress.step += 1
-                average.update(progress.step)
-                shown.update(1)
-                if progress.step == settings.steps or progress.step % settings.log_every == 0:
-                    _log(training)
-                due = _is_due(training)
-            if due or progress.step % settings.save_every == 0:
+    with shown.bar, _signals_noted(accelerator) as stops:
+        while progress.step < settings.steps and progress.since_best < patience:
+            _step(training, batches)
+            progress.step += 1
+            average.update(progress.step)
+            shown.update(1)
+            if progress.step == settings.steps or progress.step % settings.log_every == 0:
+                _log(training)
+            is_due = progress.step == settings.steps or progress.step % settings.evaluate_every == 0
+            if is_due or stops or progress.step % settings.save_every == 0:
                 with meter.paused():
                     _check_weights(training)
-                    if due:
-                        _evaluate(training, heard)
+                    if is_due:
+                        _evaluate(training)
                     _save(training)
+                if stops:
+                    break
+    if stops:
+        stop = KeyboardInterrupt() if stops[0] == signal.SIGINT else Terminated()
+        what = f"at step {progress.step} of {settings.steps}, whose checkpoint is kept"
+        stop.add_note(f"{what}; the same command with --resume goes on")
+        raise stop
     return progress
 
 
-def _is_due(training: _Training) -> bool:
-    """Whether the model is to be evaluated after this step, and has not been yet."""
-    progress, settings = training.progress, training.task.settings
-    at_end = progress.step == settings.steps or progress.step % settings.evaluate_every == 0
-    return at_end and progress.evaluated < progress.step
-
-
 @contextmanager
-def _stop_kept(training: _Training) -> Iterator[Heard]:
-    """Let Ctrl-C and SIGTERM wait until a step has ended, then write its checkpoint and note it."""
-    # Of several processes, each may be in another step when they are stopped, so that the last
-    # checkpoint that they wrote together counts.
-    alone = training.accelerator.num_processes == 1
-    with signals_wait() if alone else nullcontext(nullcontext) as heard:
-        try:
-            yield heard
-        except (KeyboardInterrupt, Terminated) as stop:
-            if alone and training.progress.step and not _checkpoint(training).exists():
-                _save(training)
-            kept = checkpoint.folders(training.output)
-            last = f"the last checkpoint is {kept[-1]}" if kept else "there is no checkpoint yet"
-            steps = training.task.settings.steps
-            stop.add_note(f"at step {training.progress.step} of {steps}; {last};")
-            raise
+def _signals_noted(accelerator: Accelerator) -> Iterator[list[int]]:
+    """Note the first Ctrl-C or SIGTERM, so that its step and checkpoint are finished first.
 
+    A second one acts at once. Of several processes each may be in another step, so that the last
+    checkpoint that they wrote together counts.
+    """
+    stops: list[int] = []
+    if accelerator.num_processes > 1 or threading.current_thread() != threading.main_thread():
+        yield stops
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
-def _checkpoint(training: _Training) -> Path:
-    """The folder of the checkpoint of this step, before its evaluation or after it."""
-    step = f"step-{training.progress.step:08d}"
-    return training.output / "checkpoints" / f"{step}{'-unscored' if _is_due(training) else ''}"
+    def note(number: int, _: Any) -> None:
+        stops.append(number)
+        for noted, handler in before.items():
+            signal.signal(noted, handler)
+
+    for number, handler in before.items():
+        if handler != signal.SIG_IGN:  # as SIGINT is where a shell starts a command in background
+            signal.signal(number, note)
+    try:
+        yield stops
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _batches(accelerator: Accelerator, task: Task, step: int) -> Iterator[tuple[Batch, int]]:
@@ -242,16 +240,15 @@ def _log(training: _Training) -> None:
     _record(training, {"loss": loss, **figures_of_time})
 
 
-def _evaluate(training: _Training, heard: Heard) -> None:
+def _evaluate(training: _Training) -> None:
     """Score the model on dev, and write it into the output folder if it is the best so far."""
     accelerator, task, progress = training.accelerator, training.task, training.progress
     with training.average.in_place(), training.whole.of(training.model) as model:
         model.eval()
-        with heard(), autocast(task.settings.precision, accelerator.device):
+        with autocast(task.settings.precision, accelerator.device):
             score, chosen_config = task.evaluate(model)
         for name, value in chosen_config.items():
             setattr(model.config, name, value)
-        progress.evaluated = progress.step
         progress.since_best += 1
         if score > progress.best:
             progress.best, progress.best_step, progress.since_best = score, progress.step, 0
@@ -304,7 +301,8 @@ def _save(training: _Training) -> None:
                 task.save(staging, model, weights)
                 training.average.save(staging)
 
-            checkpoint.save(_checkpoint(training), numbers, state, write)
+            folder = training.output / "checkpoints" / f"step-{progress.step:08d}"
+            checkpoint.save(folder, numbers, state, write)
     training.accelerator.wait_for_everyone()
 
 

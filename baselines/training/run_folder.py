@@ -9,7 +9,7 @@ import msgspec
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file, write_bytes
-from sgdx_dataset.io.json import parse_json, pretty_json
+from sgdx_dataset.io.json import decode_json, pretty_json
 from sgdx_eval.prediction_files import first_difference
 
 # The folder of a run's new model while its files replace those of the one before.
@@ -25,7 +25,7 @@ def write_json(path: Path, value: Any) -> None:
 
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON file of a run folder."""
-    return parse_json(read_file(path), dict[str, Any], str(path), "a file of a run")
+    return decode_json(read_file(path), dict[str, Any], str(path), "a file of a run")
 
 
 def check_output(output: Path, record: dict[str, Any], resume: bool) -> list[int]:
@@ -82,7 +82,7 @@ def read_log(output: Path) -> list[dict[str, Any]]:
     path = output / "log.jsonl"
     what = "a line of a training's log"  # a run that was killed may have written a part of its last
     return [
-        parse_json(line, dict[str, Any], f"{path}:{number}", what)
+        decode_json(line, dict[str, Any], f"{path}:{number}", what)
         for number, line in enumerate(read_file(path).splitlines(), 1)
     ]
 

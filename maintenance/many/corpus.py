@@ -1,10 +1,9 @@
-"""Checking the files of services, and the archive that is made from them."""
+"""The archive that is made from the files of services."""
 
 from __future__ import annotations
 
 import hashlib
 import zipfile
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,49 +23,6 @@ ARCHIVE = Path(__file__).parents[2] / "sgdx_dataset" / "many.zip"
 CHECKSUMS = ARCHIVE.parent / "release" / "many.sha256"
 _SPLITS = ("train", "dev", "test")
 _DIALOGUES_PER_FILE = 100
-
-
-def check(files: Sequence[Path]) -> int:
-    """Print what is wrong with each file, or what is in it; 2 where one is at fault."""
-    faults = 0
-    for path in files:
-        try:
-            found = read_service(path)
-            dialogues = annotate(path, found, "0", 0)
-            schemas(str(path), [found])
-            _check_size(path, found)
-        except SgdxError as error:
-            faults += 1
-            print(error)
-            continue
-        states = [t.frames[0].state for d in dialogues for t in d.turns if t.frames[0].state]
-        filled = Counter(slot for state in states for slot in state.slot_values)
-        never = [slot.name for slot in found.service.slots if slot.name not in filled]
-        asked = {slot for state in states for slot in state.requested_slots}
-        unused = [name for name in never if name not in asked]
-        turns = sum(turn.speaker == "USER" for d in dialogues for turn in d.turns)
-        note = f"; never in a state or asked for: {', '.join(unused)}" if unused else ""
-        print(f"{path}: {len(dialogues)} dialogues, {turns} turns of the user{note}")
-    return 2 if faults else 0
-
-
-def _check_size(path: Path, found: ServiceFile) -> None:
-    """Refuse a service or a dialogue that is smaller or larger than all others."""
-    service = found.service
-    booleans = sum(slot.is_boolean for slot in service.slots)
-    for what, number, least, most in (
-        ("slots", len(service.slots), 6, 10),
-        ("intents", len(service.intents), 1, 3),
-        ("yes-or-no slots", booleans, 1, 4),
-        ("dialogues", len(found.dialogues), 5, 9),
-    ):
-        if not least <= number <= most:
-            raise SgdxError(f"{path}: has {number} {what}, expected {least} to {most}")
-    for turns in found.dialogues:
-        users = sum(turn.speaker == "U" for turn in turns)
-        if not 3 <= users <= 7:
-            where = f"{path}:{turns[0].line if turns else '?'}"
-            raise SgdxError(f"{where}: {users} turns of the user, expected 3 to 7")
 
 
 def annotate(path: Path, found: ServiceFile, group: str, first: int) -> list[Dialogue[Frame]]:

@@ -13,7 +13,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from .errors import SgdxError
@@ -132,39 +132,6 @@ def _signals_raise() -> Iterator[None]:
             signal.signal(number, end)
     try:
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextmanager
-def signals_wait() -> Iterator[Callable[[], AbstractContextManager[None]]]:
-    """Let Ctrl-C and SIGTERM wait until a context is entered that the given function makes."""
-    before = {number: signal.getsignal(number) or signal.SIG_DFL for number in _SIGNALS}
-    came: list[int] = []
-
-    def wait() -> None:
-        for number, handler in before.items():
-            if handler != signal.SIG_IGN:
-                signal.signal(number, lambda number, _: came.append(number))
-
-    @contextmanager
-    def heard() -> Iterator[None]:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        try:
-            if came:
-                signal.raise_signal(came[0])
-            yield
-        finally:
-            wait()
-
-    if threading.current_thread() is not threading.main_thread():
-        yield nullcontext
-        return
-    wait()
-    try:
-        yield heard
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -11,7 +11,7 @@ import msgspec
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
-from sgdx_dataset.io.json import parse_json
+from sgdx_dataset.io.json import decode_json
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_eval.reference_folder import FolderReferences
 from sgdx_eval.references import References, Stated, open_references
@@ -102,7 +102,7 @@ def read_one(path: Path) -> Run | Validation:
     """Read a run's folder or file of scores, or what `sgdx responses validate --json` wrote."""
     try:
         file = find_scores(path)
-        test = parse_json(read_file(file), Validation, str(file), "a file of scores")
+        test = decode_json(read_file(file), Validation, str(file), "a file of scores")
         return test if test.by_evaluator else read_run(path)
     except OSError as error:
         raise SgdxError(f"{error.filename}: {error.strerror}") from None

@@ -13,7 +13,7 @@ import numpy as np
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
-from sgdx_dataset.io.json import parse_json
+from sgdx_dataset.io.json import decode_json
 from sgdx_eval.predictions import prediction_paths
 from sgdx_eval.results import SYSTEM_PARTS, Results, read_results, stored
 from sgdx_eval.tables import Cell, printable
@@ -231,7 +231,7 @@ def read_run(path: Path) -> Run:
     model = next((header.system.get("model") for header in results.headers.values()), None)
     folders = beside, Path(str(model or beside))
     records = (
-        parse_json(read_file(file), _Training, str(file), "a run's record").record
+        decode_json(read_file(file), _Training, str(file), "a run's record").record
         for folder in folders
         if (file := folder / "run.json").is_file()
     )
@@ -246,7 +246,7 @@ def _read_logs(folder: Path) -> Logs:
     files |= {file.parent.name: file for file in sorted(folder.glob("*/log.jsonl"))}
     return {
         name: [
-            parse_json(line, dict[str, float], f"{file}:{number}", "a line of a training's log")
+            decode_json(line, dict[str, float], f"{file}:{number}", "a line of a training's log")
             for number, line in enumerate(read_file(file).splitlines(), 1)
         ]
         for name, file in files.items()

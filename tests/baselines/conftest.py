@@ -10,6 +10,7 @@ import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -19,6 +20,7 @@ from filelock import FileLock
 
 from baselines import train
 from baselines.training import loop
+from sgdx_cli import main
 
 # Here and in processes that tests start: sums of floats depend on how many threads share them.
 torch.set_num_threads(1)
@@ -75,11 +77,12 @@ def write_recipe(path: Path, tracker: str = "t5dst", /, **changes: Any) -> Path:
     return path
 
 
-def command(monkeypatch: pytest.MonkeyPatch, module: Any, *arguments: object) -> int:
-    """Run the command that a module stands for, in this process."""
-    monkeypatch.setattr(sys, "argv", ["command", *map(str, arguments)])
-    status: int = module.main()
-    return status
+def command(monkeypatch: pytest.MonkeyPatch, module: ModuleType, *arguments: object) -> int:
+    """Run the command of a module's name, in this process."""
+    name = module.__name__.rpartition(".")[2]
+    words = [*(["responses"] if name == "rerank" else []), name, *map(str, arguments)]
+    monkeypatch.setattr(sys, "argv", ["sgdx", *words])
+    return main(words)
 
 
 def kill_at(monkeypatch: pytest.MonkeyPatch, number: int) -> None:

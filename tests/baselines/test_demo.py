@@ -70,19 +70,19 @@ def test_the_folders_that_the_page_names_are_there() -> None:
 
 # What the extras install; importing any of it fails here. Each command's status and its errors.
 WITHOUT_EXTRAS = """
-import contextlib, importlib, io, json, sys
+import contextlib, io, json, sys
 for name in ("torch", "transformers", "accelerate", "tokenizers", "safetensors", "jinja2",
              "markupsafe", "matplotlib", "simplemma", "openai", "inspect_ai", "gradio"):
     sys.modules[name] = None
 import sgdx_dataset.__main__, sgdx_metric.__main__, sgdx_metric.sgdx_metric, sgsacc_metric.__main__
-import baselines.train, baselines.publish, baselines.t2g2.rerank
+import baselines.train, baselines.publish, baselines.t2g2.rerank, sgdx_cli
 from baselines.use import load_tracker
 assert load_tracker("lexical").NAME == "lexical"
 for line in json.loads(sys.argv[1]):
-    sys.argv = line.split()
+    sys.argv = ["sgdx", *line.split()]
     error = io.StringIO()
     with contextlib.redirect_stderr(error):
-        status = importlib.import_module(sys.argv[0]).main()
+        status = sgdx_cli.main(line.split())
     print(json.dumps([status, error.getvalue()]))
 """
 
@@ -91,13 +91,13 @@ def test_what_needs_an_extra_names_it_in_one_line_and_nothing_else_needs_one(
     tmp_path: Path,
 ) -> None:
     commands = {
-        "baselines.evaluate --tracker lexical --config original --output run": "",
-        "baselines.train --config onepass/smoke": "baselines",
-        "baselines.predict --tracker t5dst --model x --output o": "baselines",
-        "baselines.evaluate --model model --output o": "baselines",
-        "baselines.report run --output report": "report",
-        "baselines.llm.__main__ predict --model m --base-url http://a --output l": "llm",
-        "baselines.llm.__main__ from-inspect log.eval --output l": "inspect",
+        "evaluate --tracker lexical --config original --output run": "",
+        "train --config onepass/smoke": "baselines",
+        "predict --tracker t5dst --model x --output o": "baselines",
+        "evaluate --model model --output o": "baselines",
+        "report run --output report": "report",
+        "ask predict --model m --base-url http://a --output l": "llm",
+        "ask from-inspect log.eval --output l": "inspect",
     }
     # As much of a trained model as is read before torch is needed.
     (tmp_path / "model").mkdir()

@@ -11,6 +11,7 @@ import pytest
 from huggingface_hub import ModelCard
 
 from baselines import evaluate, publish
+from sgdx_eval.results import ITEMS
 
 from ..conftest import ROOT
 from .conftest import command
@@ -23,7 +24,8 @@ SCORES = ROOT / "results" / "onepass-minilm_all" / "scores.json"
 def scored(trained: Path, tmp_path: Path) -> Path:
     """The folder of a run, with scores of another model."""
     shutil.copytree(trained, tmp_path / "run")
-    shutil.copy(SCORES, tmp_path / "run")
+    for file in (SCORES, SCORES.with_name(ITEMS)):
+        shutil.copy(file, tmp_path / "run")
     return tmp_path / "run"
 
 

@@ -11,6 +11,7 @@ import yaml
 from huggingface_hub import ModelCard, parse_eval_result_entries
 
 from baselines import predict, publish
+from sgdx_eval.results import ITEMS
 
 from ..conftest import ROOT
 from ..hub import TOKEN, Hub
@@ -56,7 +57,8 @@ def test_scores_stand_on_the_hub_s_leaderboards(
 ) -> None:
     run = tmp_path / "run"
     shutil.copytree(trained, run)
-    shutil.copy(ROOT / "results" / "onepass-minilm_all" / "scores.json", run)
+    for name in ("scores.json", ITEMS):
+        shutil.copy(ROOT / "results" / "onepass-minilm_all" / name, run)
     assert command(monkeypatch, publish, "--model", run, "--push-to-hub", "you/scored") == 0
     files = online.repositories["models", "you/scored"].files
     card = ModelCard(files["README.md"].decode())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sgdx_eval.results import read_results
+from sgdx_eval.results import read_results, stored
 
 from ..conftest import ROOT
 
@@ -24,7 +24,7 @@ def test_results_of_the_project(run: str, worst: float, flips: float) -> None:
     """Scores of real runs, held against the plain minimum of what each frame scores."""
     path = ROOT / "results" / run / "scores.json"
     sgdx = read_results(path).sample().values()
-    goals = json.loads(path.read_text())["paired"]["joint_goal_accuracy"].values()
+    goals = stored(path)["paired"]["joint_goal_accuracy"].values()
     frames = list(zip(*goals, strict=True))
     assert sgdx["jga_worst"] == pytest.approx(sum(map(min, frames)) / len(frames))
     assert sgdx["jga_worst"] == pytest.approx(worst / 100, abs=5e-4)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from sgdx_cli import main
 from sgdx_dataset import frame_tables, open_release
 from sgdx_eval.requested import RequestedData
 from sgdx_llm.answer_file import AnswerFile
@@ -21,6 +22,11 @@ from .server import StandIn, serving
 
 QUICK = RetryPolicy(tries=3, first=0.0, longest=0.001)
 VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
+
+
+def run_ask(words: Sequence[str]) -> int:
+    """The exit status of a command of ``sgdx ask``."""
+    return main(["ask", *words])
 
 
 @pytest.fixture(scope="session")

@@ -11,13 +11,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from baselines.llm.__main__ import main
 from sgdx_llm.plan import Plan
 from sgdx_llm.program import request_line
 from sgdx_llm.requests import RequestSettings
 from sgdx_metric.__main__ import main as metric
 
-from .conftest import VARIANTS, plan_of
+from .conftest import VARIANTS, plan_of, run_ask
 from .server import StandIn, completion, gold_answer
 
 KEY = "sk-never-written"
@@ -30,7 +29,7 @@ def secret(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def ask(command: str, *more: object) -> int:
     words = [command, "--source", "sample", "--config", "original", "v5", "--model", "m"]
-    return main([*words, *map(str, more)])
+    return run_ask([*words, *map(str, more)])
 
 
 def read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -197,7 +196,7 @@ def test_repeats_under_one_variant_are_scored_as_variants(
 ) -> None:
     words = ["predict", "--source", "sample", "--repeats", "2", "--model", "m"]
     words += ["--dialogues", str(three), "--base-url", stand_in.url, "--output"]
-    assert main([*words, str(tmp_path / "out")]) == 0
+    assert run_ask([*words, str(tmp_path / "out")]) == 0
     (tmp_path / "unchanged.json").write_text("{}")
     words = ["score", "--source", "sample", "--dialogues", str(three)]
     for name in ("r1", "r2"):
@@ -317,7 +316,7 @@ def test_answers_to_other_requests_are_refused(
 
     def run(command: str, options: dict[str, object], *files: Path) -> int:
         words = [str(word) for pair in options.items() for word in pair]
-        return main([command, *map(str, files), *words])
+        return run_ask([command, *map(str, files), *words])
 
     assert run("requests", same) == 0
     (file,) = (tmp_path / "run" / "requests").iterdir()

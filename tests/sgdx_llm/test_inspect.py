@@ -101,8 +101,9 @@ def test_calls_are_scored_too(dialogues: Path, tmp_path: Path) -> None:
     from inspect_ai.model import ModelOutput, ModelUsage, get_model
     from sgdx.tasks import calls
 
-    from baselines.llm.__main__ import main
     from sgdx_metric.__main__ import main as metric
+
+    from .conftest import run_ask
 
     def answer(messages: Any, tools: Any, choice: Any, config: Any) -> ModelOutput:
         assert choice == "any"
@@ -115,7 +116,7 @@ def test_calls_are_scored_too(dialogues: Path, tmp_path: Path) -> None:
     task = calls(dialogues=str(dialogues), source="sample", distractors=3)
     (found,) = run(task, model=model, log_dir=str(tmp_path / "logs"), display="none")
     assert found.status == "success", found.error
-    assert main(["from-inspect", found.location, "--output", str(tmp_path / "out")]) == 0
+    assert run_ask(["from-inspect", found.location, "--output", str(tmp_path / "out")]) == 0
     words = ["score", "--source", "sample", "--dialogues", str(dialogues)]
     words += ["--predictions", str(tmp_path / "out"), "--output", str(tmp_path / "calls.json")]
     assert metric(words) == 0
@@ -129,10 +130,11 @@ def test_calls_are_scored_too(dialogues: Path, tmp_path: Path) -> None:
 def test_its_predictions_are_scored_as_any_others(
     log: Any, dialogues: Path, tmp_path: Path
 ) -> None:
-    from baselines.llm.__main__ import main
     from sgdx_metric.__main__ import main as metric
 
-    assert main(["from-inspect", log.location, "--output", str(tmp_path / "out")]) == 0
+    from .conftest import run_ask
+
+    assert run_ask(["from-inspect", log.location, "--output", str(tmp_path / "out")]) == 0
     words = ["score", "--source", "sample", "--dialogues", str(dialogues)]
     words += ["--predictions", str(tmp_path / "out"), "--output", str(tmp_path / "scores.json")]
     assert metric(words) == 0

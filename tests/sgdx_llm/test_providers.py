@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from baselines.llm.__main__ import main
 from sgdx_dataset import SgdxError
 from sgdx_llm.answer_file import AnswerFile
 from sgdx_llm.endpoint import base_url, connect
@@ -21,7 +20,7 @@ from sgdx_llm.providers import PROVIDERS
 from sgdx_llm.requests import RequestSettings
 from sgdx_llm.sending import InvalidLimit, SendLimits
 
-from .conftest import plan_of, sent
+from .conftest import plan_of, run_ask, sent
 from .server import Fault, Json, StandIn, completion, empty_state, serving
 
 Refuses = Callable[[Json], Fault]
@@ -155,7 +154,7 @@ def test_a_wrong_port_is_said_soon(three: Path, tmp_path: Path, capsys: Any) -> 
     words += ["--base-url", f"http://127.0.0.1:{port}/v1", "--output", str(tmp_path / "out")]
     words += ["--config", "original"]
     start = time.monotonic()
-    assert main(words) == 2
+    assert run_ask(words) == 2
     assert time.monotonic() - start < 15  # on a machine with much else to do
     assert capsys.readouterr().err.count("\n") == 1
 
@@ -262,11 +261,11 @@ def test_a_header_is_sent_and_never_shown(
     words += ["--config", "original", "--output", str(tmp_path / "out")]
     with serving(Gateway()) as server:
         words += ["--base-url", server.url]
-        assert main([*words, "--header", "api-key=secret-of-the-gateway"]) == 2
+        assert run_ask([*words, "--header", "api-key=secret-of-the-gateway"]) == 2
     assert set(seen) == {"secret-of-the-gateway"}
     said = capsys.readouterr().err
     assert "no such key [key]" in said
     assert "secret" not in said
-    assert main([*words, "--header", "secret"]) == 2
-    assert main([*words, "--header", "a:b=secret"]) == 2
+    assert run_ask([*words, "--header", "secret"]) == 2
+    assert run_ask([*words, "--header", "a:b=secret"]) == 2
     assert "secret" not in capsys.readouterr().err.replace("--header secret:", "")

@@ -17,9 +17,10 @@ import pyarrow as pa
 import pytest
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from baselines.llm.__main__ import main
 from baselines.t5dst.model import tiny_tokenizer
 from sgdx_metric.__main__ import main as metric
+
+from .conftest import run_ask
 
 TEMPLATE = (
     "{% for tool in tools or [] %}{{ tool | tojson }}\n{% endfor %}"
@@ -75,9 +76,9 @@ def test_a_random_model_says_nothing_that_can_be_read(
     run = tmp_path / "run"
     words = ["predict", *some, "--config", "original", "v5", "--model", str(model)]
     words += ["--base-url", url, "--output", str(run / "predictions"), "--set", "max_tokens=8"]
-    assert main([*words, "--set", "no_such_field=1"]) == 2
+    assert run_ask([*words, "--set", "no_such_field=1"]) == 2
     assert "no_such_field" in capsys.readouterr().err
-    assert main(words) == 0
+    assert run_ask(words) == 0
     words = ["score", *some, "--predictions", str(run / "predictions")]
     assert metric([*words, "--output", str(run / "scores.json")]) == 0
     scores = json.loads((run / "scores.json").read_text())

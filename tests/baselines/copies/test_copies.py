@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from baselines import demo
-from baselines.copies import __main__ as copies
+from baselines import copies, demo
 from baselines.copies.derived import derived
 from baselines.copies.systems import copy_system, generate
 from baselines.copies.templates import from_templates, read_templates, template_key

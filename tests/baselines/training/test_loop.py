@@ -60,7 +60,7 @@ def train_until(number: signal.Signals, where: str, arguments: tuple[object, ...
     [
         (signal.SIGKILL, "step", -9, "step-00000003"),
         (signal.SIGTERM, "step", 143, "step-00000005"),  # the step that it came in is not lost
-        (signal.SIGINT, "evaluation", 130, "step-00000006-unscored"),
+        (signal.SIGINT, "evaluation", 130, "step-00000006"),  # it is finished first
     ],
 )
 def test_kill_and_resume_end_in_the_weights_of_an_unbroken_run(

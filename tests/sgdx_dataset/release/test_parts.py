@@ -64,7 +64,7 @@ def test_commands_say_what_it_lacks_and_go_on(test_alone: Path, tmp_path: Path, 
         ("sgdx_dataset", "show", *source, "--schema", service),
         ("baselines.predict", *source, "--tracker", "lexical", "--output", predictions),
         ("sgdx_metric", "score", *source, "--predictions", predictions),
-        ("baselines.llm", "estimate", *source, "--model", "m"),
+        ("sgdx_cli", "ask", "estimate", *source, "--model", "m"),
     ):
         done = run(*arguments)
         assert done.returncode == 0, done.stderr

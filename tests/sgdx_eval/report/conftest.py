@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from baselines import report as report_command
+from sgdx_cli import main
 from sgdx_eval.files import write_scores
 from sgdx_eval.references import References, open_references
 from sgdx_eval.report.inputs import Choice, read_inputs
@@ -23,7 +23,6 @@ from sgdx_metric.rows import PREDICTION
 from sgdx_metric.scoring import score_frames
 from sgdx_metric.signature import Setup
 
-from ...baselines.conftest import command
 from ...conftest import ROOT
 
 VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
@@ -162,8 +161,10 @@ def sgdx_part(run: Path) -> dict[str, Any]:
 
 def reported(*arguments: object) -> int:
     """The exit status of the command."""
+    words = ["report", *map(str, arguments)]
     with pytest.MonkeyPatch.context() as patch:
-        return command(patch, report_command, *arguments)
+        patch.setattr(sys, "argv", ["sgdx", *words])
+        return main(words)
 
 
 HOSTILE = (

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sgdx_cli import main
 from sgdx_dataset import SgdxError
 from sgdx_dataset.__main__ import main as dataset
 from sgdx_eval.references import References
@@ -16,9 +17,7 @@ from sgdx_eval.report.figures import Figures
 from sgdx_eval.report.inputs import Choice, read_inputs
 from sgdx_eval.report.runs import System, read_run
 from sgdx_eval.report.slots.breakage import costliest_rewordings
-from sgdx_metric import __main__ as metric
 
-from ...baselines.conftest import command
 from .conftest import Row, forget, reported, write_run
 
 
@@ -98,8 +97,7 @@ def test_figures_are_those_of_score(
     out = tmp_path / "scores.json"
     words = ["score", "--source", "sample", "--predictions", runs["tiny"] / "predictions"]
     words += ["--dialogues", subset, *(w for s in services for w in ("--service", s))]
-    with pytest.MonkeyPatch.context() as patch:
-        assert command(patch, metric, *words, "--output", out) == 0
+    assert main([*map(str, words), "--output", str(out)]) == 0
     expected = json.loads(out.read_text())
     run = Choice(dialogues=subset, services=services).of(read_run(runs["tiny"]))
     keys = run.results.task.keys(run.results.scores())

@@ -1,1 +1,0 @@
-"""The room of `python -m baselines.llm`, which is `sgdx ask`."""
