@@ -274,8 +274,8 @@ SABOTAGES = {
         "sgdx_tools/improve.py", "for key in ordered[start::2] for", "for key in ordered for",
         f"{_TOOLS}/test_improve.py"),
     "a gain by chance is proved": Sabotage(
-        "sgdx_tools/improve.py", "return is_above and self.p is not None and self.p < UNLIKELY",
-        "return True", f"{_TOOLS}/test_improve.py -k chance"),
+        "sgdx_tools/improve.py", "return self.ends[0] > 0", "return True",
+        f"{_TOOLS}/test_improve.py -k chance"),
     "an answer that cannot be read is shown as right": Sabotage(
         "sgdx_tools/report.py", 'cell["is"] = "invalid"', "pass",
         f"{_TOOLS}/test_report.py -k every"),
@@ -287,17 +287,14 @@ SABOTAGES = {
         "sgdx_tools/traces.py", "if not case.unreviewed or case.id in left", "if True",
         f"{_TOOLS}/test_traces.py"),
     "a pull request is judged by its own gate": Sabotage(
-        "sgdx_tools/testing.py", "path, file = base, parse_yaml(", "path, _ = base, parse_yaml(",
+        "sgdx_tools/testing.py", "_read(base or path)", "_read(path)",
         f"{_TOOLS}/test_action.py -k judged"),
     "rules without a loss are told": Sabotage(
         "sgdx_tools/check.py", "in RULES if key in measured)", "in RULES)",
         f"{_TOOLS}/test_check.py"),
-    "a loss at the limit is above it": Sabotage(
-        "sgdx_eval/verdict.py", "100 * ends[1] < -max_drop", "100 * ends[1] <= -max_drop",
-        f"{_EVAL}/test_verdict.py -k above_the_limit"),
     "a loss by chance is above the limit": Sabotage(
-        "sgdx_eval/verdict.py", "100 * ends[1] < -max_drop", "100 * ends[0] < -max_drop",
-        f"{_EVAL}/test_verdict.py -k a_loss"),
+        "sgdx_tools/verdict.py", "if low > limit:", "if high > limit:",
+        f"{_TOOLS}/test_verdict.py -k a_loss"),
     "answers to other conversations are scored": Sabotage(
         "sgdx_tools/signature.py", "_digest([*tool_set.tools.values(), *conversations])",
         "_digest(tool_set.tools.values())", f"{_TOOLS}/test_scoring.py -k model_is_shown"),

@@ -91,9 +91,9 @@ def test_another_try_has_another_seed_and_so_another_key() -> None:
         request_key(body, "h", 2),
         request_key(body, "g", 1),
         request_key(with_seed(body, 1), "h", 1),
+        request_key(dict(reversed(body.items())), "h", 1),  # a model reads it in its order
     }
-    assert len(keys) == 4
-    assert request_key(dict(reversed(body.items())), "h", 1) in keys
+    assert len(keys) == 5
 
 
 def _bodies(rows: list[dict[str, Any]], service: Service) -> list[str]:

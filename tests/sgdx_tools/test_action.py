@@ -252,6 +252,8 @@ def test_pull_requests_are_judged_and_told_in_one_comment(
     assert asked == 2 * 7
 
     checkout, base = pull_request(repository, tmp_path / "costly", COSTLY)
+    own = checkout / "api" / "sgdx.yaml"  # whose gate is not asked
+    own.write_text(own.read_text().replace("max_drop: 3", "max_drop: 100"))
     status, printed = run(checkout, base, "./api/")  # the same folder
     assert status == 1, printed
     assert "your-model: failed: other words cost 85.71 points" in printed

@@ -235,7 +235,7 @@ def test_the_demo_shows_a_drop_its_cause_and_its_fix(
     out = capsys.readouterr().out
     assert "v1 book_table date: lost 5 of 5" in out
     assert "failed: other words cost 51.50 points" in out
-    assert "38.00 % of the cases are right under other words, 89.50 % under" in out
+    assert "38.50 % of the cases are right under other words, 90.00 % under" in out
     assert "v2: -51.43 points of call accuracy" in out
     assert "v2-fixed: 0.00 points of call accuracy" in out
 
