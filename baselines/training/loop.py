@@ -121,9 +121,10 @@ def train(run: Run[Any], task: Task, name: str = "") -> Progress:
             if due or progress.step % settings.save_every == 0:
                 with meter.paused():
                     _check_weights(training)
-                    if due:
-                        _evaluate(training, heard)
+                    stop = _evaluate(training, heard) if due else False
                     _save(training)
+                if stop:
+                    break
     return progress
 
 
@@ -242,13 +243,13 @@ def _log(training: _Training) -> None:
     _record(training, {"loss": loss, **figures_of_time})
 
 
-def _evaluate(training: _Training, heard: Heard) -> None:
-    """Score the model on dev, and write it into the output folder if it is the best so far."""
+def _evaluate(training: _Training, heard: Heard) -> bool:
+    """Score the model on dev, keep it if it is the best so far, and say whether to stop."""
     accelerator, task, progress = training.accelerator, training.task, training.progress
     with training.average.in_place(), training.whole.of(training.model) as model:
         model.eval()
         with heard(), autocast(task.settings.precision, accelerator.device):
-            score, chosen_config = task.evaluate(model)
+            score, chosen_config, stop = task.evaluate(model)
         for name, value in chosen_config.items():
             setattr(model.config, name, value)
         progress.evaluated = progress.step
@@ -264,6 +265,7 @@ def _evaluate(training: _Training, heard: Heard) -> None:
     best_so_far = " (the best so far)" if progress.since_best == 0 else ""
     training.shown.line(f"step {progress.step}: {measure} {score:.4f}{best_so_far}")
     _record(training, {task.measure: score})
+    return stop
 
 
 def _check_weights(training: _Training) -> None:
