@@ -1,8 +1,9 @@
 """The frames of a training as batches on disk, so that no step of it waits for them.
 
-``python -m maintenance.gpu.encode RECIPE SOURCE MODEL FOLDER PASSES`` writes ``index.json`` and
+``python -m maintenance.gpu.encode RECIPE SOURCE MODEL FOLDER SECONDS`` writes ``index.json`` and
 ``train-*`` and ``dev-*.safetensors``. A file is a whole batch with its labels, as the tracker makes
-it; every pass over the frames has other batches and other random changes. The frames are those of
+it. After a pass over all frames come others while there is time, each with batches and random
+changes of its own. The frames are those of
 ``sgdx train``, with its refusal of words that trackers are judged on.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +50,7 @@ def read_batch(path: Path) -> Tensors:
     return {n: t.long() if t.dtype == torch.int16 else t for n, t in load_file(path).items()}
 
 
-def encode(recipe: str, source: str, model: str, folder: Path, passes: int) -> dict[str, Any]:
+def encode(recipe: str, source: str, model: str, folder: Path, seconds: float) -> dict[str, Any]:
     """Write the batches; returns what ``index.json`` has."""
     torch.set_num_threads(1)  # threads do not outlive the forks below
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
@@ -66,15 +68,19 @@ def encode(recipe: str, source: str, model: str, folder: Path, passes: int) -> d
         chosen = [range(*bounds[i : i + 2]) for i in range(share, len(bounds) - 1, count)]
         examples = tracker.noisy_examples(rows.select(np.concatenate(chosen)), settings)
         written: list[tuple[str, int, int]] = []
-        for number in range(passes):
-            size, budget = settings.batch_size, settings.token_budget
+        size, budget, number = settings.batch_size, settings.token_budget, 0
+        while number == 0 or time.monotonic() < end:
             for indices in epoch(examples.lengths, size, budget, settings.seed, number):
+                if number and time.monotonic() > end:
+                    break
                 name = f"train-{share}-{len(written)}.safetensors"
                 write_batch(folder / name, examples.batch(indices))
                 written.append((name, len(indices), int(examples.lengths[indices].sum())))
+            number += 1
         return written
 
     folder.mkdir(parents=True)
+    end = time.monotonic() + seconds
     # A loader's processes are forked, with all that is here; each takes one share.
     forked: Any = DataLoader
     shares = forked(range(count), None, num_workers=count, collate_fn=write_share)
@@ -111,5 +117,5 @@ def dev_frames(source: str, words: str, count: int) -> Dataset:
 
 
 if __name__ == "__main__":
-    recipe, source, model, folder, passes = sys.argv[1:]
-    encode(recipe, source, model, Path(folder), int(passes))
+    recipe, source, model, folder, seconds = sys.argv[1:]
+    encode(recipe, source, model, Path(folder), float(seconds))

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The first command on the machine, under two minutes: installs, encodes the frames, checks, measures the steps.
+# The first command on the machine, about two minutes: installs, encodes the frames, checks, measures the steps.
 # What is made lies outside of the tree, where second.sh finds it. A log and figures go to $OUT.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
@@ -37,7 +37,7 @@ on_cpu python3 -c "
 import sys
 from transformers import AutoConfig, AutoModel
 AutoModel.from_config(AutoConfig.from_pretrained(sys.argv[1])).save_pretrained(sys.argv[1])" "$KIT/start"
-on_cpu python3 -m maintenance.gpu.encode "$RECIPE" "$KIT/release.zip" "$KIT/start" "$KIT/encoded" "$PASSES" || exit 1
+on_cpu python3 -m maintenance.gpu.encode "$RECIPE" "$KIT/release.zip" "$KIT/start" "$KIT/encoded" "$ENCODING" || exit 1
 say "encoded $(find "$KIT/encoded" -name 'train-*' | wc -l) batches"
 mkdir -p "$KIT/measured"
 python3 -m maintenance.gpu.record measure --steps "$STEPS" --encoded "$KIT/encoded" --model "$KIT/start" \

@@ -3,7 +3,7 @@
 # with the machine's versions. The first training is killed, the second one finds too little memory.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-export KIT=$1/kit PASSES=1 STEPS=3 TIME=${TIME:-180} PRECISION=fp32 LAUNCHER=cpu RECIPE=$1/small.yaml
+export KIT=$1/kit ENCODING=0 STEPS=3 TIME=${TIME:-180} PRECISION=fp32 LAUNCHER=cpu RECIPE=$1/small.yaml
 export OMP_NUM_THREADS=1 TORCH_COMPILE_DISABLE=1 # to compile takes minutes on a CPU
 mkdir -p "$1/first" "$1/second"
 sed 's/^\(batch_size\): .*/\1: 16/; s/^\(token_budget\): .*/\1: 3072/; s/^\(precision\): .*/\1: fp32/; s/^\(evaluate_frames\): .*/\1: 40/
@@ -20,4 +20,4 @@ kill -9 "$(training "$1" "$1/begun")"
 touch "$1/killed"
 prlimit --as=1 --pid "$(training "$1" "$1/killed")"
 wait $second
-maintenance/gpu/back.sh "$1/second" "$1/model"
+PYTHONPATH=$KIT/site maintenance/gpu/back.sh "$1/second" "$1/model"
