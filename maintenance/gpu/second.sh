@@ -12,7 +12,7 @@ left() { echo $((TIME * $1 / 100 - SECONDS)); } # seconds until so many hundredt
 # The training is begun again where it was killed, or ran out of memory; then with less of it.
 careful=()
 while [ "$(left 75)" -gt $((TIME / 10)) ]; do
-    timeout -k 5 "$(left 78)" python3 -m maintenance.gpu.record train --seconds "$(left 75)" --encoded "$KIT/encoded" \
+    timeout -k 5 "$(left 80)" python3 -m maintenance.gpu.record train --seconds "$(left 75)" --encoded "$KIT/encoded" \
         --model "$KIT/start" --work "$KIT/work" --results "$OUT" --measured "$KIT/measured/record.json" "${careful[@]}" && break
     say "the training ended with status $?"
     careful=(--careful)

@@ -40,6 +40,7 @@ def main() -> None:
     a, b = torch.randn(2, size, size, device=device, dtype=torch.bfloat16)
     peak = 2 * size**3 * a_second(lambda: a @ b, device, each)
     figures: Figures = {"peak_tflops": peak / 1e12}
+    write_json(path, figures)
     for name, make in SHAPES.items():
         with device:
             model = make()
