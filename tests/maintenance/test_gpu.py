@@ -11,12 +11,14 @@ import msgspec
 import pytest
 import torch
 from safetensors.torch import load_file
+from transformers import BertConfig, BertModel, T5Config, T5ForConditionalGeneration
 
 from baselines.encoders.tiny import tiny_encoder
 from baselines.onepass.modeling import OnePassModel
 from baselines.onepass.settings import OnePassSettings
 from baselines.training.run_folder import read_json
 from baselines.training.settings import Augment, find_recipe, read_recipe
+from maintenance.gpu import speed
 from maintenance.gpu.encode import encode, read_batch
 from maintenance.gpu.record import Record
 from sgdx_dataset import SgdxError
@@ -97,6 +99,17 @@ def test_a_record_learns_in_its_time_and_its_parts_are_the_best_model(
     assert loaded.config.keep_bias == record.figures["keep_bias"]
     (results / "weights-1").write_bytes(b"another model's")
     assert subprocess.run(back, check=False, env=environment, capture_output=True).returncode != 0
+
+
+@pytest.mark.parametrize("work", ["training", "prediction"])
+def test_speeds_are_measured(work: str) -> None:
+    small = T5Config(d_model=16, d_ff=16, num_layers=1, num_heads=1, decoder_start_token_id=0)
+    bert = BertConfig(
+        hidden_size=16, num_hidden_layers=1, num_attention_heads=1, intermediate_size=16
+    )
+    for model in (T5ForConditionalGeneration(small), BertModel(bert)):
+        figures = speed.measured(model, work, 1, torch.device("cpu"), 0.0, 1e9)
+        assert figures["tokens_per_second"] > 0 and figures["share_of_peak"] > 0
 
 
 def test_packing_that_fails_leaves_the_tree_as_it_was(tmp_path: Path) -> None:
