@@ -19,10 +19,10 @@ from baselines.training.run_folder import write_json
 
 WIDTH, TARGET = 256, 32  # tokens of an input, and of what T5 answers
 _LARGE: Any = {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16}
+_T5: Any = {"d_model": 768, "d_ff": 3072, "num_layers": 12, "num_heads": 12}
+_T5 |= {"decoder_start_token_id": 0}
 SHAPES: dict[str, Callable[[], Any]] = {
-    "T5-Base": lambda: T5ForConditionalGeneration(
-        T5Config(d_model=768, d_ff=3072, num_layers=12, num_heads=12, decoder_start_token_id=0)
-    ),
+    "T5-Base": lambda: T5ForConditionalGeneration(T5Config(**_T5)),
     "BERT-Base": lambda: BertModel(BertConfig()),
     "RoBERTa-Large": lambda: BertModel(
         BertConfig(vocab_size=50265, intermediate_size=4096, **_LARGE)
