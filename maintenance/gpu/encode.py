@@ -54,8 +54,8 @@ def encode(recipe: str, source: str, model: str, folder: Path, seconds: float) -
     """Write the batches; returns what ``index.json`` has."""
     torch.set_num_threads(1)  # threads do not outlive the forks below
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    settings = read_recipe(find_recipe(recipe), OnePassSettings)
-    settings = msgspec.structs.replace(settings, model=model)
+    of_recipe = read_recipe(find_recipe(recipe), OnePassSettings)
+    settings = msgspec.structs.replace(of_recipe, model=model)
     training = training_frames(settings, source, oracle=False)
     rows = training_columns(training.rows, READS)
     run = Run(make_accelerator(), settings, training.provenance, rows, rows, folder, False)
@@ -97,7 +97,7 @@ def encode(recipe: str, source: str, model: str, folder: Path, seconds: float) -
         for number, indices in enumerate(of_dev_batches):
             write_batch(folder / f"dev-{name}-{number}.safetensors", examples.batch(indices))
     index = {
-        "settings": settings,
+        "settings": of_recipe,
         "seen": training.provenance,
         "source": source,
         "data": {

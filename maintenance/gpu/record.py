@@ -181,7 +181,9 @@ class Record:
         settings = self.with_rate(self.figures["rate"], steps, every)
         facts = {"oracle": self.seen.oracle, "versions": versions()}
         facts |= {"hardware": hardware(self.accelerator)}
-        record = {"settings": settings, "seen": self.seen, "data": self.index["data"]}
+        # Where the model to start from lay on the machine is nobody's business.
+        shown = msgspec.structs.replace(settings, model=self.index["settings"]["model"])
+        record = {"settings": shown, "seen": self.seen, "data": self.index["data"]}
         write_json(output / "run.json", {"record": record, **facts})
         self.train(settings, output, lambda: time.monotonic() > end)
         self.choose_biases(output)

@@ -80,6 +80,8 @@ def test_a_record_learns_in_its_time_and_its_parts_are_the_best_model(
     assert rates[f"{record.figures['rate']:g}"] == max(rates.values())
     assert curve[-1]["score"] > curve[0]["score"]
     best = tmp_path / "work" / "best"
+    written = [path for path in best.iterdir() if path.suffix in (".json", ".jsonl", ".py")]
+    assert len(written) >= 6 and not any(str(work) in path.read_text() for path in written)
     shutil.make_archive(str(results / "run"), "gztar", best)
     # In a tree of their own, as these scripts move its folders.
     tree = tmp_path / "tree"
