@@ -171,6 +171,25 @@ class OnePassTracker(
     @classmethod
     def task(cls, run: Run[OnePassSettings], name: str) -> Task:
         """Build the task of fine-tuning the model."""
+        tracker = cls.at_start(run)
+        with many_objects():
+            examples = tracker.noisy_examples(run.rows, run.settings)
+        # No search for garbage touches the examples any more, so the processes that prepare batches
+        # for a GPU share their memory instead of copying it.
+        gc.freeze()
+
+        def evaluate(model: Any) -> Evaluation:
+            return tracker.dev_score(model, run.dev)
+
+        settings = with_steps(run.settings, examples.lengths, run.accelerator.num_processes)
+        facts = {"examples": len(examples.lengths), "labels": examples.counts}
+        return Task(
+            tracker.model, settings, examples.lengths, examples.batch, evaluate, tracker.save, facts
+        )
+
+    @classmethod
+    def at_start(cls, run: Run[OnePassSettings]) -> OnePassTracker:
+        """The tracker that a training starts from."""
         settings = run.settings
         provenance = run.provenance.extended(
             OnePassProvenance,
@@ -180,27 +199,17 @@ class OnePassTracker(
         )
         new = partial(new_model, provenance=provenance, dropout=settings.dropout)
         words = [" ".join(MARKERS.values())]
-        tracker = cls.initial(run, OnePassOptions(), provenance, new, extra_texts=words).as_read()
-        with many_objects():
-            examples = FrameExamples(
-                tracker.examples(run.rows),
-                tracker.vocabulary,
-                settings.max_tokens,
-                SchemaNoise(settings.shuffle, settings.drop_names, settings.drop_descriptions),
-                settings.seed,
-                StateNoise(settings.drop_carried, settings.replace_carried),
-            )
-        # No search for garbage touches the examples any more, so the processes that prepare batches
-        # for a GPU share their memory instead of copying it.
-        gc.freeze()
+        return cls.initial(run, OnePassOptions(), provenance, new, extra_texts=words).as_read()
 
-        def evaluate(model: Any) -> Evaluation:
-            return tracker.dev_score(model, run.dev)
-
-        settings = with_steps(settings, examples.lengths, run.accelerator.num_processes)
-        facts = {"examples": len(examples.lengths), "labels": examples.counts}
-        return Task(
-            tracker.model, settings, examples.lengths, examples.batch, evaluate, tracker.save, facts
+    def noisy_examples(self, rows: Dataset, settings: OnePassSettings) -> FrameExamples:
+        """The training examples of rows, with the random changes of a recipe."""
+        return FrameExamples(
+            self.examples(rows),
+            self.vocabulary,
+            settings.max_tokens,
+            SchemaNoise(settings.shuffle, settings.drop_names, settings.drop_descriptions),
+            settings.seed,
+            StateNoise(settings.drop_carried, settings.replace_carried),
         )
 
     def examples(self, rows: Dataset) -> list[Example]:

@@ -116,10 +116,9 @@ def train(run: Run[Any], task: Task, name: str = "") -> Progress:
             if is_due or stops or progress.step % settings.save_every == 0:
                 with meter.paused():
                     _check_weights(training)
-                    if is_due:
-                        _evaluate(training)
+                    ended = is_due and _evaluate(training)
                     _save(training)
-                if stops:
+                if ended or stops:
                     break
     if stops:
         stop = KeyboardInterrupt() if stops[0] == signal.SIGINT else Terminated()
@@ -240,13 +239,13 @@ def _log(training: _Training) -> None:
     _record(training, {"loss": loss, **figures_of_time})
 
 
-def _evaluate(training: _Training) -> None:
-    """Score the model on dev, and write it into the output folder if it is the best so far."""
+def _evaluate(training: _Training) -> bool:
+    """Score the model on dev, keep it if it is the best so far, and say whether to end."""
     accelerator, task, progress = training.accelerator, training.task, training.progress
     with training.average.in_place(), training.whole.of(training.model) as model:
         model.eval()
         with autocast(task.settings.precision, accelerator.device):
-            score, chosen_config = task.evaluate(model)
+            score, chosen_config, ended = task.evaluate(model)
         for name, value in chosen_config.items():
             setattr(model.config, name, value)
         progress.since_best += 1
@@ -261,6 +260,7 @@ def _evaluate(training: _Training) -> None:
     best_so_far = " (the best so far)" if progress.since_best == 0 else ""
     training.shown.line(f"step {progress.step}: {measure} {score:.4f}{best_so_far}")
     _record(training, {task.measure: score})
+    return ended
 
 
 def _check_weights(training: _Training) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -97,13 +98,16 @@ class UncorrectedAdamW(torch.optim.AdamW):
 
 
 def learning_rate(step: int, settings: Settings) -> float:
-    """The learning rate of a step: linear warm-up, then constant or linear decay to zero."""
+    """The learning rate of a step: linear warm-up, then as the recipe's schedule says."""
     warmup = int(settings.warmup * settings.steps)
     if step < warmup:
         return settings.learning_rate * (step + 1) / warmup
     if settings.schedule == "constant":
         return settings.learning_rate
-    return settings.learning_rate * (settings.steps - step) / max(1, settings.steps - warmup)
+    left = (settings.steps - step) / max(1, settings.steps - warmup)
+    if settings.schedule == "cosine":
+        left = (1 - math.cos(math.pi * left)) / 2
+    return settings.learning_rate * left
 
 
 _NATIVE = ("amx_bf16", "avx512_bf16", "bf16")  # names of the instructions on x86 and on ARM

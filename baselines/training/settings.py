@@ -50,7 +50,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     accumulation: Count = 1  # number of batches in which a process reads its share of a step
     optimizer: Literal["adafactor", "adamw"]
     learning_rate: NotNegative  # the highest
-    schedule: Literal["constant", "linear"] = "constant"  # after the warm-up; linear falls to zero
+    # After the warm-up: constant, or falling to zero along a line or half a cosine.
+    schedule: Literal["constant", "linear", "cosine"] = "constant"
     warmup: Fraction = 0.0  # of the steps, in which the learning rate rises linearly
     weight_decay: NotNegative = 0.0  # of matrices; biases and norms have none
     epsilon: Positive = 1e-8  # which AdamW adds to the root of the second moment

@@ -82,6 +82,7 @@ class Evaluation(NamedTuple):
     # Values that were chosen on dev, by their names in the model's configuration. The training loop
     # stores them there, so that they are saved with the model.
     config: Mapping[str, float] = {}
+    stop: bool = False  # whether the training ends here, as when its time is over
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -155,3 +156,6 @@ def test_rates() -> None:
     )  # fmt: skip
     rates = [learning_rate(step, settings) for step in range(10)]
     assert rates == [0.5, 1.0, 1.0, 0.875, 0.75, 0.625, 0.5, 0.375, 0.25, 0.125]
+    settings = msgspec.structs.replace(settings, schedule="cosine", steps=6, warmup=1 / 3)
+    rates = [learning_rate(step, settings) for step in range(6)]
+    assert rates == pytest.approx([0.5, 1.0, 1.0, (2 + 2**0.5) / 4, 0.5, (2 - 2**0.5) / 4])
