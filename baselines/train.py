@@ -16,9 +16,9 @@ import msgspec
 from datasets import Dataset, concatenate_datasets
 
 from sgdx_dataset import SgdxError, open_release
-from sgdx_dataset.hub.upload import check_upload
 from sgdx_dataset.io.console import Terminated, is_first
 from sgdx_dataset.io.files import locked
+from sgdx_dataset.push import check_upload
 from sgdx_eval.prediction_files import versions
 
 from .command_line import door, in_words

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import zipfile
 from collections import Counter
 from collections.abc import Sequence
@@ -11,17 +10,16 @@ from pathlib import Path
 from msgspec.json import encode, format
 
 from sgdx_dataset.io.errors import SgdxError
-from sgdx_dataset.release.dialogue import Dialogue, Frame
-from sgdx_dataset.release.schema import Schema
 from sgdx_dataset.rewording.compose import compose_schema
 from sgdx_dataset.rewording.pool import Pool, check_pool
+from sgdx_dataset.rows import Dialogue
+from sgdx_dataset.schema import Service
 
 from .dialogues import make_dialogue
 from .notation import ServiceFile, read_service
 
 SERVICES = Path(__file__).with_name("services")
 ARCHIVE = Path(__file__).parents[2] / "sgdx_dataset" / "many.zip"
-CHECKSUMS = ARCHIVE.parent / "release" / "many.sha256"
 _SPLITS = ("train", "dev", "test")
 _DIALOGUES_PER_FILE = 100
 
@@ -39,12 +37,13 @@ def check(files: Sequence[Path]) -> int:
             faults += 1
             print(error)
             continue
-        states = [t.frames[0].state for d in dialogues for t in d.turns if t.frames[0].state]
-        filled = Counter(slot for state in states for slot in state.slot_values)
+        frames = [turn["frames"][0] for dialogue in dialogues for turn in dialogue["turns"]]
+        states = [frame["state"] for frame in frames if "state" in frame]
+        filled = Counter(slot for state in states for slot in state["slot_values"])
         never = [slot.name for slot in found.service.slots if slot.name not in filled]
-        asked = {slot for state in states for slot in state.requested_slots}
+        asked = {slot for state in states for slot in state["requested_slots"]}
         unused = [name for name in never if name not in asked]
-        turns = sum(turn.speaker == "USER" for d in dialogues for turn in d.turns)
+        turns = sum(turn["speaker"] == "USER" for d in dialogues for turn in d["turns"])
         note = f"; never in a state or asked for: {', '.join(unused)}" if unused else ""
         print(f"{path}: {len(dialogues)} dialogues, {turns} turns of the user{note}")
     return 2 if faults else 0
@@ -69,7 +68,7 @@ def _check_size(path: Path, found: ServiceFile) -> None:
             raise SgdxError(f"{where}: {users} turns of the user, expected 3 to 7")
 
 
-def annotate(path: Path, found: ServiceFile, group: str, first: int) -> list[Dialogue[Frame]]:
+def annotate(path: Path, found: ServiceFile, group: str, first: int) -> list[Dialogue]:
     """The dialogues of a service, numbered from ``first``."""
     made = []
     for number, turns in enumerate(found.dialogues, start=first):
@@ -80,12 +79,12 @@ def annotate(path: Path, found: ServiceFile, group: str, first: int) -> list[Dia
     return made
 
 
-def schemas(path: str, files: Sequence[ServiceFile]) -> list[Schema]:
+def schemas(path: str, files: Sequence[ServiceFile]) -> list[list[Service]]:
     """The schema of services, and its variants ``v1`` to ``v5``, the nearest first."""
-    original = Schema(path, [found.service for found in files])
+    original = [found.service for found in files]
     pool = Pool(path, {found.service.service_name: found.pool for found in files})
     check_pool(pool, [original])
-    return [original, *compose_schema(original, pool)]
+    return [original, *compose_schema(original, pool, path)]
 
 
 def build() -> None:
@@ -96,16 +95,14 @@ def build() -> None:
         files = [read_service(path) for path in paths]
         wordings = zip(["", *(f"sgd_x/data/v{i}/" for i in range(1, 6))], schemas(split, files))
         for folder, schema in wordings:
-            members[f"{folder}{split}/schema.json"] = _json(schema.services)
-        dialogues: list[Dialogue[Frame]] = []
+            members[f"{folder}{split}/schema.json"] = _json(schema)
+        dialogues: list[Dialogue] = []
         for path, found in zip(paths, files, strict=True):
             dialogues += annotate(path, found, f"many{group}", len(dialogues))
         for start in range(0, len(dialogues), _DIALOGUES_PER_FILE):
             name = f"{split}/dialogues_{start // _DIALOGUES_PER_FILE + 1:03}.json"
             members[name] = _json(dialogues[start : start + _DIALOGUES_PER_FILE])
         print(f"{split}: {len(files)} services, {len(dialogues)} dialogues")
-    digests = (f"{hashlib.sha256(members[name]).hexdigest()}  {name}\n" for name in sorted(members))
-    CHECKSUMS.write_text("".join(digests))
     with zipfile.ZipFile(ARCHIVE, "w") as archive:
         for name, data in sorted(members.items()):
             info = zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0))

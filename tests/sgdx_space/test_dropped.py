@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sgdx_dataset import SgdxError, open_release, turn_tables
-from sgdx_dataset.release.open import SAMPLE
+from sgdx_dataset.release import SAMPLE
 from sgdx_metric import ScoreError
 
 from ..sgdx_metric.conftest import gold as gold
