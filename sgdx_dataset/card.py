@@ -53,7 +53,7 @@ def write_card(
         repo_id=repo_id,
         splits=_splits(infos),
         completeness=completeness(release, infos),
-        wordings=_wordings(),
+        variants=_variants(),
         row=_row(),
         source=f"`{Path(release.name).name}`",
         fingerprint=release.fingerprint,
@@ -111,7 +111,7 @@ def completeness(release: Release, infos: dict[str, datasets.DatasetInfo]) -> st
     return "This is the whole release: 16,142 train, 2,482 dev and 4,201 test dialogues."
 
 
-def _wordings() -> str:
+def _variants() -> str:
     """A Markdown table of a service of the sample corpus under every variant."""
     sample = open_release("sample")
     lines = ["| variant | slots of `Vets_1` (sample corpus) | description |", "|---|---|---|"]

@@ -274,7 +274,7 @@ def show(
     html: Path | None = None,
     schema: str | None = None,
 ) -> None:
-    """Show a dialogue under several wordings side by side.
+    """Show a dialogue under several variants side by side.
 
     With --schema, show all words of a service instead.
 
@@ -287,10 +287,10 @@ def show(
         Take the dialogue from this split. Default: the last of test, validation and train that has
         it.
     config
-        Show these wordings. Default: original and each --variant; without --variant, original and
+        Show these variants. Default: original and each --variant; without --variant, original and
         the last of v1 to v5.
     all
-        Show all wordings: original, v1 to v5 and each --variant.
+        Show all variants: original, v1 to v5 and each --variant.
     html
         Also write a web page to this file. The page needs no other file.
     schema
@@ -316,9 +316,9 @@ def show(
     show(release, dialogue_id, list(config) or ["original", *shown], split, html)
 
 
-# ---- making new wordings
+# ---- making new variants
 
-reword = App(name="reword", help="Make new wordings of the schemas.")
+reword = App(name="reword", help="Make new variants of the schemas.")
 
 
 @reword.command

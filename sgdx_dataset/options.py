@@ -65,7 +65,7 @@ class SourceOptions(Source):
     """Where dialogues and schemas come from."""
 
     variant: Annotated[tuple[str, ...], EACH, Parameter(metavar="NAME=PATH")] = ()
-    """Add a wording of your own and call it NAME. PATH is a .json file with a few new words, as in
+    """Add a variant of your own and call it NAME. PATH is a .json file with a few new words, as in
     {"Weather_1": {"slots": {"city": "town"}}}, an overlay of 'sgdx reword backtranslate', or a
     folder with train/schema.json, dev/schema.json and test/schema.json, some of which may be
     missing. The option may be given several times."""

@@ -380,12 +380,12 @@ def split_rows(release: Release, split: str, kind: Kind, history: bool) -> list[
             places = _Places(schema)
             try:
                 coded = places.coded(plain_array(kind, [row for _, own in rows for row in own]))
-            except _UnknownNameError as error:
+            except SgdxError as error:
                 where = f"{release.name}: {file}"
                 for name, own in rows:  # find the dialogue at fault
                     try:
                         _Places(schema).coded(plain_array(kind, own))
-                    except _UnknownNameError:
+                    except SgdxError:
                         where += f": dialogue {name}"
                         break
                 where += f": {error} in {release.schema_path(split, 'original')}"
@@ -393,10 +393,6 @@ def split_rows(release: Release, split: str, kind: Kind, history: bool) -> list[
             columns = dict(zip((field.name for field in coded.type), coded.flatten()))
             parts.append(_Part(file, pa.array(ids, pa.string()), columns, places.texts))
     return parts
-
-
-class _UnknownNameError(ValueError):
-    """A name that the schema lacks."""
 
 
 def _names(services: Sequence[Service]) -> list[str]:
@@ -492,7 +488,7 @@ class _Places:
             of_service = [n.rpartition("/")[2] for n in names if n.startswith(f"{owners[lost]}/")]
             expected = ", ".join(names if kind == "service" else of_service)
             where = "" if kind == "service" else f" of service {owners[lost]}"
-            raise _UnknownNameError(
+            raise SgdxError(
                 f"{texts[lost].as_py()!r} is no {kind}{where}, expected one of {expected}"
             )
         return found.cast(pa.uint32())

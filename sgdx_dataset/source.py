@@ -36,10 +36,6 @@ OTHER_SOURCES = "sgdx-sources"  # the folder of the caches of all sources but th
 _ADVICE = "name a source with --source or SGDX_SOURCE"
 
 
-class _Note(msgspec.Struct):
-    source: str
-
-
 def datasets_cache() -> Path:
     """The folder that ``datasets`` keeps its data in, found as ``datasets`` itself finds it."""
     cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
@@ -50,14 +46,15 @@ def datasets_cache() -> Path:
 def remember(source: str, cache: Path) -> None:
     """Note in a cache what was prepared there: one of ``NAMED`` or an absolute path."""
     if remembered_source(cache) != source:
-        write_bytes(cache / NOTE, msgspec.json.encode(_Note(source)) + b"\n")
+        write_bytes(cache / NOTE, msgspec.json.encode({"source": source}) + b"\n")
 
 
 def remembered_source(cache: Path | None = None) -> str | None:
     """The source that a cache was prepared from last, or None where nothing is noted."""
     note = (cache or datasets_cache()) / NOTE
     try:
-        return parse_json(note.read_bytes(), _Note, str(note), "a note of prepare").source
+        noted = parse_json(note.read_bytes(), dict[str, str], str(note), "a note of prepare")
+        return noted.get("source")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

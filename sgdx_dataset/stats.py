@@ -240,60 +240,57 @@ def print_tables(figures: Figures, console: Console) -> None:
         ("variants", "Schema variants", "self_bleu", published),
         ("backtrans", "Back-translated schemas", "backtrans_self_bleu", {"average": _BACKTRANS}),
     ):
-        if schemas[part]:
-            console.print(_schema_table(title, schemas[part], theirs if is_sgd else {}))
+        rows = {}
+        for name, (label, form, their_form) in _ROWS.items():
+            values = {variant: row.get(name) for variant, row in schemas[part].items()}
+            if any(value is not None for value in values.values()):
+                rows[label] = ["–" if v is None else format(v, form) for v in values.values()]
+                if is_sgd:
+                    beside = [theirs.get(variant, {}).get(name) for variant in values]
+                    cells = ["" if v is None else f"({v:{their_form}})" for v in beside]
+                    rows[f"{label}, published"] = cells
+        _print_table(title, schemas[part], rows, console)
         if scores := schemas[score]:
-            text = "self-BLEU: {corpus:.1f} as corpora, {sentence:.1f} as sentences"
-            beside = _beside(_SELF_BLEU[score] if is_sgd else None, ".1f")
-            console.print(f"{text.format(**scores)} {beside}".rstrip())
-    if overlaps := schemas["overlaps"]:
-        table = _table("Of train texts that the original lacks, those that v1..v5 have", overlaps)
-        for part in ("names", "descriptions"):
-            counts = (of_variant[part] for of_variant in overlaps.values())
-            table.add_row(part, *(f"{count['count']} of {count['new']}" for count in counts))
-        console.print(table)
+            text = "self-BLEU: {corpus:.1f} as corpora, {sentence:.1f} as sentences".format(
+                **scores
+            )
+            console.print(f"{text} ({_SELF_BLEU[score]})" if is_sgd else text)
+    overlaps = schemas["overlaps"]
+    counts = {
+        part: [f"{of[part]['count']} of {of[part]['new']}" for of in overlaps.values()]
+        for part in ("names", "descriptions")
+    }
+    title = "Of train texts that the original lacks, those that v1..v5 have"
+    _print_table(title, overlaps, counts, console)
+    elements = "{services} services, {slots} slots, {intents} intents".format(**schemas["elements"])
     console.print(
-        "{services} services, {slots} slots, {intents} intents".format(**schemas["elements"])
+        f"{elements}\n"
+        "Seen: of unseen test services' slot and intent names, those that train has.\n"
+        "Distance: of names; insertions and deletions over both lengths (Indel).\n"
+        f"BLEU: of descriptions; {schemas['bleu']}"
     )
-    console.print("Seen: of unseen test services' slot and intent names, those that train has.")
-    console.print("Distance: of names; insertions and deletions over both lengths (Indel).")
-    console.print(f"BLEU: of descriptions; {schemas['bleu']}")
+    dialogues, whole = figures["dialogues"], {"dialogues": DIALOGUES, "turns": _TURNS}
+    rows = {}
+    for name in next(iter(dialogues.values()), {}):
+        rows[name.replace("_", " ")] = [f"{of[name]:,}" for of in dialogues.values()]
+        if is_sgd and name in whole:
+            rows[f"{name}, published"] = [f"({whole[name][split]:,})" for split in dialogues]
+    _print_table("Dialogues", dialogues, rows, console)
     if is_sgd:
         console.print("In brackets: Lee et al. 2022, Table 1; the release's dstc8.md.")
-    table = _table("Dialogues", figures["dialogues"])
-    for name in next(iter(figures["dialogues"].values()), {}):
-        whole = {"dialogues": DIALOGUES, "turns": _TURNS}.get(name, {}) if is_sgd else {}
-        cells = [
-            f"{counts[name]:,} {_beside(whole.get(split), ',')}".rstrip()
-            for split, counts in figures["dialogues"].items()
-        ]
-        table.add_row(name.replace("_", " "), *cells)
-    console.print(table)
     if figures["missing"]:
         console.print(f"Partial copy of SGD: {figures['missing']}.")
 
 
-def _schema_table(title: str, rows: Figures, published: Figures) -> Table:
-    table = _table(title, rows)
-    for name, (label, form, their_form) in _ROWS.items():
-        values = [row.get(name) for row in rows.values()]
-        if any(value is not None for value in values):
-            table.add_row(label, *("–" if v is None else format(v, form) for v in values))
-            if published:
-                theirs = (published.get(variant, {}).get(name) for variant in rows)
-                beside = (_beside(value, their_form) for value in theirs)
-                table.add_row("", *beside, end_section=True)
-    return table
-
-
-def _table(title: str, columns: Iterable[str]) -> Table:
-    table = Table(title=title, title_justify="left")
-    table.add_column("")
-    for column in columns:
-        name = "avg" if column == "average" else escape(escape_controls(column))
-        table.add_column(name, justify="right")
-    return table
-
-
-def _beside(published: float | None, form: str) -> str:
-    return "" if published is None else f"[dim]({published:{form}})[/dim]"
+def _print_table(
+    title: str, columns: Iterable[str], rows: dict[str, list[str]], console: Console
+) -> None:
+    if columns:
+        table = Table(title=title, title_justify="left")
+        table.add_column("")
+        for column in columns:
+            name = "avg" if column == "average" else escape(escape_controls(column))
+            table.add_column(name, justify="right")
+        for label, cells in rows.items():
+            table.add_row(label, *cells)
+        console.print(table)
