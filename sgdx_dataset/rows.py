@@ -122,16 +122,16 @@ def read_dialogues(release: Release, split: str) -> Iterator[tuple[str, list[Dia
         yield file, dialogues
 
 
-def _check(dialogue: Dialogue, known: Collection[str], where: str) -> None:
+def _check(dialogue: Dialogue, known: set[str], where: str) -> None:
     """Refuse a dialogue that no rows can be made of."""
-    services = dialogue["services"]
-    if unknown := [service for service in services if service not in known]:
+    services = set(dialogue["services"])
+    if unknown := sorted(services - known):
         expected = f"expected one of {', '.join(sorted(known))}"
         raise SgdxError(f"{where}: {unknown[0]!r} is no service, {expected}")
     for index, turn in enumerate(dialogue["turns"]):
         named = [frame["service"] for frame in turn["frames"]]
-        if len({*named}) < len(named) or not {*named} <= {*services}:
-            expected = f"expected one frame a service, of {services}"
+        if not services.issuperset(named) or (len(named) > 1 and len({*named}) < len(named)):
+            expected = f"expected one frame a service, of {dialogue['services']}"
             raise SgdxError(f"{where}: turn {index}: frames of {named}, {expected}")
         for frame in turn["frames"]:
             for span in frame["slots"]:
@@ -541,17 +541,19 @@ def _schemas(
             "seen": original.service_name in seen,
             "slots": [asdict(slot) for slot in service.slots],
             "intents": [
-                {**asdict(intent), "optional_slots": _pairs(intent.optional_slots)}
+                {
+                    **asdict(intent),
+                    "optional_slots": [
+                        {"slot": slot, "value": value}
+                        for slot, value in intent.optional_slots.items()
+                    ],
+                }
                 for intent in service.intents
             ],
         }
         for service, original in zip(services, originals, strict=True)
     ]
     return pa.array(rows, SERVICE)
-
-
-def _pairs(mapping: Mapping[str, str]) -> list[Row]:
-    return [{"slot": slot, "value": value} for slot, value in mapping.items()]
 
 
 def service_columns(
