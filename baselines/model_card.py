@@ -20,7 +20,7 @@ from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.hub.benchmark import LEADERBOARDS
+from sgdx_dataset.card import LEADERBOARDS
 from sgdx_dataset.io.files import write_bytes
 from sgdx_eval.report.runs import data_caveats
 from sgdx_eval.results import read_results, stored
@@ -199,8 +199,10 @@ class Card:
                     "; a language model that knew the benchmark made it, so it may repeat its "
                     f"words ({_PROJECT}/blob/main/docs/augmentation.md)"
                 )
-        if also := provenance["also"]:
-            facts["second corpus"] = "{source}, in {share:.0%} of the frames".format(**also)
+        corpora = [provenance["also"], *provenance.get("also_before", ())]
+        if also := [corpus for corpus in corpora if corpus]:
+            corpus = "{source}, in {share:.0%} of the frames"
+            facts["second corpus"] = "; ".join(corpus.format(**each) for each in also)
         if overlaps := provenance["overlaps"]:
             facts["texts that v1 to v5 have and the original schemas have not"] = overlaps
         if extended := record.get("extended"):

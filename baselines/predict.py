@@ -17,7 +17,7 @@ from datasets import concatenate_datasets
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import is_first
 from sgdx_dataset.io.files import locked
-from sgdx_dataset.rows.tracker_inputs import SYSTEM_ACTS
+from sgdx_dataset.tracker_inputs import SYSTEM_ACTS
 from sgdx_eval.prediction_files import Header, finished_names, versions, write_predictions
 from sgdx_eval.requested import RequestedData
 

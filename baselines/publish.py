@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.hub.upload import folder_files, upload
+from sgdx_dataset.push import upload
 
 from .model_card import Card
 from .system import get_trainable, recorded_name
@@ -54,9 +55,15 @@ def publish(output: Path, repository: str | None, benchmark: str | None = None) 
         return None
     of_owner = "/".join([*repository.split("/")[:-1], "sgdx"])
     card.write_eval_results(repository, benchmark or of_owner)
-    files = {name: output / name for name in published(output, system_class.TASKS)}
-    # The record of a training is in every model that was pushed from here.
-    return upload(files, repository, "model", own=_PUBLISHED, mark="run.json", message="Add model")
+    return upload(
+        output,
+        repository,
+        "model",
+        only=published(output, system_class.TASKS),
+        own=_PUBLISHED,
+        mark="run.json",  # the record of a training is in every model that was pushed from here
+        message="Add model",
+    )
 
 
 def published(output: Path, tasks: Sequence[str] = ("",)) -> list[str]:
@@ -73,9 +80,12 @@ def publish_report(folder: Path, repository: str) -> str:
         raise SgdxError(f"{folder}: holds no index.html, expected a folder of 'sgdx report'")
     own = (*_REPORT, *_RESULTS, "README.md")
     with TemporaryDirectory() as temporary:
-        card = Path(temporary) / "README.md"
-        card.write_text(_REPORT_CARD, encoding="utf-8")
-        files = {**folder_files(folder, (*_REPORT, *_RESULTS)), "README.md": card}
+        page = Path(temporary)
+        for file in [file for kind in (*_REPORT, *_RESULTS) for file in folder.glob(kind)]:
+            target = page / file.relative_to(folder)
+            target.parent.mkdir(exist_ok=True)
+            shutil.copyfile(file, target)
+        (page / "README.md").write_text(_REPORT_CARD, encoding="utf-8")
         return upload(
-            files, repository, "space", own=own, mark="index.html", message="Report", sdk="static"
+            page, repository, "space", own=own, mark="index.html", message="Report", sdk="static"
         )

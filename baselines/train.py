@@ -14,9 +14,9 @@ import msgspec
 from datasets import Dataset, concatenate_datasets
 
 from sgdx_dataset import SgdxError, open_release
-from sgdx_dataset.hub.upload import check_upload
 from sgdx_dataset.io.console import is_first
 from sgdx_dataset.io.files import locked
+from sgdx_dataset.push import check_upload
 from sgdx_eval.prediction_files import versions
 
 from .command_line import door, in_words
@@ -83,8 +83,11 @@ def train(
     all_dev = row_functions.dev(source)
     dev = system_class.dev(all_dev, settings.evaluate_frames)
     if settings.also is not None:  # as many rows of the second corpus
-        second_dev = row_functions.dev(settings.also.source)
-        dev = concatenate_datasets([dev, system_class.dev(second_dev, settings.evaluate_frames)])
+        second = system_class.dev(row_functions.dev(settings.also.source), settings.evaluate_frames)
+        if not set(dev["dialogue_id"]).isdisjoint(second["dialogue_id"]):
+            ids = [c for c in ("dialogue_id", "frame_id", "turn_id") if c in second.column_names]
+            second = second.map(lambda row: {column: f"also-{row[column]}" for column in ids})
+        dev = concatenate_datasets([dev, second])
     record = {
         "settings": settings,
         "seen": training.provenance,

@@ -13,8 +13,8 @@ import msgspec
 from datasets import Dataset, Features
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.rows.features import FRAME_ROW, TURN_ROW
-from sgdx_dataset.rows.tracker_inputs import IDENTITY
+from sgdx_dataset.columns import FRAME_COLUMNS, TURN_COLUMNS
+from sgdx_dataset.tracker_inputs import IDENTITY
 
 from .data.frames import track
 from .data.turns import generate
@@ -105,7 +105,8 @@ def track_dialogues(tracker: System, dialogues: Sequence[Dialogue]) -> list[list
             # A service is read once under each variant.
             of_dialogue = [row | {"variant": f"schema {number}"} for row in of_dialogue]
         rows.append(of_dialogue)
-    features = Features({name: FRAME_ROW[name] for name in _COLUMNS})
+    types = Features.from_arrow_schema(FRAME_COLUMNS)
+    features = Features({name: types[name] for name in _COLUMNS})
     frames = Dataset.from_list(list(chain.from_iterable(rows)), features)
     with tempfile.TemporaryDirectory() as chunks:
         predictions = iter(track(tracker, frames, Path(chunks)).rows)
@@ -153,8 +154,9 @@ def say(
         "original_actions": acts,
         "original_intent": intent,
     }
-    original = {"original_actions": TURN_ROW["actions"], "original_intent": TURN_ROW["intent"]}
-    features = {**TURN_ROW, **original, "dialogue_id": TURN_ROW["turn_id"]}
+    types = Features.from_arrow_schema(TURN_COLUMNS)
+    original = {"original_actions": types["actions"], "original_intent": types["intent"]}
+    features = {**types, **original, "dialogue_id": types["turn_id"]}
     rows = Dataset.from_list([row], Features({name: features[name] for name in row}))
     with tempfile.TemporaryDirectory() as chunks:
         return str(generate(generator, rows, Path(chunks)).rows[0]["utterance"])

@@ -36,7 +36,7 @@ from baselines.training.batching import epoch
 from baselines.training.optimizer import autocast, resolved
 from baselines.use import SHIPPED_MODEL
 from sgdx_dataset import VARIANTS, frame_tables, frames, load, open_release
-from sgdx_dataset.rows.tracker_inputs import training_columns
+from sgdx_dataset.tracker_inputs import training_columns
 from sgdx_eval.tables import table, to_terminal
 from tests.sgdx_metric.frames import with_errors
 

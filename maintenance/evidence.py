@@ -69,7 +69,7 @@ def write_edits(source: str, folder: Path) -> None:
                 }
             }
             for split in release.schema_splits("original")
-            for service in release.schema(split, "original").services
+            for service in release.schema(split, "original")
         }
         (folder / f"{rule}.json").write_text(json.dumps(words))
 

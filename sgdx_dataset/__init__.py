@@ -12,13 +12,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .cache import load, prepare
     from .configs import CONFIGS, SPLITS, VARIANTS
-    from .hub.prepare import load, prepare
     from .io.errors import SgdxError
-    from .release.open import find_variants, open_release
-    from .rewording.leaks import overlaps
-    from .rows.frame_rows import frame_tables, frames
-    from .rows.turn_rows import turn_tables, turns
+    from .release import find_variants, open_release
+    from .row_datasets import frames, turns
+    from .rows import frame_tables, turn_tables
 
 __all__ = [
     "CONFIGS",
@@ -30,7 +29,6 @@ __all__ = [
     "frames",
     "load",
     "open_release",
-    "overlaps",
     "prepare",
     "turn_tables",
     "turns",
@@ -43,15 +41,14 @@ _MODULES = {
     "SPLITS": "configs",
     "VARIANTS": "configs",
     "SgdxError": "io.errors",
-    "find_variants": "release.open",
-    "frame_tables": "rows.frame_rows",
-    "frames": "rows.frame_rows",
-    "load": "hub.prepare",
-    "open_release": "release.open",
-    "overlaps": "rewording.leaks",
-    "prepare": "hub.prepare",
-    "turn_tables": "rows.turn_rows",
-    "turns": "rows.turn_rows",
+    "find_variants": "release",
+    "frame_tables": "rows",
+    "frames": "row_datasets",
+    "load": "cache",
+    "open_release": "release",
+    "prepare": "cache",
+    "turn_tables": "rows",
+    "turns": "row_datasets",
 }
 
 

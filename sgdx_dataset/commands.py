@@ -13,7 +13,7 @@ from .io.errors import SgdxError
 from .options import Dialogues, NewFolder, SourceOptions, Split
 
 if TYPE_CHECKING:
-    from .release.release import Release
+    from .release import Release
 
 ALL = SourceOptions()
 
@@ -37,9 +37,9 @@ def prepare(
         Face cache.
     """
     data.check_configs(config)
-    from .hub.prepare import cache_folder, prepare_release
+    from .cache import cache_folder, prepare_release
     from .io.console import escape_controls
-    from .release.remembered import remembered_source
+    from .source import remembered_source
 
     cache = cache_folder(cache_dir)
     release = data.open(cache)
@@ -77,7 +77,7 @@ def cache(action: Literal["list", "clear"] = "list", *, cache_dir: Path | None =
     cache_dir
         Use this cache folder, as prepare does. Default: the user's Hugging Face cache.
     """
-    from .hub.prepare import cache_folder, cached_configs, clear_cache
+    from .cache import cache_folder, cached_configs, clear_cache
 
     configs = (clear_cache if action == "clear" else cached_configs)(cache_dir)
     for config in configs:
@@ -89,7 +89,7 @@ def cache(action: Literal["list", "clear"] = "list", *, cache_dir: Path | None =
 
 def build(data: SourceOptions = ALL, *, output: NewFolder) -> None:
     """Write a dataset repository: Parquet files and a card."""
-    from .hub.build import build
+    from .build import build
 
     print(build(data.open(), output))
 
@@ -104,7 +104,7 @@ def push(repo_id: str, /, data: SourceOptions = ALL, *, private: bool = False) -
     private
         Create a private repository.
     """
-    from .hub.build import push
+    from .build import push
 
     print(push(data.open(), repo_id, private=private))
 
@@ -133,7 +133,7 @@ def export(
             "--dialogues: found no --split, expected the split that has these dialogues"
         )
     data.check_configs([config])
-    from .hub.export import export
+    from .export import export
 
     release = data.open()
     ids = _dialogue_ids(release, split, dialogues)
@@ -199,12 +199,13 @@ def _write_rows(
     dialogues: Path | None,
 ) -> None:
     data.check_configs(config)
-    from .rows.parquet_files import write_rows
+    from .export import write_rows
 
     release = data.open()
     ids = _dialogue_ids(release, split, dialogues)
     print(
-        *write_rows(kind, release, split, config or release.all_variants(), output, ids), sep="\n"
+        *write_rows(kind, release, split, config or release.scored_variants(), output, ids),
+        sep="\n",
     )
 
 
@@ -310,7 +311,7 @@ def show(
     if schema:
         print(words_of_service(release, schema))
         return
-    reworded = release.all_variants()[1:]
+    reworded = release.scored_variants()[1:]
     shown = reworded if all else list(release.own_variants) or reworded[-1:]
     show(release, dialogue_id, list(config) or ["original", *shown], split, html)
 

@@ -17,7 +17,7 @@ from .io.console import is_first
 from .io.errors import SgdxError
 
 if TYPE_CHECKING:
-    from .release.release import Release
+    from .release import Release
 
 # An option that takes one value at a time and may be given several times.
 EACH = Parameter(consume_multiple=False)
@@ -47,14 +47,14 @@ class Source:
     """Where dialogues come from."""
 
     source: Annotated[str | None, Parameter(metavar="PATH")] = None
-    """Read SGD from this source: a release directory, a release archive (.zip, .tar.*), 'sample'
+    """Read SGD from this source: a release directory, a release archive (.zip), 'sample'
     for the small corpus of this package, 'many' for its corpus of 150 services, or 'download' to
     fetch the release once. Default: the environment variable SGDX_SOURCE, else the source that
     'sgdx prepare' was given last."""
 
     def named(self, cache: Path | None = None) -> str:
         """The source; the first process says on standard error which it is, if none is given."""
-        from .release.remembered import announced_source, resolve_source
+        from .source import announced_source, resolve_source
 
         return (announced_source if is_first() else resolve_source)(self.source, cache)
 
@@ -90,7 +90,7 @@ class SourceOptions(Source):
 
     def open(self, cache: Path | None = None) -> "Release":
         """Open the source; a note on standard error says which it is, and what it lacks."""
-        from .release.open import open_release
+        from .release import open_release
 
         release = open_release(self.named(cache), self.own_variants)
         if gaps := release.gaps():

@@ -15,12 +15,11 @@ from typing import Any, ClassVar
 import datasets
 import pyarrow as pa
 
+from sgdx_dataset.columns import DIALOGUE_COLUMNS
 from sgdx_dataset.configs import CONFIGS
-from sgdx_dataset.release.open import open_release
-from sgdx_dataset.release.release import Release
-from sgdx_dataset.release.remembered import resolve_source
-from sgdx_dataset.rows.dialogue_rows import dialogue_tables
-from sgdx_dataset.rows.features import DIALOGUE_ROW
+from sgdx_dataset.release import Release, open_release
+from sgdx_dataset.rows import row_tables
+from sgdx_dataset.source import resolve_source
 
 # The version of the rows; it rises when what is made of the same release changes, frame rows and
 # turn rows too, as caches go by it.
@@ -49,7 +48,7 @@ def dataset_info(config: str, release: Release | None = None) -> datasets.Datase
     about = f" ({release.completeness()}; from {release.source})" if release else ""
     return datasets.DatasetInfo(
         description=f"Schema-Guided Dialogue under the schemas of {config}{about}",
-        features=DIALOGUE_ROW,
+        features=datasets.Features.from_arrow_schema(DIALOGUE_COLUMNS),
         homepage="https://github.com/google-research-datasets/dstc8-schema-guided-dialogue",
         license="CC-BY-SA-4.0",
         citation=CITATION,
@@ -85,5 +84,5 @@ class SGDX(datasets.ArrowBasedBuilder):  # type: ignore[misc]  # datasets is not
     def _generate_tables(
         self, release: Release, split: str
     ) -> Iterator[tuple[tuple[int, int], pa.Table]]:
-        for index, (_, table) in enumerate(dialogue_tables(release, split, self.config.name)):
+        for index, (_, table) in enumerate(row_tables(release, split, self.config.name)):
             yield (0, index), table

@@ -18,12 +18,8 @@ from .configs import split_name
 from .io.errors import SgdxError
 from .io.files import read_input, write_bytes
 from .io.json import pretty_json
-from .io.progress import progress
-from .release.dialogue import BriefFrame, Dialogue
-from .release.release import Release
-from .rows.dialogue_rows import parse_files, steps
-from .rows.gold_rows import gold_columns
-from .rows.name_codes import Coder
+from .release import Release
+from .rows import read_dialogues
 
 
 class Subset(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,18 +74,11 @@ def subset(release: Release, split: str, count: int, seed: int) -> Subset:
 
 def _services(release: Release, split: str) -> dict[str, list[str]]:
     """The original names of the services of each dialogue, by dialogue id."""
-    services: dict[str, list[str]] = {}
-    with progress("Reading dialogues", steps(release, ["original"], [split])):
-        for _, of_file in parse_files(release, split, BriefFrame, _services_of):
-            services.update(of_file)
-    return services
-
-
-def _services_of(
-    dialogues: list[Dialogue[BriefFrame]], coder: Coder, path: str
-) -> dict[str, list[str]]:
-    gold_columns(dialogues, coder, path)  # It refuses dialogues that no frame rows are made of.
-    return {dialogue.dialogue_id: dialogue.services for dialogue in dialogues}
+    return {
+        dialogue["dialogue_id"]: dialogue["services"]
+        for _, dialogues in read_dialogues(release, split)
+        for dialogue in dialogues
+    }
 
 
 def check_dialogue_ids(release: Release, split: str, ids: Collection[str], where: str) -> None:

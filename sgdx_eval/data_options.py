@@ -49,4 +49,4 @@ class DataOptions(SourceOptions):
         data = RequestedData(self.named(), split, variants, self.dialogues, self.limit)
         if is_first() and (gaps := data.release.gaps()):
             print(f"note: {gaps}", file=sys.stderr)
-        return data, list(dict.fromkeys(self.config or data.release.all_variants()))
+        return data, list(dict.fromkeys(self.config or data.release.scored_variants()))

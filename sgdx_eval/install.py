@@ -4,14 +4,15 @@ import hashlib
 import os
 import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from evaluate.loading import get_imports, init_dynamic_modules
 
 import sgdx_metric
 import sgsacc_metric
-from sgdx_dataset.hub.upload import upload
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import staged
+from sgdx_dataset.push import upload
 from sgdx_metric.version import __version__
 
 METRICS = [Path(*metric.__path__) for metric in (sgdx_metric, sgsacc_metric)]
@@ -68,17 +69,20 @@ def push(repo_id: str, private: bool = False) -> str:
             f"{repo_id}: found another name than a metric's, expected {names}, since "
             "evaluate.load looks for a script of the Space's name"
         )
-    return upload(
-        space_files(folder),
-        repo_id,
-        "space",
-        own=_UPLOADED,
-        mark=f"{folder.name}.py",
-        message=f"{folder.name}, version {__version__}",
-        private=private,
-        tag=f"v{__version__}",
-        sdk="gradio",
-    )
+    with TemporaryDirectory() as space:
+        for name, path in space_files(folder).items():
+            shutil.copyfile(path, Path(space) / name)
+        return upload(
+            Path(space),
+            repo_id,
+            "space",
+            own=_UPLOADED,
+            mark=f"{folder.name}.py",
+            message=f"{folder.name}, version {__version__}",
+            private=private,
+            tag=f"v{__version__}",
+            sdk="gradio",
+        )
 
 
 def space_files(folder: Path) -> dict[str, Path]:

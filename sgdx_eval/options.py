@@ -58,7 +58,7 @@ class ReferenceOptions(SourceOptions):
     """What is scored against."""
 
     source: Annotated[str | None, Parameter(metavar="PATH")] = None
-    """Read the references from this source: a release directory, a release archive (.zip, .tar.*),
+    """Read the references from this source: a release directory, a release archive (.zip),
     'sample' for the small corpus of this package, or 'download' to fetch the release once. Default:
     the source that the predictions name, else the environment variable SGDX_SOURCE, else the source
     that 'sgdx prepare' was given last."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache, cached_property
 from typing import Any
 
@@ -17,10 +15,10 @@ import pyarrow.compute as pc
 
 from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.errors import SgdxError
-from sgdx_dataset.release.dialogue import BriefFrame, read_dialogues
-from sgdx_dataset.release.release import Release
-from sgdx_dataset.release.remembered import announced_source, sources_named
+from sgdx_dataset.release import Release
+from sgdx_dataset.rows import read_dialogues
 from sgdx_dataset.schema import Service
+from sgdx_dataset.source import announced_source, sources_named
 from sgdx_metric.rows import REFERENCE
 from sgdx_metric.variants import ORIGINAL, fingerprint, own_variants, schema_digest
 
@@ -106,40 +104,33 @@ class ReleaseReferences(References):
         return fingerprint(
             schema_digest(msgspec.to_builtins(service))
             for name in self.opened.variants(variant)
-            for service in self.opened.schema(self.split, name).services
+            for service in self.opened.schema(self.split, name)
             if service.service_name in scored_services
         )
 
     def dialogue(self, variant: str, dialogue_id: str) -> pa.Table:
         from sgdx_dataset import frame_tables
 
-        rows = frame_tables(self._with_dialogue(dialogue_id), self.split, variant, OF_DIALOGUES)
+        opened = self._with_dialogue(dialogue_id)
+        rows = frame_tables(opened, self.split, variant, OF_DIALOGUES)
         return rows.filter(of_dialogue(rows["frame_id"], dialogue_id))
 
     @cache  # noqa: B019 - likewise
     def _with_dialogue(self, dialogue_id: str) -> Release:
-        """The release with those dialogue files alone whose text has an id, or all of them.
-
-        Searching the bytes of the files takes a fraction of the time of parsing them.
-        """
-        files = self.opened.dialogue_files(self.split)
-        quoted = json.dumps(dialogue_id).encode()
-        matching = {file for file in files if quoted in self.opened.read(file)}
-        kept = self.opened.files - (set(files) - matching)
-        return replace(self.opened, files=kept) if matching else self.opened
+        return self.opened.with_dialogue(self.split, dialogue_id)
 
     def schemas(self, variant: str) -> dict[str, Service]:
-        originals = self.opened.schema(self.split, ORIGINAL).services
-        services = self.opened.schema(self.split, variant).services
+        originals = self.opened.schema(self.split, ORIGINAL)
+        services = self.opened.schema(self.split, variant)
         return {o.service_name: service for o, service in zip(originals, services, strict=True)}
 
     def turns(self) -> dict[str, Turns]:
         return {
-            dialogue.dialogue_id: [(turn.speaker, turn.utterance) for turn in dialogue.turns]
-            for file in self.opened.dialogue_files(self.split)
-            for dialogue in read_dialogues(
-                self.opened.read(file), f"{self.name}: {file}", BriefFrame
-            )
+            dialogue["dialogue_id"]: [
+                (turn["speaker"], turn["utterance"]) for turn in dialogue["turns"]
+            ]
+            for _, dialogues in read_dialogues(self.opened, self.split)
+            for dialogue in dialogues
         }
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from datasets import Dataset
 
 from sgdx_dataset import VARIANTS, frames, load, open_release
-from sgdx_dataset.release.release import Release
+from sgdx_dataset.release import Release
 from sgdx_dataset.subset import check_dialogue_ids, read_dialogue_ids
 from sgdx_metric.signature import dialogues_mark
 from sgdx_metric.variants import fingerprint, schema_digest
@@ -43,7 +43,7 @@ class RequestedData:
         ids = read_dialogue_ids(self.dialogues, self.split) if self.dialogues else None
         if self.limit is None:
             return ids
-        variant = next(iter(self.release.all_variants()))
+        variant = next(iter(self.release.scored_variants()))
         of_split = load(variant, self.split, self.source, self.variants)["dialogue_id"]
         return [name for name in of_split if ids is None or name in ids][: self.limit]
 

@@ -21,9 +21,9 @@ import pyarrow.compute as pc
 from datasets import Dataset
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.rows.tracker_inputs import GOLD, input_columns
 from sgdx_dataset.schema import Service, read_service
 from sgdx_dataset.subset import choose_dialogues
+from sgdx_dataset.tracker_inputs import GOLD, input_columns
 from sgdx_eval.prediction_files import prediction_row
 from sgdx_eval.requested import RequestedData, frame_rows
 from sgdx_metric.variants import ORIGINAL
@@ -103,8 +103,8 @@ class Plan:
         if not self.settings.distractors:
             return {}
         release, split = self.data.release, self.data.split
-        originals = release.schema(split, ORIGINAL).service_names()
-        return dict(zip(originals, release.schema(split, config).services, strict=True))
+        originals = (service.service_name for service in release.schema(split, ORIGINAL))
+        return dict(zip(originals, release.schema(split, config), strict=True))
 
     @cached_property
     def dialogues(self) -> list[str]:

@@ -17,9 +17,8 @@ from baselines.system import System
 from baselines.use import SHIPPED_MODEL, Dialogue, load_tracker, track_dialogues
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.json import parse_json
-from sgdx_dataset.release.new_words import ServiceWords, apply_words, read_words
-from sgdx_dataset.release.schema import Schema, check_distinct
 from sgdx_dataset.schema import Intent, Service, Slot
+from sgdx_dataset.words import ServiceWords, apply_words, check_names, read_words
 from sgdx_eval.tables import NO_VALUE
 
 from .dropped import shown_problem
@@ -195,7 +194,7 @@ def read_service(text: str, title: str) -> Service:
     service = Service(read.service_name, read.description, slots, intents)
     if len(slots) > _MOST_SLOTS:
         raise SgdxError(f"{title}: found {len(slots)} slots, expected {_MOST_SLOTS} at most")
-    check_distinct(Schema(title, [service]))
+    check_names([service], title)
     for intent in intents:
         for slot in (*intent.required_slots, *intent.optional_slots):
             if slot not in service.slots_by_name:
@@ -219,7 +218,7 @@ def read_other_words(text: str, service: Service) -> Service:
     if isinstance(content, dict) and content.keys() <= set(ServiceWords.__struct_fields__):
         content = {service.service_name: content}
     words = read_words(msgspec.json.encode(content), title)
-    return apply_words(words, {"": Schema("your API", [service])})[""].services[0]
+    return apply_words(words, {"": [service]})[""][0]
 
 
 def _entry(service: Service, other: Service) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.release.remembered import resolve_source
+from sgdx_dataset.source import resolve_source
 from sgdx_eval.tasks.calls import Calls
 from sgdx_eval.tasks.frames import FrameTask, explain
 from sgdx_eval.tasks.states import States

@@ -63,7 +63,7 @@ def broken(value: Json) -> dict[str, bytes]:
     }
 
 
-def is_read(read: Callable[[bytes], object], data: bytes, names: str) -> bool:
+def is_read(read: Callable[[bytes], object], data: bytes, names: str | tuple[str, ...]) -> bool:
     """Whether data are read; else they are refused in a line that begins with their file."""
     try:
         read(data)

@@ -17,7 +17,7 @@ import pytest
 
 from baselines.training.settings import find_recipe
 from sgdx_cli import main, program
-from sgdx_dataset.release.open import open_release
+from sgdx_dataset.release import open_release
 from sgdx_eval.compare import compare
 from sgdx_eval.results import stored
 from sgdx_metric import core

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sgdx_cli import main
-from sgdx_dataset.release.open import SAMPLE
+from sgdx_dataset.release import SAMPLE
 from sgdx_tools.demo import SAMPLE as TOOLS
 
 KEY = "sk-planted-0123456789abcdef"

@@ -13,12 +13,14 @@ from datasets import Dataset, concatenate_datasets
 from filelock import FileLock
 
 from sgdx_dataset import VARIANTS, SgdxError, find_variants, load
-from sgdx_dataset.release.open import open_release
+from sgdx_dataset.release import open_release
 from sgdx_dataset.rewording.corrupt import corrupt
 from sgdx_dataset.rewording.leaks import (
     Leak,
+    copied_dialogues,
     find_leak,
-    find_published_leak,
+    judging_words,
+    published_words,
     train_variants,
 )
 from sgdx_eval.requested import RowsOf
@@ -44,18 +46,18 @@ def augmented(augment: Augment, source: str | None, rows_of: RowsOf) -> tuple[Da
     )
     rows = rows_of(sampled(dialogues, augment.ratio, augment.seed), "train", source)
     schemas = {variant: schemas[variant] for variant in rows.unique("variant")}
-    leak = find_leak(release, schemas)
-    services = msgspec.json.encode(
-        {variant: schema.services for variant, schema in schemas.items()}
-    )
-    digest = hashlib.sha256(services).hexdigest()
+    leak = find_leak(schemas, judging_words(release))
+    digest = hashlib.sha256(msgspec.json.encode(schemas)).hexdigest()
     return rows, digest, Leak(leak.overlaps, augment.schemas == ORACLE or leak.oracle)
 
 
-def second_corpus(also: Also, count: int, seed: int, rows_of: RowsOf) -> tuple[Dataset, Leak]:
+def second_corpus(
+    also: Also, source: str | None, count: int, seed: int, rows_of: RowsOf
+) -> tuple[Dataset, Leak]:
     """Train rows of a second corpus in its own variants, beside ``count`` rows of the first.
 
-    Its dialogues are repeated, in random order, until they have their share of all rows.
+    Its dialogues are repeated, in random order, until they have their share of all rows. It is a
+    leak where it has words of v1..v5 or test dialogues of the first.
     """
     release = open_release(also.source)
     schemas = {name: release.schema("train", name) for name in also.variants}
@@ -69,7 +71,12 @@ def second_corpus(also: Also, count: int, seed: int, rows_of: RowsOf) -> tuple[D
     repeated, chosen = cycle(order.tolist()), list[int]()
     while len(chosen) < wanted:
         chosen += parts[next(repeated)]
-    return rows.select(chosen), find_published_leak(release, schemas)
+    if "validation" in release.schema_splits("original"):  # which a model is chosen by
+        schemas["validation"] = release.schema("validation", "original")
+    judged = open_release(source)
+    leak = find_leak(schemas, [*published_words(), *judging_words(judged)])
+    copied = bool(copied_dialogues(release, judged))
+    return rows.select(chosen), Leak(leak.overlaps, leak.oracle or copied)
 
 
 def _variant_paths(augment: Augment, source: str | None) -> dict[str, Path]:

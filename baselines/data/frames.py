@@ -12,8 +12,14 @@ import numpy as np
 from datasets import Dataset, concatenate_datasets
 
 from sgdx_dataset import SgdxError, frames, load, open_release
-from sgdx_dataset.rewording.leaks import Leak, copied_variants, find_leak
-from sgdx_dataset.rows.tracker_inputs import input_columns
+from sgdx_dataset.rewording.leaks import (
+    Leak,
+    copied_dialogues,
+    copied_variants,
+    find_leak,
+    judging_words,
+)
+from sgdx_dataset.tracker_inputs import input_columns
 from sgdx_eval.requested import RowsOf, frame_rows
 
 from ..system import Predictions, System, model_provenance
@@ -79,7 +85,9 @@ def training_rows(
         rows = concatenate_datasets([rows, more_rows])
     rows = random_dialogues(rows, settings)
     if settings.also is not None:
-        second_rows, second = second_corpus(settings.also, len(rows), settings.seed, rows_of)
+        second_rows, second = second_corpus(
+            settings.also, source, len(rows), settings.seed, rows_of
+        )
         if second.oracle and not oracle:
             raise SgdxError(_leak_message(f"also: {settings.also.source} has", second.overlaps))
         provenance = msgspec.structs.replace(
@@ -112,11 +120,25 @@ def starting_provenances(settings: Settings, oracle: bool) -> list[Provenance]:
 
 
 def original_leak(source: str | None, oracle: bool) -> Leak:
-    """What the original train schemas of a source have in common with v1..v5."""
+    """What the train and dev splits of a source have in common with what models are judged on."""
     release = open_release(source)
-    leak = find_leak(release, {"original": release.schema("train", "original")})
-    if leak.oracle and not oracle:
-        raise SgdxError(_leak_message(f"{release.name}: train/schema.json has", leak.overlaps))
+    words, leak = judging_words(release), Leak(0, False)
+    for split in ("train", "validation"):  # a model is chosen on dev
+        if split in release.schema_splits("original"):
+            found = find_leak({"original": release.schema(split, "original")}, words)
+            if found.oracle and not oracle:
+                culprit = f"{release.name}: {release.schema_file(split, 'original')} has"
+                raise SgdxError(_leak_message(culprit, found.overlaps))
+            overlaps = found.overlaps if split == "train" else 0
+            leak = Leak(leak.overlaps + overlaps, leak.oracle or found.oracle)
+    if copied := copied_dialogues(release, release):
+        if not oracle:
+            counts = ", ".join(f"{split} {count}" for split, count in copied.items())
+            raise SgdxError(
+                f"{release.name}: dialogues of test are in other splits ({counts}), expected none; "
+                "for an upper bound that sees them, and says so, give --oracle"
+            )
+        leak = Leak(leak.overlaps, True)
     copies = copied_variants(release)
     if copies and not oracle:
         raise SgdxError(

@@ -9,7 +9,7 @@ from typing import Any
 
 from datasets import Dataset
 
-from sgdx_dataset.rows import tracker_inputs
+from sgdx_dataset import tracker_inputs
 from sgdx_eval.requested import RowsOf, frame_rows
 
 from ..system import Predictions, System

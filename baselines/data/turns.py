@@ -16,9 +16,9 @@ import pyarrow as pa
 from datasets import Dataset, DatasetInfo, Features, Value, concatenate_datasets
 
 from sgdx_dataset import SgdxError, load, open_release, turns
-from sgdx_dataset.release.remembered import resolve_source
-from sgdx_dataset.rows.features import TURN_ROW
-from sgdx_dataset.rows.turn_rows import domains_seen
+from sgdx_dataset.columns import TURN_COLUMNS
+from sgdx_dataset.rows import domains_seen
+from sgdx_dataset.source import resolve_source
 
 from ..system import Predictions, System
 from ..training.settings import Settings
@@ -52,7 +52,7 @@ def _more_columns(rows: Dataset, original: Dataset) -> Dataset:
     features = Features(
         {
             "dialogue_id": Value("string"),
-            "original_actions": TURN_ROW["actions"],
+            "original_actions": Features.from_arrow_schema(TURN_COLUMNS)["actions"],
             "original_intent": Value("string"),
         }
     )

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from datasets import Dataset
 from datasets.utils import tqdm
 
-from sgdx_dataset.rows.tracker_inputs import SYSTEM_ACTS
 from sgdx_dataset.schema import read_service
+from sgdx_dataset.tracker_inputs import SYSTEM_ACTS
 from sgdx_eval.prediction_files import prediction_row
 
 from ..system import Predictions, Tracker

@@ -21,7 +21,7 @@ from datasets import Dataset
 
 from sgdx_dataset.io.json import many_objects
 from sgdx_dataset.io.progress import advance
-from sgdx_dataset.rows.tracker_inputs import SYSTEM_ACTS, input_columns, training_columns
+from sgdx_dataset.tracker_inputs import SYSTEM_ACTS, input_columns, training_columns
 
 from ..data.dialogues import Dialogue, Frame, State, prediction_rows, read_dialogues
 from ..data.frames import describe

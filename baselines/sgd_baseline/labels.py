@@ -11,8 +11,8 @@ import numpy as np
 from datasets import Dataset
 from numpy.typing import NDArray
 
-from sgdx_dataset.rows.tracker_inputs import GOLD
 from sgdx_dataset.schema import DONTCARE, NONE_INTENT
+from sgdx_dataset.tracker_inputs import GOLD
 
 from .frames import FrameColumns, Values, differences
 from .modeling import CLS, IGNORED

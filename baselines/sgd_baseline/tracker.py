@@ -15,7 +15,7 @@ from accelerate import Accelerator
 from datasets import Dataset
 from transformers import PreTrainedModel
 
-from sgdx_dataset.rows.tracker_inputs import input_columns
+from sgdx_dataset.tracker_inputs import input_columns
 
 from ..encoders.tracker import EncoderTracker
 from ..system import Predictions, Row

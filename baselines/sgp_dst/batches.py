@@ -12,7 +12,7 @@ from datasets import Dataset
 from numpy.typing import NDArray
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.rows.tracker_inputs import SYSTEM_ACTS, training_columns
+from sgdx_dataset.tracker_inputs import SYSTEM_ACTS, training_columns
 
 from ..data.dialogues import read_dialogues
 from ..trained import pretrained_encoder

@@ -13,7 +13,7 @@ from rich.console import Console
 from sgdx_dataset import CONFIGS
 from sgdx_dataset.configs import split_name
 from sgdx_dataset.io.json import decode_json
-from sgdx_dataset.release.release import Release
+from sgdx_dataset.release import Release
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_eval.files import write_json
 from sgdx_eval.prediction_files import (

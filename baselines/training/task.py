@@ -38,6 +38,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     train: tuple[str, ...] = ("original",)  # schema variants
     augment: Augment | None = None  # None if only the original schemas were used
     also: Also | None = None  # None if only one corpus was used
+    also_before: tuple[Also, ...] = ()  # others, of the models that it started from
     schemas: str = ""  # SHA-256 of the augmentation's schemas; empty without one
     overlaps: int = 0  # number of texts trained on that v1..v5 contain and the original does not
     oracle: bool = False  # whether it was trained on schemas that it is evaluated on
@@ -45,11 +46,14 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
 
     def continued_from(self, start: Provenance) -> Provenance:
         """The provenance of a model that starts from another, which has seen words already."""
+        own, before = (self.also, *self.also_before), (start.also, *start.also_before)
+        corpora = [corpus for corpus in dict.fromkeys((*own, *before)) if corpus is not None]
         return msgspec.structs.replace(
             self,
             train=tuple(dict.fromkeys((*start.train, *self.train))),
             augment=self.augment or start.augment,
-            also=self.also or start.also,
+            also=corpora[0] if corpora else None,
+            also_before=tuple(corpora[1:]),
             schemas=self.schemas or start.schemas,
             overlaps=max(self.overlaps, start.overlaps),
             oracle=self.oracle or start.oracle,

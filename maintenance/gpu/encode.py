@@ -33,7 +33,7 @@ from baselines.training.run_folder import write_json
 from baselines.training.settings import find_recipe, read_recipe
 from baselines.training.task import Run
 from sgdx_dataset import frames, load, open_release
-from sgdx_dataset.rows.tracker_inputs import training_columns
+from sgdx_dataset.tracker_inputs import training_columns
 
 Tensors = dict[str, torch.Tensor]
 DEV = ("SGD-original", "SGD-v5", "many-original", "many-v5")  # corpora and variants

@@ -6,15 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sgdx_dataset.io.errors import SgdxError
-from sgdx_dataset.release.dialogue import (
-    Action,
-    Dialogue,
-    Frame,
-    ServiceCall,
-    Span,
-    State,
-)
-from sgdx_dataset.release.dialogue import Turn as ReleaseTurn
+from sgdx_dataset.rows import Action, Dialogue, Frame, ServiceCall, Span
+from sgdx_dataset.rows import Turn as ReleaseTurn
 from sgdx_dataset.schema import NONE_INTENT, Service
 
 from .notation import DONTCARE, Mark, Turn
@@ -55,22 +48,27 @@ class _Talk:
         return []
 
 
-def make_dialogue(dialogue_id: str, turns: Sequence[Turn], service: Service) -> Dialogue[Frame]:
+def make_dialogue(dialogue_id: str, turns: Sequence[Turn], service: Service) -> Dialogue:
     """Annotate a written dialogue as the release does; ``SgdxError`` names the line at fault."""
     talk = _Talk(service)
-    made = []
+    made: list[ReleaseTurn] = []
     for index, turn in enumerate(turns):
         if turn.speaker != "US"[index % 2]:
             raise SgdxError(f"{turn.line}: found {turn.speaker}, expected U and S in turn")
         _check_values(turn, talk)
         frame = _user_frame(turn, talk) if turn.speaker == "U" else _system_frame(turn, talk)
-        speaker = "USER" if turn.speaker == "U" else "SYSTEM"
-        made.append(ReleaseTurn(speaker, turn.utterance, [frame]))
+        made.append(
+            {
+                "speaker": "USER" if turn.speaker == "U" else "SYSTEM",
+                "utterance": turn.utterance,
+                "frames": [frame],
+            }
+        )
         talk.said.append(turn.utterance)
     if not turns or turns[-1].speaker != "U":
         line = turns[-1].line if turns else "?"
         raise SgdxError(f"{line}: the dialogue ends here, expected a turn of the user")
-    return Dialogue(dialogue_id, [service.service_name], made)
+    return {"dialogue_id": dialogue_id, "services": [service.service_name], "turns": made}
 
 
 def _check_values(turn: Turn, talk: _Talk) -> None:
@@ -87,18 +85,18 @@ def _check_values(turn: Turn, talk: _Talk) -> None:
 
 
 def _user_frame(turn: Turn, talk: _Talk) -> Frame:
-    acts, intent = [], talk.intent
+    acts, intent = list[Action](), talk.intent
     names = {intent.name for intent in talk.service.intents} | {NONE_INTENT}
     for head in turn.heads:
         if head in names:
             intent = head
         elif head in _USER_ACTS:
-            acts.append(Action(_USER_ACTS[head], "", [], []))
+            acts.append(_act(_USER_ACTS[head], "", []))
         else:
             expected = f"expected an intent or one of {', '.join(_USER_ACTS)}"
             raise SgdxError(f"{turn.line}: found {head}, {expected}")
     if intent not in (talk.intent, NONE_INTENT):
-        acts.append(Action("INFORM_INTENT", "intent", [intent], [intent]))
+        acts.append(_act("INFORM_INTENT", "intent", [intent]))
     talk.intent = intent
     if intent == NONE_INTENT and not talk.said:
         raise SgdxError(f"{turn.line}: has no intent, expected one in the first turn")
@@ -110,16 +108,20 @@ def _user_frame(turn: Turn, talk: _Talk) -> Frame:
         known = talk.values.get(slot, []) if "AFFIRM" in turn.heads else []
         talk.values[slot] = sorted({*known, value})
     talk.values.update({slot: [value] for slot, value in values.items()})
-    acts += [Action("INFORM", slot, [value], [value]) for slot, value in values.items()]
+    acts += [_act("INFORM", slot, [value]) for slot, value in values.items()]
     requested = [mark.slot for mark in turn.marks if mark.value is None]
-    acts += [Action("REQUEST", slot, [], []) for slot in requested]
+    acts += [_act("REQUEST", slot, []) for slot in requested]
     slot_values = {slot: list(talk.values[slot]) for slot in sorted(talk.values)}
-    return Frame(
-        talk.service.service_name,
-        _spans(turn.marks),
-        acts,
-        State(talk.intent, sorted(requested), slot_values),
-    )
+    return {
+        "service": talk.service.service_name,
+        "slots": _spans(turn.marks),
+        "actions": acts,
+        "state": {
+            "active_intent": talk.intent,
+            "requested_slots": sorted(requested),
+            "slot_values": slot_values,
+        },
+    }
 
 
 def _given(turn: Turn) -> dict[str, str]:
@@ -154,30 +156,37 @@ def _system_frame(turn: Turn, talk: _Talk) -> Frame:
     if len(kinds) != bool(values):
         expected = f"expected one of {', '.join(_KINDS)} where values are marked, and only there"
         raise SgdxError(f"{turn.line}: {expected}")
-    call = None
     for head in turn.heads:
         if head in _SYSTEM_ACTS:
-            acts.append(Action(_SYSTEM_ACTS[head], "", [], []))
+            acts.append(_act(_SYSTEM_ACTS[head], "", []))
         elif head.startswith(_OFFER_INTENT):
             intent = head.removeprefix(_OFFER_INTENT)
             if intent not in {intent.name for intent in talk.service.intents}:
                 raise SgdxError(f"{turn.line}: {head}, expected an intent of the service")
-            acts.append(Action("OFFER_INTENT", "intent", [intent], [intent]))
+            acts.append(_act("OFFER_INTENT", "intent", [intent]))
         elif head not in _KINDS:
             expected = ", ".join([*_KINDS, *_SYSTEM_ACTS, f"{_OFFER_INTENT}INTENT"])
             raise SgdxError(f"{turn.line}: found {head}, expected one of {expected}")
     for mark in values:
-        acts.append(Action(kinds[0], mark.slot, [str(mark.value)], [str(mark.value)]))
-    acts += [Action("REQUEST", mark.slot, [], []) for mark in turn.marks if mark.value is None]
-    results = None
+        acts.append(_act(kinds[0], mark.slot, [str(mark.value)]))
+    acts += [_act("REQUEST", mark.slot, []) for mark in turn.marks if mark.value is None]
+    frame: Frame = {
+        "service": talk.service.service_name,
+        "slots": _spans(turn.marks),
+        "actions": acts,
+    }
     if {"OFFER", "SUCCESS", "FAILURE"} & set(turn.heads):
         known = {s: talk.values[s][0] for s in talk.slots() if s in talk.values}
-        call = ServiceCall(talk.intent, known)
-        results = [] if "FAILURE" in turn.heads else [{**known, **r} for r in _results(values)]
+        found = [] if "FAILURE" in turn.heads else [{**known, **r} for r in _results(values)]
+        call: ServiceCall = {"method": talk.intent, "parameters": known}
+        frame |= {"service_call": call, "service_results": found}
     talk.system = turn
-    frame = Frame(talk.service.service_name, _spans(turn.marks), acts)
-    frame.service_call, frame.service_results = call, results
     return frame
+
+
+def _act(act: str, slot: str, values: list[str]) -> Action:
+    """An act whose values are canonical ones."""
+    return {"act": act, "slot": slot, "values": values, "canonical_values": values}
 
 
 def _results(marks: Sequence[Mark]) -> list[dict[str, str]]:
@@ -191,4 +200,8 @@ def _results(marks: Sequence[Mark]) -> list[dict[str, str]]:
 
 
 def _spans(marks: Sequence[Mark]) -> list[Span]:
-    return [Span(m.slot, m.start, m.start + len(m.text)) for m in marks if m.is_span]
+    return [
+        {"slot": mark.slot, "start": mark.start, "exclusive_end": mark.start + len(mark.text)}
+        for mark in marks
+        if mark.is_span
+    ]

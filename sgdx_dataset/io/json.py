@@ -24,16 +24,13 @@ class _Record(msgspec.Struct):
     service_name: str | None = None
 
 
-def parse_json(
-    data: bytes, kind: type[Parsed], path: str, what: str, *, verified: bool = False
-) -> Parsed:
-    """Parse JSON; no key may be twice, which is not looked for in ``verified`` content."""
+def parse_json(data: bytes, kind: type[Parsed], path: str, what: str) -> Parsed:
+    """Parse JSON; no key may be there twice."""
     parsed = decode_json(data, kind, path, what)
-    if not verified:
-        try:
-            check_keys(data)
-        except (ValueError, RecursionError) as error:
-            raise SgdxError(f"{path}: not {what}: {error}") from None
+    try:
+        check_keys(data)
+    except (ValueError, RecursionError) as error:
+        raise SgdxError(f"{path}: not {what}: {error}") from None
     return parsed
 
 

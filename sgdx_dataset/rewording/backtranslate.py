@@ -15,10 +15,9 @@ from typing import Any
 from ..io.errors import SgdxError
 from ..io.files import write_bytes
 from ..io.json import pretty_json
-from ..release.new_words import TranslatedText, apply_words, read_words
-from ..release.release import Release
-from ..release.schema import Schema
+from ..release import Release
 from ..schema import Intent, Service, Slot
+from ..words import TranslatedText, apply_words, read_words
 from .phrases import distinct, identifier, one_line, phrase
 from .translations import TranslationSettings, translate_round_trip
 
@@ -35,7 +34,7 @@ def backtranslate(release: Release, output: Path, settings: TranslationSettings)
     try:
         originals = frozenset(_descriptions(schema))
         changes = Changes(translate_round_trip(texts, settings, batches), originals)
-        overlay = {service.service_name: changes.service(service) for service in schema.services}
+        overlay = {service.service_name: changes.service(service) for service in schema}
         data = pretty_json(_without_empty(overlay), 1)
         apply_words(read_words(data, str(output)), {"train": schema})
         write_bytes(output, data)
@@ -45,15 +44,15 @@ def backtranslate(release: Release, output: Path, settings: TranslationSettings)
     return f"{output}: {len(texts)} texts translated; {changes}"
 
 
-def schema_texts(schema: Schema) -> list[str]:
+def schema_texts(schema: Sequence[Service]) -> list[str]:
     """The texts to translate, each once: names as phrases, and descriptions."""
-    names = [element.name for service in schema.services for element in service.elements]
+    names = [element.name for service in schema for element in service.elements]
     texts = [*map(phrase, names), *_descriptions(schema)]
     return [text for text in dict.fromkeys(texts) if _has_letter(text)]
 
 
-def _descriptions(schema: Schema) -> list[str]:
-    return [one_line(text) for service in schema.services for text in service.descriptions]
+def _descriptions(schema: Sequence[Service]) -> list[str]:
+    return [one_line(text) for service in schema for text in service.descriptions]
 
 
 @dataclass

@@ -12,13 +12,11 @@ from pathlib import Path
 from ..configs import split_name
 from ..io.errors import SgdxError
 from ..io.files import read_file
-from ..release.release import Release, write_variants
-from ..release.schema import Schema, Variant, check_distinct, reworded
+from ..release import Release, write_variants
 from ..schema import Intent, Service, Slot
+from ..words import check_names, reworded
 from .distances import description_distance, name_distance
 from .pool import ElementPool, Pool, ServicePool, check_pool, read_pool
-
-Variants = list[Variant]  # one for each variant
 
 
 def compose(
@@ -33,7 +31,10 @@ def compose(
     names = [split_name(split) for split in splits or release.schema_splits("original")]
     schemas = {split: release.schema(split, "original") for split in names}
     check_pool(pool, _of_services(release, schemas, services))
-    composed = {split: compose_schema(schema, pool) for split, schema in schemas.items()}
+    composed = {
+        split: compose_schema(schema, pool, release.schema_path(split, "original"))
+        for split, schema in schemas.items()
+    }
     variants = {
         f"v{i + 1}": {split: schemas_of_split[i] for split, schemas_of_split in composed.items()}
         for i in range(pool.size())
@@ -42,22 +43,19 @@ def compose(
 
 
 def _of_services(
-    release: Release, schemas: dict[str, Schema], services: Collection[str] | None
-) -> list[Schema]:
+    release: Release, schemas: dict[str, list[Service]], services: Collection[str] | None
+) -> list[list[Service]]:
     """The schemas with these services alone; ``SgdxError`` where no schema has one of them."""
     if services is None:
         return list(schemas.values())
-    names = {name for schema in schemas.values() for name in schema.service_names()}
+    names = {service.service_name for schema in schemas.values() for service in schema}
     if unknown := sorted(set(services) - names):
         expected = f"expected one of {', '.join(sorted(names))}"
         raise SgdxError(f"{release.name}: has no service {unknown[0]}, {expected}")
-    return [
-        Schema(schema.path, [s for s in schema.services if s.service_name in services])
-        for schema in schemas.values()
-    ]
+    return [[s for s in schema if s.service_name in services] for schema in schemas.values()]
 
 
-def compose_schema(original: Schema, pool: Pool) -> list[Schema]:
+def compose_schema(original: Sequence[Service], pool: Pool, path: str) -> list[list[Service]]:
     """The variants of a schema, the nearest first; services that the pool lacks stay."""
     # Elements are sorted one by one, so two slots of a service may get one name in a variant. That
     # is an error: any other order would break the promise of increasing distance.
@@ -65,32 +63,32 @@ def compose_schema(original: Schema, pool: Pool) -> list[Schema]:
         compose_service(service, pool.services[service.service_name])
         if service.service_name in pool.services
         else pool.size() * [service]
-        for service in original.services
+        for service in original
     ]
-    variants = []
-    for i in range(pool.size()):
-        path = f"{pool.path}: v{i + 1} of {original.path}"
-        variant = Schema(path, [variants_of_service[i] for variants_of_service in services])
-        check_distinct(variant)
-        variants.append(variant)
+    variants = [
+        [variants_of_service[i] for variants_of_service in services] for i in range(pool.size())
+    ]
+    for number, variant in enumerate(variants, start=1):
+        check_names(variant, f"{pool.path}: v{number} of {path}")
     return variants
 
 
 def compose_service(service: Service, pool: ServicePool) -> list[Service]:
     """Make the variants of a service, the nearest first, with their numbers added to its name."""
     descriptions = nearest_first(service.description, pool.description, description_distance)
-    slots = _variants(service.slots, pool.slots, len(descriptions))
-    intents = _variants(service.intents, pool.intents, len(descriptions))
+    slots = _new_names(service.slots, pool.slots, len(descriptions))
+    intents = _new_names(service.intents, pool.intents, len(descriptions))
     return [
-        reworded(service, f"{service.service_name}{number}", *variant)
-        for number, variant in enumerate(zip(descriptions, slots, intents), start=1)
+        reworded(service, f"{service.service_name}{number}", *words)
+        for number, words in enumerate(zip(descriptions, slots, intents), start=1)
     ]
 
 
-def _variants(
+def _new_names(
     elements: Sequence[Slot | Intent], pool: dict[str, ElementPool], size: int
-) -> Variants:
-    variants: Variants = [{} for _ in range(size)]
+) -> list[dict[str, tuple[str, str]]]:
+    """The names and descriptions of elements in each variant."""
+    variants: list[dict[str, tuple[str, str]]] = [{} for _ in range(size)]
     for element in elements:
         paraphrases = pool[element.name]
         names = nearest_first(element.name, paraphrases.name, name_distance)

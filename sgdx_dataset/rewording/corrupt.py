@@ -8,19 +8,20 @@ back-translation did.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from ..io.errors import SgdxError
-from ..release.release import Release, write_variants
-from ..release.schema import Schema, Variant, reworded
+from ..release import Release, write_variants
 from ..schema import Intent, Service, Slot
-from .leaks import DESCRIPTION, Key, released_texts, text_key, texts
+from ..words import NewNames, reworded
+from .leaks import digest, release_words
 
 _CAMEL_CASE = re.compile(r"[A-Z][A-Za-z0-9]*")
-KindAndText = tuple[str, str]  # the kind of a text (see leaks.Location.kind) and the text
+DESCRIPTION = "description"
+KindAndText = tuple[str, str]  # ``slot name``, ``intent name`` or ``description``, and the text
 _DRAWS = 1000  # how many corruptions of a text are drawn before it is given up
 
 
@@ -37,11 +38,14 @@ def corrupt(
     _check("seed", seed, seed >= 0, "0 or more")
     _check("replace", replace, 0 <= replace <= 1, "a probability")
     _check("window", window, window >= 1, "1 or more places")
-    original, excluded = release.schema("train", "original"), released_texts(release)
+    original, excluded = release.schema("train", "original"), release_words(release).variants
     schemas = {}
     for number in range(1, variants + 1):
         random = np.random.default_rng([seed, number])
-        schema = corrupt_schema(original, random, replace, window, excluded)
+        try:
+            schema = corrupt_schema(original, random, replace, window, excluded)
+        except SgdxError as error:
+            raise SgdxError(f"{release.schema_path('train', 'original')}: {error}") from None
         schemas[f"corrupt-{number}"] = {"train": schema}
     return write_variants(schemas, output)
 
@@ -52,15 +56,16 @@ def _check(what: str, value: float, right: bool, expected: str) -> None:
 
 
 def corrupt_schema(
-    schema: Schema,
+    schema: Sequence[Service],
     random: np.random.Generator,
     replace: float,
     window: int,
-    excluded: Container[Key] = (),
-) -> Schema:
+    excluded: Container[str] = (),
+) -> list[Service]:
     """Corrupt each name and description of a schema; services keep their names."""
     # The same text is corrupted in the same way wherever it occurs. Names keep their style and stay
-    # distinct within a service. A text for which that fails, or that is excluded, is drawn again.
+    # distinct within a service. A text for which that fails, or whose digest is excluded, is drawn
+    # again.
     services = _services(schema)
     words = {key: _words(*key) for key in services}
     corruption_of: dict[KindAndText, str] = {}
@@ -73,17 +78,15 @@ def corrupt_schema(
             drawn = corrupt_words(words[kind, text], pool, random, replace, window)
             new = _joined(drawn, kind, text)
             usable = kind == DESCRIPTION or (new not in barred and _in_style(new, text))
-            if usable and text_key(kind, new) not in excluded:
+            if usable and digest(new) not in excluded:
                 corruption_of[kind, text] = new
                 break
         else:
             raise SgdxError(
-                f"{schema.path}: {kind} {text!r}: {_DRAWS} draws gave nothing to use, expected a"
+                f"{kind} {text!r}: {_DRAWS} draws gave nothing to use, expected a"
                 " text in its style, distinct within its services and none of v1..v5"
             )
-    return Schema(
-        f"corrupted {schema.path}", [_reworded(s, corruption_of) for s in schema.services]
-    )
+    return [_reworded(service, corruption_of) for service in schema]
 
 
 def corrupt_words(
@@ -103,12 +106,20 @@ def corrupt_words(
     return [drawn[i] for i in order]
 
 
-def _services(schema: Schema) -> dict[KindAndText, set[str]]:
+def _services(schema: Sequence[Service]) -> dict[KindAndText, set[str]]:
     """The names of the services in which each text occurs, in the schema's order."""
     services: dict[KindAndText, set[str]] = {}
-    for location, text in texts("original", schema, schema):
-        services.setdefault((location.kind, text), set()).add(location.service)
+    for service in schema:
+        for text in _texts(service):
+            services.setdefault(text, set()).add(service.service_name)
     return services
+
+
+def _texts(service: Service) -> Iterator[KindAndText]:
+    yield DESCRIPTION, service.description
+    for element in service.elements:
+        yield f"{'slot' if isinstance(element, Slot) else 'intent'} name", element.name
+        yield DESCRIPTION, element.description
 
 
 def _pool(words: dict[KindAndText, list[str]], key: KindAndText) -> list[str]:
@@ -142,7 +153,7 @@ def _in_style(name: str, original: str) -> bool:
 
 
 def _reworded(service: Service, corruption_of: dict[KindAndText, str]) -> Service:
-    def variant(kind: str, elements: Sequence[Slot | Intent]) -> Variant:
+    def variant(kind: str, elements: Sequence[Slot | Intent]) -> NewNames:
         return {
             element.name: (
                 corruption_of[kind, element.name],

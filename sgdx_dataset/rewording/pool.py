@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from ..io.errors import SgdxError
 from ..io.json import parse_json
-from ..release.schema import Schema
-from ..schema import NONE_INTENT
+from ..schema import NONE_INTENT, Service
 
 _STYLES = {
     "snake_case": re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*"),
@@ -54,9 +53,9 @@ def read_pool(data: bytes, path: str) -> Pool:
     return pool
 
 
-def check_pool(pool: Pool, schemas: Iterable[Schema]) -> None:
+def check_pool(pool: Pool, schemas: Iterable[Sequence[Service]]) -> None:
     """Raise ``SgdxError`` unless the pool has what variants of these schemas need."""
-    services = {service.service_name: service for schema in schemas for service in schema.services}
+    services = {service.service_name: service for schema in schemas for service in schema}
     _check_keys(f"{pool.path}: service", pool.services, services)
     for name, service in services.items():
         words, where = pool.services[name], f"{pool.path}: service {name}"

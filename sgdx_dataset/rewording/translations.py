@@ -14,7 +14,7 @@ import numpy as np
 
 from ..io.errors import SgdxError
 from ..io.progress import advance, progress
-from ..release.new_words import TranslatedText
+from ..words import TranslatedText
 from .phrases import one_line
 from .translators import Translator, command_translator, model_translator
 

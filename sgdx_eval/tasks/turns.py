@@ -12,7 +12,7 @@ import msgspec
 import pyarrow as pa
 
 from sgdx_dataset.io.files import read_input, staged
-from sgdx_dataset.release.release import Release
+from sgdx_dataset.release import Release
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.core import Figure, Scores
 from sgdx_metric.errors import ScoreError
@@ -302,7 +302,7 @@ def read_turns(references: References, variant: str) -> list[Turn]:
             # The joined schemas of every row would take longer than all else.
             schemas = {
                 service.service_name: msgspec.convert(msgspec.to_builtins(service), Service)
-                for service in references.opened.schema(references.split, variant).services
+                for service in references.opened.schema(references.split, variant)
             }
             for row in table.to_pylist():
                 turn = msgspec.convert({**row, "schemas": []}, Turn)

@@ -15,9 +15,8 @@ from typing import Any
 from sgdx_dataset import SgdxError, open_release
 from sgdx_dataset.configs import split_name
 from sgdx_dataset.io.progress import progress
-from sgdx_dataset.release.release import Release
-from sgdx_dataset.rows.dialogue_rows import steps
-from sgdx_dataset.rows.frame_rows import frame_parts
+from sgdx_dataset.release import Release
+from sgdx_dataset.rows import row_tables, steps
 from sgdx_dataset.schema import Intent, Service
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_llm.functions import call_function, call_functions, parameter_names
@@ -50,7 +49,7 @@ def import_sgd(
         release.check_dialogues(config, split)
     collection = Collection("sgd", rules="fuzzy")
     collection.files[f"{release.public_name}/{split}"] = release.data_digest(split, configs[0])
-    services = [release.schema(split, config).services for config in configs]
+    services = [release.schema(split, config) for config in configs]
     tools = _Tools(services[0])
     collection.tools |= tools.by_id
     for config, worded in zip(configs[1:], services[1:]):
@@ -115,8 +114,8 @@ def _cases(
 ) -> Iterator[Case]:
     """The cases of a split, in the order of its dialogues."""
     with progress("Reading calls", steps(release, [config], [split])):
-        for table in frame_parts(release, split, config):
-            rows = table.select(_COLUMNS).to_pylist()
+        for _, table in row_tables(release, split, config, "frames", _COLUMNS):
+            rows = table.to_pylist()
             for dialogue, group in groupby(rows, key=lambda row: _dialogue(row["frame_id"])):
                 if subset is None or dialogue in subset:
                     tools.dialogue_ids.add(dialogue)

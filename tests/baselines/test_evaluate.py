@@ -13,7 +13,7 @@ from transformers import BertConfig, BertModel
 
 from baselines import evaluate, predict
 from baselines.training.accelerator import quiet_transformers, spare_threads
-from sgdx_dataset.release.open import SAMPLE
+from sgdx_dataset.release import SAMPLE
 
 from ..conftest import Run
 from .conftest import LAUNCH, Refuse, command, error_line

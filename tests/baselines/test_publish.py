@@ -88,7 +88,7 @@ def test_a_report_is_a_space(
     assert capsys.readouterr().out == f"{online.url}/spaces/you/report\n"
     files = online.repositories["spaces", "you/report"].files
     assert sorted(files) == [
-        ".gitattributes", ".sgdx-files.json", "README.md", "figures/jga.png", "figures/jga.svg",
+        ".gitattributes", "README.md", "figures/jga.png", "figures/jga.svg",
         "index.html", "report.md", "scores.json",
     ]  # fmt: skip
     assert (tmp_path / "README.md").read_text() == "of the folder"

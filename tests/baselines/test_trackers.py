@@ -26,8 +26,8 @@ from baselines.training import chunks
 from baselines.training.accelerator import make_accelerator
 from sgdx_dataset import frames, load
 from sgdx_dataset.io.files import write_bytes
-from sgdx_dataset.release.open import SAMPLE
-from sgdx_dataset.rows.tracker_inputs import training_columns
+from sgdx_dataset.release import SAMPLE
+from sgdx_dataset.tracker_inputs import training_columns
 
 from ..conftest import Run
 from .conftest import (

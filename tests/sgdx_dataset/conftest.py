@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sgdx_dataset.__main__ import main
-from sgdx_dataset.release.remembered import datasets_cache
+from sgdx_dataset.source import datasets_cache
 
 from ..conftest import Run
 

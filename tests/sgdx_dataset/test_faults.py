@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ..conftest import ROOT
-from .hub.test_prepare import load_here
+from .test_prepare import load_here
 
 
 def start(*arguments: object) -> subprocess.Popen[bytes]:

@@ -118,7 +118,7 @@ def test_nothing_of_the_data_moves_the_cursor(run: Run, mini: Path) -> None:
     done = run("sgdx_dataset", "show", "1_\x1b[2J", "--source", mini)
     assert "\x1b" not in done.stderr
     path.write_text(path.read_text().replace('"FindFlat"', '"\\u001b[2J"', 1))
-    done = run("sgdx_dataset", "frames", "--split", "test", "--output", "x", "--source", mini)
+    done = run("sgdx_dataset", *WRITING["export"], "x", "--source", mini)
     assert (done.returncode, "\x1b" in done.stderr) == (2, False)
 
 

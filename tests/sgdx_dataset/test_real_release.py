@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,15 +10,12 @@ from typing import Any
 
 import pytest
 
-from sgdx_dataset import VARIANTS, find_variants, frame_tables, frames, load, overlaps
+from sgdx_dataset import VARIANTS, frame_tables, frames, load
 from sgdx_dataset.configs import SPLITS
-from sgdx_dataset.hub.export import release_dialogue
-from sgdx_dataset.release.download import COMMIT
-from sgdx_dataset.release.open import open_release
-from sgdx_dataset.release.release import Release
-from sgdx_dataset.rewording.corrupt import corrupt
-from sgdx_dataset.rewording.leaks import train_variants
-from sgdx_dataset.rows.dialogue_rows import dialogue_tables
+from sgdx_dataset.release import Release, open_release
+from sgdx_dataset.row_datasets import release_dialogue
+from sgdx_dataset.rows import row_tables
+from sgdx_dataset.source import COMMIT
 
 from .converter import convert
 
@@ -78,7 +74,7 @@ def test_counts(release_archive: Path, split: str) -> None:
 @pytest.mark.parametrize(("split", "files"), FEW_FILES)
 def test_original_comes_back_value_for_value(release: Release, split: str, files: int) -> None:
     release = with_files(release, split, files)
-    made = dict(dialogue_tables(release, split, "original"))
+    made = dict(row_tables(release, split, "original"))
     for file, dialogues in dialogues_of(release, split):
         assert [release_dialogue(row) for row in made[file].to_pylist()] == dialogues, file
 
@@ -89,7 +85,7 @@ def test_variants_are_what_the_fixed_converter_makes(
 ) -> None:
     release = with_files(release, "test", files)
     original, schema = schemas_of(release, variant)
-    made = dict(dialogue_tables(release, "test", variant))
+    made = dict(row_tables(release, "test", variant))
     for file, dialogues in dialogues_of(release, "test"):
         expected = [convert(dialogue, original, schema) for dialogue in dialogues]
         assert [release_dialogue(row) for row in made[file].to_pylist()] == expected, file
@@ -99,7 +95,7 @@ def test_variants_are_what_the_fixed_converter_makes(
 @pytest.mark.slow
 def test_782_test_frames_of_v5_that_only_the_fixed_converter_gets_right(release: Release) -> None:
     original, schema = schemas_of(release, "v5")
-    made = dict(dialogue_tables(release, "test", "v5"))
+    made = dict(row_tables(release, "test", "v5"))
     changed = []
     for file, dialogues in dialogues_of(release, "test"):
         for dialogue, row in zip(dialogues, made[file].to_pylist()):
@@ -117,9 +113,9 @@ def test_782_test_frames_of_v5_that_only_the_fixed_converter_gets_right(release:
 @pytest.mark.slow
 def test_backtrans_is_train_three_times_over(release: Release) -> None:
     """Under schemas that differ from the original, and from each other, in words alone."""
-    train = sum(table.num_rows for _, table in dialogue_tables(release, "train", "original"))
+    train = sum(table.num_rows for _, table in row_tables(release, "train", "original"))
     counts: dict[str, int] = {}
-    for _, table in dialogue_tables(release, "train", "backtrans"):
+    for _, table in row_tables(release, "train", "backtrans"):
         variant = table["variant"][0].as_py()
         counts[variant] = counts.get(variant, 0) + table.num_rows
     assert counts == dict.fromkeys(("backtrans-ja", "backtrans-ko", "backtrans-zh"), train)
@@ -141,42 +137,6 @@ def test_overlays_hold_only_what_differs(release: Release, language: str) -> Non
                 for part, text in texts.items():
                     assert text["text"] != elements[element][part]
                     assert text["pivot"] and not text["pivot"].isascii()
-
-
-def test_texts_of_backtrans_that_are_those_of_v1_to_v5(release: Release) -> None:
-    """By language: names, of the same element, descriptions, of the same element."""
-    found = overlaps(release, train_variants(release))
-    counts = {}
-    for language in ("ja", "ko", "zh"):
-        hits = [hit for hit in found if hit.location.variant == f"backtrans-{language}"]
-        names = [hit.same_element for hit in hits if hit.location.part == "name"]
-        texts = [hit.same_element for hit in hits if hit.location.part == "description"]
-        counts[language] = len(names), sum(names), len(texts), sum(texts)
-    assert counts == {"ja": (48, 31, 6, 1), "ko": (31, 20, 5, 1), "zh": (36, 27, 6, 2)}
-    copy = overlaps(release, {"mine": release.schema("train", "v3")})
-    assert len(copy) == 531  # of its 562 texts the original has 31 too
-    assert all(hit.same_element for hit in copy)
-    assert all("v3" in {place.variant for place in hit.equals} for hit in copy)
-
-
-def test_corrupted_train_schemas_have_nothing_of_v1_to_v5(
-    release: Release, release_archive: Path, tmp_path: Path
-) -> None:
-    places = corrupt(release, tmp_path / "out")
-    opened = open_release(release_archive, find_variants(tmp_path / "out"))
-    variants = {name: opened.schema("train", name) for name in opened.own_variants}
-    assert list(variants) == [place.name for place in places]
-    assert overlaps(opened, variants) == []
-    original = release.schema("train", "original")
-    for schema in variants.values():
-        assert schema.service_names() == original.service_names()
-        changed = [new != old for new, old in zip(schema.slot_names(), original.slot_names())]
-        assert 0.4 < sum(changed) / len(changed) < 0.8
-        assert all(
-            re.fullmatch("[a-z][a-z0-9]*(_[a-z0-9]+)*", name) for name in schema.slot_names()
-        )
-        assert all(re.fullmatch("[A-Z][A-Za-z0-9]*", name) for name in schema.intent_names())
-    assert len({str(schema.services) for schema in variants.values()}) == 3
 
 
 @pytest.mark.slow

@@ -51,7 +51,7 @@ def test_services_are_told_apart_by_identity() -> None:
 
 def test_rows_and_the_release_give_the_same_services() -> None:
     release = open_release("sample")
-    services = {s.service_name: s for s in release.schema("test", "v3").services}
+    services = {s.service_name: s for s in release.schema("test", "v3")}
     rows = frame_tables(release, "test", "v3", ["service", "schema"]).to_pylist()
     assert {row["service"] for row in rows} == set(services)
     for row in rows:

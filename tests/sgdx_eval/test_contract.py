@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sgdx_dataset import open_release
-from sgdx_dataset.release.open import SAMPLE
+from sgdx_dataset.release import SAMPLE
 from sgdx_eval.prediction_files import Header, read_header
 
 from ..conftest import Run

@@ -12,7 +12,7 @@ from shutil import copytree
 import pytest
 
 from sgdx_dataset import frame_tables, open_release
-from sgdx_dataset.release.open import SAMPLE
+from sgdx_dataset.release import SAMPLE
 from sgdx_eval.entailment import table2
 from sgdx_eval.gold_files import GoldHeader, read_gold, write_gold
 from sgdx_eval.references import open_references

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import sgdx_metric.api
 from sgdx_dataset import SgdxError, frame_tables, open_release
-from sgdx_dataset.release.open import SAMPLE
+from sgdx_dataset.release import SAMPLE
 from sgdx_metric import Rules, ScoreError, score, score_files
 
 from ..conftest import Run

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sgdx_dataset import SgdxError, open_release, turn_tables
-from sgdx_dataset.release.open import SAMPLE
+from sgdx_dataset.release import SAMPLE
 from sgdx_metric import ScoreError
 
 from ..sgdx_metric.conftest import gold as gold
@@ -108,7 +108,7 @@ def test_a_source_or_file_that_cannot_be_read_is_told(
     path = str(written(tmp_path / "v1.jsonl", gold["v1"]))
     (tmp_path / "sgd.zip").write_bytes(b"PK")
     problem, *_ = _fill(str(tmp_path / "sgd.zip"), [path])
-    assert ">sgd.zip: neither a directory nor a whole archive" in problem
+    assert ">sgd.zip: neither a directory nor a whole zip archive" in problem
     for signature_of in (tracked, generated):
         with pytest.raises(SgdxError, match="v2.jsonl"):
             signature_of([str(tmp_path / "v2.jsonl")])

@@ -25,10 +25,10 @@ from baselines.training.settings import Also, Augment
 from baselines.training.task import Provenance
 from sgdx_dataset import SgdxError, frames, load
 from sgdx_dataset.configs import SPLITS
-from sgdx_dataset.hub.export import export
-from sgdx_dataset.release.open import SAMPLE, open_release
-from sgdx_dataset.release.schema import reworded
+from sgdx_dataset.export import export
+from sgdx_dataset.release import SAMPLE, open_release
 from sgdx_dataset.schema import Intent, Service, Slot
+from sgdx_dataset.words import reworded
 
 SETTINGS = T5Settings(
     tracker="t5dst", model="tiny", format="d3st", max_input=256, max_target=64, steps=1,
@@ -139,15 +139,15 @@ def load_backtrans() -> Dataset:
 def test_a_folder_of_overlays(tmp_path: Path) -> None:
     """Translations may come upon a text of v1..v5: it is told, not refused."""
     texts = {"description": {"pivot": "x", "text": released_description()}}
-    services = open_release("sample").schema("train", "original").service_names()
-    (tmp_path / "mine.json").write_text(json.dumps({services[0]: texts}))
+    services = open_release("sample").schema("train", "original")
+    (tmp_path / "mine.json").write_text(json.dumps({services[0].service_name: texts}))
     training = training_frames(settings(tmp_path), "sample", oracle=False)
     assert training.provenance.train == ("original", "mine")
     assert (training.provenance.overlaps, training.provenance.oracle) == (1, False)
 
 
 def released_description() -> str:
-    return open_release("sample").schema("test", "v4").services[0].description
+    return open_release("sample").schema("test", "v4")[0].description
 
 
 def oracle_of(
@@ -194,7 +194,7 @@ def words_of(variant: str, spelling: str, pivot: bool) -> dict[str, Any]:
             for before, after in zip(old, new, strict=True)
         }
 
-    schemas = (release.schema("train", name).services for name in ("original", variant))
+    schemas = (release.schema("train", name) for name in ("original", variant))
     return {
         old.service_name: {
             "description": words(new.description),
@@ -241,7 +241,7 @@ def source_with_variants(
     release = open_release(corpus)
     for variant in VARIANTS:
         for split, folder in SPLITS.items():
-            services = [change(service) for service in release.schema(split, "original").services]
+            services = [change(service) for service in release.schema(split, "original")]
             path = source / "sgd_x" / "data" / variant / folder / "schema.json"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(msgspec.json.encode(services))
@@ -285,3 +285,65 @@ def test_no_such_augmentation(tmp_path: Path) -> None:
         training_frames(settings("paraphrases"), "sample", oracle=False)
     with pytest.raises(SgdxError, match="has no variant, expected"):
         training_frames(settings(tmp_path), "sample", oracle=False)
+
+
+# ---- what gets into a training by accident
+
+
+def own_corpus(folder: Path) -> Path:
+    """A copy of the sample that is not known by its words: a letter is behind each of them."""
+    shutil.copytree(SAMPLE, folder)
+    for path in folder.rglob("schema.json"):
+        schema = json.loads(path.read_text())
+        for element in [e for s in schema for kind in ("slots", "intents") for e in s[kind]]:
+            element["description"] += " x"
+        path.write_text(json.dumps(schema))
+    return folder
+
+
+def add_test_dialogues(corpus: Path, folder: str) -> None:
+    """Put the test dialogues whose services another split has into that, under other ids."""
+    schema = json.loads((corpus / folder / "schema.json").read_text())
+    names = {service["service_name"] for service in schema}
+    files = sorted((corpus / "test").glob("dialogues_*.json"))
+    dialogues = [dialogue for file in files for dialogue in json.loads(file.read_text())]
+    known = [dialogue for dialogue in dialogues if names.issuperset(dialogue["services"])]
+    for dialogue in known:
+        dialogue["dialogue_id"] = f"mine_{dialogue['dialogue_id']}"
+    (corpus / folder / "dialogues_901.json").write_text(json.dumps(known))
+
+
+@pytest.mark.parametrize("folder", ["train", "dev"])
+def test_dialogues_of_test_in_another_split(tmp_path: Path, folder: str) -> None:
+    corpus = own_corpus(tmp_path / "corpus")
+    assert not training_frames(SETTINGS, str(corpus), oracle=False).provenance.oracle
+    add_test_dialogues(corpus, folder)
+    split = {"dev": "validation"}.get(folder, folder)
+    oracle_of(SETTINGS, f"dialogues of test are in other splits \\({split}", corpus)
+    also = Also(source=str(corpus), share=0.5, variants=("original",))
+    oracle_of(msgspec.structs.replace(SETTINGS, also=also), "also: ", "sample")
+
+
+def test_a_dev_split_in_the_words_of_a_variant(tmp_path: Path) -> None:
+    corpus = own_corpus(tmp_path / "corpus")
+    for path in (corpus / "sgd_x" / "data").glob("v*"):
+        shutil.copy(path / "test" / "schema.json", path / "dev")
+    shutil.copy(corpus / "sgd_x" / "data" / "v1" / "test" / "schema.json", corpus / "dev")
+    oracle_of(SETTINGS, "dev/schema.json has", corpus)
+
+
+def test_a_second_corpus_that_is_a_copy_of_the_source(tmp_path: Path) -> None:
+    """With its v1 to v5, which are those that the models are judged on."""
+    corpus = own_corpus(tmp_path / "corpus")
+    shutil.copytree(corpus, tmp_path / "copy")
+    also = Also(source=str(tmp_path / "copy"), share=0.5)
+    oracle_of(msgspec.structs.replace(SETTINGS, also=also), "also: ", corpus)
+
+
+def test_all_second_corpora_are_remembered() -> None:
+    first, second, third = (Also(source=name, share=0.5) for name in ("a", "b", "c"))
+    start = Provenance(also=first, also_before=(second,))
+    made = Provenance(also=third).continued_from(start)
+    assert (made.also, made.also_before) == (third, (first, second))
+    made = Provenance().continued_from(start).continued_from(start)
+    assert (made.also, made.also_before) == (first, (second,))

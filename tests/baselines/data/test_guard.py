@@ -14,7 +14,7 @@ from baselines.system import SYSTEMS, Generator, Predictions, Tracker, get_syste
 from baselines.t2g2.generator import T2G2Generator
 from sgdx_dataset import SgdxError, load
 from sgdx_dataset import frames as frame_rows
-from sgdx_dataset.rows import tracker_inputs as inputs
+from sgdx_dataset import tracker_inputs as inputs
 
 Row = dict[str, Any]
 BLIND = ("history", "utterance", "schema")

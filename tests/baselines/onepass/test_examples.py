@@ -24,7 +24,7 @@ from baselines.onepass.layout import Vocabulary, part_lengths, sequences
 from baselines.onepass.tracker import READS
 from baselines.training.task import joint_goal_accuracy
 from sgdx_dataset import frames, load
-from sgdx_dataset.rows.tracker_inputs import SYSTEM_ACTS, training_columns
+from sgdx_dataset.tracker_inputs import SYSTEM_ACTS, training_columns
 
 ACTS, TEXT = Reading(acts=True, utterances=2), Reading(acts=False, utterances=4)
 

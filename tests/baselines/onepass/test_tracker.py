@@ -22,7 +22,7 @@ from baselines.onepass.tracker import OnePassTracker, TextOnlyTracker
 from baselines.training.accelerator import make_accelerator
 from baselines.training.task import joint_goal_accuracy
 from sgdx_dataset import frames, load
-from sgdx_dataset.rows.tracker_inputs import SYSTEM_ACTS, input_columns
+from sgdx_dataset.tracker_inputs import SYSTEM_ACTS, input_columns
 
 Row = dict[str, Any]
 

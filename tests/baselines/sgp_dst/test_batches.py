@@ -34,7 +34,7 @@ from baselines.sgp_dst.submodels import MODELS, PARTS, Part, SgpProvenance, SubM
 from baselines.sgp_dst.tracking import Answer
 from baselines.training.settings import read_recipe
 from sgdx_dataset import frames, load
-from sgdx_dataset.rows.tracker_inputs import training_columns
+from sgdx_dataset.tracker_inputs import training_columns
 
 from ...conftest import ROOT
 

@@ -38,8 +38,8 @@ from baselines.sgp_dst.examples import (
 )
 from baselines.sgp_dst.questions import cross_candidates
 from sgdx_dataset import frames, load
-from sgdx_dataset.rows.tracker_inputs import input_columns, training_columns
 from sgdx_dataset.schema import Intent, Service, Slot
+from sgdx_dataset.tracker_inputs import input_columns, training_columns
 
 from ...conftest import ROOT
 

@@ -26,8 +26,8 @@ from baselines.sgp_dst.questions import Question
 from baselines.sgp_dst.sequences import Questions, Sequences, Vocabulary
 from baselines.sgp_dst.submodels import SgpProvenance, SubModel
 from sgdx_dataset import SgdxError, frames, load
-from sgdx_dataset.rows.tracker_inputs import training_columns
 from sgdx_dataset.schema import Service, read_service
+from sgdx_dataset.tracker_inputs import training_columns
 
 from .conftest import CABS
 

@@ -23,7 +23,7 @@ from baselines.sgp_dst.tracker import SgpTracker
 from baselines.sgp_dst.tracking import Candidates, Queries, track_dialogues
 from baselines.training.task import joint_goal_accuracy
 from sgdx_dataset import frames, load
-from sgdx_dataset.rows.tracker_inputs import input_columns, training_columns
+from sgdx_dataset.tracker_inputs import input_columns, training_columns
 
 from .teacher import gold_submodels
 

@@ -13,7 +13,7 @@ from baselines.t5dst.formats import get_format
 from baselines.t5dst.inputs import Inputs, Texts, TokenLimits
 from baselines.t5dst.model import tiny_tokenizer
 from sgdx_dataset import frames, load
-from sgdx_dataset.rows.tracker_inputs import GOLD
+from sgdx_dataset.tracker_inputs import GOLD
 
 NAMES = ("t5dst", "t5dst-options", "d3st")  # d3st-joined has the inputs of d3st
 

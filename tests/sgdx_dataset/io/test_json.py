@@ -63,11 +63,6 @@ def test_a_name_that_is_given_twice() -> None:
         SourceOptions(variant=("a=x", "a=y"))
 
 
-def test_a_file_with_a_known_checksum_is_not_searched_for_repeated_keys() -> None:
-    data = b'{"a": 1, "b": {"c": 1, "c": 2}}'
-    assert parse_json(data, object, "f", "a file", verified=True) == {"a": 1, "b": {"c": 2}}
-
-
 def test_numbers_of_any_length() -> None:
     check_keys(b'{"a": %s}' % (b"9" * 5000))
 

@@ -17,10 +17,10 @@ import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.__main__ import main
-from sgdx_dataset.release.new_words import apply_words, read_words
-from sgdx_dataset.release.open import open_release
+from sgdx_dataset.release import open_release
 from sgdx_dataset.rewording.backtranslate import backtranslate
 from sgdx_dataset.rewording.translations import TranslationSettings, batches
+from sgdx_dataset.words import apply_words, read_words
 
 from ...conftest import ROOT, Run
 from ..conftest import write
@@ -124,7 +124,7 @@ def test_the_command(run: Run, mini: Path, tmp_path: Path) -> None:
     assert "城市" in output.read_text(encoding="utf-8")
     assert [path.name for path in output.parent.iterdir()] == ["zh.json"]
     assert calls(tmp_path, "there") == calls(tmp_path, "back") == [3, 3, 2]
-    (service,) = open_release(mini).schema("train", "backtrans-zh").services
+    (service,) = open_release(mini).schema("train", "backtrans-zh")
     assert [slot.name for slot in service.slots] == ["town", "region", "intent"]
     assert service.intents[0].optional_slots == {"region": "dontcare"}
     again = run(*command)
@@ -299,7 +299,7 @@ def test_what_a_command_did_before_it_failed_is_kept(mini: Path, tmp_path: Path)
         (["--seed", "-1"], "options: Expected `int` >= 0 - at `$.seed`"),
         (["--temperature", "0"], "options: Expected `float` > 0.0 - at `$.temperature`"),
         (["--sample"], "--sample: commands are not sampled, expected a model"),
-        (["--source", "/no"], "/no: no such source, expected a directory, an archive"),
+        (["--source", "/no"], "/no: no such source, expected a directory, a zip archive"),
         ([], "command 'cat -\\\\?': exit status 1; it said: "),
     ],
 )
@@ -349,7 +349,7 @@ def test_the_real_release(release_archive: Path, tmp_path: Path) -> None:
     original = release.schema("train", "original")
     words = read_words(output.read_bytes(), str(output))
     turned = apply_words(words, {"train": original})["train"]
-    for service, other in zip(original.services, turned.services):
+    for service, other in zip(original, turned):
         assert other.service_name == service.service_name
         assert other.description.split() == service.description.split()[::-1]
         for slot, changed in zip(service.slots, other.slots):

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgdx_dataset import SPLITS, VARIANTS, SgdxError
-from sgdx_dataset.release.open import open_release
+from sgdx_dataset.release import open_release
 from sgdx_dataset.rewording.compose import compose, compose_service
 from sgdx_dataset.rewording.distances import description_distance, name_distance
 from sgdx_dataset.rewording.pool import ElementPool, ServicePool
-from sgdx_dataset.rows.dialogue_rows import dialogue_tables
+from sgdx_dataset.rows import row_tables
 from sgdx_dataset.schema import Service, Slot
 
 from ...conftest import Run
@@ -100,7 +100,7 @@ def test_intents_follow_the_renamed_slots(mini: Path, pool_file: Path, tmp_path:
 def test_a_composed_variant_can_be_loaded(mini: Path, pool_file: Path, tmp_path: Path) -> None:
     compose(open_release(mini), pool_file, tmp_path / "out")
     release = open_release(mini, {"mine": tmp_path / "out" / "v3"})
-    ((_, table),) = dialogue_tables(release, "test", "mine")
+    ((_, table),) = row_tables(release, "test", "mine")
     state = table["turns"][0].as_py()[0]["frames"][0]["state"]
     assert state["active_intent"] == "LookForFlat"
     assert {pair["slot"] for pair in state["slot_values"]} == {"municipality", "zone", "purpose"}
@@ -201,8 +201,8 @@ def test_the_released_variants_are_in_the_order_of_their_distances(release_archi
     kept = {}
     for split in SPLITS:
         original = release.schema(split, "original")
-        variants = zip(*(release.schema(split, variant).services for variant in VARIANTS))
-        for service, released in zip(original.services, variants):
+        variants = zip(*(release.schema(split, variant) for variant in VARIANTS))
+        for service, released in zip(original, variants):
             made = compose_service(service, pool_of(service, released))
             assert [names(of) for of in made] == [names(of) for of in released]
             texts = zip(zip(*map(descriptions, made)), zip(*map(descriptions, released)))

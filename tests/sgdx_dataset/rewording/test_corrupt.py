@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import to_builtins
 
-from sgdx_dataset import SgdxError, overlaps
-from sgdx_dataset.release.open import open_release
-from sgdx_dataset.release.schema import Schema, check_aligned, check_distinct
+from sgdx_dataset import SgdxError
+from sgdx_dataset.release import open_release
 from sgdx_dataset.rewording.corrupt import corrupt, corrupt_schema, corrupt_words
-from sgdx_dataset.rewording.leaks import text_key, texts, train_variants
+from sgdx_dataset.rewording.leaks import Leak, digest, find_leak, release_words, train_variants
 from sgdx_dataset.schema import Service, Slot
+from sgdx_dataset.words import check_names, check_variant
 
 from ...conftest import Run
 
@@ -54,36 +54,42 @@ def test_the_share_of_replaced_words_and_of_moved_ones() -> None:
     assert np.mean(swapped) == pytest.approx((2 / 3) ** 2 / 2, abs=0.03)  # by the two uniforms
 
 
-def original() -> Schema:
+def original() -> list[Service]:
     return open_release("sample").schema("train", "original")
 
 
-def corrupted(seed: int, replace: float = 0.3, window: int = 3) -> Schema:
+def corrupted(seed: int, replace: float = 0.3, window: int = 3) -> list[Service]:
     return corrupt_schema(original(), np.random.default_rng(seed), replace, window)
 
 
-def made_of(schema: Schema) -> list[tuple[tuple[str, str], str]]:
+def made_of(schema: list[Service]) -> list[tuple[tuple[str, str], str]]:
     """Every original text, with its kind, and what became of it."""
-    pairs = zip(texts("", original(), original()), texts("", original(), schema), strict=True)
-    return [((place.kind, old), new) for (place, old), (_, new) in pairs]
+    made = []
+    for old, new in zip(original(), schema, strict=True):
+        made.append((("description", old.description), new.description))
+        for before, after in zip(old.elements, new.elements, strict=True):
+            kind = "slot name" if isinstance(before, Slot) else "intent name"
+            made.append(((kind, before.name), after.name))
+            made.append((("description", before.description), after.description))
+    return made
 
 
 def test_nothing_to_do_changes_nothing() -> None:
     unchanged = corrupted(0, replace=0, window=1)
-    assert to_builtins(unchanged.services) == to_builtins(original().services)
+    assert to_builtins(unchanged) == to_builtins(original())
 
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("replace", [0.3, 1.0])
 def test_a_corrupted_schema_is_the_original_in_other_words(seed: int, replace: float) -> None:
     schema = corrupted(seed, replace)
-    check_distinct(schema)
-    check_aligned(original(), schema)
-    assert schema.service_names() == original().service_names()
+    check_names(schema, "corrupted")
+    check_variant(original(), schema, "corrupted", ("original", "corrupted"))
+    assert [s.service_name for s in schema] == [s.service_name for s in original()]
     made = dict(made_of(schema))
     assert list(made.items()) == list(dict.fromkeys(made_of(schema)))  # a text becomes one text
-    assert to_builtins(schema.services) == to_builtins(corrupted(seed, replace).services)
-    assert schema.services != corrupted(seed + 1, replace).services
+    assert to_builtins(schema) == to_builtins(corrupted(seed, replace))
+    assert to_builtins(schema) != to_builtins(corrupted(seed + 1, replace))
 
 
 def test_names_are_of_words_of_names_and_in_their_style() -> None:
@@ -105,16 +111,16 @@ def test_names_are_of_words_of_names_and_in_their_style() -> None:
     assert new_words  # some slots have words of intents
 
 
-def schema_of(*slots: tuple[str, str]) -> Schema:
+def schema_of(*slots: tuple[str, str]) -> list[Service]:
     made = [Slot(name, description, False, []) for name, description in slots]
-    return Schema("schema.json", [Service("A_1", "a service", made, [])])
+    return [Service("A_1", "a service", made, [])]
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_new_words_are_those_of_other_texts(seed: int) -> None:
     schema = schema_of(("aa_bb", "the place"), ("cc", "the place"))
     random = np.random.default_rng(seed)
-    (made,) = corrupt_schema(schema, random, replace=1, window=1).services
+    (made,) = corrupt_schema(schema, random, replace=1, window=1)
     assert made.slots[0].name == "cc_cc"
     assert made.slots[1].name in ("aa", "bb")
     assert set(made.description.split()) <= {"the", "place"}
@@ -127,16 +133,16 @@ def test_new_words_are_those_of_other_texts(seed: int) -> None:
 def test_no_name_begins_with_a_digit(seed: int) -> None:
     schema = schema_of(("room_2", "room"), ("floor_2", "floor"), ("Room2", "2"))
     random = np.random.default_rng(seed)
-    (made,) = corrupt_schema(schema, random, replace=0.5, window=4).services
+    (made,) = corrupt_schema(schema, random, replace=0.5, window=4)
     assert all(slot.name.isidentifier() for slot in made.slots)
 
 
 def test_what_is_excluded_is_drawn_again() -> None:
     drawn = {((kind, new), old) for (kind, old), new in made_of(corrupted(0)) if new != old}
-    excluded = {text_key(*key) for key, _ in drawn}
+    excluded = {digest(text) for (_, text), _ in drawn}
     assert len(excluded) > 80
     schema = corrupt_schema(original(), np.random.default_rng(0), 0.3, 3, excluded)
-    assert not excluded & {text_key(kind, new) for (kind, _), new in made_of(schema)}
+    assert not excluded & {digest(new) for _, new in made_of(schema)}
 
 
 def test_a_text_without_a_usable_corruption_is_named() -> None:
@@ -157,8 +163,9 @@ def test_it_gives_nothing_of_v1_to_v5_that_the_original_lacks(mini: Path, tmp_pa
     shutil.copytree(first, mini / "sgd_x" / "data" / "v1", dirs_exist_ok=True)
     (second,) = corrupt(open_release(mini), tmp_path / "second", variants=1, replace=1)
     release = open_release(mini, {"first": first, "second": second})
-    found = {overlap.location.variant for overlap in overlaps(release, train_variants(release))}
-    assert found == {"first"}
+    words, schemas = [release_words(release)], train_variants(release)
+    assert find_leak({"first": schemas["first"]}, words).overlaps > 5
+    assert find_leak({"second": schemas["second"]}, words) == Leak(0, oracle=False)
 
 
 def test_more_variants_change_none_of_the_first(run: Run, tmp_path: Path) -> None:

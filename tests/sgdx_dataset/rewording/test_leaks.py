@@ -1,4 +1,4 @@
-"""The check against leaks: which texts for training are v1..v5's, and whose."""
+"""The check against leaks: words of v1..v5 and dialogues of test, in whatever is trained on."""
 
 from __future__ import annotations
 
@@ -10,183 +10,104 @@ from typing import Any
 import pytest
 from msgspec import to_builtins
 
-from sgdx_dataset import SPLITS, VARIANTS, overlaps
-from sgdx_dataset.release.open import SAMPLE, open_release
-from sgdx_dataset.release.release import Release
-from sgdx_dataset.release.schema import Schema
+from sgdx_dataset import SPLITS, VARIANTS
+from sgdx_dataset.release import SAMPLE, Release, open_release
 from sgdx_dataset.rewording.leaks import (
     LIMITS,
     Leak,
-    Location,
-    Overlap,
+    copied_dialogues,
     copied_variants,
+    digest,
     find_leak,
-    new_texts,
+    judging_words,
     normalised,
     published_words,
     release_words,
+    texts,
     train_variants,
 )
+from sgdx_dataset.schema import Service
 
-from ..conftest import service, write
+from ..conftest import DIALOGUE, service, write
 
 Json = Any
 
 
-def found(source: Path, tmp_path: Path, schema: Json) -> list[Overlap]:
-    """The overlaps of a train schema, in a source that has no other variant for training."""
+def leak_of(release: Release, schema: list[Service]) -> Leak:
+    return find_leak({"mine": schema}, judging_words(release))
+
+
+def own(source: Path, tmp_path: Path, schema: Json) -> Leak:
+    """The leak of a train schema of one's own for a source."""
     write(tmp_path / "mine" / "train" / "schema.json", [schema])
     release = open_release(source, {"mine": tmp_path / "mine"})
-    return overlaps(release, train_variants(release))
+    return find_leak(train_variants(release), judging_words(release))
 
 
 @pytest.mark.parametrize(
-    "text", ["VisitFlat", "visit_flat", " Visit flat. ", "visit-ﬂat", "VISIT FLAT_"]
+    "text", ["VisitFlat", "visit_flat", " Visit flat. ", "visit-ﬂat", "VISIT FLAT_", "Vísît Flät"]
 )
-def test_case_blanks_and_punctuation_make_no_difference(text: str) -> None:
+def test_texts_are_compared_as_tokenizers_read_them(text: str) -> None:
     assert normalised(text) == "visitflat"
 
 
-def test_each_overlap_with_its_places(mini: Path, tmp_path: Path) -> None:
-    # "city" is the original's, though v1 and v2 have it as well; "Look" is nobody's
-    mine = service("Flats_1", ("quarter", "q", "city"), ("TourFlat", "Look"))
-    mine["slots"][1]["description"] = "hidden"
-    mine["intents"][0]["description"] = "town"  # a slot's in v1
-    visit = ("Flats_1", "intent", "VisitFlat")
-    city, area = (("Flats_1", "slot", name) for name in ("city", "area"))
-    find = ("Flats_1", "intent", "FindFlat")
-    overlaps_found = found(mini, tmp_path, mine)
-    assert overlaps_found == [
-        (Location("mine", *city, "name"), "quarter", [Location("v3", *area, "name")]),
-        (Location("mine", *city, "description"), "quarter", [Location("v3", *area, "description")]),
-        (Location("mine", *area, "name"), "q", [Location("v4", *area, "name")]),
-        (Location("mine", *find, "name"), "TourFlat", [Location("v2", *visit, "name")]),
-        (Location("mine", *find, "description"), "town", [Location("v1", *city, "description")]),
-    ]
-    assert [hit.same_element for hit in overlaps_found] == [False, False, True, False, False]
-    shutil.rmtree(mini / "sgd_x")
-    assert found(mini, tmp_path, mine) == []
+def test_few_equal_texts_are_counted_and_no_leak(mini: Path, tmp_path: Path) -> None:
+    """Four are none, five are one; and the original's words are nobody's, though v1 has them."""
+    for third, oracle in (("city", False), ("purpose", True)):
+        mine = service("Flats_1", ("town", "quarter", third), ("SearchFlat", "SeeFlat"))
+        for slot in mine["slots"]:
+            slot["description"] = "nothing"
+        assert own(mini, tmp_path, mine) == Leak(4 + oracle, oracle)
 
 
-def test_a_text_that_is_spelt_otherwise_or_in_two_splits_is_one(mini: Path, tmp_path: Path) -> None:
-    mine = service("Flats_1", ("Town ", "CITY", "ae"), ("search_flat", "findFlat"))
-    texts = [(hit.text, hit.same_element, len(hit.equals)) for hit in found(mini, tmp_path, mine)]
-    assert texts == [("Town ", True, 1), ("Town ", True, 1), ("search_flat", True, 1)]
+def test_names_of_a_variant_as_descriptions_are_a_leak(mini: Path, tmp_path: Path) -> None:
+    mine = service("Flats_1", ("a", "b", "c"), ("D", "E"))
+    elements = [*mine["slots"], *mine["intents"]]
+    for element, text in zip(elements, ("Tówn", "city.", "purpose", "Search flat", "see_flat")):
+        element["description"] = text
+    assert own(mini, tmp_path, mine) == Leak(4, oracle=False)  # of them "city" is the original's
+    mine["description"] = "Quarter"
+    assert own(mini, tmp_path, mine) == Leak(5, oracle=True)
 
 
-def test_names_are_compared_with_names_of_their_kind(mini: Path, tmp_path: Path) -> None:
-    mine = service("Flats_1", ("G", "SeeFlat", "aim"), ("p", "VisitFlat"))
-    for slot in mine["slots"]:
-        slot["description"] = "hidden"
-    assert [overlap.text for overlap in found(mini, tmp_path, mine)] == ["aim"]
-
-
-def test_every_split_of_v1_to_v5_and_of_the_original_counts(mini: Path, tmp_path: Path) -> None:
-    def rename(path: Path, name: str, description: str) -> None:
-        (schema,) = json.loads(path.read_text())
-        schema["slots"][0] |= {"name": name, "description": description}
-        schema["intents"] = []
-        write(path, [schema])
-
-    for folder in (mini, *(mini / "sgd_x" / "data" / variant for variant in VARIANTS)):
-        rename(folder / "test" / "schema.json", "c", "of test")
-    rename(mini / "sgd_x" / "data" / "v3" / "test" / "schema.json", "metropolis", "of v3")
-    rename(mini / "test" / "schema.json", "city", "p")
-    mine = service("Flats_1", ("metropolis", "r1", "r2"), ("FindFlat", "VisitFlat"))
-    mine["slots"][1]["description"] = "of test"  # v1's, v2's, v4's and v5's
-    mine["slots"][2]["description"] = "p"  # v4's, but the original test schema has it too
-    mine["slots"][0]["description"] = "city"
-    texts = {o.text: [place.variant for place in o.equals] for o in found(mini, tmp_path, mine)}
-    assert texts == {"metropolis": ["v3"], "of test": ["v1", "v2", "v4", "v5"]}
-
-
-def texts_of(folder: Path, split: str) -> list[tuple[str, str]]:
-    """The texts of a schema.json, by kind, as its JSON has them."""
-    found = []
-    for of_service in json.loads((folder / split / "schema.json").read_text()):
-        found.append(("description", of_service["description"]))
-        for kind in ("slots", "intents"):
-            for element in of_service[kind]:
-                found += [(kind, element["name"]), ("description", element["description"])]
-    return found
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_a_copy_of_v1_to_v5_is_found_whole(variant: str) -> None:
-    """All of it that the original has not."""
-    release = open_release("sample")
-    assert overlaps(release, {"copy": release.schema("train", "original")}) == []
-    hits = overlaps(release, {"copy": release.schema("train", variant)})
-    assert all(hit.same_element for hit in hits)
-    original = {text for split in SPLITS.values() for text in texts_of(SAMPLE, split)}
-    copied = texts_of(SAMPLE / "sgd_x" / "data" / variant, "train")
-    assert [hit.text for hit in hits] == [key[1] for key in copied if key not in original]
-    assert len(hits) > 100
-
-
-def test_the_variants_for_training_are_those_with_a_train_schema(
-    mini: Path, tmp_path: Path
-) -> None:
-    mine = service("Flats_1", ("x", "y", "z"), ("F", "G"))
-    write(tmp_path / "tested" / "test" / "schema.json", [mine])
-    write(tmp_path / "zh.json", {})
-    write(mini / "backtrans" / "ko.json", {})
-    variants = {"tested": tmp_path / "tested", "zh": tmp_path / "zh.json"}
-    made = train_variants(open_release(mini, variants))
-    assert list(made) == ["backtrans-ko", "zh"]
-    original = open_release(mini).schema("train", "original")
-    expected = to_builtins(original.services)
-    assert [to_builtins(schema.services) for schema in made.values()] == [expected] * 2
-
-
-def mixed(release: Release, share: float) -> Schema:
-    """The train schema with v3's words in a share of its services, and the originals elsewhere."""
-    original, variant = (release.schema("train", name).services for name in ("original", "v3"))
-    count = round(share * len(original))
-    return Schema("mixed", [*variant[:count], *original[count:]])
-
-
-def test_words_of_v3_in_some_services_alone_are_a_leak() -> None:
+@pytest.mark.parametrize("share", [0.25, 0.5, 1])
+def test_words_of_v3_in_some_services_alone_are_a_leak(share: float) -> None:
     """Shares are of the texts that are new, and so do not depend on how many services change."""
     release = open_release("sample")
-    for share in (0.25, 0.5, 1):
-        leak = find_leak(release, {"mine": mixed(release, share)})
-        assert leak == Leak(len(overlaps(release, {"mine": mixed(release, share)})), oracle=True)
+    original, variant = (release.schema("train", name) for name in ("original", "v3"))
+    count = round(share * len(original))
+    assert leak_of(release, [*variant[:count], *original[count:]]).oracle
+    assert leak_of(release, original) == Leak(0, oracle=False)
 
 
 def test_a_leak_is_found_beside_schemas_without_one() -> None:
     """As one of many schemas, and as a part of each of several."""
     release = open_release("sample")
-    schemas = train_variants(release)
-    assert find_leak(release, schemas) == Leak(len(overlaps(release, schemas)), oracle=False)
+    schemas, words = train_variants(release), judging_words(release)
+    assert list(schemas) == ["backtrans-ja", "backtrans-ko", "backtrans-zh"]
+    assert find_leak(schemas, words) == Leak(34, oracle=False)
     many = {f"{name}-{i}": schema for name, schema in schemas.items() for i in range(20)}
-    assert not find_leak(release, many).oracle
-    assert find_leak(release, many | {"mine": release.schema("train", "v2")}).oracle
+    assert not find_leak(many, words).oracle
+    assert find_leak(many | {"mine": release.schema("train", "v2")}, words).oracle
 
 
-def test_few_equal_texts_are_counted_and_no_leak(mini: Path, tmp_path: Path) -> None:
-    """Four are none, five are one."""
-    for third, oracle in (("nothing", False), ("purpose", True)):
-        mine = service("Flats_1", ("town", "quarter", third), ("SearchFlat", "SeeFlat"))
-        for slot in mine["slots"]:
-            slot["description"] = "nothing"
-        write(tmp_path / "mine" / "train" / "schema.json", [mine])
-        release = open_release(mini, {"mine": tmp_path / "mine"})
-        leak = find_leak(release, train_variants(release))
-        assert leak == Leak(4 + oracle, oracle)
-
-
-def test_a_corpus_of_ones_own_is_no_leak(mini: Path) -> None:
-    """With variants of its own or without any."""
-    for _ in range(2):
-        release = open_release(mini)
-        original = release.schema("train", "original")
-        assert find_leak(release, {"original": original}) == Leak(0, oracle=False)
-        assert copied_variants(release) == []
-        shutil.rmtree(mini / "sgd_x", ignore_errors=True)
+def test_a_dev_split_in_the_words_of_a_variant_is_a_leak(tmp_path: Path) -> None:
+    """Of a corpus of one's own too, in which that split has them as its original words."""
+    corpus = tmp_path / "corpus"
+    shutil.copytree(SAMPLE, corpus)
+    for variant, oracle in (("original", False), ("v1", True)):
+        folder = corpus if variant == "original" else corpus / "sgd_x" / "data" / variant
+        shutil.copy(folder / "test" / "schema.json", corpus / "dev" / "schema.json")
+        for path in (corpus / "sgd_x" / "data").glob("*"):
+            shutil.copy(path / "test" / "schema.json", path / "dev" / "schema.json")
+        release = open_release(corpus)
+        schema = release.schema("validation", "original")
+        alone = judging_words(release)[:2]  # without what is known of the sample
+        assert find_leak({"dev": schema}, alone).oracle == oracle
 
 
 def test_variants_that_are_copies_of_the_original(mini: Path) -> None:
+    assert copied_variants(open_release(mini)) == []
     for variant in ("v2", "v4"):
         for split in SPLITS.values():
             target = mini / "sgd_x" / "data" / variant / split / "schema.json"
@@ -204,30 +125,56 @@ def test_v1_to_v5_as_the_original_schemas_of_a_source(variant: str, tmp_path: Pa
             shutil.copy(schema, tmp_path / folder / split)
     for _ in range(2):
         release = open_release(tmp_path)
-        leak = find_leak(release, {"original": release.schema("train", "original")})
-        assert leak.oracle
-        assert leak.overlaps > 100
+        leak = leak_of(release, release.schema("train", "original"))
+        assert leak.oracle and leak.overlaps > 100
         shutil.rmtree(tmp_path / "sgd_x", ignore_errors=True)
+
+
+def test_dialogues_of_test_are_found_by_what_the_user_says(mini: Path, tmp_path: Path) -> None:
+    """Whatever their ids are, and what else is in them."""
+    test = json.loads((mini / "test" / "dialogues_001.json").read_text())
+    assert copied_dialogues(open_release(mini), open_release(mini)) == {"train": 2, "validation": 2}
+    for split in ("train", "dev"):
+        other = json.loads(json.dumps(DIALOGUE).replace("Ulm", "Bonn"))
+        write(mini / split / "dialogues_001.json", [other])
+    assert copied_dialogues(open_release(mini), open_release(mini)) == {}
+    second = tmp_path / "renamed"
+    shutil.copytree(mini, second)
+    for dialogue in test:
+        dialogue["dialogue_id"] = f"mine_{dialogue['dialogue_id']}"
+        dialogue["turns"][1]["utterance"] = "Other words of the system"
+        dialogue["turns"][2]["utterance"] = "no thanks"
+    write(second / "train" / "dialogues_002.json", test)
+    assert copied_dialogues(open_release(second), open_release(mini)) == {"train": 2}
+
+
+@pytest.mark.parametrize("source", ["sample", "many"])
+def test_no_dialogue_of_test_is_in_other_splits_of_our_corpora(source: str) -> None:
+    release = open_release(source)
+    copy = Release("copy", release.fingerprint, release.files, release.read)  # not by its name
+    assert copied_dialogues(copy, copy) == {}
 
 
 @pytest.mark.release
 def test_the_published_words_are_those_of_sgd(release_archive: Path) -> None:
-    assert published_words()[0] == release_words(open_release(release_archive))
+    release = open_release(release_archive)
+    assert published_words()[0] == release_words(release)
+    assert copied_dialogues(release, release) == {}
 
 
 @pytest.mark.release
 def test_translations_of_sgd_are_within_the_limits(release_archive: Path) -> None:
     """The largest shares of the three, which docs/augmentation.md names."""
     release = open_release(release_archive)
-    shares: dict[str, list[float]] = {part: [] for part in LIMITS}
-    for variant, schema in train_variants(release).items():
-        equal = [overlap.location.part for overlap in overlaps(release, {variant: schema})]
-        new = [place.part for place in new_texts(release, variant, schema)]
-        for part, of_part in shares.items():
-            of_part.append(equal.count(part) / len([p for p in new if p == part]))
-    highest = {part: round(max(of_part), 3) for part, of_part in shares.items()}
-    assert highest == {"name": 0.658, "description": 0.027}
-    assert not find_leak(release, train_variants(release)).oracle
+    words, highest = release_words(release), dict.fromkeys(LIMITS, 0.0)
+    for schema in train_variants(release).values():
+        new = [(part, digest(text)) for part, text in texts(schema)]
+        new = [(part, each) for part, each in new if each not in words.original]
+        for part in highest:
+            equal = [each in words.variants for kind, each in new if kind == part]
+            highest[part] = max(highest[part], round(sum(equal) / len(equal), 3))
+    assert highest == {"name": 0.671, "description": 0.037}
+    assert not find_leak(train_variants(release), judging_words(release)).oracle
 
 
 @pytest.mark.release
@@ -237,10 +184,8 @@ def test_v1_to_v5_of_sgd_are_known_without_the_release(
 ) -> None:
     released = open_release(release_archive)
     for split, folder in SPLITS.items():
-        write(
-            tmp_path / folder / "schema.json", to_builtins(released.schema(split, variant).services)
-        )
+        schema = to_builtins(released.schema(split, variant))
+        write(tmp_path / folder / "schema.json", schema)
     release = open_release(tmp_path)
-    leak = find_leak(release, {"original": release.schema("train", "original")})
-    assert leak.oracle
-    assert leak.overlaps > 500
+    leak = leak_of(release, release.schema("train", "original"))
+    assert leak.oracle and leak.overlaps > 500

@@ -28,7 +28,7 @@ from transformers import (
 )
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.release.open import open_release
+from sgdx_dataset.release import open_release
 from sgdx_dataset.rewording.backtranslate import backtranslate
 from sgdx_dataset.rewording.translations import TranslationSettings
 from sgdx_dataset.rewording.translators import command_translator, model_translator

@@ -1,0 +1,355 @@
+"""Preparing configs in the Hugging Face cache, where ``load_dataset("sgdx", "v3")`` finds them."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+import datasets
+import pyarrow as pa
+from datasets.arrow_reader import ArrowReader
+from datasets.naming import filenames_for_dataset_split
+from filelock import FileLock
+
+from .columns import DIALOGUE_COLUMNS
+from .configs import CONFIGS, split_name
+from .io.errors import SgdxError
+from .io.files import flush
+from .io.progress import progress
+from .release import Release, Variants, open_release
+from .rows import row_tables, split_rows, steps
+from .sgdx_dataset import VERSION, dataset_info
+from .source import OTHER_SOURCES, Source, remember, remembered_source, resolve_source
+
+# The cache has a folder per hash of the builder's code. This name is fixed, as VERSION already says
+# when rows change.
+_HASH = "sgdx"
+_STAGING = ".sgdx-preparing"
+# A split is cut into files of about this many bytes of Arrow data, so that several workers can
+# stream a large one.
+MAX_SHARD_BYTES = 20_000_000
+# Rows repeat schemas, names and results, so that this makes files of two fifths of their size. To
+# write and to check less takes the time that compressing takes, and reading is hardly slower.
+_COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
+
+_Loaded: TypeAlias = datasets.Dataset | datasets.DatasetDict
+
+
+def prepare(
+    source: Source = None,
+    configs: Iterable[str] | None = None,
+    cache_dir: str | Path | None = None,
+    variants: Variants | None = None,
+) -> list[Path]:
+    """Prepare configs in the Hugging Face cache, so that ``load_dataset("sgdx", "v3")`` works.
+
+    A cache holds the configs of one copy of one source. Those that are there already are kept;
+    those of another source, or of an older copy of this one, are replaced or removed. The source is
+    remembered: later commands, and ``load``, take it where none is named.
+
+    Args:
+        source: See ``open_release``; the remembered source is that of ``cache_dir``.
+        configs: Any of ``CONFIGS`` and of ``variants``; None stands for all that the source has.
+        cache_dir: The cache's folder, as ``cache_dir`` of ``load_dataset``; None stands for the
+            user's Hugging Face cache.
+        variants: The user's own schema variants, see ``open_release``.
+
+    Returns:
+        The folder of each config. A folder is complete whenever it exists.
+
+    Raises:
+        SgdxError: The source is at fault, or the cache cannot be written.
+    """
+    release = open_release(resolve_source(source, cache_folder(cache_dir)), variants)
+    return prepare_release(release, configs or release.configs(), cache_dir)
+
+
+def prepare_release(
+    release: Release, configs: Iterable[str], cache_dir: str | Path | None = None
+) -> list[Path]:
+    """Do what ``prepare`` does, with a release that is open already."""
+    cache, configs = cache_folder(cache_dir), list(dict.fromkeys(configs))
+    _prepare_missing(release, configs, cache, remembered=True)
+    return [_config_folder(config, cache) for config in configs]
+
+
+def load(
+    config: str = "original",
+    split: str | None = None,
+    source: Source = None,
+    variants: Variants | None = None,
+) -> datasets.Dataset | datasets.DatasetDict:
+    """Load a config from ``source``, whatever folders there are in the current directory.
+
+    What ``prepare`` has made of the source is used as it is. Where the remembered source has
+    changed since, or lacks the config, it is prepared there anew, with a warning of the change. A
+    config of any other source, and one of the user's own variants, is prepared once for the splits
+    that are asked for, in a folder of the Hugging Face cache for these, where it replaces what an
+    older copy gave; what ``load_dataset("sgdx")`` loads stays as it is. The original and the five
+    variants are prepared together, as parsing the dialogues is most of the work; but for the train
+    split under the original schemas, since a training reads no other words of it.
+
+    Args:
+        config: One of ``CONFIGS``, or of ``variants``.
+        split: ``train``, ``validation`` (or ``dev``) or ``test``, or a part of one or several in
+            the notation of ``datasets``: ``test[:10%]``, ``train[:100]+dev``. None stands for all.
+        source, variants: See ``open_release``.
+
+    Returns:
+        Dialogue rows: a ``Dataset`` for one split, or a ``DatasetDict`` of all splits.
+
+    Raises:
+        SgdxError: The source is at fault, the cache cannot be written, or the config or split is
+            unknown or has no dialogues.
+    """
+    release = open_release(source, variants)
+    release.check_config(config)
+    splits = None
+    if split is not None:
+        split, splits = _checked_slice(release, config, split)
+    cache = cache_folder(None)
+    shared = config in CONFIGS and remembered_source(cache) == release.source
+    if not shared and not _is_prepared(release, config, cache):
+        place = release.source.encode("utf-8", "surrogateescape")
+        name = hashlib.sha256(place).hexdigest()[:16]
+        cache = cache / OTHER_SOURCES / "-".join([name, *(splits or ())])
+    together = [name for name in release.scored_variants() if name in CONFIGS]
+    if config not in together or (config == "original" and splits == ["train"]):
+        together = [config]
+    # Readers take no lock where all is there, as they may have no right to write to the cache.
+    folder = _config_folder(config, cache)
+    with suppress(OSError):  # another process may put another source's config in its place
+        before = folder.stat()
+        if _is_prepared(release, config, cache):
+            loaded, after = _read(folder, split), folder.stat()
+            if (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns):
+                return loaded
+    if shared and _foreign_configs(release, cache):
+        text = f"{release.name} has changed since it was prepared: it is prepared anew"
+        warnings.warn(text, stacklevel=2)
+    with _locked(cache):
+        _prepare_missing(release, together, cache, None if shared else splits, not shared)
+        return _read(folder, split)
+
+
+def cache_folder(cache_dir: str | Path | None) -> Path:
+    """The folder to prepare configs in: ``cache_dir``, or the user's Hugging Face cache."""
+    return Path(cache_dir or datasets.config.HF_DATASETS_CACHE).expanduser()
+
+
+class CachedConfig(NamedTuple):
+    """A config that lies in the cache."""
+
+    # Its folder below the cache: sgdx/v1, or sgdx-sources/SOURCE-test/sgdx/v1 where it is of
+    # another source than the remembered one, or of the user's own words.
+    name: str
+    source: str  # of what release it was made
+    size: int  # bytes of its files
+
+
+def cached_configs(cache_dir: str | Path | None = None) -> list[CachedConfig]:
+    """All configs that ``prepare`` and ``load`` have put into a cache, sorted by name."""
+    cache = cache_folder(cache_dir)
+    configs = []
+    for folder in sorted([*cache.glob("sgdx/*"), *cache.glob(f"{OTHER_SOURCES}/*/sgdx/*")]):
+        source = next(iter(_made_from(folder / VERSION / _HASH)), "").removeprefix("config of ")
+        size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+        configs.append(CachedConfig(str(folder.relative_to(cache)), source, size))
+    return configs
+
+
+def clear_cache(cache_dir: str | Path | None = None) -> list[CachedConfig]:
+    """Remove all that ``prepare`` and ``load`` have put into a cache; give what was there."""
+    cache, removed = cache_folder(cache_dir), cached_configs(cache_dir)
+    if removed:
+        with _staging(cache) as staging:
+            for name in ("sgdx", OTHER_SOURCES):
+                if (cache / name).is_dir():
+                    (cache / name).replace(staging / name)
+    return removed
+
+
+def _checked_slice(release: Release, config: str, split: str) -> tuple[str, list[str]]:
+    """The split in the release's notation, and the splits in it, which must have dialogues."""
+    parts, names = [], set()
+    for part in split.split("+"):
+        name, bracket, rest = part.strip().partition("[")
+        name = split_name(name)
+        release.check_dialogues(config, name)
+        names.add(name)
+        parts.append(name + bracket + rest)
+    instruction = "+".join(parts)
+    try:
+        datasets.ReadInstruction.from_spec(instruction)
+    except ValueError:
+        expected = "expected a split, or a part of one as in test[:10%] or test[100:200]"
+        raise SgdxError(f"unknown split {split!r}, {expected}") from None
+    return instruction, sorted(names)
+
+
+def _read(folder: Path, split: str | None) -> _Loaded:
+    """Read a prepared config, without writing anything: the cache may be a read-only one."""
+    info = datasets.DatasetInfo.from_directory(str(folder))
+    reader = ArrowReader(str(folder), info)
+
+    def rows(name: str) -> datasets.Dataset:
+        # Given, so that datasets does not hash the tables, for which it would import torch.
+        origin = f"{info.config_name} {info.download_checksums} {name}"
+        fingerprint = hashlib.sha256(origin.encode()).hexdigest()[:16]
+        read = reader.read("sgdx", name, info.splits.values())
+        return datasets.Dataset(**read, fingerprint=fingerprint)
+
+    try:
+        return datasets.DatasetDict({s: rows(s) for s in info.splits}) if not split else rows(split)
+    except (AssertionError, ValueError) as error:  # a slice that goes beyond the split
+        raise SgdxError(f"split {split!r}: cannot be read: {error}") from None
+
+
+# ---- what lies in the cache
+
+
+def _config_folder(config: str, cache: Path) -> Path:
+    """Where ``load_dataset("sgdx", config)`` looks for a prepared config."""
+    return cache / "sgdx" / config / VERSION / _HASH
+
+
+def _made_from(folder: Path) -> dict[str, str]:
+    """The fingerprints of a prepared config itself, and of its whole source; nothing of none."""
+    try:
+        record = datasets.DatasetInfo.from_directory(str(folder)).download_checksums or {}
+        return {name: entry["checksum"] for name, entry in record.items()}
+    except (OSError, ValueError):  # another process replaces it
+        return {}
+
+
+def _is_prepared(release: Release, config: str, cache: Path) -> bool:
+    """Whether a config is in the cache already, made from this very copy of the release."""
+    made_from = _made_from(_config_folder(config, cache))
+    return list(made_from.values())[:1] == [release.fingerprint_of(config)]
+
+
+def _foreign_configs(release: Release, cache: Path) -> list[Path]:
+    """The folders of the cache's configs that were not made from this very copy of the release."""
+    return [
+        folder
+        for folder in cache.glob("sgdx/*")
+        if folder.is_dir()
+        and release.fingerprint not in _made_from(_config_folder(folder.name, cache)).values()
+    ]
+
+
+# ---- filling the cache
+
+
+def _prepare_missing(
+    release: Release,
+    configs: Sequence[str],
+    cache: Path,
+    splits: Sequence[str] | None = None,
+    remembered: bool = False,
+) -> None:
+    """Prepare the configs that a cache lacks, and remove those of another source."""
+    # All are built before the first is moved into place, so that a source at fault, or a process
+    # that is killed, leaves the cache as it was. A cache that needs nothing is not written to.
+    for config in configs:
+        release.check_dialogues(config)
+    is_kept = not remembered or (
+        remembered_source(cache) == release.source and not _foreign_configs(release, cache)
+    )
+    if is_kept and all(_is_prepared(release, config, cache) for config in configs):
+        return
+    with _staging(cache) as staging:
+        stale = [config for config in configs if not _is_prepared(release, config, cache)]
+        with progress("Preparing", steps(release, stale, splits)):
+            for config in stale:
+                _build(release, config, staging, splits)
+        for folder in _foreign_configs(release, cache):
+            folder.replace(staging / f"foreign-{folder.name}")
+        if remembered:
+            remember(release.source, cache)
+        for config in stale:
+            folder = _config_folder(config, cache)
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            if folder.exists():  # which no rename replaces
+                folder.replace(staging / f"old-{config}")
+            _config_folder(config, staging).replace(folder)
+
+
+@contextmanager
+def _locked(cache: Path) -> Iterator[None]:
+    """Lock the cache; a process that has done so may do it again."""
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        with FileLock(cache / "sgdx.lock", is_singleton=True):
+            yield
+    except OSError as error:
+        raise SgdxError(f"{cache}: cache cannot be written: {error}") from None
+
+
+@contextmanager
+def _staging(cache: Path) -> Iterator[Path]:
+    """Lock the cache, and give an empty folder in it, which is removed with all in it."""
+    staging = cache / _STAGING
+    with _locked(cache):
+        try:
+            shutil.rmtree(staging, ignore_errors=True)  # what a killed run has left
+            staging.mkdir()
+            yield staging
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+            split_rows.cache_clear()
+
+
+def _build(release: Release, config: str, staging: Path, splits: Sequence[str] | None) -> None:
+    """Write a config as the Arrow files and the record that ``load_dataset`` looks for."""
+    folder = _config_folder(config, staging)
+    folder.mkdir(parents=True)
+    infos = datasets.SplitDict(dataset_name="sgdx")
+    for split in release.splits(config):
+        if splits is None or split in splits:
+            tables = (table for _, table in row_tables(release, split, config))
+            infos.add(_write_split(tables, split, folder))
+    fingerprints = {"config": release.fingerprint_of(config), "source": release.fingerprint}
+    info = dataset_info(config, release)
+    info.builder_name, info.dataset_name, info.config_name = "sgdx_dataset", "sgdx", config
+    info.version, info.splits = VERSION, infos
+    info.dataset_size = info.size_in_bytes = sum(split.num_bytes for split in infos.values())
+    info.download_size = 0
+    info.download_checksums = {
+        f"{what} of {release.name}": {"num_bytes": None, "checksum": fingerprint}
+        for what, fingerprint in fingerprints.items()
+    }
+    info.write_to_directory(str(folder))
+    flush(folder)
+
+
+def _write_split(tables: Iterable[pa.Table], split: str, folder: Path) -> datasets.SplitInfo:
+    lengths, size = list[int](), 0
+    pending, waiting = list[pa.Table](), 0
+
+    def write() -> None:
+        # How many files there are is known at the end.
+        file = folder / f"{split}-{len(lengths)}"
+        with pa.ipc.new_stream(file, DIALOGUE_COLUMNS, options=_COMPRESSED) as writer:
+            writer.write_table(pa.concat_tables(pending))
+        lengths.append(sum(map(len, pending)))
+
+    for table in tables:
+        pending.append(table)
+        waiting += table.nbytes
+        if waiting > MAX_SHARD_BYTES:
+            write()
+            size, pending, waiting = size + waiting, [], 0
+    if pending:
+        write()
+        size += waiting
+    names = filenames_for_dataset_split(folder, "sgdx", split, "arrow", lengths)
+    for number, name in enumerate(names):
+        (folder / f"{split}-{number}").rename(name)
+    shards = lengths if len(lengths) > 1 else None
+    return datasets.SplitInfo(split, size, sum(lengths), shard_lengths=shards, dataset_name="sgdx")

@@ -1,0 +1,151 @@
+"""The columns of a dialogue row, of a frame row and of a turn row, as Arrow types."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+_STRING = pa.string()
+_STRINGS = pa.list_(_STRING)
+_SLOT_VALUE = pa.struct({"slot": _STRING, "value": _STRING})
+_SLOT_VALUES = pa.list_(pa.struct({"slot": _STRING, "values": _STRINGS}))
+_SPANS = pa.list_(
+    pa.struct({"slot": _STRING, "start": pa.int32(), "exclusive_end": pa.int32()}),
+)
+
+SLOT = pa.struct(
+    {
+        "name": _STRING,
+        "description": _STRING,
+        "is_categorical": pa.bool_(),
+        "possible_values": _STRINGS,
+    }
+)
+INTENT = pa.struct(
+    {
+        "name": _STRING,
+        "description": _STRING,
+        "is_transactional": pa.bool_(),
+        "required_slots": _STRINGS,
+        "optional_slots": pa.list_(_SLOT_VALUE),
+        "result_slots": _STRINGS,
+    }
+)
+SERVICE = pa.struct(
+    {
+        "service_name": _STRING,
+        "original_name": _STRING,
+        "seen": pa.bool_(),
+        "description": _STRING,
+        "slots": pa.list_(SLOT),
+        "intents": pa.list_(INTENT),
+    }
+)
+# The part of a slot that scoring needs.
+BRIEF_SLOT = pa.struct({"name": _STRING, "is_categorical": pa.bool_()})
+ACTION = pa.struct(
+    {"act": _STRING, "slot": _STRING, "values": _STRINGS, "canonical_values": _STRINGS}
+)
+SERVICE_CALL = pa.struct({"method": _STRING, "parameters": pa.list_(_SLOT_VALUE)})
+STATE = pa.struct(
+    {"active_intent": _STRING, "requested_slots": _STRINGS, "slot_values": _SLOT_VALUES}
+)
+FRAME = pa.struct(
+    {
+        "service": _STRING,
+        "slots": _SPANS,
+        "actions": pa.list_(ACTION),
+        "state": STATE,
+        "service_call": SERVICE_CALL,
+        "service_results": pa.list_(pa.list_(_SLOT_VALUE)),
+    }
+)
+TURN = pa.struct({"speaker": _STRING, "utterance": _STRING, "frames": pa.list_(FRAME)})
+
+DIALOGUE_COLUMNS = pa.schema(
+    {
+        "dialogue_id": _STRING,
+        "variant": _STRING,
+        "services": _STRINGS,
+        "schemas": pa.list_(SERVICE),
+        "turns": pa.list_(TURN),
+    }
+)
+
+_PAST_TURN = pa.struct(
+    {
+        "speaker": _STRING,
+        "utterance": _STRING,
+        "actions": pa.list_(pa.struct([("service", _STRING), *ACTION])),
+    }
+)
+FRAME_COLUMNS = pa.schema(
+    {
+        "frame_id": _STRING,
+        "variant": _STRING,
+        "dialogue_id": _STRING,
+        "turn": pa.int32(),
+        "service": _STRING,
+        "seen": pa.bool_(),
+        # What a tracker may read. The history has the turns before this one. Its user turns have no
+        # actions, as those would give away what a tracker has to find out.
+        "history": pa.list_(_PAST_TURN),
+        "utterance": _STRING,
+        "schema": SERVICE,
+        # The gold state that a tracker should predict, and what else the metric needs.
+        "active_intent": _STRING,
+        "requested_slots": _STRINGS,
+        "slot_values": _SLOT_VALUES,
+        "slots": _SPANS,
+        # The call of the service that the system makes next, as gold; null where it makes none.
+        "service_call": SERVICE_CALL,
+        "schema_slots": pa.list_(BRIEF_SLOT),
+        # What values of the state are to the API, where that is not among the state's own values.
+        "canonical_values": _SLOT_VALUES,
+    }
+)
+
+TURN_COLUMNS = pa.schema(
+    {
+        "turn_id": _STRING,
+        "variant": _STRING,
+        # The service of the turn's first frame; most turns have no other.
+        "service": _STRING,
+        "seen": pa.bool_(),
+        "seen_domain": pa.bool_(),
+        # What a generator may read: the actions and the words of their services.
+        "actions": pa.list_(pa.struct([("service", _STRING), *ACTION])),
+        "intent": _STRING,
+        "schemas": pa.list_(SERVICE),
+        # What the user said before, and what the system should say.
+        "prompt": _STRING,
+        "utterance": _STRING,
+    }
+)
+
+
+def as_json(kind: pa.DataType) -> pa.DataType:
+    """The type with a mapping, as JSON has it, in place of each list of slots with values."""
+    if pa.types.is_list(kind):
+        inner = kind.value_type
+        if inner in (_SLOT_VALUE, _SLOT_VALUES.value_type):
+            return pa.map_(pa.string(), inner.field(1).type)
+        return pa.list_(as_json(inner))
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, as_json(field.type)) for field in kind])
+    return kind
+
+
+def without_mappings(array: pa.Array) -> pa.Array:
+    """An array of a type that ``as_json`` gave, with lists of slots again; null lists are empty."""
+    kind = array.type
+    if pa.types.is_map(kind):
+        items = "values" if pa.types.is_list(kind.item_type) else "value"
+        pairs = pa.StructArray.from_arrays([array.keys, array.items], ["slot", items])
+        return pa.ListArray.from_arrays(array.offsets, pairs)
+    if pa.types.is_list(kind):
+        return pa.ListArray.from_arrays(array.offsets, without_mappings(array.values))
+    if pa.types.is_struct(kind):
+        parts = [without_mappings(part) for part in array.flatten()]
+        absent = array.is_null() if array.null_count else None
+        return pa.StructArray.from_arrays(parts, [field.name for field in kind], mask=absent)
+    return array

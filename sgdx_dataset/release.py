@@ -1,0 +1,474 @@
+"""A copy of the SGD release, or of a corpus in its layout: files, splits, schemas, digests."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from .configs import BACKTRANS, CONFIGS, SPLITS, VARIANTS, split_name
+from .io.errors import SgdxError
+from .io.files import MAX_FILE_BYTES, file_digest, read_file, staged
+from .io.json import pretty_json
+from .schema import Service
+from .source import COMMIT, DOWNLOAD, NAMED, SHA256, Source, download, resolve_source
+from .words import apply_words, check_variant, read_schema, read_words
+
+# What a whole copy of SGD has: dialogues (Rastogi et al. 2020, Table 2) in so many files.
+DIALOGUES = {"train": 16_142, "validation": 2_482, "test": 4_201}
+FILES = {"train": 127, "validation": 20, "test": 34}
+_SGD_SERVICES = "20abcf4c8e5fbf18"  # SHA-256 of the sorted names of its 45 services, first digits
+
+# The corpora of this package: a small one for demos and tests, and one of many services.
+SAMPLE = Path(__file__).with_name("sample")
+PACKAGED = {"sample": SAMPLE, "many": Path(__file__).with_name("many.zip")}
+_OVERLAYS = Path(__file__).with_name(BACKTRANS)  # of SGD's train schemas
+
+# All files of the release have half a GB together, in some 200 entries. An archive that claims far
+# more is an attack.
+MAX_TOTAL_BYTES = 1 << 31
+MAX_ENTRIES = 10_000
+_FILE = re.compile(
+    r"([^/]+/)?((?:sgd_x/data/v[0-9]+/)?(?:train|dev|test)/schema\.json"
+    r"|(?:train|dev|test)/dialogues_[0-9]+\.json|backtrans/[a-z]+\.json)"
+)
+
+Variants = Mapping[str, str | os.PathLike[str]]
+Added = dict[str, tuple[Path, Callable[[], bytes]]]  # where each file is, and what reads it
+
+
+@dataclass(frozen=True)
+class Release:
+    """A copy of the release that can be read; ``open_release`` opens it."""
+
+    name: str  # what the user called it, for error messages
+    fingerprint: str  # a hexadecimal digest that changes when the copy does
+    files: frozenset[str]  # the release's own relative paths, such as ``test/dialogues_001.json``
+    _read: Callable[[str], bytes] = field(repr=False)
+    # What opens it again from any directory: ``sample``, ``many``, ``download`` or a whole path.
+    source: str = ""
+    # Names of the user's own variants; their schemas are among ``files``.
+    own_variants: tuple[str, ...] = ()
+    # The paths of those of ``files`` that are not in the copy itself, for error messages: schemas
+    # of the user's own variants, and the overlays of this package.
+    added_paths: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    _digests: dict[str, str] = field(default_factory=dict, init=False, compare=False, repr=False)
+    _schemas: dict[tuple[str, str], list[Service]] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
+
+    # ---- files
+
+    @property
+    def public_name(self) -> str:
+        """What files that are made of it may call it: ``source`` without the folders around it."""
+        return Path(self.source or self.name).name
+
+    def read(self, path: str) -> bytes:
+        """The bytes of one of ``files``; ``SgdxError`` where it is missing or unreadable."""
+        if path not in self.files:
+            raise SgdxError(f"{self.name}: has no {path}, expected the release's layout")
+        try:
+            return self._read(path)
+        except SgdxError:
+            raise
+        except Exception as error:  # of all kinds, where an archive is damaged
+            raise SgdxError(f"{self.name}: {path}: cannot be read: {error}") from None
+
+    def with_dialogue(self, split: str, dialogue_id: str) -> Release:
+        """The release with those dialogue files of a split alone whose text has an id, if any."""
+        # Searching the bytes of files takes a fraction of the time of parsing them.
+        files, quoted = self.dialogue_files(split), msgspec.json.encode(dialogue_id)
+        matching = {file for file in files if quoted in self.read(file)}
+        return replace(self, files=self.files - ({*files} - matching)) if matching else self
+
+    def digest_of(self, path: str) -> str:
+        """The SHA-256 of one of ``files`` in hexadecimal; each is read for it at most once."""
+        if path not in self._digests:
+            self._digests[path] = _digest(self.read(path))
+        return self._digests[path]
+
+    def dialogue_files(self, split: str) -> list[str]:
+        """Sorted paths of a split's dialogue files; a partial copy may have few or none."""
+        return sorted(f for f in self.files if f.startswith(f"{SPLITS[split]}/dialogues_"))
+
+    def schema_file(self, split: str, variant: str) -> str:
+        """The path of a split's schema under a variant, relative to the release's root."""
+        folder = "" if variant == "original" else f"sgd_x/data/{variant}/"
+        return f"{folder}{SPLITS[split]}/schema.json"
+
+    # ---- configs, variants and splits
+
+    def configs(self) -> tuple[str, ...]:
+        """The configs that this copy has data for."""
+        return tuple(c for c in (*CONFIGS, *self.own_variants) if self.variants(c))
+
+    def scored_variants(self) -> list[str]:
+        """The original, those of v1..v5 that this copy has, and the user's own variants."""
+        return [config for config in self.configs() if config != BACKTRANS]
+
+    def variants(self, config: str) -> list[str]:
+        """A config's variants: ``backtrans`` has one per language, others just one."""
+        if config != BACKTRANS:
+            return [config] if self.schema_splits(config) else []
+        files = (f for f in self.files if f.startswith(f"{BACKTRANS}/"))
+        return sorted(f"{BACKTRANS}-{Path(file).stem}" for file in files)
+
+    def splits(self, config: str) -> list[str]:
+        """The splits of a config for which this copy has dialogues."""
+        with_dialogues = [split for split in SPLITS if self.dialogue_files(split)]
+        if config == BACKTRANS:
+            return [split for split in with_dialogues if split == "train"]
+        if config in self.own_variants:
+            return [split for split in with_dialogues if split in self.schema_splits(config)]
+        return with_dialogues
+
+    def schema_splits(self, variant: str) -> list[str]:
+        """The splits that have a schema under a variant; for a back-translation that is train."""
+        if variant.startswith(f"{BACKTRANS}-"):
+            return ["train"]
+        return [split for split in SPLITS if self.schema_file(split, variant) in self.files]
+
+    def check_config(self, config: str) -> None:
+        """Raise ``SgdxError`` unless ``config`` exists and this copy has its schemas."""
+        configs = (*CONFIGS, *self.own_variants)
+        if config not in configs:
+            raise SgdxError(f"unknown config {config!r}, expected one of {', '.join(configs)}")
+        if not self.variants(config):
+            example = f"{self.schema_file('test', config)}, or that of another split"
+            expected = f"{BACKTRANS}/*.json" if config == BACKTRANS else example
+            raise SgdxError(f"{self.name}: has no variant {config}, expected {expected}")
+
+    def check_dialogues(self, config: str, split: str | None = None) -> None:
+        """Raise ``SgdxError`` unless ``config`` has dialogues in ``split``; None: in any."""
+        self.check_config(config)
+        if not self.splits(config):
+            raise SgdxError(f"{self.name}: has no dialogues under {config}, expected some")
+        if split is not None and split_name(split) not in self.splits(config):
+            raise SgdxError(f"{self.name}: has no dialogues in {split} under {config}")
+
+    # ---- schemas
+
+    def schema(self, split: str, variant: str) -> list[Service]:
+        """A split's services under a variant, in the order of the original schema."""
+        key = split, variant
+        if key not in self._schemas:
+            self._schemas[key] = self._read_schema(split, variant)
+        return self._schemas[key]
+
+    def _read_schema(self, split: str, variant: str) -> list[Service]:
+        if variant.startswith(f"{BACKTRANS}-"):
+            file = f"{BACKTRANS}/{variant.removeprefix(f'{BACKTRANS}-')}.json"
+            words = read_words(self.read(file), f"{self.name}: {file}")
+            return apply_words(words, {split: self.schema(split, "original")})[split]
+        path = self.schema_path(split, variant)
+        services = read_schema(self.read(self.schema_file(split, variant)), path)
+        if variant != "original":
+            paths = self.schema_path(split, "original"), path
+            check_variant(self.schema(split, "original"), services, variant, paths)
+        return services
+
+    def schema_path(self, split: str, variant: str) -> str:
+        """Where a schema comes from, for error messages."""
+        file = self.schema_file(split, variant)
+        return self.added_paths.get(file, f"{self.name}: {file}")
+
+    def seen_services(self) -> set[str]:
+        """The original names of the services that the original train split has, if there is one."""
+        if "train" not in self.schema_splits("original"):
+            return set()
+        return {service.service_name for service in self.schema("train", "original")}
+
+    # ---- what this copy is
+
+    def is_sgd(self) -> bool:
+        """Whether this is a copy, perhaps a partial one, of the SGD release."""
+        splits = self.schema_splits("original")
+        names = {s.service_name for split in splits for s in self.schema(split, "original")}
+        return _digest("\n".join(sorted(names)).encode()).startswith(_SGD_SERVICES)
+
+    def missing(self) -> str:
+        """What a partial copy of SGD lacks, in words; empty for any other release."""
+        files = {split: len(self.dialogue_files(split)) for split in SPLITS}
+        return missing_from_sgd(files, FILES, "dialogue files") if self.is_sgd() else ""
+
+    def gaps(self) -> str:
+        """What a source lacks, in words for a note; empty where nothing is missing."""
+        if missing_files := self.missing():
+            return f"a partial copy of SGD: {missing_files}"
+        has_split = self.schema_splits("original")
+        gaps = [f"no {split} split" for split in SPLITS if split not in has_split]
+        gaps += [f"no {variant}" for variant in VARIANTS if not self.variants(variant)]
+        text = ", ".join(gaps).replace(", ".join(f"no {name}" for name in VARIANTS), "no v1 to v5")
+        unseen = "" if "train" in has_split else "; every service counts as unseen"
+        return f"the source has {text}{unseen}" if gaps else ""
+
+    def completeness(self) -> str:
+        """Which corpus this is and how much of it, as in ``SGD, partial: test 24 of 34 ...``."""
+        if self.source in PACKAGED:
+            return f"{self.source} corpus"
+        if not self.is_sgd():
+            return "a corpus in the layout of SGD"
+        return f"SGD, partial: {lacking}" if (lacking := self.missing()) else "SGD, complete"
+
+    def version(self, split: str | None = None) -> str:
+        """Which published data this is, for a signature."""
+        # ``sample`` or ``many``; SGD's commit; nothing for a partial copy of SGD; ``unverified:``
+        # and a digest of the files, of a split or of all, for all else.
+        if self.source in PACKAGED:
+            return self.source
+        if self.is_sgd() and self.missing():
+            return ""
+        if self.is_sgd() and (self.source == DOWNLOAD or self.fingerprint == SHA256):
+            return COMMIT
+        folders = [SPLITS[split_name(split)]] if split else [*SPLITS.values(), BACKTRANS]
+        files = sorted(f for f in self.files - {*self.added_paths} if f.split("/")[-2] in folders)
+        content = "".join(f"{file} {self.digest_of(file)}\n" for file in files)
+        return f"unverified:{_digest(content.encode())[:16]}"
+
+    def data_digest(self, split: str, config: str) -> str:
+        """A digest of all that the rows of a split under a config are made from, 16 digits."""
+        # Prediction files carry it. A directory and an archive of the same files have the same.
+        split = split_name(split)
+        self.check_config(config)
+        variants = ("original", *self.variants(config))
+        encoded = [msgspec.json.encode(self.schema(split, variant)) for variant in variants]
+        # Each once, so that a variant that changes nothing has the digest of the original.
+        schemas = list(dict.fromkeys(map(_digest, encoded)))
+        dialogues = [f"{file} {self.digest_of(file)}" for file in self.dialogue_files(split)]
+        made_from = [dialogues, schemas, sorted(self.seen_services())]
+        return _digest(msgspec.json.encode(made_from))[:16]
+
+    def fingerprint_of(self, config: str) -> str:
+        """A hexadecimal digest that changes when what a config is made from does."""
+        if config == BACKTRANS:
+            own = [file for file in sorted(self.files) if file.startswith(f"{BACKTRANS}/")]
+        elif config in self.own_variants:
+            own = [self.schema_file(split, config) for split in self.splits(config)]
+        else:
+            return self.fingerprint
+        return _digest(b"\0".join([self.fingerprint.encode(), *map(self.read, own)]))
+
+
+def missing_from_sgd(counts: Mapping[str, int], whole: Mapping[str, int], what: str) -> str:
+    """Say in words what a copy of SGD lacks."""
+    return ", ".join(
+        f"{split} {counts.get(split, 0):,} of {number:,} {what}"
+        for split, number in whole.items()
+        if counts.get(split, 0) != number
+    )
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+# ---- opening
+
+
+def open_release(source: Source = None, variants: Variants | None = None) -> Release:
+    """Open a copy of the release for reading.
+
+    Args:
+        source: A directory, a .zip archive, ``"sample"`` or ``"many"`` for a corpus that comes with
+            this package, or ``"download"`` for the pinned archive, which is downloaded once. None
+            stands for the environment variable ``SGDX_SOURCE`` and, where that is not set, for the
+            source that ``prepare`` was given last.
+        variants: The user's own schema variants, as paths by name. A path is a directory with
+            ``{train,dev,test}/schema.json``, of which some may be missing, or a ``.json`` file:
+            a file of new words (``words``), which makes a variant of every split, or an overlay, as
+            ``backtranslate`` writes it, which makes a variant of train alone.
+
+    Returns:
+        The open release. SGD itself gets the back-translated schemas of this package.
+
+    Raises:
+        SgdxError: No source is named or remembered; it does not exist, is no archive, or lacks the
+            ``schema.json`` of a split with dialogues, or of all splits; a variant's directory has
+            no schema, its file is at fault, or its name is taken.
+    """
+    source = resolve_source(source)
+    path = PACKAGED.get(source) or Path(source)
+    if source == DOWNLOAD:
+        path = download(_check_download)
+    name = str(path) if source == DOWNLOAD else source
+    try:
+        if path.is_dir():
+            release = _open_directory(name, path)
+        elif path.is_file():
+            release = _open_zip(name, path)
+        else:
+            expected = f"expected a directory, a zip archive, or one of {', '.join(NAMED)}"
+            raise SgdxError(f"{name}: no such source, {expected}")
+    except OSError as error:  # such as a name that is too long
+        raise SgdxError(f"{name}: cannot be opened: {error}") from None
+    release = replace(release, source=source if source in NAMED else str(path.absolute()))
+    splits = release.schema_splits("original")
+    for split in SPLITS:
+        # A copy may lack splits, but not the schema alone; one without any is told what is usual.
+        if not splits or (release.dialogue_files(split) and split not in splits):
+            release.read(release.schema_file(split, "original"))
+    if release.is_sgd() and not release.variants(BACKTRANS):
+        overlays = sorted(_OVERLAYS.glob("*.json"))
+        added: Added = {f"{BACKTRANS}/{p.name}": (p, partial(read_file, p)) for p in overlays}
+        release = _with_files(release, added)
+    return _with_variants(release, variants) if variants else release
+
+
+def _open_directory(name: str, root: Path) -> Release:
+    found = [
+        path for folder in ("", "*/", "sgd_x/data/*/*/") for path in root.glob(f"{folder}*.json")
+    ]
+    path_of = {path.relative_to(root).as_posix(): path for path in found}
+    path_of = {file: path for file, path in path_of.items() if _FILE.fullmatch(f"top/{file}")}
+    digests = {file: _digest(read_file(path)) for file, path in sorted(path_of.items())}
+    state = "".join(f"{file} {digest}\n" for file, digest in digests.items())
+    release = Release(
+        name, _digest(state.encode()), frozenset(path_of), lambda file: read_file(path_of[file])
+    )
+    release._digests.update(digests)
+    return release
+
+
+def _open_zip(name: str, path: Path) -> Release:
+    try:
+        archive = zipfile.ZipFile(path)
+    except Exception as error:  # Damaged archives make the standard library raise of all kinds.
+        raise SgdxError(f"{name}: neither a directory nor a whole zip archive: {error}") from None
+    entries = archive.infolist()
+    if len(entries) > MAX_ENTRIES:
+        raise SgdxError(f"{name}: has {len(entries)} entries, expected at most {MAX_ENTRIES}")
+    members: dict[str, zipfile.ZipInfo] = {}
+    tops, total = set[str](), 0
+    for entry in entries:
+        inside = "/".join(part for part in entry.filename.split("/") if part not in ("", "."))
+        if (match := _FILE.fullmatch(inside)) is None:
+            continue
+        top, file = match.groups(default="")
+        total += entry.file_size
+        if entry.file_size > MAX_FILE_BYTES or total > MAX_TOTAL_BYTES:
+            limits = f"at most {MAX_FILE_BYTES} bytes a file and {MAX_TOTAL_BYTES} in all"
+            found = f"claims {entry.file_size} bytes"
+            raise SgdxError(f"{name}: {entry.filename}: {found}, expected {limits}")
+        tops.add(top)
+        if file in members or len(tops) > 1:
+            expected = "expected each file of one release once"
+            raise SgdxError(f"{name}: {entry.filename}: {file} is there twice, {expected}")
+        members[file] = entry
+
+    def read(file: str) -> bytes:
+        # Reading without a limit, or by other methods, unpacks more than an entry says it has.
+        member = members[file]
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ValueError(f"compressed by method {member.compress_type}, expected deflate")
+        with archive.open(member) as entry:
+            return entry.read(member.file_size + 1)
+
+    return Release(name, file_digest(path), frozenset(members), read)
+
+
+def _check_download(path: Path) -> None:
+    """Raise ``SgdxError`` unless an archive is the whole of SGD."""
+    release = open_release(path)
+    if lacks := release.missing() if release.is_sgd() else "SGD's services":
+        raise SgdxError(f"{path}: was downloaded, but lacks {lacks}")
+
+
+# ---- the user's own variants
+
+
+def find_variants(folder: Path) -> dict[str, Path]:
+    """Find the user's own variants of the train schemas in a folder.
+
+    A variant is a sub-folder with ``train/schema.json``, as ``compose`` and ``corrupt`` write them,
+    or an overlay: a ``.json`` file. A folder that has ``train/schema.json`` itself is one variant.
+
+    Returns:
+        Paths by variant name, sorted by name, for ``open_release``. Variants are named after their
+        folder or file; where a config has that name already (``v1``), the parent folder's name
+        comes before it (``mine-v1``).
+
+    Raises:
+        SgdxError: The folder has no variant, or two variants of the same name.
+    """
+    if (folder / "train" / "schema.json").is_file():
+        paths = [folder]
+    else:
+        schemas = folder.glob("*/train/schema.json")
+        paths = sorted([*(path.parents[1] for path in schemas), *folder.glob("*.json")])
+    path_of: dict[str, Path] = {}
+    for path in paths:
+        name = path.absolute().name.removesuffix(".json")
+        if _is_taken(name):
+            name = f"{path.absolute().parent.name}-{name}"
+        if name in path_of:
+            found = f"is variant {name} as {path_of[name]} is"
+            raise SgdxError(f"{path}: {found}, expected one of them")
+        path_of[name] = path
+    if not path_of:
+        raise SgdxError(f"{folder}: has no variant, expected */train/schema.json or overlays")
+    return dict(sorted(path_of.items()))
+
+
+def write_variants(
+    variants: Mapping[str, Mapping[str, Sequence[Service]]], output: Path
+) -> list[Path]:
+    """Write schema variants as ``output/VARIANT/{train,dev,test}/schema.json``."""
+    if output.exists():
+        raise SgdxError(f"{output}: exists already, expected a new folder for variants")
+    with staged(output) as staging:
+        for variant, schemas in variants.items():
+            for split, services in schemas.items():
+                file = staging / variant / SPLITS[split] / "schema.json"
+                file.parent.mkdir(parents=True)
+                file.write_bytes(pretty_json(services, 2))
+    return [output / variant for variant in variants]
+
+
+def _is_taken(name: str) -> bool:
+    """Whether a config of the release itself has this name, or one such as ``V1``."""
+    return name.casefold() in CONFIGS or name.casefold().startswith(BACKTRANS)
+
+
+def _with_variants(release: Release, variants: Variants) -> Release:
+    """Add the schemas of the user's own variants to a release, as further files of it."""
+    added: Added = {}
+    for name, path in variants.items():
+        if _is_taken(name) or not re.fullmatch(r"[A-Za-z0-9_-]+", name):
+            raise SgdxError(
+                f"variant {name!r}: expected a name of letters from a to z and digits, not taken"
+            )
+        for split, file in _schema_files(release, Path(path)).items():
+            added[f"sgd_x/data/{name}/{SPLITS[split]}/schema.json"] = file
+    return replace(_with_files(release, added), own_variants=tuple(variants))
+
+
+def _with_files(release: Release, added: Added) -> Release:
+    def read(file: str) -> bytes:
+        return added[file][1]() if file in added else release.read(file)
+
+    paths = {file: str(path) for file, (path, _) in added.items()}
+    files, added_paths = release.files.union(added), {**release.added_paths, **paths}
+    extended = replace(release, files=files, _read=read, added_paths=added_paths)
+    extended._digests.update(release._digests)
+    return extended
+
+
+def _schema_files(release: Release, path: Path) -> Added:
+    """The files of a variant, and functions that read them as ``schema.json``, by split."""
+    if path.suffix == ".json" and not path.is_dir():
+        words = read_words(read_file(path), str(path))
+        splits = ["train"] if words.is_overlay else release.schema_splits("original")
+        made = apply_words(words, {split: release.schema(split, "original") for split in splits})
+        return {s: (path, partial(msgspec.json.encode, schema)) for s, schema in made.items()}
+    files = {split: path / folder / "schema.json" for split, folder in SPLITS.items()}
+    if not any(file.is_file() for file in files.values()):
+        raise SgdxError(f"{path}: has no schema.json in train, dev or test, expected one")
+    return {s: (file, partial(read_file, file)) for s, file in files.items() if file.is_file()}

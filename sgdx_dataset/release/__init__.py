@@ -1,1 +1,0 @@
-"""A copy of the SGD release: opening it, its schemas, dialogues and overlays."""

@@ -1,0 +1,588 @@
+"""Rows of a release: its dialogues, the user's frames and the system's turns.
+
+``read_dialogues`` gives dialogues as the release has them. ``frame_rows`` and ``turn_rows`` make
+plain rows of one. ``row_tables`` makes a table of a split's rows: they are made once, in the
+original names, and every variant's names are then put in their places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+from msgspec.structs import asdict
+
+from .columns import (
+    DIALOGUE_COLUMNS,
+    FRAME_COLUMNS,
+    SERVICE,
+    TURN_COLUMNS,
+    as_json,
+    without_mappings,
+)
+from .configs import split_name
+from .io.errors import SgdxError
+from .io.json import decode_json, many_objects
+from .io.progress import advance, progress
+from .release import Release
+from .schema import NONE_INTENT, Service
+
+Position = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
+# The first value of a slot is the canonical one, which scoring takes: there must be one.
+Values = Annotated[list[str], msgspec.Meta(min_length=1)]
+Row = dict[str, Any]
+Kind = Literal["dialogues", "frames", "turns"]
+
+# Actions may have a slot that is no slot of the service: none, "count", or "intent". But a service
+# may have a slot called "intent" (Homes_2 has one), which is renamed like any other slot. Only
+# beside these acts does "intent" stand for the service's intents.
+INTENT_ACTS = ("INFORM_INTENT", "OFFER_INTENT")
+FREE_SLOTS = ("", "count", "intent")
+
+
+class Span(TypedDict):
+    """A slot value's characters in the utterance: ``utterance[start:exclusive_end]``."""
+
+    slot: str
+    start: Position
+    exclusive_end: Position
+
+
+class Action(TypedDict):
+    """A dialogue act; ``slot`` is empty where the act has none."""
+
+    act: str
+    slot: str
+    values: list[str]
+    canonical_values: list[str]
+
+
+class State(TypedDict):
+    """A service's state after a user turn; a slot's values are different forms of one value."""
+
+    active_intent: str
+    requested_slots: list[str]
+    slot_values: dict[str, Values]
+
+
+class ServiceCall(TypedDict):
+    """The API call that the system made before it spoke."""
+
+    method: str
+    parameters: dict[str, str]
+
+
+class Frame(TypedDict):
+    """A turn's part about one service; a user's has a state, a system's may have a service call."""
+
+    service: str
+    slots: list[Span]
+    actions: list[Action]
+    state: NotRequired[State]
+    service_call: NotRequired[ServiceCall]
+    service_results: NotRequired[list[dict[str, str]]]
+
+
+class Turn(TypedDict):
+    """One utterance of the ``USER`` or the ``SYSTEM``."""
+
+    speaker: Literal["USER", "SYSTEM"]
+    utterance: str
+    frames: list[Frame]
+
+
+class Dialogue(TypedDict):
+    """One entry of a release's ``dialogues_*.json``."""
+
+    dialogue_id: str
+    services: list[str]
+    turns: list[Turn]
+
+
+def read_dialogues(release: Release, split: str) -> Iterator[tuple[str, list[Dialogue]]]:
+    """Read a split's dialogue files one after the other, each with its path in the release."""
+    known = {service.service_name for service in release.schema(split, "original")}
+    file_of: dict[str, str] = {}
+    for file in release.dialogue_files(split):
+        path = f"{release.name}: {file}"
+        with many_objects():
+            dialogues = decode_json(release.read(file), list[Dialogue], path, "a list of dialogues")
+            if not dialogues:
+                raise SgdxError(f"{path}: has no dialogue, expected at least one")
+            for dialogue in dialogues:
+                name = dialogue["dialogue_id"]
+                if name in file_of:
+                    raise SgdxError(f"{path}: dialogue {name} is in {file_of[name]} already")
+                file_of[name] = file
+                _check(dialogue, known, f"{path}: dialogue {name}")
+        yield file, dialogues
+
+
+def _check(dialogue: Dialogue, known: set[str], where: str) -> None:
+    """Refuse a dialogue that no rows can be made of."""
+    services = set(dialogue["services"])
+    if unknown := sorted(services - known):
+        expected = f"expected one of {', '.join(sorted(known))}"
+        raise SgdxError(f"{where}: {unknown[0]!r} is no service, {expected}")
+    for index, turn in enumerate(dialogue["turns"]):
+        named = [frame["service"] for frame in turn["frames"]]
+        if not services.issuperset(named) or (len(named) > 1 and len({*named}) < len(named)):
+            expected = f"expected one frame a service, of {dialogue['services']}"
+            raise SgdxError(f"{where}: turn {index}: frames of {named}, {expected}")
+        for frame in turn["frames"]:
+            for span in frame["slots"]:
+                if not span["start"] <= span["exclusive_end"] <= len(turn["utterance"]):
+                    expected = f"expected a place among {len(turn['utterance'])} characters"
+                    raise SgdxError(f"{where}: turn {index}: found the span {span}, {expected}")
+            if ("service_call" in frame) != ("service_results" in frame):
+                expected = "expected both service_call and service_results, or none of them"
+                raise SgdxError(f"{where}: turn {index}: {expected}")
+
+
+# ---- plain rows of one dialogue
+
+
+def frame_rows(
+    dialogue: Dialogue, original: Mapping[str, str] | None = None, history: bool = True
+) -> Iterator[Row]:
+    """A row for each annotated frame of the user, with what comes before and after it.
+
+    ``original`` has the original names of services, where the dialogue is under a variant.
+    """
+    past: list[Row] = []
+    canonical_of: dict[str, dict[str, None]] = {}  # what is said, and what that is to the API
+    turns = dialogue["turns"]
+    for index, turn in enumerate(turns):
+        for frame in turn["frames"]:
+            for action in frame["actions"]:
+                if len(action["values"]) == len(action["canonical_values"]):
+                    for value, canonical in zip(action["values"], action["canonical_values"]):
+                        if value != canonical:
+                            canonical_of.setdefault(value, {})[canonical] = None
+        for frame in turn["frames"] if turn["speaker"] == "USER" else ():
+            if (state := frame.get("state")) is None:
+                continue
+            service, after = frame["service"], turns[index + 1 : index + 2]
+            replies = [reply for t in after for reply in t["frames"] if reply["service"] == service]
+            yield {
+                "frame_id": f"{dialogue['dialogue_id']}/{index}/"
+                f"{original[service] if original else service}",
+                "dialogue_id": dialogue["dialogue_id"],
+                "turn": index,
+                "service": service,
+                "history": past if history else None,
+                "utterance": turn["utterance"],
+                **state,
+                "slots": frame["slots"],
+                "service_call": replies[0].get("service_call") if replies else None,
+                "canonical_values": {
+                    slot: new
+                    for slot, values in state["slot_values"].items()
+                    if (new := _canonical(values, canonical_of))
+                },
+            }
+        if history:
+            said = {"speaker": turn["speaker"], "utterance": turn["utterance"]}
+            past = [*past, {**said, "actions": system_actions(turn)}]
+
+
+def _canonical(values: list[str], canonical_of: Mapping[str, Collection[str]]) -> list[str]:
+    found = dict.fromkeys(new for value in values for new in canonical_of.get(value, ()))
+    return [new for new in found if new not in values]
+
+
+def turn_rows(dialogue: Dialogue) -> Iterator[Row]:
+    """A row for each turn of the system that has a frame."""
+    before = None
+    for index, turn in enumerate(dialogue["turns"]):
+        if turn["speaker"] == "SYSTEM" and turn["frames"]:
+            calling = [frame for frame in turn["frames"] if "service_call" in frame]
+            calls = [{"service": f["service"], **f["service_call"]} for f in calling]
+            yield {
+                "turn_id": f"{dialogue['dialogue_id']}/{index}",
+                "service": turn["frames"][0]["service"],
+                "services": [frame["service"] for frame in turn["frames"]],
+                "actions": system_actions(turn),
+                "call": calls[0] if calls else None,
+                "prompt": before["utterance"] if before and before["speaker"] == "USER" else "",
+                "utterance": turn["utterance"],
+            }
+        before = turn
+
+
+def system_actions(turn: Turn) -> list[Row]:
+    """The actions of a turn with their services; none of the user's, which trackers look for."""
+    return [
+        {"service": frame["service"], **action}
+        for frame in turn["frames"]
+        for action in frame["actions"]
+        if turn["speaker"] == "SYSTEM"
+    ]
+
+
+# ---- tables of a release's rows
+
+COLUMNS: dict[Kind, pa.Schema] = {
+    "dialogues": DIALOGUE_COLUMNS,
+    "frames": FRAME_COLUMNS,
+    "turns": TURN_COLUMNS,
+}
+# What rows have of their variant alone, and is joined when that is known.
+_OF_VARIANT = ("variant", "seen", "seen_domain", "schema", "schemas", "schema_slots")
+# Where a row has names: the kind of name by the name of the field.
+_NAMES = {
+    "service": "service",
+    "services": "service",
+    "slot": "slot",
+    "requested_slots": "slot",
+    "active_intent": "intent",
+    "method": "intent",
+}
+
+
+def frame_tables(
+    release: Release, split: str, config: str, columns: Sequence[str] | None = None
+) -> pa.Table:
+    """The frame rows of a split under a config, made in memory from an open release.
+
+    The rows are those of ``frames(load(config, split))``, in the same order, but the Hugging Face
+    cache is neither read nor written, and no other split is read. Each split is parsed once for
+    all configs of a release.
+
+    Args:
+        release: What ``open_release`` returned.
+        split: ``train``, ``validation`` or ``test``.
+        config: One of ``CONFIGS``, or of the release's own variants.
+        columns: Names of the columns to make, in the order of the result; None for all columns of
+            ``FRAME_COLUMNS``. Leaving out ``history`` and ``schema`` saves most of the work.
+
+    Returns:
+        One row per user turn and service, with the types of ``FRAME_COLUMNS``.
+
+    Raises:
+        SgdxError: The config, the split or a column is unknown, the split has no dialogues under
+            the config, or the release is at fault.
+    """
+    return _whole_table(release, split, config, "frames", columns)
+
+
+def turn_tables(
+    release: Release, split: str, config: str, columns: Sequence[str] | None = None
+) -> pa.Table:
+    """The turn rows of a split under a config, made in memory from an open release.
+
+    Args:
+        release: What ``open_release`` returned.
+        split: ``train``, ``validation`` (or ``dev``) or ``test``.
+        config: One of ``CONFIGS``, or of the release's own variants.
+        columns: Names of the columns to make, in the order of the result; None for all columns of
+            ``TURN_COLUMNS``. Leaving out ``schemas`` saves most of the memory.
+
+    Returns:
+        One row per turn of the system, with the types of ``TURN_COLUMNS``.
+
+    Raises:
+        SgdxError: The config, the split or a column is unknown, the split has no dialogues under
+            the config, or the release is at fault.
+    """
+    return _whole_table(release, split, config, "turns", columns)
+
+
+def _whole_table(
+    release: Release, split: str, config: str, kind: Kind, columns: Sequence[str] | None
+) -> pa.Table:
+    with progress(f"Making {kind}", steps(release, [config], [split_name(split)])):
+        tables = row_tables(release, split, config, kind, columns)
+        return pa.concat_tables([table for _, table in tables])
+
+
+def steps(release: Release, configs: Sequence[str], splits: Collection[str] | None = None) -> int:
+    """How many tables ``row_tables`` gives for configs, in the splits that each has of these."""
+    return sum(
+        len(release.variants(config)) * len(release.dialogue_files(split))
+        for config in configs
+        for split in release.splits(config)
+        if splits is None or split in splits
+    )
+
+
+def row_tables(
+    release: Release,
+    split: str,
+    config: str,
+    kind: Kind = "dialogues",
+    columns: Sequence[str] | None = None,
+    dialogue_ids: Collection[str] | None = None,
+) -> Iterator[tuple[str, pa.Table]]:
+    """The rows of a split under each variant of a config, in a table for each dialogue file."""
+    schema = COLUMNS[kind]
+    if unknown := [column for column in columns or () if column not in schema.names]:
+        known = ", ".join(schema.names)
+        raise SgdxError(f"unknown column {unknown[0]!r}, expected one of {known}")
+    schema = pa.schema([schema.field(name) for name in columns or schema.names])
+    split = split_name(split)
+    release.check_dialogues(config, split)
+    seen, originals = release.seen_services(), release.schema(split, "original")
+    domains = domains_seen(release)
+    chosen = None if dialogue_ids is None else pa.array(sorted(dialogue_ids), pa.string())
+    for variant in release.variants(config):
+        services = release.schema(split, variant)
+        names = pa.array(_names(services), pa.string())
+        of_service = service_columns(_schemas(services, originals, seen), domains)
+        for part in split_rows(release, split, kind, "history" in schema.names):
+            texts = pa.concat_arrays([names, part.texts])
+            wanted = [name for name in part.rows if name in schema.names or name == "call"]
+            rows = {name: _named(part.rows[name], texts) for name in wanted}
+            rows["variant"] = pa.repeat(variant, len(part.ids))
+            rows |= {"place": part.rows.get("service"), "places": part.rows.get("services")}
+            table = joined(rows, of_service, schema)
+            yield part.file, table if chosen is None else table.filter(pc.is_in(part.ids, chosen))
+            advance()
+
+
+def plain_array(kind: Kind, rows: Sequence[Mapping[str, Any]]) -> pa.StructArray:
+    """Dialogues, or what ``frame_rows`` or ``turn_rows`` gives, as an array."""
+    later = (*_OF_VARIANT, "intent")
+    fields = [field for field in COLUMNS[kind] if field.name not in later]
+    if kind == "turns":  # what ``schemas`` and ``intent`` are taken from
+        call = pa.struct({"service": pa.string(), "method": pa.string()})
+        fields += [pa.field("services", pa.list_(pa.string())), pa.field("call", call)]
+    return without_mappings(pa.array(rows, as_json(pa.struct(fields))))
+
+
+class _Part(NamedTuple):
+    """The rows of a dialogue file, the same for every variant."""
+
+    file: str
+    ids: pa.StringArray  # each row's dialogue
+    # Columns. A name in them is its place in the list of all names of a variant (``_names``).
+    rows: dict[str, pa.Array]
+    texts: pa.StringArray  # those values and slots of actions that are no names, behind the names
+
+
+@lru_cache(maxsize=6)  # the splits' dialogues, and another kind of their rows
+def split_rows(release: Release, split: str, kind: Kind, history: bool) -> list[_Part]:
+    """A split's rows, made from its dialogue files once for all variants."""
+    rows_of: dict[Kind, Callable[[Dialogue], Iterator[Any]]] = {
+        "dialogues": lambda dialogue: iter([dialogue]),
+        "frames": partial(frame_rows, history=history),
+        "turns": turn_rows,
+    }
+    schema, parts = release.schema(split, "original"), []
+    with many_objects():
+        for file, dialogues in read_dialogues(release, split):
+            rows = [(dialogue["dialogue_id"], [*rows_of[kind](dialogue)]) for dialogue in dialogues]
+            ids = [name for name, own in rows for _ in own]
+            places = _Places(schema)
+            try:
+                coded = places.coded(plain_array(kind, [row for _, own in rows for row in own]))
+            except SgdxError as error:
+                where = f"{release.name}: {file}"
+                for name, own in rows:  # find the dialogue at fault
+                    try:
+                        _Places(schema).coded(plain_array(kind, own))
+                    except SgdxError:
+                        where += f": dialogue {name}"
+                        break
+                where += f": {error} in {release.schema_path(split, 'original')}"
+                raise SgdxError(where) from None
+            columns = dict(zip((field.name for field in coded.type), coded.flatten()))
+            parts.append(_Part(file, pa.array(ids, pa.string()), columns, places.texts))
+    return parts
+
+
+def _names(services: Sequence[Service]) -> list[str]:
+    """All names of a schema in a fixed order, in which those of its variants correspond."""
+    slots = [slot.name for service in services for slot in service.slots]
+    intents = [intent.name for service in services for intent in service.intents]
+    return [*(service.service_name for service in services), *slots, *intents, NONE_INTENT]
+
+
+class _Places:
+    """Puts the place that a name has in ``_names`` where rows have the name.
+
+    All names are replaced at once by what they belong to, so that there is no moment at which an
+    old and a new name can be mistaken for each other.
+    """
+
+    def __init__(self, services: Sequence[Service]) -> None:
+        self.services = services
+        names = [service.service_name for service in services]
+        slots = [f"{s.service_name}/{slot.name}" for s in services for slot in s.slots]
+        intents = [f"{s.service_name}/{intent.name}" for s in services for intent in s.intents]
+        first_intent = len(names) + len(slots)
+        none = first_intent + len(intents)
+        nones = [f"{name}/{NONE_INTENT}" for name in names]
+        self.known = {
+            "service": (names, range(len(names))),
+            "slot": (slots, range(len(names), first_intent)),
+            "intent": ([*intents, *nones], [*range(first_intent, none), *[none] * len(nones)]),
+        }
+        self.free = none + 1  # the place of the first text that is no name
+        self.texts = pa.array(FREE_SLOTS)
+
+    def coded(self, array: pa.Array, field: str = "", owners: pa.Array = None) -> pa.Array:
+        """Rows, or a part of them, with places (the only unsigned numbers) instead of names.
+
+        ``field`` says what the part is; ``owners`` has the service that each of its items is about.
+        """
+        kind = array.type
+        if pa.types.is_list(kind):
+            inner = None if owners is None else owners.take(pc.list_parent_indices(array))
+            return pa.ListArray.from_arrays(array.offsets, self.coded(array.values, field, inner))
+        if pa.types.is_struct(kind):
+            names = [part.name for part in kind]
+            parts = dict(zip(names, array.flatten()))
+            owners = parts.get("service", owners)
+            if "act" in parts:
+                coded = self._actions(parts, owners)
+            else:
+                coded = {name: self.coded(parts[name], name, owners) for name in names}
+            absent = array.is_null() if array.null_count else None
+            return pa.StructArray.from_arrays(list(coded.values()), names, mask=absent)
+        return self._find(_NAMES[field], owners, array) if field in _NAMES else array
+
+    def _actions(self, parts: dict[str, pa.Array], owners: pa.Array) -> dict[str, pa.Array]:
+        """Actions: of some, the values are intents; of others, the slot is none of the service."""
+        intents = pc.and_(
+            pc.is_in(parts["act"], value_set=pa.array(INTENT_ACTS)),
+            pc.equal(parts["slot"], "intent"),
+        )
+        free = pc.index_in(parts["slot"], value_set=self.texts.slice(0, len(FREE_SLOTS)))
+        slots = self._find("slot", owners, parts["slot"], otherwise=pc.add(free, self.free))
+        slots = pc.if_else(intents, self.free + FREE_SLOTS.index("intent"), slots)
+        lists = [parts[name] for name in ("values", "canonical_values")]
+        said = pa.concat_arrays([values.values for values in lists]).dictionary_encode()
+        coded, start = {**parts, "slot": slots.cast(pa.uint32())}, 0
+        for name, values in zip(("values", "canonical_values"), lists):
+            action = pc.list_parent_indices(values)
+            places = pc.add(said.indices.slice(start, len(action)), self.free + len(self.texts))
+            start += len(action)
+            is_intent = intents.take(action)
+            of_intents = self._find(
+                "intent", owners.take(action).filter(is_intent), values.values.filter(is_intent)
+            )
+            places = pc.replace_with_mask(places.cast(pa.uint32()), is_intent, of_intents)
+            coded[name] = pa.ListArray.from_arrays(values.offsets, places)
+        if "service" in coded:
+            coded["service"] = self._find("service", None, owners)
+        self.texts = pa.concat_arrays([self.texts, said.dictionary])
+        return coded
+
+    def _find(
+        self, kind: str, owners: pa.Array, texts: pa.Array, otherwise: pa.Array | None = None
+    ) -> pa.UInt32Array:
+        """The places of names; of those that the schema lacks, what ``otherwise`` has."""
+        names, places = self.known[kind]
+        keys = texts if kind == "service" else pc.binary_join_element_wise(owners, texts, "/")
+        found = pc.index_in(keys, value_set=pa.array(names, pa.string()))
+        found = pa.array(places, pa.int32()).take(found)
+        if otherwise is not None:
+            found = pc.coalesce(found, otherwise)
+        if found.null_count > texts.null_count:
+            lost = pc.and_(found.is_null(), texts.is_valid()).index(True).as_py()
+            of_service = [n.rpartition("/")[2] for n in names if n.startswith(f"{owners[lost]}/")]
+            expected = ", ".join(names if kind == "service" else of_service)
+            where = "" if kind == "service" else f" of service {owners[lost]}"
+            raise SgdxError(
+                f"{texts[lost].as_py()!r} is no {kind}{where}, expected one of {expected}"
+            )
+        return found.cast(pa.uint32())
+
+
+def _named(array: pa.Array, texts: pa.StringArray) -> pa.Array:
+    """Rows, or a part of them, with a variant's names in the places that ``_Places`` gives."""
+    kind = array.type
+    if kind == pa.uint32():
+        return texts.take(array)
+    if pa.types.is_list(kind):
+        return pa.ListArray.from_arrays(array.offsets, _named(array.values, texts))
+    if pa.types.is_struct(kind):
+        parts = [_named(part, texts) for part in array.flatten()]
+        absent = array.is_null() if array.null_count else None
+        return pa.StructArray.from_arrays(parts, [field.name for field in kind], mask=absent)
+    return array
+
+
+def joined(
+    rows: Mapping[str, pa.Array], of_service: Mapping[str, pa.Array], schema: pa.Schema
+) -> pa.Table:
+    """A table of rows, with what ``service_columns`` has of each row's service or services.
+
+    ``rows`` has where these are there: in ``place``, and in ``places`` of several services.
+    """
+    columns = []
+    for field in schema:
+        if field.name == "schemas":
+            schemas = of_service["schema"].take(rows["places"].values)
+            column = pa.ListArray.from_arrays(rows["places"].offsets, schemas)
+        elif field.name == "intent":  # of the call that the system made before the turn
+            column = pc.struct_field(rows["call"], "method").fill_null("")
+        elif field.name in of_service:
+            column = of_service[field.name].take(rows["place"])
+        else:
+            column = rows[field.name]
+        columns.append(column.cast(field.type))
+    return pa.table(columns, schema=schema)
+
+
+def _schemas(
+    services: Sequence[Service], originals: Sequence[Service], seen: Collection[str]
+) -> pa.StructArray:
+    """Services as rows have them (``SERVICE``)."""
+    rows = [
+        {
+            **asdict(service),
+            "original_name": original.service_name,
+            "seen": original.service_name in seen,
+            "slots": [asdict(slot) for slot in service.slots],
+            "intents": [
+                {
+                    **asdict(intent),
+                    "optional_slots": [
+                        {"slot": slot, "value": value}
+                        for slot, value in intent.optional_slots.items()
+                    ],
+                }
+                for intent in service.intents
+            ],
+        }
+        for service, original in zip(services, originals, strict=True)
+    ]
+    return pa.array(rows, SERVICE)
+
+
+def service_columns(
+    schemas: pa.StructArray, seen_domains: Collection[str] | None
+) -> dict[str, pa.Array]:
+    """What rows have of their service, for each of some schemas (``SERVICE``), by column."""
+    slots = schemas.field("slots")
+    brief = [slots.values.field(name) for name in ("name", "is_categorical")]
+    of_service = {
+        "schema": schemas,
+        "seen": schemas.field("seen"),
+        "schema_slots": pa.ListArray.from_arrays(
+            slots.offsets, pa.StructArray.from_arrays(brief, ["name", "is_categorical"])
+        ),
+    }
+    if seen_domains is not None:
+        names = schemas.field("original_name")
+        domains = pa.array(sorted(seen_domains), pa.string())
+        in_train = pc.is_in(pc.replace_substring_regex(names, "_.*", ""), value_set=domains)
+        if lost := names.filter(pc.and_(of_service["seen"], pc.invert(in_train))):
+            raise SgdxError(
+                f"service {lost[0]} was seen in training, and its domain is not among the seen"
+                f" domains {', '.join(sorted(seen_domains))}; expected those of the dialogues' own"
+                " release"
+            )
+        of_service["seen_domain"] = in_train
+    return of_service
+
+
+def domains_seen(release: Release) -> set[str]:
+    """The domains of the original train split: its services' names up to the first underscore."""
+    return {service.partition("_")[0] for service in release.seen_services()}

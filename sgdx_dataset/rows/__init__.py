@@ -1,1 +1,0 @@
-"""What is loaded: dialogue rows and frame rows, as Arrow tables."""

@@ -1,0 +1,156 @@
+"""A dialogue under several variants side by side, in the terminal or as a web page.
+
+Under every variant the dialogue's values are the same, and only names differ. So each user turn has
+a table with a column of names for every variant, and the values beside them.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec.json import encode
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from .configs import SPLITS, split_name
+from .io.console import escape_controls
+from .io.errors import SgdxError
+from .io.files import write_bytes
+from .release import Release
+from .rows import Row, read_dialogues, row_tables
+from .schema import Intent, Service, Slot
+
+
+def show(
+    release: Release,
+    dialogue_id: str | None,
+    configs: Sequence[str],
+    split: str | None = None,
+    html: Path | None = None,
+) -> None:
+    """Print a dialogue under several variants, and write it as a web page if asked."""
+    for config in configs:
+        release.check_config(config)
+    split, dialogue_id = _find(release, dialogue_id, configs, split)
+    release = release.with_dialogue(split, dialogue_id)
+    rows = [
+        row
+        for config in configs
+        for _, table in row_tables(release, split, config, dialogue_ids=[dialogue_id])
+        for row in table.to_pylist()
+    ]
+    if html:
+        page = Console(record=True, file=io.StringIO(), width=160, highlight=False)
+        print_dialogue(rows, split, page)
+        write_bytes(html, page.export_html(inline_styles=True).encode())
+    print_dialogue(rows, split, Console(highlight=False))
+
+
+def print_dialogue(rows: Sequence[Row], split: str, console: Console) -> None:
+    """Print the rows of a dialogue; variants that do not fit beside each other come below."""
+    console.print(f"[bold]Dialogue {_shown(rows[0]['dialogue_id'])}[/bold] ({split})")
+    variants = [row["variant"] for row in rows]
+    turns, widths = [], [len(variant) for variant in variants]  # of the longest names
+    for versions in zip(*(row["turns"] for row in rows), strict=True):
+        lines = []
+        for frames in zip(*(turn["frames"] for turn in versions), strict=True):
+            lines += _lines(frames)
+        turns.append((versions[0], lines))
+        for _, names, _ in lines:
+            widths = [max(width, len(name)) for width, name in zip(widths, names)]
+    size = max(
+        1, (console.width - 34) // (max(widths) + 2)
+    )  # of a group: 34 are for kind and value
+    for turn, lines in turns:
+        style = "bold" if turn["speaker"] == "USER" else "dim"
+        console.print(f"\n[{style}]{turn['speaker']}[/{style}]  {_shown(turn['utterance'])}")
+        for start in range(0, len(variants) if lines else 0, size):
+            table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
+            table.add_column("", min_width=len("asks for"))
+            for variant, width in list(zip(variants, widths))[start : start + size]:
+                table.add_column(_shown(variant), overflow="fold", min_width=width)
+            table.add_column("value", overflow="fold")
+            for kind, names, value in lines:
+                cells = [kind, *names[start : start + size], value]
+                table.add_row(*map(_shown, cells), style="bold" if kind == "service" else None)
+            console.print(table)
+
+
+def _shown(text: str) -> str:
+    """Text of the data as ``rich`` shows it: no markup, and no control characters either."""
+    return escape(escape_controls(text))
+
+
+def _lines(frames: Sequence[Row]) -> list[tuple[str, list[str], str]]:
+    """The lines of a service's state: what each is about, the name in each variant, the value."""
+    states = [frame["state"] for frame in frames]
+    if states[0] is None:
+        return []
+    slots = zip(*(state["slot_values"] for state in states))
+    asked = zip(*(state["requested_slots"] for state in states))
+    return [
+        ("service", [frame["service"] for frame in frames], ""),
+        ("intent", [state["active_intent"] for state in states], ""),
+        *(("slot", [p["slot"] for p in pairs], " / ".join(pairs[0]["values"])) for pairs in slots),
+        *(("asks for", list(names), "") for names in asked),
+    ]
+
+
+def _find(
+    release: Release, dialogue_id: str | None, configs: Sequence[str], split: str | None
+) -> tuple[str, str]:
+    """The split that has a dialogue, and its id; without an id, of one that has other words."""
+    variants = [variant for config in configs for variant in release.variants(config)]
+    splits = [split_name(split)] if split else list(reversed(SPLITS))
+    for name in splits:
+        if not release.dialogue_files(name):
+            continue
+        original = release.schema(name, "original")
+        other = {
+            old.service_name
+            for variant in variants
+            if name in release.schema_splits(variant)
+            for old, new in zip(original, release.schema(name, variant), strict=True)
+            if encode(old) != encode(new)
+        }
+        first, searched = None, release
+        if dialogue_id:
+            searched = release.with_dialogue(name, dialogue_id)
+            if searched is release and len(release.dialogue_files(name)) > 1:
+                continue  # no file has it
+        for _, dialogues in read_dialogues(searched, name):
+            for dialogue in dialogues:
+                found = dialogue["dialogue_id"]
+                if found == dialogue_id or (not dialogue_id and other & {*dialogue["services"]}):
+                    return name, found
+                first = first or found
+        if first and not dialogue_id:
+            return name, first
+    expected = f" {dialogue_id!r}, expected an id such as 1_00000" if dialogue_id else ""
+    raise SgdxError(f"{release.name}: {', '.join(splits)}: found no dialogue{expected}")
+
+
+def words_of_service(release: Release, service_name: str) -> str:
+    """All names and descriptions of a service, as JSON that ``--variant NAME=FILE`` takes."""
+    services = {
+        service.service_name: service
+        for split in release.schema_splits("original")
+        for service in release.schema(split, "original")
+    }
+    if service_name not in services:
+        names = ", ".join(sorted(services))
+        raise SgdxError(f"{release.name}: has no service {service_name}, expected one of {names}")
+
+    def words(element: Service | Slot | Intent) -> dict[str, str]:
+        name = element.service_name if isinstance(element, Service) else element.name
+        return {"name": name, "description": element.description}
+
+    service = services[service_name]
+    slots = {slot.name: words(slot) for slot in service.slots}
+    intents = {intent.name: words(intent) for intent in service.intents}
+    all_words = {service_name: {**words(service), "slots": slots, "intents": intents}}
+    return json.dumps(all_words, indent=2, ensure_ascii=False)

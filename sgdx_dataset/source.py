@@ -1,0 +1,148 @@
+"""Where the release is: the source that a user names, the one prepared last, or the download.
+
+``prepare`` notes it in a JSON file beside the configs that it prepares, ``sgdx-source.json`` in the
+folder that ``datasets`` keeps its data in: ``{"source": "/data/sgd.zip"}``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from .io.console import escape_controls
+from .io.errors import SgdxError
+from .io.files import file_digest, write_bytes
+from .io.json import parse_json
+
+Source = str | os.PathLike[str] | None
+
+COMMIT = "e852981ae34990f4358979625854259302feaa78"  # 2023-08-07, the fixed converter's
+URL = (
+    f"https://github.com/google-research-datasets/dstc8-schema-guided-dialogue/archive/{COMMIT}.zip"
+)
+# The SHA-256 of the archive, to be recorded here by somebody who has a complete one. Until then a
+# download is verified by its counts.
+SHA256: str | None = None
+
+DOWNLOAD = "download"  # the source that is the pinned archive
+NAMED = ("sample", "many", DOWNLOAD)  # sources that are no paths
+NOTE = "sgdx-source.json"
+OTHER_SOURCES = "sgdx-sources"  # the folder of the caches of all sources but the remembered one
+_ADVICE = "name a source with --source or SGDX_SOURCE"
+
+
+def datasets_cache() -> Path:
+    """The folder that ``datasets`` keeps its data in, found as ``datasets`` itself finds it."""
+    cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
+    home = os.environ.get("HF_HOME", str(Path(cache, "huggingface")))
+    return Path(os.environ.get("HF_DATASETS_CACHE", str(Path(home, "datasets")))).expanduser()
+
+
+def remember(source: str, cache: Path) -> None:
+    """Note in a cache what was prepared there: one of ``NAMED`` or an absolute path."""
+    if remembered_source(cache) != source:
+        write_bytes(cache / NOTE, msgspec.json.encode({"source": source}) + b"\n")
+
+
+def remembered_source(cache: Path | None = None) -> str | None:
+    """The source that a cache was prepared from last, or None where nothing is noted."""
+    note = (cache or datasets_cache()) / NOTE
+    try:
+        noted = parse_json(note.read_bytes(), dict[str, str], str(note), "a note of prepare")
+        return noted.get("source")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise SgdxError(f"{note}: cannot be read: {error}") from None
+
+
+def sources_named(name: str) -> list[str]:
+    """Sources of this machine that go by a name: those of ``NAMED``, or known paths."""
+    if name in NAMED:
+        return [name]
+    cache = datasets_cache()
+    caches = [cache, *sorted((cache / OTHER_SOURCES).glob("*"))]
+    sources = dict.fromkeys(filter(None, map(remembered_source, caches)))
+    return [source for source in sources if Path(source).name == name and Path(source).exists()]
+
+
+def source_of_file(file: str | os.PathLike[str]) -> str | None:
+    """The source that a file of a cache was made from: what the nearest folder above it notes."""
+    for folder in Path(file).absolute().parents:
+        if (folder / NOTE).is_file():
+            with suppress(SgdxError):
+                return remembered_source(folder)
+    return None
+
+
+def resolve_source(source: Source, cache: Path | None = None) -> str:
+    """The source to open: what the caller names, else ``$SGDX_SOURCE``, else the remembered one."""
+    named = source or os.environ.get("SGDX_SOURCE")
+    if named:
+        return str(named)
+    remembered = remembered_source(cache)
+    if remembered is None:
+        raise SgdxError(
+            "no source is named and none was prepared before: give --source (or SGDX_SOURCE) a copy"
+            " of the release, 'sample' or 'many' for a corpus of this package, or 'download' to"
+            " fetch SGD from GitHub once (an archive of some 30 MB)"
+        )
+    if remembered not in NAMED and not Path(remembered).exists():
+        raise SgdxError(f"{remembered}: was prepared before, but is not there any more; {_ADVICE}")
+    return remembered
+
+
+def announced_source(source: Source, cache: Path | None = None) -> str:
+    """The source that a command opens; a note says where it is the remembered one."""
+    resolved = resolve_source(source, cache)
+    if not (source or os.environ.get("SGDX_SOURCE")):
+        print(
+            f"note: the source is {escape_controls(resolved)}, which prepare was given last; "
+            "to choose another, give --source",
+            file=sys.stderr,
+        )
+    return resolved
+
+
+def download(check: Callable[[Path], None], url: str = URL, checksum: str | None = SHA256) -> Path:
+    """Download the pinned archive to the Hugging Face cache, unless it is there already."""
+    from filelock import FileLock  # It takes a while to import, and most commands download nothing.
+
+    archive = datasets_cache() / "downloads" / f"sgdx-{Path(url).name}"
+    try:
+        archive.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(archive.with_suffix(".lock")):
+            if not archive.exists():
+                partial = _fetch(url, archive)
+                try:
+                    check(partial)
+                    if checksum and (digest := file_digest(partial)) != checksum:
+                        raise SgdxError(f"{partial}: SHA-256 is {digest}, expected {checksum}")
+                except SgdxError as error:
+                    partial.unlink()
+                    raise SgdxError(f"{error} (it is deleted)") from None
+                partial.replace(archive)
+    except OSError as error:
+        raise SgdxError(f"{archive}: cannot be downloaded to or read from: {error}") from None
+    return archive
+
+
+def _fetch(url: str, archive: Path) -> Path:
+    """Download to a file beside ``archive``, continuing what an earlier attempt has left there."""
+    from huggingface_hub.file_download import http_get
+
+    partial = archive.with_suffix(".incomplete")
+    try:
+        with partial.open("ab") as file:
+            # GitHub answers a request for the rest with the whole file: http_get starts anew then.
+            http_get(url, file, resume_size=file.tell(), displayed_filename=archive.name)
+    except Exception as error:  # the HTTP library's own error types, which differ by version
+        reason = " ".join(str(error).split())
+        advice = f"{partial.stat().st_size} bytes are kept; try again, or give a copy's path"
+        raise SgdxError(f"{url}: cannot be downloaded: {reason} ({advice})") from None
+    return partial

@@ -1,0 +1,226 @@
+"""Schemas in files, and schemas in other words.
+
+A variant of a schema has its services, slots and intents in the same order under other names and
+descriptions; nothing else may differ. It comes as a ``schema.json``, or as a file of new words, by
+the original names of services, slots and intents::
+
+    {"Weather_1": {"description": "Forecasts",
+                   "slots": {"city": "town",
+                             "date": {"name": "day", "description": "Day of the forecast"}},
+                   "intents": {"GetWeather": "FindForecast"}}}
+
+An overlay is such a file of what a translation to another language and back changed in the train
+schemas. Each of its texts is a pair ``{"pivot": "Wetter", "text": "weather"}``. The slots that an
+intent requires, takes or gives follow by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from .configs import VARIANTS
+from .io.errors import SgdxError
+from .io.json import parse_json
+from .schema import NONE_INTENT, Intent, Service, Slot
+
+NewNames = Mapping[str, tuple[str, str]]  # new name and description, by the original name
+
+
+def read_schema(data: bytes, path: str) -> list[Service]:
+    """Parse a ``schema.json``."""
+    services = parse_json(data, list[Service], path, "a schema.json of the release")
+    check_names(services, path)
+    return services
+
+
+def check_names(services: Sequence[Service], path: str) -> None:
+    """Refuse a name that two services, or two slots or intents of a service, share."""
+    names = {"service": [service.service_name for service in services]}
+    for service in services:
+        where = f"service {service.service_name}"
+        if "/" in service.service_name:  # Frame ids are DIALOGUE/TURN/SERVICE.
+            raise SgdxError(f"{path}: {where}: found a '/', expected a name without")
+        names[f"{where}: slot"] = [slot.name for slot in service.slots]
+        names[f"{where}: intent"] = [intent.name for intent in service.intents]
+    for what, listed in names.items():
+        if twice := sorted({name for name in listed if listed.count(name) > 1}):
+            raise SgdxError(f"{path}: {what} {twice[0]} appears twice, expected distinct names")
+
+
+def check_variant(
+    original: Sequence[Service], services: Sequence[Service], variant: str, paths: tuple[str, str]
+) -> None:
+    """Refuse what is not ``original`` in other words; ``paths`` are of the original and of it."""
+    for (record, what, value), (_, _, expected) in zip(_shape(services), _shape(original)):
+        if value != expected:
+            expected_value = f"expected {expected!r} as in {paths[0]}"
+            raise SgdxError(f"{paths[1]}: {record}: {what} is {value!r}, {expected_value}")
+    # SGD-X names the services of v2 as the original ones with the digit 2 behind them.
+    for old, new in zip(original, services) if variant in VARIANTS else ():
+        number = new.service_name.removeprefix(old.service_name)
+        if number != new.service_name and f"v{number}" in VARIANTS and f"v{number}" != variant:
+            found = f"service {new.service_name}: is of v{number}"
+            raise SgdxError(f"{paths[1]}: {found}, expected {variant}")
+
+
+def _shape(services: Sequence[Service]) -> Iterator[tuple[str, str, object]]:
+    """What other words must not change, as (record, property, value)."""
+    # Lengths come before items, so that schemas of different lengths differ there.
+    yield "schema", "number of services", len(services)
+    for service in services:
+        record = f"service {service.service_name}"
+        yield record, "number of slots", len(service.slots)
+        yield record, "number of intents", len(service.intents)
+        for slot in service.slots:
+            yield f"{record}, slot {slot.name}", "is_categorical", slot.is_categorical
+            yield f"{record}, slot {slot.name}", "possible_values", slot.possible_values
+        place = {slot.name: i for i, slot in enumerate(service.slots)}
+        for intent in service.intents:
+            yield f"{record}, intent {intent.name}", "is_transactional", intent.is_transactional
+            slots = {
+                "required": [place.get(name, name) for name in intent.required_slots],
+                "optional": {place.get(n, n): value for n, value in intent.optional_slots.items()},
+                "result": [place.get(name, name) for name in intent.result_slots],
+            }
+            what = "slots by their positions in the service"
+            yield f"{record}, intent {intent.name}", what, slots
+
+
+def reworded(
+    service: Service, name: str, description: str, slots: NewNames, intents: NewNames
+) -> Service:
+    """A service in other words."""
+    new = {old: slot_name for old, (slot_name, _) in slots.items()}
+    return Service(
+        name,
+        description,
+        [Slot(*slots[s.name], s.is_categorical, s.possible_values) for s in service.slots],
+        [
+            Intent(
+                *intents[intent.name],
+                intent.is_transactional,
+                [new.get(slot, slot) for slot in intent.required_slots],
+                {new.get(slot, slot): value for slot, value in intent.optional_slots.items()},
+                [new.get(slot, slot) for slot in intent.result_slots],
+            )
+            for intent in service.intents
+        ],
+    )
+
+
+class TranslatedText(msgspec.Struct, forbid_unknown_fields=True):
+    """A name or description in the pivot language, and its translation back to English."""
+
+    pivot: str
+    text: str
+
+
+Text = str | TranslatedText | None  # None where the old text stays
+
+
+class ElementWords(msgspec.Struct, forbid_unknown_fields=True):
+    """What changes in a slot or intent."""
+
+    name: Text = None
+    description: Text = None
+
+
+class ServiceWords(ElementWords, forbid_unknown_fields=True):
+    """What changes in a service; the entries of ``slots`` and ``intents`` are ``ElementWords``."""
+
+    slots: dict[str, Any] = {}
+    intents: dict[str, Any] = {}
+
+
+class NewWords(msgspec.Struct):
+    """What changes, by service; ``path`` is for error messages."""
+
+    path: str
+    services: dict[str, ServiceWords]
+
+    @property
+    def is_overlay(self) -> bool:
+        """Whether there are texts in a pivot language."""
+        return any(
+            isinstance(text, TranslatedText)
+            for service in self.services.values()
+            for words in (service, *service.slots.values(), *service.intents.values())
+            for text in (words.name, words.description)
+        )
+
+
+def read_words(data: bytes, path: str) -> NewWords:
+    """Parse a file of new words."""
+    services = {}
+    for name, value in parse_json(data, dict[str, Any], path, "a file of new words").items():
+        record = f"{path}: service {name}"
+        service: ServiceWords = _converted(value, ServiceWords, record)
+        for kind, entries in (("slot", service.slots), ("intent", service.intents)):
+            for element, entry in entries.items():
+                new = {"name": entry} if isinstance(entry, str) else entry
+                entries[element] = _converted(new, ElementWords, f"{record}: {kind} {element}")
+        services[name] = service
+    return NewWords(path, services)
+
+
+def _converted(value: Any, kind: type[Any], record: str) -> Any:
+    try:
+        words = msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise SgdxError(f"{record}: {error}") from None
+    name = _text(words.name, "old")
+    if not name.strip() or name == NONE_INTENT:
+        raise SgdxError(f"{record}: name is {name!r}, expected words other than {NONE_INTENT}")
+    return words
+
+
+def _text(new: Text, old: str) -> str:
+    if new is None:
+        return old
+    return new if isinstance(new, str) else new.text
+
+
+def apply_words(
+    words: NewWords, schemas: Mapping[str, Sequence[Service]]
+) -> dict[str, list[Service]]:
+    """The schemas, by split, in other words; services without new words stay as they are."""
+    known = sorted({service.service_name for of_split in schemas.values() for service in of_split})
+    _check_known(f"{words.path}: service", words.services, known, "the source's schemas")
+    made = {}
+    for split, services in schemas.items():
+        made[split] = [_apply_words(service, words) for service in services]
+        check_names(made[split], words.path)
+    return made
+
+
+def _apply_words(service: Service, words: NewWords) -> Service:
+    new = words.services.get(service.service_name, ServiceWords())
+    record = f"{words.path}: service {service.service_name}"
+
+    def names(
+        kind: str, elements: Sequence[Slot | Intent], changes: Mapping[str, ElementWords]
+    ) -> NewNames:
+        known = [element.name for element in elements]
+        _check_known(f"{record}: {kind}", changes, known, "its schema")
+        changed = [(element, changes.get(element.name, ElementWords())) for element in elements]
+        return {
+            old.name: (_text(new.name, old.name), _text(new.description, old.description))
+            for old, new in changed
+        }
+
+    return reworded(
+        service,
+        _text(new.name, service.service_name),
+        _text(new.description, service.description),
+        names("slot", service.slots, new.slots),
+        names("intent", service.intents, new.intents),
+    )
+
+
+def _check_known(record: str, names: Iterable[str], known: Sequence[str], where: str) -> None:
+    if unknown := sorted({*names} - {*known}):
+        expected = f"expected one of {', '.join(known)}"
+        raise SgdxError(f"{record} {unknown[0]} is not in {where}, {expected}")

@@ -1,0 +1,85 @@
+"""Exporting: the release's JSON back, and what its own converter makes of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sgdx_dataset import SPLITS, VARIANTS, SgdxError
+from sgdx_dataset.export import export
+from sgdx_dataset.release import SAMPLE, open_release
+
+from .converter import convert
+
+
+def test_original_is_the_source_value_for_value(tmp_path: Path) -> None:
+    export(open_release("sample"), "original", tmp_path)
+    exported = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*.json"))
+    folders = [SAMPLE / folder for folder in ("train", "dev", "test")]
+    assert exported == sorted(p.relative_to(SAMPLE) for f in folders for p in f.glob("*.json"))
+    for file in exported:
+        assert json.loads((tmp_path / file).read_text()) == json.loads((SAMPLE / file).read_text())
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_variants_are_what_the_converter_makes(tmp_path: Path, variant: str) -> None:
+    release = open_release("sample")
+    export(release, variant, tmp_path)
+    for split, folder in SPLITS.items():
+        original = json.loads(release.read(f"{folder}/schema.json"))
+        schema = json.loads((tmp_path / folder / "schema.json").read_text())
+        assert schema == json.loads(release.read(f"sgd_x/data/{variant}/{folder}/schema.json"))
+        for file in release.dialogue_files(split):
+            expected = [convert(d, original, schema) for d in json.loads(release.read(file))]
+            assert json.loads((tmp_path / file).read_text()) == expected
+
+
+def test_an_export_can_be_read_as_a_source(mini: Path, tmp_path: Path) -> None:
+    export(open_release(mini), "v3", tmp_path / "v3")
+    export(open_release(tmp_path / "v3"), "original", tmp_path / "again", ["test"])
+    file = "test/dialogues_001.json"
+    assert (tmp_path / "again" / file).read_text() == (tmp_path / "v3" / file).read_text()
+
+
+def test_an_existing_folder_is_left_alone(mini: Path) -> None:
+    before = (mini / "test" / "dialogues_001.json").read_bytes()
+    with pytest.raises(SgdxError, match="train: exists already, expected a new folder"):
+        export(open_release(mini), "v1", mini)
+    assert (mini / "test" / "dialogues_001.json").read_bytes() == before
+
+
+def test_a_fault_leaves_nothing_behind(mini: Path, tmp_path: Path) -> None:
+    path = mini / "test" / "dialogues_001.json"
+    path.write_text(path.read_text()[:-5])
+    with pytest.raises(SgdxError, match="not a list of dialogues"):
+        export(open_release(mini), "v1", tmp_path / "out", ["test"])
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_new_output_appears_with_all_splits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that was killed between two splits would leave a source that has one alone."""
+    release, replace = open_release("sample"), Path.replace
+
+    def killed(path: Path, target: Path) -> Path:
+        if target.name == "test":
+            raise KeyboardInterrupt
+        return replace(path, target)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(Path, "replace", killed)
+        export(release, "v1", tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+    folders = export(release, "v1", tmp_path / "out")
+    assert folders == [tmp_path / "out" / name for name in ("train", "dev", "test")]
+    assert all((folder / "schema.json").is_file() for folder in folders)
+
+
+def test_an_output_is_refused_before_a_split_is_written(tmp_path: Path) -> None:
+    (tmp_path / "test").mkdir()
+    with pytest.raises(SgdxError, match=r"test: exists already, expected a new folder"):
+        export(open_release("sample"), "v1", tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["test"]

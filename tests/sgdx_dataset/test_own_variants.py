@@ -1,0 +1,259 @@
+"""Variants of the user's own: schemas, a few new words, and overlays by way of another language."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sgdx_dataset import SgdxError, find_variants, frames, load, prepare
+from sgdx_dataset.export import export
+from sgdx_dataset.release import open_release
+from sgdx_dataset.schema import Service
+
+from ..conftest import ROOT, Run
+from .conftest import SCHEMAS, service, write
+from .test_prepare import load_here
+
+Json = Any
+MINE = service("Homes_1", ("ville", "quartier", "but"), ("TrouverAppart", "VisiterAppart"))
+WORDS: Json = {
+    "Flats_1": {
+        "description": "finds homes",
+        "slots": {"city": "town", "area": {"name": "city", "description": "part of it"}},
+        "intents": {"FindFlat": "SearchHome", "VisitFlat": {"description": "see it"}},
+    }
+}
+REGION = {"name": {"pivot": "区域", "text": "region"}}
+OVERLAY: Json = {
+    "Flats_1": {
+        "description": {"pivot": "租房", "text": "rents flats"},
+        "slots": {"area": REGION},
+        "intents": {"FindFlat": {"description": {"pivot": "找公寓", "text": "look for flats"}}},
+    }
+}
+FILES = {"own/test/schema.json": [MINE], "mine.json": WORDS, "made/zh.json": OVERLAY}
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> dict[str, Path]:
+    """A variant of the test schema alone, a rewording file and an overlay, by name."""
+    for file, content in FILES.items():
+        write(tmp_path / file, content)
+    paths = {"own": "own", "mine": "mine.json", "zh": "made/zh.json"}
+    return {name: tmp_path / path for name, path in paths.items()}
+
+
+def test_each_has_the_splits_that_it_words(mini: Path, own: dict[str, Path]) -> None:
+    release = open_release(mini, own)
+    splits = {name: release.splits(name) for name in own}
+    assert splits == {"own": ["test"], "mine": ["train", "validation", "test"], "zh": ["train"]}
+    for name, split in (("own", "train"), ("zh", "test")):
+        with pytest.raises(SgdxError, match=f"has no dialogues in {split} under {name}"):
+            load(name, split, mini, own)
+
+
+def words_of(service: Service) -> Json:
+    find, visit = service.intents
+    return (
+        (service.service_name, service.description),
+        [(slot.name, slot.description) for slot in service.slots],
+        [(intent.name, intent.description) for intent in service.intents],
+        (find.required_slots, find.optional_slots, find.result_slots, visit.required_slots),
+    )
+
+
+def test_only_what_a_file_has_is_changed_and_intents_follow(
+    mini: Path, own: dict[str, Path]
+) -> None:
+    release = open_release(mini, own)
+    for split in release.splits("mine"):
+        assert words_of(release.schema(split, "mine")[0]) == (
+            ("Flats_1", "finds homes"),
+            [("town", "city"), ("city", "part of it"), ("intent", "intent")],
+            [("SearchHome", "find"), ("VisitFlat", "see it")],
+            (["town", "intent"], {"city": "dontcare"}, ["town", "city", "intent"], ["city"]),
+        )
+    assert words_of(release.schema("train", "zh")[0]) == (
+        ("Flats_1", "rents flats"),
+        [("city", "city"), ("region", "area"), ("intent", "intent")],
+        [("FindFlat", "look for flats"), ("VisitFlat", "visit")],
+        (["city", "intent"], {"region": "dontcare"}, ["city", "region", "intent"], ["region"]),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "split", "slots", "intent"),
+    [
+        ("own", "test", ["quartier", "ville", "but"], "TrouverAppart"),
+        ("mine", "test", ["city", "town", "intent"], "SearchHome"),
+        ("zh", "train", ["region", "city", "intent"], "FindFlat"),
+    ],
+)
+def test_dialogues_follow(
+    mini: Path, own: dict[str, Path], name: str, split: str, slots: list[str], intent: str
+) -> None:
+    rows = load(name, split, mini, own)
+    assert (rows[0]["variant"], rows[0]["schemas"][0]["original_name"]) == (name, "Flats_1")
+    frame = frames(rows)[0]
+    assert [pair["slot"] for pair in frame["slot_values"]] == slots
+    assert (frame["active_intent"], frame["requested_slots"]) == (intent, [slots[0]])
+    assert {slot["name"] for slot in frame["schema_slots"]} == set(slots)
+
+
+def test_a_prepared_one_loads_as_the_releases_do(
+    mini: Path, own: dict[str, Path], tmp_path: Path
+) -> None:
+    prepare(mini, ["own", "zh"], tmp_path / "cache", own)
+    loaded = load_here(tmp_path / "cache", "own", "zh")
+    assert loaded == {
+        "own": {"rows": {"test": 2}, "services": ["Homes_1"], "variant": "own"},
+        "zh": {"rows": {"train": 2}, "services": ["Flats_1"], "variant": "zh"},
+    }
+
+
+@pytest.mark.parametrize(("name", "split"), [("own", "test"), ("zh", "train")])
+def test_it_is_made_anew_when_its_file_changes(
+    mini: Path, own: dict[str, Path], name: str, split: str
+) -> None:
+    def first() -> tuple[str, Json]:
+        rows = load(name, split, mini, own)
+        return open_release(mini, own).fingerprint_of(name), rows[0]["schemas"][0]["slots"][1]
+
+    before = first()
+    file = own["own"] / "test" / "schema.json" if name == "own" else own["zh"]
+    file.write_text(re.sub("quartier|region", "quarter", file.read_text()))
+    after = first()
+    assert before[0] != after[0] and (before[1]["name"], after[1]["name"]) == (
+        {"own": "quartier", "zh": "region"}[name],
+        "quarter",
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "record"),
+    [
+        ("mine.json", {"Flat_1": {}}, "service Flat_1 is not in"),
+        ("mine.json", {"Flats_1": {"slots": {"citty": "town"}}}, "service Flats_1: slot citty is"),
+        ("mine.json", {"Flats_1": {"intents": {"Find": "S"}}}, "service Flats_1: intent Find is"),
+        ("mine.json", {"Flats_1": {"slots": {"city": 3}}}, "service Flats_1: slot city: "),
+        ("mine.json", {"Flats_1": {"slots": {"city": {"nam": "t"}}}}, "service Flats_1: slot city"),
+        ("mine.json", {"Flats_1": {"slotz": {}}}, "service Flats_1: "),
+        ("mine.json", {"Flats_1": {"name": "NONE"}}, "service Flats_1: name is 'NONE'"),
+        ("mine.json", {"Flats_1": {"intents": {"FindFlat": "NONE"}}}, "intent FindFlat: name is"),
+        ("mine.json", {"Flats_1": {"slots": {"city": " "}}}, "slot city: name is ' '"),
+        ("mine.json", {"Flats_1": {"slots": {"city": "area"}}}, "slot area appears twice"),
+        ("made/zh.json", [MINE], "not a file of new words: "),
+        ("made/zh.json", {"Cabs_1": {"slots": {"a": REGION}}}, "service Cabs_1 is not in"),
+        ("made/zh.json", {"Flats_1": {"slots": {"rent": REGION}}}, "service Flats_1: slot rent"),
+        ("made/zh.json", {"Flats_1": {"slots": {"city": REGION, "area": REGION}}}, "slot region"),
+        (
+            "own/test/schema.json",
+            [SCHEMAS["v1"] | {"slots": []}],
+            "service Flats_11: number of slots is 0, expected 3",
+        ),
+    ],
+)
+def test_an_error_names_the_users_file_and_the_element(
+    mini: Path, own: dict[str, Path], tmp_path: Path, file: str, content: Json, record: str
+) -> None:
+    write(tmp_path / file, content)
+    with pytest.raises(SgdxError) as error:
+        load("own", "test", mini, own)
+    assert str(error.value).startswith(f"{tmp_path / file}: ") and record in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["v1", "original", "backtrans-zh", "a/b", "V1", "Original", "\uff56\uff11", "\u043eld"]
+)
+def test_names_that_are_taken(mini: Path, own: dict[str, Path], name: str) -> None:
+    with pytest.raises(SgdxError, match=f"variant '{name}': "):
+        open_release(mini, {name: own["own"]})
+
+
+@pytest.mark.parametrize("name", ["own", "zh"])
+def test_the_command(run: Run, mini: Path, own: dict[str, Path], tmp_path: Path, name: str) -> None:
+    command = ["export", "--source", mini, "--config", name, "--output", "out", "--variant"]
+    done = run("sgdx_dataset", *command, f"{name}={own[name]}")
+    split = {"own": "test", "zh": "train"}[name]
+    assert (done.returncode, done.stdout) == (0, f"out/{split}\n"), done.stderr
+    (made,) = json.loads((tmp_path / "out" / split / "schema.json").read_text())
+    assert made["slots"][1]["name"] == {"own": "quartier", "zh": "region"}[name]
+    for wrong, record in ((name, f"--variant {name}: "), (f"{name}=no.json", "no.json: ")):
+        done = run("sgdx_dataset", *command, wrong)
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"sgdx: error: {record}"), done.stderr
+    done = run("sgdx_dataset", *command, f"{name}={own['own'] / 'nowhere'}")
+    assert (done.returncode, "nowhere: has no schema.json" in done.stderr) == (2, True)
+
+
+def test_the_documents_example(run: Run, tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "variants.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    (command,) = re.findall(r"```bash\nsgdx (.*?)\n```", text)
+    (tmp_path / "mine.json").write_text(example, encoding="utf-8")
+    done = run("sgdx_cli", *command.split())
+    assert (done.returncode, done.stdout) == (0, "mine/test\n"), done.stderr
+    schema = json.loads((tmp_path / "mine" / "test" / "schema.json").read_text())
+    (vets,) = (service for service in schema if service["service_name"] == "Vets_1")
+    assert [slot["name"] for slot in vets["slots"]][:3] == ["town", "animal", "practice"]
+    assert vets["intents"][0]["name"] == "SearchAnimalDoctor"
+
+
+def test_variants_in_a_folder(
+    mini: Path, own: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = own["zh"].parent
+    for name in ("b", "b/c", "a", "v1"):
+        write(folder / name / "train" / "schema.json", [SCHEMAS["v1"]])
+    write(folder / "without-train" / "test" / "schema.json", [MINE])
+    write(folder / "notes.txt", "not a schema")
+    found = find_variants(folder)
+    assert list(found.items()) == [
+        ("a", folder / "a"),
+        ("b", folder / "b"),
+        ("made-v1", folder / "v1"),  # v1 is the benchmark's
+        ("zh", folder / "zh.json"),
+    ]
+    release = open_release(mini, found)
+    assert release.own_variants == ("a", "b", "made-v1", "zh")
+    assert [release.splits(name) for name in found] == 4 * [["train"]]
+    assert find_variants(folder / "b") == {"b": folder / "b"}  # is a variant itself
+    monkeypatch.chdir(folder / "b")
+    assert find_variants(Path()) == {"b": Path()}
+    for empty in (folder / "a" / "train" / "schema.json", folder / "nowhere"):
+        with pytest.raises(SgdxError, match=f"^{empty}: has no variant"):
+            find_variants(empty)
+    write(folder / "zh" / "train" / "schema.json", [SCHEMAS["v1"]])
+    with pytest.raises(SgdxError, match=r"zh\.json: is variant zh as .*/zh is"):
+        find_variants(folder)
+
+
+def test_every_train_dialogue_comes_once_a_language(
+    mini: Path, own: dict[str, Path], tmp_path: Path
+) -> None:
+    with pytest.raises(SgdxError, match=r"expected backtrans/\*.json"):
+        load("backtrans", "train", mini)
+    write(mini / "backtrans" / "zh.json", OVERLAY)
+    write(mini / "backtrans" / "ja.json", {"Flats_1": {}})
+    rows = load("backtrans", "train", mini)
+    assert list(zip(rows["dialogue_id"], rows["variant"])) == [
+        *(("1_00000", "backtrans-ja"), ("1_00001", "backtrans-ja")),
+        *(("1_00000", "backtrans-zh"), ("1_00001", "backtrans-zh")),
+    ]
+    as_own = load("zh", "train", mini, own).remove_columns("variant")
+    assert as_own[:] == rows.select([2, 3]).remove_columns("variant")[:]
+    _, place = export(open_release(mini), "backtrans", tmp_path / "out")
+    assert place == tmp_path / "out" / "backtrans-zh" / "train"
+    (first, _) = json.loads((place / "dialogues_001.json").read_text())
+    state = first["turns"][0]["frames"][0]["state"]
+    assert state["slot_values"] == {"region": ["Weststadt"], "city": ["Ulm"], "intent": ["rent"]}
+
+
+def test_the_sample_has_three_languages() -> None:
+    rows = load("backtrans", source="sample")
+    assert {split: len(part) for split, part in rows.items()} == {"train": 3 * 66}
+    assert set(rows["train"]["variant"]) == {"backtrans-zh", "backtrans-ja", "backtrans-ko"}

@@ -1,0 +1,336 @@
+"""The prepared cache: what load_dataset finds in it, from a process that knows nothing of us."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from inspect import getsource
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pytest
+
+from sgdx_dataset import CONFIGS, VARIANTS, SgdxError, frames, load, prepare
+from sgdx_dataset.__main__ import main
+from sgdx_dataset.source import remembered_source
+
+from .conftest import DIALOGUE, write
+
+LOAD = """
+import json, sys
+from sgdx_tests import load_here
+print(json.dumps(load_here(sys.argv[1], *sys.argv[2:])))
+assert "sgdx_dataset" not in sys.modules
+"""
+
+
+def load_here(cache: Path | str, *configs: str) -> dict[str, dict[str, Any]]:
+    """What ``load_dataset("sgdx", config)`` gives of each config, as a whole and as a stream."""
+    out = {}
+    for config in configs:
+        data = datasets.load_dataset("sgdx", config, cache_dir=str(cache))
+        last = list(data)[-1]
+        stream = datasets.load_dataset("sgdx", config, cache_dir=str(cache), streaming=True)
+        first = next(iter(stream[last]))
+        assert first == data[last][0]
+        rows = {split: len(rows) for split, rows in data.items()}
+        out[config] = {"rows": rows, "services": first["services"], "variant": first["variant"]}
+    return out
+
+
+def load_elsewhere(cache: Path, empty: Path, *configs: str) -> dict[str, dict[str, Any]]:
+    """``load_here`` in a fresh process in an empty directory, which knows nothing of us."""
+    empty.mkdir()
+    code = (
+        f"import datasets\nfrom typing import Any\nfrom pathlib import Path\n{getsource(load_here)}"
+    )
+    (empty / "sgdx_tests.py").write_text(code)
+    done = subprocess.run(
+        [sys.executable, "-c", LOAD, str(cache), *configs],
+        cwd=empty,
+        env={**os.environ, "HF_HUB_OFFLINE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_all_seven_of_the_sample(tmp_path: Path) -> None:
+    prepare("sample", cache_dir=tmp_path / "cache")
+    loaded = load_elsewhere(tmp_path / "cache", tmp_path / "empty", *CONFIGS)
+    assert loaded.pop("backtrans")["rows"] == {"train": 198}
+    assert len(loaded) == 6
+    for name, config in loaded.items():
+        assert config["rows"] == {"train": 66, "validation": 19, "test": 36}
+        assert config["variant"] == name
+
+
+def test_what_is_prepared_is_kept_until_its_source_changes(mini: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    (place,) = prepare(mini, ["v1"], cache)
+    before = place.stat().st_ino
+    prepare(mini, ["v1"], cache)
+    assert place.stat().st_ino == before
+    write(mini / "test" / "dialogues_001.json", [DIALOGUE])
+    prepare(mini, ["v1"], cache)
+    assert place.stat().st_ino != before
+    (place / "dataset_info.json").write_text("{")  # Without its record it is made again.
+    prepare(mini, ["v1"], cache)
+    rows = load_here(cache, "v1")["v1"]["rows"]
+    assert rows == {"train": 2, "validation": 2, "test": 1}
+
+
+def test_a_partial_copy_may_lack_a_split(mini: Path, tmp_path: Path) -> None:
+    (mini / "dev" / "dialogues_001.json").unlink()
+    rows = load("v1", source=mini)
+    assert {split: len(of) for split, of in rows.items()} == {"train": 2, "test": 2}
+    with pytest.raises(SgdxError, match="has no dialogues in validation"):
+        load("v1", "validation", mini)
+
+
+def test_a_killed_run_leaves_nothing_that_loads(mini: Path, tmp_path: Path) -> None:
+    """The staging folder of a killed run is out of load_dataset's sight, and the next run's."""
+    cache = tmp_path / "cache"
+    prepare(mini, ["original"], cache)
+    staged = cache / ".sgdx-preparing" / "sgdx" / "v1" / "1.0.0" / "sgdx"
+    staged.mkdir(parents=True)
+    (staged / "sgdx-test.arrow").write_bytes(b"half")
+    rows = load_here(cache, "original")["original"]["rows"]
+    assert rows == {"train": 2, "validation": 2, "test": 2}
+    prepare(mini, ["v1"], cache)
+    assert load_here(cache, "v1")["v1"]["variant"] == "v1"
+    assert not (cache / ".sgdx-preparing").exists()
+
+
+@pytest.mark.parametrize("damage", ["lost", "cut"])
+def test_a_damaged_config_is_told(mini: Path, hugging_face_home: Path, damage: str) -> None:
+    file = Path(load("v1", "test", mini).cache_files[0]["filename"])
+    content = file.read_bytes()
+    file.unlink()
+    if damage == "cut":
+        file.write_bytes(content[: len(content) // 2])
+    with pytest.raises(SgdxError):
+        load("v1", "test", mini)
+
+
+def test_another_copy_of_a_source_replaces_the_first(mini: Path, hugging_face_home: Path) -> None:
+    """Where a source is loaded that is not the prepared one, in the cache of its own."""
+    folder = hugging_face_home / "datasets" / "sgdx-sources"
+    before, prepared = set(folder.glob("*")), sorted((folder.parent / "sgdx").rglob("*"))
+    assert len(load("v1", "test", mini)) == 2
+    write(mini / "test" / "dialogues_001.json", [DIALOGUE])
+    assert len(load("v1", "test", mini)) == 1
+    (own,) = set(folder.glob("*")) - before
+    assert len(list(own.glob("sgdx/v1/*/*"))) == 1
+    assert sorted((folder.parent / "sgdx").rglob("*")) == prepared
+
+
+def test_only_the_splits_asked_for_are_made_of_own_words(
+    mini: Path, hugging_face_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They lie apart from what ``load_dataset`` sees; ``cache`` lists and removes them."""
+    cache = hugging_face_home / "datasets"
+    words = tmp_path / "mine.json"
+    words.write_text("{}")
+    before = set(cache.glob("sgdx-sources/*"))
+    assert len(load("mine", "test", mini, {"mine": words})) == 2
+    (own,) = set(cache.glob("sgdx-sources/*")) - before
+    assert own.name.endswith("-test")
+    assert [file.name for file in own.rglob("*.arrow")] == ["sgdx-test.arrow"]
+    assert set(load("mine", source=mini, variants={"mine": words})) == {
+        "train", "validation", "test",
+    }  # fmt: skip
+    prepare(mini, ["v1"], tmp_path / "other")
+    assert main(["cache", "--cache-dir", str(tmp_path / "other")]) == 0
+    first, last = capsys.readouterr().out.splitlines()
+    assert "MB  sgdx/v1  " in first and last.endswith(f"in {tmp_path / 'other'}")
+    assert main(["cache", "clear", "--cache-dir", str(tmp_path / "other")]) == 0
+    assert not (tmp_path / "other" / "sgdx").exists()
+    assert (tmp_path / "other" / "sgdx-source.json").exists()
+    assert main(["cache", "clear", "--cache-dir", str(tmp_path / "other")]) == 0
+
+
+def test_train_is_prepared_under_the_words_that_are_asked_for(
+    mini: Path, hugging_face_home: Path
+) -> None:
+    """The other splits are judged under all six variants, which are prepared together."""
+    cache = hugging_face_home / "datasets"
+    before = set(cache.glob("sgdx-sources/*"))
+    load("original", "train", str(mini))
+    load("original", "test", str(mini))
+    made = {
+        folder.name.rpartition("-")[2]: sorted(path.name for path in folder.glob("sgdx/*"))
+        for folder in set(cache.glob("sgdx-sources/*")) - before
+    }
+    assert made == {"test": ["original", *VARIANTS], "train": ["original"]}
+
+
+def test_a_cache_that_cannot_be_written(mini: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SgdxError, match="file/cache: cache cannot be written: .*Not a directory"):
+        prepare(mini, ["v1"], tmp_path / "file" / "cache")
+
+
+def test_what_map_keeps_beside_the_rows_does_not_make_them_stale(mini: Path) -> None:
+    """Another process may hold what a second preparation would move away."""
+    first = frames(load("v1", "test", mini))
+    files = [Path(file["filename"]) for file in first.cache_files]
+    assert [file.name.partition("-")[0] for file in files] == ["cache"]
+    before = [file.stat().st_ino for file in files[0].parent.iterdir()]
+    frames(load("v1", "test", mini))
+    assert [file.stat().st_ino for file in files[0].parent.iterdir()] == before
+
+
+def test_what_is_read_is_of_one_folder(
+    mini: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another source's rows come just after these were found to be in the cache."""
+    other = tmp_path / "other"
+    shutil.copytree(mini, other)
+    write(other / "test" / "dialogues_001.json", [DIALOGUE])
+    prepare(mini, ["original"])
+    module = importlib.import_module("sgdx_dataset.cache")
+    read = module._read
+    replaced: list[Path] = []
+
+    def replace_first(folder: Path, split: str | None) -> Any:
+        if not replaced:
+            replaced.extend(prepare(other, ["original"]))
+        return read(folder, split)
+
+    monkeypatch.setattr(module, "_read", replace_first)
+    assert len(load("original", "test", mini)) == 2
+    assert replaced
+
+
+REPLACE = """
+import sys, time
+from sgdx_dataset import prepare
+end = time.monotonic() + 2
+while time.monotonic() < end:
+    for source in sys.argv[1:]:
+        prepare(source, ["v1"])
+"""
+
+
+def test_load_gives_its_sources_rows_while_others_are_prepared(
+    mini: Path, tmp_path: Path, hugging_face_home: Path
+) -> None:
+    """Another process prepares two sources in turn, in the cache that is read here."""
+    other = tmp_path / "other"
+    shutil.copytree(mini, other)
+    write(other / "test" / "dialogues_001.json", [DIALOGUE])
+    prepare(mini, ["v1"])
+    environment = {**os.environ, "HF_HOME": str(hugging_face_home), "SGDX_SOURCE": ""}
+    command = [sys.executable, "-c", REPLACE, str(other), str(mini)]
+    with subprocess.Popen(command, env=environment) as process:
+        readings = 0
+        while process.poll() is None:
+            assert len(frames(load("v1", "test", mini))) == 4
+            readings += 1
+    assert process.returncode == 0
+    assert readings > 5
+
+
+def test_load_takes_slices_and_dev(mini: Path) -> None:
+    ids = load("v1", "test[:50%]+dev", mini)["dialogue_id"]
+    assert list(ids) == ["1_00000", "1_00000", "1_00001"]
+    assert len(load("v1", "dev", mini)) == 2
+    for wrong in ("test[:ten]", "test[", "test[:200%]", "testing"):
+        with pytest.raises(SgdxError, match="split 'test"):
+            load("v1", wrong, mini)
+
+
+def configs_in(cache: Path) -> list[str]:
+    return sorted(path.name for path in (cache / "sgdx").iterdir())
+
+
+def test_a_cache_holds_one_source(mini: Path, tmp_path: Path) -> None:
+    """Configs of another source, or of an older copy, are removed and never mix with new ones."""
+    cache = tmp_path / "cache"
+    prepare(mini, ["original", "v1", "v3"], cache)
+    prepare("sample", ["v1", "backtrans"], cache)
+    assert configs_in(cache) == ["backtrans", "v1"]
+    prepare(None, ["v2"], cache)
+    assert configs_in(cache) == ["backtrans", "v1", "v2"]
+    prepare(mini, ["v1"], cache)
+    write(mini / "test" / "dialogues_001.json", [DIALOGUE])
+    prepare(mini, ["v2"], cache)
+    assert configs_in(cache) == ["v2"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "config", "fault"),
+    [
+        ('"area"', '"areal"', "v1", "test/dialogues_001.json: dialogue 1_00000: 'areal' is no"),
+        ("1_00000", "1_00001", "v1", "test/dialogues_001.json: dialogue 1_00001"),
+        ("1_00000", "1_00000", "v6", "unknown config 'v6'"),
+    ],
+)
+def test_a_fault_leaves_the_cache_as_it_was(
+    mini: Path, tmp_path: Path, old: str, new: str, config: str, fault: str
+) -> None:
+    """A fault of another source too."""
+    cache = tmp_path / "cache"
+    prepare("sample", ["v1"], cache)
+    path = mini / "test" / "dialogues_001.json"
+    path.write_text(path.read_text().replace(old, new, 1))
+    before = sorted(cache.rglob("*"))
+    with pytest.raises(SgdxError, match=fault):
+        prepare(mini, ["v2", config], cache)
+    assert (sorted(cache.rglob("*")), remembered_source(cache)) == (before, "sample")
+
+
+def test_the_description_says_source_and_completeness(mini: Path, tmp_path: Path) -> None:
+    (place,) = prepare("sample", ["v1"], tmp_path / "sample")
+    description = datasets.DatasetInfo.from_directory(str(place)).description
+    text = "Schema-Guided Dialogue under the schemas of v1"
+    assert description == f"{text} (sample corpus; from sample)"
+    (place,) = prepare(mini, ["v1"], tmp_path / "mini-cache")
+    description = datasets.DatasetInfo.from_directory(str(place)).description
+    assert description == f"{text} (a corpus in the layout of SGD; from {mini})"
+
+
+def test_a_large_split_has_several_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sgdx_dataset.cache.MAX_SHARD_BYTES", 100_000)
+    prepare("sample", ["v1"], tmp_path)
+    options = {"cache_dir": str(tmp_path), "split": "train", "streaming": True}
+    rows = datasets.load_dataset("sgdx", "v1", **options)
+    assert rows.num_shards > 1
+    assert len(list(rows)) == 66
+
+
+@pytest.mark.posix
+def test_a_read_only_cache_serves_what_it_holds(mini: Path, tmp_path: Path) -> None:
+    """As another user, who may write nowhere below the cache."""
+    cache = tmp_path / "home" / "datasets"
+    prepare(mini, ["original"], cache)
+    for path in (*cache.rglob("*"), cache, cache.parent):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    code = "import sgdx_dataset as s; s.prepare(configs=['original']); print(len(s.load()['test']))"
+    environment = {**os.environ, "HF_HOME": str(cache.parent), "SGDX_SOURCE": ""}
+    unprivileged = ["setpriv", "--bounding-set=-all"] if os.geteuid() == 0 else []
+    done = subprocess.run(
+        [*unprivileged, sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    for path in (cache.parent, cache, *cache.rglob("*")):
+        path.chmod(0o755)
+    assert done.stdout == "2\n", done.stderr
+
+
+def test_the_cache_is_compressed() -> None:
+    rows = load("v1", "train", "sample")
+    size = sum(Path(file["filename"]).stat().st_size for file in rows.cache_files)
+    assert 0 < size < 0.6 * rows.data.nbytes

@@ -1,0 +1,130 @@
+"""A dialogue under several variants side by side: what the terminal and the web page show."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+from sgdx_dataset import load
+
+from ..conftest import Run
+from .conftest import DIALOGUE, write
+
+SHOWN = """\
+Dialogue 1_00000 (test)
+
+USER  I want to rent a flat in Ulm, in the Weststadt
+          original  v1          v5        value
+service   Flats_1   Flats_11    Flats_15
+intent    FindFlat  SearchFlat  intent
+slot      area      city        y         Weststadt
+slot      city      town        x         Ulm
+slot      intent    purpose     count     rent
+asks for  area      city        y
+
+SYSTEM  I found 1. Do you want to visit it?
+
+USER  No, thanks.
+          original  v1          v5        value
+service   Flats_1   Flats_11    Flats_15
+intent    NONE      NONE        NONE
+slot      area      city        y         Weststadt
+slot      city      town        x         Ulm
+slot      intent    purpose     count     rent
+"""
+
+
+class Elements(HTMLParser):
+    """The tags and texts of a page; it is well-formed where every tag is closed."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.texts: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.attributes += attributes
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if data.strip() and "style" not in self.open:
+            self.texts.append(data.strip())
+
+
+def test_names_side_by_side(run: Run, mini: Path) -> None:
+    command = ["show", "1_00000", "--source", mini, "--config", "original", "v1", "v5"]
+    done = run("sgdx_dataset", *command, COLUMNS="80")
+    assert done.returncode == 0, done.stderr
+    assert [line.rstrip() for line in done.stdout.splitlines()] == SHOWN.splitlines()
+
+
+def test_eighty_columns_hold_every_variant(run: Run) -> None:
+    done = run("sgdx_dataset", "show", "1_00000", "--split", "dev", "--all", COLUMNS="80")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Dialogue 1_00000 (validation)")
+    tables = [line for line in done.stdout.splitlines() if not line.startswith(("USER", "SYSTEM"))]
+    assert max(map(len, tables)) <= 80
+    for name in ("original", "v1", "v2", "v3", "v4", "v5", "value"):
+        assert any(name in line.split() for line in tables)
+    heads = [tuple(line.split()) for line in tables if line.rstrip().endswith(" value")]
+    assert len(heads) % len(set(heads)) == 0  # every turn has the same tables
+    words = set(done.stdout.split())
+    for config in ("original", "v3", "v5"):
+        dialogue = next(d for d in load(config, "dev") if d["dialogue_id"] == "1_00000")
+        states = [f["state"] for turn in dialogue["turns"] for f in turn["frames"] if f["state"]]
+        names = {pair["slot"] for state in states for pair in state["slot_values"]}
+        assert names and names <= words  # none is cut
+
+
+def test_two_variants_of_the_first_dialogue_by_default(run: Run, mini: Path) -> None:
+    done = run("sgdx_dataset", "show", "--source", mini)
+    first = run("sgdx_dataset", "show", "1_00000", "--source", mini, "--config", "original", "v5")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == first.stdout and "v5" in done.stdout
+
+
+def test_the_words_of_a_service_are_a_rewording_file(run: Run, tmp_path: Path) -> None:
+    done = run("sgdx_dataset", "show", "--source", "sample", "--schema", "Vets_1")
+    assert done.returncode == 0, done.stderr
+    words = json.loads(done.stdout)
+    assert words["Vets_1"]["slots"]["city"]["name"] == "city"
+    words["Vets_1"]["slots"]["city"]["name"] = "place_of_the_vet"
+    write(tmp_path / "mine.json", words)
+    own = ("--source", "sample", "--variant", "mine=mine.json")
+    done = run("sgdx_dataset", "export", *own, "--config", "mine", "--split", "test",
+               "--output", "mine")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    schemas = (tmp_path / "mine" / "test" / "schema.json").read_text()
+    assert schemas.count('"name": "place_of_the_vet"') == 1
+
+
+def test_a_web_page_of_its_own(run: Run, mini: Path, tmp_path: Path) -> None:
+    changed = json.loads(json.dumps(DIALOGUE))
+    changed["turns"][1]["utterance"] = "1 < 2 & <b>"
+    write(mini / "test" / "dialogues_001.json", [changed])
+    command = ["show", "1_00000", "--source", mini, "--config", "original", "v1"]
+    done = run("sgdx_dataset", *command, "--html", "a.html")
+    assert done.returncode == 0, done.stderr
+    page = Elements((tmp_path / "a.html").read_text(encoding="utf-8").replace("<wbr>", ""))
+    assert page.open == []
+    assert not {"src", "href"}.intersection(name for name, _ in page.attributes)
+    text = " ".join(page.texts)
+    assert "I want to rent a flat in Ulm" in text and "SearchFlat" in text
+    assert "1 < 2 & <b>" in text
+
+
+def test_a_variant_of_ones_own_shows_a_dialogue_that_it_rewords(run: Run, tmp_path: Path) -> None:
+    write(tmp_path / "mine.json", {"Vets_1": {"slots": {"city": "place_of_the_vet"}}})
+    done = run("sgdx_dataset", "show", "--source", "sample", "--variant", "mine=mine.json")
+    assert done.returncode == 0, done.stderr
+    assert "Vets_1" in done.stdout and "place_of_the_vet" in done.stdout
+    write(tmp_path / "same.json", {})
+    done = run("sgdx_dataset", "show", "--source", "sample", "--variant", "same=same.json")
+    assert done.stdout.startswith("Dialogue 1_00000 (test)"), done.stderr

@@ -1,0 +1,206 @@
+"""Uploads to a stand-in for the Hub, and its faults: whole or not at all, once, and in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sgdx_dataset import SgdxError
+from sgdx_dataset.push import upload
+
+from ..hub import TOKEN, Answer, Hub, Repository
+
+OWN = ("README.md", "data/*/*.parquet")
+Push = Callable[..., str]
+Fault = Callable[[Hub, pytest.MonkeyPatch], None]
+
+
+@pytest.fixture
+def push(online: Hub, tmp_path: Path) -> Push:
+    """Upload a small folder like a dataset's; ``content`` is what one of its files holds."""
+
+    def upload_folder(name: str, content: bytes = b"rows", **options: str) -> str:
+        (tmp_path / "data" / "v1").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "README.md").write_text("---\nlicense: apache-2.0\n---\n# Rows\n")
+        (tmp_path / "data" / "v1" / "test-0.parquet").write_bytes(content)
+        (tmp_path / "data" / "v1" / "large.parquet").write_bytes(b"x" * 20_000)
+        (tmp_path / "notes.txt").write_text("not for the Hub")
+        own: Any = {"own": OWN, "mark": "data/v1/*", "message": "Rows", **options}
+        return upload(tmp_path, name, "dataset", **own)
+
+    return upload_folder
+
+
+def of(hub: Hub, name: str) -> Repository:
+    return hub.repositories["datasets", name]
+
+
+def fails(push: Push, name: str, **options: str | bytes) -> str:
+    """What an upload that has to fail says, which is one line without the token."""
+    with pytest.raises(SgdxError) as error:
+        push(name, **options)
+    text = str(error.value)
+    assert "\n" not in text
+    assert TOKEN not in text
+    assert text.startswith(f"{name}: ")
+    return text
+
+
+def test_the_files_come_in_one_commit_and_nothing_else(push: Push, online: Hub) -> None:
+    assert push("you/rows", tag="v1.0.0") == f"{online.url}/datasets/you/rows"
+    repository = of(online, "you/rows")
+    assert sorted(repository.files) == [
+        ".gitattributes", "README.md", "data/v1/large.parquet", "data/v1/test-0.parquet",
+    ]  # fmt: skip
+    assert repository.files["data/v1/large.parquet"] == b"x" * 20_000
+    assert len(repository.commits) == 2  # one is the Hub's own
+    assert repository.tags == {"v1.0.0": repository.commits[-1][0]}
+    push("you/rows", tag="v1.0.0")
+    assert len(repository.commits) == 2
+
+
+def test_files_of_an_earlier_upload_are_removed(push: Push, online: Hub, tmp_path: Path) -> None:
+    of_an_old_variant = tmp_path / "data" / "v9" / "test-0.parquet"
+    of_an_old_variant.parent.mkdir(parents=True)
+    of_an_old_variant.write_bytes(b"rows")
+    push("you/rows")
+    repository = of(online, "you/rows")
+    assert "data/v9/test-0.parquet" in repository.files
+    of_an_old_variant.unlink()
+    push("you/rows", content=b"other rows", tag="v1.0.0")
+    assert "data/v9/test-0.parquet" not in repository.files
+    assert repository.files["data/v1/test-0.parquet"] == b"other rows"
+    assert len(repository.commits) == 3
+
+
+def test_what_is_committed_while_the_repository_is_looked_at_stays(push: Push, online: Hub) -> None:
+    """Between the look at its files and the look at its newest commit."""
+    push("you/rows")
+
+    def meanwhile(method: str, path: str) -> Answer | None:
+        repository = of(online, "you/rows")
+        is_info = path.startswith("/api/datasets/you/rows") and "/tree/" not in path
+        if method == "GET" and is_info and len(repository.commits) == 2:
+            repository.commit({**repository.files, "chapters/one.csv": b"precious"})
+        return None
+
+    online.fault = meanwhile
+    fails(push, "you/rows", content=b"other rows")
+    assert of(online, "you/rows").files["chapters/one.csv"] == b"precious"
+
+
+def test_a_tag_never_moves(push: Push, online: Hub) -> None:
+    push("you/rows", tag="v1.0.0")
+    tags = dict(of(online, "you/rows").tags)
+    assert fails(push, "you/rows", content=b"other rows", tag="v1.0.0") == (
+        "you/rows: the files were uploaded to main, but the tag v1.0.0 stands on others and was "
+        "left there; expected a new version for new content"
+    )
+    assert of(online, "you/rows").tags == tags
+    push("you/rows", content=b"other rows", tag="v1.1.0")
+    assert of(online, "you/rows").tags.keys() == {"v1.0.0", "v1.1.0"}
+
+
+@pytest.mark.parametrize("path", ["chapters/one.csv", "data/other/train-0.parquet"])
+def test_content_of_others_is_left_alone(push: Push, online: Hub, path: str) -> None:
+    """Of another kind, or of the same."""
+    repository = online.repositories["datasets", "you/rows"] = Repository(private=False)
+    repository.commit({".gitattributes": b"", path: b"precious"})
+    assert f"has other content ({path})" in fails(push, "you/rows")
+    assert repository.files[path] == b"precious"
+    assert len(repository.commits) == 1
+
+
+def answers(place: str, answer: Answer) -> Fault:
+    """A Hub that has one answer to all requests for a place."""
+
+    def set_fault(hub: Hub, patch: pytest.MonkeyPatch) -> None:
+        patch.setattr("time.sleep", lambda seconds: None)  # between the retries of the library
+        hub.fault = lambda method, path: answer if place in path else None
+
+    return set_fault
+
+
+CONSTANTS = "huggingface_hub.constants"
+# By fault: the repository, what is at fault, and what is said.
+FAULTS: dict[str, tuple[str, Fault, str]] = {
+    "no right": ("somebody/rows", lambda hub, patch: None, "has no right to write there"),
+    "a wrong token": (
+        "you/rows",
+        lambda hub, patch: patch.setenv("HF_TOKEN", TOKEN[::-1]),
+        "does not accept the access token",
+    ),
+    "no token": ("you/rows", lambda hub, patch: patch.delenv("HF_TOKEN"), "found no access token"),
+    "no name": ("you/a b", lambda hub, patch: None, "cannot be uploaded"),
+    "nobody listens": (
+        "you/rows",
+        lambda hub, patch: patch.setattr(f"{CONSTANTS}.ENDPOINT", "http://127.0.0.1:9"),
+        "cannot be uploaded",
+    ),
+    "offline": (
+        "you/rows",
+        lambda hub, patch: patch.setattr(f"{CONSTANTS}.HF_HUB_OFFLINE", True),
+        "offline mode is enabled",
+    ),
+    "too many": ("you/rows", answers("/commit/", Answer(429, b"{}")), "too many requests; wait"),
+    **{
+        f"cut at {place}": ("you/rows", answers(place, Answer(None)), "cannot be uploaded")
+        for place in ("/commit/", "/lfs/", "/api/repos/create", "/tree/")
+    },
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_publishes_nothing(push: Push, online: Hub, fault: str) -> None:
+    name, set_fault, message = FAULTS[fault]
+    with pytest.MonkeyPatch.context() as patch:
+        set_fault(online, patch)
+        line = fails(push, name)
+    assert message in line and TOKEN[::-1] not in line
+    if ("datasets", name) in online.repositories:
+        assert list(of(online, name).files) == [".gitattributes"]
+    online.fault = None
+    if name == "you/rows":
+        push(name)  # the next try goes through
+        assert len(of(online, name).commits) == 2
+
+
+def test_an_answer_that_is_lost_makes_no_second_commit(push: Push, online: Hub) -> None:
+    online.lose = "/commit/"
+    fails(push, "you/rows", tag="v1.0.0")
+    online.lose = ""
+    push("you/rows", tag="v1.0.0")
+    assert len(of(online, "you/rows").commits) == 2
+    assert "v1.0.0" in of(online, "you/rows").tags
+
+
+def test_somebody_else_s_commit_in_between_is_not_overwritten(push: Push, online: Hub) -> None:
+    push("you/rows")
+
+    def meanwhile(method: str, path: str) -> Answer | None:
+        if "/commit/" in path and len(of(online, "you/rows").commits) == 2:
+            of(online, "you/rows").commit({"README.md": b"of somebody else"})
+        return None
+
+    online.fault = meanwhile
+    line = fails(push, "you/rows", content=b"other rows")
+    assert "somebody else has changed the repository meanwhile" in line
+    assert of(online, "you/rows").files == {"README.md": b"of somebody else"}
+
+
+def test_too_many_requests_are_waited_for(push: Push, online: Hub) -> None:
+    refused: list[str] = []
+
+    def limit(method: str, path: str) -> Answer | None:
+        if "/preupload/" in path and not refused:
+            refused.append(path)
+            return Answer(429, b"{}", {"Retry-After": "0"})
+        return None
+
+    online.fault = limit
+    push("you/rows")
+    assert refused
+    assert len(of(online, "you/rows").commits) == 2
