@@ -71,7 +71,7 @@ def explain(
                 changed += [new["change"]] if "change" in new else []
                 words = escape_controls(", ".join(changed))
                 yield f"  words of {f'{tool} {path}'.rstrip()}: {words}"
-    if unread := [n for n, file in files.items() if file.predictions[0][case_id].invalid]:
+    if unread := [n for n, file in files.items() if file.predictions[0][case_id].unread]:
         yield f"answers that could not be read: {', '.join(unread)}"
 
 

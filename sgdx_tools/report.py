@@ -86,8 +86,8 @@ def report_content(
             (outcomes, *_) = score_variant(tool_set.cases, worded[name], file, rules)
             for case, shown, outcome in zip(tool_set.cases, cases, outcomes):
                 cell = _cell(case, outcome, worded[name], words[name], rules, texts)
-                if file.predictions[0][case.id].invalid:
-                    cell["is"] = "invalid"
+                if file.predictions[0][case.id].unread:
+                    cell["is"] = "unread"
                 if "blamed" in cell:
                     cell["blamed"] = [keys[name][element] for element in cell["blamed"]]
                 shown["cells"].setdefault(model, {})[name] = cell

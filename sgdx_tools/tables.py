@@ -45,7 +45,7 @@ def print_scores(scores: Mapping[str, Any], raw: Scores, details: bool, console:
     for name, noise in scores["noise"].items():
         flips = f"flips {percent(noise['flips'])}, sensitivity {percent(noise['sensitivity'])}"
         lines.append(f"noise of {noise['repeats']} runs under {name}: {flips}")
-    for name, unread in scores["invalid"].items():
+    for name, unread in scores["unread"].items():
         if unread:
             counted = "answers could not be read; they count as wrong"
             lines.append(f"{name}: {unread} {counted}")

@@ -171,7 +171,7 @@ def _case(record: Json, place: str) -> Case:
             messages = [_plain(message) for message in request["messages"]]
             answer, name, dialogue = _body(record["response"]), record.get("custom_id", ""), ""
         reading = read_calls(answer)
-        if not messages or reading.counts["invalid"]:
+        if not messages or reading.counts["unread"]:
             raise ValueError("no answer that can be read")
         expect = tuple(ExpectedCall(call.name, call.arguments) for call in reading.calls)
         name = str(name) or f"{Path(place.split(':')[0]).stem}-{_digest(messages)}"

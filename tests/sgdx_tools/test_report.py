@@ -36,7 +36,7 @@ def page(folder: Path, tmp_path: Path, write_rows: Callable[[Rows], Path]) -> Pa
     run = write_rows(rows())
     run.rename(tmp_path / "good")
     other = rows([("v1", "a", WRONG)])
-    other = [r | {"invalid": r["id"] == "d" and r["variant"] == "v2"} for r in other]
+    other = [r | {"unread": r["id"] == "d" and r["variant"] == "v2"} for r in other]
     write_rows(other).rename(tmp_path / "bad")
     runs = ["--predictions", str(tmp_path / "good"), str(tmp_path / "bad")]
     assert main(["report", str(folder), *runs, "--output", str(tmp_path / "page.html")]) == 0
@@ -54,7 +54,7 @@ def test_every_case_under_every_variant_of_every_model(page: Path) -> None:
         {"original": "right", "v1": "wrong", "v2": "right"},
         {"original": "right", "v1": "right", "v2": "right"},
         {"original": "right", "v1": "right", "v2": "right"},
-        {"original": "right", "v1": "right", "v2": "invalid"},
+        {"original": "right", "v1": "right", "v2": "unread"},
     ]
     cell = cells[0]["v1"]
     expected, made = (json.loads(data["texts"][i]) for i in (*cell["expected"], *cell["made"]))
@@ -111,7 +111,7 @@ def test_the_page_in_a_browser(page: Path, browser: Any) -> None:
     for kind, model, expected in [
         ("lost", "", ["a", "d"]),
         ("lost", "good", []),
-        ("invalid", "bad", ["d"]),
+        ("unread", "bad", ["d"]),
         ("", "", ["a", "b", "c", "d"]),
     ]:
         browser.execute_script(choose, "kind", kind)
