@@ -131,7 +131,7 @@ def calls_said(message: Json, counts: Counter[str], text_calls: bool) -> list[tu
     None stands for the name and the arguments of what looks like a call and cannot be read. Where
     such calls do not count, as no client carries them out, it is counted that there are some.
     """
-    if counts["truncated"]:  # what is whole in it may be a draft, or a part
+    if counts["truncated"]:  # a call that is whole in it may be one of several
         return []
     calls, has_more = calls_in_text(answer_text(message))
     if not text_calls:

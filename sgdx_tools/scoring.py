@@ -171,6 +171,8 @@ def score_variant(
             score = score_case(expected, judged, parameters, rules)
             if prediction.unread:  # what was not answered is wrong, also where no call is right
                 score = _NOT_ANSWERED if expected else _NO_CALL_NOT_ANSWERED
+                of_run.append(Outcome(score, expected, made, prediction.said))
+                continue
             of_run.append(Outcome(score, expected, made))
     return outcomes
 

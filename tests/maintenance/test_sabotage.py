@@ -277,7 +277,7 @@ SABOTAGES = {
         "sgdx_tools/improve.py", "return self.ends[0] > 0", "return True",
         f"{_TOOLS}/test_improve.py -k chance"),
     "an answer that cannot be read is shown as right": Sabotage(
-        "sgdx_tools/report.py", 'cell["is"] = "unread"', "pass",
+        "sgdx_tools/report.py", '{"is": "unread", ', '{"is": "right", ',
         f"{_TOOLS}/test_report.py -k every"),
     "text of a model ends the page's data": Sabotage(
         "sgdx_tools/report.py", r'.replace("<", "\\u003c")', "", f"{_TOOLS}/test_report.py"),
