@@ -54,6 +54,7 @@ _PARAMETER = re.compile(r"<parameter=([^>]+)>\n?(.*?)\n?</parameter>", re.DOTALL
 _NAMED = re.compile(r"\[TOOL_CALLS\]\s*([\w.-]+)\s*(?:\[CALL_ID\][\w-]*)?(?:\[ARGS\])?\s*\Z")
 _NAME = re.compile(r"[A-Za-z_][\w.]*")
 _PYTHON = re.compile(r"\[?\s*[A-Za-z_][\w.]*\(")
+_PYTHON_LIST = re.compile(r"\[\s*[A-Za-z_][\w.]{0,100}\(\s*\w{1,100}\s*=")
 # A definition of a function, which has a description, is no call.
 _JSON_CALL = re.compile(
     r'"name"\s*:(?:(?!"description")[^{}]){0,300}"(?:arguments|parameters)"\s*:'
@@ -312,7 +313,8 @@ def looks_like_calls(text: str) -> bool:
     """Whether a call may be written in a text, in a form that is known or not."""
     bare = text.strip()
     python = _PYTHON.match(bare) and bare.startswith("[") and bare.endswith(")]")
-    return bool(_OPEN.search(text) or _JSON_CALL.search(text) or python)
+    forms = (_OPEN, _JSON_CALL, _PYTHON_LIST)
+    return bool(python) or any(form.search(text) for form in forms)
 
 
 def _json_calls(text: str) -> Iterator[tuple[int, int, list[Call]]]:
@@ -373,7 +375,8 @@ def _python_calls(text: str) -> list[Call]:
             if len(arguments) < len(node.keywords):
                 return []
             # Tuples and sets are no JSON.
-            calls.append(Call(ast.unparse(node.func), json.loads(json.dumps(arguments))))
+            name = ast.unparse(node.func).removesuffix(".call")  # as Llama calls built-in tools
+            calls.append(Call(name, json.loads(json.dumps(arguments))))
             check_value(calls[-1].arguments)
             if not _NAME.fullmatch(calls[-1].name):
                 return []

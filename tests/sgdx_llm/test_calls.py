@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sgdx_llm.batch_files import read_answer_line
 from sgdx_llm.calls import (
     Call,
     calls_in_text,
@@ -87,6 +88,7 @@ MANY = Call("f", {"n": 3, "on": True, "text": "a\nb", "list": [1, "x"], "none": 
         ('<|python_start|>[get_weather(city="Rome")]<|python_end|>', [ROME]),
         ("```python\n[now()]\n```", [NOW]),
         ('[f(n=3, on=True, text="a\\nb", list=[1, "x"], none=None)]', [MANY]),
+        ('<|python_tag|>get_weather.call(city="Rome")', [ROME]),
         # What is no call.
         ("It is sunny in Rome.", []),
         ('I met {"name": "Bob", "age": 3}.', []),
@@ -115,6 +117,7 @@ def test_forms_in_a_text(text: str, calls: list[Call]) -> None:
         '[get_weather("Rome")]',
         "[get_weather(city=x)]",
         "[f(a=1, a=2)]",
+        'I will call [get_weather(city="Rome")] now.',
         '<function_calls><invoke name="now"></invoke></function_calls>',
         "<|channel|>commentary to=functions.now <|message|>{}",
         "<\uff5ctool\u2581calls\u2581begin\uff5c>function<\uff5ctool\u2581sep\uff5c>now",
@@ -160,6 +163,29 @@ def test_answers_of_other_interfaces(body: Any, end: str) -> None:
     message = choice["message"]
     assert message["content"] == "Hm."
     assert [(name, json.loads(a)) for name, a in listed_calls(message)] == [ROME]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"response": {"body": {"output": RESPONSES}}},
+        {"response": {"status_code": 200, "body": {"type": "message", "content": BLOCKS}}},
+        {"result": {"type": "succeeded", "message": {"type": "message", "content": BLOCKS}}},
+        {"calls": [{"name": "get_weather", "arguments": {"city": "Rome"}}]},
+    ],
+)
+def test_lines_of_batches_and_programs(line: Any) -> None:
+    name, body = read_answer_line(json.dumps({"custom_id": "x", **line}).encode())
+    assert name == "x"
+    (found,) = listed_calls(chat_completion(body)["choices"][0]["message"])
+    assert (found[0], decode_arguments(found[1])) == ROME
+
+
+def test_a_part_that_is_not_known_makes_an_answer_unread() -> None:
+    body = {"output": [*RESPONSES, {"type": "computer_call", "id": "x"}]}
+    line = {"custom_id": "x", "response": {"body": body}}
+    assert read_answer_line(json.dumps(line).encode()) == ("x", body)
+    assert list(chat_completion(body)) == ["unread"]
 
 
 @pytest.mark.parametrize(
