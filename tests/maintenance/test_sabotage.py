@@ -315,7 +315,8 @@ SABOTAGES = {
         "return value", f"{_TOOLS}/test_json_schema.py -k everything"),
     "alternatives keep the old names": Sabotage(
         "sgdx_tools/json_schema.py",
-        "return {ANY_OF: [self._value(item, paths, True) for item in value[ANY_OF]]}", "return value",
+        "return {ANY_OF: [self._value(item, paths, True) for item in value[ANY_OF]]}",
+        "return value",
         f"{_TOOLS}/test_json_schema.py -k every_depth"),
     "earlier calls give the old names away": Sabotage(
         "sgdx_tools/renaming.py", "if new_value != value:", "if False:",
