@@ -83,7 +83,7 @@ def read(document: dict[str, Any], results: Sequence[str]) -> dict[str, Any]:
     values = {slot: [value] for slot, value in state.slot_values.items()}
     row = prediction_row(reference, state.active_intent, state.requested_slots, values)
     pair = json.dumps(row), document["reference"]
-    return {**dict.fromkeys(_FIGURES, pair), "invalid": state.counts["invalid"]}
+    return {**dict.fromkeys(_FIGURES, pair), "unread": state.counts["unread"]}
 
 
 @lru_cache(maxsize=1)

@@ -42,7 +42,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     # What the system is and how it was asked or run: its own facts under keys of its own. Files are
     # of one system if these are equal. `tracker`, `model`, `weights`, `system_acts` are read.
     system: dict[str, Any] = {}
-    # What was counted while predicting, such as how many of the `requests` were `invalid`.
+    # What was counted while predicting, such as how many of the `requests` were `unread`.
     counts: dict[str, Any] = {}
     versions: dict[str, str] = {}
 
@@ -183,9 +183,9 @@ def unread_answers(headers: Mapping[str, Header]) -> dict[str, tuple[int, int]]:
     """How many answers could not be read, and of how many, by variant; only where that is said."""
     unread = {}
     for name, header in headers.items():
-        invalid, requests = header.counts.get("invalid"), header.counts.get("requests")
-        if type(invalid) is int and type(requests) is int:
-            unread[name] = (invalid, requests)
+        count, requests = header.counts.get("unread"), header.counts.get("requests")
+        if type(count) is int and type(requests) is int:
+            unread[name] = (count, requests)
     return unread
 
 

@@ -14,27 +14,26 @@ from typing import Any
 from sgdx_dataset.io.json import parse_at, parse_text
 from sgdx_dataset.schema import DONTCARE, NONE_INTENT, Intent, Service, Slot, allowed_value
 
+from .calls import answer_text, calls_in_text, chat_completion, has_text, listed_calls
 from .functions import STATE_KEYS, safe_names, slots_by_any_name
 
-# The counts, in the order in which they are shown. From `salvaged` to `extra_calls` they are
-# about whole answers. A `salvaged` answer was read from a place other than the expected one. An
-# `invalid` one has no state that can be read, so that the frame gets the empty state; it may be
+# The counts, in the order in which they are shown. From `from_text` to `extra_calls` they are
+# about whole answers. A `from_text` answer was read from a text that has more in it, or in place of
+# a call; one of `text_calls` looks like a call, and is none as it is text. An `unread` one has no
+# state that can be read, so that the frame gets the empty state; it may be
 # `empty`, `refused` by the model or a filter, a request that the server refused
 # (`refused_requests`), or a call of another function (`wrong_names`). A `truncated` one reached the
 # limit of tokens. `merged_calls` of the right function make one state with the first; `extra_calls`
 # are passed over. The other counts are of parts of answers.
 COUNTS = (
-    "salvaged", "invalid", "truncated", "refused", "refused_requests", "empty", "wrong_names",
-    "merged_calls", "extra_calls",
+    "from_text", "text_calls", "unread", "truncated", "refused", "refused_requests", "empty",
+    "wrong_names", "merged_calls", "extra_calls",
     "bad_values", "wrong_types", "unknown_slots", "unknown_intents", "unknown_requests",
 )  # fmt: skip
-# Why an answer is invalid: the first of these counts that it has, else that it is `unreadable`.
+# Why an answer is unread: the first of these counts that it has, else that it is `unreadable`.
 _REASONS = ("truncated", "refused", "refused_requests", "empty", "wrong_names")
 # A model's text is searched for JSON no further: in characters, and in braces that may open it.
 _LONGEST_TEXT, _MOST_OBJECTS = 100_000, 1000
-# A model that thinks may draft an answer before it gives one. Its template may have written the
-# opening tag into the prompt, so that the answer has the closing one alone.
-_THOUGHT, _OPEN_THOUGHT = "</think>", "<think>"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 Json = dict[str, Any]
@@ -75,10 +74,10 @@ def read_answer(body: Any, service: Service, in_call: bool) -> Reading:
         name = service.service_name
         arguments = _arguments(message, {name, safe_names([name])[name]}, counts)
     if arguments is None:
-        arguments = _find_object(_answer_text(message), STATE_KEYS, counts, expected=not in_call)
+        arguments = _find_object(answer_text(message), STATE_KEYS, counts, expected=not in_call)
     if arguments is None:
         _count_if_empty(message, counts)
-        counts["invalid"] += 1
+        counts["unread"] += 1
         return Reading(counts=+counts)
     return read_state(arguments, service, counts)
 
@@ -89,7 +88,7 @@ def read_state(
     """Read a state that is written as the arguments of ``functions.state_function``."""
     counts = Counter(earlier_counts or {})
     if not isinstance(arguments, dict) or not set(STATE_KEYS) & arguments.keys():
-        counts["invalid"] += 1
+        counts["unread"] += 1
         counts["empty"] += int(arguments in ({}, None))
         return Reading(counts=+counts)
     intent = _read_intent(arguments.get("active_intent"), service, counts)
@@ -98,27 +97,27 @@ def read_state(
     return Reading(intent, requested, values, +counts)
 
 
-def read_call(body: Any, functions: Mapping[str, tuple[Service, Intent]]) -> CallReading:
-    """Which function a completion calls, or the list ``{"calls": [...]}`` of another system."""
+def read_call(
+    body: Any, functions: Mapping[str, tuple[Service, Intent]], text_calls: bool = False
+) -> CallReading:
+    """Which function a completion calls, or the list ``{"calls": [...]}`` of another system.
+
+    With ``text_calls`` a call that stands in the answer's text is one too.
+    """
     counts: Counter[str] = Counter()
-    if isinstance(body, dict) and isinstance(body.get("calls"), list):
-        if not body["calls"]:
-            return CallReading()
-        message: Json = {"tool_calls": [{"function": call} for call in body["calls"]]}
-    else:
-        message = _message(body, counts)
-    calls = _calls(message)
+    if isinstance(body, dict) and body.get("calls") == []:
+        return CallReading()
+    message = _message(body, counts)
+    listed = listed_calls(message)
+    calls = listed or calls_said(message, counts, text_calls)
     counts["extra_calls"] += max(len(calls) - 1, 0)
-    if calls:
-        name, arguments = calls[0]
-    else:
-        name, arguments = call_in_text(message, counts)
+    name, arguments = calls[0] if calls else (None, None)
     if not isinstance(name, str) or name not in functions:
-        if calls:
+        if listed:
             counts["wrong_names"] += 1
         else:
             _count_if_empty(message, counts)
-        counts["invalid"] += 1
+        counts["unread"] += 1
         return CallReading(counts=+counts)
     service, intent = functions[name]
     inputs = {*intent.required_slots, *intent.optional_slots}
@@ -126,15 +125,25 @@ def read_call(body: Any, functions: Mapping[str, tuple[Service, Intent]]) -> Cal
     return CallReading(service.service_name, intent.name, values, +counts)
 
 
-def call_in_text(message: Json, counts: Counter[str]) -> tuple[Any, Any]:
-    """The name and the arguments of a call that stands in a message's text; None for what lacks."""
-    # A server that does not know the form in which a model writes calls passes them on as text.
-    written = _find_object(_answer_text(message), ("name",), counts, expected=False) or {}
-    return written.get("name"), written.get("arguments", written.get("parameters"))
+def calls_said(message: Json, counts: Counter[str], text_calls: bool) -> list[tuple[Any, Any]]:
+    """The calls in the text of a message that lists none, where such calls count.
+
+    None stands for the name and the arguments of what looks like a call and cannot be read. Where
+    such calls do not count, as no client carries them out, it is counted that there are some.
+    """
+    if counts["truncated"]:  # a call that is whole in it may be one of several
+        return []
+    calls, has_more = calls_in_text(answer_text(message))
+    if not text_calls:
+        counts["text_calls"] += int(bool(calls) or has_more)
+        return []
+    counts["from_text"] += int(bool(calls))
+    return [*calls, *([(None, None)] if has_more else [])]
 
 
 def _message(body: Any, counts: Counter[str]) -> Json:
     """The message of a completion's first choice; empty where there is none."""
+    body = chat_completion(body)
     if not isinstance(body, dict):
         return {}
     error = body.get("error")
@@ -155,35 +164,21 @@ def _message(body: Any, counts: Counter[str]) -> Json:
     return message if isinstance(message, dict) else {}
 
 
-def has_text(message: Json) -> bool:
-    """Whether a message has any text."""
-    return bool(_text(message).strip())
-
-
-def why_invalid(counts: Mapping[str, int]) -> str:
-    """Why an answer with these counts is invalid: the name of another count, or ``unreadable``."""
+def why_unread(counts: Mapping[str, int]) -> str:
+    """Why an answer with these counts is unread: the name of another count, or ``unreadable``."""
     return next((reason for reason in _REASONS if counts.get(reason)), "unreadable")
 
 
 def _count_if_empty(message: Json, counts: Counter[str]) -> None:
     """Count an answer without text and without calls as empty, if nothing was refused."""
     is_refused = counts["refused"] or counts["refused_requests"]
-    if not has_text(message) and not _calls(message) and not is_refused:
+    if not has_text(message) and not listed_calls(message) and not is_refused:
         counts["empty"] += 1
-
-
-def _calls(message: Json) -> list[tuple[Any, Any]]:
-    """The names and arguments of a message's calls."""
-    calls = message.get("tool_calls")
-    if not isinstance(calls, list):
-        return []
-    functions = [call.get("function") for call in calls if isinstance(call, dict)]
-    return [(f.get("name"), f.get("arguments")) for f in functions if isinstance(f, dict)]
 
 
 def _arguments(message: Json, names: Collection[str], counts: Counter[str]) -> Any:
     """The arguments of the calls of a function, as those of one call; None if it is not called."""
-    calls = _calls(message)
+    calls = listed_calls(message)
     own_calls = [arguments for name, arguments in calls if isinstance(name, str) and name in names]
     if not own_calls:
         counts["wrong_names"] += int(bool(calls))
@@ -222,25 +217,6 @@ def _decode_arguments(arguments: Any, counts: Counter[str]) -> Any:
         return _find_object(arguments, (), counts, expected=False)
 
 
-def _text(message: Json) -> str:
-    """The text of a message, which may come in parts."""
-    content = message.get("content")
-    if isinstance(content, list):
-        parts = [part.get("text") for part in content if isinstance(part, dict)]
-        return "".join(part for part in parts if isinstance(part, str))
-    return content if isinstance(content, str) else ""
-
-
-def _answer_text(message: Json) -> str:
-    """The text of a message without the model's thinking: what comes after its last end."""
-    text = _text(message)
-    bare = text.strip()
-    whole = _parse_at(bare, 0)
-    if whole is not None and whole[1] == len(bare):  # whose values may have any text
-        return text
-    return text.rpartition(_THOUGHT)[2].partition(_OPEN_THOUGHT)[0]
-
-
 def _find_object(
     text: str, keys: Collection[str], counts: Counter[str], expected: bool
 ) -> Json | None:
@@ -248,7 +224,7 @@ def _find_object(
     bare = text.strip()
     whole = _parse_at(bare, 0)
     if whole is not None and whole[1] == len(bare) and _has_a_key(whole[0], keys):
-        counts["salvaged"] += int(not expected)
+        counts["from_text"] += int(not expected)
         return dict(whole[0])
     if counts["truncated"]:  # what is whole in it may be a draft, or a part
         return None
@@ -260,7 +236,7 @@ def _find_object(
             return None
         parsed = _parse_at(text, start)
         if parsed is not None and _has_a_key(parsed[0], keys):
-            counts["salvaged"] += 1
+            counts["from_text"] += 1
             return dict(parsed[0])
         start = text.find("{", start + 1)
     return None

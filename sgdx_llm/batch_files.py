@@ -127,7 +127,7 @@ def read_answer_line(line: bytes) -> tuple[Any, Json | None]:
     try:
         parse_text(line)
     except ValueError as error:  # such as a key that is there twice
-        body = {"invalid": str(error)} if body is not None else None
+        body = {"unread": str(error)} if body is not None else None
     return answer.get("custom_id"), body
 
 
@@ -136,6 +136,9 @@ def _body_in(line: Json) -> Json | None:
     for key, kind in (("state", dict), ("calls", list)):
         if isinstance(line.get(key), kind):
             return {key: line[key]}
+    result = line.get("result")
+    if isinstance(result, dict) and isinstance(result.get("message"), dict):  # of Anthropic's
+        return result["message"] if not why_no_answer(result["message"]) else None
     response = line.get("response")
     if not isinstance(response, dict) or response.get("status_code", 200) != 200:
         return None

@@ -87,7 +87,7 @@ def predict(
     if command:
         split_command(command)  # an error in it is told before anything is read
     sending.limits(request.prices)  # likewise
-    plan = read_plan(data, request, repeats, files.retry_invalid, command)
+    plan = read_plan(data, request, repeats, files.retry_unread, command)
     with open_answers(files.output, files.answers) as answers:
         if not unfinished_names(plan, files.output):
             print(*(files.output / f"{name}.jsonl" for name in plan.names), sep="\n")
@@ -108,7 +108,7 @@ def requests(
     from .asking import open_answers
     from .batch_files import write_requests
 
-    plan = read_plan(data, request, repeats, files.retry_invalid)
+    plan = read_plan(data, request, repeats, files.retry_unread)
     with open_answers(files.output, files.answers) as answers:
         paths, count = write_requests(plan, answers, files.output / "requests")
     print(f"{count} requests; collect reads the answers", file=sys.stderr)
@@ -136,7 +136,7 @@ def collect(
     from .batch_files import collect
     from .tables import format_counts
 
-    plan = read_plan(data, request, repeats, files.retry_invalid)
+    plan = read_plan(data, request, repeats, files.retry_unread)
     with open_answers(files.output, files.answers) as answers:
         counts = collect(plan, answers, answer_files)
         print(f"lines: {format_counts(counts) or 'none'}", file=sys.stderr)

@@ -17,6 +17,7 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.extras import require
 from sgdx_dataset.io.json import parse_text
 
+from .calls import chat_completion
 from .functions import Json
 from .providers import OPENAI, OPENAI_URL, Provider
 
@@ -153,23 +154,24 @@ def connect(
 
 
 def read_body(content: bytes) -> Any:
-    """What a server or a program wrote; ``{"invalid": WHY}`` where its JSON has two meanings."""
+    """What a server or a program wrote; ``{"unread": WHY}`` where its JSON has two meanings."""
     answer = json.loads(content)
     try:
         return parse_text(content)
     except ValueError as error:  # such as a key that is there twice: the model would say it again
-        return {"invalid": str(error)} if not why_no_answer(answer) else answer
+        return {"unread": str(error)} if not why_no_answer(answer) else answer
 
 
 def why_no_answer(answer: Any) -> str:
     """Why this is no answer of a model, but to be asked again; empty where it is one."""
     # Gateways tell of errors with status 200. What a filter or a server refused is an answer: it
     # will stay so.
-    body = answer if isinstance(answer, dict) else {}
+    read = chat_completion(answer)
+    body = read if isinstance(read, dict) else {}
     error = body.get("error")
     if isinstance(error, dict) and (_is_filtered(error) or "refused_with" in error):
         return ""
-    if "invalid" in body and not error:
+    if "unread" in body and not error:
         return ""
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None

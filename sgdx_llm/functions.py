@@ -13,7 +13,7 @@ from typing import Any
 
 from sgdx_dataset.schema import DONTCARE, NONE_INTENT, Intent, Service, Slot
 
-# Bump when the schema-to-function mapping changes; cached answers become invalid.
+# Bump when the schema-to-function mapping changes; then no cached answer is of the same request.
 MAPPING = 3
 LONGEST_NAME = 64
 STATE_KEYS = ("active_intent", "requested_slots", "slot_values")

@@ -117,9 +117,9 @@ class SendingOptions:
 
     on_refusal: Literal["count", "stop"] = "count"
     """If the server refuses one request, as Groq does after a call of a wrong form, count it as an
-    invalid answer, or stop. A server that refuses all requests ends the run."""
+    unread answer, or stop. A server that refuses all requests ends the run."""
 
-    stop_invalid: Annotated[str | None, Parameter(metavar="SHARE/AFTER")] = None
+    stop_unread: Annotated[str | None, Parameter(metavar="SHARE/AFTER")] = None
     """Stop if this share of answers cannot be read. 0.5/50 means: half of the answers, once there
     are 50 or more."""
 
@@ -147,7 +147,7 @@ class SendingOptions:
 
     def limits(self, price: "Price | None") -> "SendLimits":
         """The limits at which sending stops."""
-        from .sending import SendLimits, read_invalid_limit
+        from .sending import SendLimits, read_unread_limit
 
         if self.max_cost is not None and price is None:
             raise SgdxError("--max-cost: found no --price, expected what tokens cost")
@@ -157,7 +157,7 @@ class SendingOptions:
             self.max_cost,
             price,
             self.on_refusal,
-            read_invalid_limit(self.stop_invalid) if self.stop_invalid else None,
+            read_unread_limit(self.stop_unread) if self.stop_unread else None,
         )
 
 
@@ -187,6 +187,9 @@ class RequestOptions(ServerOptions):
     """For --task calls: offer this number of functions of other services too. They are always the
     same in a dialogue."""
 
+    text_calls: bool = False
+    """For --task calls: take a call that stands in the text of an answer for one."""
+
     def settings(self, program: str | None = None) -> "RequestSettings":
         """The settings of the requests."""
         from .requests import RequestSettings
@@ -201,6 +204,7 @@ class RequestOptions(ServerOptions):
             strict=self.strict,
             tool_choice=self.tool_choice,
             distractors=self.distractors,
+            text_calls=self.text_calls,
             parameters=self.parameters,
             omitted=tuple(dict.fromkeys(self.omit)),
             provider=self.known_provider(),
@@ -220,7 +224,7 @@ class AnswerOptions:
     """Keep answers in this file, and look them up there. Default: answers.jsonl in the output
     folder."""
 
-    retry_invalid: int = 0
+    retry_unread: int = 0
     """If an answer cannot be read, ask up to this number of times more, with other seeds. The
     predictions then say so."""
 
@@ -234,7 +238,7 @@ def read_plan(
 ) -> "Plan":
     """The plan of a run, whose dialogues are read here, before anything is written."""
     if program and retries:
-        raise SgdxError("--retry-invalid: expected only for a server, not with --command")
+        raise SgdxError("--retry-unread: expected only for a server, not with --command")
     from .endpoint import base_url, host_of
     from .plan import Plan
     from .program import HOST, public_name

@@ -54,7 +54,7 @@ class Request:
     rows: Sequence[Row]
     # The service of the frame; for ``calls``, the services whose functions are offered.
     services: Sequence[Service]
-    # The bodies to send: first the first one, and the next one if its answer is invalid.
+    # The bodies to send: first the first one, and the next one if its answer is unread.
     bodies: Sequence[Json]
     keys: Sequence[str]  # the key under which the answer to each body is kept
 
@@ -70,11 +70,11 @@ class Plan:
     # How often every request is sent. With more than 1 there is one schema variant, and the
     # predictions are called ``r1``, ``r2``, and so on.
     repeats: int = 1
-    retry_invalid: int = 0  # how often a request is sent again after an invalid answer
+    retry_unread: int = 0  # how often a request is sent again after an unread answer
 
     def __post_init__(self) -> None:
-        if self.repeats < 1 or self.retry_invalid < 0:
-            raise SgdxError("--repeats: expected 1 or more, --retry-invalid: expected 0 or more")
+        if self.repeats < 1 or self.retry_unread < 0:
+            raise SgdxError("--repeats: expected 1 or more, --retry-unread: expected 0 or more")
         if self.repeats > 1 and len(self.configs) != 1:
             raise SgdxError(
                 f"--repeats {self.repeats}: found {len(self.configs)} variants, expected one, as in"
@@ -129,7 +129,7 @@ class Plan:
         config, repeat = self.names[name]
         rows = self.tables[config].rows(dialogue)
         for frames, services, body in _bodies(rows, self.tables[config], self.settings):
-            attempts = range(self.retry_invalid + 1)
+            attempts = range(self.retry_unread + 1)
             bodies = [with_seed(body, attempt, self.settings.provider.seed) for attempt in attempts]
             yield Request(
                 custom_id(name, frames[0]["frame_id"], repeat),
@@ -159,12 +159,12 @@ class Plan:
     def read(self, request: Request, body: Any) -> Reading | CallReading:
         """What an answer to a request says."""
         if self.settings.task == "calls":
-            return read_call(body, call_functions(request.services))
+            return read_call(body, call_functions(request.services), self.settings.text_calls)
         return read_answer(body, request.services[0], self.settings.answer == "tool")
 
-    def is_invalid(self, request: Request, body: Any) -> bool:
+    def is_unread(self, request: Request, body: Any) -> bool:
         """Whether an answer to a request cannot be read."""
-        return bool(self.read(request, body).counts["invalid"])
+        return bool(self.read(request, body).counts["unread"])
 
     def missing(self, request: Request, answers: AnswerFile) -> int | None:
         """Which body of a request is to be sent next; None if the request has its answer."""
@@ -173,7 +173,7 @@ class Plan:
                 return attempt
             if attempt + 1 == len(request.keys):
                 break
-            if not self.is_invalid(request, (answers.get(key) or {}).get("body")):
+            if not self.is_unread(request, (answers.get(key) or {}).get("body")):
                 break
         return None
 
@@ -183,7 +183,7 @@ class Plan:
             return None
         lines = [line for key in request.keys if (line := answers.get(key)) is not None]
         readings = [self.read(request, line["body"]) for line in lines]
-        valid = [index for index, reading in enumerate(readings) if not reading.counts["invalid"]]
+        valid = [index for index, reading in enumerate(readings) if not reading.counts["unread"]]
         index = valid[0] if valid else 0
         return Answered(lines, index, readings[index])
 
@@ -192,7 +192,7 @@ class Plan:
 class Answered:
     """The answer to a request."""
 
-    # The lines of the file of answers, with those of answers that were invalid and asked again.
+    # The lines of the file of answers, with those of answers that were unread and asked again.
     lines: Sequence[Json]
     index: int  # index of the line that counts
     reading: Reading | CallReading  # what that line says

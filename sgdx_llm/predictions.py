@@ -14,7 +14,7 @@ from sgdx_dataset.io.files import write_bytes
 from sgdx_eval.prediction_files import Header, finished_names, versions, write_predictions
 
 from .answer_file import AnswerFile
-from .answers import total_counts, why_invalid
+from .answers import total_counts, why_unread
 from .functions import MAPPING, Json
 from .plan import Plan, Row, done_dialogues
 from .usage import Price, Usage, usage_of
@@ -31,7 +31,7 @@ def header(plan: Plan, name: str) -> Header:
         **plan.settings.facts(),
         "mapping": MAPPING,
         "services": "dialogue" if plan.settings.task == "calls" else "frame",
-        "retry_invalid": plan.retry_invalid,
+        "retry_unread": plan.retry_unread,
         "system_acts": False,
     }
     task = plan.settings.task
@@ -98,8 +98,8 @@ class AnswerTally:
         self._requests += 1
         self._answers += len(lines)
         self._counts.append(counts)
-        if counts["invalid"]:
-            self._reasons[why_invalid(counts)] += 1
+        if counts["unread"]:
+            self._reasons[why_unread(counts)] += 1
         if counts["refused_requests"]:
             error = body["error"]
             self._refusals[_ascii_name(str(error.get("code") or error["refused_with"]))] += 1
@@ -120,7 +120,7 @@ class AnswerTally:
             "requests": self._requests,
             "asked_again": asked_again,
             **total_counts(self._counts),
-            "invalid_because": dict(self._reasons.most_common()),
+            "unread_because": dict(self._reasons.most_common()),
             **({"refusals": dict(self._refusals.most_common(5))} if self._refusals else {}),
             "tokens": self._usage.facts(),
             "served_models": dict(self._models.most_common(5)),

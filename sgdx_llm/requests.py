@@ -48,6 +48,8 @@ class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
     tool_choice: ToolChoice = "required"
     # For ``calls``, how many functions of services are offered that are not the dialogue's.
     distractors: int = 0
+    # For calls, whether one that stands in the answer's text is one too.
+    text_calls: bool = False
     parameters: Json = {}  # fields of the body to set, such as ``{"temperature": 0.3}``
     # Fields of the body to leave out, such as ``seed`` where a server refuses it.
     omitted: tuple[str, ...] = ()
@@ -61,6 +63,8 @@ class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
             raise SgdxError(f"--answer {self.answer}: expected tool for the task calls")
         if self.task == "calls" and self.strict:
             raise SgdxError("--strict: expected only for the task state")
+        if self.text_calls and self.task != "calls":
+            raise SgdxError("--text-calls: expected only for the task calls")
         if self.distractors < 0 or (self.distractors and self.task != "calls"):
             raise SgdxError("--distractors: expected 0 or more, and only for the task calls")
         self.provider.check_option(self.answer, f"--answer {self.answer}")
@@ -86,6 +90,7 @@ class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
         if self.task == "calls":
             facts["tool_choice"] = self.tool_choice
             facts["distractors"] = self.distractors
+            facts |= {"text_calls": True} if self.text_calls else {}
         prompt = hashlib.sha256(instruction(self.task, self.answer).encode()).hexdigest()
         return facts | {
             "prompt": prompt,

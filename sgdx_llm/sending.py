@@ -56,7 +56,7 @@ class Request(Protocol):
 
     @property
     def bodies(self) -> Sequence[Json]:
-        """The bodies: the first one, and the next one if its answer is invalid."""
+        """The bodies: the first one, and the next one if its answer is unread."""
 
     @property
     def keys(self) -> Sequence[str]:
@@ -72,27 +72,27 @@ class RequestSource(Protocol):
     def missing(self, request: Any, answers: AnswerFile) -> int | None:
         """Which body of a request is to be sent next; None if the request has its answer."""
 
-    def is_invalid(self, request: Any, body: Any) -> bool:
+    def is_unread(self, request: Any, body: Any) -> bool:
         """Whether an answer to a request cannot be read."""
 
 
 @dataclass(frozen=True)
-class InvalidLimit:
-    """The limit of ``--stop-invalid``."""
+class UnreadLimit:
+    """The limit of ``--stop-unread``."""
 
     share: float  # the run stops where at least this share of the answers cannot be read
     after: int  # but not before so many answers are there
 
 
-def read_invalid_limit(text: str) -> InvalidLimit:
+def read_unread_limit(text: str) -> UnreadLimit:
     """Read ``SHARE/AFTER``, such as ``0.5/50``."""
     share, _, after = text.partition("/")
     try:
-        limit = InvalidLimit(float(share), int(after))
+        limit = UnreadLimit(float(share), int(after))
     except ValueError:
-        limit = InvalidLimit(0.0, 0)
+        limit = UnreadLimit(0.0, 0)
     if not (0 < limit.share <= 1 and limit.after >= 1):
-        raise SgdxError(f"--stop-invalid {text}: expected SHARE/AFTER, such as 0.5/50")
+        raise SgdxError(f"--stop-unread {text}: expected SHARE/AFTER, such as 0.5/50")
     return limit
 
 
@@ -105,11 +105,11 @@ class SendLimits:
     max_requests: int | None = None
     max_cost: float | None = None  # maximum cost of the requests, in the currency of the price
     price: Price | None = None  # the price of tokens; needed for ``max_cost``
-    # Whether a refusal that may be about one request counts as an invalid answer to it (``count``)
+    # Whether a refusal that may be about one request counts as an unread answer to it (``count``)
     # or ends the run (``stop``).
     on_refusal: OnRefusal = "count"
-    # The share of invalid answers at which the run stops; None for no such limit.
-    stop_invalid: InvalidLimit | None = None
+    # The share of unread answers at which the run stops; None for no such limit.
+    stop_unread: UnreadLimit | None = None
 
 
 @dataclass
@@ -169,7 +169,7 @@ class _Sender:
     faults: list[str] = field(default_factory=list)  # reasons, until a request is answered
     refusals: list[_Refusal] = field(default_factory=list)  # that may be about all requests
     read: int = 0  # answers, those of earlier runs included
-    invalid: int = 0  # of those
+    unread: int = 0  # of those
     under_way: set[str] = field(default_factory=set)  # keys, as two requests may be the same
     sending: int = 0  # requests that are with the server
     given_up: int = 0  # requests in a row
@@ -192,12 +192,12 @@ class _Sender:
         return bool(self.fault or self.report.stopped)
 
     async def _ask(self, request: Request) -> None:
-        """Send a request, and again after an invalid answer if the plan has more attempts."""
+        """Send a request, and again after an unread answer if the plan has more attempts."""
         if self.plan.missing(request, self.answers) is None:
             self.report.counts["cached"] += 1
-            if self.limits.stop_invalid is not None:
+            if self.limits.stop_unread is not None:
                 line = self.answers.get(request.keys[0]) or {}
-                self._check_invalid(request, line.get("body"))
+                self._check_unread(request, line.get("body"))
             return
         while (attempt := self.plan.missing(request, self.answers)) is not None:
             key, body = request.keys[attempt], request.bodies[attempt]
@@ -217,7 +217,7 @@ class _Sender:
             self.answers.add(key, request.custom_id, answer, seconds)
             self.report.counts["answered"] += 1
             self._charge(answer)
-            self._check_invalid(request, answer)
+            self._check_unread(request, answer)
 
     def _refuse(self, refusal: _Refusal) -> None:
         """Keep a refusal as an answer, now or when another request has been answered."""
@@ -242,22 +242,22 @@ class _Sender:
         refusals, self.refusals = self.refusals, []
         for refusal in refusals:
             self.answers.add(refusal.key, refusal.request.custom_id, refusal.error.answer)
-            self._check_invalid(refusal.request, refusal.error.answer)
+            self._check_unread(refusal.request, refusal.error.answer)
 
     def _has_answered(self) -> bool:
         """Whether the server has answered a request of this plan, in this run or an earlier one."""
         return self.report.counts["answered"] + self.report.counts["cached"] > 0
 
-    def _check_invalid(self, request: Request, answer: Any) -> None:
+    def _check_unread(self, request: Request, answer: Any) -> None:
         """Count an answer, and end the run where too many cannot be read."""
-        limit = self.limits.stop_invalid
+        limit = self.limits.stop_unread
         if limit is None or self.report.stopped:
             return
         self.read += 1
-        self.invalid += int(self.plan.is_invalid(request, answer))
-        if self.read >= limit.after and self.invalid >= limit.share * self.read:
+        self.unread += int(self.plan.is_unread(request, answer))
+        if self.read >= limit.after and self.unread >= limit.share * self.read:
             self.report.stopped = (
-                f"{self.invalid} of {self.read} answers cannot be read, and --stop-invalid is "
+                f"{self.unread} of {self.read} answers cannot be read, and --stop-unread is "
                 f"{limit.share:g}/{limit.after}"
             )
 

@@ -13,7 +13,7 @@ from .requests import TaskName
 from .sending import SendingReport
 from .usage import Price
 
-# The reasons of `answers.why_invalid` in words.
+# The reasons of `answers.why_unread` in words.
 _REASON_WORDS = {
     "truncated": "cut off at the limit of tokens",
     "refused": "refused by the model or a filter",
@@ -102,14 +102,14 @@ def done_line(figures_of_files: Iterable[Json], task: TaskName) -> str:
     requests, reasons = 0, Counter[str]()
     for figures in figures_of_files:
         requests += figures["requests"]
-        reasons.update(figures["invalid_because"])
-    invalid = reasons.total()
-    if not invalid:
+        reasons.update(figures["unread_because"])
+    unread = reasons.total()
+    if not unread:
         return f"done: all {requests} answers could be read"
     parts = ", ".join(f"{_REASON_WORDS[name]} {number}" for name, number in reasons.most_common())
     advice = "; --set max_tokens=N gives them more room" if reasons["truncated"] else ""
     counted = "the empty state" if task == "state" else "no call"
     return (
-        f"done, WARNING: {invalid} of {requests} answers ({100 * invalid / requests:.1f} %) could "
+        f"done, WARNING: {unread} of {requests} answers ({100 * unread / requests:.1f} %) could "
         f"not be read and count as {counted}: {parts}{advice}"
     )

@@ -26,17 +26,18 @@ from .data import Json
 from .folder import read_tool_set
 from .options import AskOptions
 from .plan import ToolPlan, ToolRequest
-from .predictions import Prediction, read_calls
+from .predictions import Prediction, beginning, read_calls
 
 
 def settings_of(
-    asked: ServerOptions, model: str, defaults: Json | None = None
+    asked: ServerOptions, model: str, defaults: Json | None = None, text_calls: bool = False
 ) -> tuple[RequestSettings, str]:
     """What requests ask for, and the server that is asked, from the options."""
     settings = RequestSettings(
         model=model,
         task="calls",
         tool_choice="auto",
+        text_calls=text_calls,
         parameters={**(defaults or {}), **asked.parameters},
         omitted=tuple(dict.fromkeys(asked.omit)),
         provider=asked.known_provider(),
@@ -50,7 +51,7 @@ def read_plan(folder: Path, asked: AskOptions) -> ToolPlan:
     model = asked.model or program
     if not model:
         raise SgdxError("found neither --model nor --command, expected one of them")
-    settings, server = settings_of(asked, model)
+    settings, server = settings_of(asked, model, text_calls=asked.text_calls)
     host = f"{HOST}{program}" if program else server
     tool_set = read_tool_set(folder).first(asked.limit)
     for case, why in tool_set.left_out.items():
@@ -75,6 +76,9 @@ def run_plan(folder: Path, asked: AskOptions, sending: SendingOptions, output: P
                 if not missing[name]:
                     figures = _write(plan, name, answers, output, asked.prices)
                     print(prediction_line(name, figures), file=sys.stderr)
+                    if texts := figures["text_calls"]:
+                        found = f"{texts} texts under {name} look like calls, and count as none"
+                        print(f"note: {found}; --text-calls reads them", file=sys.stderr)
             if missing:
                 parts = ", ".join(f"{name} {missing[name]}" for name in plan.names if missing[name])
                 print(
@@ -96,11 +100,13 @@ def _write(
         line = answers.get(request.keys[0])
         if line is None:
             raise SgdxError(f"{request.custom_id}: its answer has gone while it was being read")
-        reading = read_calls(line["body"])
+        reading = read_calls(line["body"], plan.settings.text_calls)
         tally.add([line], 0, reading.counts)
         repeat = int(request.custom_id.rpartition("|")[2])
-        invalid = bool(reading.counts["invalid"])
-        predictions.append(Prediction(request.case["id"], name, reading.calls, repeat, invalid))
+        unread = bool(reading.counts["unread"])
+        said = beginning(line["body"]) if unread else ""
+        case = request.case["id"]
+        predictions.append(Prediction(case, name, reading.calls, repeat, unread, said))
     figures = tally.facts(price)
     header = msgspec.structs.replace(plan.header(name), counts=figures, versions=versions())
     write_predictions(output / f"{name}.jsonl", header, predictions)

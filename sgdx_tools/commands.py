@@ -145,8 +145,9 @@ def cases(
     Parameters
     ----------
     traces
-        Add the cases of these files: lines with a request and a response in OpenAI's form, or
-        OpenTelemetry's spans of generative AI as JSON. The table to review is FOLDER/review.
+        Add the cases of these files: requests with their responses, in the form of OpenAI's chat
+        completions or Responses or of Anthropic's messages, or OpenTelemetry's spans of generative
+        AI, OpenLLMetry's and OpenInference's too, as JSON. The table to review is FOLDER/review.
     review
         Take the cases that are left in this table review.tsv as reviewed. The others are dropped.
     """
@@ -157,9 +158,9 @@ def cases(
     if review:
         print(f"{review_cases(folder, review)} cases")
         return
-    written, left_out = add_traces(folder, traces)
-    for line in left_out:
-        print(f"note: left out: {line}", file=sys.stderr)
+    written, notes = add_traces(folder, traces)
+    for line in notes:
+        print(f"note: {line}", file=sys.stderr)
     print(*written, sep="\n")
 
 

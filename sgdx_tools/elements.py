@@ -20,7 +20,7 @@ from sgdx_metric.call_rules import CaseScore, alternatives, is_absent, score_arg
 from sgdx_metric.core import RIGHT
 from sgdx_metric.variants import ORIGINAL
 
-from .data import ANY_OF, Case, ElementId, Json, Rule, ToolSet, Words
+from .data import Case, ElementId, Json, Rule, ToolSet, Words
 from .json_schema import Renaming, elements_of, step
 from .renaming import WordedTools
 from .versions import changes
@@ -33,6 +33,8 @@ class Outcome(NamedTuple):
     # The calls that are right, in the variant's names; None where none is.
     expected: Sequence[Json] | None
     made: Sequence[Json]
+    # How the answer begins where it could not be read; None where it could.
+    unread: str | None = None
 
     @property
     def is_right(self) -> bool:
@@ -93,11 +95,13 @@ def confusion(
     """Which tool was called in place of which, those first that were most often.
 
     Of each pair it has the ids `expected` and `called`, None for no call, and the `cases` by
-    variant. What is called by no known name is a tool of that name.
+    variant. What is called by no known name is a tool of that name. Unread answers are left out.
     """
     pairs: dict[tuple[str, str], Counter[str]] = {}
     for name, of_variant in outcomes.items():
         for case, outcome in zip(cases, of_variant):
+            if outcome.unread is not None:
+                continue
             ids = worded[name].ids(case)
             expected = Counter(ids[call["name"]] for call in outcome.expected or ())
             made = Counter(ids.get(call["name"], call["name"]) for call in outcome.made)
@@ -155,6 +159,8 @@ def blamed(
     rules: Rule,
 ) -> set[ElementId]:
     """Those of a variant's elements that a wrong outcome, under these words, has to do with."""
+    if outcome.unread is not None:
+        return set()
     found = differences(case, outcome, worded, rules)
     reworded = ([near & elements.keys() for near in d.elements] for d in found)
     nearest = {element for near in reworded for element in next(filter(None, near), ())}
@@ -165,6 +171,8 @@ def differences(
     case: Case, outcome: Outcome, worded: WordedTools, rules: Rule
 ) -> Iterator[Difference]:
     """How the calls that were made differ from the expected ones."""
+    if outcome.unread is not None:  # which calls it makes is not known
+        return
     ids = worded.ids(case)
     expected = Counter(call["name"] for call in outcome.expected or ())
     made = Counter(call["name"] for call in outcome.made)
@@ -205,7 +213,7 @@ def _leaves(
 ) -> list[_Leaf]:
     """The leaves in which a value differs from an expected one; itself where none is known."""
     whole = [(place, f"found {_short(value)}, expected {_short(expected)}", around)]
-    if isinstance(expected, dict) and expected.keys() == {ANY_OF}:
+    if alternatives(expected) != [expected]:
         accepted = [e for e in alternatives(expected) if not is_absent(e)]
         found = [_leaves(e, value, around, place, renaming) for e in accepted]
         return min(found, key=len, default=whole) if len(accepted) == 1 else whole

@@ -57,8 +57,12 @@ def explain(
     for name in dict.fromkeys([*(of_case.keys() & {ORIGINAL}), *shown]):
         outcome = of_case[name]
         yield ""
-        yield f"{name}: {'right' if outcome.is_right else 'wrong'}"
+        what = "right" if outcome.is_right else "wrong" if outcome.unread is None else "unread"
+        yield f"{name}: {what}"
         yield f"  expected: {calls_text(outcome.expected)}"
+        if outcome.unread is not None:
+            yield f"  unread:   {escape_controls(outcome.unread) or 'no text of it is kept'}"
+            continue
         yield f"  called:   {calls_text(outcome.made)}"
         if not outcome.is_right:
             found = differences(cases[0], outcome, worded[name], rules)
@@ -71,8 +75,6 @@ def explain(
                 changed += [new["change"]] if "change" in new else []
                 words = escape_controls(", ".join(changed))
                 yield f"  words of {f'{tool} {path}'.rstrip()}: {words}"
-    if unread := [n for n, file in files.items() if file.predictions[0][case_id].invalid]:
-        yield f"answers that could not be read: {', '.join(unread)}"
 
 
 def _lost_cases(
@@ -81,7 +83,11 @@ def _lost_cases(
     """A line for each case that is right under the original and wrong under other words."""
     names = [name for name in outcomes if name != ORIGINAL and variant in (None, name)]
     lost = {
-        case.id: [name for name in names if not outcomes[name][i].is_right]
+        case.id: [
+            name if outcomes[name][i].unread is None else f"{name} (unread)"
+            for name in names
+            if not outcomes[name][i].is_right
+        ]
         for i, case in enumerate(cases)
         if ORIGINAL not in outcomes or outcomes[ORIGINAL][i].is_right
     }

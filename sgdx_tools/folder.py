@@ -12,12 +12,14 @@ import msgspec
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file, read_input, staged, write_bytes
 from sgdx_dataset.io.json import check_value, decode_json, parse_json
+from sgdx_llm.calls import with_plain_calls
 from sgdx_metric.variants import ORIGINAL
 
-from .data import Case, Json, Rule, Source, Tool, ToolSet, ToolWords, Variant
+from .data import Case, ExpectedCall, Json, Rule, Source, Tool, ToolSet, ToolWords, Variant
 from .json_schema import Layout, check_name
 from .renaming import WordedTools
 from .values import fault as no_valid_call
+from .values import with_plain_alternatives
 
 TOOLS, CASES, VARIANTS, SOURCE = "tools.json", "cases.jsonl", "variants", "source.json"
 _MADE_BY, _VERSION = "$made_by", "$tools"
@@ -133,6 +135,7 @@ def read_cases(path: Path, tools: Mapping[str, Tool], rules: Rule) -> tuple[Case
             record = f"{path}:{number}"
             case = parse_json(line, Case, record, "a case")
             where = f"{record}: case {case.id}"
+            case = _plain(case, where)
             _check_values([case.messages, [call.arguments for call in case.expect or ()]], where)
             if case.id in cases or not case.id:
                 raise SgdxError(f"{where}: expected an id that no other case has")
@@ -142,6 +145,22 @@ def read_cases(path: Path, tools: Mapping[str, Tool], rules: Rule) -> tuple[Case
                 distinct.add(case.tools)
             cases[case.id] = case
     return tuple(cases.values())
+
+
+def _plain(case: Case, where: str) -> Case:
+    """A case in the one form that all others read: of earlier calls, and of expected values."""
+    messages = []
+    for i, message in enumerate(case.messages):
+        try:
+            messages.append(with_plain_calls(message))
+        except ValueError as error:
+            raise SgdxError(f"{where}: messages[{i}]: {error}") from None
+        except (TypeError, LookupError, AttributeError):  # no message, as its check will say
+            messages.append(message)
+    expect = case.expect and tuple(
+        ExpectedCall(call.name, with_plain_alternatives(call.arguments)) for call in case.expect
+    )
+    return msgspec.structs.replace(case, messages=tuple(messages), expect=expect)
 
 
 def _check_values(values: Any, where: str) -> None:

@@ -359,28 +359,33 @@ class Renaming:
     def _scope(self, paths: Sequence[str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(p for path in paths for p in self.layout.scopes.get(path, ())))
 
-    def value(self, value: Any, path: str = "") -> Any:
+    def value(self, value: Any, path: str = "", is_expected: bool = False) -> Any:
         """A value of the schema, or of the part of it at a path, with the new names of its keys.
 
-        Alternatives of an expected call, ``{"any_of": [...]}``, are values too. An object in which
-        two keys would get one name, as one of them is not in the schema, is refused.
+        Where it is of an expected call, alternatives, ``{"any_of": [...]}``, are values too. An
+        object in which two keys would get one name, as one of them is not in the schema, is
+        refused.
         """
-        return self._value(value, (path,)) if self.names else value
+        return self._value(value, (path,), is_expected) if self.names else value
 
-    def _value(self, value: Any, paths: Sequence[str]) -> Any:
+    def _value(self, value: Any, paths: Sequence[str], is_expected: bool) -> Any:
         scope = self._scope(paths)
         if isinstance(value, list):
             return [
-                self._value(item, [step(p, s) for p in scope for s in ("[]", f"[{i}]")])
+                self._value(
+                    item, [step(p, s) for p in scope for s in ("[]", f"[{i}]")], is_expected
+                )
                 for i, item in enumerate(value)
             ]
         if not isinstance(value, dict):
             return value
-        if value.keys() == {ANY_OF} and isinstance(value[ANY_OF], list):
-            return {ANY_OF: [self._value(item, paths) for item in value[ANY_OF]]}
+        if is_expected and value.keys() == {ANY_OF} and isinstance(value[ANY_OF], list):
+            return {ANY_OF: [self._value(item, paths, True) for item in value[ANY_OF]]}
         names = {old: new for p in scope for old, new in self.names.get(p, {}).items()}
         renamed = {
-            names.get(key, key): self._value(item, [step(p, k) for p in scope for k in (key, "*")])
+            names.get(key, key): self._value(
+                item, [step(p, k) for p in scope for k in (key, "*")], is_expected
+            )
             for key, item in value.items()
         }
         if len(renamed) < len(value):

@@ -88,7 +88,7 @@ class ToolRewording:
     def accept(self, answer: Any) -> None:
         """Take the words of an answer that can be used, and note why others cannot."""
         self.refusals, elements = [], self.elements
-        calls = read_calls(answer).calls
+        calls = read_calls(answer, text_calls=True).calls
         words = calls[0].arguments.get("elements") if calls else _elements_in_text(answer)
         if not isinstance(words, list):
             self.refusals.append(f"expected a call of {FUNCTION} with elements")
@@ -162,9 +162,9 @@ class RewordPlan(AskedOnce):
         name = f"{rewording.tool.id}|{rewording.number}|{self.attempt + 1}"
         return ToolRequest(name, [body], [request_key(body, self.host, turn)])
 
-    def is_invalid(self, request: ToolRequest, body: Any) -> bool:
+    def is_unread(self, request: ToolRequest, body: Any) -> bool:
         """Whether an answer has no words at all."""
-        return not read_calls(body).calls and _elements_in_text(body) is None
+        return not read_calls(body, text_calls=True).calls and _elements_in_text(body) is None
 
 
 def _messages(rewording: ToolRewording, goal: str) -> list[Json]:

@@ -67,6 +67,11 @@ class AskOptions(ServerOptions):
 
     limit: Limit = None
 
+    text_calls: bool = False
+    """Take a call that stands in the text of an answer for one, in whichever form models write it.
+    Without it a text is no call, as most clients do nothing with it, and the run says how many look
+    like calls."""
+
     repeats: int = 1
     """Ask everything this number of times. How far the answers vary under one variant is noise,
     which no rewording makes."""

@@ -147,9 +147,9 @@ class ToolPlan(AskedOnce):
         """How many requests there are."""
         return len(self.tool_set.cases) * len(self.names) * self.repeats
 
-    def is_invalid(self, request: ToolRequest, body: Any) -> bool:
+    def is_unread(self, request: ToolRequest, body: Any) -> bool:
         """Whether an answer cannot be read."""
-        return bool(read_calls(body).counts["invalid"])
+        return bool(read_calls(body, self.settings.text_calls).counts["unread"])
 
     def header(self, name: str) -> Header:
         """What the header of a prediction file says of the run, its answers aside."""
@@ -169,6 +169,7 @@ class ToolPlan(AskedOnce):
                 "tool_choice": settings.tool_choice,
                 "repeats": self.repeats,
                 "distractors": self.distractors,
+                **({"text_calls": True} if settings.text_calls else {}),
                 **({"limit": len(cases)} if len(cases) + len(left_out) < len(all_cases) else {}),
             },
         )

@@ -2,27 +2,36 @@
 
 A line is ``{"id": CASE, "variant": VARIANT, "calls": [{"name", "arguments"}]}``, in the variant's
 names; ``calls`` is ``[]`` where none was made. ``repeat`` counts runs from 1 where a case was asked
-several times. ``invalid`` is true where an answer could not be read. The first line may be a
-header.
+several times. ``unread`` is true where an answer could not be read, and ``said`` is how it
+begins. The first line may be a header.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.json import check_value, parse_json, parse_text
+from sgdx_dataset.io.json import check_value, parse_json
 from sgdx_eval.prediction_files import NO_HEADER, Header, read_prediction_lines
-from sgdx_llm.answers import call_in_text, has_text
+from sgdx_llm.answers import calls_said
+from sgdx_llm.calls import (
+    answer_text,
+    chat_completion,
+    decode_arguments,
+    has_text,
+    listed_calls,
+)
 
 from .data import ToolSet
 
 ANSWERS = "answers.jsonl"  # what a run keeps beside its predictions
+_LONGEST = 300  # characters of an answer that cannot be read
 
 
 class MadeCall(msgspec.Struct, frozen=True):
@@ -46,7 +55,9 @@ class Prediction(msgspec.Struct, frozen=True, omit_defaults=True):
     # Which run it is of, from 1.
     repeat: int = 1
     # Whether the answer could not be read; it counts as wrong, whatever was expected.
-    invalid: bool = False
+    unread: bool = False
+    # How an unread answer begins.
+    said: str = ""
 
 
 class PredictionFile(msgspec.Struct, frozen=True):
@@ -150,55 +161,56 @@ class CallsReading(NamedTuple):
     """The calls of an answer; none where the answer is text, or cannot be read."""
 
     calls: tuple[MadeCall, ...]
-    # How often each occurred: ``invalid``, the answer cannot be read; ``truncated``, it reached the
-    # limit of tokens; ``refused`` by the server, a filter or the model; ``salvaged``, the call was
-    # read from the answer's text.
+    # How often each occurred: ``unread``, the answer cannot be read; ``truncated``, it reached the
+    # limit of tokens; ``refused`` by the server, a filter or the model; ``text_calls``, it is a
+    # text that looks like calls; ``from_text``, the calls were read from its text.
     counts: Counter[str]
 
 
-def read_calls(body: Any) -> CallsReading:
-    """Read a chat completion, ``{"calls": ...}`` of a program, or ``{"error": ...}``."""
+def read_calls(body: Any, text_calls: bool = False) -> CallsReading:
+    """Read an answer in any form that ``sgdx_llm.calls`` knows, or ``{"error": ...}``.
+
+    Calls in the answer's text are read only with ``text_calls``. What looks like a call, and cannot
+    be read, makes the whole answer unread.
+    """
     counts: Counter[str] = Counter()
     try:
-        calls = tuple(_calls(body, counts))
+        completion = chat_completion(body)
+        if completion.get("error"):
+            counts["refused"] += 1
+            raise ValueError("an error in place of an answer")
+        choice = completion["choices"][0]
+        message = choice["message"]
+        if choice.get("finish_reason") == "length":
+            counts["truncated"] += 1
+        if choice.get("finish_reason") == "content_filter" or message.get("refusal"):
+            counts["refused"] += 1
+        written = listed_calls(message) or calls_said(message, counts, text_calls)
+        calls = tuple(_call(name, arguments) for name, arguments in written)
+        is_list = isinstance(body.get("calls"), list)  # of a program, which may make none
+        if not (calls or counts["refused"] or has_text(message) or is_list):
+            raise ValueError("neither text nor a call")
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-        counts["invalid"] += 1
+        counts["unread"] += 1
         calls = ()
-    if counts["truncated"] and not calls and not counts["invalid"]:
-        counts["invalid"] += 1  # the limit may have been reached before a call began
+    if counts["truncated"] and not calls and not counts["unread"]:
+        counts["unread"] += 1  # the limit may have been reached before a call began
     return CallsReading(calls, +counts)
 
 
-def _calls(body: Any, counts: Counter[str]) -> Iterator[MadeCall]:
-    """The calls; raises one of several errors where a part is not as it should be."""
-    if "calls" in body:
-        for call in body["calls"]:
-            yield _call(call["name"], call.get("arguments", {}))
-        return
-    if body.get("error"):
-        counts["refused"] += 1
-        raise ValueError("an error in place of an answer")
-    choice = body["choices"][0]
-    message = choice["message"]
-    if choice.get("finish_reason") == "length":
-        counts["truncated"] += 1
-    if choice.get("finish_reason") == "content_filter" or message.get("refusal"):
-        counts["refused"] += 1
-    for call in message.get("tool_calls") or ():
-        yield _call(call["function"]["name"], call["function"].get("arguments", {}))
-    if not message.get("tool_calls"):
-        # The text consists of a call or has one in it; one that was cut off is none.
-        name, arguments = call_in_text(message, Counter({"truncated": counts["truncated"]}))
-        if isinstance(name, str) and isinstance(arguments, dict):
-            counts["salvaged"] += 1
-            yield _call(name, arguments)
-        elif not counts["refused"] and not has_text(message):
-            raise ValueError("neither text nor a call")
-
-
 def _call(name: Any, arguments: Any) -> MadeCall:
-    values = parse_text(arguments or "{}") if isinstance(arguments, str) else arguments
-    if not isinstance(name, str) or not isinstance(values, dict):
+    if not isinstance(name, str):
         raise ValueError("no call")
-    check_value([name, values])
-    return MadeCall(name, values)
+    check_value(name)
+    return MadeCall(name, decode_arguments(arguments))
+
+
+def beginning(body: Any) -> str:
+    """How an answer begins that cannot be read: its text, or the whole of it as JSON."""
+    try:
+        message = chat_completion(body)["choices"][0]["message"]
+        shown = answer_text(message) if has_text(message) and not listed_calls(message) else ""
+    except (TypeError, LookupError, AttributeError):
+        message, shown = body, ""
+    text = shown.strip() or json.dumps(message)
+    return text[:_LONGEST].encode(errors="replace").decode()

@@ -88,13 +88,13 @@ class WordedTools:
         if case.expect is None or not self._renames:
             return case.expect
         return tuple(
-            ExpectedCall(self.name(c.name), self._value(c.name, c.arguments, case.id))
+            ExpectedCall(self.name(c.name), self._value(c.name, c.arguments, case.id, True))
             for c in case.expect
         )
 
-    def _value(self, tool: str, arguments: Any, where: str) -> Any:
+    def _value(self, tool: str, arguments: Any, where: str, is_expected: bool = False) -> Any:
         try:
-            return self.renaming(tool).value(arguments)
+            return self.renaming(tool).value(arguments, is_expected=is_expected)
         except SgdxError as error:
             raise SgdxError(f"case {where}: variant {self._variant.name}: {error}") from None
 

@@ -86,8 +86,6 @@ def report_content(
             (outcomes, *_) = score_variant(tool_set.cases, worded[name], file, rules)
             for case, shown, outcome in zip(tool_set.cases, cases, outcomes):
                 cell = _cell(case, outcome, worded[name], words[name], rules, texts)
-                if file.predictions[0][case.id].invalid:
-                    cell["is"] = "invalid"
                 if "blamed" in cell:
                     cell["blamed"] = [keys[name][element] for element in cell["blamed"]]
                 shown["cells"].setdefault(model, {})[name] = cell
@@ -140,6 +138,8 @@ def _cell(
 
     cell: dict[str, Any] = {"is": "right" if outcome.is_right else "wrong"}
     cell["expected"] = positions(outcome.expected)
+    if outcome.unread is not None:
+        return cell | {"is": "unread", "said": outcome.unread}
     if (made := positions(outcome.made)) != cell["expected"]:
         cell["made"] = made
     if not outcome.is_right:

@@ -71,7 +71,7 @@ def score(
         descriptions by the cases that they cost; ``confusion``, which tool was called in place of
         which, and how often under each variant; ``noise``, what changes from run to run under one
         variant; ``left_out``, the cases that cannot be right under another version's tools, and
-        why; ``cases``, ``invalid``, ``predictions``, ``signature``; and ``paired``, the scores of
+        why; ``cases``, ``unread``, ``predictions``, ``signature``; and ``paired``, the scores of
         every case.
 
     Raises:
@@ -131,8 +131,8 @@ def score_files(
             **({"unreviewed": unreviewed} if unreviewed else {}),
         },
         **({"left_out": dict(tool_set.left_out)} if tool_set.left_out else {}),
-        "invalid": {
-            name: sum(p.invalid for run in file.predictions for p in run.values())
+        "unread": {
+            name: sum(p.unread for run in file.predictions for p in run.values())
             for name, file in files.items()
         },
         "predictions": {name: msgspec.to_builtins(file.header) for name, file in files.items()},
@@ -169,8 +169,10 @@ def score_variant(
             made = [msgspec.structs.asdict(call) for call in prediction.calls]
             judged = [c for c in made if ids.get(c["name"]) in case.forbid] if case.forbid else made
             score = score_case(expected, judged, parameters, rules)
-            if prediction.invalid:  # what was not answered is wrong, also where no call is right
+            if prediction.unread:  # what was not answered is wrong, also where no call is right
                 score = _NOT_ANSWERED if expected else _NO_CALL_NOT_ANSWERED
+                of_run.append(Outcome(score, expected, made, prediction.said))
+                continue
             of_run.append(Outcome(score, expected, made))
     return outcomes
 

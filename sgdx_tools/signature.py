@@ -21,6 +21,7 @@ def signature(tool_set: ToolSet, files: Mapping[str, PredictionFile], rules: Rul
     """The line ``sgdx_tools|key:value|...``, with digests of all tools, cases and words."""
     makers = {tool_set.variants[name].made_by for name in files if name != ORIGINAL}
     distractors = {str(file.header.system.get("distractors", 0)) for file in files.values()} - {"0"}
+    reads_texts = any(file.header.system.get("text_calls") for file in files.values())
     made_elsewhere = any(file.header.data is None for file in files.values())
     parts = {
         "variants": "+".join(
@@ -31,6 +32,7 @@ def signature(tool_set: ToolSet, files: Mapping[str, PredictionFile], rules: Rul
         "tools": f"{len(tool_set.tools)}@{_digest(tool_set.tools.values())}",
         "cases": f"{len(tool_set.cases)}@{_digest(tool_set.cases)}",
         **({"distractors": "+".join(sorted(distractors))} if distractors else {}),
+        **({"text-calls": "read"} if reads_texts else {}),
         "repeats": max(len(file.predictions) for file in files.values()),
         "rules": rules,
         **({"predictions": "made-elsewhere"} if made_elsewhere else {}),

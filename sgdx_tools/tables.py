@@ -45,10 +45,12 @@ def print_scores(scores: Mapping[str, Any], raw: Scores, details: bool, console:
     for name, noise in scores["noise"].items():
         flips = f"flips {percent(noise['flips'])}, sensitivity {percent(noise['sensitivity'])}"
         lines.append(f"noise of {noise['repeats']} runs under {name}: {flips}")
-    for name, unread in scores["invalid"].items():
+    for name, unread in scores["unread"].items():
         if unread:
             counted = "answers could not be read; they count as wrong"
             lines.append(f"{name}: {unread} {counted}")
+        if texts := scores["predictions"][name].get("counts", {}).get("text_calls"):
+            lines.append(f"{name}: {texts} texts look like calls, and count as none")
     more = [legend(lines), ""] if lines else []
     show.print_scores(Tools(), raw, scores, console, more, details)
 

@@ -59,6 +59,8 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     set: dict[str, Any] = {}
     omit: tuple[str, ...] = ()
     price: str | None = None
+    # Whether a call that stands in the text of an answer is one.
+    text_calls: bool = False
 
     def server(self) -> dict[str, Any]:
         """The fields of ``ServerOptions``."""
@@ -209,7 +211,11 @@ def _results(
         for name, server in zip(names, file.models):
             output = run / "runs" / name
             options = AskOptions(
-                **server.server(), model=server.model, command=server.command, limit=limit
+                **server.server(),
+                model=server.model,
+                command=server.command,
+                text_calls=server.text_calls,
+                limit=limit,
             )
             tool_set = read_tool_set(folder).first(limit)
             drop_other_variants(output, tool_set)

@@ -1,19 +1,22 @@
-"""Cases from what a system did: logs of OpenAI's form, and OpenTelemetry's spans as JSON.
+"""Cases from what a system did: logs of requests and answers, and OpenTelemetry's spans as JSON.
 
 A case of a trace expects the calls that were made, right or wrong, and is marked as unreviewed
 until a person has looked at it: the table of ``review.py`` lists them.
 
-Read are, as lines or as one document:
+Read are JSON documents one after the other, as lines, lists or indented:
   - a request with its response, as ``{"request": ..., "response": ...}``, or as a batch has them,
-    the one as ``body`` beside the other;
-  - spans of the semantic conventions for generative AI, 1.37 and later, as OTLP has them or alone
-    (opentelemetry.io/docs/specs/semconv/gen-ai).
+    the one as ``body`` beside the other; of OpenAI's chat completions and Responses, and of
+    Anthropic's messages;
+  - spans as OTLP has them, as a console shows them or alone, with messages as the semantic
+    conventions for generative AI have them (opentelemetry.io/docs/specs/semconv/gen-ai), in
+    attributes or events, or in the attributes of OpenLLMetry or OpenInference.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,14 +25,16 @@ import msgspec
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_input, write_bytes
-from sgdx_dataset.io.json import parse_text
+from sgdx_dataset.io.json import parse_at, parse_text
+from sgdx_llm.calls import chat_messages, chat_messages_of
 
 from .data import Case, ExpectedCall, Json
 from .explain import calls_text, message_text
 from .folder import CASES, check_case, read_tool_set
 from .json_schema import Layout
-from .predictions import read_calls
+from .predictions import beginning, read_calls
 from .review import Page, read_table, write_table
+from .values import as_expected
 
 REVIEW = "review"  # the folder of the table
 _COLUMNS = ("id", "said", "expected")
@@ -42,31 +47,63 @@ _PAGE = Page(
 )
 _INPUT, _OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
 _SYSTEM, _CONVERSATION = "gen_ai.system_instructions", "gen_ai.conversation.id"
+# Where messages stand in other attributes: each a number, then its parts, in dotted names.
+_DOTTED = {
+    "gen_ai.prompt": "gen_ai.completion",  # OpenLLMetry
+    "llm.input_messages": "llm.output_messages",  # OpenInference
+}
+_ASKING = ("chat", "generate_content", "text_completion")  # operations of spans that are answered
+# Events of earlier conventions, each of which is a message, and the roles of these.
+_EVENTS = {
+    "gen_ai.system.message": "system",
+    "gen_ai.user.message": "user",
+    "gen_ai.assistant.message": "assistant",
+    "gen_ai.tool.message": "tool",
+}
+_CHOICE = "gen_ai.choice"
+_ERRORS = (ValueError, TypeError, LookupError, AttributeError)
 
 
 def add_traces(folder: Path, traces: Sequence[Path]) -> tuple[list[Path], list[str]]:
-    """Add the cases of traces to a folder's; written paths, and what is left out."""
+    """Add the cases of traces to a folder's; the paths that are written, and notes.
+
+    The notes say what became of every record. ``SgdxError`` says why there is no case at all.
+    """
     tool_set = read_tool_set(folder)
     tools, with_values = tool_set.tools, tool_set.source.rules != "bfcl"
     layouts = {i: Layout(tool.parameters, f"tool {i}") for i, tool in tools.items()}
     cases = {case.id: case for case in tool_set.all_cases}
-    said, left_out = {_key(case) for case in cases.values()}, []
+    # What a person has reviewed stays as it is, whatever was called in the same conversation.
+    reviewed = {_digest(case.messages) for case in cases.values() if not case.unreviewed}
+    known, counts, notes = {_key(case) for case in cases.values()}, Counter[str](), list[str]()
     for path in traces:
         for place, record in _records(path):
+            if isinstance(record, dict) and record.get("$other"):
+                counts["other spans"] += 1
+                continue
             try:
-                case = _case(record, place)
+                case, is_like_calls = _case(record, place)
                 check_case(case, tools, layouts, place, with_values)
             except SgdxError as error:
-                left_out.append(str(error))
+                counts["left out"] += 1
+                notes.append(f"left out: {error}")
                 continue
-            if _key(case) not in said:
-                said.add(_key(case))
-                number, name = 1, case.id
-                while case.id in cases:
-                    number += 1
-                    case = msgspec.structs.replace(case, id=f"{name}-{number}")
-                cases[case.id] = case
-    return _write(folder, list(cases.values())), left_out
+            counts["texts that look like calls"] += is_like_calls
+            if _key(case) in known or _digest(case.messages) in reviewed:
+                counts["known already"] += 1
+                continue
+            counts["new cases"] += 1
+            known.add(_key(case))
+            number, name = 1, case.id
+            while case.id in cases:
+                number += 1
+                case = msgspec.structs.replace(case, id=f"{name}-{number}")
+            cases[case.id] = case
+    said = ", ".join(f"{name} {number}" for name, number in counts.items() if number)
+    if not counts["new cases"] and not counts["known already"]:
+        why = f": {said}; {notes[0]}" if notes else f": {said}" if said else ": the files are empty"
+        raise SgdxError(f"{', '.join(map(str, traces))}: found no case{why}")
+    return _write(folder, list(cases.values())), [*notes, f"read: {said}"]
 
 
 def review_cases(folder: Path, table: Path) -> int:
@@ -102,49 +139,89 @@ def _write(folder: Path, cases: Sequence[Case]) -> list[Path]:
 
 
 def _key(case: Case) -> bytes:
-    return msgspec.json.encode(case.messages, order="deterministic")
+    """What makes two cases one: the conversation, and what was called."""
+    return msgspec.json.encode([case.messages, case.expect], order="deterministic")
 
 
 def _records(path: Path) -> Iterator[tuple[str, Any]]:
-    """Requests and spans, each with where it stands."""
-    data = read_input(path)
-    try:
-        documents = [(str(path), parse_text(data.decode()))]
-    except ValueError:
-        documents = []
-        for number, line in enumerate(data.splitlines(), 1):
-            if line.strip():
-                try:
-                    documents.append((f"{path}:{number}", parse_text(line.decode())))
-                except ValueError as error:
-                    raise SgdxError(f"{path}:{number}: {error}, expected JSON") from None
-    for place, document in documents:
+    """Requests and spans, each with where it stands; of other spans ``{"$other": true}``."""
+    for place, document in _documents(path):
         listed = document if isinstance(document, list) else [document]
         for i, record in enumerate(listed):
             where = f"{place}: [{i}]" if isinstance(document, list) else place
             try:
                 spans = list(_spans(record))
-            except (TypeError, LookupError, AttributeError):  # no span, which its case will say
+            except _ERRORS:  # no span, which its case will say
                 spans = []
-            if not spans and isinstance(record, dict):
+            if not spans:
                 yield where, record
             for number, attributes in enumerate(spans, 1):
-                if _INPUT in attributes:  # others are no requests of models
-                    yield f"{where}: span {number}", attributes
+                yield f"{where}: span {number}", attributes
+
+
+def _documents(path: Path) -> Iterator[tuple[str, Any]]:
+    """The JSON documents of a file, one after the other, each with its file and line."""
+    try:
+        text = read_input(path).decode()
+    except ValueError as error:
+        raise SgdxError(f"{path}: {error}, expected JSON") from None
+    end, line = 0, 1
+    while bare := text[end:].lstrip():
+        start = len(text) - len(bare)
+        line += text.count("\n", end, start)
+        try:
+            document, end = parse_at(text, start)
+        except ValueError as error:
+            raise SgdxError(f"{path}:{line}: {error}, expected JSON") from None
+        yield f"{path}:{line}", document
+        line += text.count("\n", start, end)
 
 
 def _spans(record: Any) -> Iterator[Json]:
-    """The attributes of each span in a record, which may be one."""
+    """The attributes of each span in a record, which may be one, with those of its events."""
     if not isinstance(record, dict):
         return
-    for inner in ("resourceSpans", "scopeSpans", "spans"):
+    parts = ("resourceSpans", "scopeSpans", "spans", "resourceLogs", "scopeLogs", "logRecords")
+    for inner in parts:
         for part in record.get(inner) or ():
             yield from _spans(part)
-    attributes = record.get("attributes")
-    if isinstance(attributes, list):
-        yield {item["key"]: _value(item["value"]) for item in attributes}
-    elif isinstance(attributes, dict):
-        yield attributes
+    if "attributes" not in record or any(inner in record for inner in parts):
+        return
+    attributes = _attributes(record["attributes"])
+    said, answers = [], []
+    for event in record.get("events") or ():
+        name, of_event = event.get("name"), _attributes(event.get("attributes") or {})
+        if name in _EVENTS:
+            said.append({"role": _EVENTS[name], **_of_event(of_event)})
+        elif name == _CHOICE:
+            answers.append({"role": "assistant", **_of_event(of_event)})
+        else:
+            attributes |= {k: v for k, v in of_event.items() if k.startswith("gen_ai.")}
+    if said:
+        attributes |= {_INPUT: said, **({_OUTPUT: answers} if answers else {})}
+    operation = attributes.get("gen_ai.operation.name")
+    kind = attributes.get("openinference.span.kind") or attributes.get("llm.request.type")
+    is_model = any(key.startswith(("gen_ai.", "llm.")) for key in attributes)
+    if not is_model or operation not in (None, *_ASKING) or kind not in (None, "LLM", "chat"):
+        yield {"$other": True}
+    else:
+        yield {"$name": record.get("name", ""), **attributes}
+
+
+def _of_event(attributes: Json) -> Json:
+    """A message that is an event: its fields are attributes, or stand in one as text."""
+    message = _json(attributes.get("message")) or attributes
+    calls = _json(message.get("tool_calls"))
+    fields = {"content": message.get("content")}
+    fields |= {"tool_calls": calls} if calls else {}
+    return fields | ({"tool_call_id": message["id"]} if message.get("id") and not calls else {})
+
+
+def _attributes(written: Any) -> Json:
+    """The attributes of a span or an event, as OTLP has them or as plain JSON."""
+    if isinstance(written, list):
+        return {item["key"]: _value(item["value"]) for item in written}
+    return dict(written)
 
 
 def _value(value: Any) -> Any:
@@ -158,27 +235,99 @@ def _value(value: Any) -> Any:
     return next(iter(value.values()), None)
 
 
-def _case(record: Json, place: str) -> Case:
-    """The case of a request and its response, or of a span."""
+def _case(record: Any, place: str) -> tuple[Case, bool]:
+    """The case of a request and its response, or of a span; whether a text looks like calls."""
     try:
-        if _INPUT in record:
-            messages = [*_system(record), *_messages(_json(record[_INPUT]))]
-            output = _messages(_json(record[_OUTPUT]))
-            answer: Any = {"choices": [{"message": output[0]}]}
+        if not isinstance(record, dict):
+            raise ValueError(f"found {json.dumps(record):.60}")
+        if "$name" in record:
+            messages, answer = _of_span(record)
             name, dialogue = "", record.get(_CONVERSATION, "")
         else:
             request = _body(record.get("request", record))
-            messages = [_plain(message) for message in request["messages"]]
+            if "messages" not in request and "input" not in request:
+                raise ValueError(f"found no messages in {', '.join(request)[:100] or 'nothing'}")
+            if request.get("previous_response_id"):
+                raise ValueError("found previous_response_id, and not the conversation before it")
+            if not record.get("response"):
+                raise ValueError("found no response")
+            messages = chat_messages(request)
             answer, name, dialogue = _body(record["response"]), record.get("custom_id", ""), ""
         reading = read_calls(answer)
-        if not messages or reading.counts["invalid"]:
-            raise ValueError("no answer that can be read")
-        expect = tuple(ExpectedCall(call.name, call.arguments) for call in reading.calls)
-        name = str(name) or f"{Path(place.split(':')[0]).stem}-{_digest(messages)}"
-        return Case(name, tuple(messages), expect or None, dialogue=str(dialogue), unreviewed=True)
-    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        if not messages:
+            raise ValueError("found no messages")
+        if reading.counts["unread"]:
+            raise ValueError(f"found the answer {beginning(answer)!r:.200}, which is unread")
+    except _ERRORS as error:
+        found = f"found no {error}" if isinstance(error, KeyError) else str(error)
         expected = "expected a request with messages and a response, or a span of a model's call"
-        raise SgdxError(f"{place}: found {error!r:.100}, {expected}") from None
+        raise SgdxError(f"{place}: {found}, {expected}") from None
+    expect = tuple(ExpectedCall(c.name, as_expected(c.arguments)) for c in reading.calls)
+    name = str(name) or f"{Path(place.split(':')[0]).stem}-{_digest(messages)}"
+    case = Case(name, tuple(messages), expect or None, dialogue=str(dialogue), unreviewed=True)
+    return case, bool(reading.counts["text_calls"])
+
+
+def _of_span(attributes: Json) -> tuple[list[Json], Json]:
+    """The conversation of a span, and its answer as a chat completion."""
+    said, answers, system = attributes.get(_INPUT), attributes.get(_OUTPUT), []
+    if said is None:
+        for asked, answered in _DOTTED.items():
+            if listed := _dotted(attributes, asked):
+                said, answers = listed, _dotted(attributes, answered)
+    if said is None and isinstance(attributes.get("gen_ai.prompt"), str):  # of an older event
+        said, answers = attributes["gen_ai.prompt"], attributes.get("gen_ai.completion")
+    if said is None:
+        raise ValueError(f"found the span {attributes['$name']!r} without content, which is off")
+    if not answers:
+        raise ValueError(f"found the span {attributes['$name']!r} without an answer")
+    if parts := _json(attributes.get(_SYSTEM)):
+        system = chat_messages_of("system", parts)
+    (answer, *_) = _json(answers)
+    end = answer.get("finish_reason")
+    *_, message = chat_messages([{"role": "assistant", **answer}])
+    choice = {"message": message, "finish_reason": end}
+    return [*system, *chat_messages(_json(said))], {"choices": [choice]}
+
+
+def _dotted(attributes: Json, prefix: str) -> list[Json]:
+    """The messages that attributes have as ``PREFIX.0.role`` and the like."""
+    tree: Json = {}
+    for key, value in attributes.items():
+        if key.startswith(f"{prefix}."):
+            *path, last = key.removeprefix(f"{prefix}.").split(".")
+            node = tree
+            for step in path:
+                node = node.setdefault(step, {})
+            node[last] = value
+    messages = []
+    for node in _listed(tree):
+        found = node.get("message", node)  # OpenInference has one step more
+        contents = [part["message_content"] for part in _listed(found.get("contents", {}))]
+        calls = []
+        for of_call in _listed(found.get("tool_calls", {})):
+            call = of_call.get("tool_call", of_call)
+            function = call.get("function", call)
+            calls.append(
+                {
+                    "id": call.get("id", ""),
+                    "type": "function",
+                    "function": {
+                        "name": function["name"],
+                        "arguments": function.get("arguments"),
+                    },
+                }
+            )
+        message = {"role": found["role"], "content": contents or found.get("content")}
+        message |= {"tool_calls": calls} if calls else {}
+        kept = {key: found[key] for key in ("tool_call_id", "finish_reason") if key in found}
+        messages.append(message | kept)
+    return messages
+
+
+def _listed(tree: Json) -> list[Json]:
+    """The values of a tree whose keys are numbers, in their order."""
+    return [tree[key] for key in sorted(tree, key=int)]
 
 
 def _json(value: Any) -> Any:
@@ -193,50 +342,3 @@ def _body(record: Json) -> Json:
 
 def _digest(messages: Sequence[Json]) -> str:
     return hashlib.sha256(json.dumps(messages).encode()).hexdigest()[:8]
-
-
-def _plain(message: Json) -> Json:
-    """A message with what a case has of it; ``ValueError`` where it is more than text."""
-    content = message.get("content")
-    if isinstance(content, list):
-        if kinds := {part.get("type") for part in content} - {"text", "input_text"}:
-            raise ValueError(f"a part of type {min(map(str, kinds))}")
-        content = "\n".join(part["text"] for part in content)
-    kept: Json = {
-        key: message[key] for key in ("tool_calls", "tool_call_id", "name") if key in message
-    }
-    return {"role": message["role"], "content": content, **kept}
-
-
-def _system(attributes: Json) -> list[Json]:
-    parts = _json(attributes.get(_SYSTEM)) or []
-    text = "\n".join(part["content"] for part in parts if part.get("type") == "text")
-    return [{"role": "system", "content": text}] if text else []
-
-
-def _messages(listed: Sequence[Json]) -> list[Json]:
-    """The messages of a span in OpenAI's form, in which each result is a message of its own."""
-    messages: list[Json] = []
-    for message in listed:
-        texts, calls = [], []
-        for part in message["parts"]:
-            kind = part["type"]
-            if kind == "text":
-                texts.append(part["content"])
-            elif kind == "tool_call":
-                arguments = part.get("arguments", {})
-                text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-                function = {"name": part["name"], "arguments": text}
-                calls.append({"id": part.get("id") or "", "type": "function", "function": function})
-            elif kind == "tool_call_response":
-                result = part.get("response", part.get("result"))
-                text = result if isinstance(result, str) else json.dumps(result)
-                call = {"tool_call_id": part.get("id") or "", "content": text}
-                messages.append({"role": "tool", **call})
-            elif kind != "reasoning":  # which a later request does not show again
-                raise ValueError(f"a part of type {kind}")
-        if texts or calls:
-            more = {"tool_calls": calls} if calls else {}
-            content = "\n".join(texts) if texts else None
-            messages.append({"role": message["role"], "content": content, **more})
-    return messages

@@ -8,7 +8,7 @@ from typing import Any
 
 from sgdx_metric.call_rules import alternatives, is_absent
 
-from .data import Json
+from .data import ABSENT, ANY_OF, Json
 from .json_schema import Layout, Node, step
 
 _TYPES: dict[str, type | tuple[type, ...]] = {
@@ -35,11 +35,51 @@ def fault(expected: Json, layout: Layout, with_values: bool = True) -> str:
     return next(_faults(expected, [layout.nodes["#"]], layout, "", with_values), "")
 
 
+def as_expected(made: Any) -> Any:
+    """A value that was made as a case expects it: `any_of` and `absent` are names of arguments.
+
+    >>> as_expected({"filter": {"any_of": ["red", "blue"]}})
+    {'filter': {'any_of': {'any_of': [['red', 'blue']]}}}
+    """
+    if isinstance(made, list):
+        return [as_expected(item) for item in made]
+    if not isinstance(made, dict):
+        return made
+    inner = {key: as_expected(value) for key, value in made.items()}
+    if alternatives(made) != [made] or is_absent(made):
+        return {key: {ANY_OF: [value]} for key, value in inner.items()}
+    return inner
+
+
+def with_plain_alternatives(expected: Any, is_value: bool = True) -> Any:
+    """Expected arguments in which an alternative that is itself ``{"any_of": [...]}`` is a value.
+
+    So are the whole arguments, if `any_of` or `absent` is the only one.
+
+    >>> with_plain_alternatives({"filter": {"any_of": [{"any_of": ["red", "blue"]}]}})
+    {'filter': {'any_of': [{'any_of': {'any_of': [['red', 'blue']]}}]}}
+    """
+    if isinstance(expected, list):
+        return [with_plain_alternatives(item, False) for item in expected]
+    if not isinstance(expected, dict):
+        return expected
+    accepted = alternatives(expected)
+    if accepted != [expected] and not is_value:
+        return {ANY_OF: [v if is_absent(v) else with_plain_alternatives(v) for v in accepted]}
+    inner = {key: with_plain_alternatives(value, False) for key, value in expected.items()}
+    if accepted != [expected] or (is_value and is_absent(expected)):
+        return {key: {ANY_OF: [value]} for key, value in inner.items()}
+    return inner
+
+
 def _faults(
     expected: Any, nodes: Sequence[Node], layout: Layout, place: str, with_values: bool
 ) -> Iterator[str]:
     """The faults of a value that all of some nodes describe."""
     accepted = alternatives(expected)
+    if why := _two_meanings(expected, nodes, layout):
+        yield f"{place or 'the whole'} {why}"
+        return
     if any(map(is_absent, accepted)):
         return  # it may be left out, whatever else is right
     if accepted != [expected]:
@@ -75,6 +115,30 @@ def _faults(
             items = [n for n in _inside(node, layout, "items") if "prefixItems" not in schema]
             for i, item in enumerate(expected if len(items) == 1 else ()):
                 yield from _faults(item, items, layout, f"{place}[{i}]", with_values)
+
+
+def _two_meanings(expected: Any, nodes: Sequence[Node], layout: Layout) -> str:
+    """Why a value may be alternatives, or an object of the tool's own; empty where it is clear."""
+    key = ABSENT if is_absent(expected) else ANY_OF
+    if alternatives(expected) == [expected] and key == ANY_OF:
+        return ""
+    own = [*nodes]
+    for node in _all_of(nodes, layout):
+        own += [branch for of in ("anyOf", "oneOf") for branch in _inside(node, layout, of)]
+    known = {child.name for node in _all_of(own, layout) for child in layout.children(node)}
+    named = [v for v in alternatives(expected) if isinstance(v, dict) and v.keys() == {ANY_OF}]
+    if key not in known or (key == ANY_OF and named):
+        return ""
+    value = json.dumps(expected[key], ensure_ascii=False)[:60]
+    meaning = {ABSENT: "says that it is left out", ANY_OF: "lists right values"}[key]
+    written = {
+        ABSENT: '{"absent": {"any_of": [true]}}',
+        ANY_OF: '{"any_of": [{"any_of": [...]}]}',
+    }[key]
+    return (
+        f'is {{"{key}": {value}}}, which {meaning}, and the tool has an argument {key} there: '
+        f"expected {written} for that argument"
+    )
 
 
 def _all_of(nodes: Sequence[Node], layout: Layout) -> list[Node]:

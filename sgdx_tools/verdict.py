@@ -69,7 +69,7 @@ def judge(
         names = ", ".join(variant.name for variant in others)
         return Verdict("cannot tell", f"found no new words in {names}, expected some")
     for name, file in files.items():
-        unread, answers = content["invalid"][name], sum(map(len, file.predictions))
+        unread, answers = content["unread"][name], sum(map(len, file.predictions))
         if unread > _MOST_LACKING * answers:
             return Verdict("cannot tell", f"{unread} of {answers} answers under {name} are unread")
     left_out = len(tool_set.left_out)

@@ -370,7 +370,7 @@ def predictions_of(
         stated = msgspec.structs.replace(
             stated,
             system={**stated.system, "model": log.eval.model},
-            counts={"invalid": 0, **counts[name], "dates": [log.eval.created]},
+            counts={"unread": 0, **counts[name], "dates": [log.eval.created]},
             dialogues=dialogues_mark(whole) if lacking else stated.dialogues,
         )
         files[name] = stated, sorted(predicted, key=lambda row: str(row["frame_id"]))

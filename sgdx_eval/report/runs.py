@@ -168,7 +168,7 @@ class Run:
         if any(training.get("model") == "tiny" for training in self.trainings):
             caveats.append("random weights")
         of_headers = {name: n for name, (n, _) in unread_answers(self.results.headers).items()}
-        unread = self.stored.get("invalid") or of_headers
+        unread = self.stored.get("unread") or of_headers
         if counts := ", ".join(f"{n} under {name}" for name, n in unread.items() if n):
             caveats.append(f"answers that could not be read: {counts}")
         return caveats

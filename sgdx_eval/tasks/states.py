@@ -66,12 +66,12 @@ class States(FrameTask):
                 lines.append(f"{name}: {what}")
         headers = {n: msgspec.convert(h, Header) for n, h in content["predictions"].items()}
         unread = unread_answers(headers)
-        for name, (invalid, requests) in unread.items():
-            share = percent(invalid / requests if requests else None)
-            lines.append(f"{name}: {invalid} of {requests} answers invalid ({share} %)")
+        for name, (count, requests) in unread.items():
+            share = percent(count / requests if requests else None)
+            lines.append(f"{name}: {count} of {requests} answers unread ({share} %)")
         if unread:
             jga = percent(empty_state_jga(scored.by_variant))
-            lines.append(f"An invalid answer counts as the empty state, whose JGA is {jga} %.")
+            lines.append(f"An unread answer counts as the empty state, whose JGA is {jga} %.")
         return lines
 
     def frame_lines(

@@ -81,5 +81,5 @@ def test_it_answers_as_a_program(tmp_path: Path) -> None:
     program = f"{shlex.quote(sys.executable)} -m baselines.tool_caller lexical"
     assert main(["run", api, "--command", program, "--output", run]) == 0
     scores = score(api, run)
-    assert scores["invalid"] == {"original": 0, "v1": 0}
+    assert scores["unread"] == {"original": 0, "v1": 0}
     assert 0 < scores["calls"]["call_accuracy"]["original"] < 1

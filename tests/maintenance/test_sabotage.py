@@ -250,7 +250,7 @@ SABOTAGES = {
         "sgdx_tools/improve.py", "return self.ends[0] > 0", "return True",
         f"{_TOOLS}/test_improve.py -k chance"),
     "an answer that cannot be read is shown as right": Sabotage(
-        "sgdx_tools/report.py", 'cell["is"] = "invalid"', "pass",
+        "sgdx_tools/report.py", '{"is": "unread", ', '{"is": "right", ',
         f"{_TOOLS}/test_report.py -k every"),
     "text of a model ends the page's data": Sabotage(
         "sgdx_tools/report.py", r'.replace("<", "\\u003c")', "", f"{_TOOLS}/test_report.py"),
@@ -288,7 +288,8 @@ SABOTAGES = {
         "return value", f"{_TOOLS}/test_json_schema.py -k everything"),
     "alternatives keep the old names": Sabotage(
         "sgdx_tools/json_schema.py",
-        "return {ANY_OF: [self._value(item, paths) for item in value[ANY_OF]]}", "return value",
+        "return {ANY_OF: [self._value(item, paths, True) for item in value[ANY_OF]]}",
+        "return value",
         f"{_TOOLS}/test_json_schema.py -k every_depth"),
     "earlier calls give the old names away": Sabotage(
         "sgdx_tools/renaming.py", "if new_value != value:", "if False:",
@@ -297,7 +298,7 @@ SABOTAGES = {
         "sgdx_tools/elements.py", '"net": lost[element] - won[element]', '"net": lost[element]',
         f"{_TOOLS}/test_scoring.py -k is_won"),
     "an answer that cannot be read is no call": Sabotage(
-        "sgdx_tools/scoring.py", "if prediction.invalid:", "if False:",
+        "sgdx_tools/scoring.py", "if prediction.unread:", "if False:",
         f"{_TOOLS}/test_scoring.py -k not_answered"),
     "the order of two says which is which": Sabotage(
         "sgdx_tools/versions.py", "if len(left) == len(right) == 1:", "if left and right:",
@@ -467,9 +468,9 @@ SABOTAGES = {
     "one request more is sent than allowed": Sabotage(
         "sgdx_llm/sending.py", ">= limits.max_requests:", "> limits.max_requests:",
         f"{_SENDING} -k number_of_requests"),
-    "an answer that is invalid is asked for in vain": Sabotage(
+    "an answer that is unread is asked for in vain": Sabotage(
         "sgdx_llm/plan.py", "with_seed(body, attempt, self.settings.provider.seed) for",
-        "body for", f"{_SENDING} -k invalid_answer"),
+        "body for", f"{_SENDING} -k unread_answer"),
     "a draft that was cut off is the answer": Sabotage(
         "sgdx_llm/answers.py",
         '    if counts["truncated"]:  # what is whole in it may be a draft, or a part\n',

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from sgdx_dataset.schema import Service, read_service
 from sgdx_eval.prediction_files import prediction_row
-from sgdx_llm.answers import COUNTS, read_answer, read_call, read_state, why_invalid
+from sgdx_llm.answers import COUNTS, read_answer, read_call, read_state, why_unread
 from sgdx_llm.endpoint import read_body, why_no_answer
 from sgdx_llm.functions import call_functions
 from sgdx_llm.requests import AnswerForm, RequestSettings
@@ -50,13 +50,13 @@ def text(content: Any, finish: str = "stop", **more: Any) -> dict[str, Any]:
     ("body", "counts"),
     [
         (call_completion("Media_9", STATE), {}),
-        (text(STATE), {"salvaged": 1}),
-        (text(f"```json\n{STATE}\n```"), {"salvaged": 1}),
+        (text(STATE), {"from_text": 1}),
+        (text(f"```json\n{STATE}\n```"), {"from_text": 1}),
         (text(f'<think>perhaps {{"slot_values": 1}}</think>The state: {STATE} Done.'),
-         {"salvaged": 1}),
+         {"from_text": 1}),
         (text([{"type": "text", "text": STATE[:9]}, {"type": "text", "text": STATE[9:]}]),
-         {"salvaged": 1}),
-        (call_completion("Media_9", f"Sure: {STATE}"), {"salvaged": 1}),
+         {"from_text": 1}),
+        (call_completion("Media_9", f"Sure: {STATE}"), {"from_text": 1}),
         ({"state": json.loads(STATE)}, {}),
     ],
 )  # fmt: skip
@@ -70,25 +70,25 @@ def test_a_state_is_found_where_it_is(body: Any, counts: dict[str, int]) -> None
 @pytest.mark.parametrize(
     ("body", "counts"),
     [
-        (call_completion("Media_9", STATE[:40]), {"invalid": 1}),
+        (call_completion("Media_9", STATE[:40]), {"unread": 1}),
         (completion(call_completion("Media_9", STATE[:40])["choices"][0]["message"], "length"),
-         {"truncated": 1, "invalid": 1}),
-        (call_completion("Films", STATE), {"wrong_names": 1, "invalid": 1}),
-        (call_completion("Media_9", "[]"), {"invalid": 1}),
-        (call_completion("Media_9", "{}"), {"empty": 1, "invalid": 1}),
-        (text("The user wants to see a film."), {"invalid": 1}),
-        (text(""), {"empty": 1, "invalid": 1}),
-        (text(None), {"empty": 1, "invalid": 1}),
-        (text(None, refusal="I can't help with that."), {"refused": 1, "invalid": 1}),
-        (text("", "content_filter"), {"refused": 1, "invalid": 1}),
-        ({"error": {"code": "content_filter"}}, {"refused": 1, "invalid": 1}),
+         {"truncated": 1, "unread": 1}),
+        (call_completion("Films", STATE), {"wrong_names": 1, "unread": 1}),
+        (call_completion("Media_9", "[]"), {"unread": 1}),
+        (call_completion("Media_9", "{}"), {"empty": 1, "unread": 1}),
+        (text("The user wants to see a film."), {"unread": 1}),
+        (text(""), {"empty": 1, "unread": 1}),
+        (text(None), {"empty": 1, "unread": 1}),
+        (text(None, refusal="I can't help with that."), {"refused": 1, "unread": 1}),
+        (text("", "content_filter"), {"refused": 1, "unread": 1}),
+        ({"error": {"code": "content_filter"}}, {"refused": 1, "unread": 1}),
         ({"error": {"code": "tool_use_failed", "refused_with": 400}},
-         {"refused_requests": 1, "invalid": 1}),
-        ({"choices": []}, {"empty": 1, "invalid": 1}),
-        ({"choices": [{"message": "hello"}]}, {"empty": 1, "invalid": 1}),
-        ({}, {"empty": 1, "invalid": 1}),
-        ("nonsense", {"empty": 1, "invalid": 1}),
-        ({"state": None}, {"empty": 1, "invalid": 1}),
+         {"refused_requests": 1, "unread": 1}),
+        ({"choices": []}, {"empty": 1, "unread": 1}),
+        ({"choices": [{"message": "hello"}]}, {"empty": 1, "unread": 1}),
+        ({}, {"empty": 1, "unread": 1}),
+        ("nonsense", {"empty": 1, "unread": 1}),
+        ({"state": None}, {"empty": 1, "unread": 1}),
     ],
 )  # fmt: skip
 def test_what_is_no_state_is_counted_and_gives_the_empty_one(
@@ -115,14 +115,14 @@ def test_a_draft_is_no_answer(written: str) -> None:
     for in_call in (True, False):
         found = read_answer(text(written), SERVICE, in_call)
         assert found.requested_slots == ("director",)
-        assert found.counts == ({"salvaged": 1} if in_call else {})
+        assert found.counts == ({"from_text": 1} if in_call else {})
 
 
 def test_thinking_that_is_cut_off_is_no_answer() -> None:
     for written in (f"<think>{DRAFT}", f"The user {DRAFT}", f"{DRAFT}</think>"):
         found = read_answer(text(written, "length"), SERVICE, in_call=False)
-        assert found.counts["invalid"] == 1
-        assert why_invalid(found.counts) == "truncated"
+        assert found.counts["unread"] == 1
+        assert why_unread(found.counts) == "truncated"
     assert read_answer(text(STATE, "length"), SERVICE, False).requested_slots == ("director",)
 
 
@@ -172,20 +172,20 @@ def test_calls_of_other_functions_are_passed_over() -> None:
 @pytest.mark.parametrize(
     ("counts", "reason"),
     [
-        ({"invalid": 1}, "unreadable"),
-        ({"invalid": 1, "empty": 1, "truncated": 1}, "truncated"),
-        ({"invalid": 1, "refused_requests": 1}, "refused_requests"),
-        ({"invalid": 1, "extra_calls": 1, "wrong_names": 1}, "wrong_names"),
+        ({"unread": 1}, "unreadable"),
+        ({"unread": 1, "empty": 1, "truncated": 1}, "truncated"),
+        ({"unread": 1, "refused_requests": 1}, "refused_requests"),
+        ({"unread": 1, "extra_calls": 1, "wrong_names": 1}, "wrong_names"),
     ],
 )
-def test_why_an_answer_is_invalid(counts: dict[str, int], reason: str) -> None:
-    assert why_invalid(counts) == reason
+def test_why_an_answer_is_unread(counts: dict[str, int], reason: str) -> None:
+    assert why_unread(counts) == reason
 
 
 def test_text_is_expected_where_no_call_is() -> None:
     assert read_answer(text(f" {STATE}\n"), SERVICE, in_call=False).counts == {}
     fenced = read_answer(text(f"```json\n{STATE}\n```"), SERVICE, in_call=False)
-    assert fenced.counts == {"salvaged": 1}
+    assert fenced.counts == {"from_text": 1}
 
 
 @pytest.mark.parametrize(
@@ -242,23 +242,33 @@ FUNCTIONS = call_functions([SERVICE])
         (call_completion("Media_9__PlayFilm", '{"title": "Up", "3-D_": true}'),
          ("Media_9", "PlayFilm", {"title": "Up", "3-D?": "True"}), {}),
         (text('{"name": "Media_9__PlayFilm", "arguments": {"seats": 2}}'),
-         ("Media_9", "PlayFilm", {"seats": "2"}), {"salvaged": 1}),
+         ("", "", {}), {"unread": 1, "text_calls": 1}),
         (call_completion("Media_9__PlayFilm", "{}"), ("Media_9", "PlayFilm", {}), {}),
-        (call_completion("Media_9__BuyFilm", "{}"), ("", "", {}), {"wrong_names": 1, "invalid": 1}),
-        (text("Shall I play it?"), ("", "", {}), {"invalid": 1}),
+        (call_completion("Media_9__BuyFilm", "{}"), ("", "", {}), {"wrong_names": 1, "unread": 1}),
+        (text("Shall I play it?"), ("", "", {}), {"unread": 1}),
         (call_completion("Media_9__PlayFilm", '{"director": "Pixar"}'),
          ("Media_9", "PlayFilm", {}), {"unknown_slots": 1}),
         # Of a program, as the help of ``--command`` has it; an empty list decides to make no call.
         ({"calls": [{"name": "Media_9__PlayFilm", "arguments": {"title": "Up"}}]},
          ("Media_9", "PlayFilm", {"title": "Up"}), {}),
         ({"calls": []}, ("", "", {}), {}),
-        ({"calls": [{"name": "Other"}]}, ("", "", {}), {"wrong_names": 1, "invalid": 1}),
+        ({"calls": [{"name": "Other"}]}, ("", "", {}), {"wrong_names": 1, "unread": 1}),
     ],
 )  # fmt: skip
 def test_calls(body: Any, call: tuple[str, str, dict[str, str]], counts: dict[str, int]) -> None:
     found = read_call(body, FUNCTIONS)
     assert (found.service, found.method, found.parameters) == call
     assert found.counts == counts
+
+
+def test_a_call_in_a_text_where_it_counts() -> None:
+    body = text('{"name": "Media_9__PlayFilm", "arguments": {"seats": 2}}')
+    found = read_call(body, FUNCTIONS, text_calls=True)
+    assert (found.method, found.parameters, found.counts) == (
+        "PlayFilm",
+        {"seats": "2"},
+        {"from_text": 1},
+    )
 
 
 JSON = st.recursive(
@@ -310,8 +320,8 @@ def test_any_text_is_read(written: str) -> None:
     "written", ["{" * 200_000, '{"a":' * 100_000, "[" * 200_000, '{"slot_values": ' + "9" * 5000]
 )
 def test_a_long_attack_ends_at_once(written: str) -> None:
-    assert read_answer(call_completion("Media_9", written), SERVICE, True).counts["invalid"] == 1
-    assert read_answer(text(written), SERVICE, True).counts["invalid"] == 1
+    assert read_answer(call_completion("Media_9", written), SERVICE, True).counts["unread"] == 1
+    assert read_answer(text(written), SERVICE, True).counts["unread"] == 1
 
 
 MODES: tuple[AnswerForm, ...] = ("tool", "json_schema", "text")
@@ -362,4 +372,4 @@ def test_what_has_a_key_twice_is_an_answer_that_cannot_be_read() -> None:
     state = '{"message": {"content": "{}"}, "message": {"content": "Hello"}}'
     body = read_body(f'{{"choices": [{state}]}}'.encode())
     assert why_no_answer(body) == ""
-    assert read_answer(body, SERVICE, in_call=False).counts["invalid"] == 1
+    assert read_answer(body, SERVICE, in_call=False).counts["unread"] == 1

@@ -71,7 +71,7 @@ def test_a_model_that_is_always_right_scores_1(
     assert header["system"]["model"] == "m"
     assert header["system"]["host"] == stand_in.url
     assert header["counts"]["requests"] == 26
-    assert header["counts"]["invalid"] == 0
+    assert header["counts"]["unread"] == 0
     assert header["counts"]["tokens"] == {
         "in": 26 * 900,
         "cached": 26 * 400,
@@ -244,7 +244,7 @@ def test_requests_that_are_equal_are_counted_once(
         (["--base-url", "localhost"], "--base-url: "),
         (["--dialogues", "no.json"], "no.json: "),
         (["--repeats", "2"], "--repeats 2: "),
-        (["--command", "x", "--retry-invalid", "1"], "--retry-invalid: "),
+        (["--command", "x", "--retry-unread", "1"], "--retry-unread: "),
         (["--command", "no-such-program"], "--command no-such-program@"),
         (["--command", "'"], "--command: "),
         (["--command", f"{sys.executable} -c \"import sys; sys.exit('no memory')\""], "no memory"),
@@ -293,12 +293,12 @@ def test_what_cannot_be_read_stands_beside_the_score(
     arguments = ("--dialogues", three, "--output", output, "--base-url", stand_in.url)
     assert ask("predict", *arguments) == 0
     assert "WARNING: 52 of 52 answers (100.0 %)" in capsys.readouterr().err
-    assert read(output / "v5.jsonl")[0]["counts"]["invalid_because"] == {"empty": 26}
+    assert read(output / "v5.jsonl")[0]["counts"]["unread_because"] == {"empty": 26}
     words = ["--source", "sample", "--dialogues", str(three), "--predictions", str(output)]
     assert metric(["score", *words, "--output", str(tmp_path / "scores.json")]) == 0
-    assert "original: 26 of 26 answers invalid (100.00 %)" in capsys.readouterr().out
+    assert "original: 26 of 26 answers unread (100.00 %)" in capsys.readouterr().out
     scores = json.loads((tmp_path / "scores.json").read_text())
-    assert scores["predictions"]["v5"]["counts"]["invalid"] == 26
+    assert scores["predictions"]["v5"]["counts"]["unread"] == 26
 
 
 @pytest.mark.parametrize("option", ["--model", "--answer", "--set", "--variant"])

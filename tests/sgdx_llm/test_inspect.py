@@ -141,4 +141,4 @@ def test_its_predictions_are_scored_as_any_others(
     scores = json.loads((tmp_path / "scores.json").read_text())
     assert scores["sgdx"]["jga_orig"] == 1.0
     assert scores["sgdx"]["jga_v1-5"] == pytest.approx(0.8)
-    assert scores["predictions"]["v2"]["counts"]["invalid"] == 6
+    assert scores["predictions"]["v2"]["counts"]["unread"] == 6

@@ -48,18 +48,18 @@ def documents(task: ModuleType, dialogues: Path) -> list[dict[str, Any]]:
 def figures(task: ModuleType, documents: list[dict[str, Any]], texts: list[str]) -> dict[str, Any]:
     """The figures of some answers, as the harness would aggregate them."""
     results = [task.read(document, [text]) for document, text in zip(documents, texts)]
-    names = [name for name in results[0] if name != "invalid"]
+    names = [name for name in results[0] if name != "unread"]
     made = {
         name: getattr(task, name.replace("-", "_"))([result[name] for result in results])
         for name in names
     }
-    return made | {"invalid": sum(result["invalid"] for result in results) / len(results)}
+    return made | {"unread": sum(result["unread"] for result in results) / len(results)}
 
 
 def test_right_answers_score_one(task: ModuleType, documents: list[dict[str, Any]]) -> None:
     scores = figures(task, documents, [document["target"] for document in documents])
     assert {scores[name] for name in FIGURES} == {1.0}
-    assert (scores["ss_jga"], scores["flips"], scores["invalid"]) == (0, 0, 0)
+    assert (scores["ss_jga"], scores["flips"], scores["unread"]) == (0, 0, 0)
 
 
 def test_answers_under_one_variant_count_as_empty(
@@ -75,7 +75,7 @@ def test_answers_under_one_variant_count_as_empty(
     assert scores["jga_orig"] == 1
     assert scores["jga_v1-5"] == pytest.approx(0.8)
     assert (scores["jga_worst"], scores["flips"]) == (0, 1)
-    assert scores["invalid"] == pytest.approx(1 / 6)
+    assert scores["unread"] == pytest.approx(1 / 6)
 
 
 def test_figures_without_their_variants_are_undefined(task: ModuleType, dialogues: Path) -> None:
@@ -115,6 +115,6 @@ def test_the_dummy_model_in_the_harness(dialogues: Path, tmp_path: Path) -> None
     )
     (file,) = tmp_path.rglob("results_*.json")
     scores = json.loads(file.read_text())["results"]["sgdx_state"]
-    assert scores["invalid,none"] == 1
+    assert scores["unread,none"] == 1
     assert scores["jga_orig,none"] == scores["jga_v1-5,none"] == scores["jga_worst,none"] < 0.2
     assert scores["ss_jga,none"] == scores["flips,none"] == 0

@@ -18,7 +18,7 @@ from sgdx_llm.endpoint import base_url, connect
 from sgdx_llm.plan import Plan
 from sgdx_llm.providers import PROVIDERS
 from sgdx_llm.requests import RequestSettings
-from sgdx_llm.sending import InvalidLimit, SendLimits
+from sgdx_llm.sending import SendLimits, UnreadLimit
 
 from .conftest import plan_of, run_ask, sent
 from .server import Fault, Json, StandIn, completion, empty_state, serving
@@ -98,11 +98,11 @@ def plan_for(three: Path, provider: str, **settings: Any) -> Plan:
     return plan_of(three, configs=("original",), settings=chosen)
 
 
-def invalid_share(plan: Plan, path: Path) -> tuple[int, int]:
+def unread_share(plan: Plan, path: Path) -> tuple[int, int]:
     with AnswerFile(path) as answers:
         answered = [plan.answered(request, answers) for request in plan.requests()]
-    invalid = [one.reading.counts["invalid"] for one in answered if one is not None]
-    return sum(invalid), len(invalid)
+    unread = [one.reading.counts["unread"] for one in answered if one is not None]
+    return sum(unread), len(unread)
 
 
 @pytest.mark.parametrize(
@@ -121,17 +121,17 @@ def test_a_preset_sends_what_the_server_takes(
     plan = plan_for(three, provider)
     report = sent(plan, tmp_path / "after.jsonl", connect(picky.url))
     assert report.counts["refused"] == 0
-    assert invalid_share(plan, tmp_path / "after.jsonl") == (0, 26)
+    assert unread_share(plan, tmp_path / "after.jsonl") == (0, 26)
 
 
 def test_one_tool_is_demanded_where_a_name_is_not_obeyed(
     stand_in: StandIn, three: Path, tmp_path: Path
 ) -> None:
     stand_in.answer = llamacpp
-    for provider, invalid in (("openai", 26), ("llamacpp", 0)):
+    for provider, unread in (("openai", 26), ("llamacpp", 0)):
         plan = plan_for(three, provider)
         sent(plan, tmp_path / f"{provider}.jsonl", connect(stand_in.url))
-        assert invalid_share(plan, tmp_path / f"{provider}.jsonl") == (invalid, 26)
+        assert unread_share(plan, tmp_path / f"{provider}.jsonl") == (unread, 26)
 
 
 def test_an_old_build_without_jinja_is_left_at_once(
@@ -167,7 +167,7 @@ GROQ = {
 }
 
 
-def test_a_call_of_a_wrong_form_is_one_invalid_answer(
+def test_a_call_of_a_wrong_form_is_one_unread_answer(
     stand_in: StandIn, three: Path, tmp_path: Path
 ) -> None:
     """As in https://github.com/groq/groq-typescript/issues/28, where it ended the run."""
@@ -176,7 +176,7 @@ def test_a_call_of_a_wrong_form_is_one_invalid_answer(
     path = tmp_path / "a.jsonl"
     report = sent(plan, path, connect(stand_in.url))
     assert report.counts["refused"] == 3
-    assert invalid_share(plan, path) == (3, 26)
+    assert unread_share(plan, path) == (3, 26)
     kept = [json.loads(line)["body"].get("error") for line in path.read_text().splitlines()]
     (error, *_) = [error for error in kept if error]
     assert (error["code"], error["refused_with"]) == ("tool_use_failed", 400)
@@ -192,16 +192,16 @@ def test_a_refusal_of_another_kind_counts_once_others_are_answered(
     stand_in.faults.append(refusal(400, {"error": {"message": "this prompt is too odd"}}))
     plan = plan_for(three, "openai")
     sent(plan, tmp_path / "a.jsonl", connect(stand_in.url), SendLimits(concurrency=1))
-    assert invalid_share(plan, tmp_path / "a.jsonl") == (1, 26)
+    assert unread_share(plan, tmp_path / "a.jsonl") == (1, 26)
 
 
-def test_too_many_invalid_answers_stop_the_run(
+def test_too_many_unread_answers_stop_the_run(
     stand_in: StandIn, three: Path, tmp_path: Path
 ) -> None:
     cut = completion({"role": "assistant", "content": ""}, "length")
     stand_in.answer = lambda body: cut if len(stand_in.bodies) % 2 else empty_state(body)
     plan = plan_for(three, "openai")
-    limits = SendLimits(concurrency=1, stop_invalid=InvalidLimit(0.5, 10))
+    limits = SendLimits(concurrency=1, stop_unread=UnreadLimit(0.5, 10))
     report = sent(plan, tmp_path / "a.jsonl", connect(stand_in.url), limits)
     assert report.stopped
     assert len(stand_in.bodies) == 10
@@ -223,7 +223,7 @@ def test_what_a_server_ignores_is_refused_with_the_reason() -> None:
 def test_attempts_without_a_seed_are_requests_of_their_own(three: Path, tmp_path: Path) -> None:
     for provider, seed in (("gemini", None), ("mistral", "random_seed"), ("openai", "seed")):
         settings = RequestSettings(model="m", provider=PROVIDERS[provider])
-        plan = plan_of(three, configs=("original",), settings=settings, retry_invalid=1)
+        plan = plan_of(three, configs=("original",), settings=settings, retry_unread=1)
         request = next(plan.requests())
         assert len(set(request.keys)) == 2
         first, second = request.bodies

@@ -313,7 +313,7 @@ def test_a_cost_cannot_be_kept_where_no_tokens_are_told(plan: Plan, tmp_path: Pa
         sent(plan, tmp_path / "a.jsonl", send, limits)
 
 
-def test_an_invalid_answer_is_asked_again_with_another_seed(three: Path, tmp_path: Path) -> None:
+def test_an_unread_answer_is_asked_again_with_another_seed(three: Path, tmp_path: Path) -> None:
     seeds: list[int] = []
     numbers = itertools.count()
 
@@ -321,14 +321,14 @@ def test_an_invalid_answer_is_asked_again_with_another_seed(three: Path, tmp_pat
         seeds.append(body["seed"])
         return {} if next(numbers) == 0 else empty_state(body)
 
-    plan = plan_of(three, configs=("original",), retry_invalid=2)
+    plan = plan_of(three, configs=("original",), retry_unread=2)
     sent(plan, tmp_path / "a.jsonl", send, SendLimits(concurrency=1))
     assert seeds[:3] == [0, 1, 0]
     first = next(plan.requests())
     with AnswerFile(tmp_path / "a.jsonl") as answers:
         found = plan.answered(first, answers)
     assert found is not None
-    assert (len(found.lines), found.index, found.reading.counts["invalid"]) == (2, 1, 0)
+    assert (len(found.lines), found.index, found.reading.counts["unread"]) == (2, 1, 0)
 
 
 def test_tokens_are_read_from_any_answer() -> None:

@@ -84,4 +84,4 @@ def test_a_random_model_says_nothing_that_can_be_read(
     scores = json.loads((run / "scores.json").read_text())
     for variant in ("original", "v5"):
         counts = scores["predictions"][variant]["counts"]
-        assert counts["invalid"] == counts["requests"] > 0
+        assert counts["unread"] == counts["requests"] > 0

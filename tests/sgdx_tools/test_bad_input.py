@@ -17,7 +17,7 @@ from sgdx_tools import score
 from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolWords, Variant, Words
 from sgdx_tools.folder import read_tool_set, write_tool_set, write_variant
 from sgdx_tools.json_schema import Layout, Renaming
-from sgdx_tools.predictions import MadeCall, read_calls
+from sgdx_tools.predictions import MadeCall, beginning, read_calls
 from sgdx_tools.renaming import WordedTools
 
 from ..mutations import is_read, mutations
@@ -102,41 +102,69 @@ CUT = '<tool_call>{"name": "a", "arguments": {}}, {"na'
     ("body", "arguments", "counts"),
     [
         ({"calls": [{"name": "a"}]}, {}, {}),
-        ({"calls": [{"name": 1}]}, None, {"invalid": 1}),
-        ({"calls": None}, None, {"invalid": 1}),
-        ({}, None, {"invalid": 1}),
-        (None, None, {"invalid": 1}),
-        ({"error": {"code": "x"}}, None, {"invalid": 1, "refused": 1}),
-        ({"choices": []}, None, {"invalid": 1}),
-        ("text", None, {"invalid": 1}),
-        ({"choices": [{"message": ["x"]}]}, None, {"invalid": 1}),
+        ({"calls": [{"name": 1}]}, None, {"unread": 1}),
+        ({"calls": None}, None, {"unread": 1}),
+        ({}, None, {"unread": 1}),
+        (None, None, {"unread": 1}),
+        ({"error": {"code": "x"}}, None, {"unread": 1, "refused": 1}),
+        ({"choices": []}, None, {"unread": 1}),
+        ("text", None, {"unread": 1}),
+        ({"choices": [{"message": ["x"]}]}, None, {"unread": 1}),
         (message(content="Hello"), None, {}),
-        (message("length", content="He"), None, {"invalid": 1, "truncated": 1}),
-        # A server that does not know the form of the model's calls gives them as text.
-        (message(content='{"name": "a", "arguments": {"b": 1}}'), {"b": 1}, {"salvaged": 1}),
-        (message(content=WRITTEN), {}, {"salvaged": 1}),
+        (message("length", content="He"), None, {"unread": 1, "truncated": 1}),
+        # A server that does not know the form of the model's calls gives them as text: no client
+        # carries these out.
+        (message(content='{"name": "a", "arguments": {"b": 1}}'), None, {"text_calls": 1}),
+        (message(content=WRITTEN), None, {"text_calls": 1}),
         (message(content='I met {"name": "Bob", "age": 3}.'), None, {}),
-        (message("length", content=CUT), None, {"invalid": 1, "truncated": 1}),
+        (message("length", content=CUT), None, {"unread": 1, "truncated": 1}),
         (message(refusal="No"), None, {"refused": 1}),
-        (tool_call("{"), None, {"invalid": 1}),
+        (tool_call("{"), None, {"unread": 1}),
         (tool_call(""), {}, {}),
         # What has two meanings, or none that other programs can read.
-        (tool_call('{"city": "Oslo", "city": "Rome"}'), None, {"invalid": 1}),
-        (tool_call('{"x": NaN}'), None, {"invalid": 1}),
-        (tool_call('{"x": 1e400}'), None, {"invalid": 1}),
-        (tool_call('{"x": "\\ud83d"}'), None, {"invalid": 1}),
-        (tool_call(f'{{"x": {"[" * 300}{"]" * 300}}}'), None, {"invalid": 1}),
-        ({"calls": [{"name": "a", "arguments": {"x": float("inf")}}]}, None, {"invalid": 1}),
-        ({"calls": [{"name": "\ud83d"}]}, None, {"invalid": 1}),
+        (tool_call('{"city": "Oslo", "city": "Rome"}'), None, {"unread": 1}),
+        (tool_call('{"x": NaN}'), None, {"unread": 1}),
+        (tool_call('{"x": 1e400}'), None, {"unread": 1}),
+        (tool_call('{"x": "\\ud83d"}'), None, {"unread": 1}),
+        (tool_call(f'{{"x": {"[" * 300}{"]" * 300}}}'), None, {"unread": 1}),
+        ({"calls": [{"name": "a", "arguments": {"x": float("inf")}}]}, None, {"unread": 1}),
+        ({"calls": [{"name": "\ud83d"}]}, None, {"unread": 1}),
         # What is no answer.
-        (message("error", content=""), None, {"invalid": 1}),
-        (message(content=""), None, {"invalid": 1}),
-        ({"detail": "rate limit"}, None, {"invalid": 1}),
+        (message("error", content=""), None, {"unread": 1}),
+        (message(content=""), None, {"unread": 1}),
+        ({"detail": "rate limit"}, None, {"unread": 1}),
     ],
 )
 def test_answers(body: Any, arguments: Json | None, counts: dict[str, int]) -> None:
     calls = () if arguments is None else (MadeCall("a", arguments),)
     assert read_calls(body) == (calls, counts)
+
+
+@pytest.mark.parametrize(
+    ("body", "calls", "counts"),
+    [
+        (message(content='{"name": "a", "arguments": {"b": 1}}'), [{"b": 1}], {"from_text": 1}),
+        (message(content=WRITTEN * 2), [{}, {}], {"from_text": 1}),
+        (message(content="<tool_call>a</tool_call>"), [], {"unread": 1}),
+        (message(content=f"{WRITTEN}<tool_call>a</tool_call>"), [], {"unread": 1, "from_text": 1}),
+        (message(content="Hello"), [], {}),
+        (message("length", content=CUT), [], {"unread": 1, "truncated": 1}),
+        (message(content=WRITTEN, tool_calls=[{"function": {"name": "a"}}]), [{}], {}),
+        ({"calls": []}, [], {}),
+    ],
+)
+def test_calls_in_a_text_where_they_count(
+    body: Any, calls: list[Json], counts: dict[str, int]
+) -> None:
+    made = tuple(MadeCall("a", arguments) for arguments in calls)
+    assert read_calls(body, text_calls=True) == (made, counts)
+
+
+def test_how_an_unread_answer_begins() -> None:
+    assert beginning(message(content="<think>so</think> <tool_call>{")) == "<tool_call>{"
+    assert beginning(tool_call("{")).startswith('{"tool_calls": [{"function": {"name": "a"')
+    assert beginning({"error": {"code": "x"}}) == '{"error": {"code": "x"}}'
+    assert len(beginning(message(content="\ud83d" * 1000))) == 300
 
 
 NAMES = st.sampled_from(["a", "b", "c", "$x", "é", "x.y"])
@@ -196,11 +224,11 @@ JSON = st.recursive(
 
 @settings(max_examples=200, deadline=None)
 @given(JSON, st.booleans())
-def test_any_arguments_are_written_and_scored_or_invalid(value: Any, in_text: bool) -> None:
+def test_any_arguments_are_written_and_scored_or_unread(value: Any, in_text: bool) -> None:
     arguments = json.dumps(value) if in_text else value
     body = message(tool_calls=[{"function": {"name": "a", "arguments": arguments}}])
     calls, counts = read_calls(body)
-    assert bool(counts["invalid"]) == (not calls)
+    assert bool(counts["unread"]) == (not calls)
     for made in calls:
         assert json.loads(msgspec.json.encode(made.arguments)) == made.arguments
         expected = [{"name": "a", "arguments": made.arguments}]

@@ -161,6 +161,23 @@ def test_only_the_first_cases_are_asked_and_scored(
     assert first_of_all["signature"] == first["signature"]
 
 
+def test_an_unread_answer_is_shown_as_it_begins(
+    folder: Path, write_rows: Callable[[Rows], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    predictions = rows([("v1", "b", [])])
+    for row in predictions:
+        if (row["id"], row["variant"]) == ("b", "v1"):
+            row |= {"unread": True, "said": "<tool_call>{\x1b"}
+    run = str(write_rows(predictions))
+    assert main(["explain", str(folder), "--predictions", run, "b"]) == 0
+    shown = capsys.readouterr().out.partition("v1: unread")[2]
+    assert "<tool_call>{" in shown and "no call" not in shown and "\x1b" not in shown
+    assert main(["explain", str(folder), "--predictions", run, "lost"]) == 0
+    assert "b: v1 (unread)" in capsys.readouterr().out
+    assert main(["score", str(folder), "--predictions", run, "--explain"]) == 0
+    assert "no call in place of" not in capsys.readouterr().out
+
+
 def test_explain_lists_lost_cases_and_shows_one(
     folder: Path, write_rows: Callable[[Rows], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -96,8 +96,8 @@ def calls(name: Any, arguments: Any = "{}") -> list[Json]:
         (line(messages=[{"role": "robot"}]), "messages\\[0\\]: role is 'robot'"),
         (line(messages=[{"role": "user", "content": 1}]), "messages\\[0\\]: .*content"),
         (line(messages=calls("x")), "messages\\[0\\]: tool_calls: 'x' is no tool"),
-        (line(messages=calls("ping", {})), "messages\\[0\\]: .*tool_calls.*arguments"),
-        (line(messages=calls("ping", "[]")), "messages\\[0\\]: arguments: not an object"),
+        (line(messages=calls("ping", 5)), "messages\\[0\\]: .*arguments"),
+        (line(messages=calls("ping", "[1]")), "messages\\[0\\]: .*arguments"),
     ],
 )
 def test_faults_of_cases_have_file_and_line(folder: Path, case: Json, place: str) -> None:

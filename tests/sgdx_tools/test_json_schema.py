@@ -119,7 +119,7 @@ def test_values_have_the_new_names_at_every_depth() -> None:
         "when": {"any_of": [{"start": 1}, "start", {"absent": True}]},
         "labels": {"city": {"city": "Paris"}},
     }
-    assert renaming(SCHEMA, WORDS).value(value) == {
+    assert renaming(SCHEMA, WORDS).value(value, is_expected=True) == {
         "how_many_people": 4,
         "place": {"town": "Rome", "next": {"town": "Oslo"}},
         "guests": [{"who": "Ann", "home": {"town": "Bern"}}],

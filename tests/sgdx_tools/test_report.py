@@ -36,7 +36,9 @@ def page(folder: Path, tmp_path: Path, write_rows: Callable[[Rows], Path]) -> Pa
     run = write_rows(rows())
     run.rename(tmp_path / "good")
     other = rows([("v1", "a", WRONG)])
-    other = [r | {"invalid": r["id"] == "d" and r["variant"] == "v2"} for r in other]
+    for row in other:
+        if (row["id"], row["variant"]) == ("d", "v2"):
+            row |= {"unread": True, "said": "<tool_call>{"}
     write_rows(other).rename(tmp_path / "bad")
     runs = ["--predictions", str(tmp_path / "good"), str(tmp_path / "bad")]
     assert main(["report", str(folder), *runs, "--output", str(tmp_path / "page.html")]) == 0
@@ -54,8 +56,9 @@ def test_every_case_under_every_variant_of_every_model(page: Path) -> None:
         {"original": "right", "v1": "wrong", "v2": "right"},
         {"original": "right", "v1": "right", "v2": "right"},
         {"original": "right", "v1": "right", "v2": "right"},
-        {"original": "right", "v1": "right", "v2": "invalid"},
+        {"original": "right", "v1": "right", "v2": "unread"},
     ]
+    assert cells[3]["v2"]["said"] == "<tool_call>{"
     cell = cells[0]["v1"]
     expected, made = (json.loads(data["texts"][i]) for i in (*cell["expected"], *cell["made"]))
     assert expected == RIGHT["v1"]["a"][0] and made == WRONG[0]
@@ -111,7 +114,7 @@ def test_the_page_in_a_browser(page: Path, browser: Any) -> None:
     for kind, model, expected in [
         ("lost", "", ["a", "d"]),
         ("lost", "good", []),
-        ("invalid", "bad", ["d"]),
+        ("unread", "bad", ["d"]),
         ("", "", ["a", "b", "c", "d"]),
     ]:
         browser.execute_script(choose, "kind", kind)
@@ -142,6 +145,11 @@ def test_the_page_in_a_browser(page: Path, browser: Any) -> None:
     active().send_keys(keys.ESCAPE)
     assert not dialog.is_displayed()
     assert active().get_attribute("aria-label") == "a, bad, v2: right"
+
+    unread = browser.find_element("css selector", '[aria-label="d, bad, v2: unread"]')
+    browser.execute_script("arguments[0].click()", unread)
+    assert "<tool_call>{" in dialog.text and "no call" in dialog.text  # the latter is expected
+    active().send_keys(keys.ESCAPE)
 
     phone = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)

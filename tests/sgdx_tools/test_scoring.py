@@ -105,7 +105,7 @@ def test_a_call_where_none_is_right(folder: Path) -> None:
 
 
 def test_what_was_not_answered_is_wrong_also_where_no_call_is_right(folder: Path) -> None:
-    unread = [row | {"calls": [], "invalid": True} for row in rows()]
+    unread = [row | {"calls": [], "unread": True} for row in rows()]
     calls = score(folder, unread)["calls"]
     assert (calls["call_accuracy"]["original"], calls["no_call_accuracy"]["original"]) == (0, 0)
 

@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
+from sgdx_dataset import SgdxError
 from sgdx_tools import score
 from sgdx_tools.__main__ import main
-from sgdx_tools.data import Case, ExpectedCall
-from sgdx_tools.folder import read_tool_set
+from sgdx_tools.data import Case, ExpectedCall, Tool, ToolWords, Variant, Words
+from sgdx_tools.folder import read_tool_set, write_tool_set, write_variant
 
 from ..sgdx_llm.server import call_completion, completion
-from .conftest import Rows, call, rows, user
+from .conftest import Rows, call, objects, rows, user
 
 
 def line(text: str, response: Any, **more: Any) -> str:
@@ -173,7 +174,7 @@ def test_faults(
     assert (folder / "cases.jsonl").read_bytes() == before
 
 
-def test_hostile_traces_are_left_out(folder: Path) -> None:
+def test_hostile_traces_are_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     image = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}
     hostile = [
         {"request": {"messages": [image]}, "response": TEXT},
@@ -182,8 +183,211 @@ def test_hostile_traces_are_left_out(folder: Path) -> None:
         {"attributes": {"gen_ai.input.messages": "[", "gen_ai.output.messages": "[]"}},
         {"attributes": {"gen_ai.input.messages": "[]", "gen_ai.output.messages": "[]"}},
         {"resourceSpans": 7},
+        None,
+        5,
     ]
-    assert added(folder, "\n".join(map(json.dumps, hostile))) == []
+    before = (folder / "cases.jsonl").read_bytes()
+    path = folder.parent / "hostile.jsonl"
+    path.write_text("\n".join(map(json.dumps, hostile)))
+    assert main(["cases", str(folder), "--from", str(path)]) == 2
+    assert f"left out {len(hostile)}" in capsys.readouterr().err
+    assert (folder / "cases.jsonl").read_bytes() == before
+    good = json.loads(line("A", BOOKED))
+    assert len(added(folder, "\n".join(map(json.dumps, [*hostile, good])))) == 1
+    notes = [n for n in capsys.readouterr().err.splitlines() if "left out: " in n]
+    assert [note.split("log0.jsonl:")[1][0] for note in notes] == list("12345678")
+    assert "'messages'" not in "".join(notes)
+
+
+ASKED = [user("Rain in Rome?")]
+EXPECTED = (ExpectedCall("weather", {"city": "Rome"}),)
+SAID = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+RESPONSES = {
+    "request": {"model": "m", "input": [{"role": "user", "content": "Rain in Rome?"}]},
+    "response": {
+        "output": [
+            {"type": "reasoning", "summary": []},
+            {
+                "type": "function_call",
+                "call_id": "1",
+                "name": "weather",
+                "arguments": '{"city": "Rome"}',
+            },
+        ]
+    },
+}
+ANTHROPIC = {
+    "request": {"model": "m", "messages": ASKED},
+    "response": {
+        "content": [{"type": "tool_use", "id": "1", "name": "weather", "input": ROME}],
+        "stop_reason": "tool_use",
+    },
+}
+OLD = {
+    "request": {"messages": ASKED},
+    "response": completion(
+        {
+            "role": "assistant",
+            "content": "Let me look.",
+            "function_call": {"name": "weather", "arguments": '{"city": "Rome"}'},
+        },
+        "function_call",
+    ),
+}
+OPENLLMETRY = {
+    "attributes": {
+        "gen_ai.system": "openai",
+        "llm.request.type": "chat",
+        "gen_ai.prompt.0.role": "user",
+        "gen_ai.prompt.0.content": "Rain in Rome?",
+        "gen_ai.completion.0.role": "assistant",
+        "gen_ai.completion.0.finish_reason": "tool_calls",
+        "gen_ai.completion.0.tool_calls.0.id": "1",
+        "gen_ai.completion.0.tool_calls.0.name": "weather",
+        "gen_ai.completion.0.tool_calls.0.arguments": '{"city": "Rome"}',
+    }
+}
+_OI = "llm.output_messages.0.message.tool_calls.0.tool_call."
+OPENINFERENCE = {
+    "attributes": {
+        "openinference.span.kind": "LLM",
+        "llm.input_messages.0.message.role": "user",
+        "llm.input_messages.0.message.contents.0.message_content.type": "text",
+        "llm.input_messages.0.message.contents.0.message_content.text": "Rain in Rome?",
+        "llm.output_messages.0.message.role": "assistant",
+        f"{_OI}id": "1",
+        f"{_OI}function.name": "weather",
+        f"{_OI}function.arguments": '{"city": "Rome"}',
+    }
+}
+CALL = {
+    "id": "1",
+    "type": "function",
+    "function": {"name": "weather", "arguments": json.dumps(ROME)},
+}
+CONTENT = {
+    "gen_ai.input.messages": [
+        {"role": "user", "parts": [{"type": "text", "content": "Rain in Rome?"}]}
+    ],
+    "gen_ai.output.messages": [
+        {
+            "role": "assistant",
+            "parts": [{"type": "tool_call", "name": "weather", "arguments": ROME}],
+        }
+    ],
+}
+ON_EVENT = {
+    "name": "chat m",
+    "attributes": SAID,
+    "events": [{"name": "gen_ai.client.inference.operation.details", "attributes": CONTENT}],
+}
+ON_EVENTS = {
+    "name": "chat m",
+    "attributes": SAID,
+    "events": [
+        {"name": "gen_ai.user.message", "attributes": {"content": "Rain in Rome?"}},
+        {
+            "name": "gen_ai.choice",
+            "attributes": {
+                "finish_reason": "tool_calls",
+                "message": json.dumps({"tool_calls": [CALL]}),
+            },
+        },
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [RESPONSES, ANTHROPIC, OLD, OPENLLMETRY, OPENINFERENCE, ON_EVENT, ON_EVENTS],
+    ids=["responses", "anthropic", "old", "openllmetry", "openinference", "event", "events"],
+)
+def test_logs_of_other_forms(folder: Path, record: Any) -> None:
+    other = {"name": "GET", "attributes": {"http.method": "GET"}}
+    # Lines, and indented one after the other, as a console shows spans.
+    (case,) = added(folder, "\n".join(json.dumps(one, indent=4) for one in (other, record)))
+    assert (list(case.messages), case.expect) == (ASKED, EXPECTED)
+    assert added(folder, json.dumps(record)) == []
+
+
+def test_spans_without_content_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = folder.parent / "spans.json"
+    path.write_text(json.dumps({"name": "chat m", "attributes": SAID}))
+    assert main(["cases", str(folder), "--from", str(path)]) == 2
+    assert "'chat m' without content" in capsys.readouterr().err
+    path.write_text(json.dumps({"attributes": {"http.method": "GET"}}))
+    assert main(["cases", str(folder), "--from", str(path)]) == 2
+    assert "other spans 1" in capsys.readouterr().err
+    path.write_text("")
+    assert main(["cases", str(folder), "--from", str(path)]) == 2
+
+
+def test_same_messages_with_other_calls_are_two_cases(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = call_completion("book", '{"people": 4}')
+    text = completion({"role": "assistant", "content": '{"name": "ping", "arguments": {}}'}, "stop")
+    log = [line("For three", answer) for answer in (BOOKED, other, BOOKED, text)]
+    first, second, third = added(folder, "\n".join(log))
+    assert first.expect == (ExpectedCall("book", {"people": 3}),)
+    assert second.expect == (ExpectedCall("book", {"people": 4}),)
+    assert third.expect is None and len({first.id, second.id, third.id}) == 3
+    said = "new cases 3, known already 1, texts that look like calls 1"
+    assert set(said.split(", ")) <= set(
+        capsys.readouterr().err.split("read: ")[1].strip().split(", ")
+    )
+
+
+def test_arguments_that_are_called_as_alternatives_are(
+    tmp_path: Path, write_rows: Callable[[Rows], Path]
+) -> None:
+    """A log says what was called; the case of it is right where the same is called again."""
+    schema = objects(filter=objects(any_of={"type": "array"}, absent={"type": "boolean"}))
+    whole = objects(any_of={"type": "array"}, absent={"type": "boolean"})
+    write_tool_set(tmp_path / "api", [Tool("search", "", schema), Tool("all", "", whole)])
+    made: list[tuple[str, Any]] = [
+        ("search", {"filter": {"any_of": [{"any_of": ["red"]}, "blue"]}}),
+        ("search", {"filter": {"absent": True}}),
+        ("all", {"any_of": ["red", {"absent": True}]}),
+        ("all", {"absent": True}),
+        ("all", {"any_of": [], "absent": True}),
+    ]
+    log = [line(str(i), call_completion(n, json.dumps(a))) for i, (n, a) in enumerate(made)]
+    cases = added(tmp_path / "api", "\n".join(log))
+    new = Variant("v1", {"search": ToolWords(parameters={"filter.any_of": Words("either")})})
+    write_variant(tmp_path / "api" / "variants" / "v1.json", new)
+    predictions = [
+        {"id": case.id, "variant": "original", "calls": [{"name": name, "arguments": arguments}]}
+        for case, (name, arguments) in zip(cases, made)
+    ]
+    worded = [row | {"variant": "v1"} for row in predictions]
+    worded[0] = worded[0] | {
+        "calls": call("search", filter={"either": [{"any_of": ["red"]}, "blue"]})
+    }
+    for rules in ("exact", "fuzzy"):
+        found = score(tmp_path / "api", [*predictions, *worded], rules=rules)
+        assert found["calls"]["call_accuracy"]["by_variant"] == {"original": 1.0, "v1": 1.0}
+    wrong = [row | {"calls": call("search", filter={})} for row in predictions]
+    assert score(tmp_path / "api", wrong)["calls"]["call_accuracy"]["original"] == 0.0
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"any_of": [{"tag": "red"}, {"tag": "blue"}]}, {"absent": True}]
+)
+def test_an_expected_value_with_two_meanings_is_refused(tmp_path: Path, arguments: Any) -> None:
+    schema = objects(filter=objects(any_of={"type": "array"}, absent={"type": "boolean"}))
+    write_tool_set(tmp_path / "api", [Tool("search", "", schema)])
+    cases = tmp_path / "api" / "cases.jsonl"
+    expect = {"name": "search", "arguments": {"filter": arguments}}
+    cases.write_text(json.dumps({"id": "a", "messages": ASKED, "expect": [expect]}))
+    with pytest.raises(SgdxError, match="cases.jsonl:1"):
+        read_tool_set(tmp_path / "api")
+    expect["arguments"] = {"filter": {"any_of": [{"any_of": [1, 2]}]}}
+    cases.write_text(json.dumps({"id": "a", "messages": ASKED, "expect": [expect]}))
+    row = {"id": "a", "variant": "original", "calls": call("search", filter={"any_of": [1, 2]})}
+    assert score(tmp_path / "api", [row])["calls"]["call_accuracy"]["original"] == 1.0
+    row["calls"] = call("search", filter={"any_of": [2]})
+    assert score(tmp_path / "api", [row])["calls"]["call_accuracy"]["original"] == 0.0
 
 
 def test_a_call_of_a_trace_is_a_case_that_is_scored(folder: Path) -> None:

@@ -50,7 +50,7 @@ def verdict_of(
         for i, right in enumerate(rights):
             calls = [{"name": names[variant]}] if (right == 1) != (i < no_call) else []
             row: Json = {"id": f"c{i}", "variant": variant, "calls": calls}
-            rows.append(row | {"invalid": right is None})
+            rows.append(row | {"unread": right is None})
     files = predictions_from_rows(rows, tool_set)
     content, _ = score_files(tool_set, files)
     return judge(tool_set, files, content, max_drop)

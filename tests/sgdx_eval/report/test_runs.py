@@ -73,7 +73,7 @@ def test_oracles_say_so(runs: dict[str, Path], tmp_path: Path) -> None:
         scores["signature"] = scores["signature"].replace("|ci:", "|oracle:yes|ci:")
         for header in scores["predictions"].values():
             header["system"]["augment"] = {"schemas": "oracle", "ratio": 0.5}
-            header["counts"] = {"requests": 9, "invalid": 2}
+            header["counts"] = {"requests": 9, "unread": 2}
 
     run = read_run(changed(runs["backtrans"], tmp_path, as_oracle))
     settings: dict[str, object] = {"model": "encoders/minilm/model"}

@@ -65,7 +65,7 @@ def test_the_report_has_the_cost_and_the_words(run: Path) -> None:
 
 def test_answers_that_could_not_be_read_are_said(run: Path) -> None:
     path = run / "scores.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"invalid": {"v1": 2, "v3": 1}}))
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"unread": {"v1": 2, "v3": 1}}))
     (group,) = read_inputs([run]).groups
     assert group.systems[0].caveats[-1].endswith("2 under v1, 1 under v3")
 
