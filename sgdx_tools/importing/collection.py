@@ -22,6 +22,7 @@ from ..folder import CASES, SOURCE, VARIANTS, write_tool_set
 from ..json_schema import Layout
 
 _LONGEST_LIST = 20  # lines about what was left out
+_MOST_TOOLS = 128  # which OpenAI's interface takes in one request
 
 
 @dataclass
@@ -40,6 +41,8 @@ class Collection:
     files: dict[str, str] = field(default_factory=dict)
     # What could not be expressed, a line for each.
     left_out: list[str] = field(default_factory=list)
+    # Which names were changed, since providers do not take them or others have them.
+    renamed: list[str] = field(default_factory=list)
     # What definitions say that models are not shown, by whose it is.
     beside: dict[str, Json] = field(default_factory=dict)
     servers: list[ToolServer] = field(default_factory=list)
@@ -59,15 +62,26 @@ class Collection:
     def source(self) -> Source:
         """Where the tools and cases come from."""
         left_out, servers = tuple(self.left_out), tuple(self.servers)
-        return Source(self.form, self.files, self.rules, left_out, self.beside, servers)
+        renamed = tuple(self.renamed)
+        return Source(self.form, self.files, self.rules, left_out, renamed, self.beside, servers)
 
-    def report(self, folder: Path) -> None:
-        """Say what was left out, and what was written into the folder."""
+    def report_losses(self, source: Path) -> None:
+        """Say what was left out, and how many names were changed; a file lists all of it."""
         for line in self.left_out[:_LONGEST_LIST]:
             say("sgdx", f"left out: {line}")
         if len(self.left_out) > _LONGEST_LIST:
             rest = len(self.left_out) - _LONGEST_LIST
-            say("sgdx", f"left out: {rest} more, which {folder / SOURCE} lists")
+            say("sgdx", f"left out: {rest} more, which {source} lists")
+        if self.renamed:
+            first, count = self.renamed[0], len(self.renamed)
+            say("sgdx", f"renamed: {count}, which {source} lists, such as {first}")
+        if len(self.tools) > _MOST_TOOLS:
+            many = f"{len(self.tools)} tools, and some servers take at most {_MOST_TOOLS}"
+            say("sgdx", f"found {many}: only (--only) takes some of them")
+
+    def report(self, folder: Path) -> None:
+        """Say what was left out, and what was written into the folder."""
+        self.report_losses(folder / SOURCE)
         counts = [f"{len(self.tools)} tools"]
         counts += [f"{len(self.cases)} cases"] if self.cases else []
         counts += [f"{len(self.variants)} variants"] if self.variants else []
@@ -96,20 +110,35 @@ class Collection:
         for tool in definitions:
             name, where = tool.name, f"tool {tool.name}"
             if names[name] in self.tools:
-                raise SgdxError(f"{files}: {where}: found it twice, expected distinct names")
+                self.left_out.append(f"{where}: found it twice: the second is left out")
+                continue
+            parameters = _of_object(tool.parameters)
             try:
-                Layout(tool.parameters, where).check()
+                Layout(parameters, where).check()
             except SgdxError as error:
                 self.left_out.append(f"{error}: the tool is left out")
                 continue
             if name != names[name]:
-                self.left_out.append(
+                self.renamed.append(
                     f"{where}: providers do not take its name: it is {names[name]} here"
                 )
-            self.tools[names[name]] = replace(tool, name=names[name], id=names[name])
+            self.tools[names[name]] = replace(
+                tool, name=names[name], id=names[name], parameters=parameters
+            )
         if not self.tools:
             reason = f": {self.left_out[0]}" if self.left_out else ""
             raise SgdxError(f"{files}: found no tool, expected one at least{reason}")
+
+
+def _of_object(schema: Json) -> Json:
+    """A schema of arguments that says that they are an object, as servers want it.
+
+    Of no arguments it is empty.
+    """
+    kind = schema.get("type")
+    if kind is None or (isinstance(kind, list) and "object" in kind):
+        schema = {"type": "object", **schema} | {"type": "object"}
+    return {} if schema.keys() <= {"type", "$schema"} and schema["type"] == "object" else schema
 
 
 def tool_records(content: Any, keys: tuple[str, ...], path: Path) -> list[Json]:
