@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,9 @@ class Collection:
     form: str
     # How the cases' values are compared by default.
     rules: Rule = "exact"
+    # Patterns as of a shell: a tool is taken if one fits its name, its path or a tag of it. Without
+    # any, all are.
+    only: Sequence[str] = ()
     # By their ids.
     tools: dict[str, Tool] = field(default_factory=dict)
     cases: list[Case] = field(default_factory=list)
@@ -48,12 +52,19 @@ class Collection:
     servers: list[ToolServer] = field(default_factory=list)
     # What one should know of what was expressed.
     remarks: list[str] = field(default_factory=list)
+    _fitting: set[str] = field(default_factory=set)  # patterns of `only` that fit a tool
 
     def add_file(self, path: Path) -> bytes:
         """Read a file, and note it."""
         data = read_input(path)
         self.files[path.name] = hashlib.sha256(data).hexdigest()
         return data
+
+    def takes(self, *texts: str) -> bool:
+        """Whether a tool with this name, path and tags is asked for."""
+        fitting = {p for p in self.only if any(fnmatchcase(text, p) for text in texts)}
+        self._fitting |= fitting
+        return bool(fitting) or not self.only
 
     def write(self, folder: Path) -> None:
         """Write a new folder of tools."""
@@ -65,16 +76,17 @@ class Collection:
         renamed = tuple(self.renamed)
         return Source(self.form, self.files, self.rules, left_out, renamed, self.beside, servers)
 
-    def report_losses(self, source: Path) -> None:
-        """Say what was left out, and how many names were changed; a file lists all of it."""
+    def report_losses(self, source: Path | None) -> None:
+        """Say what was left out, and how many names were changed; a file may list all of it."""
+        listed = f", which {source} lists" if source else ""
         for line in self.left_out[:_LONGEST_LIST]:
             say("sgdx", f"left out: {line}")
         if len(self.left_out) > _LONGEST_LIST:
             rest = len(self.left_out) - _LONGEST_LIST
-            say("sgdx", f"left out: {rest} more, which {source} lists")
+            say("sgdx", f"left out: {rest} more{listed}")
         if self.renamed:
             first, count = self.renamed[0], len(self.renamed)
-            say("sgdx", f"renamed: {count}, which {source} lists, such as {first}")
+            say("sgdx", f"renamed: {count}{listed}, such as {first}")
         if len(self.tools) > _MOST_TOOLS:
             many = f"{len(self.tools)} tools, and some servers take at most {_MOST_TOOLS}"
             say("sgdx", f"found {many}: only (--only) takes some of them")
@@ -105,6 +117,9 @@ class Collection:
         out. Both are noted.
         """
         definitions = list(tools)
+        for pattern in self.only:
+            if pattern not in self._fitting:
+                raise SgdxError(f"only: found no tool whose name, path or tag fits {pattern!r}")
         names, files = safe_names(tool.name for tool in definitions), ", ".join(self.files)
         files = files or ", ".join(server.name for server in self.servers)
         for tool in definitions:

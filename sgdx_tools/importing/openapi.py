@@ -9,7 +9,7 @@ A document may refer to other files of its folder.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -39,9 +39,9 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 BODY = "body"
 
 
-def import_openapi(path: Path, with_headers: bool = False) -> Collection:
+def import_openapi(path: Path, with_headers: bool = False, only: Sequence[str] = ()) -> Collection:
     """Read the operations of an OpenAPI document in JSON or YAML."""
-    collection = Collection("openapi")
+    collection = Collection("openapi", only=only)
     parsed = read_document(collection.add_file(path), path)
     expected = "expected openapi: 3.0.x, 3.1.x or 3.2.x"
     if not isinstance(parsed, dict):
@@ -55,6 +55,8 @@ def import_openapi(path: Path, with_headers: bool = False) -> Collection:
     operations = list(_operations(document, collection))
     for operation, name in zip(operations, _names(operations, collection)):
         operation.with_headers = with_headers
+        if not collection.takes(name, operation.path, *operation.tags):
+            continue
         try:
             tools.append(Tool(name, operation.description, operation.schema()))
         except SgdxError as error:
@@ -145,6 +147,12 @@ class _Operation:
         """Empty where there is none."""
         found = self.content.get("operationId")
         return found if isinstance(found, str) else ""
+
+    @property
+    def tags(self) -> list[str]:
+        """The names under which the document groups it."""
+        tags = self.content.get("tags")
+        return [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
 
     @property
     def description(self) -> str:

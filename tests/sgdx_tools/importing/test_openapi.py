@@ -430,3 +430,22 @@ def test_definitions_of_a_component_and_references_under_any_keyword(tmp_path: P
         "Tag": objects(owner=to_owner),
         "Owner": owner,
     }
+
+
+def test_only_takes_operations_by_name_path_or_tag(tmp_path: Path) -> None:
+    """What is not asked for is no loss."""
+    paths = {
+        "/pets/{id}": {"get": {"operationId": "find"}, "put": {"operationId": "change"}},
+        "/shops": {"get": {"operationId": "list", "tags": ["shop"]}},
+        "/broken": {"get": {"parameters": 3}},
+    }
+    path = tmp_path / "api.json"
+    path.write_text(json.dumps({"openapi": "3.1.0", "paths": paths}))
+    for only, names in {
+        ("/pets*",): ["find", "change"],
+        ("f*", "shop"): ["find", "list"],
+    }.items():
+        collection = import_openapi(path, only=only)
+        assert (list(collection.tools), collection.left_out) == (names, [])
+    with pytest.raises(SgdxError, match="nothing"):
+        import_openapi(path, only=["find", "nothing"])
