@@ -173,6 +173,15 @@ def test_names_that_other_programs_keywords_mention_follow() -> None:
     }
 
 
+def test_a_part_may_require_what_only_another_part_has() -> None:
+    schema: Json = objects(city={}) | {
+        "allOf": [{"$ref": "#/$defs/Base"}],
+        "$defs": {"Base": {"required": ["city"], "x-order": ["city"]}},
+    }
+    base = renaming(schema, {"city": Words("town")}).schema()["$defs"]["Base"]
+    assert base == {"required": ["town"], "x-order": ["town"]}
+
+
 def test_two_names_change_places() -> None:
     swap = renaming(objects(a={}, b={}), {"a": Words("b"), "b": Words("a")})
     assert swap.schema() == objects(b={}, a={})

@@ -1,8 +1,11 @@
-"""A property over generated schemas: new names reach every place where an old one stands."""
+"""Properties over generated schemas: what an import keeps, and where new names arrive."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from hypothesis import given, settings
@@ -11,6 +14,7 @@ from jsonschema import Draft202012Validator
 
 from sgdx_dataset import SgdxError
 from sgdx_tools.data import Json, Tool, ToolWords, Variant, Words
+from sgdx_tools.importing.openapi import import_openapi
 from sgdx_tools.json_schema import INNER, Layout, Renaming, elements_of
 from sgdx_tools.pool import distinct
 
@@ -77,7 +81,7 @@ def renamed(schema: Json) -> Renaming:
     return Renaming(layout, new.parameters)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(schemas(), st.data())
 def test_no_old_name_stays_and_what_is_valid_stays_so(schema: Json, data: st.DataObject) -> None:
     try:
@@ -114,3 +118,65 @@ def _names(schema: Json) -> Iterator[str]:
             pending += part.values()
         elif isinstance(part, list):
             pending += part
+
+
+def _component(draw: st.DrawFn, name: str) -> Json:
+    """A schema that inherits, has variants, hides what is only read, and has own definitions."""
+    others = [f"#/components/schemas/{other}" for other in COMPONENTS if other != name]
+    schema = _object(draw, 1)
+    schema["properties"] = {n: {"type": "integer"} for n in schema["properties"]}
+    for prop in schema["properties"].values():
+        if draw(st.integers(0, 3)) == 0:
+            prop["readOnly"] = True
+    schema["properties"]["inner"] = {"$ref": f"#/components/schemas/{name}/$defs/Own"}
+    schema["$defs"] = {"Own": {"properties": {"to": {"$ref": draw(st.sampled_from(others))}}}}
+    keyword = draw(st.sampled_from(["allOf", "oneOf", "dependentSchemas", "contentSchema", ""]))
+    if keyword in ("allOf", "oneOf"):
+        schema[keyword] = [{"$ref": draw(st.sampled_from(others))}]
+    elif keyword:
+        to = {"$ref": draw(st.sampled_from(others))}
+        schema[keyword] = {"inner": to} if keyword == "dependentSchemas" else to
+    schema.pop("discriminator", None)
+    if draw(st.booleans()):
+        targets = draw(st.lists(st.sampled_from([*others, "None"]), max_size=2, unique=True))
+        mapping = {f"{name}-is-{i}": target for i, target in enumerate(targets)}
+        schema["discriminator"] = {"propertyName": "inner", "mapping": mapping}
+    return schema
+
+
+COMPONENTS = ("A", "B", "C")
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> Json:
+    schema = {"$ref": "#/components/schemas/A"}
+    body = {"content": {"application/json": {"schema": schema}}}
+    return {
+        "openapi": "3.1.0",
+        "paths": {"/a": {"post": {"operationId": "a", "requestBody": body}}},
+        "components": {"schemas": {name: _component(draw, name) for name in COMPONENTS}},
+    }
+
+
+@settings(max_examples=60, deadline=None)
+@given(documents())
+def test_an_import_keeps_or_names_everything(document: Json) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "api.json"
+        path.write_text(json.dumps(document))
+        collection = import_openapi(path)
+    schema = collection.tools["a"].parameters
+    Layout(schema, "a").check()
+    text = json.dumps(schema)
+    assert "#/components" not in text and "discriminator" not in text
+    assert '"readOnly": true' not in text
+    told, lost = text, "\n".join(collection.left_out)
+    for name in schema["$defs"]:
+        component = document["components"]["schemas"].get(name.split("_")[0], {})
+        for value in component.get("discriminator", {}).get("mapping", {}):
+            assert f'"{value}"' in told or value in lost
+        assert all(prop in text or prop in lost for prop in component.get("properties", {}))
+    renaming = renamed(schema)
+    Layout(renaming.schema(), "a").check()
+    for node in renaming.layout.nodes.values():
+        assert not node.name or node.name in renaming.names[node.parent]
