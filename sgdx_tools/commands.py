@@ -31,8 +31,11 @@ def import_tools(
     anthropic: Path | None = None,
     mcp: Path | None = None,
     mcp_server: Sequence[str] = (),
+    env: Sequence[str] = (),
+    header: Sequence[str] = (),
     openapi: Path | None = None,
     with_headers: bool = False,
+    only: Sequence[str] = (),
     bfcl: Sequence[Path] = (),
     answers: Sequence[Path] = (),
     sgd: Sequence[str] = (),
@@ -54,14 +57,20 @@ def import_tools(
         Read what an MCP server answers to tools/list, or the result in that answer.
     mcp_server
         Ask this MCP server, a command such as "npx my-server" or a URL. Give several to join their
-        tools; names then begin with the server's. A command gets few environment variables:
-        "env TOKEN=... npx my-server" gives it more.
+        tools; names then begin with the server's. A command gets few environment variables.
+    env
+        With --mcp-server: give its command this variable, such as 'TOKEN=${TOKEN}'. Each ${NAME} is
+        taken from the environment. No value is written anywhere.
+    header
+        With --mcp-server: send this header to its URL, such as 'Authorization=Bearer ${TOKEN}'.
     openapi
         Read an OpenAPI 3.0, 3.1 or 3.2 document in JSON or YAML, and the files of its folder that
         it refers to. The body of a request is the argument 'body'.
     with_headers
         With --openapi: take headers for arguments too, which models then fill and which are
         reworded.
+    only
+        Take only tools whose name, path or tag fits this pattern, such as 'get_*' or '/pets*'.
     bfcl
         Read cases of the Berkeley Function Calling Leaderboard, one JSON object per line.
     answers
@@ -82,6 +91,10 @@ def import_tools(
         raise SgdxError("--answers: found no --bfcl, whose answers these are")
     if with_headers and not openapi:
         raise SgdxError("--with-headers: found no --openapi, whose headers these are")
+    if only and (bfcl or sgd):
+        raise SgdxError("--only: found --bfcl or --sgd, whose cases name their tools")
+    if (env or header) and not mcp_server:
+        raise SgdxError("--env and --header: found no --mcp-server that takes them")
     if output.exists():
         raise SgdxError(f"{output}: exists already, expected a new folder")
     if bfcl:
@@ -94,22 +107,30 @@ def import_tools(
         configs = list(dict.fromkeys(sgd))
         collection = import_sgd(configs, data.source, split, data.own_variants, dialogues)
     elif mcp_server:
-        from .importing.mcp_servers import import_servers
+        from .importing.mcp_servers import Access, import_servers
 
-        collection = import_servers(mcp_server)
+        access = Access.of(_pairs("--env", env), _pairs("--header", header), mcp_server)
+        collection = import_servers(mcp_server, only, access)
     elif openapi:
         from .importing.openapi import import_openapi
 
-        collection = import_openapi(openapi, with_headers)
+        collection = import_openapi(openapi, with_headers, only)
     else:
         from .importing.tool_lists import import_list
 
         name = forms[0]
         path = given[name]
         assert path is not None  # noqa: S101 - it is one of the forms
-        collection = import_list(name.removeprefix("--"), path)
+        collection = import_list(name.removeprefix("--"), path, only)
     collection.write(output)
     collection.report(output)
+
+
+def _pairs(option: str, given: Sequence[str]) -> dict[str, str]:
+    """Options NAME=VALUE by their names."""
+    if any("=" not in pair for pair in given):  # which may be a key, and is not said
+        raise SgdxError(f"{option}: expected NAME=VALUE, found no =")
+    return dict(pair.split("=", 1) for pair in given)
 
 
 @tools.command

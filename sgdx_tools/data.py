@@ -145,6 +145,8 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     rules: Rule = "exact"
     # What could not be expressed, a line for each.
     left_out: tuple[str, ...] = ()
+    # Which names were changed, a line for each.
+    renamed: tuple[str, ...] = ()
     # What definitions say that no model is shown, by whose it is, such as ``tool book``.
     beside: Mapping[str, Json] = {}
     servers: tuple[ToolServer, ...] = ()

@@ -2,11 +2,12 @@
 
 A node is a schema inside the schema. Its path has the names of the properties that lead to it, as
 in ``address.city``; ``guests[]`` is an item of the array ``guests``, ``point[0]`` the first item
-of one whose items differ, ``labels.*`` a value under any other key. What stands in ``$defs`` has a
-path of its own, ``$defs.Address.city``, however many nodes refer to it, so that a schema may refer
-to itself. Branches of ``anyOf`` and its like describe one value and add nothing to its path: a
-property that several of them have is one property. Where they describe it differently, ``#2`` and
-so on after the path stand for the descriptions after the first. ``$`` is the whole schema.
+of one whose items differ, ``labels.*`` a value under any other key, and ``labels.propertyNames``
+such a key. What stands in ``$defs`` has a path of its own, ``$defs.Address.city``, however many
+nodes refer to it, so that a schema may refer to itself. Branches of ``anyOf`` and its like describe
+one value and add nothing to its path: a property that several of them have is one property. Where
+they describe it differently, ``#2`` and so on after the path stand for the descriptions after the
+first. ``$`` is the whole schema.
 """
 
 from __future__ import annotations
@@ -30,18 +31,27 @@ _DEEPEST = 100  # schemas in each other
 # nothing after it where both describe the same value.
 _OBJECTS = {
     **{"properties": "{}", "$defs": "$defs.{}", "definitions": "definitions.{}"},
-    **{"patternProperties": "*", "dependentSchemas": ""},
+    **{"patternProperties": "*", "dependentSchemas": "", "dependencies": ""},
 }
 _LISTS = {"allOf": "", "anyOf": "", "oneOf": "", "prefixItems": "[{}]", "items": "[{}]"}
 _SINGLE = {
     **dict.fromkeys(("not", "if", "then", "else"), ""),
     **dict.fromkeys(("items", "contains", "additionalItems", "unevaluatedItems"), "[]"),
     **dict.fromkeys(("additionalProperties", "unevaluatedProperties"), "*"),
+    **{"propertyNames": "propertyNames", "contentSchema": "contentSchema"},
 }
-# Keywords under which other schemas stand.
-INNER = {*_OBJECTS, *_LISTS, *_SINGLE}
+# Keywords under which only other schemas stand.
+INNER = {*_OBJECTS, *_LISTS, *_SINGLE} - {"dependencies"}
 _VALUES = ("default", "example", "const")  # keywords that hold a value
 _VALUE_LISTS = ("examples", "enum")
+# Keywords whose texts are no names of properties. Any other may mention some, as ``required`` and
+# ``propertyOrdering`` do, and ``x-order`` and ``errorMessage`` of other programs.
+_NO_NAMES = {
+    *("$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveRef"),
+    *("$comment", "$vocabulary", "$ref", "title", "description", "type", "format", "pattern"),
+    *("contentEncoding", "contentMediaType", *_VALUES, *_VALUE_LISTS, *_LISTS, *_SINGLE),
+    *("properties", "$defs", "definitions", "patternProperties"),
+}
 
 
 class Element(NamedTuple):
@@ -103,6 +113,10 @@ class Layout:
                 if not isinstance(value, dict):
                     raise self._fault(pointer, value, "an object")
                 for key, schema in value.items():
+                    if keyword == "properties" and not key:
+                        raise self._fault(pointer, key, "names of properties")
+                    if keyword == "dependencies" and isinstance(schema, list):
+                        continue  # names of properties
                     path = step(node.path, _OBJECTS[keyword].format(key))
                     name = key if keyword == "properties" else ""
                     yield Node(f"{pointer}/{_escape(key)}", path, schema, node.path, name)
@@ -198,7 +212,28 @@ class Layout:
                     paths[name] = (*paths.get(name, ()), member)
             if paths:
                 members[path] = paths
+        # A part may require a property that only the objects that refer to it have.
+        lacking: dict[str, set[str]] = {}
+        for node in self.nodes.values():
+            if names := _mentioned(node.schema) - members.get(node.path, {}).keys():
+                lacking.setdefault(node.path, set()).update(names)
+        for path, scope in self.scopes.items():
+            for described in scope[1:]:
+                for name in lacking.get(described, set()) & own.get(path, {}).keys():
+                    paths = members.setdefault(described, {})
+                    paths[name] = tuple(dict.fromkeys([*paths.get(name, ()), own[path][name]]))
         return members
+
+    @cached_property
+    def keys(self) -> dict[str, list[str]]:
+        """By the path of each schema of keys, under ``propertyNames``, those of their objects."""
+        objects: dict[str, list[str]] = {}
+        for node in self.nodes.values():
+            if "propertyNames" in node.schema:
+                owners = [path for path, scope in self.scopes.items() if node.path in scope]
+                for path in self.scopes[step(node.path, "propertyNames")]:
+                    objects.setdefault(path, []).extend(owners)
+        return objects
 
     def properties(self) -> dict[str, tuple[str, ...]]:
         """The paths of each property of the whole schema, by name."""
@@ -223,6 +258,11 @@ class Layout:
         self.elements  # noqa: B018  # reads all nodes and descriptions
         self.members  # noqa: B018  # follows all references
         origins: dict[str, tuple[str, str]] = {}
+        paths = {node.path for node in self.nodes.values()}
+        for pointer, path in self.element_paths.items():
+            # A property may be called ``$``, or ``when#2``.
+            if path != self.nodes[pointer].path and path in paths:
+                raise SgdxError(f"{self.where}: path {path} is of two parts, expected other names")
         for node in self.nodes.values():
             for keyword in ("required", "enum"):
                 if not isinstance(value := node.schema.get(keyword, []), list):
@@ -311,11 +351,12 @@ class Renaming:
 
     def _keyword(self, node: Node, keyword: str, value: Any) -> Any:
         """What stands under a keyword, in the new words."""
-        names, pointer = self.names.get(node.path, {}), f"{node.pointer}/{keyword}"
+        pointer = f"{node.pointer}/{keyword}"
         if keyword in _OBJECTS:
-            new = names if keyword in ("properties", "dependentSchemas") else {}
             return {
-                new.get(key, key): self._schema(f"{pointer}/{_escape(key)}", child)
+                self._key(node, keyword, key): _mention(child, self.names.get(node.path, {}))
+                if isinstance(child, list)
+                else self._schema(f"{pointer}/{_escape(key)}", child)
                 for key, child in value.items()
             }
         if keyword in _LISTS and isinstance(value, list):
@@ -324,21 +365,54 @@ class Renaming:
             return self._schema(pointer, value)
         if keyword == "$ref":
             return self._pointer(value)
-        if keyword in _VALUES:
-            return self.value(value, node.path)
-        if keyword in _VALUE_LISTS and isinstance(value, list):
+        if node.path in self.layout.keys and keyword in (*_VALUES, *_VALUE_LISTS, "pattern"):
+            objects = self.layout.keys[node.path]
+            names = {k: v for path in objects for k, v in self.names.get(path, {}).items()}
+            is_pattern = keyword == "pattern" and isinstance(value, str)
+            return _in_pattern(value, names) if is_pattern else _mention(value, names)
+        is_list = keyword in _VALUE_LISTS or keyword.endswith("examples")
+        if is_list and isinstance(value, list):
             return [self.value(item, node.path) for item in value]
-        return _renamed_lists(keyword, value, names)
+        if keyword in _VALUES or "example" in keyword:
+            return self.value(value, node.path)
+        if keyword in _NO_NAMES:
+            return value
+        names = self.names.get(node.path, {})
+        if keyword == "discriminator" and isinstance(value, dict):
+            return self._discriminator(value, names)
+        if keyword not in ("required", "dependentRequired"):  # such as x-depends-on of a property
+            names = {**self.names.get(node.parent, {}), **names}
+        return _mention(value, names)
+
+    def _key(self, node: Node, keyword: str, key: str) -> str:
+        """The key of a schema under a keyword, in the new words."""
+        names = self.names.get(node.path, {})
+        if keyword == "patternProperties":
+            return _in_pattern(key, names)
+        by_name = keyword in ("properties", "dependentSchemas", "dependencies")
+        return names.get(key, key) if by_name else key
+
+    def _discriminator(self, value: Json, names: Mapping[str, str]) -> Json:
+        name, mapping = str(value.get("propertyName")), value.get("mapping")
+        new = value | ({"propertyName": names[name]} if name in names else {})
+        if isinstance(mapping, dict):
+            new["mapping"] = {
+                key: self._pointer(to) if isinstance(to, str) and to[:2] == "#/" else to
+                for key, to in mapping.items()
+            }
+        return new
 
     def _pointer(self, pointer: str) -> str:
         """A JSON pointer into the schema in the new words."""
-        tokens, prefix = ["#"], "#"
+        old, new = ["#"], ["#"]
         for token in unquote(pointer).split("/")[1:]:
-            prefix = f"{prefix}/{token}"
-            node = self.layout.nodes.get(prefix)
-            new_name = self._new_name(node.path) if node and node.name else None
-            tokens.append(token if new_name is None else _escape(new_name))
-        return "/".join(tokens)
+            owner = self.layout.nodes.get("/".join(old[:-1]))
+            if owner and old[-1] in _OBJECTS:
+                new.append(_escape(self._key(owner, old[-1], _unescape(token))))
+            else:
+                new.append(token)
+            old.append(token)
+        return "/".join(new)
 
     def member(self, paths: Sequence[str], name: str) -> tuple[str, ...]:
         """The paths of a property by its new name, of an object that some paths describe."""
@@ -394,19 +468,43 @@ class Renaming:
         return renamed
 
 
-def _renamed_lists(keyword: str, value: Any, names: Mapping[str, str]) -> Any:
-    """What stands under a keyword that lists names of properties, in the new words."""
-    if keyword == "required" and isinstance(value, list):
-        return [names.get(name, name) for name in value]
-    if keyword in ("dependentRequired", "dependencies") and isinstance(value, dict):
-        return {
-            names.get(name, name): _renamed_lists("required", others, names)
-            for name, others in value.items()
-        }
-    if keyword == "discriminator" and isinstance(value, dict):
-        name = str(value.get("propertyName"))
-        return value | {"propertyName": names[name]} if name in names else value
+def _mention(value: Any, names: Mapping[str, str]) -> Any:
+    """What stands under a keyword that mentions properties, at any depth, with new names."""
+    if isinstance(value, str):
+        return names.get(value, value)
+    if isinstance(value, list):
+        return [_mention(item, names) for item in value]
+    if isinstance(value, dict):
+        return {names.get(key, key): _mention(item, names) for key, item in value.items()}
     return value
+
+
+def _mentioned(value: Any) -> set[str]:
+    """All that may be names of properties in a schema, without the schemas inside it."""
+    names: set[str] = set()
+    pending = [part for keyword, part in value.items() if keyword not in _NO_NAMES]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, str):
+            names.add(part)
+        elif isinstance(part, list | dict):
+            names |= {*part} if isinstance(part, dict) else set()
+            pending += part.values() if isinstance(part, dict) else part
+    return names
+
+
+def _in_pattern(pattern: str, names: Mapping[str, str]) -> str:
+    """A regular expression for names, with new names in place of whole ones that it spells out.
+
+    >>> _in_pattern("^(city|x-.*)$", {"city": "town", "x": "y"})
+    '^(town|x-.*)$'
+    """
+    if not names:
+        return pattern
+    spelled = {re.escape(old): new for old, new in names.items()}
+    longest = "|".join(map(re.escape, sorted(spelled, key=len, reverse=True)))
+    whole = rf"(?<![\w\\-])(?:{longest})(?![\w-])"
+    return re.sub(whole, lambda match: spelled[match[0]], pattern)
 
 
 def step(path: str, last: str) -> str:
@@ -437,6 +535,10 @@ def check_name(name: str, where: str) -> None:
 def _escape(token: str) -> str:
     """A key as a token of a JSON pointer (RFC 6901)."""
     return token.replace("~", "~0").replace("/", "~1")
+
+
+def _unescape(token: str) -> str:
+    return token.replace("~1", "/").replace("~0", "~")
 
 
 def _shown(value: Any) -> str:

@@ -15,7 +15,7 @@ import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -30,7 +30,7 @@ from sgdx_llm.program import split_command
 
 from .asking import run_plan
 from .data import Rule, Source, Tool
-from .folder import TOOLS, VARIANTS, read_cases, read_tool_set, write_tool_set
+from .folder import SOURCE, TOOLS, VARIANTS, read_cases, read_tool_set, write_tool_set
 from .importing.collection import Collection
 from .options import AskOptions, RewordOptions
 from .predictions import drop_other_variants, read_predictions
@@ -98,14 +98,43 @@ class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_drop: float
 
 
+class ImportedTools(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where tools come from: one form with its file, or live servers."""
+
+    # Commands or addresses of servers, or a file of their answer.
+    mcp: str | tuple[str, ...] = ()
+    openai: str = ""
+    anthropic: str = ""
+    openapi: str = ""
+    # The command that starts the servers, where they have addresses.
+    start: str = ""
+    # Variables of the environment of programs, and headers of requests to addresses. ``${NAME}`` is
+    # taken from the environment.
+    env: dict[str, str] = {}
+    headers: dict[str, str] = {}
+    # Patterns: a tool is taken if one fits its name, its path or a tag of it.
+    only: str | tuple[str, ...] = ()
+
+    def form(self) -> tuple[str, str | tuple[str, ...]]:
+        """The form that is given, and its file or servers."""
+        names = ("mcp", "openai", "anthropic", "openapi")
+        given = [(name, value) for name in names if (value := getattr(self, name))]
+        if len(given) != 1:
+            found = ", ".join(name for name, _ in given) or "none"
+            raise SgdxError(f"{FILE}: tools: found {found}, expected one of {', '.join(names)}")
+        return given[0]
+
+    def servers(self) -> tuple[str, ...]:
+        """The commands and addresses of live servers."""
+        listed = (self.mcp,) if isinstance(self.mcp, str) else self.mcp
+        return () if len(listed) == 1 and Path(listed[0]).is_file() else listed
+
+
 class TestFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What ``sgdx.yaml`` says; its paths are relative to its folder."""
 
-    # A folder of tools, or one form with its file, such as ``{mcp: "npx my-server"}``; of live
-    # servers several, and ``start``, the command that starts them where they have addresses.
-    tools: (
-        str | dict[Literal["mcp", "openai", "anthropic", "openapi", "start"], str | tuple[str, ...]]
-    )
+    # A folder of tools, or such as ``{mcp: "npx my-server"}``.
+    tools: str | ImportedTools
     cases: str
     models: tuple[Server, ...]
     variants: NewVariants
@@ -123,9 +152,9 @@ def test(
 ) -> int:
     """Do all that is not done yet; the exit status is 1 if a model fails, 2 if it cannot be told.
 
-    With a base, cases, models and gate are those of that file: other words are those that the tools
-    of the first file have. Whatever ends the test, summary and JUnit say what became of it, and
-    nothing that an earlier test wrote is left for one that died.
+    With a base, cases, models, gate and keys of servers are those of that file: other words are
+    those that the tools of the first file have. Whatever ends the test, summary and JUnit say what
+    became of it, and nothing that an earlier test wrote is left for one that died.
     """
     junit, summary = junit and junit.absolute(), summary and summary.absolute()
     run = path.parent.absolute() / RUN
@@ -161,7 +190,7 @@ def _read(path: Path) -> TestFile:
 
 def _inputs(file: TestFile, path: Path) -> Iterable[Path]:
     """The files that a test reads."""
-    forms = [file.tools] if isinstance(file.tools, str) else file.tools.values()
+    forms = [file.tools if isinstance(file.tools, str) else file.tools.form()[1]]
     words = file.variants
     named = [file.cases, words.pool, words.file, words.tools, words.review]
     yield path
@@ -191,8 +220,12 @@ def _results(
     new, live = None, set[str]()
     if base is not None:
         head = _read(path)
+        if isinstance(head.tools, ImportedTools):  # a pull request may not ask for keys
+            kept = file.tools if isinstance(file.tools, ImportedTools) else ImportedTools()
+            of_head = replace(head.tools, env=kept.env, headers=kept.headers)
+            head = replace(head, tools=of_head)
         with contextlib.chdir(path.parent):
-            new, _ = _collect(head)
+            new, _ = _collect(head, None)
         live = _live(head) & _live(file)
     path = base or path
     names = _names(file.models, path)
@@ -200,7 +233,7 @@ def _results(
     with contextlib.chdir(path.parent):
         run = Path(os.path.relpath(run))
         folder = run / "tools"
-        tools, source = _collect(file)
+        tools, source = _collect(file, folder / SOURCE)
         if new is not None and live and is_same(tools, new):
             asked = f"both versions were asked at {', '.join(sorted(live))}, and are the same"
             why = f"{asked}; tools: start in {FILE} says how the server of each is started"
@@ -254,51 +287,45 @@ def _names(models: Sequence[Server], path: Path) -> list[str]:
 
 def _live(file: TestFile) -> set[str]:
     """The addresses of servers that run already, whoever asks them."""
-    if isinstance(file.tools, str) or "start" in file.tools:
+    if isinstance(file.tools, str) or file.tools.start:
         return set()
-    servers = file.tools.get("mcp", ())
-    listed = [servers] if isinstance(servers, str) else servers
     # A program may only hand on to an address, as `npx mcp-remote https://...` does.
-    words = [word for server in listed for word in server.split()]
+    words = [word for server in file.tools.servers() for word in server.split()]
     return {word for word in words if "://" in word}
 
 
-def _collect(file: TestFile) -> tuple[Mapping[str, Tool], Source]:
-    """The tools that the file names."""
+def _collect(file: TestFile, source: Path | None) -> tuple[Mapping[str, Tool], Source]:
+    """The tools that the file names; what is lost is said, and stands in a file of that name."""
     if isinstance(file.tools, str):
         tool_set = read_tool_set(Path(file.tools))
         return tool_set.tools, tool_set.source
-    forms = {form: value for form, value in file.tools.items() if form != "start"}
-    if len(forms) != 1:
-        raise SgdxError(f"{FILE}: tools: found {', '.join(forms)}, expected one form")
-    ((form, value),) = forms.items()
-    start = file.tools.get("start")
-    if start is None:
-        collection = _import(form, value)
-    else:
-        from .importing.mcp_servers import started
-
-        if form != "mcp" or not isinstance(start, str):
-            raise SgdxError(f"{FILE}: tools: start: expected one command, beside mcp")
-        with started(start, [value] if isinstance(value, str) else value):
-            collection = _import(form, value)
+    collection = _import(file.tools)
+    collection.report_losses(source)
     return collection.tools, collection.source()
 
 
-def _import(form: str, value: str | Sequence[str]) -> Collection:
-    if form == "mcp" and (not isinstance(value, str) or not Path(value).is_file()):
-        from .importing.mcp_servers import import_servers
+def _import(tools: ImportedTools) -> Collection:
+    form, value = tools.form()
+    only = (tools.only,) if isinstance(tools.only, str) else tools.only
+    servers = tools.servers()
+    for key in ("start", "env", "headers"):
+        if getattr(tools, key) and not servers:
+            raise SgdxError(f"{FILE}: tools: {key}: expected servers under mcp beside it")
+    if servers:
+        from .importing.mcp_servers import Access, import_servers, started
 
-        return import_servers([value] if isinstance(value, str) else value)
-    if not isinstance(value, str):
-        raise SgdxError(f"{FILE}: tools: {form}: found {len(value)} files, expected one")
+        programs = [tools.start] if tools.start else []
+        access = Access.of(tools.env, tools.headers, [*servers, *programs])
+        with started(tools.start, servers, access.env) if programs else contextlib.nullcontext():
+            return import_servers(servers, only, access)
+    (file,) = value if isinstance(value, tuple) else (value,)
     if form == "openapi":
         from .importing.openapi import import_openapi
 
-        return import_openapi(Path(value))
+        return import_openapi(Path(file), only=only)
     from .importing.tool_lists import import_list
 
-    return import_list(form, Path(value))
+    return import_list(form, Path(file), only)
 
 
 def _make_folder(

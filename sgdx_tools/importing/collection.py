@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from ..folder import CASES, SOURCE, VARIANTS, write_tool_set
 from ..json_schema import Layout
 
 _LONGEST_LIST = 20  # lines about what was left out
+_MOST_TOOLS = 128  # which OpenAI's interface takes in one request
 
 
 @dataclass
@@ -32,6 +34,9 @@ class Collection:
     form: str
     # How the cases' values are compared by default.
     rules: Rule = "exact"
+    # Patterns as of a shell: a tool is taken if one fits its name, its path or a tag of it. Without
+    # any, all are.
+    only: Sequence[str] = ()
     # By their ids.
     tools: dict[str, Tool] = field(default_factory=dict)
     cases: list[Case] = field(default_factory=list)
@@ -40,17 +45,26 @@ class Collection:
     files: dict[str, str] = field(default_factory=dict)
     # What could not be expressed, a line for each.
     left_out: list[str] = field(default_factory=list)
+    # Which names were changed, since providers do not take them or others have them.
+    renamed: list[str] = field(default_factory=list)
     # What definitions say that models are not shown, by whose it is.
     beside: dict[str, Json] = field(default_factory=dict)
     servers: list[ToolServer] = field(default_factory=list)
     # What one should know of what was expressed.
     remarks: list[str] = field(default_factory=list)
+    _fitting: set[str] = field(default_factory=set)  # patterns of `only` that fit a tool
 
     def add_file(self, path: Path) -> bytes:
         """Read a file, and note it."""
         data = read_input(path)
         self.files[path.name] = hashlib.sha256(data).hexdigest()
         return data
+
+    def takes(self, *texts: str) -> bool:
+        """Whether a tool with this name, path and tags is asked for."""
+        fitting = {p for p in self.only if any(fnmatchcase(text, p) for text in texts)}
+        self._fitting |= fitting
+        return bool(fitting) or not self.only
 
     def write(self, folder: Path) -> None:
         """Write a new folder of tools."""
@@ -59,15 +73,27 @@ class Collection:
     def source(self) -> Source:
         """Where the tools and cases come from."""
         left_out, servers = tuple(self.left_out), tuple(self.servers)
-        return Source(self.form, self.files, self.rules, left_out, self.beside, servers)
+        renamed = tuple(self.renamed)
+        return Source(self.form, self.files, self.rules, left_out, renamed, self.beside, servers)
 
-    def report(self, folder: Path) -> None:
-        """Say what was left out, and what was written into the folder."""
+    def report_losses(self, source: Path | None) -> None:
+        """Say what was left out, and how many names were changed; a file may list all of it."""
+        listed = f", which {source} lists" if source else ""
         for line in self.left_out[:_LONGEST_LIST]:
             say("sgdx", f"left out: {line}")
         if len(self.left_out) > _LONGEST_LIST:
             rest = len(self.left_out) - _LONGEST_LIST
-            say("sgdx", f"left out: {rest} more, which {folder / SOURCE} lists")
+            say("sgdx", f"left out: {rest} more{listed}")
+        if self.renamed:
+            first, count = self.renamed[0], len(self.renamed)
+            say("sgdx", f"renamed: {count}{listed}, such as {first}")
+        if len(self.tools) > _MOST_TOOLS:
+            many = f"{len(self.tools)} tools, and some servers take at most {_MOST_TOOLS}"
+            say("sgdx", f"found {many}: only (--only) takes some of them")
+
+    def report(self, folder: Path) -> None:
+        """Say what was left out, and what was written into the folder."""
+        self.report_losses(folder / SOURCE)
         counts = [f"{len(self.tools)} tools"]
         counts += [f"{len(self.cases)} cases"] if self.cases else []
         counts += [f"{len(self.variants)} variants"] if self.variants else []
@@ -91,25 +117,43 @@ class Collection:
         out. Both are noted.
         """
         definitions = list(tools)
+        for pattern in self.only:
+            if pattern not in self._fitting:
+                raise SgdxError(f"only: found no tool whose name, path or tag fits {pattern!r}")
         names, files = safe_names(tool.name for tool in definitions), ", ".join(self.files)
         files = files or ", ".join(server.name for server in self.servers)
         for tool in definitions:
             name, where = tool.name, f"tool {tool.name}"
             if names[name] in self.tools:
-                raise SgdxError(f"{files}: {where}: found it twice, expected distinct names")
+                self.left_out.append(f"{where}: found it twice: the second is left out")
+                continue
+            parameters = _of_object(tool.parameters)
             try:
-                Layout(tool.parameters, where).check()
+                Layout(parameters, where).check()
             except SgdxError as error:
                 self.left_out.append(f"{error}: the tool is left out")
                 continue
             if name != names[name]:
-                self.left_out.append(
+                self.renamed.append(
                     f"{where}: providers do not take its name: it is {names[name]} here"
                 )
-            self.tools[names[name]] = replace(tool, name=names[name], id=names[name])
+            self.tools[names[name]] = replace(
+                tool, name=names[name], id=names[name], parameters=parameters
+            )
         if not self.tools:
             reason = f": {self.left_out[0]}" if self.left_out else ""
             raise SgdxError(f"{files}: found no tool, expected one at least{reason}")
+
+
+def _of_object(schema: Json) -> Json:
+    """A schema of arguments that says that they are an object, as servers want it.
+
+    Of no arguments it is empty.
+    """
+    kind = schema.get("type")
+    if kind is None or (isinstance(kind, list) and "object" in kind):
+        schema = {"type": "object", **schema} | {"type": "object"}
+    return {} if schema.keys() <= {"type", "$schema"} and schema["type"] == "object" else schema
 
 
 def tool_records(content: Any, keys: tuple[str, ...], path: Path) -> list[Json]:

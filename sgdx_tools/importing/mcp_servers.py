@@ -7,16 +7,20 @@ server does not know that.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
+import re
 import shlex
 import signal
 import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING, TextIO, cast
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
@@ -31,60 +35,149 @@ from ..data import Json, ToolServer
 from .collection import Collection
 from .tool_lists import tools_of
 
+if TYPE_CHECKING:
+    from mcp import Client
+
 _PATIENCE = 30  # seconds for each answer
 _START = 60  # seconds that a server may take until it listens
 _MOST_PAGES = 1000
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
-def import_servers(servers: Sequence[str]) -> Collection:
+@dataclass(frozen=True)
+class Access:
+    """What servers get to let us in. No value is ever written or shown."""
+
+    # Variables of the environment of programs.
+    env: Mapping[str, str] = field(default_factory=dict)
+    # Headers of requests to addresses.
+    headers: Mapping[str, str] = field(default_factory=dict)
+    # Whatever may be a key in them.
+    _secrets: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls, env: Mapping[str, str], headers: Mapping[str, str], servers: Sequence[str]
+    ) -> Access:
+        """With the environment's values in place of each ``${NAME}``, for programs or addresses."""
+        if env and all(map(_is_address, servers)):
+            raise SgdxError("env: found no command that takes it, but addresses alone")
+        if headers and not any(map(_is_address, servers)):
+            raise SgdxError("headers: found no address that takes them, but commands alone")
+        secrets: set[str] = set()
+        parts: list[dict[str, str]] = []
+        for kind, given in (("env", env), ("headers", headers)):
+            values = {}
+            for key, text in given.items():
+                for name in _VARIABLE.findall(text):
+                    if not os.environ.get(name):
+                        raise SgdxError(f"{kind}: {key}: found no {name} in the environment")
+                    secrets.add(os.environ[name].strip())
+                values[key] = _VARIABLE.sub(lambda found: os.environ[found[1]].strip(), text)
+                secrets.add(values[key])
+            parts.append(values)
+        longest = sorted((s for s in secrets if len(s) > 3), key=len, reverse=True)
+        return cls(parts[0], parts[1], tuple(longest))
+
+    def hide(self, text: str) -> str:
+        """A text, in one line, without any key."""
+        for secret in self._secrets:
+            text = text.replace(secret, "***")
+        return " ".join(text.split())
+
+
+def import_servers(
+    servers: Sequence[str], only: Sequence[str] = (), access: Access = Access()
+) -> Collection:
     """Ask each server, a command line or a URL, for its tools.
 
     Tools of several servers get the server's name before theirs, as ``files__read``.
     """
     require("mcp", "mcp")
-    from pydantic import ValidationError
 
-    collection, tools = Collection("mcp"), []
+    collection, tools = Collection("mcp", only=only), []
     names = set[str]()
     for server in servers:
         shown = _public(server)
         say("sgdx", f"asking {shown} for its tools")
-        try:
-            of_server, records = asyncio.run(_ask(server, shown))
-        except Exception as error:
-            fault: BaseException = error
-            while isinstance(fault, BaseExceptionGroup):
-                fault = fault.exceptions[0]
-            text = " ".join(str(fault).replace(server, shown).split())
-            if isinstance(fault, ValidationError):  # as of older servers, whose schemas lack a type
-                first = fault.errors()[0]
-                place = ".".join(map(str, first["loc"]))
-                text = f"{place}: {first['msg']}; --mcp takes its answer to tools/list from a file"
-            kind = "" if isinstance(fault, SgdxError) else f"{type(fault).__name__}: "
-            raise SgdxError(f"--mcp-server {shown}: {kind}{text[:300]}") from None
+        of_server, records = _answer(server, shown, access)
         name, number = of_server.name, 1
         while name in names:
             number += 1
             name = f"{of_server.name}_{number}"
         names.add(name)
         prefix = f"{safe_names([name])[name]}__" if len(servers) > 1 else ""
-        for tool in tools_of("mcp", records, shown, collection):
+        for tool in tools_of("mcp", records, shown, collection, prefix):
             tools.append(replace(tool, name=prefix + tool.name, id=prefix + tool.id))
         collection.servers.append(replace(of_server, name=name))
     collection.add_tools(tools)
     return collection
 
 
+def _answer(server: str, shown: str, access: Access) -> tuple[ToolServer, list[Json]]:
+    """What a server says of itself, and the records of its tools; errors are one line."""
+    from pydantic import ValidationError
+
+    with tempfile.TemporaryFile("w+", errors="replace") as said, _quiet() as log:
+        try:
+            answer = asyncio.run(_ask(server, shown, access, cast(TextIO, said)))
+        except Exception as error:
+            fault: BaseException = error
+            while isinstance(fault, BaseExceptionGroup):
+                fault = fault.exceptions[0]
+            text = str(fault).replace(server, shown)
+            if isinstance(fault, ValidationError):  # as of older servers, whose schemas lack a type
+                first = fault.errors()[0]
+                place = ".".join(map(str, first["loc"]))
+                text = f"{place}: {first['msg']}; --mcp takes its answer to tools/list from a file"
+            kind = "" if isinstance(fault, SgdxError) else f"{type(fault).__name__}: "
+            text = f"{kind}{access.hide(text)[:300]}{_hint(server)}"
+            said.seek(0)
+            if last := said.read()[-2000:].strip().rpartition("\n")[2]:
+                text += f"; it said: {access.hide(last)[:300]}"
+            raise SgdxError(f"--mcp-server {shown}: {text}") from None
+    if noise := sum(record.name == "mcp.client.stdio" for record in log):
+        say("sgdx", f"{shown}: ignored what it printed beside messages of MCP, {noise} times")
+    return answer
+
+
+def _hint(server: str) -> str:
+    """What may be wrong with an address that did not answer."""
+    path = urlsplit(server).path.rstrip("/") if _is_address(server) else "/mcp"
+    if path.endswith("/sse"):
+        return "; SSE, the older transport, is not spoken: try /mcp in place of /sse"
+    return "" if path.endswith("/mcp") else "; most servers listen at an address that ends in /mcp"
+
+
 @contextmanager
-def started(command: str, servers: Sequence[str]) -> Iterator[None]:
+def _quiet() -> Iterator[list[logging.LogRecord]]:
+    """Keep the SDK's log, which has tracebacks, from the terminal."""
+    log: list[logging.LogRecord] = []
+
+    class Keeper(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            log.append(record)
+
+    handler, logger = Keeper(), logging.getLogger("mcp")
+    propagated, logger.propagate = logger.propagate, False
+    logger.addHandler(handler)
+    try:
+        yield log
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = propagated
+
+
+@contextmanager
+def started(command: str, servers: Sequence[str], env: Mapping[str, str] = {}) -> Iterator[None]:
     """Start the program behind some addresses, wait until they answer, and stop it at the end.
 
-    As other servers it gets only the common variables of the environment, and so no key.
+    As other servers it gets only the common variables of the environment, and those of `env`.
     """
     require("mcp", "mcp")
     from mcp.client.stdio import get_default_environment
 
-    addresses = [urlsplit(server) for server in servers if "://" in server]
+    addresses = [urlsplit(server) for server in filter(_is_address, servers)]
     places = [(a.hostname or "", a.port or {"https": 443}.get(a.scheme, 80)) for a in addresses]
     shown = f"tools: start: {shlex.quote(split_command(command)[0])}"
     for place in places:
@@ -97,7 +190,7 @@ def started(command: str, servers: Sequence[str]) -> Iterator[None]:
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=said,
-                env=get_default_environment(),
+                env=get_default_environment() | dict(env),
                 start_new_session=True,
             )
         except OSError as error:
@@ -135,25 +228,47 @@ def _answers(place: tuple[str, int]) -> bool:
     return True
 
 
+def _is_address(server: str) -> bool:
+    """Whether a server is no command; one may have an address, as ``npx mcp-remote URL``."""
+    return re.match(r"[A-Za-z][\w+.-]*://", server) is not None
+
+
 def _public(server: str) -> str:
     """What is said of a server: no keys, which may stand in an address or a command line."""
-    if "://" in server:
+    if _is_address(server):
         parts = urlsplit(server)
         port = f":{parts.port}" if parts.port else ""
         return f"{parts.scheme}://{parts.hostname}{port}{parts.path}"
     return shlex.quote(split_command(server)[0])
 
 
-async def _ask(server: str, shown: str) -> tuple[ToolServer, list[Json]]:
-    """What a server says of itself, and the records of all of its tools."""
+@asynccontextmanager
+async def _client(server: str, access: Access, said: TextIO) -> AsyncIterator[Client]:
+    """A connection to a server; what its program says on standard error goes into a file."""
+    import httpx2
     from mcp import Client, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+    from mcp.client.streamable_http import streamable_http_client
 
-    if "://" in server:
-        target: str | StdioServerParameters = server
+    if _is_address(server):
+        timeout = httpx2.Timeout(_PATIENCE, read=10 * _PATIENCE)
+        async with httpx2.AsyncClient(headers=dict(access.headers), timeout=timeout) as http:
+            target = streamable_http_client(server, http_client=http)
+            async with Client(target, read_timeout_seconds=_PATIENCE, cache=None) as client:
+                yield client
     else:
         program, *arguments = split_command(server)
-        target = StdioServerParameters(command=program, args=arguments)
-    async with Client(target, read_timeout_seconds=_PATIENCE, cache=None) as client:
+        parameters = StdioServerParameters(command=program, args=arguments, env=dict(access.env))
+        target = stdio_client(parameters, errlog=said)
+        async with Client(target, read_timeout_seconds=_PATIENCE, cache=None) as client:
+            yield client
+
+
+async def _ask(
+    server: str, shown: str, access: Access, said: TextIO
+) -> tuple[ToolServer, list[Json]]:
+    """What a server says of itself, and the records of all of its tools."""
+    async with _client(server, access, said) as client:
         records: list[Json] = []
         cursors: dict[str | None, None] = {None: None}
         while len(cursors) <= _MOST_PAGES:

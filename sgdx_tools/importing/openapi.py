@@ -9,8 +9,9 @@ A document may refer to other files of its folder.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,9 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 BODY = "body"
 
 
-def import_openapi(path: Path, with_headers: bool = False) -> Collection:
+def import_openapi(path: Path, with_headers: bool = False, only: Sequence[str] = ()) -> Collection:
     """Read the operations of an OpenAPI document in JSON or YAML."""
-    collection = Collection("openapi")
+    collection = Collection("openapi", only=only)
     parsed = read_document(collection.add_file(path), path)
     expected = "expected openapi: 3.0.x, 3.1.x or 3.2.x"
     if not isinstance(parsed, dict):
@@ -51,10 +52,13 @@ def import_openapi(path: Path, with_headers: bool = False) -> Collection:
         raise SgdxError(f"{path}: found {(*facts, 'no openapi')[0]}, {expected}")
     document = Document(parsed, version.startswith("3.0."), path, collection.add_file)
     tools = []
-    for operation in _operations(document, collection):
+    operations = list(_operations(document, collection))
+    for operation, name in zip(operations, _names(operations, collection)):
         operation.with_headers = with_headers
+        if not collection.takes(name, operation.path, *operation.tags):
+            continue
         try:
-            tools.append(Tool(operation.name, operation.description, operation.schema()))
+            tools.append(Tool(name, operation.description, operation.schema()))
         except SgdxError as error:
             collection.left_out.append(f"{error}: the tool is left out")
     webhooks = parsed.get("webhooks")
@@ -91,6 +95,30 @@ def _operations(document: Document, collection: Collection) -> Iterator[_Operati
                 yield _Operation(document, collection, method, path, item, operation)
 
 
+def _names(operations: list[_Operation], collection: Collection) -> list[str]:
+    """A name for each operation: its id, or one made of its method and path, made distinct."""
+    first: dict[str, _Operation] = {}
+    for operation in operations:
+        if operation.id:
+            first.setdefault(operation.id, operation)
+    names = []
+    for operation in operations:
+        name = operation.id
+        if first.get(name) is not operation:
+            made = _UNSAFE.sub("_", f"{operation.method} {operation.path}").strip("_")
+            name = next(
+                form for n in count(1) if (form := made if n == 1 else f"{made}_{n}") not in first
+            )
+            first[name] = operation
+            if operation.id:
+                other = first[operation.id].where
+                collection.renamed.append(
+                    f"{operation.where}: {other} has its operationId {operation.id}: it is {name}"
+                )
+        names.append(name)
+    return names
+
+
 @dataclass
 class _Operation:
     """An operation of the document, whose arguments are being read."""
@@ -115,11 +143,16 @@ class _Operation:
         return f"{self.method.upper()} {self.path}"
 
     @property
-    def name(self) -> str:
-        """The operation's id, or a name made of its method and path."""
-        name = self.content.get("operationId")
-        made = _UNSAFE.sub("_", f"{self.method} {self.path}").strip("_")
-        return name if isinstance(name, str) and name else made
+    def id(self) -> str:
+        """Empty where there is none."""
+        found = self.content.get("operationId")
+        return found if isinstance(found, str) else ""
+
+    @property
+    def tags(self) -> list[str]:
+        """The names under which the document groups it."""
+        tags = self.content.get("tags")
+        return [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
 
     @property
     def description(self) -> str:
@@ -137,7 +170,7 @@ class _Operation:
         for key, parameter in zip(keys, parameters):
             name = names[key]
             if name != parameter["name"]:
-                self._note(f"parameter {key} is called {name}")
+                self.collection.renamed.append(f"{self.where}: parameter {key} is called {name}")
             self.properties[name] = self._parameter(converter, parameter)
             if parameter.get("required") is True or parameter["in"] == "path":
                 self.required.append(name)
@@ -145,6 +178,8 @@ class _Operation:
         definitions = converter.definitions()
         if converter.read_only:
             self._note(f"only read, never sent: {', '.join(converter.read_only)}")
+        for line in converter.lost:
+            self._note(line)
         if not self.properties:
             return {}
         schema: Json = {"type": "object", "properties": self.properties}

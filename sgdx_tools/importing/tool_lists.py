@@ -9,7 +9,7 @@ reworded. What else a definition has, such as titles and schemas of results, is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -64,9 +64,9 @@ _KINDS = {"openai": (None, "function"), "anthropic": (None, "custom")}
 _NO_NAMESPACE = _Namespace("", [])
 
 
-def import_list(form: str, path: Path) -> Collection:
+def import_list(form: str, path: Path, only: Sequence[str] = ()) -> Collection:
     """Read a list of tools, a request that has one, or a server's answer to ``tools/list``."""
-    collection = Collection(form)
+    collection = Collection(form, only=only)
     content: Any = parse_json(collection.add_file(path), object, str(path), "a list of tools")
     if isinstance(content, dict) and form == "mcp":
         if "error" in content:
@@ -81,11 +81,11 @@ def import_list(form: str, path: Path) -> Collection:
 
 
 def tools_of(
-    form: str, records: Iterable[Json], place: str, collection: Collection
+    form: str, records: Iterable[Json], place: str, collection: Collection, prefix: str = ""
 ) -> Iterator[Tool]:
-    """The tools of records in a form, under the names that they have there.
+    """The tools of records in a form that a collection takes, under the names that they have there.
 
-    What they say beside is noted in a collection.
+    What they say beside is noted in the collection; there, a prefix stands before their names.
     """
     for i, record in enumerate(records, 1):
         where = f"{place}: tool {i}"
@@ -95,11 +95,16 @@ def tools_of(
             for n, inner in enumerate(namespace.tools, 1):
                 yield from _tools(form, inner, f"{where}: tool {n}", collection, namespace)
         else:
-            yield from _tools(form, record, where, collection, _NO_NAMESPACE)
+            yield from _tools(form, record, where, collection, _NO_NAMESPACE, prefix)
 
 
 def _tools(
-    form: str, record: Json, where: str, collection: Collection, namespace: _Namespace
+    form: str,
+    record: Json,
+    where: str,
+    collection: Collection,
+    namespace: _Namespace,
+    prefix: str = "",
 ) -> Iterator[Tool]:
     """The tool of a record; none where the provider runs it."""
     kind = record.get("type")
@@ -116,7 +121,9 @@ def _tools(
     if not tool.name:
         raise SgdxError(f"{where}: name: found it empty, expected a name")
     name = f"{namespace.name}__{tool.name}" if namespace.name else tool.name
-    _keep(tool, inner, f"tool {name}", collection)
+    if not collection.takes(prefix + name):
+        return
+    _keep(tool, inner, f"tool {prefix}{name}", collection)
     description = "\n\n".join(filter(None, (namespace.description, tool.description)))
     parameters = tool.parameters or {}
     if examples := getattr(tool, "input_examples", []):

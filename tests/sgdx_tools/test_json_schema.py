@@ -147,6 +147,41 @@ def test_names_that_rules_mention_follow() -> None:
     }
 
 
+def test_names_that_other_programs_keywords_mention_follow() -> None:
+    schema: Json = objects(amount={"x-depends-on": "card"}, card={"type": "string"}) | {
+        "propertyOrdering": ["amount", "card"],
+        "x-order": ["card"],
+        "ui:order": ["amount", "*"],
+        "propertyNames": {"enum": ["amount", "card"], "pattern": "^(amount|card-no)$"},
+        "patternProperties": {"^amount$": {"minimum": 1}, "^card-": True},
+        "dependencies": {"amount": ["card"], "card": {"required": ["amount"]}},
+        "errorMessage": {"required": {"card": "needs a card"}},
+        "x-example": {"amount": "card"},
+        "format": "card",
+    }
+    assert renaming(schema, {"amount": Words("sum"), "card": Words("pan")}).schema() == {
+        **objects(sum={"x-depends-on": "pan"}, pan={"type": "string"}),
+        "propertyOrdering": ["sum", "pan"],
+        "x-order": ["pan"],
+        "ui:order": ["sum", "*"],
+        "propertyNames": {"enum": ["sum", "pan"], "pattern": "^(sum|card-no)$"},
+        "patternProperties": {"^sum$": {"minimum": 1}, "^card-": True},
+        "dependencies": {"sum": ["pan"], "pan": {"required": ["sum"]}},
+        "errorMessage": {"required": {"pan": "needs a card"}},
+        "x-example": {"sum": "card"},
+        "format": "card",
+    }
+
+
+def test_a_part_may_require_what_only_another_part_has() -> None:
+    schema: Json = objects(city={}) | {
+        "allOf": [{"$ref": "#/$defs/Base"}],
+        "$defs": {"Base": {"required": ["city"], "x-order": ["city"]}},
+    }
+    base = renaming(schema, {"city": Words("town")}).schema()["$defs"]["Base"]
+    assert base == {"required": ["town"], "x-order": ["town"]}
+
+
 def test_two_names_change_places() -> None:
     swap = renaming(objects(a={}, b={}), {"a": Words("b"), "b": Words("a")})
     assert swap.schema() == objects(b={}, a={})
@@ -198,6 +233,8 @@ def test_one_property_in_two_places_needs_one_name() -> None:
         (objects(a={"$ref": "#/$defs/X"}), "#/properties/a/\\$ref: found '#/\\$defs/X'"),
         (objects(a={"$ref": "other.json"}), "expected a pointer inside the schema"),
         (objects(**{"a": objects(b={}), "a.b": {}}), "path a.b is of two parts"),
+        (objects(**{"$": {}}), "path \\$ is of two parts"),
+        (objects(**{"": {}}), "#/properties: found '', expected names"),
     ],
 )
 def test_what_is_no_schema_is_refused(schema: Json, message: str) -> None:

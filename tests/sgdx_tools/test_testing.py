@@ -128,6 +128,25 @@ def test_faults_of_the_file_are_one_line(
     assert all(fact in error for fact in facts), error
 
 
+def test_what_an_import_loses_is_said(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Losses line by line, new names as a number."""
+    content = json.loads((project / "server.json").read_text())
+    names = ["a tool", "another tool", "list"]
+    schemas: list[Json] = [{}, {}, {"type": "array"}]
+    content["tools"] += [{"name": n, "inputSchema": s} for n, s in zip(names, schemas)]
+    (project / "server.json").write_text(json.dumps(content))
+    (project / "run.py").write_text("import sys\nsys.exit(1)")
+    tools = '{mcp: server.json, only: ["*t*", "book", "weather", "ping"]}'
+    text = f"tools: {tools}\ncases: cases.jsonl\nvariants: {{file: v1.json}}\n"
+    text += 'models: [{command: "python run.py"}]\n'
+    (project / "sgdx.yaml").write_text(text)
+    assert main(["test", str(project / "sgdx.yaml")]) == 2
+    lost, renamed, *_ = capsys.readouterr().err.splitlines()
+    assert lost.startswith("sgdx: left out: tool list: ")
+    assert renamed.startswith("sgdx: renamed: 2, ")
+    assert "a_tool" in (project / "sgdx-run" / "tools" / "source.json").read_text()
+
+
 @pytest.mark.parametrize("way", ["limit", "gone"])
 def test_a_run_that_does_not_end_cannot_tell_and_leaves_no_older_verdict(
     way: str, project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

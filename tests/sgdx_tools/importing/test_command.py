@@ -20,7 +20,9 @@ def test_a_process_imports_and_says_what_was_left_out(run: Run, tmp_path: Path) 
     assert finished.stdout == "api: 5 tools\n"
     *lines, note, following = finished.stderr.splitlines()
     assert "argument body" in note and "sgdx tools reword api" in following
-    assert len(lines) == 10 and all(line.startswith("sgdx: left out: ") for line in lines)
+    renamed = lines.pop()
+    assert len(lines) == 6 and all(line.startswith("sgdx: left out: ") for line in lines)
+    assert renamed.startswith("sgdx: renamed: 4, ") and "api/source.json" in renamed
     tool_set = read_tool_set(tmp_path / "api")
     assert tool_set.source.form == "openapi"
     assert [f"sgdx: left out: {line}" for line in tool_set.source.left_out] == lines

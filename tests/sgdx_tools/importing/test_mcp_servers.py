@@ -9,7 +9,9 @@ import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -17,7 +19,7 @@ from sgdx_dataset import SgdxError
 from sgdx_tools.__main__ import main
 from sgdx_tools.data import ToolServer
 from sgdx_tools.folder import read_tool_set
-from sgdx_tools.importing.mcp_servers import import_servers
+from sgdx_tools.importing.mcp_servers import Access, import_servers
 
 PYTHON = shlex.quote(sys.executable)
 BY_SDK = """
@@ -43,12 +45,14 @@ else:
 """
 # Speaks the older protocol, gives a tool a page, and does as its argument says.
 BY_HAND = """
-import json, sys, time
+import json, os, sys, time
 
 mode = sys.argv[1]
 if mode == "silent":
     sys.exit(3)
-print("debug: starting", file=sys.stderr)
+print("debug: starting", os.environ.get("TOKEN"), file=sys.stderr)
+if mode == "locked" and os.environ.get("TOKEN") != "Bearer sk-secret":
+    sys.exit(3)
 for line in sys.stdin:
     request = json.loads(line)
     if "id" not in request:
@@ -56,6 +60,8 @@ for line in sys.stdin:
     params, answer = request.get("params") or {}, {}
     if request["method"] == "initialize":
         assert mode != "modern"
+        if mode == "noisy":
+            print("listening", flush=True)
         answer["result"] = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
                             "serverInfo": {"name": "by hand", "version": "0.1"}}
     elif request["method"] == "server/discover" and mode == "modern":
@@ -163,6 +169,81 @@ def test_a_bad_server_is_one_line(server: str, by_hand: str, tmp_path: Path) -> 
     assert "--mcp-server" in str(error.value) and "\n" not in str(error.value)
     assert "sk-secret" not in str(error.value)
     assert "broken" not in server or "tools.0.inputSchema: " in str(error.value)
+
+
+def _errors(capfd: pytest.CaptureFixture[str]) -> list[str]:
+    return capfd.readouterr().err.splitlines()
+
+
+def test_what_a_server_prints_beside_messages_is_one_line(
+    by_hand: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Neither the SDK's traceback nor what the server says on standard error is shown."""
+    assert len(import_servers([f"{by_hand} noisy"]).tools) == 3
+    asking, noise = _errors(capfd)
+    assert "asking" in asking and "1 times" in noise
+
+
+def test_a_program_gets_a_key_that_is_never_shown(
+    by_hand: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("MY_TOKEN", "sk-secret")
+    command = ["import", "--mcp-server", f"{by_hand} locked", "--output", str(tmp_path / "api")]
+    assert main([*command, "--env", "TOKEN=Bearer ${MY_TOKEN}"]) == 0
+    assert main([*command[:-1], str(tmp_path / "no"), "--env", "TOKEN=${MY_TOKEN}"]) == 2
+    *_, error = _errors(capfd)
+    assert "it said: debug: starting ***" in error and "sk-secret" not in error
+    files = [path for path in (tmp_path / "api").rglob("*") if path.is_file()]
+    assert files and not any("secret" in path.read_text() for path in files)
+
+
+@pytest.mark.parametrize(
+    ("env", "headers", "server"),
+    [
+        ({"TOKEN": "${NO_SUCH_VARIABLE}"}, {}, "npx my-server"),
+        ({"TOKEN": "x"}, {}, "http://localhost/mcp"),
+        ({}, {"X-Key": "x"}, "npx mcp-remote http://localhost/mcp"),
+    ],
+)
+def test_a_key_that_cannot_be_given_is_refused(
+    env: dict[str, str], headers: dict[str, str], server: str
+) -> None:
+    with pytest.raises(SgdxError):
+        Access.of(env, headers, [server])
+
+
+def test_an_address_gets_headers(monkeypatch: pytest.MonkeyPatch) -> None:
+    got: list[str | None] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            got.append(self.headers["Authorization"])
+            self.send_error(401)
+
+        def log_message(self, *_: object) -> None: ...
+
+    monkeypatch.setenv("MY_TOKEN", "sk-secret\n")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/api/sse"
+        access = Access.of({}, {"Authorization": "Bearer ${MY_TOKEN}"}, [address])
+        with pytest.raises(SgdxError, match="try /mcp in place of /sse"):
+            import_servers([address], access=access)
+        server.shutdown()
+    assert {*got} == {"Bearer sk-secret"}
+
+
+def test_only_takes_tools_by_their_shown_names(by_hand: str) -> None:
+    older = f"{by_hand} older"
+    assert list(import_servers([older], ["tool[12]"]).tools) == ["tool1", "tool2"]
+    collection = import_servers([older, older], ["by_hand_2__*0"])
+    assert list(collection.tools) == ["by_hand_2__tool0"]
+    assert list(collection.beside) == ["tool by_hand_2__tool0"]
+    with pytest.raises(SgdxError, match="'other'"):
+        import_servers([older], ["tool1", "other"])
 
 
 def test_an_address_without_a_server_is_one_line(

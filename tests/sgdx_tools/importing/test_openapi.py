@@ -107,13 +107,15 @@ def test_a_document_of_3_0(tmp_path: Path) -> None:
     ]
     assert collection.left_out == [
         "GET /books/{bookId}: header Accept: OpenAPI has it in other places",
-        "GET /books/{bookId}: parameter page[size] in query is called page_size",
         "PATCH /books/{bookId}: only read, never sent: id",
         "POST /books: its body as text/csv; it is application/json here",
         "POST /books: only read, never sent: id",
+        "GET /broken: found $ref other.yaml, which is no file: the tool is left out",
+    ]
+    assert collection.renamed == [
+        "GET /books/{bookId}: parameter page[size] in query is called page_size",
         "PUT /covers: parameter body in query is called body_query",
         "PUT /covers: parameter id in cookie is called id_cookie",
-        "GET /broken: found $ref other.yaml, which is no file: the tool is left out",
         "tool put/cover: providers do not take its name: it is put_cover here",
     ]
     folder = tmp_path / "api"
@@ -258,11 +260,18 @@ def test_bad_documents(document: Json, reason: str, tmp_path: Path) -> None:
     assert "\n" not in str(error.value)
 
 
-def test_two_operations_with_one_id(tmp_path: Path) -> None:
+def test_names_of_operations_are_distinct(tmp_path: Path) -> None:
+    """Ids go first; who has none, or that of another, is called by method and path."""
     document = document_of()
-    document["paths"]["/b"] = document["paths"]["/a"]
-    with pytest.raises(SgdxError, match="tool a: found it twice"):
-        import_document(tmp_path, document)
+    document["paths"] |= {
+        "/b/{x}": {"get": {}},
+        "/b/x": {"get": {"operationId": "a"}},
+        "/c": {"get": {"operationId": "get_b_x"}},
+    }
+    collection = import_document(tmp_path, document)
+    assert list(collection.tools) == ["a", "get_b_x_2", "get_b_x_3", "get_b_x"]
+    assert collection.left_out == []
+    assert collection.renamed == ["GET /b/x: GET /a has its operationId a: it is get_b_x_3"]
 
 
 def test_files_of_the_folder_refer_to_each_other(tmp_path: Path) -> None:
@@ -319,3 +328,124 @@ def test_operations_of_3_2(tmp_path: Path) -> None:
     tools = import_document(tmp_path, {"openapi": "3.2.0", "paths": {"/a": item}}).tools
     assert tools["find"].parameters == objects(all=objects(a={}))
     assert list(tools) == ["find", "copy"]
+
+
+def _body(tmp_path: Path, schema: Json, **components: Json) -> Json:
+    """The schema of a body, after it and components are imported, with its definitions."""
+    document = document_of(requestBody={"content": {"application/json": {"schema": schema}}})
+    document |= {"components": {"schemas": components}}
+    parameters = import_document(tmp_path, document).tools["a"].parameters
+    return parameters["properties"]["body"], parameters.get("$defs", {})
+
+
+def _component(name: str) -> Json:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _told(name: str, kind: str, *values: str) -> Json:
+    """A variant that a discriminator tells by values."""
+    part = objects(**{kind: {"type": "string", "enum": [*values]}})
+    return {"$ref": f"#/$defs/{name}", "properties": part["properties"], "required": [kind]}
+
+
+def test_a_discriminator_tells_the_branches_of_one_of(tmp_path: Path) -> None:
+    """By its mapping, to a reference or a name, or else by the name of the schema."""
+    mapping = {"card": _component("Card")["$ref"], "credit-card": "Card"}
+    schema = {
+        "oneOf": [_component("Card"), _component("Cash")],
+        "discriminator": {"propertyName": "method", "mapping": mapping},
+    }
+    card, cash = objects(method={}, pan={}), objects(method={})
+    body, definitions = _body(tmp_path, schema, Card=card, Cash=cash)
+    assert body == {
+        "oneOf": [_told("Card", "method", "card", "credit-card"), _told("Cash", "method", "Cash")]
+    }
+    assert definitions == {"Card": card, "Cash": cash}
+
+
+def test_a_discriminator_tells_the_heirs_of_a_schema(tmp_path: Path) -> None:
+    """Those of its mapping, and those that have it in their `allOf`."""
+    parent = objects(["kind"], kind={"type": "string"}) | {
+        "description": "Something sent.",
+        "discriminator": {"propertyName": "kind", "mapping": {"sea": "Sea"}},
+    }
+    heirs = {
+        name: {"allOf": [_component("Sent"), objects([prop], **{prop: {}})]}
+        for name, prop in (("Sea", "vessel"), ("Air", "flight"))
+    }
+    body, definitions = _body(tmp_path, _component("Sent"), Sent=parent, **heirs)
+    assert body == {"$ref": "#/$defs/Sent"}
+    plain = {k: v for k, v in parent.items() if k != "discriminator"}
+    assert definitions == {
+        "Sent": {
+            "description": "Something sent.",
+            "anyOf": [_told("Sea", "kind", "sea"), _told("Air", "kind", "Air")],
+        },
+        "Sea": {"allOf": [{"$ref": "#/$defs/Sent_2"}, objects(["vessel"], vessel={})]},
+        "Air": {"allOf": [{"$ref": "#/$defs/Sent_2"}, objects(["flight"], flight={})]},
+        "Sent_2": plain,
+    }
+
+
+def test_a_variant_that_is_not_in_the_file_is_named(tmp_path: Path) -> None:
+    discriminator = {"propertyName": "kind", "mapping": {"sea": "Sea"}}
+    schema = objects(kind={}) | {"discriminator": discriminator}
+    document = document_of(requestBody={"content": {"application/json": {"schema": schema}}})
+    collection = import_document(tmp_path, document)
+    assert collection.left_out == [
+        "GET /a: the variant by kind: sea: there is no #/components/schemas/Sea"
+    ]
+
+
+def test_what_one_place_only_reads_is_hidden_there_alone(tmp_path: Path) -> None:
+    plain = objects(["id", "name"], id={"type": "string"}, name={"type": "string"})
+    read = objects(id={"readOnly": True})
+    schema = objects(
+        new={"allOf": [_component("Plain"), read]},
+        old=_component("Plain"),
+        by_reference=objects(["id"], id=_component("Id")),
+    )
+    _, definitions = _body(tmp_path, objects(all=schema), Plain=plain, Id={"readOnly": True})
+    assert definitions == {"Plain": objects(["name"], name={"type": "string"}), "Plain_2": plain}
+
+
+def test_definitions_of_a_component_and_references_under_any_keyword(tmp_path: Path) -> None:
+    owner = objects(nick={"type": "string"})
+    order = objects(tag={"$ref": "#/components/schemas/Order/$defs/Tag"}) | {
+        "$defs": {"Tag": objects(owner=_component("Owner"))},
+        "dependencies": {"tag": _component("Owner"), "owner": ["tag"]},
+        "dependentSchemas": {"tag": _component("Owner")},
+        "propertyNames": _component("Owner"),
+    }
+    order["properties"]["text"] = {"contentSchema": _component("Owner")}
+    _, definitions = _body(tmp_path, _component("Order"), Order=order, Owner=owner)
+    to_owner = {"$ref": "#/$defs/Owner"}
+    assert definitions == {
+        "Order": {
+            **objects(tag={"$ref": "#/$defs/Tag"}, text={"contentSchema": to_owner}),
+            "dependencies": {"tag": to_owner, "owner": ["tag"]},
+            "dependentSchemas": {"tag": to_owner},
+            "propertyNames": to_owner,
+        },
+        "Tag": objects(owner=to_owner),
+        "Owner": owner,
+    }
+
+
+def test_only_takes_operations_by_name_path_or_tag(tmp_path: Path) -> None:
+    """What is not asked for is no loss."""
+    paths = {
+        "/pets/{id}": {"get": {"operationId": "find"}, "put": {"operationId": "change"}},
+        "/shops": {"get": {"operationId": "list", "tags": ["shop"]}},
+        "/broken": {"get": {"parameters": 3}},
+    }
+    path = tmp_path / "api.json"
+    path.write_text(json.dumps({"openapi": "3.1.0", "paths": paths}))
+    for only, names in {
+        ("/pets*",): ["find", "change"],
+        ("f*", "shop"): ["find", "list"],
+    }.items():
+        collection = import_openapi(path, only=only)
+        assert (list(collection.tools), collection.left_out) == (names, [])
+    with pytest.raises(SgdxError, match="nothing"):
+        import_openapi(path, only=["find", "nothing"])

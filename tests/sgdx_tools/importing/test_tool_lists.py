@@ -159,9 +159,30 @@ def test_names_that_providers_do_not_take_are_changed(write: Write) -> None:
     names = ["fs/read.file", "fs_read_file", "x" * 70]
     collection = import_list("mcp", write([{"name": name, "inputSchema": {}} for name in names]))
     assert list(collection.tools) == ["fs_read_file_2", "fs_read_file", "x" * 64]
-    assert collection.left_out == [
+    assert collection.renamed == [
         "tool fs/read.file: providers do not take its name: it is fs_read_file_2 here",
         f"tool {'x' * 70}: providers do not take its name: it is {'x' * 64} here",
+    ]
+
+
+def test_of_two_tools_of_one_name_the_second_is_left_out(write: Write) -> None:
+    collection = import_list("openai", write([*NESTED, {"name": "now", "description": "!"}]))
+    assert list(collection.tools.values()) == [BOOK, NOW]
+    assert [line.split(":")[0] for line in collection.left_out] == ["tool now"]
+
+
+def test_arguments_are_an_object(write: Write) -> None:
+    """Whether a schema says so or not, since servers want it."""
+    any_of = [{"required": ["a"]}]
+    schemas: list[Json] = [
+        *({}, {"$schema": "http://json-schema.org/draft-07/schema#"}, {"type": "object"}),
+        *({"anyOf": any_of}, {"type": ["object", "null"], "properties": {}}),
+    ]
+    tools = [{"name": f"t{i}", "parameters": schema} for i, schema in enumerate(schemas)]
+    collection = import_list("openai", write(tools))
+    assert [tool.parameters for tool in collection.tools.values()] == [
+        *({}, {}, {}, {"type": "object", "anyOf": any_of}),
+        {"type": "object", "properties": {}},
     ]
 
 
@@ -192,7 +213,6 @@ def test_a_tool_whose_schema_is_not_understood_is_left_out(write: Write) -> None
         ("openai", [1], ["tool 1", "found int"]),
         ("openai", [{"name": 5}], ["tool 1", "$.name"]),
         ("openai", [{"name": "a", "parameters": []}], ["tool 1", "$.parameters"]),
-        ("openai", [{"name": "a"}, {"name": "a"}], ["tool a", "twice"]),
         ("openai", [{"name": ""}], ["tool 1", "empty"]),
         ("anthropic", [{"name": "a"}], ["tool 1", "input_schema"]),
         ("mcp", {"error": {"code": -32601, "message": "no"}}, ["-32601"]),

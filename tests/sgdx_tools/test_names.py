@@ -1,0 +1,182 @@
+"""Properties over generated schemas: what an import keeps, and where new names arrive."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from sgdx_dataset import SgdxError
+from sgdx_tools.data import Json, Tool, ToolWords, Variant, Words
+from sgdx_tools.importing.openapi import import_openapi
+from sgdx_tools.json_schema import INNER, Layout, Renaming, elements_of
+from sgdx_tools.pool import distinct
+
+# Awkward in pointers, patterns and paths. ``a.b`` may be two parts of one path.
+NAMES = ("amount", "a/b", "~x-y", "a.b", "%25")
+PARTS = ("Base", "Card")  # of $defs
+
+
+def _object(draw: st.DrawFn, depth: int, refers: bool = False) -> Json:
+    """A schema of an object, with keywords that mention its properties."""
+
+    def some(of: list[str]) -> list[str]:
+        return [name for name in of if draw(st.booleans())]
+
+    own = some([*NAMES])
+    schema: Json = {"type": "object", "properties": {n: _value(draw, depth - 1) for n in own}}
+    mention: dict[str, Callable[[list[str]], Any]] = {
+        "required": some,
+        "dependentRequired": lambda of: dict.fromkeys(some(of), some(of)),
+        "dependencies": lambda of: dict.fromkeys(some(of), some(of)),
+        "dependentSchemas": lambda of: {n: {"required": some(of)} for n in some(of)},
+        "propertyOrdering": some,
+        "ui:order": lambda of: [*some(of), "*"],
+        "errorMessage": lambda of: {"required": dict.fromkeys(some(of), "is missing")},
+        "propertyNames": lambda of: {"anyOf": [{"enum": [*of, "new"]}, {"pattern": "^[b-z]+$"}]},
+        "patternProperties": lambda of: {"^(amount|z)$": {"type": "integer"}},
+        "examples": lambda of: [dict.fromkeys(of, 1)],
+        "discriminator": lambda of: {"propertyName": of[0]} if of else {},
+    }
+    for keyword in draw(st.lists(st.sampled_from([*mention]), max_size=3, unique=True)):
+        schema[keyword] = mention[keyword](own)
+    if refers:  # of which each may mention what the other has
+        schema["allOf"] = [{"$ref": f"#/$defs/{draw(st.sampled_from(PARTS))}"}]
+        schema["anyOf"] = [_object(draw, depth - 1), {"required": some(own)}]
+    return schema
+
+
+def _value(draw: st.DrawFn, depth: int) -> Json:
+    plain: list[Json] = [{"type": "integer", "title": "Amount"}, {"x-depends-on": "amount"}]
+    plain += [{"$ref": f"#/$defs/{part}"} for part in PARTS]
+    if depth <= 0 or draw(st.booleans()):
+        return draw(st.sampled_from(plain))
+    inner = _object(draw, depth)
+    return draw(st.sampled_from([inner, {"type": "array", "items": inner}]))
+
+
+@st.composite
+def schemas(draw: st.DrawFn) -> Json:
+    parts = {part: _object(draw, 1) for part in PARTS}
+    for part in parts.values():
+        if draw(st.booleans()):
+            part["required"] = [draw(st.sampled_from(NAMES))]
+    return {**_object(draw, 2, refers=True), "$defs": parts}
+
+
+def renamed(schema: Json) -> Renaming:
+    """Every property under a new name, ``new_0`` and so on."""
+    tool = Tool("t", "", schema)
+    named = [path for path, element in elements_of(tool).items() if path and element.name]
+    words = {path: Words(f"new_{i}") for i, path in enumerate(named)}
+    new = distinct({"t": tool}, Variant("v", {"t": ToolWords(parameters=words)})).tools["t"]
+    layout = Layout(schema, "t")
+    layout.check_words(new.parameters, "v")
+    return Renaming(layout, new.parameters)
+
+
+@settings(max_examples=150, deadline=None)
+@given(schemas(), st.data())
+def test_no_old_name_stays_and_what_is_valid_stays_so(schema: Json, data: st.DataObject) -> None:
+    try:
+        Layout(schema, "t").check()
+    except SgdxError as error:
+        assert "of two parts" in str(error)
+        return
+    renaming = renamed(schema)
+    new = renaming.schema()
+    layout = Layout(new, "t")
+    layout.check()  # every reference leads to a part
+    assert len(layout.nodes) == len(renaming.layout.nodes)
+    for old_node, node in zip(renaming.layout.nodes.values(), layout.nodes.values()):
+        had = renaming.names.get(old_node.path, {}).keys()
+        assert not had & set(_names(node.schema)), node
+    names = st.sampled_from(NAMES)
+    value = data.draw(st.dictionaries(names, st.integers()))
+    is_valid = Draft202012Validator(schema).is_valid(value)
+    assert Draft202012Validator(new).is_valid(renaming.value(value)) == is_valid
+
+
+def _names(schema: Json) -> Iterator[str]:
+    """What stands in a schema, but for the schemas inside it, where names of properties may."""
+    yield from (
+        n for keyword in ("properties", "dependentSchemas") for n in schema.get(keyword, {})
+    )
+    pending: list[Any] = [part for keyword, part in schema.items() if keyword not in INNER]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, dict):
+            yield from part
+            pending += part.values()
+        elif isinstance(part, list):
+            pending += part
+
+
+def _component(draw: st.DrawFn, name: str) -> Json:
+    """A schema that inherits, has variants, hides what is only read, and has own definitions."""
+    others = [f"#/components/schemas/{other}" for other in COMPONENTS if other != name]
+    schema = _object(draw, 1)
+    schema["properties"] = {n: {"type": "integer"} for n in schema["properties"]}
+    for prop in schema["properties"].values():
+        if draw(st.integers(0, 3)) == 0:
+            prop["readOnly"] = True
+    schema["properties"]["inner"] = {"$ref": f"#/components/schemas/{name}/$defs/Own"}
+    schema["$defs"] = {"Own": {"properties": {"to": {"$ref": draw(st.sampled_from(others))}}}}
+    keyword = draw(st.sampled_from(["allOf", "oneOf", "dependentSchemas", "contentSchema", ""]))
+    if keyword in ("allOf", "oneOf"):
+        schema[keyword] = [{"$ref": draw(st.sampled_from(others))}]
+    elif keyword:
+        to = {"$ref": draw(st.sampled_from(others))}
+        schema[keyword] = {"inner": to} if keyword == "dependentSchemas" else to
+    schema.pop("discriminator", None)
+    if draw(st.booleans()):
+        targets = draw(st.lists(st.sampled_from([*others, "None"]), max_size=2, unique=True))
+        mapping = {f"{name}-is-{i}": target for i, target in enumerate(targets)}
+        schema["discriminator"] = {"propertyName": "inner", "mapping": mapping}
+    return schema
+
+
+COMPONENTS = ("A", "B", "C")
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> Json:
+    schema = {"$ref": "#/components/schemas/A"}
+    body = {"content": {"application/json": {"schema": schema}}}
+    return {
+        "openapi": "3.1.0",
+        "paths": {"/a": {"post": {"operationId": "a", "requestBody": body}}},
+        "components": {"schemas": {name: _component(draw, name) for name in COMPONENTS}},
+    }
+
+
+@settings(max_examples=60, deadline=None)
+@given(documents())
+def test_an_import_keeps_or_names_everything(document: Json) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "api.json"
+        path.write_text(json.dumps(document))
+        collection = import_openapi(path)
+    schema = collection.tools["a"].parameters
+    Layout(schema, "a").check()
+    text = json.dumps(schema)
+    assert "#/components" not in text and "discriminator" not in text
+    assert '"readOnly": true' not in text
+    told, lost = text, "\n".join(collection.left_out)
+    for name in schema["$defs"]:
+        component = document["components"]["schemas"].get(name.split("_")[0], {})
+        for value in component.get("discriminator", {}).get("mapping", {}):
+            assert f'"{value}"' in told or value in lost
+        assert all(prop in text or prop in lost for prop in component.get("properties", {}))
+    renaming = renamed(schema)
+    Layout(renaming.schema(), "a").check()
+    for node in renaming.layout.nodes.values():
+        assert not node.name or node.name in renaming.names[node.parent]
