@@ -284,8 +284,8 @@ SABOTAGES = {
         "sgdx_tools/values.py", "if unknown and not layout.is_open():", "if False:",
         f"{_TOOLS}/test_folder.py -k faults_of_cases"),
     "a schema requires the old names": Sabotage(
-        "sgdx_tools/json_schema.py", "return [names.get(name, name) for name in value]",
-        "return value", f"{_TOOLS}/test_json_schema.py -k everything"),
+        "sgdx_tools/json_schema.py", "return _mention(value, names)", "return value",
+        f"{_TOOLS}/test_json_schema.py -k everything"),
     "alternatives keep the old names": Sabotage(
         "sgdx_tools/json_schema.py",
         "return {ANY_OF: [self._value(item, paths, True) for item in value[ANY_OF]]}",
