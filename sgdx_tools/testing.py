@@ -316,7 +316,7 @@ def _import(tools: ImportedTools) -> Collection:
 
         programs = [tools.start] if tools.start else []
         access = Access.of(tools.env, tools.headers, [*servers, *programs])
-        with started(tools.start, servers, access.env) if programs else contextlib.nullcontext():
+        with started(tools.start, servers, access) if programs else contextlib.nullcontext():
             return import_servers(servers, only, access)
     (file,) = value if isinstance(value, tuple) else (value,)
     if form == "openapi":

@@ -85,6 +85,11 @@ class Access:
             text = text.replace(secret, "***")
         return " ".join(text.split())
 
+    def last_line(self, said: TextIO) -> str:
+        """How the last line begins of what a program said, without any key; empty for none."""
+        said.seek(0)
+        return self.hide(said.read().strip().rpartition("\n")[2])[:300]
+
 
 def import_servers(
     servers: Sequence[str], only: Sequence[str] = (), access: Access = Access()
@@ -132,9 +137,8 @@ def _answer(server: str, shown: str, access: Access) -> tuple[ToolServer, list[J
                 text = f"{place}: {first['msg']}; --mcp takes its answer to tools/list from a file"
             kind = "" if isinstance(fault, SgdxError) else f"{type(fault).__name__}: "
             text = f"{kind}{access.hide(text)[:300]}{_hint(server)}"
-            said.seek(0)
-            if last := said.read()[-2000:].strip().rpartition("\n")[2]:
-                text += f"; it said: {access.hide(last)[:300]}"
+            if last := access.last_line(cast(TextIO, said)):
+                text += f"; it said: {last}"
             raise SgdxError(f"--mcp-server {shown}: {text}") from None
     if noise := sum(record.name == "mcp.client.stdio" for record in log):
         say("sgdx", f"{shown}: ignored what it printed beside messages of MCP, {noise} times")
@@ -169,10 +173,10 @@ def _quiet() -> Iterator[list[logging.LogRecord]]:
 
 
 @contextmanager
-def started(command: str, servers: Sequence[str], env: Mapping[str, str] = {}) -> Iterator[None]:
+def started(command: str, servers: Sequence[str], access: Access) -> Iterator[None]:
     """Start the program behind some addresses, wait until they answer, and stop it at the end.
 
-    As other servers it gets only the common variables of the environment, and those of `env`.
+    As other servers it gets only the common variables of the environment, and those of `access`.
     """
     require("mcp", "mcp")
     from mcp.client.stdio import get_default_environment
@@ -183,14 +187,14 @@ def started(command: str, servers: Sequence[str], env: Mapping[str, str] = {}) -
     for place in places:
         if _answers(place):  # whose tools would be taken for those of this one
             raise SgdxError(f"{shown}: found a server at {place[0]}:{place[1]} already")
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile("w+", errors="replace") as said:
         try:
             program = subprocess.Popen(
                 split_command(command),
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=said,
-                env=get_default_environment() | dict(env),
+                env=get_default_environment() | dict(access.env),
                 start_new_session=True,
             )
         except OSError as error:
@@ -199,9 +203,7 @@ def started(command: str, servers: Sequence[str], env: Mapping[str, str] = {}) -
             end = time.monotonic() + _START
             while not all(map(_answers, places)):
                 if (status := program.poll()) is not None or time.monotonic() > end:
-                    said.seek(0)
-                    text = said.read()[-2000:].decode(errors="replace").strip()
-                    last = text.rpartition("\n")[2][:300] or "nothing"
+                    last = access.last_line(cast(TextIO, said)) or "nothing"
                     became = (
                         f"no answer in {_START} seconds"
                         if status is None

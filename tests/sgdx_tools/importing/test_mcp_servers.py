@@ -19,7 +19,7 @@ from sgdx_dataset import SgdxError
 from sgdx_tools.__main__ import main
 from sgdx_tools.data import ToolServer
 from sgdx_tools.folder import read_tool_set
-from sgdx_tools.importing.mcp_servers import Access, import_servers
+from sgdx_tools.importing.mcp_servers import Access, import_servers, started
 
 PYTHON = shlex.quote(sys.executable)
 BY_SDK = """
@@ -213,6 +213,19 @@ def test_a_key_that_cannot_be_given_is_refused(
 ) -> None:
     with pytest.raises(SgdxError):
         Access.of(env, headers, [server])
+
+
+def test_what_a_started_server_says_as_it_dies_is_told_without_its_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MY_TOKEN", "sk-secret")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"http://127.0.0.1:{free.getsockname()[1]}/mcp"
+    command = f"{PYTHON} -c 'import os, sys; sys.exit(os.environ[\"TOKEN\"])'"
+    access = Access.of({"TOKEN": "${MY_TOKEN}"}, {}, [address, command])
+    with pytest.raises(SgdxError) as error, started(command, [address], access):
+        pass
+    assert "***" in str(error.value) and "secret" not in str(error.value)
 
 
 def test_an_address_gets_headers(monkeypatch: pytest.MonkeyPatch) -> None:
