@@ -61,7 +61,7 @@ class _Scores:
         self.content, results = stored(path), read_results(path)
         self.task, self.parts, self.signature = results.task, results.parts, results.signature
         self.scores = results.scores()
-        self.figures = self.task.own_figures(self.scores)
+        self.figures = self.task.figures(self.scores)
         caveats = data_caveats(self.parts, self.task.count(results.raw), f"{self.task.unit}s")
         self.data = "; ".join(["SGD-X", *caveats])
 

@@ -10,10 +10,9 @@ import numpy as np
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.subset import read_dialogue_ids
-from sgdx_metric import core
-from sgdx_metric.bootstrap import RESAMPLES, TRIALS
+from sgdx_metric import statistics
 from sgdx_metric.columns import Ints
-from sgdx_metric.core import Sample
+from sgdx_metric.statistics import RESAMPLES, TRIALS
 
 from .results import (
     SYSTEM_PARTS,
@@ -46,14 +45,13 @@ def summarise(paths: Sequence[Path]) -> Outcome:
         "groups": {name: _group(runs, members) for name, members in groups.items()},
     }
     task = runs[0].task
-    return Outcome(task, task.own_figures(runs[0].scores()), content, runs[0].scores())
+    return Outcome(task, task.figures(runs[0].scores()), content, runs[0].scores())
 
 
 def _group(runs: Sequence[Results], members: Ints) -> dict[str, Any]:
     """The figures of some items, averaged over the runs."""
     task = runs[0].task
-    scores = [run.scores(members) for run in runs]
-    figures = [Sample(of_run, task.own_figures(of_run)).values() for of_run in scores]
+    figures = [run.sample(members).values() for run in runs]
     by_variant = [run.by_variant(members).values() for run in runs]
     return {
         task.counted: task.count(runs[0].raw.only(members)),
@@ -103,7 +101,10 @@ def compare(
     groups = {
         name: {
             task.counted: task.count(left.raw.only(members)),
-            **core.compare(*[[run.sample(members) for run in side] for side in sides]),
+            **statistics.compare(
+                [run.sample(members) for run in sides[0]],
+                [run.sample(members) for run in sides[1]],
+            ),
         }
         for name, members in left.raw.items.groups().items()
     }
@@ -117,7 +118,9 @@ def compare(
         "trials": None if several else TRIALS,
         "dialogues": len(left.dialogue_ids()),
         "groups": groups,
-        "by_variant": core.compare(*[[run.by_variant() for run in side] for side in sides]),
+        "by_variant": statistics.compare(
+            [run.by_variant() for run in sides[0]], [run.by_variant() for run in sides[1]]
+        ),
     }
     return Outcome(task, task.figures(left.scores()), content, left.scores())
 

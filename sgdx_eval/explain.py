@@ -14,9 +14,9 @@ from rich.console import Console
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_metric.columns import Floats, column, strings
-from sgdx_metric.core import RIGHT, flipped
 from sgdx_metric.fuzzy import fuzzy_scores
 from sgdx_metric.signature import Rules
+from sgdx_metric.statistics import RIGHT, flipped
 
 from .tables import NO_VALUE, legend, number, percent, print_line, table, to_terminal
 

@@ -52,12 +52,9 @@ class Row:
 
     def __init__(self, run: Run) -> None:
         self.run, self.parts = run, run.results.parts
-        scores, keys = run.results.scores(), FIGURES[run.results.task.name]
-        known = {figure.key: figure for figure in run.results.task.own_figures(scores)}
-        figures = Figures(
-            System(run.folder, [run]), None, [known[key] for key in keys if key in known]
-        )
-        cells, self.titles = figures.cells(), [figure.title for figure in figures.by_key.values()]
+        keys, figures = FIGURES[run.results.task.name], Figures(System(run.folder, [run]))
+        cells, known = figures.cells(), figures.by_key
+        self.titles = [known[key].title for key in keys if key in known]
         self.figures = {key: cells.get(key, Cell(NO_VALUE)) for key in keys}
         self.rank = -figures.values().get(keys[1], -1.0), run.folder
         self.size = run.results.task.count(run.results.raw)

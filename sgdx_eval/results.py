@@ -18,9 +18,9 @@ from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import read_input
 from sgdx_dataset.io.json import decode_json
 from sgdx_metric.columns import Ints
-from sgdx_metric.core import Figure, Sample, Scores
 from sgdx_metric.signature import Rules, dialogues_mark, rules_of, signature_parts
-from sgdx_metric.units import Items
+from sgdx_metric.statistics import Figure, Sample
+from sgdx_metric.units import Items, Scores
 
 from .prediction_files import Header
 from .task import Task
@@ -105,12 +105,12 @@ class Results:
     def sample(self, members: Ints | None = None) -> Sample:
         """Some items, or all, summed up for the task's figures."""
         scores = self.scores(members)
-        return Sample(scores, self.task.figures(scores))
+        return Sample(self.task.figures(scores), scores.items.dialogue)
 
     def by_variant(self, members: Ints | None = None) -> Sample:
         """The main figure of some items, or all, under each variant."""
         scores = self.scores(members)
-        return Sample(scores, self.task.by_variant(scores))
+        return Sample(self.task.by_variant(scores), scores.items.dialogue)
 
 
 class Outcome(NamedTuple):

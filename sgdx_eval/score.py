@@ -11,7 +11,7 @@ import msgspec
 
 from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.errors import SgdxError
-from sgdx_metric.figures import paired_scores
+from sgdx_metric.robustness import paired_scores
 
 from .explain import asked_variants
 from .files import check_outputs, write_scores

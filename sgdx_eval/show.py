@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from sgdx_metric.core import Figure, Sample, Scores
+from sgdx_metric.statistics import Figure, Sample
+from sgdx_metric.units import Scores
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .tables import (
@@ -52,7 +53,7 @@ def print_scores(
 
     Without details there is one table, of the headline figures, and no legend.
     """
-    figures = task.own_figures(scores)
+    figures = task.figures(scores)
     tables = (
         score_tables(task, figures, content) if details else [_headlines(task, scores, content)]
     )
@@ -73,7 +74,7 @@ def _headlines(task: Task, scores: Scores, content: Mapping[str, Any]) -> Table:
     ends = every.get("confidence", {})
     rows = [
         [f.title, _text(f)(every[f.key]), interval(ends.get(f.key), _text(f)) or NO_VALUE]
-        for f in _shown(task, task.own_figures(scores), content)
+        for f in _shown(task, task.figures(scores), content)
         if task.is_headline(f.key, keys)
     ]
     if None in (every.get(keys.original), every.get(keys.reworded)):
@@ -90,13 +91,13 @@ def _headlines(task: Task, scores: Scores, content: Mapping[str, Any]) -> Table:
 
 def variant_intervals(task: Task, scores: Scores) -> Mapping[str, Any]:
     """The 95 % intervals over dialogues of the main figure, by variant."""
-    return Sample(scores, task.by_variant(scores)).intervals()
+    return Sample(task.by_variant(scores), scores.items.dialogue).intervals()
 
 
 def result_line(task: Task, scores: Scores, content: Mapping[str, Any]) -> str:
     """What other words cost, in a sentence; of too few variants, what can be said."""
     every, keys = task.groups_of(content)["all"], task.keys(scores)
-    figures = {f.key: f for f in task.own_figures(scores) if every.get(f.key) is not None}
+    figures = {f.key: f for f in task.figures(scores) if every.get(f.key) is not None}
     ends = every.get("confidence", {})
     means = task.by_variant_of(content)[0]
     lacking = [name for name in PAPER_VARIANTS if name not in means]
@@ -267,8 +268,11 @@ def print_comparison(
         ]
         headers = ["services", f"{task.unit}s", *_COMPARED]
         to_terminal(table(figure.title, headers, rows, breaks=[2 * len(task.sets)]), console)
-    main = Figure("", "", lambda means: means.under(""), task.title)
-    rows = [[name, *_cells(change, main)] for name, change in result["by_variant"].items()]
+    rows = [
+        [mean.key, *_cells(result["by_variant"][mean.key], mean)]
+        for mean in task.by_variant(scores)
+        if mean.key in result["by_variant"]
+    ]
     if rows and (details or not known):
         to_terminal(table(f"{task.title} by variant", ["variant", *_COMPARED], rows), console)
     terms = [*figure_terms(known), _drawn_term(result), P_TERM, *([_ACTS_TERM] if has_acts else [])]
@@ -289,9 +293,9 @@ def _difference_line(compared: Outcome) -> str:
     by_key = {figure.key: figure for figure in figures if figure.key in every}
     figure = next((by_key[key] for key in task.deciding if key in by_key), None)
     if figure is None:
-        variant, change = next(iter(result["by_variant"].items()))
-        title = f"{task.keys(scores).measure} under {variant}"
-        figure = Figure("", "", lambda means: means.under(variant), title)
+        figure = task.by_variant(scores)[0]
+        change = result["by_variant"][figure.key]
+        figure = figure._replace(title=f"{task.keys(scores).measure} under {figure.key}")
     else:
         change = every[figure.key]
     difference = change["difference"]
@@ -334,10 +338,9 @@ def print_summary(summary: Outcome, names: Sequence[str], details: bool, console
     heads = [_heading(name) for name in groups]
     title = f"{task.unit.capitalize()}s ({counts}) of {len(names)} runs"
     to_terminal(table(title, ["figure", *heads], rows), console)
-    main = Figure("", "", lambda means: means.under(""))
     rows = [
-        [name, *(_spread(group["by_variant"][name], main) for group in groups.values())]
-        for name in every["by_variant"]
+        [mean.key, *(_spread(group["by_variant"][mean.key], mean) for group in groups.values())]
+        for mean in task.by_variant(scores)
     ]
     lines = _more(details)
     if details:

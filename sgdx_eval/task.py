@@ -16,9 +16,10 @@ import msgspec
 import pyarrow as pa
 
 from sgdx_metric.columns import Ints
-from sgdx_metric.core import Figure, Over, Scores, under_each
+from sgdx_metric.figures import under_each
 from sgdx_metric.signature import Rules
-from sgdx_metric.units import SEEN
+from sgdx_metric.statistics import Figure
+from sgdx_metric.units import SEEN, Scores
 
 if TYPE_CHECKING:
     from .inputs import Inputs
@@ -178,10 +179,10 @@ class Task(ABC):
         ends = ("original", "reworded", "sensitivity", "worst", "flips")
         return Keys(name.replace("_", " "), main, *(f"{main}.{end}" for end in ends))
 
-    def headlines(self, scores: Scores) -> list[Figure]:
-        """The means, each an `Over`, that are shown under every variant."""
+    def headlines(self, scores: Scores) -> dict[str, list[Figure]]:
+        """By metric, the means under each variant, whose keys are the names of the variants."""
         main = self.main_of(scores.metrics)
-        return [Figure(main, main, Over(scores.variants), self.title)]
+        return {main: under_each(scores, main, self.title)}
 
     def main_of(self, metrics: Collection[str]) -> str:
         """The main one of the metrics that were scored."""
@@ -196,13 +197,8 @@ class Task(ABC):
         return scores
 
     def by_variant(self, scores: Scores) -> list[Figure]:
-        """The main one of the headlines under each variant, by the name of the variant."""
-        key = self.keys(scores).headline
-        return under_each(next(mean for mean in self.headlines(scores) if mean.key == key))
-
-    def own_figures(self, scores: Scores) -> list[Figure]:
-        """The figures of one system, of which some are for no comparison."""
-        return self.figures(scores)
+        """The main figure under each variant, by the name of the variant."""
+        return self.headlines(scores)[self.keys(scores).headline]
 
     def count(self, scores: Scores) -> int:
         """How many items there are."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .api import score, score_files
     from .errors import ScoreError
-    from .figures import report
+    from .robustness import report
     from .scoring import score_frames
     from .signature import Rules, Setup
     from .version import __version__
@@ -28,7 +28,7 @@ _MODULES = {
     "ScoreError": "errors",
     "Setup": "signature",
     "__version__": "version",
-    "report": "figures",
+    "report": "robustness",
     "score": "api",
     "score_files": "api",
     "score_frames": "scoring",

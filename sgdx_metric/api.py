@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from .errors import ScoreError
-from .figures import paired, report
+from .robustness import paired, report
 from .rows import PREDICTION, REFERENCE, Prediction, Reference, arrow_table, json_lines
 from .scoring import FrameScores, score_variants
 from .signature import OFFICIAL, Rules, Setup, check_flags, split_name

@@ -28,15 +28,15 @@ from .columns import (
     sorted_ids,
     strings,
 )
-from .core import Figure, Scores
 from .errors import ScoreError
-from .figures import frame_scores, variant_differences
+from .figures import case_figures, over_variants, variant_differences, variant_figures, with_tasks
+from .robustness import frame_scores
 from .rows import REFERENCE
 from .scoring import CANONICAL
 from .signature import OFFICIAL, Rules, Setup, signature
 from .slots import SchemaSlots, score_slots
-from .units import ALL, SEEN, UNSEEN, ScoredFrames
-from .variant_figures import case_figures, over_variants, variant_figures, with_tasks
+from .statistics import Figure
+from .units import ALL, SEEN, UNSEEN, ScoredFrames, Scores
 from .variants import ORIGINAL, PAPER_VARIANTS
 
 CALL_METRICS = ("call_name_accuracy", "call_argument_accuracy", "call_accuracy")

@@ -1,30 +1,37 @@
-"""Sum up per-frame scores of dialogue states into the structure of scores.json.
+"""The figures of scores under variants: means, the drop, sensitivity, the worst case, flips.
 
-Two accuracies stand beside joint goal accuracy: change accuracy, which counts an early mistake once
-and not again in every later turn (`changed_slots` has its source), and canonical accuracy, which
-also takes what a value is to the API.
+Those of dialogue states have names of their own. Those of calls, of whole dialogues and of the
+cases of any other API are of one kind, under keys such as `call_accuracy.drop`.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from operator import methodcaller
 from typing import Any
 
 import numpy as np
 
-from .columns import Bools, Floats, Ints, absent, safe_divide
-from .core import Figure, Means, Over, Sample, Scores, differences, mean_defined
-from .errors import ScoreError
-from .scoring import METRICS, FrameScores
-from .signature import OFFICIAL, Rules, Setup, signature
-from .units import ALL as EVERY
-from .units import SEEN as IN_TRAIN
-from .units import UNSEEN as NOT_IN_TRAIN
-from .units import ScoredFrames, index_frames, unit_scores
+from .columns import Bools, Floats, Ints
+from .signature import Rules
+from .statistics import (
+    RESAMPLES,
+    RIGHT,
+    Figure,
+    Interval,
+    Sample,
+    bounded_interval,
+    compare,
+    drop,
+    flipped,
+    mean,
+    mean_defined,
+    relative_drop,
+    variation,
+    worst_case,
+)
+from .units import Scores, unit_scores
 from .variants import ORIGINAL, PAPER_VARIANTS, wider_set, worst_sets
 
-ALL, SEEN, UNSEEN = "#ALL_SERVICES", "#SEEN_SERVICES", "#UNSEEN_SERVICES"
-# The joint accuracies, by what their figures are called; the first decides.
+# The joint accuracies of states, by what their figures are called; the first decides.
 JOINT = {
     "jga": "joint_goal_accuracy",
     "change": "joint_change_accuracy",
@@ -32,265 +39,255 @@ JOINT = {
 }
 JGA = JOINT["jga"]
 BESIDE = ("change", "canonical")
-_BESIDE = tuple(f"{name}_{mean}" for name in BESIDE for mean in ("orig", "v1-5"))
-_SS = ("ss_jga", "ss_jga_nonzero")
-HEADLINE = ("jga_orig", "jga_v1-5", "relative_difference", *_SS, "jga_worst", "flips", *_BESIDE)
-WITH_INTERVALS = ("jga_orig", "jga_v1-5", "drop", *_SS, "jga_worst", "flips", *_BESIDE)
-# The metrics of dialogue states that `compare` pairs.
-PAIRED = tuple(JOINT.values())
-_UNSTATED = Setup()
-_RIGHT = "JGA: joint goal accuracy; a frame is right if every slot of its state is."
 _LEGENDS = {
+    "jga": "JGA: joint goal accuracy; a frame is right if every slot of its state is.",
+    "orig": "JGA_orig: under the original schemas.",
+    "v1-5": "JGA_v1-5: the mean over the five rewordings.",
+    "drop": "drop: JGA_v1-5 less JGA_orig.",
+    "relative": "Diff_rel: (JGA_v1-5 - JGA_orig) / JGA_orig.",
+    "ss": "SS: schema sensitivity, the standard deviation of a frame's score over the rewordings "
+    "in % of its mean; 0 where nothing varies, and it may exceed 100.",
+    "nonzero": "SS_nonzero: SS_JGA of the frames that do not score 0 under all five rewordings.",
+    "worst": "JGA_worst: each frame under the variant that is worst for it.",
+    "flips": "flips: frames right under one variant and wrong under another.",
     "change": "Change: JGA of what changes since the turn before; an early mistake counts once.",
     "canonical": "Canonical: JGA that also takes a value as the API writes it, such as 2019-03-01.",
+}
+# The figures of a metric over any variants.
+FIGURES = ("original", "reworded", "v1-5", "drop", "sensitivity", "worst", "flips")
+_CASE_LEGENDS = {
+    "original": "original: under the original words.",
+    "reworded": "reworded: the mean over all variants but the original.",
+    "v1-5": "v1-5: the mean over v1 to v5.",
+    "drop": "drop: reworded less original.",
+    "sensitivity": "SS, sensitivity: how far a score varies over variants, in % of its mean.",
+    "worst": "worst: each under the variant that is worst for it.",
+    "flips": "flips: right under one variant and wrong under another.",
 }
 
 
 def state_figures(scores: Scores) -> list[Figure]:
-    """The figures of states, under keys such as `jga_v1-5` and `jga_worst(v1..v5+mine)`."""
-    variants = scores.variants
-    sensitive = {"": [name for name in PAPER_VARIANTS if name in variants]}
-    if wider := wider_set(variants):
-        sensitive[f"({wider})"] = [name for name in variants if name != ORIGINAL]
-    figures = [
-        Figure("jga_orig", JGA, methodcaller("under", ORIGINAL), "JGA_orig",
-            (_RIGHT, "JGA_orig: under the original schemas.")),
-        Figure("jga_v1-5", JGA, Over(PAPER_VARIANTS), "JGA_v1-5",
-            (_RIGHT, "JGA_v1-5: the mean over the five rewordings.")),
-    ]  # fmt: skip
+    """The figures of states, under keys such as `jga_v1-5` and `jga_worst(v1..v5+mine)`.
+
+    One that lacks a variant is left out.
+    """
+    figures = list[Figure]()
+    told: dict[str, Any]
+    original, reworded = scores.under(JGA, [ORIGINAL]), scores.under(JGA, PAPER_VARIANTS)
+    if original is not None:
+        told = {"title": "JGA_orig", "legend": (_LEGENDS["jga"], _LEGENDS["orig"])}
+        figures.append(mean("jga_orig", original, **told))
+    if reworded is not None:
+        told = {"title": "JGA_v1-5", "legend": (_LEGENDS["jga"], _LEGENDS["v1-5"])}
+        figures.append(mean("jga_v1-5", reworded, **told))
+    if original is not None and reworded is not None:
+        told = {"title": "drop", "legend": (_LEGENDS["drop"],)}
+        figures.append(drop("drop", reworded, original[0], **told))
+        told = {"title": "Diff_rel", "legend": (_LEGENDS["relative"],)}
+        figures.append(relative_drop("relative_difference", reworded, original[0], **told))
+
+    sensitive = {"": [name for name in PAPER_VARIANTS if name in scores.variants]}
+    if wider := wider_set(scores.variants):
+        sensitive[f"({wider})"] = [name for name in scores.variants if name != ORIGINAL]
     for mark, of in sensitive.items():
-        legend = (
-            "SS: schema sensitivity, the standard deviation of a frame's score over the rewordings "
-            "in % of its mean; 0 where nothing varies, and it may exceed 100."
-        )
-        named = mark or f"({'+'.join(of)})"
-        title = "SS_JGA" if tuple(of) == PAPER_VARIANTS else f"SS{named}"
-        sensitivity = methodcaller("sensitivity", of)
-        figures.append(Figure(f"ss_jga{mark}", JGA, sensitivity, title, (legend,), True))
-    legend = "SS_nonzero: SS_JGA of the frames that do not score 0 under all five rewordings."
-    nonzero = methodcaller("sensitivity_nonzero", PAPER_VARIANTS)
-    figures.append(Figure("ss_jga_nonzero", JGA, nonzero, "SS_nonzero", (legend,), True))
-    for name, of in worst_sets(variants).items():
-        mark = f"({name})" if name else ""
-        legend = "JGA_worst: each frame under the variant that is worst for it."
-        worst = methodcaller("worst", of)
-        figures.append(Figure(f"jga_worst{mark}", JGA, worst, f"JGA_worst{mark}", (legend,)))
-        legend = "flips: frames right under one variant and wrong under another."
-        flips = methodcaller("flips", of)
-        figures.append(Figure(f"flips{mark}", JGA, flips, f"flips{mark}", (legend,), True))
+        if len(of) > 1:
+            named = mark or f"({'+'.join(of)})"
+            title = "SS_JGA" if tuple(of) == PAPER_VARIANTS else f"SS{named}"
+            told = {"title": title, "legend": (_LEGENDS["ss"],), "lower_is_better": True}
+            figures.append(_sensitivity(f"ss_jga{mark}", scores, JGA, of, scores.zero_mean, told))
+    if reworded is not None:
+        told = {"title": "SS_nonzero", "legend": (_LEGENDS["nonzero"],), "lower_is_better": True}
+        figures.append(_sensitivity("ss_jga_nonzero", scores, JGA, PAPER_VARIANTS, "drop", told))
+
+    for name, of in worst_sets(scores.variants).items():
+        mark, rows = f"({name})" if name else "", scores.under(JGA, of)
+        if rows is not None:
+            told = {"title": f"JGA_worst{mark}", "legend": (_LEGENDS["worst"],)}
+            figures.append(mean(f"jga_worst{mark}", worst_case(rows), **told))
+            told = {"title": f"flips{mark}", "legend": (_LEGENDS["flips"],)}
+            figures.append(mean(f"flips{mark}", flipped(rows), lower_is_better=True, **told))
+
     for name in BESIDE:
-        if (metric := JOINT[name]) in scores.metrics:
-            title, legends = name.capitalize(), (_LEGENDS[name],)
-            original = methodcaller("under", ORIGINAL)
-            figures.append(Figure(f"{name}_orig", metric, original, f"{title}_orig", legends))
-            reworded = Over(PAPER_VARIANTS)
-            figures.append(Figure(f"{name}_v1-5", metric, reworded, f"{title}_v1-5", legends))
+        ends: dict[str, Sequence[str]] = {"orig": [ORIGINAL], "v1-5": PAPER_VARIANTS}
+        for end, variants in ends.items():
+            known = JOINT[name] in scores.metrics
+            rows = scores.under(JOINT[name], variants) if known else None
+            if rows is not None:
+                title = f"{name.capitalize()}_{end}"
+                key = f"{name}_{end}"
+                figures.append(mean(key, rows, title=title, legend=(_LEGENDS[name],)))
     return figures
 
 
-def _drop(means: Means) -> Floats:
-    return means.over(PAPER_VARIANTS) - means.under(ORIGINAL)
+def _sensitivity(
+    key: str,
+    scores: Scores,
+    metric: str,
+    variants: Sequence[str],
+    zero_mean: str,
+    told: Mapping[str, Any],
+) -> Figure:
+    """The mean of each item's coefficient of variation over two variants or more."""
+    places = [scores.variants.index(name) for name in variants]
+    values = variation(scores.metrics[metric][places], zero_mean)
+    return mean(key, values, bounds=(0.0, len(variants) ** 0.5), **told)
 
 
-# Paired within a system, so that `compare` has it only as the difference of its two means.
-DROP = Figure("drop", JGA, _drop, "drop", ("drop: JGA_v1-5 less JGA_orig.",))
-RELATIVE = Figure(
-    "relative_difference",
-    JGA,
-    lambda means: safe_divide(_drop(means), means.under(ORIGINAL)),
-    "Diff_rel",
-    ("Diff_rel: (JGA_v1-5 - JGA_orig) / JGA_orig.",),
-)
+def case_figures(scores: Scores, metric: str, title: str = "", legend: str = "") -> list[Figure]:
+    """FIGURES of a metric whose variants are there, with keys such as `call_accuracy.drop`."""
+    others = [name for name in scores.variants if name != ORIGINAL]
+    # Of several runs the scores are means, by which fewer cases flip than in a single run.
+    single = one_run(metric) if one_run(metric) in scores.metrics else metric
+
+    def told(key: str) -> dict[str, Any]:
+        name = "SS" if key == "sensitivity" else key
+        return {"title": f"{title} {name}", "legend": (legend, _CASE_LEGENDS[key])}
+
+    figures = []
+    rows = {
+        "original": scores.under(metric, [ORIGINAL]),
+        "reworded": scores.under(metric, others),
+        "v1-5": scores.under(metric, PAPER_VARIANTS),
+    }
+    for key, of in rows.items():
+        if of is not None:
+            figures.append(mean(f"{metric}.{key}", of, **told(key)))
+    original, reworded = rows["original"], rows["reworded"]
+    if original is not None and reworded is not None:
+        figures.append(drop(f"{metric}.drop", reworded, original[0], **told("drop")))
+    if len(others) > 1:
+        of_others = {**told("sensitivity"), "lower_is_better": True}
+        key = f"{metric}.sensitivity"
+        figures.append(_sensitivity(key, scores, single, others, scores.zero_mean, of_others))
+    if len(scores.variants) > 1:
+        every = scores.metrics[single]
+        figures.append(mean(f"{metric}.worst", worst_case(every), **told("worst")))
+        flips = {**told("flips"), "lower_is_better": True}
+        figures.append(mean(f"{metric}.flips", flipped(every), **flips))
+    return figures
 
 
-def frame_scores(
-    variants: Mapping[str, ScoredFrames], metrics: Sequence[str], rules: Rules = OFFICIAL
-) -> Scores:
-    """The scores of the same frames by those metrics, the first always, that are defined."""
-    names = sorted(variants, key=lambda name: (name != ORIGINAL, name))
-    check_same_frames({name: variants[name] for name in names})
-    first = variants[names[0]]
-    items = index_frames(first.frame_id, first.seen)
-    stacked = {m: np.stack([variants[name].scores[m] for name in names]) for m in metrics}
-    known = {m: rows for m, rows in stacked.items() if m == metrics[0] or not np.isnan(rows).all()}
-    return Scores(names, items, known, rules.zero_mean)
+def one_run(metric: str) -> str:
+    """The metric of the first run alone, where there are several under one variant."""
+    return f"{metric} of one run"
 
 
-def joined(scores: Scores, rules: Rules) -> Scores:
+def under_each(scores: Scores, metric: str, title: str = "") -> list[Figure]:
+    """The mean of a metric under each variant, whose keys are the names of the variants."""
+    rows = zip(scores.variants, scores.metrics[metric], strict=True)
+    return [mean(name, row, title=title) for name, row in rows]
+
+
+def changes_to_original(
+    runs: Sequence[Sequence[Figure]], dialogue: Ints, trials: int = RESAMPLES
+) -> dict[str, dict[str, Any]]:
+    """By how much a mean differs under each variant from that under the original, as `compare`.
+
+    Each run has the mean under each variant, by the variant's name; as few trials as resamples,
+    since more would take longer than all of the scoring. {} without the original or another.
+    """
+    sides: tuple[list[Sample], list[Sample]] = [], []
+    for figures in runs:
+        others = [figure for figure in figures if figure.key != ORIGINAL]
+        before = next((figure for figure in figures if figure.key == ORIGINAL), None)
+        if before is None or not others:
+            return {}
+        sides[0].append(Sample([before._replace(key=figure.key) for figure in others], dialogue))
+        sides[1].append(Sample(others, dialogue))
+    return compare(*sides, trials)
+
+
+def variant_differences(scores: Scores, metric: str) -> dict[str, dict[str, float | None]]:
+    """By how much a metric under each variant differs from that under the original, with its p."""
+    changes = changes_to_original([under_each(scores, metric)], scores.items.dialogue)
+    of_variants: dict[str, dict[str, float | None]] = {}
+    for name in [name for name in scores.variants if name != ORIGINAL]:
+        change = changes.get(name, {})
+        low, high = change.get("interval") or (None, None)
+        keys = {"difference": change.get("difference"), "low": low, "high": high}
+        of_variants[name] = {**keys, "p": change.get("p")}
+    return of_variants
+
+
+def p_of_drop(scores: Scores, metric: str, variants: Sequence[str]) -> float | None:
+    """The p-value of the mean under variants less that under the original; None where undefined."""
+    original, reworded = scores.under(metric, [ORIGINAL]), scores.under(metric, variants)
+    if original is None or reworded is None or not len(scores.items.ids):
+        return None
+    before = mean("drop", np.repeat(original, len(reworded), axis=0))
+    left, right = (Sample([of], scores.items.dialogue) for of in (before, mean("drop", reworded)))
+    p: float | None = compare([left], [right], RESAMPLES)["drop"]["p"]
+    return p
+
+
+def over_variants(scores: Scores, metric: str) -> dict[str, Any]:
+    """Sum up a metric under any variants: means, FIGURES, intervals, the drop's p."""
+    sample = Sample(case_figures(scores, metric), scores.items.dialogue)
+    others = [name for name in scores.variants if name != ORIGINAL]
+    intervals = sample.intervals()
+    return {
+        **variant_figures(scores, metric),
+        "p": p_of_drop(scores, metric, others),
+        "confidence": {key: intervals.get(f"{metric}.{key}") for key in FIGURES},
+    }
+
+
+def over_variants_of_few(scores: Scores, metric: str) -> dict[str, Any]:
+    """What `over_variants` returns, with an interval of the drop that holds for few dialogues."""
+    figures = over_variants(scores, metric)
+    others = [name for name in scores.variants if name != ORIGINAL]
+    if ends := change_interval(scores, metric, others):
+        figures["confidence"]["drop"] = ends
+    return figures
+
+
+def variant_figures(scores: Scores, metric: str) -> dict[str, Any]:
+    """What `over_variants` returns, without what takes resamples: `by_variant` and FIGURES."""
+    values = Sample(case_figures(scores, metric), scores.items.dialogue).values()
+    rows = zip(scores.variants, scores.metrics[metric], strict=True)
+    return {
+        "by_variant": {name: mean_defined(row) for name, row in rows},
+        **{key: values.get(f"{metric}.{key}") for key in FIGURES},
+    }
+
+
+def change_interval(scores: Scores, metric: str, variants: Sequence[str]) -> Interval:
+    """The interval of a metric's mean under variants less that under the original.
+
+    It holds for few dialogues too. None where one of them is lacking, or where an item has a score
+    under one of them alone.
+    """
+    rows = scores.under(metric, [ORIGINAL, *variants]) if variants else None
+    if rows is None:
+        return None
+    undefined = np.isnan(rows).any(axis=0)
+    if not np.array_equal(undefined, np.isnan(rows).all(axis=0)) or undefined.all():
+        return None
+    change = np.where(undefined, 0.0, rows[1:].mean(axis=0) - rows[0])
+    position = np.unique(scores.items.dialogue, return_inverse=True)[1]
+    number = np.bincount(position, ~undefined).astype(np.float64)
+    total = np.bincount(position, change).astype(np.float64)
+    return bounded_interval(total[number > 0], number[number > 0], -1.0, 1.0)
+
+
+def of_units(scores: Scores, rules: Rules) -> Scores:
     """The scores whose means are taken: joint accuracies of turns, where the rules say so."""
     turn = scores.items.turn
     metrics = {name: unit_scores(name, rows, turn, rules) for name, rows in scores.metrics.items()}
     return replace(scores, metrics=metrics)
 
 
-def report(variants: Mapping[str, FrameScores], setup: Setup = _UNSTATED) -> dict[str, Any]:
-    """Sum up the scores of one system under one or more schema variants.
-
-    Args:
-        variants: Per-frame scores by variant, with or without `original`.
-        setup: Which data was scored and how.
-
-    Returns:
-        `variants`, `sgdx`, `signature`, `frames`, `ignored_slots`, `predicted_slots`. Scores
-        are in [0, 1], `relative_difference` in [-1, inf), `ss_jga` in [0, sqrt K]; a figure that is
-        undefined, or needs a variant which is not there, is None.
-
-    Raises:
-        ScoreError: The variants have different frames, or a frame is seen under one of them and
-            not under another.
-    """
-    scores = frame_scores(variants, (JGA, *(m for m in METRICS if m != JGA)), setup.rules)
-    variants = {name: variants[name] for name in scores.variants}
-    setup = replace(setup, canonical=JOINT["canonical"] in scores.metrics)
-    turn, seen = scores.items.turn, scores.items.sets[IN_TRAIN]
-    count, dialogues = len(seen), len(np.unique(scores.items.dialogue))
-    return {
-        "variants": {
-            name: group_means(frames, setup.rules, turn) for name, frames in variants.items()
-        },
-        "sgdx": robustness(scores, setup.rules),
-        "signature": signature(variants, count, dialogues, setup),
-        "frames": {"all": count, "seen": int(seen.sum()), "unseen": int((~seen).sum())},
-        "ignored_slots": {name: frames.ignored_slots for name, frames in variants.items()},
-        "predicted_slots": {name: frames.predicted_slots for name, frames in variants.items()},
-    }
+def with_tasks(scores: Scores, metrics: Sequence[str], name: str = "task_success") -> Scores:
+    """The same scores, and whether each dialogue succeeds: every case of it is right."""
+    right = np.any([scores.metrics[metric] >= RIGHT for metric in metrics], axis=0)
+    success = np.stack([task_success(row, scores.items.dialogue) for row in right])
+    return replace(scores, metrics={**scores.metrics, name: success})
 
 
-def robustness(scores: Scores, rules: Rules) -> dict[str, Any]:
-    """The part `sgdx` of scores.json: figures for all frames, seen, unseen and each service."""
-    groups: dict[str, dict[str, Any]] = {}
-    for name, members in scores.items.groups().items():
-        of_group = joined(scores.only(members), rules)
-        figures = [*state_figures(of_group), DROP, RELATIVE]
-        keys = dict.fromkeys((*HEADLINE, "drop", *(figure.key for figure in figures)))
-        sample = Sample(of_group, figures)
-        groups[name] = {**keys, **sample.values(), **_of_metrics(of_group)}
-        if name in (EVERY, IN_TRAIN, NOT_IN_TRAIN):
-            intervals = sample.intervals()
-            keys = dict.fromkeys((*WITH_INTERVALS, *keys))
-            of_keys = {key: intervals.get(key) for key in keys if key != RELATIVE.key}
-            groups[name]["confidence"] = of_keys
-        else:
-            groups[name]["frames"] = len(members)
-    every = joined(scores, rules)
-    by_variant = {name: mean_defined(row) for name, row in zip(every.variants, every.metrics[JGA])}
-    return {
-        **groups.pop(EVERY),
-        "by_variant": by_variant,
-        "differences": {
-            name: {"jga": by_variant[name], **difference}
-            for name, difference in variant_differences(every, JGA).items()
-        },
-        "seen": groups.pop(IN_TRAIN),
-        "unseen": groups.pop(NOT_IN_TRAIN),
-        "by_service": groups,
-    }
-
-
-def variant_differences(scores: Scores, metric: str) -> dict[str, dict[str, float | None]]:
-    """By how much a metric under each variant differs from that under the original, with its p."""
-    compared = differences(scores, Figure(metric, metric, Over(scores.variants)))
-    of_variants = {}
-    for name in [name for name in scores.variants if name != ORIGINAL]:
-        against = compared.get(name, {})
-        low, high = against.get("interval") or (None, None)
-        keys = {"difference": against.get("difference"), "low": low, "high": high}
-        of_variants[name] = {**keys, "p": against.get("p")}
-    return of_variants
-
-
-def _of_metrics(scores: Scores) -> dict[str, dict[str, float | None]]:
-    """Every metric's mean over v1 to v5, None if one is missing, and its sensitivity over them."""
-    paper = [name for name in PAPER_VARIANTS if name in scores.variants]
-    known = [metric for metric in METRICS if metric in scores.metrics]
-    sensitivity = methodcaller("sensitivity", paper)
-    kinds = {
-        "mean_v1-5": [Figure(metric, metric, Over(PAPER_VARIANTS)) for metric in known],
-        "sensitivity": [Figure(metric, metric, sensitivity) for metric in known],
-    }
-    return {
-        kind: {**dict.fromkeys(METRICS), **Sample(scores, figures).values()}
-        for kind, figures in kinds.items()
-    }
-
-
-def paired(variants: Mapping[str, ScoredFrames], metrics: Sequence[str] = PAIRED) -> dict[str, Any]:
-    """Every frame's scores, which `compare` pairs with another system's."""
-    return paired_scores(frame_scores(variants, metrics), "frame_id")
-
-
-def paired_scores(scores: Scores, item: str) -> dict[str, Any]:
-    """The part `paired` of scores.json: the ids of the items, their sets, and their scores."""
-    return {
-        item: scores.items.ids.to_pylist(),
-        **{
-            name: sorted(set(scores.items.service[member]))
-            for name, member in scores.items.sets.items()
-        },
-        **{
-            metric: {
-                name: _json_numbers(row) for name, row in zip(scores.variants, rows, strict=True)
-            }
-            for metric, rows in scores.metrics.items()
-        },
-        **{name: {"": _json_numbers(row)} for name, row in scores.shared.items()},
-    }
-
-
-def _json_numbers(scores: Floats) -> list[float | None]:
-    """Scores as JSON numbers; whole ones are written without a decimal point."""
-    numbers = scores.astype(object)
-    is_whole = scores == np.floor(scores)
-    numbers[is_whole] = scores[is_whole].astype(np.int64)
-    numbers[np.isnan(scores)] = None
-    listed: list[float | None] = numbers.tolist()
-    return listed
-
-
-def empty_state_jga(variants: Mapping[str, FrameScores]) -> float | None:
-    """The joint goal accuracy of no slot at all: the share of frames that have none."""
-    scores = next(iter(variants.values())).scores["average_goal_accuracy"]
-    return mean_defined(np.isnan(scores).astype(np.float64))
-
-
-def group_means(
-    frames: FrameScores, rules: Rules = OFFICIAL, turn: Ints | None = None
-) -> dict[str, dict[str, float | None]]:
-    """The means of every metric for each group: all, seen, unseen, service, domain."""
-    if turn is None:
-        turn = index_frames(frames.frame_id, frames.seen).turn
-    means = {}
-    for group, member in _groups(frames).items():
-        members = np.flatnonzero(member)
-        units = {
-            m: unit_scores(m, frames.scores[m][members], turn[members], rules) for m in METRICS
-        }
-        means[group] = {metric: mean_defined(values) for metric, values in units.items()}
-    return means
-
-
-def _groups(frames: FrameScores) -> dict[str, Bools]:
-    encoded = frames.service.dictionary_encode()
-    code = encoded.indices.to_numpy(zero_copy_only=False)
-    groups = {ALL: np.ones(len(code), dtype=bool), SEEN: frames.seen, UNSEEN: ~frames.seen}
-    for i, name in enumerate(encoded.dictionary.to_pylist()):
-        for group in dict.fromkeys((name, name.split("_")[0])):
-            groups[group] = groups.get(group, False) | (code == i)
-    return {group: member for group, member in groups.items() if member.any()}
-
-
-def check_same_frames(variants: Mapping[str, ScoredFrames]) -> None:
-    """Refuse variants with different frames, or with a frame that is seen under only some."""
-    (name, first), *others = variants.items()
-    for other, frames in others:
-        if first.frame_id.equals(frames.frame_id) and np.array_equal(first.seen, frames.seen):
-            continue
-        for left, right, a, b in ((first, frames, name, other), (frames, first, other, name)):
-            if missing := absent(left.frame_id, right.frame_id):
-                raise ScoreError(
-                    f"the variants' frames differ: {len(missing)} frames of {a} are not in {b}, "
-                    f"the first is {missing[0]}"
-                )
-        if len(differ := np.flatnonzero(first.seen != frames.seen)):
-            frame = first.frame_id[int(differ[0])]
-            raise ScoreError(f"frame {frame} is seen in one of {name} and {other}, not in both")
+def task_success(right: Bools, dialogue: Ints) -> Floats:
+    """1 for each dialogue all of whose cases are right, else 0, at its first case [cases]."""
+    dialogues, first, position = np.unique(dialogue, return_index=True, return_inverse=True)
+    wrong = np.bincount(position, ~right, len(dialogues))
+    success = np.full(len(dialogue), np.nan)
+    success[first] = wrong == 0
+    return success

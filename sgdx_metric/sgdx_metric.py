@@ -12,17 +12,17 @@ import datasets
 import evaluate
 
 from .api import acts_word, score_lines
-from .bootstrap import bootstrap
 from .columns import column
-from .core import Sample, variation
 from .errors import ScoreError
 from .f1 import requested_slots
-from .figures import HEADLINE, report
+from .figures import state_figures
 from .fuzzy import fuzzy_scores
+from .robustness import HEADLINE, report
 from .rows import Prediction, Reference, json_lines
 from .scoring import score_frames
 from .signature import Rules, Setup
 from .slots import changed_slots, score_slots
+from .statistics import variation
 from .units import index_frames, subset_of
 from .variants import fingerprint
 from .version import __version__

@@ -7,8 +7,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from .bootstrap import RESAMPLES, SEED
 from .errors import ScoreError
+from .statistics import RESAMPLES, SEED
 from .variants import ORIGINAL, PAPER_VARIANTS, short_digest
 from .version import __version__
 

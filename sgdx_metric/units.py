@@ -1,7 +1,7 @@
 """What is scored, where each item belongs, and what a mean is taken over: frames or whole turns."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -72,6 +72,33 @@ class Items:
             self.service[members],
             {name: member[members] for name, member in self.sets.items()},
         )
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The scores of items under every variant: what statistics, comparisons and pages read."""
+
+    variants: Sequence[str]
+    items: Items
+    # More being better, NaN where undefined; the first decides. Or counts, for figures that are
+    # ratios of sums [variants, items].
+    metrics: Mapping[str, Floats]
+    # What the sensitivity makes of an item that scores 0 throughout, as in `Rules`.
+    zero_mean: str = "0"
+    # What variants together make of each item, to be added up [items].
+    shared: Mapping[str, Floats] = field(default_factory=dict)
+
+    def only(self, members: Ints) -> "Scores":
+        """The scores of the items at some positions."""
+        metrics = {name: rows[:, members] for name, rows in self.metrics.items()}
+        shared = {name: row[members] for name, row in self.shared.items()}
+        return replace(self, items=self.items.only(members), metrics=metrics, shared=shared)
+
+    def under(self, metric: str, variants: Sequence[str]) -> Floats | None:
+        """The scores under variants [variants, items]; None of none, or where one is lacking."""
+        if not variants or not {*variants} <= {*self.variants}:
+            return None
+        return self.metrics[metric][[self.variants.index(name) for name in variants]]
 
 
 def index_frames(frame_id: pa.Array, seen: Bools) -> Items:

@@ -20,11 +20,11 @@ from sgdx_eval.show import result_line, score_tables, score_terms
 from sgdx_eval.tables import Table, percent, table, to_html
 from sgdx_eval.task import Given, Scored, Task
 from sgdx_eval.tasks import TASKS
-from sgdx_metric.core import Sample, Scores
 from sgdx_metric.errors import ScoreError
-from sgdx_metric.figures import RELATIVE
 from sgdx_metric.rows import REFERENCE
 from sgdx_metric.signature import OFFICIAL
+from sgdx_metric.statistics import Sample
+from sgdx_metric.units import Scores
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 SAMPLE, SPLIT = "sample", "test"
@@ -111,7 +111,7 @@ def score(source: str, task: Task, predictions: Mapping[str, Predictions]) -> Sh
 def figures_html(shown: Shown) -> str:
     """What rewording costs in a sentence, the tables of the figures, and what their words mean."""
     task, content, raw = shown.task, shown.scored.content, shown.scored.raw
-    figures = [*task.figures(raw), RELATIVE]
+    figures = task.figures(raw)
     tables = [*score_tables(task, figures, content, wide=True), _by_service(task, raw)]
     scrolling = (f"<div class='scroll'>{to_html(each)}</div>" for each in tables)
     terms = "<br>".join(map(escape, score_terms(task, figures, content)))
@@ -128,7 +128,8 @@ def _by_service(task: Task, raw: Scores) -> Table:
     rows = []
     for name, members in items.groups().items():
         if name in items.services():
-            values = Sample(task.derived(raw.only(members), OFFICIAL), figures).values()
+            of_service = task.derived(raw.only(members), OFFICIAL)
+            values = Sample(task.figures(of_service), of_service.items.dialogue).values()
             rows.append([name, *(percent(values.get(figure.key)) for figure in figures)])
     return table("By service", ["service", *(figure.title for figure in figures)], rows)
 

@@ -14,8 +14,8 @@ from sgdx_dataset.source import resolve_source
 from sgdx_eval.tasks.calls import Calls
 from sgdx_eval.tasks.frames import FrameTask, explain
 from sgdx_eval.tasks.states import States
-from sgdx_metric.core import variation
 from sgdx_metric.rows import PREDICTION
+from sgdx_metric.statistics import variation
 
 from .dropped import (
     FAULTS,

@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 from sgdx_eval.explain import Line
 from sgdx_eval.tables import NO_VALUE
 from sgdx_eval.task import Task
-from sgdx_metric.core import RIGHT, Scores
+from sgdx_metric.statistics import RIGHT
+from sgdx_metric.units import Scores
 
 # Background colours from wrong to right; the text on them stays dark in both of the browser's
 # colour schemes.

@@ -17,7 +17,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from sgdx_metric.call_rules import CaseScore, alternatives, is_absent, score_arguments
-from sgdx_metric.core import RIGHT
+from sgdx_metric.statistics import RIGHT
 from sgdx_metric.variants import ORIGINAL
 
 from .data import Case, ElementId, Json, Rule, ToolSet, Words

@@ -16,15 +16,16 @@ from sgdx_eval.tasks.tools import NO_CALL, TITLES
 from sgdx_metric.call_rules import CaseScore, score_case
 from sgdx_metric.calls import TASK_SUCCESS
 from sgdx_metric.columns import Floats
-from sgdx_metric.core import RIGHT, Scores, flipped, mean_defined, variation
-from sgdx_metric.figures import paired_scores, variant_differences
-from sgdx_metric.units import Items
-from sgdx_metric.variant_figures import (
+from sgdx_metric.figures import (
     change_interval,
     one_run,
     over_variants_of_few,
     task_success,
+    variant_differences,
 )
+from sgdx_metric.robustness import paired_scores
+from sgdx_metric.statistics import RIGHT, flipped, mean_defined, variation
+from sgdx_metric.units import Items, Scores
 from sgdx_metric.variants import ORIGINAL
 
 from .data import Case, Rule, ToolSet
@@ -65,7 +66,7 @@ def score(
 
     Returns:
         The content of scores.json: ``right``, what
-        ``sgdx_metric.variant_figures.over_variants_of_few`` returns of all cases; ``calls``, the
+        ``sgdx_metric.figures.over_variants_of_few`` returns of all cases; ``calls``, the
         same for each metric, and its ``differences``; ``differences``, those of the headline
         metric; ``elements``, the reworded names and
         descriptions by the cases that they cost; ``confusion``, which tool was called in place of

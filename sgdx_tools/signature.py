@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from sgdx_metric.bootstrap import RESAMPLES, SEED
+from sgdx_metric.statistics import RESAMPLES, SEED
 from sgdx_metric.variants import ORIGINAL
 from sgdx_metric.version import __version__
 

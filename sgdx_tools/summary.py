@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from sgdx_dataset.io.console import escape_controls
 from sgdx_eval.tables import printable
 from sgdx_eval.tasks.tools import CALL, NO_CALL
-from sgdx_metric.core import RIGHT
+from sgdx_metric.statistics import RIGHT
 from sgdx_metric.variants import ORIGINAL
 
 from .tables import headline, short_words

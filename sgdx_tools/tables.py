@@ -10,7 +10,7 @@ from rich.console import Console
 from sgdx_eval import show
 from sgdx_eval.tables import interval, legend, percent, print_line
 from sgdx_eval.tasks.tools import Tools
-from sgdx_metric.core import Scores
+from sgdx_metric.units import Scores
 
 _LOST_TERM = (
     "lost 2 of 5: of 5 cases that expect the tool or call it, 2 are right under the original words "

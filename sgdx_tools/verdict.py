@@ -11,7 +11,7 @@ import numpy as np
 
 from sgdx_dataset import SgdxError
 from sgdx_eval.tables import interval, percent
-from sgdx_metric.bootstrap import bounded_interval
+from sgdx_metric.statistics import bounded_interval
 from sgdx_metric.variants import ORIGINAL
 
 from .data import ToolSet

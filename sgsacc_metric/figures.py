@@ -4,14 +4,21 @@ An item is what one dialogue spends on one service: the counts of its turns are 
 all other metrics of any set of turns follow from sums.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from sgdx_metric.columns import Floats, safe_divide
-from sgdx_metric.core import Figure, Means, Over, Scores, flipped, variation, worst_case
-from sgdx_metric.units import Items
+from sgdx_metric.statistics import (
+    Figure,
+    drop_of_ratios,
+    flipped,
+    mean_of_ratios,
+    variation,
+    worst_case,
+)
+from sgdx_metric.units import Items, Scores
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS, own_variants, wider_set, worst_sets
 
 from .bleu import corpus_bleu
@@ -45,6 +52,7 @@ SENSITIVE = ("bleu", "ser", "sgsacc")
 SETS = ("seen", "seen_domains")
 _LEGENDS = {
     "v1-5": "v1-5: the mean under v1 to v5.",
+    "drop": "drop: the mean under v1 to v5 less that under original.",
     "ss": "SS: how far a turn's score varies over v1 to v5, in % of its mean.",
     "changed": "changed: turns whose text is not that under original.",
     "flips": "flips: turns whose SGSAcc is not the same under all of v1 to v5.",
@@ -56,57 +64,77 @@ _LEGENDS = {
 
 def compute_metrics(sums: Mapping[str, Floats]) -> dict[str, Floats]:
     """The metrics of one variant, from sums of `TurnScores.counts` over some turns [...]."""
-    known = ["bleu", *(name for name, (part, _) in RATIOS.items() if part in sums)]
-    return {name: _metric(name, lambda count: np.asarray(sums[count])) for name in known}
+    metrics = {"bleu": corpus_bleu(np.stack([sums[count] for count in BLEU_COLUMNS], axis=-1))}
+    known = {name: counts for name, counts in RATIOS.items() if counts[0] in sums}
+    return metrics | {name: safe_divide(sums[p], sums[whole]) for name, (p, whole) in known.items()}
 
 
-def under(metric: str) -> Callable[[Means, str], Floats]:
-    """The formula of a metric under a variant, by sums of counts."""
-    return lambda means, variant: _metric(metric, lambda count: means.sum(count, variant))
+def headline_metrics(scores: Scores) -> list[str]:
+    """The headline metrics that the scores have."""
+    return [m for m in HEADLINES if m == "bleu" or RATIOS[m][0] in scores.metrics]
 
 
-def _metric(metric: str, sum_of: Callable[[str], Floats]) -> Floats:
-    """A metric of some sets of turns, from the sum of each count over them [...]."""
-    if metric == "bleu":
-        return corpus_bleu(np.stack([sum_of(count) for count in BLEU_COLUMNS], axis=-1))
-    part, whole = RATIOS[metric]
-    return safe_divide(sum_of(part), sum_of(whole))
+def metric_figure(
+    scores: Scores, metric: str, key: str, variants: Sequence[str], term: str = ""
+) -> Figure:
+    """The mean over variants of a headline metric of all turns."""
+    title, legend = TITLES[metric]
+    name = f"{title} {key.removeprefix(f'{metric}_')}" if key.startswith(f"{metric}_") else title
+    counts = BLEU_COLUMNS if metric == "bleu" else RATIOS[metric]
+    columns = np.concatenate(
+        [scores.metrics[count][[scores.variants.index(v) for v in variants]] for count in counts]
+    )
+    return Figure(
+        key,
+        columns,
+        _mean_bleu if metric == "bleu" else mean_of_ratios,
+        name,
+        [legend, _LEGENDS[term]] if term else [legend],
+        lower_is_better=metric == "ser",
+        scale=1 if metric == "bleu" else 100,
+        bounds=None if metric == "bleu" else (0.0, 1.0),
+    )
 
 
-def headline_metrics(scores: Scores) -> list[Figure]:
-    """The headline metrics, each a mean over all variants."""
-    return [
-        _figure(metric, metric, Over(scores.variants, under(metric)))
-        for metric in HEADLINES
-        if metric == "bleu" or RATIOS[metric][0] in scores.metrics
-    ]
+def under_each(scores: Scores, metric: str) -> list[Figure]:
+    """A headline metric under each variant, whose keys are the names of the variants."""
+    return [metric_figure(scores, metric, name, [name]) for name in scores.variants]
+
+
+def _bleus(sums: Floats) -> Floats:
+    """BLEU under each variant, from the sums of its counts [counts x variants, ...]."""
+    return corpus_bleu(np.stack(np.split(sums, len(BLEU_COLUMNS)), axis=-1))
+
+
+def _mean_bleu(sums: Floats) -> Floats:
+    return np.asarray(_bleus(sums).mean(axis=0))
+
+
+def _drop_of_bleu(sums: Floats) -> Floats:
+    *reworded, original = _bleus(sums)
+    return np.asarray(np.mean(reworded, axis=0) - original)
 
 
 def turn_figures(scores: Scores) -> list[Figure]:
     """`<metric>_orig` and `<metric>_v1-5` of headline metrics, and `cross_variant_stats`."""
     figures = []
-    for metric in (figure.key for figure in headline_metrics(scores)):
-        original = Over([ORIGINAL], under(metric))
-        figures.append(_figure(f"{metric}_orig", metric, original))
-        reworded = Over(PAPER_VARIANTS, under(metric))
-        figures.append(_figure(f"{metric}_v1-5", metric, reworded, "v1-5"))
-    return figures + [_shared_figure(name, scores.variants[0]) for name in scores.shared]
+    for metric in headline_metrics(scores):
+        if ORIGINAL in scores.variants:
+            figures.append(metric_figure(scores, metric, f"{metric}_orig", [ORIGINAL]))
+        if {*PAPER_VARIANTS} <= {*scores.variants}:
+            key = f"{metric}_v1-5"
+            figures.append(metric_figure(scores, metric, key, PAPER_VARIANTS, "v1-5"))
+        if {ORIGINAL, *PAPER_VARIANTS} <= {*scores.variants}:
+            six = [*PAPER_VARIANTS, ORIGINAL]
+            change = metric_figure(scores, metric, f"{metric}_drop", six, "drop")
+            of = _drop_of_bleu if metric == "bleu" else drop_of_ratios
+            figures.append(change._replace(of=of, bounds=change.bounds and (-1.0, 1.0)))
+    return figures + [_shared_figure(name, scores) for name in scores.shared]
 
 
-def _figure(key: str, metric: str, of: Over, term: str = "") -> Figure:
-    """A figure of a headline metric."""
-    title, legend = TITLES[metric]
-    terms = [legend, _LEGENDS[term]] if term else [legend]
-    name = f"{title} {key.removeprefix(f'{metric}_')}" if key != metric else title
-    return Figure(key, "turns", of, name, terms, metric == "ser", 1 if metric == "bleu" else 100)
-
-
-def _shared_figure(name: str, variant: str) -> Figure:
-    """The mean over turns of a statistic of `cross_variant_stats`; any variant has all turns."""
-
-    def mean(means: Means) -> Floats:
-        return np.asarray(means.shared(name) / np.maximum(means.sum("turns", variant), 1))
-
+def _shared_figure(name: str, scores: Scores) -> Figure:
+    """The mean over turns of a statistic of `cross_variant_stats`."""
+    columns = np.stack([scores.shared[name], scores.metrics["turns"][0]])
     stat, bracket, rest = name.partition("(")
     title, term = stat, stat
     if stat.startswith("ss_"):
@@ -114,8 +142,15 @@ def _shared_figure(name: str, variant: str) -> Figure:
     elif (metric := stat.rpartition("_")[0]) in TITLES:
         title, term = f"{TITLES[metric][0]} {stat.removeprefix(f'{metric}_')}", "six"
         term = "worst" if stat.endswith("worst") else term
-    lower = stat not in ("sgsacc_worst", "changed")
-    return Figure(name, "turns", mean, f"{title}{bracket}{rest}", [_LEGENDS[term]], lower)
+    return Figure(
+        name,
+        columns,
+        mean_of_ratios,
+        f"{title}{bracket}{rest}",
+        [_LEGENDS[term]],
+        lower_is_better=stat not in ("sgsacc_worst", "changed"),
+        bounds=None if term == "ss" else (0.0, 1.0),
+    )
 
 
 def unit_scores(turns: Sequence[Turn], scores: Mapping[str, TurnScores]) -> Scores:

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from sgdx_metric.columns import Floats
-from sgdx_metric.core import Sample, Scores, differences
-from sgdx_metric.units import ALL
+from sgdx_metric.figures import changes_to_original
+from sgdx_metric.statistics import Sample
+from sgdx_metric.units import ALL, Scores
 
-from .figures import compute_metrics, headline_metrics, turn_figures
+from .figures import compute_metrics, headline_metrics, turn_figures, under_each
 from .gold import GoldTurn
 from .nli import Judge
 from .rows import Turn
@@ -47,9 +48,10 @@ def robustness_report(units: Scores) -> dict[str, Any]:
     """The part `sgdx` of scores.json: figures, their intervals, and differences to the original."""
     groups: dict[str, Any] = {}
     for name, members in units.items.groups().items():
-        sample = Sample(units.only(members), turn_figures(units))
+        of_group = units.only(members)
+        sample = Sample(turn_figures(of_group), of_group.items.dialogue)
         values = sample.values()
-        groups[name] = values | {"turns": turn_count(sample.scores)}
+        groups[name] = values | {"turns": turn_count(of_group)}
         if name in GROUP_KEYS:
             intervals = sample.intervals()
             groups[name]["confidence"] = {key: intervals.get(key) for key in values}
@@ -68,7 +70,10 @@ def turn_count(units: Scores) -> int:
 
 def _differences(units: Scores) -> dict[str, dict[str, Any]]:
     """By how much each variant's headline metrics differ from those under the original."""
-    by_metric = {figure.key: differences(units, figure) for figure in headline_metrics(units)}
+    by_metric = {
+        metric: changes_to_original([under_each(units, metric)], units.items.dialogue)
+        for metric in headline_metrics(units)
+    }
     return {
         variant: {
             metric: {key: compared[variant][key] for key in ("difference", "interval", "p")}

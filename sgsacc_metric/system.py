@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sgdx_metric.core import Scores
-from sgdx_metric.figures import paired_scores
+from sgdx_metric.robustness import paired_scores
 from sgdx_metric.signature import Setup
+from sgdx_metric.units import Scores
 from sgdx_metric.variants import ORIGINAL
 
 from .figures import unit_scores

@@ -55,10 +55,10 @@ from sgdx_llm.predictions import header
 from sgdx_llm.requests import AnswerForm, RequestSettings
 from sgdx_metric.calls import CALL_PREDICTION, CALL_REFERENCE, score_calls
 from sgdx_metric.columns import Floats
-from sgdx_metric.core import flipped, worst_case
 from sgdx_metric.rows import PREDICTION, REFERENCE
 from sgdx_metric.scoring import score_frames
 from sgdx_metric.signature import dialogues_mark
+from sgdx_metric.statistics import flipped, worst_case
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 HOST = "inspect_ai"

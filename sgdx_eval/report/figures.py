@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sgdx_eval.tables import NO_VALUE, Cell, format_over_runs, interval, number, one_decimal
-from sgdx_metric.bootstrap import RESAMPLES, TRIALS, Statistics, bootstrap
 from sgdx_metric.columns import Floats, Ints
-from sgdx_metric.core import Figure, Sample, against_original, compare, under_each
-from sgdx_metric.figures import ALL as ALL_SERVICES
+from sgdx_metric.figures import changes_to_original
+from sgdx_metric.robustness import ALL as ALL_SERVICES
+from sgdx_metric.statistics import RESAMPLES, TRIALS, Figure, Sample, compare, intervals
 from sgdx_metric.variants import ORIGINAL
 
 from .runs import System
@@ -38,13 +38,19 @@ class Figures:
     """Figures of some items of a system, or of all."""
 
     def __init__(
-        self, system: System, members: Ints | None = None, chosen: Sequence[Figure] = ()
+        self, system: System, members: Ints | None = None, headline: str | None = None
     ) -> None:
-        task = system.first.results.task
+        self.task = system.first.results.task
         scores = [run.results.scores(members) for run in system.runs]
-        self.samples = [Sample(s, chosen or task.own_figures(s)) for s in scores]
-        self.keys = task.keys(scores[0])
-        self.by_key = {figure.key: figure for s in self.samples for figure in s.figures}
+        self.samples = [
+            Sample(
+                self.task.headlines(of)[headline] if headline else self.task.figures(of),
+                of.items.dialogue,
+            )
+            for of in scores
+        ]
+        self.keys = self.task.keys(scores[0])
+        self.by_key = {figure.key: figure for figure in self.samples[0].figures}
 
     def cells(self, has_intervals: bool = True) -> dict[str, Cell]:
         """The figures of one run with their intervals, or of several as mean and deviation."""
@@ -59,31 +65,27 @@ class Figures:
         }
 
     def values(self) -> dict[str, float]:
-        """The figures as means over the runs; NaN where undefined."""
-        ones = np.ones((1, self.dialogues))
-        return {key: float(value[0]) for key, value in self.resampled(ones).items()}
+        """The figures as means over the runs, NaN where undefined, and the `loss`."""
+        of_runs = [sample.values() for sample in self.samples]
+        values = {
+            key: float(np.mean([np.nan if run[key] is None else run[key] for run in of_runs]))
+            for key in self.by_key
+        }
+        drop = self.by_key.get(self.task.drop_key(self.keys))
+        if drop:
+            values["loss"] = values[drop.key] * (1 if drop.lower_is_better else -1)
+        return values
 
     def estimates(self) -> dict[str, Estimate]:
-        """The figures as means over the runs, with intervals."""
-        return estimated(self.resampled, self.dialogues)
-
-    @property
-    def dialogues(self) -> int:
-        """How many dialogues the items are of."""
-        return len(self.samples[0].sums.total)
-
-    def resampled(self, weights: Floats) -> Statistics:
-        """The figures [draws] of the dialogues under weights [draws, dialogues].
-
-        `loss` is what rewording costs, paired within the systems.
-        """
-        runs = [sample.resampled(weights) for sample in self.samples]
-        known = [key for key in runs[0] if all(key in run for run in runs)]
-        means = {key: np.asarray(np.mean([run[key] for run in runs], axis=0)) for key in known}
-        if {self.keys.original, self.keys.reworded} <= means.keys():
-            sign = -1 if self.by_key[self.keys.reworded].lower_is_better else 1
-            means["loss"] = sign * (means[self.keys.original] - means[self.keys.reworded])
-        return means
+        """The figures as means over the runs, with intervals, and the `loss`."""
+        ends, values = intervals(self.samples), self.values()
+        made = {key: Estimate(values[key], ends[key]) for key in self.by_key}
+        drop = self.by_key.get(self.task.drop_key(self.keys))
+        if drop:
+            low, high = ends[drop.key] or (np.nan, np.nan)
+            turned = [low, high] if drop.lower_is_better else [-high, -low]
+            made["loss"] = Estimate(values["loss"], turned if ends[drop.key] else None)
+        return made
 
 
 def shown(figure: Figure, value: float) -> str:
@@ -111,51 +113,43 @@ def change_cell(figure: Figure, change: Estimate | None) -> Cell:
     return Cell(signed(figure, change.value), change.ends(partial(signed, figure)))
 
 
-def estimated(statistic: Callable[[Floats], Statistics], dialogues: int) -> dict[str, Estimate]:
-    """A statistic of all dialogues with its bootstrap interval."""
-    intervals = bootstrap(statistic, dialogues)
-    values = statistic(np.ones((1, dialogues))) if dialogues else {}
-    return {key: Estimate(float(value[0]), intervals.get(key)) for key, value in values.items()}
-
-
 def system_differences(
     first: System, second: System, members: Ints | None = None
 ) -> dict[str, Estimate]:
-    """The second system's figures less the first's, means over runs, with paired intervals."""
+    """The second system's figures less the first's, with paired intervals."""
     left, right = Figures(first, members), Figures(second, members)
-
-    def difference(weights: Floats) -> Statistics:
-        ours, theirs = left.resampled(weights), right.resampled(weights)
-        return {key: theirs[key] - ours[key] for key in ours if key in theirs}
-
-    return estimated(difference, left.dialogues)
+    known = left.by_key.keys() & right.by_key.keys()
+    ours, theirs = (
+        [Sample([f for f in s.figures if f.key in known], s.dialogue) for s in of.samples]
+        for of in (left, right)
+    )
+    return {
+        key: Estimate(of["difference"], of["interval"])
+        for key, of in compare(ours, theirs, trials=1).items()
+        if of["difference"] is not None
+    }
 
 
 def under_variants(
-    system: System, figure: Figure, members: Ints | None = None
+    system: System, headline: str, members: Ints | None = None
 ) -> dict[str, Estimate]:
-    """A mean over variants as it is under each."""
-    return Figures(system, members, under_each(figure, system.first.results.variants)).estimates()
+    """A mean as it is under each variant."""
+    return Figures(system, members, headline).estimates()
 
 
 def changes_under_variants(
-    system: System, figure: Figure, members: Ints | None = None
+    system: System, headline: str, members: Ints | None = None
 ) -> dict[str, Estimate]:
     """By how much a mean differs under each variant from that under the original, with its p.
 
     {} without the original or another variant.
     """
-    of_runs = (against_original(run.results.scores(members)) for run in system.runs)
-    sides = [of_run for of_run in of_runs if of_run]
-    if not sides:
-        return {}
-    each = under_each(figure, sides[0][0].variants)
-    original, reworded = ([Sample(of_run[i], each) for of_run in sides] for i in (0, 1))
-    # Of one run as scores.json has them.
-    compared = compare(original, reworded, trials=RESAMPLES if len(sides) == 1 else TRIALS)
+    samples = Figures(system, members, headline).samples
+    trials = RESAMPLES if len(samples) == 1 else TRIALS  # Of one run as scores.json has them.
+    changes = changes_to_original([s.figures for s in samples], samples[0].dialogue, trials)
     return {
         name: Estimate(of_name["difference"], of_name["interval"], of_name["p"])
-        for name, of_name in compared.items()
+        for name, of_name in changes.items()
         if of_name["difference"] is not None
     }
 

@@ -13,7 +13,7 @@ import numpy as np
 from sgdx_dataset.io.extras import require
 from sgdx_eval.task import Keys
 from sgdx_metric.columns import Floats
-from sgdx_metric.core import Figure
+from sgdx_metric.statistics import Figure
 from sgdx_metric.variants import ORIGINAL
 
 from .figures import Figures, flip_shares, under_variants
@@ -59,10 +59,10 @@ def by_variant(group: Group) -> Any:
     width = wide * max(6.4, 3.3 * len(headlines))
     height = 3.2 + 0.18 * len(systems)  # a line of the legend each
     figure, (panels,) = new_figure(width, height, 1, len(headlines))
-    for panel, headline in zip(panels, headlines):
-        members = group.members(headline.key)
+    for panel, (metric, headline) in zip(panels, headlines.items()):
+        members = group.members(metric)
         for i, system in enumerate(systems):
-            means = under_variants(system, headline, members)
+            means = under_variants(system, metric, members)
             middle = headline.scale * np.array([means[name].value for name in names])
             ends = [means[name].interval or (np.nan, np.nan) for name in names]
             low, high = headline.scale * np.array(ends).T

@@ -19,8 +19,8 @@ from sgdx_eval.results import SYSTEM_PARTS, Results, read_results, stored
 from sgdx_eval.tables import Cell, printable
 from sgdx_eval.task import Keys, Task
 from sgdx_metric.columns import Ints
-from sgdx_metric.core import Figure
 from sgdx_metric.signature import split_name
+from sgdx_metric.statistics import Figure
 from sgdx_metric.units import ALL
 
 from ..prediction_files import unread_answers
@@ -322,9 +322,10 @@ class Group:
         return self.task.keys(self.results.scores())
 
     @cached_property
-    def headlines(self) -> list[Figure]:
+    def headlines(self) -> dict[str, Figure]:
         """The means that are shown under every variant."""
-        return self.task.headlines(self.results.scores())
+        means = self.task.headlines(self.results.scores())
+        return {metric: under_each[0] for metric, under_each in means.items()}
 
     def members(self, metric: str) -> Ints | None:
         """The positions of the items that a metric applies to; None for all."""

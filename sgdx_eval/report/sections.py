@@ -9,7 +9,7 @@ from itertools import chain
 from sgdx_dataset.io.progress import progress
 from sgdx_eval.tables import NO_VALUE, Cell, Column, Table, p_value, table
 from sgdx_metric.columns import Ints
-from sgdx_metric.core import Figure
+from sgdx_metric.statistics import Figure
 from sgdx_metric.units import ALL, SEEN
 
 from . import plots
@@ -192,7 +192,7 @@ def meanings(groups: Sequence[Group]) -> list[str]:
     shown: dict[tuple[str, str], Figure] = {}
     for group in groups:
         for results in (system.first.results for system in group.systems):
-            figures = {f.key: f for f in results.task.own_figures(results.scores())}
+            figures = {f.key: f for f in results.task.figures(results.scores())}
             for block in view_of(group).blocks(results):
                 shown |= {(title, key): figures[key] for key, title in block.titles.items()}
     lower = dict.fromkeys(title for (title, _), f in shown.items() if f.lower_is_better)
@@ -216,10 +216,10 @@ def variant_table(group: Group) -> list[Table]:
     rows: list[list[str | Cell]] = []
     for system in group.systems:
         of_system = []
-        for headline in group.headlines:
-            members = group.members(headline.key)
-            means = under_variants(system, headline, members)
-            of_system.append((headline, means, changes_under_variants(system, headline, members)))
+        for metric, headline in group.headlines.items():
+            members = group.members(metric)
+            means = under_variants(system, metric, members)
+            of_system.append((headline, means, changes_under_variants(system, metric, members)))
         for variant in group.variants:
             row: list[str | Cell] = [system.name, variant]
             for headline, means, changes in of_system:
@@ -231,7 +231,11 @@ def variant_table(group: Group) -> list[Table]:
         "The difference is to the same items under the original words, in points. It has its 95 % "
         "interval and the p-value of paired approximate randomisation."
     )
-    heads = [Column(n, mean.title) for mean in group.headlines for n in ("mean", "difference", "p")]
+    heads = [
+        Column(n, mean.title)
+        for mean in group.headlines.values()
+        for n in ("mean", "difference", "p")
+    ]
     folded = len(group.systems) > 1
     columns: list[str | Column] = ["system", "variant", *heads]
     return [table("Variant by variant", columns, rows, ["variant"], note=note, folded=folded)]

@@ -11,7 +11,7 @@ from sgdx_eval.results import Results
 from sgdx_eval.tasks import tools
 from sgdx_eval.tasks.tools import CALL, NO_CALL
 from sgdx_metric import calls
-from sgdx_metric.variant_figures import FIGURES
+from sgdx_metric.figures import FIGURES
 
 from .page import CostlyWords
 from .runs import Group, System
@@ -34,7 +34,7 @@ class CallsView(View):
     def blocks(self, results: Results) -> list[Block]:
         """A row for each metric, with the same figures of each."""
         scores = results.scores()
-        known = {figure.key for figure in results.task.own_figures(scores)}
+        known = {figure.key for figure in results.task.figures(scores)}
         return [
             Block(
                 title,

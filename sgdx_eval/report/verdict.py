@@ -7,7 +7,7 @@ from functools import partial
 from math import isnan
 
 from sgdx_eval.tables import Cell, signed_points
-from sgdx_metric.core import Figure
+from sgdx_metric.statistics import Figure
 
 from .figures import Estimate, Figures, changes_under_variants, shown, system_differences
 from .page import Verdict
@@ -75,8 +75,7 @@ def _costs(group: Group, system: System, best: dict[str, Estimate], reworded: Fi
             change.ends(),
         )
     ]
-    main = next(mean for mean in group.headlines if mean.key == keys.headline)
-    changes = changes_under_variants(system, main, group.main)
+    changes = changes_under_variants(system, keys.headline, group.main)
     sign = -1 if reworded.lower_is_better else 1
     worst = min(changes, key=lambda name: sign * changes[name].value)
     fall = changes[worst]

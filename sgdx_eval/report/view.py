@@ -42,7 +42,7 @@ class View:
 
     def blocks(self, results: Results) -> list[Block]:
         """The rows and columns of the comparison."""
-        figures = results.task.own_figures(results.scores())
+        figures = results.task.figures(results.scores())
         return [Block("", {figure.key: figure.title for figure in figures})]
 
     def of_services(self, group: Group) -> Sequence[str]:

@@ -22,10 +22,10 @@ from sgdx_metric.calls import (
     report_calls,
     score_calls,
 )
-from sgdx_metric.core import Figure, Over, Scores
+from sgdx_metric.figures import FIGURES, under_each, with_tasks
 from sgdx_metric.signature import Rules, Setup
-from sgdx_metric.units import ALL, SEEN, UNSEEN
-from sgdx_metric.variant_figures import FIGURES, with_tasks
+from sgdx_metric.statistics import Figure
+from sgdx_metric.units import ALL, SEEN, UNSEEN, Scores
 
 from ..explain import Line, Row, judge_values
 from ..tables import Table, percent, table
@@ -150,8 +150,8 @@ class Calls(FrameTask):
     def figures(self, scores: Scores) -> list[Figure]:
         return call_figures(scores)
 
-    def headlines(self, scores: Scores) -> list[Figure]:
-        return means_over_variants(scores, TITLES, CALL, TASK_SUCCESS)
+    def headlines(self, scores: Scores) -> dict[str, list[Figure]]:
+        return {m: under_each(scores, m, TITLES[m][0]) for m in (CALL, TASK_SUCCESS)}
 
     def derived(self, scores: Scores, rules: Rules) -> Scores:
         """The same, and whether the task of each dialogue is a success."""
@@ -184,17 +184,6 @@ def _judge(
     if guess and guess[0] == canonical and score < 1:
         return 1.0, "canonical value"
     return score, f"{why}: counts as left out" if is_dontcare else why
-
-
-def means_over_variants(
-    scores: Scores, titles: Mapping[str, tuple[str, str]], *metrics: str
-) -> list[Figure]:
-    """The means over all variants of those metrics that were scored."""
-    return [
-        Figure(metric, metric, Over(scores.variants), titles[metric][0])
-        for metric in metrics
-        if metric in scores.metrics
-    ]
 
 
 def metric_figures(metrics: Mapping[str, Any], group: str = ALL) -> dict[str, Any]:

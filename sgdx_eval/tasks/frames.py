@@ -17,15 +17,17 @@ import pyarrow.compute as pc
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import staged
 from sgdx_metric.columns import column, strings
-from sgdx_metric.core import RIGHT, Sample, Scores
-from sgdx_metric.figures import check_same_frames, frame_scores, variant_differences
+from sgdx_metric.figures import variant_differences
+from sgdx_metric.robustness import check_same_frames, frame_scores
 from sgdx_metric.scoring import FrameScores
 from sgdx_metric.signature import OFFICIAL, Rules, Setup, Subset, signature
+from sgdx_metric.statistics import RIGHT, Sample
 from sgdx_metric.units import (
     ALL,
     SEEN,
     UNSEEN,
     ScoredFrames,
+    Scores,
     dialogue_ids_of,
     only_dialogues,
     only_services,
@@ -73,7 +75,7 @@ class FrameTask(Task):
         groups = {name: scores.only(scores.items.groups()[name]) for name in (ALL, SEEN, UNSEEN)}
         sums = {name: self._sums(of_group) for name, of_group in groups.items()}
         counts = {name: len(of_group.items.ids) for name, of_group in groups.items()}
-        means = Sample(scores, self.by_variant(scores)).values()
+        means = Sample(self.by_variant(scores), scores.items.dialogue).values()
         changes = variant_differences(scores, self.main)
         return {
             "sgdx": {**sums.pop(ALL), **sums, "by_variant": means, "differences": changes},
@@ -83,7 +85,7 @@ class FrameTask(Task):
 
     def _sums(self, scores: Scores) -> dict[str, Any]:
         """The figures of some frames, with their intervals."""
-        sample = Sample(scores, self.figures(scores))
+        sample = Sample(self.figures(scores), scores.items.dialogue)
         return {**sample.values(), "confidence": sample.intervals()}
 
     def frame_lines(

@@ -9,19 +9,13 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from sgdx_metric.core import Figure, Over, Scores
-from sgdx_metric.figures import (
-    JGA,
-    PAIRED,
-    RELATIVE,
-    empty_state_jga,
-    joined,
-    report,
-    state_figures,
-)
+from sgdx_metric.figures import JGA, of_units, state_figures, under_each
+from sgdx_metric.robustness import PAIRED, empty_state_jga, report
 from sgdx_metric.rows import PREDICTION, REFERENCE, Prediction
 from sgdx_metric.scoring import FrameScores, score_frames
 from sgdx_metric.signature import Rules, Setup
+from sgdx_metric.statistics import Figure
+from sgdx_metric.units import Scores
 
 from ..explain import Line, Row, judge_values
 from ..options import OF_FRAMES, OF_STATES
@@ -113,17 +107,12 @@ class States(FrameTask):
     def drop_key(self, keys: Keys) -> str:
         return "drop"
 
-    def headlines(self, scores: Scores) -> list[Figure]:
-        return [Figure(JGA, JGA, Over(scores.variants), "JGA")]
+    def headlines(self, scores: Scores) -> dict[str, list[Figure]]:
+        return {JGA: under_each(scores, JGA, "JGA")}
 
     def derived(self, scores: Scores, rules: Rules) -> Scores:
         """Joint accuracies of turns, where the rules say so."""
-        return joined(scores, rules)
-
-    def own_figures(self, scores: Scores) -> list[Figure]:
-        """The figures, and the relative difference of the first two."""
-        original, reworded, *others = self.figures(scores)
-        return [original, reworded, RELATIVE, *others]
+        return of_units(scores, rules)
 
 
 def _state(row: Row) -> dict[str, list[str]]:

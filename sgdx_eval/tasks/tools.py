@@ -9,11 +9,12 @@ import numpy as np
 
 from sgdx_metric.calls import TASK_SUCCESS
 from sgdx_metric.columns import Ints
-from sgdx_metric.core import Figure, Scores
-from sgdx_metric.variant_figures import case_figures
+from sgdx_metric.figures import case_figures, under_each
+from sgdx_metric.statistics import Figure
+from sgdx_metric.units import Scores
 
 from ..task import Changes, Task
-from .calls import means_over_variants, metric_figures
+from .calls import metric_figures
 
 CALL, NO_CALL = "call_accuracy", "no_call_accuracy"
 # What each metric is called, and what that means.
@@ -73,9 +74,10 @@ class Tools(Task):
         """The accuracy of calls; where none is expected, of making none."""
         return CALL if CALL in metrics else NO_CALL
 
-    def headlines(self, scores: Scores) -> list[Figure]:
+    def headlines(self, scores: Scores) -> dict[str, list[Figure]]:
         """Calls, no calls where none is right, and tasks."""
-        return means_over_variants(scores, TITLES, CALL, NO_CALL, TASK_SUCCESS)
+        known = [m for m in (CALL, NO_CALL, TASK_SUCCESS) if m in scores.metrics]
+        return {metric: under_each(scores, metric, TITLES[metric][0]) for metric in known}
 
     def members(self, scores: Scores, metric: str) -> Ints | None:
         """The cases that a metric applies to; arguments are of the same cases as calls."""

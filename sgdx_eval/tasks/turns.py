@@ -14,11 +14,19 @@ import pyarrow as pa
 from sgdx_dataset.io.files import read_input, staged
 from sgdx_dataset.release import Release
 from sgdx_dataset.subset import read_dialogue_ids
-from sgdx_metric.core import Figure, Scores
 from sgdx_metric.errors import ScoreError
 from sgdx_metric.signature import Setup, Subset
+from sgdx_metric.statistics import Figure
+from sgdx_metric.units import Scores
 from sgdx_metric.variants import ORIGINAL, short_digest
-from sgsacc_metric.figures import SETS, TITLES, headline_metrics, turn_accuracy, turn_figures
+from sgsacc_metric.figures import (
+    SETS,
+    TITLES,
+    headline_metrics,
+    turn_accuracy,
+    turn_figures,
+    under_each,
+)
 from sgsacc_metric.gold import PAPER, GoldTurn, Options
 from sgsacc_metric.models import open_nli
 from sgsacc_metric.nli import Nli, nli_name
@@ -246,8 +254,9 @@ class Turns(Task):
         means = (f"{metric}_orig", f"{metric}_v1-5", f"ss_{metric}")
         return Keys(TITLES[metric][0], metric, *means, f"{metric}_worst", f"{metric}_flips")
 
-    def headlines(self, scores: Scores) -> list[Figure]:
-        return [f for f in headline_metrics(scores) if f.key != "sgsacc_validated"]
+    def headlines(self, scores: Scores) -> dict[str, list[Figure]]:
+        known = [m for m in headline_metrics(scores) if m != "sgsacc_validated"]
+        return {metric: under_each(scores, metric) for metric in known}
 
     def count(self, scores: Scores) -> int:
         """How many turns the items have."""

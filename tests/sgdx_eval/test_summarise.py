@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sgdx_metric.bootstrap import Sums, compared
 
 from sgdx_eval.files import write_scores
-from sgdx_metric.bootstrap import Sums, compared
 from sgdx_metric.columns import Floats
 from sgdx_metric.figures import paired, report
 from sgdx_metric.scoring import score_variants

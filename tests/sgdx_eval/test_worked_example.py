@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from sgdx_metric.core import Sample, Scores
 
 from sgdx_dataset import frame_tables, open_release
 from sgdx_eval.report.inputs import read_inputs
 from sgdx_eval.report.sections import build_report
 from sgdx_eval.tasks import TASKS
-from sgdx_metric.core import Sample, Scores
 from sgdx_metric.units import index_frames
 
 from ..conftest import ROOT

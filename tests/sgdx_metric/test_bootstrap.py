@@ -7,7 +7,6 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 import pytest
-
 from sgdx_metric.bootstrap import (
     Statistics,
     Sums,
@@ -16,8 +15,9 @@ from sgdx_metric.bootstrap import (
     resampled,
     with_replacement,
 )
-from sgdx_metric.columns import Floats
 from sgdx_metric.core import Sample, Scores
+
+from sgdx_metric.columns import Floats
 from sgdx_metric.figures import DROP, joined, state_figures
 from sgdx_metric.figures import JGA as MAIN
 from sgdx_metric.signature import OFFICIAL, Rules

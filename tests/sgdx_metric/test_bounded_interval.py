@@ -8,7 +8,6 @@ from math import comb
 
 import numpy as np
 import pytest
-
 from sgdx_metric.bootstrap import bounded_interval, exact_at_edge
 
 LIMITS = (0.0, 0.03, 0.1, 0.2)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from sgdx_metric.core import flipped, variation, worst_case
+
 from sgdx_metric.errors import ScoreError
 from sgdx_metric.figures import HEADLINE, report
 from sgdx_metric.scoring import METRICS, score_variants

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from sgdx_metric.core import Sample, Scores
 
 from sgdx_metric.columns import Floats
-from sgdx_metric.core import Sample, Scores
 from sgsacc_metric.bleu import ORDERS
 from sgsacc_metric.figures import compute_metrics, cross_variant_stats, turn_figures, unit_scores
 from sgsacc_metric.report import turn_count

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from sgdx_eval.tables import Cell, interval
-from sgdx_metric.bootstrap import bootstrap
 from sgdx_metric.columns import Floats
+from sgdx_metric.statistics import RESAMPLES, drawn, middle, with_replacement
 from sgdx_metric.variants import ORIGINAL
 
 from .scores import Element, Gold, RunScores, Singles, Words, values_elsewhere
@@ -306,7 +306,9 @@ def with_intervals(analysis: Analysis, rewordings: Sequence[Rewording]) -> list[
         by_dialogue.append(np.bincount(dialogue[gold.frame[answers]], net, len(dialogues)))
     nets = np.stack(by_dialogue, axis=1)  # [dialogues, rewordings]
     names = list(map(str, range(len(rewordings))))
-    intervals = bootstrap(lambda weights: dict(zip(names, (weights @ nets).T)), len(dialogues))
+    draws = drawn(with_replacement, len(dialogues), RESAMPLES)
+    sums = np.concatenate([weights @ nets for weights in draws])  # [draws, rewordings]
+    intervals = {name: middle(of_one) for name, of_one in zip(names, sums.T)}
     return [
         r._replace(interval=(ends[0], ends[1])) if (ends := intervals.get(name)) else r
         for name, r in zip(names, rewordings, strict=True)

@@ -17,9 +17,9 @@ from rapidfuzz.distance import Levenshtein
 
 from sgdx_dataset.schema import NONE_INTENT, Service, Slot
 from sgdx_metric.columns import AlignedRows, Floats, Ints, column, field, flags, positions, strings
-from sgdx_metric.core import mean_defined, variation
 from sgdx_metric.signature import Rules
 from sgdx_metric.slots import SchemaSlots, score_slots
+from sgdx_metric.statistics import mean_defined, variation
 from sgdx_metric.units import Items
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
