@@ -131,42 +131,42 @@ SABOTAGES = {
         "sgdx_metric/slots.py", "np.where(has_value, ~keeps_value, had_value)",
         "np.where(has_value, ~keeps_value, False)", f"{_METRIC}/test_change.py -k by_hand"),
     "deviations are those of a population": Sabotage(
-        "sgdx_metric/core.py", "scores.std(axis=0, ddof=1)", "scores.std(axis=0)",
+        "sgdx_metric/statistics.py", "scores.std(axis=0, ddof=1)", "scores.std(axis=0)",
         f"{_METRIC}/test_report.py -k headline"),
     "the worst case leaves out undefined scores": Sabotage(
-        "sgdx_metric/core.py", "scores.min(axis=0))", "np.nanmin(scores, axis=0))",
+        "sgdx_metric/statistics.py", "scores.min(axis=0))", "np.nanmin(scores, axis=0))",
         f"{_METRIC}/test_report.py -k flips_by_hand"),
     "half right is wrong": Sabotage(
-        "sgdx_metric/core.py", "(most >= RIGHT)", "(most > RIGHT)",
+        "sgdx_metric/statistics.py", "(most >= RIGHT)", "(most > RIGHT)",
         f"{_METRIC}/test_report.py -k equal_the_plain"),
     "a mean over v1 to v5 is of fewer": Sabotage(
-        "sgdx_metric/core.py", "(self, variant) for variant in variants]",
-        "(self, w) for w in variants if w in self.variants]",
+        "sgdx_metric/units.py", "not {*variants} <= {*self.variants}:",
+        "not {*variants} & {*self.variants}:",
         f"{_METRIC}/test_report.py -k not_there"),
     "a drop is a gain": Sabotage(
-        "sgdx_metric/figures.py", "means.over(PAPER_VARIANTS) - means.under(ORIGINAL)",
-        "means.under(ORIGINAL) - means.over(PAPER_VARIANTS)",
+        "sgdx_metric/statistics.py", "np.mean(reworded, axis=0) - original",
+        "original - np.mean(reworded, axis=0)",
         f"{_METRIC}/test_report.py -k the_drop_is"),
     "groups of seen and unseen services change places": Sabotage(
-        "sgdx_metric/figures.py", "SEEN: frames.seen, UNSEEN: ~frames.seen",
+        "sgdx_metric/robustness.py", "SEEN: frames.seen, UNSEEN: ~frames.seen",
         "SEEN: ~frames.seen, UNSEEN: frames.seen", f"{_METRIC}/test_report.py -k groups_carry"),
     "intervals are over turns": Sabotage(
         "sgdx_metric/units.py", '_codes(frame_id, "(/[^/]*){2}$")',
-        '_codes(frame_id, "(/[^/]*){1}$")', f"{_METRIC}/test_bootstrap.py -k turns_by_hand"),
+        '_codes(frame_id, "(/[^/]*){1}$")', f"{_METRIC}/test_statistics.py -k turns_by_hand"),
     "intervals hold 90 %": Sabotage(
-        "sgdx_metric/bootstrap.py", "(0.025, 0.975)", "(0.05, 0.95)",
-        f"{_METRIC}/test_bootstrap.py -k theory"),
+        "sgdx_metric/statistics.py", "(0.025, 0.975)", "(0.05, 0.95)",
+        f"{_METRIC}/test_statistics.py -k theory"),
     "two sides are resampled apart": Sabotage(
-        "sgdx_metric/bootstrap.py",
+        "sgdx_metric/statistics.py",
         "_mean_of_drawn(second, weights,", "_mean_of_drawn(second, weights[::-1],",
         f"{_METRIC}/test_report.py -k differences_to"),
     "a p is zero": Sabotage(
-        "sgdx_metric/bootstrap.py", "(as_large[name] + 1) / (trials + 1)",
-        "as_large[name] / trials", f"{_METRIC}/test_bootstrap.py -k never_zero"),
+        "sgdx_metric/statistics.py", "else (int(count) + 1) / (trials + 1)",
+        "else int(count) / trials", f"{_METRIC}/test_statistics.py -k never_zero"),
     "a p is one-sided": Sabotage(
-        "sgdx_metric/bootstrap.py", "large = np.abs(right[name] - left[name]) >= np.abs(value)",
-        "large = right[name] - left[name] >= value",
-        f"{_METRIC}/test_bootstrap.py -k share_of_swaps"),
+        "sgdx_metric/statistics.py", "(np.abs(differences) >= np.abs(observed)",
+        "(differences >= observed",
+        f"{_METRIC}/test_statistics.py -k share_of_swaps"),
     "recall is precision": Sabotage(
         "sgdx_metric/calls.py", "hits / int(needed.sum())", "hits / int(called.sum())",
         f"{_METRIC}/test_calls.py -k stands_apart"),

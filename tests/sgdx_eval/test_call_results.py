@@ -13,7 +13,7 @@ import pytest
 
 from sgdx_eval.files import write_scores
 from sgdx_metric.calls import CALL_METRICS, CallScores, report_calls
-from sgdx_metric.figures import paired
+from sgdx_metric.robustness import paired
 from sgdx_metric.signature import Setup
 
 from ..conftest import Run

@@ -6,13 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from sgdx_metric.bootstrap import Sums, compared
 
 from sgdx_eval.files import write_scores
-from sgdx_metric.columns import Floats
-from sgdx_metric.figures import paired, report
+from sgdx_metric.robustness import paired, report
 from sgdx_metric.scoring import score_variants
 from sgdx_metric.signature import Setup
 
@@ -121,42 +118,3 @@ def test_compare_needs_two_sides(
     runs: list[Path], tmp_path: Path, command: Run, words: str
 ) -> None:
     assert "--second" in refused(tmp_path, command, "compare", *words.split())
-
-
-def sums(values: Floats) -> Sums:
-    """Dialogues of one frame each [dialogues], as if under the original alone."""
-    rows = np.stack([values, values], axis=1)
-    return Sums(rows, np.ones_like(rows))
-
-
-def original(means: Floats) -> dict[str, Floats]:
-    return {"jga_orig": means[..., 0]}
-
-
-def test_the_interval_has_the_spread_over_seeds() -> None:
-    """All dialogues are alike, so that only the runs differ: the variance of the difference of the
-    means is s1^2 / 3 + s2^2 / 4, which drawing r - 1 of r runs gives without bias."""
-    levels = np.array([0.4, 0.5, 0.65]), np.array([0.5, 0.55, 0.7, 0.75])
-    first, second = ([sums(np.full(20, level)) for level in side] for side in levels)
-    found = compared(first, second, original)["jga_orig"]
-    variance = sum(side.var(ddof=1) / len(side) for side in levels)
-    low, high = found["interval"]
-    assert (high - low) / 3.92 == pytest.approx(variance**0.5, rel=0.15)
-    assert found["difference"] == pytest.approx(levels[1].mean() - levels[0].mean())
-    assert found["first_sd"] == pytest.approx(levels[0].std(ddof=1))
-
-
-def test_the_interval_holds_no_difference_19_times_in_20_and_p_agrees() -> None:
-    """Two equal systems of five seeds each; dialogues, seeds and both together make noise."""
-    random = np.random.default_rng(11)
-    held = rejected = 0
-    for _ in range(60):
-        dialogues = random.normal(0.5, 0.15, 40)
-        sides = [
-            [sums(dialogues + random.normal(0, 0.04) + random.normal(0, 0.1, 40)) for _ in range(5)]
-            for _ in "ab"
-        ]
-        found = compared(sides[0], sides[1], original)["jga_orig"]
-        held += found["interval"][0] <= 0 <= found["interval"][1]
-        rejected += found["p"] < 0.05
-    assert 53 <= held <= 60 and rejected <= 7

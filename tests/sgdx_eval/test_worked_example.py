@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from sgdx_metric.core import Sample, Scores
 
 from sgdx_dataset import frame_tables, open_release
 from sgdx_eval.report.inputs import read_inputs
 from sgdx_eval.report.sections import build_report
 from sgdx_eval.tasks import TASKS
-from sgdx_metric.units import index_frames
+from sgdx_metric.figures import JGA
+from sgdx_metric.statistics import Sample, mean
+from sgdx_metric.units import Scores, index_frames
 
 from ..conftest import ROOT
 
@@ -93,12 +94,11 @@ def test_all_commands_take_it(predictions: Path, command: Run) -> None:
     assert "55" in done.stdout
 
 
-def test_a_figure_of_one_entry(tmp_path: Path) -> None:
-    imports = "from operator import methodcaller\nfrom sgdx_metric.figures import JGA, Figure\n"
-    figure = module(tmp_path / "figure.py", f"{imports}FIGURE = {FIGURE}").FIGURE
+def test_a_figure_of_one_entry() -> None:
     frames = pa.array([f"1_0000{i}/0/Cabs_1" for i in range(4)])
     items = index_frames(frames, np.array([True] * 4))
     rows = np.array([[1.0, 1, 1, 1], [1, 0, 0, 1]])
     scores = Scores(["original", "v5"], items, {"joint_goal_accuracy": rows})
-    sample = Sample(scores, [figure])
+    figure = eval(FIGURE, {"mean": mean, "JGA": JGA, "scores": scores})  # noqa: S307
+    sample = Sample([figure], items.dialogue)
     assert sample.values() == {"jga_v5": 0.5} and sample.intervals()["jga_v5"] == [0, 1]

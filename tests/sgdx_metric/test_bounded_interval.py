@@ -8,7 +8,8 @@ from math import comb
 
 import numpy as np
 import pytest
-from sgdx_metric.bootstrap import bounded_interval, exact_at_edge
+
+from sgdx_metric.statistics import bounded_interval
 
 LIMITS = (0.0, 0.03, 0.1, 0.2)
 
@@ -87,11 +88,3 @@ def test_of_right_and_wrong_it_is_that_of_clopper_and_pearson(
     values = np.zeros(cases)
     values[: len(total)] = total
     assert bounded_interval(values, np.ones(cases), 0.0, 1.0) == pytest.approx(ends, abs=0.004)
-
-
-def test_an_interval_at_the_edge_is_no_point() -> None:
-    assert exact_at_edge([1.0, 1.0], 10) == pytest.approx([0.6915, 1.0], abs=1e-4)
-    assert exact_at_edge([0.0, 0.0], 10) == pytest.approx([0.0, 0.3085], abs=1e-4)
-    assert exact_at_edge([0.5, 0.5], 10) == [0.5, 0.5]
-    assert exact_at_edge([0.9, 1.0], 10) == [0.9, 1.0]
-    assert exact_at_edge(None, 10) is None

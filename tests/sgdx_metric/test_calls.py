@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from sgdx_metric.core import Scores
-from sgdx_metric.variant_figures import over_variants, with_tasks
 
 from sgdx_metric.calls import (
     CALL_PREDICTION,
@@ -18,9 +16,9 @@ from sgdx_metric.calls import (
 )
 from sgdx_metric.columns import Floats, Ints
 from sgdx_metric.errors import ScoreError
-from sgdx_metric.figures import variant_differences
+from sgdx_metric.figures import over_variants, variant_differences, with_tasks
 from sgdx_metric.signature import Setup
-from sgdx_metric.units import Items
+from sgdx_metric.units import Items, Scores
 
 from .call_rows import GOLD, REFERENCES, STATE, call, predictions, reference, table
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgdx_metric.figures import report
+from sgdx_metric.robustness import report
 from sgdx_metric.scoring import score_frames, score_variants
 from sgdx_metric.slots import previous_frames
 

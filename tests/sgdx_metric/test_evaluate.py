@@ -22,7 +22,7 @@ import pytest
 import yaml
 
 from sgdx_eval.install import install
-from sgdx_metric.figures import HEADLINE, report
+from sgdx_metric.robustness import HEADLINE, report
 from sgdx_metric.scoring import score_variants
 from sgdx_metric.signature import Setup
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sgdx_eval.references import open_references
-from sgdx_metric.figures import group_means, report
+from sgdx_metric.robustness import group_means, report
 from sgdx_metric.scoring import score_frames
 from sgdx_metric.signature import OFFICIAL, Rules, Setup
 

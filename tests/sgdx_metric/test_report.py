@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sgdx_metric.core import flipped, variation, worst_case
 
 from sgdx_metric.errors import ScoreError
-from sgdx_metric.figures import HEADLINE, report
+from sgdx_metric.robustness import HEADLINE, report
 from sgdx_metric.scoring import METRICS, score_variants
 from sgdx_metric.signature import Setup
+from sgdx_metric.statistics import flipped, variation, worst_case
 
 from . import slow
 from .frames import prediction_table, reference_table, six_variants
@@ -84,10 +84,13 @@ def test_the_worst_case_by_hand() -> None:
     """Frame 0 is right under all six, frame 2 under none, frames 1 and 3 under some."""
     sgdx = score(SCORES)["sgdx"]
     assert (sgdx["jga_worst"], sgdx["flips"]) == (0.25, 0.5)
-    # All dialogues alike in one group: its interval is its figure.
+    # All dialogues are alike in one group.
     seen, unseen = sgdx["seen"]["confidence"], sgdx["unseen"]["confidence"]
-    assert (unseen["jga_worst"], unseen["flips"]) == ([0, 0], [1, 1])
-    assert (seen["jga_worst"], seen["flips"]) == ([0, 1], [0, 0])
+    # Of two dialogues that is not sure: Clopper and Pearson's 0 of 2 and 2 of 2.
+    assert unseen["jga_worst"] == pytest.approx([0, 0.8419], abs=1e-4)
+    assert unseen["flips"] == pytest.approx([0.1581, 1], abs=1e-4)
+    assert seen["jga_worst"] == [0, 1]
+    assert seen["flips"] == pytest.approx([0, 0.8419], abs=1e-4)
     assert "confidence" not in sgdx["by_service"]["Banks_2"]
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgdx_metric.errors import ScoreError
-from sgdx_metric.figures import group_means, report
+from sgdx_metric.robustness import group_means, report
 from sgdx_metric.scoring import METRICS, score_frames, score_variants
 from sgdx_metric.signature import Rules, Setup
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from sgdx_metric.core import Sample, Scores
 
 from sgdx_metric.columns import Floats
+from sgdx_metric.statistics import Sample
+from sgdx_metric.units import Scores
 from sgsacc_metric.bleu import ORDERS
 from sgsacc_metric.figures import compute_metrics, cross_variant_stats, turn_figures, unit_scores
 from sgsacc_metric.report import turn_count
@@ -45,8 +46,8 @@ def test_units_and_their_groups(units: Scores) -> None:
 
 
 def test_sums_by_dialogue_give_the_figures(units: Scores) -> None:
-    sample = Sample(units, turn_figures(units))
-    assert len(sample.sums.total) == 2
+    sample = Sample(turn_figures(units), units.items.dialogue)
+    assert sample.dialogues == 2
     figures = sample.values()
     assert figures["ser_orig"] == 0 and figures["bleu_orig"] == pytest.approx(100)
     assert "ser_v1-5" not in figures  # v3 to v5 are lacking

@@ -18,7 +18,7 @@ from sgdx_eval.references import References, open_references
 from sgdx_eval.report.inputs import Choice, read_inputs
 from sgdx_eval.report.runs import Group, group_runs, read_run
 from sgdx_eval.report.slots.breakage import Analysis
-from sgdx_metric.figures import paired, report
+from sgdx_metric.robustness import paired, report
 from sgdx_metric.rows import PREDICTION
 from sgdx_metric.scoring import score_frames
 from sgdx_metric.signature import Setup

@@ -7,13 +7,13 @@ from statistics import mean, stdev
 
 import numpy as np
 import pytest
-from sgdx_metric.core import Figure, compare
 
 from sgdx_eval.report.figures import Estimate, change_cell, flip_shares, signed, system_differences
 from sgdx_eval.report.runs import Group
 from sgdx_eval.report.sections import augmentation, comparison, items_table, variant_table, view_of
 from sgdx_eval.report.states import official_metrics
 from sgdx_eval.tables import NO_VALUE, Cell, Table
+from sgdx_metric.statistics import Figure, compare
 
 from .conftest import VARIANTS, only_group, sgdx_part
 

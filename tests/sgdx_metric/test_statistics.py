@@ -1,0 +1,172 @@
+"""Intervals and p-values: whole dialogues are drawn, and both are right where that is known."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sgdx_metric.columns import Floats
+from sgdx_metric.figures import JGA as MAIN
+from sgdx_metric.figures import of_units, state_figures
+from sgdx_metric.signature import OFFICIAL, Rules
+from sgdx_metric.statistics import Sample, compare, drawn, drop, mean, with_replacement
+from sgdx_metric.units import Scores, index_frames
+
+# Dialogue 1 has two turns, the first of two frames; dialogue 2 has one frame.
+IDS = ["1/0/A_1", "1/0/B_1", "1/2/A_1", "2/0/A_1"]
+JGA = {
+    "original": np.array([1.0, 0.0, 1.0, 0.5]),
+    "v1": np.array([1.0, 0.5, 0.0, 1.0]),
+    "v2": np.array([1.0, 0.5, 0.0, 0.0]),
+}
+PLACE = index_frames(pa.array(IDS), np.array([True, False, True, True]))
+
+
+def sample(rules: Rules = OFFICIAL, group: str = "all") -> Sample:
+    raw = Scores([*JGA], PLACE, {MAIN: np.stack([*JGA.values()])}, rules.zero_mean)
+    scores = of_units(raw.only(PLACE.groups()[group]), rules)
+    return Sample(state_figures(scores), scores.items.dialogue)
+
+
+def figures_of_dialogue(place: int, of: Sample) -> dict[str, float]:
+    """The figures of one dialogue alone."""
+    values = of.of_sums(of.sums[[place]])
+    return {figure.key: float(value[0]) for figure, value in zip(of.figures, values)}
+
+
+def of_means(means: Floats, frames: int = 1) -> Sample:
+    """Dialogues of some equal frames each, whose mean is the only figure [dialogues]."""
+    rows, dialogue = np.repeat(means, frames), np.repeat(np.arange(len(means)), frames)
+    return Sample([mean("jga", rows)], dialogue)
+
+
+def test_figures_of_dialogues_and_turns_by_hand() -> None:
+    keys = ("jga_orig", "ss_jga", "jga_worst(original+v1+v2)", "flips(original+v1+v2)")
+    of_turns = sample(Rules(joint_acc_across_turn=True))
+    for place, of, figures in (
+        # The worst scores of its frames are 1, 0 and 0; the last two flip; v1 and v2 are equal.
+        (0, sample(), (2 / 3, 0, 1 / 3, 2 / 3)),
+        # Under v1 and v2 1 and 0.
+        (1, sample(), (0.5, 2**0.5, 0, 1)),
+        # Turns of 0, 0.5, 0.5 and of 1, 0, 0: the worst is 0, and both are on two sides of 0.5.
+        (0, of_turns, (0.5, 0, 0, 1)),
+    ):
+        expected = dict(zip(keys, figures, strict=True))
+        assert figures_of_dialogue(place, of) == pytest.approx(expected)
+
+
+def test_dropped_frames_are_not_counted() -> None:
+    """Of the three frames of the first dialogue, the last is wrong under v1 and v2."""
+    kept, dropped = sample(), sample(Rules(zero_mean="drop"))
+    place = [figure.key for figure in kept.figures].index("ss_jga")
+    ends = np.cumsum([len(figure.columns) for figure in kept.figures])
+    numbers = [of.sums[:, ends[place] - 1].tolist() for of in (kept, dropped)]
+    assert numbers == [[3, 1], [2, 1]]
+
+
+def test_group_of_services_has_its_own_dialogues() -> None:
+    of_group = sample(group="B_1")
+    assert of_group.dialogues == 1
+    assert figures_of_dialogue(0, of_group)["jga_orig"] == 0
+
+
+def test_means_over_variants_are_of_the_items_that_each_defines() -> None:
+    """Under v1 one item is undefined: the mean of 1 and of 1/4, and not the 2/7 of all cells."""
+    rows = np.array([[1.0, np.nan, np.nan, np.nan], [1.0, 0.0, 0.0, 0.0]])
+    original = np.array([1.0, 1.0, 0.0, 0.0])
+    figures = [mean("mean", rows), drop("drop", rows, original)]
+    values = Sample(figures, np.arange(4)).values()
+    assert values == {"mean": 0.625, "drop": pytest.approx(0.125)}
+
+
+def test_a_draw_takes_as_many_dialogues_with_replacement() -> None:
+    weights = np.concatenate(list(drawn(with_replacement, 7, 250)))
+    assert weights.shape == (250, 7)
+    assert set(weights.sum(axis=1)) == {7}
+    assert weights.max() > 1 and weights.min() == 0
+    again = np.concatenate(list(drawn(with_replacement, 7, 250)))
+    assert (weights == again).all()
+
+
+def test_interval_has_the_width_that_theory_gives() -> None:
+    """400 dialogues of 5 equal frames, half of them right: as 400 independent observations."""
+    low, high = of_means(np.repeat([0.0, 1.0], 200), 5).intervals()["jga"] or (0, 0)
+    standard_error = (0.5 * 0.5 / 400) ** 0.5
+    assert (low, high) == pytest.approx(
+        (0.5 - 1.96 * standard_error, 0.5 + 1.96 * standard_error), abs=0.005
+    )
+
+
+def test_an_interval_of_equal_dialogues_is_no_point() -> None:
+    """Clopper and Pearson's of 10 of 10, 0 of 10; and ten frames of one dialogue prove little."""
+    for value, frames, dialogues, ends in (
+        (1.0, 1, 10, [0.6915, 1.0]),
+        (0.0, 1, 10, [0.0, 0.3085]),
+        (1.0, 10, 1, [0.025, 1.0]),
+        (0.5, 1, 10, [0.3458, 0.6542]),
+    ):
+        of = of_means(np.full(dialogues, value), frames)
+        assert of.intervals()["jga"] == pytest.approx(ends, abs=1e-4)
+    same = drop("drop", np.ones((2, 10)), np.ones(10))
+    assert Sample([same], np.arange(10)).intervals()["drop"] == pytest.approx(
+        [-0.3085, 0.3085], abs=1e-4
+    )
+
+
+def test_p_is_the_share_of_swaps_with_as_large_a_difference() -> None:
+    random = np.random.default_rng(3)
+    first, second = (random.integers(0, 4, 8) / 4 for _ in "ab")
+    change = second - first
+    every = [
+        abs(change @ signs) >= abs(change.sum()) - 1e-12 for signs in product((1, -1), repeat=8)
+    ]
+    p = compare([of_means(first)], [of_means(second)])["jga"]["p"]
+    assert p == pytest.approx(sum(every) / len(every), abs=0.02)
+
+
+def test_a_p_is_never_zero() -> None:
+    """Forty dialogues of one frame, all right with the second alone: no swap is as large."""
+    wrong, right = (of_means(np.full(40, value)) for value in (0.0, 1.0))
+    assert compare([wrong], [right])["jga"]["p"] == 1 / 10_001
+
+
+def test_equal_systems_do_not_differ() -> None:
+    compared = compare([sample()], [sample()])
+    known = [key for key, of in compared.items() if of["first"] is not None]
+    assert "ss_jga" in known
+    assert {(compared[key]["difference"], compared[key]["p"]) for key in known} == {(0, 1)}
+
+
+def test_the_interval_has_the_spread_over_seeds() -> None:
+    """All dialogues are alike, so that only the runs differ: the variance of the difference of the
+    means is s1^2 / 3 + s2^2 / 4, which drawing r - 1 of r runs gives without bias."""
+    levels = np.array([0.4, 0.5, 0.65]), np.array([0.5, 0.55, 0.7, 0.75])
+    first, second = ([of_means(np.full(20, level)) for level in side] for side in levels)
+    found = compare(first, second)["jga"]
+    variance = sum(side.var(ddof=1) / len(side) for side in levels)
+    low, high = found["interval"]
+    assert (high - low) / 3.92 == pytest.approx(variance**0.5, rel=0.15)
+    assert found["difference"] == pytest.approx(levels[1].mean() - levels[0].mean())
+    assert found["first_sd"] == pytest.approx(levels[0].std(ddof=1))
+
+
+def test_the_interval_holds_no_difference_19_times_in_20_and_p_agrees() -> None:
+    """Two equal systems of five seeds each; dialogues, seeds and both together make noise."""
+    random = np.random.default_rng(11)
+    held = rejected = 0
+    for _ in range(60):
+        dialogues = random.normal(0.5, 0.15, 40)
+        sides = [
+            [
+                of_means(dialogues + random.normal(0, 0.04) + random.normal(0, 0.1, 40))
+                for _ in range(5)
+            ]
+            for _ in "ab"
+        ]
+        found = compare(sides[0], sides[1])["jga"]
+        held += found["interval"][0] <= 0 <= found["interval"][1]
+        rejected += found["p"] < 0.05
+    assert 53 <= held <= 60 and rejected <= 7
