@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from .errors import ScoreError
 from .robustness import paired, report
-from .rows import PREDICTION, REFERENCE, Prediction, Reference, arrow_table, json_lines
+from .rows import Prediction, Reference, rows_table
 from .scoring import FrameScores, score_variants
 from .signature import OFFICIAL, Rules, Setup, check_flags, split_name
 from .units import only_dialogues, subset_of
@@ -69,9 +69,9 @@ def score(
         1.0
     """
     acts = acts_word(system_acts) or "unknown"
-    frame_scores, scores = score_lines(
-        json_lines(predictions, Prediction, "predictions"),
-        json_lines(references, Reference, "references"),
+    frame_scores, scores = score_tables(
+        rows_table(predictions, Prediction, "predictions"),
+        rows_table(references, Reference, "references"),
         Setup(split, release, rules, acts, made_elsewhere=True),
         dialogues,
     )
@@ -172,16 +172,13 @@ def acts_word(system_acts: bool | None) -> str | None:
     return "yes" if system_acts else "no"
 
 
-def score_lines(
-    predictions: Iterable[str],
-    references: Iterable[str],
+def score_tables(
+    predicted: pa.Table,
+    true: pa.Table,
     setup: Setup,
     dialogues: Iterable[str] | None = None,
 ) -> tuple[dict[str, FrameScores], dict[str, Any]]:
-    """The scores of every frame by variant, and their report, of rows as lines of `json_lines`."""
-    columns = REFERENCE.append(pa.field("words", pa.string()))
-    predicted = arrow_table("\n".join(predictions).encode(), PREDICTION, "predictions")
-    true = arrow_table("\n".join(references).encode(), columns, "references")
+    """The scores of every frame by variant, and their report, of rows as `rows_table` has them."""
     setup = replace(setup, variants=_fingerprints(true))
     if dialogues is not None:
         subset = subset_of(true, _distinct(dialogues), "dialogues")

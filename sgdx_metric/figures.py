@@ -24,6 +24,7 @@ from .statistics import (
     flipped,
     mean,
     mean_defined,
+    paired_p,
     relative_drop,
     variation,
     worst_case,
@@ -216,8 +217,7 @@ def p_of_drop(scores: Scores, metric: str, variants: Sequence[str]) -> float | N
         return None
     before = mean("drop", np.repeat(original, len(reworded), axis=0))
     left, right = (Sample([of], scores.items.dialogue) for of in (before, mean("drop", reworded)))
-    p: float | None = compare([left], [right], RESAMPLES)["drop"]["p"]
-    return p
+    return paired_p(left, right, RESAMPLES)[0]
 
 
 def over_variants(scores: Scores, metric: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.json as pj
 
 from .errors import ScoreError
-from .variants import names_digest, own_variants, schema_digest
+from .variants import RELEASED, names_digest, own_variants, schema_digest
 
 # The official scorer takes a slot's first value, so there must be at least one.
 Values = Annotated[list[str], msgspec.Meta(min_length=1)]
@@ -100,22 +100,31 @@ REFERENCE = pa.schema(
         ("canonical_values", _SLOT_VALUES),
     ]
 )
+# What `rows_table` makes of references.
+REFERENCE_ROW = REFERENCE.append(pa.field("words", pa.string()))
 
 
-def json_lines(rows: Any, kind: type[Prediction], side: str) -> list[str]:
-    """Write Python rows as lines of JSON, checked; keys that `kind` lacks are skipped."""
-    encode = msgspec.json.Encoder(enc_hook=_plain).encode
-    lines = []
-    for i, row in enumerate(row_dicts(rows, kind, side)):
-        try:
-            checked = msgspec.convert(row, kind)
-            if isinstance(checked, Reference):
-                _mark_words(checked)
-            lines.append(encode(checked).decode())
-        except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
-            example = f"; expected a row as {EXAMPLE_ROW}" if side == "predictions" else ""
-            raise ScoreError(f"{side}[{i}]: {error}{example}") from None
-    return lines
+def rows_table(rows: Any, kind: type[Prediction], side: str) -> pa.Table:
+    """A table of rows in any form, checked; keys that `kind` lacks are skipped."""
+    listed = list(row_dicts(rows, kind, side))
+    encoder = msgspec.json.Encoder(enc_hook=_plain)
+    try:
+        checked = msgspec.convert(listed, list[kind])  # type: ignore[valid-type]
+        for row in checked if kind is Reference else ():
+            _mark_words(row)
+        data = encoder.encode_lines(checked)
+    except (ValueError, RecursionError):  # find the row at fault
+        for i, row in enumerate(listed):
+            try:
+                one = msgspec.convert(row, kind)
+                if isinstance(one, Reference):
+                    _mark_words(one)
+                encoder.encode(one)
+            except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
+                example = f"; expected a row as {EXAMPLE_ROW}" if side == "predictions" else ""
+                raise ScoreError(f"{side}[{i}]: {error}{example}") from None
+        raise
+    return arrow_table(data, REFERENCE_ROW if kind is Reference else PREDICTION, side)
 
 
 def _plain(value: Any) -> str:
@@ -177,7 +186,7 @@ def _needed(names: list[str], kind: type[msgspec.Struct], variants: Iterable[Any
 
 def _mark_words(row: Reference) -> None:
     """Put the digest of the schema, which marks a variant of the user's own, in its place."""
-    if own_variants([row.variant]):
+    if row.variant not in RELEASED:
         try:
             row.words = schema_digest(row.schema) if row.schema else names_digest(
                 row.service, [slot.name for slot in row.schema_slots]

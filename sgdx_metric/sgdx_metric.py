@@ -10,15 +10,16 @@ from typing import Any
 
 import datasets
 import evaluate
+import pyarrow as pa
 
-from .api import acts_word, score_lines
+from .api import acts_word, score_tables
 from .columns import column
 from .errors import ScoreError
 from .f1 import requested_slots
 from .figures import state_figures
 from .fuzzy import fuzzy_scores
 from .robustness import HEADLINE, report
-from .rows import Prediction, Reference, json_lines
+from .rows import PREDICTION, REFERENCE_ROW, Prediction, Reference, rows_table
 from .scoring import score_frames
 from .signature import Rules, Setup
 from .slots import changed_slots, score_slots
@@ -90,26 +91,41 @@ class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
     """The official metrics of SGD and the schema sensitivity of SGD-X, for `evaluate.load`."""
 
     def _info(self) -> evaluate.MetricInfo:
-        # A row travels as one line of JSON: the Arrow round trip of nested rows that `evaluate`
-        # makes costs several times the scoring, and its check rejects rows with keys of their own.
-        line = datasets.Value("string")
-        return evaluate.MetricInfo(
+        row, gold = (datasets.Features.from_arrow_schema(s) for s in (PREDICTION, REFERENCE_ROW))
+        info = evaluate.MetricInfo(
             description=_DESCRIPTION,
             citation=_CITATION,
             inputs_description=_INPUTS,
-            features=datasets.Features({"predictions": line, "references": line}),
+            features=datasets.Features({"predictions": dict(row), "references": dict(gold)}),
             reference_urls=["https://arxiv.org/abs/2110.06800", "https://arxiv.org/abs/1909.05855"],
         )
+        # `_compute` gets columns. Given above it would be refused, as rows are no plain values.
+        info.format = "arrow"
+        return info
 
     def add_batch(self, predictions: Any = None, references: Any = None, **kwargs: Any) -> None:
         """Add rows; predictions and references need not be of the same frames, nor as many."""
-        left = json_lines(predictions, Prediction, "predictions")
-        right = json_lines(references, Reference, "references")
-        # `evaluate` wants columns of one length; blank lines are skipped again.
-        missing = len(right) - len(left)
-        left += [""] * missing
-        right += [""] * -missing
-        super().add_batch(predictions=left, references=right, **kwargs)
+        if kwargs:
+            raise ValueError(f"found {', '.join(kwargs)}, expected predictions and references")
+        sides = {
+            "predictions": rows_table(predictions, Prediction, "predictions"),
+            "references": rows_table(references, Reference, "references"),
+        }
+        if self.writer is None:
+            self.selected_feature_format = self.info.features
+            self._init_writer()
+        # `evaluate` wants columns of one length; what is missing is null, and left out again.
+        length = max(map(len, sides.values()))
+        columns = {
+            name: pa.concat_arrays(
+                [
+                    *table.to_struct_array().chunks,
+                    pa.nulls(length - len(table), pa.struct(table.schema)),
+                ]
+            )
+            for name, table in sides.items()
+        }
+        self.writer.write_table(pa.table(columns))
 
     def add(
         self,
@@ -143,5 +159,9 @@ class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
         rules = Rules(use_fuzzy_match, joint_acc_across_turn, zero_mean)
         acts = acts_word(system_acts) or "unknown"
         setup = Setup(split, release, rules, acts, made_elsewhere=True)
-        _, result = score_lines(predictions, references, setup, dialogues)
+        predicted, true = (
+            pa.Table.from_struct_array(pa.chunked_array(side).drop_null())
+            for side in (predictions, references)
+        )
+        _, result = score_tables(predicted, true, setup, dialogues)
         return {name: result["sgdx"][name] for name in (*HEADLINE, "by_variant")} | result

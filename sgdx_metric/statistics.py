@@ -192,7 +192,7 @@ def compare(
     if several:
         p = [_shifted_p(values, value) for values, value in zip(differences, observed)]
     else:
-        p = _randomisation(first[0], second[0], observed, trials)
+        p = paired_p(first[0], second[0], trials)
     comparisons: dict[str, dict[str, Any]] = {}
     for place, figure in enumerate(first[0].figures):
         comparisons[figure.key] = {
@@ -217,18 +217,17 @@ def _mean_of_drawn(runs: Sequence[Sample], weights: Floats, random: np.random.Ge
     return np.asarray((figures * counts.T[:, None]).sum(axis=0) / number)
 
 
-def _randomisation(
-    first: Sample, second: Sample, observed: Floats, trials: int
-) -> list[float | None]:
+def paired_p(first: Sample, second: Sample, trials: int = TRIALS) -> list[float | None]:
     """Two-sided p-values of paired approximate randomisation, in which whole dialogues are swapped.
 
-    In each trial, each dialogue's two results change sides with probability 1/2. If the
-    difference is at least as large as the observed one [figures] in n trials, p is (n + 1) /
-    (trials + 1). Source: Noreen 1989, "Computer-Intensive Methods for Testing Hypotheses".
+    In each trial, each dialogue's two results change sides with probability 1/2. If the difference
+    of a figure is at least as large as the observed one in n trials, p is (n + 1) / (trials + 1).
+    Source: Noreen 1989, "Computer-Intensive Methods for Testing Hypotheses".
     """
-    as_large = np.zeros(len(observed))
     apart = second.sums - first.sums
     left, right = first.sums.sum(axis=0), second.sums.sum(axis=0)
+    observed = (second.of_sums(right[None]) - first.of_sums(left[None]))[:, 0]
+    as_large = np.zeros(len(observed))
     for swap in drawn(one_in_two, len(apart), trials):
         # What the swapped dialogues bring to the first side is what they take from the second.
         moved = swap @ apart

@@ -9,6 +9,7 @@ from typing import Any
 
 ORIGINAL = "original"
 PAPER_VARIANTS = ("v1", "v2", "v3", "v4", "v5")
+RELEASED = (ORIGINAL, *PAPER_VARIANTS)
 # So many variants of one's own are named one by one.
 _FEW = 3
 

@@ -118,6 +118,6 @@ def test_figures_and_intervals() -> None:
     assert of_v1["joint_goal_accuracy"] == pytest.approx(1.75 / 5)
     sgdx = result["sgdx"]
     assert (sgdx["change_orig"], sgdx["change_v1-5"]) == (1, None)
-    assert sgdx["confidence"]["change_orig"] == [1, 1]
+    assert sgdx["confidence"]["change_orig"] == pytest.approx([0.025, 1])
     assert sgdx["confidence"]["change_v1-5"] is None
     assert sgdx["by_service"]["Trains_1"]["change_orig"] == 1
