@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import msgspec
 
 from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.errors import SgdxError
-from sgdx_metric.robustness import paired_scores
+from sgdx_metric.robustness import cautions, paired_scores
 
 from .explain import asked_variants
 from .files import check_outputs, write_scores
@@ -50,6 +51,11 @@ def score(
         },
         "paired": paired_scores(scored.raw, task.item_id),
     }
+    for caution in cautions(content):
+        if verbose:
+            print(f"warning: {escape_controls(caution)}", file=sys.stderr)
+        else:
+            warnings.warn(caution, stacklevel=3)
     if per_item:
         task.write_items(scored, per_item)
     if output:
@@ -57,7 +63,6 @@ def score(
     if verbose:
         if scored.chosen:
             note_subset(*scored.chosen)
-        _warn(content)
         scores, console = task.derived(scored.raw, inputs.rules), terminal()
         print_line(f"{legend([result_line(task, scores, content)])}\n", console)
         print_scores(task, scores, content, console, task.notes(content, scored), details)
@@ -112,26 +117,3 @@ def score_against(task: Task, given: Given) -> Scored:
     for name, header in given.headers().items():
         check_data(header, name, given.references.data(name), marks.get(name))
     return task.score(given)
-
-
-def _warn(content: Mapping[str, Any]) -> None:
-    """Warn where a score is not what it looks like.
-
-    It may be the score of an oracle, or of predictions of which so many slots are unknown that they
-    seem to be for another variant.
-    """
-    if "|oracle:yes|" in content["signature"]:
-        print(
-            "warning: the predictions are of an oracle: the model was trained on schemas that it "
-            "is evaluated on",
-            file=sys.stderr,
-        )
-    for name, count in content.get("ignored_slots", {}).items():
-        predicted = content["predicted_slots"][name]
-        if count > predicted / 3:
-            print(
-                f"warning: {escape_controls(name)}: {100 * count / predicted:.0f} % of the "
-                "predicted slots are not in its schemas; are these the predictions for another "
-                "variant?",
-                file=sys.stderr,
-            )

@@ -1,5 +1,6 @@
 """The Python door: score rows, or files, and have the content of scores.json as a dict."""
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,10 +9,10 @@ from typing import Any
 import pyarrow as pa
 
 from .errors import ScoreError
-from .robustness import paired, report
+from .robustness import cautions, paired, report
 from .rows import Prediction, Reference, rows_table
 from .scoring import FrameScores, score_variants
-from .signature import OFFICIAL, Rules, Setup, check_flags, split_name
+from .signature import OFFICIAL, SPLITS, Rules, Setup, check_flags, split_name
 from .units import only_dialogues, subset_of
 from .variants import fingerprint
 
@@ -39,7 +40,8 @@ def score(
         references: Frame rows of the same variants, as `sgdx_dataset.frames` makes them: the keys
             of a prediction, `service`, `seen`, `schema_slots` [{`name`, `is_categorical`}], and
             `utterance` where spans are predicted.
-        split, release: The names of the split and of the data (a commit), for the signature.
+        split, release: The names of the split and of the data (a commit), for the signature. A
+            `Dataset` of references knows its split.
         system_acts: Whether the predictions used the system's dialogue acts, for the signature;
             None where that is unknown.
         rules: How frames are scored.
@@ -72,9 +74,11 @@ def score(
     frame_scores, scores = score_tables(
         rows_table(predictions, Prediction, "predictions"),
         rows_table(references, Reference, "references"),
-        Setup(split, release, rules, acts, made_elsewhere=True),
+        Setup(split or stated_split(references), release, rules, acts, made_elsewhere=True),
         dialogues,
     )
+    for caution in cautions(scores):
+        warnings.warn(caution, stacklevel=2)
     unstated: dict[str, Any] = {"predictions": {variant: {} for variant in scores["variants"]}}
     return scores | unstated | {"paired": paired(frame_scores)}
 
@@ -162,6 +166,12 @@ def score_files(
         acts=acts_word(system_acts),
     )
     return score_task(TASKS["state"], inputs, _path(output), _path(per_frame), verbose)
+
+
+def stated_split(rows: Any) -> str | None:
+    """The split that a dataset says its rows are of; None of rows that say nothing."""
+    name = str(getattr(rows, "split", None) or "").partition("[")[0]
+    return split_name(name) if split_name(name) in SPLITS else None
 
 
 def acts_word(system_acts: bool | None) -> str | None:

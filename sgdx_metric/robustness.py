@@ -5,6 +5,7 @@ and not again in every later turn (`changed_slots` has its source), and canonica
 also takes what a value is to the API.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -23,7 +24,7 @@ from .figures import (
     variant_differences,
 )
 from .scoring import METRICS, FrameScores
-from .signature import OFFICIAL, Rules, Setup, signature
+from .signature import OFFICIAL, SPLITS, Rules, Setup, signature
 from .statistics import Sample, mean_defined, variation
 from .units import ALL as EVERY
 from .units import SEEN as IN_TRAIN
@@ -84,6 +85,31 @@ def report(variants: Mapping[str, FrameScores], setup: Setup = _UNSTATED) -> dic
         "ignored_slots": {name: frames.ignored_slots for name, frames in variants.items()},
         "predicted_slots": {name: frames.predicted_slots for name, frames in variants.items()},
     }
+
+
+def cautions(content: Mapping[str, Any]) -> list[str]:
+    """Why a score may not be what it looks like, a sentence each.
+
+    It may be that of an oracle, of a split that nobody knows, or of predictions of which so many
+    slots are unknown that they seem to be for another variant.
+    """
+    texts = []
+    if "|oracle:yes|" in content["signature"]:
+        texts.append(
+            "the predictions are of an oracle: the model was trained on schemas that it is "
+            "evaluated on"
+        )
+    split = re.search(r"\|split:([^|]*)\|", content["signature"])
+    if split and split[1] not in (*SPLITS, "unknown"):
+        texts.append(f"the split is {split[1]!r}, expected one of {', '.join(SPLITS)}")
+    for name, count in content.get("ignored_slots", {}).items():
+        predicted = content["predicted_slots"][name]
+        if count > predicted / 3:
+            texts.append(
+                f"{name}: {100 * count / predicted:.0f} % of the predicted slots are not in its "
+                "schemas; are these the predictions for another variant?"
+            )
+    return texts
 
 
 def robustness(scores: Scores, rules: Rules) -> dict[str, Any]:

@@ -1,11 +1,14 @@
 """Prediction and reference rows: what they hold, and Arrow tables of rows in JSON."""
 
+import gc
 import io
+import re
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from .errors import ScoreError
@@ -106,25 +109,41 @@ REFERENCE_ROW = REFERENCE.append(pa.field("words", pa.string()))
 
 def rows_table(rows: Any, kind: type[Prediction], side: str) -> pa.Table:
     """A table of rows in any form, checked; keys that `kind` lacks are skipped."""
-    listed = list(row_dicts(rows, kind, side))
-    encoder = msgspec.json.Encoder(enc_hook=_plain)
+    schema = REFERENCE_ROW if kind is Reference else PREDICTION
+    columns = _arrow_columns(rows, schema)
+    if columns is not None:
+        return columns
+    # The collector would look through all rows again and again, and finds nothing.
+    was_enabled = gc.isenabled()
+    gc.disable()
     try:
-        checked = msgspec.convert(listed, list[kind])  # type: ignore[valid-type]
-        for row in checked if kind is Reference else ():
-            _mark_words(row)
-        data = encoder.encode_lines(checked)
-    except (ValueError, RecursionError):  # find the row at fault
-        for i, row in enumerate(listed):
+        listed = list(row_dicts(rows, kind, side))
+        parts = (listed[i : i + 10_000] for i in range(0, len(listed), 10_000))
+        data = b"".join(_checked_lines(part, kind) for part in parts)
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, ScoreError):
+            raise
+        for i, row in enumerate(listed):  # find the row at fault
             try:
-                one = msgspec.convert(row, kind)
-                if isinstance(one, Reference):
-                    _mark_words(one)
-                encoder.encode(one)
-            except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
+                _checked_lines([row], kind)
+            except (ValueError, RecursionError) as of_row:
+                fault = re.sub(r"^(.*`\$)\[0\]", r"\1", str(of_row))
                 example = f"; expected a row as {EXAMPLE_ROW}" if side == "predictions" else ""
-                raise ScoreError(f"{side}[{i}]: {error}{example}") from None
+                raise ScoreError(f"{side}[{i}]: {fault}{example}") from None
         raise
-    return arrow_table(data, REFERENCE_ROW if kind is Reference else PREDICTION, side)
+    finally:
+        if was_enabled:
+            gc.enable()
+    return arrow_table(data, schema, side)
+
+
+def _checked_lines(rows: list[Any], kind: type[Prediction]) -> bytes:
+    """Rows as lines of JSON."""
+    checked: list[Prediction] = msgspec.convert(rows, list[kind])  # type: ignore[valid-type]
+    for row in checked:
+        if isinstance(row, Reference):
+            _mark_words(row)
+    return msgspec.json.Encoder(enc_hook=_plain).encode_lines(checked)
 
 
 def _plain(value: Any) -> str:
@@ -132,6 +151,56 @@ def _plain(value: Any) -> str:
     if isinstance(value, str):
         return str(value)
     raise ScoreError(f"found {type(value).__name__}, expected text")
+
+
+def _arrow_columns(rows: Any, schema: pa.Schema) -> pa.Table | None:
+    """The columns of a dataset or table of released variants, if nothing is wrong with them.
+
+    None for rows of other kinds, and where a row has to be looked at: it may be at fault, or need
+    the mark of its words.
+    """
+    if hasattr(rows, "with_format") and hasattr(rows, "unique"):  # a Dataset, but no streamed one
+        known = [name for name in schema.names if name in rows.column_names]
+        rows = rows.select_columns(known).with_format("arrow")[:]
+    if not isinstance(rows, pa.Table) or len({*rows.column_names}) < len(rows.column_names):
+        return None
+    known = [name for name in schema.names if name in rows.column_names]
+    try:
+        columns = {
+            field.name: rows[field.name].cast(field.type)
+            if field.name in known
+            else pa.nulls(len(rows), field.type)
+            for field in schema
+        }
+    except pa.ArrowException:
+        return None
+    table = pa.table(columns, schema=schema).combine_chunks()
+    optional = ("slots", "utterance", "canonical_values", "words")
+    variants = table["variant"].unique().to_pylist()
+    if "words" in known or not {*variants} <= {*RELEASED}:
+        return None
+    is_whole = all(_is_whole(table[n], n in optional) for n in schema.names)
+    return table if is_whole else None
+
+
+def _is_whole(column: pa.ChunkedArray, is_optional: bool) -> bool:
+    """Whether nothing is null but what may be, no slot is without a value, and places are 0 on."""
+    pending = [(column.combine_chunks(), is_optional, "")]
+    while pending:
+        array, may_lack, name = pending.pop()
+        if array.null_count and not may_lack:
+            return False
+        if pa.types.is_struct(array.type):
+            pending += [(part, may_lack, f.name) for f, part in zip(array.type, array.flatten())]
+        elif pa.types.is_list(array.type):
+            if name == "values" and pc.min(array.value_lengths()).as_py() == 0:
+                return False
+            pending.append((array.flatten(), False, ""))
+        elif pa.types.is_integer(array.type) and len(array):
+            ends = pc.min_max(array).as_py()
+            if not 0 <= ends["min"] <= ends["max"] < 2**31:
+                return False
+    return True
 
 
 def row_dicts(rows: Any, kind: type[msgspec.Struct], side: str) -> Iterable[Any]:

@@ -6,19 +6,20 @@ cache and looks no further: every file that those import has to be imported here
 
 # ruff: noqa: F401 - some files are imported only to be copied
 
+import warnings
 from typing import Any
 
 import datasets
 import evaluate
 import pyarrow as pa
 
-from .api import acts_word, score_tables
+from .api import acts_word, score_tables, stated_split
 from .columns import column
 from .errors import ScoreError
 from .f1 import requested_slots
 from .figures import state_figures
 from .fuzzy import fuzzy_scores
-from .robustness import HEADLINE, report
+from .robustness import HEADLINE, cautions, report
 from .rows import PREDICTION, REFERENCE_ROW, Prediction, Reference, rows_table
 from .scoring import score_frames
 from .signature import Rules, Setup
@@ -55,7 +56,7 @@ Args:
         Other keys are skipped, but `schema`, if it is there, marks a variant of the user's own in
         the signature.
     split, release: names of the split and of the data (a commit), for the signature; the split
-        `dev` is `validation`.
+        `dev` is `validation`. A `Dataset` of references knows its split.
     system_acts: whether the predictions used the system's dialogue acts, for the signature.
     use_fuzzy_match: whether a free-form value scores its similarity, default True; else 1 if it
         equals one of the reference's spoken variants, and 0.
@@ -90,6 +91,8 @@ Examples:
 class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
     """The official metrics of SGD and the schema sensitivity of SGD-X, for `evaluate.load`."""
 
+    _split: str | None = None  # which the rows say that they are of
+
     def _info(self) -> evaluate.MetricInfo:
         row, gold = (datasets.Features.from_arrow_schema(s) for s in (PREDICTION, REFERENCE_ROW))
         info = evaluate.MetricInfo(
@@ -111,6 +114,7 @@ class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
             "predictions": rows_table(predictions, Prediction, "predictions"),
             "references": rows_table(references, Reference, "references"),
         }
+        self._split = stated_split(references)
         if self.writer is None:
             self.selected_feature_format = self.info.features
             self._init_writer()
@@ -158,10 +162,12 @@ class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
     ) -> dict[str, Any]:
         rules = Rules(use_fuzzy_match, joint_acc_across_turn, zero_mean)
         acts = acts_word(system_acts) or "unknown"
-        setup = Setup(split, release, rules, acts, made_elsewhere=True)
+        setup = Setup(split or self._split, release, rules, acts, made_elsewhere=True)
         predicted, true = (
             pa.Table.from_struct_array(pa.chunked_array(side).drop_null())
             for side in (predictions, references)
         )
         _, result = score_tables(predicted, true, setup, dialogues)
+        for caution in cautions(result):
+            warnings.warn(caution, stacklevel=2)
         return {name: result["sgdx"][name] for name in (*HEADLINE, "by_variant")} | result

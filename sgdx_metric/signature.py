@@ -16,6 +16,7 @@ NAME = "sgdx_metric"
 ZERO_MEAN = ("0", "drop")
 # How many dialogues each split of the whole release has.
 _DIALOGUES = {"train": 16142, "validation": 2482, "test": 4201}
+SPLITS = tuple(_DIALOGUES)
 SYSTEM_ACTS = ("yes", "no", "mixed", "unknown")
 
 

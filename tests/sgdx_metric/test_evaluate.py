@@ -22,6 +22,7 @@ import pytest
 import yaml
 
 from sgdx_eval.install import install
+from sgdx_metric import score
 from sgdx_metric.robustness import HEADLINE, report
 from sgdx_metric.scoring import score_variants
 from sgdx_metric.signature import Setup
@@ -93,7 +94,8 @@ def test_rules_reach_the_scores(metric: Any) -> None:
     references, predictions = six_variants(SCORES)
     rows = {"predictions": predictions, "references": references}
     rules = {"use_fuzzy_match": False, "joint_acc_across_turn": True, "zero_mean": "drop"}
-    result = metric.compute(**rows, **rules, release="c0ffee", split="my own")
+    with pytest.warns(UserWarning, match="'my own'"):
+        result = metric.compute(**rows, **rules, release="c0ffee", split="my own")
     assert "|match:exact|joint:turn|zero-mean:drop|" in result["signature"]
     assert "|split:my own|release:c0ffee|" in result["signature"]
     # Frame 0 is right under both, frame 2 wrong under both and left out.
@@ -306,3 +308,15 @@ def test_the_card(metric: Any) -> None:
     assert card["sdk"] == "gradio" and card["sdk_version"].startswith("6.")
     assert (CARD.parent / card["app_file"]).is_file()
     assert {"evaluate", "metric"} <= {*card["tags"]}
+
+
+def test_a_dataset_says_its_split_and_names_of_another_variant_are_told(metric: Any) -> None:
+    references, predictions = six_variants({"original": [True, True]})
+    for row in predictions:
+        row["slot_values"] = [{**value, "slot": "town"} for value in row["slot_values"]]
+    dataset = datasets.Dataset.from_list(references, split="test[:10%]")
+    with pytest.warns(UserWarning, match="^original: 100 %"):
+        result = metric.compute(predictions=predictions, references=dataset)
+    assert "|split:test|" in result["signature"]
+    with pytest.warns(UserWarning, match="^original: 100 %"):
+        score(predictions, dataset)
