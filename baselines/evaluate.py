@@ -8,7 +8,8 @@ from pathlib import Path
 from sgdx_eval.inputs import Inputs
 from sgdx_eval.prediction_files import versions
 from sgdx_eval.score import score
-from sgdx_eval.tasks import TASKS, Turns
+from sgdx_eval.tasks import TASKS
+from sgdx_eval.tasks.turns import Turns
 
 from .command_line import door
 from .predict import Request, predict

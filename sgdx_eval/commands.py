@@ -82,16 +82,18 @@ def summarise(
     Parameters
     ----------
     scores
-        Give the scores.json of each run. Their signatures must be the same in every part.
+        Give the folder or the scores.json of each run. Their signatures must be the same in every
+        part.
     output
         Also write the means and deviations to this JSON file.
     """
     from .compare import summarise
     from .files import check_outputs, write_json
+    from .results import scores_file
     from .show import print_summary
     from .tables import terminal
 
-    check_outputs({"--output": output}, scores)
+    check_outputs({"--output": output}, map(scores_file, scores))
     result = summarise(scores)
     if output:
         write_json(result.content, output)
@@ -116,12 +118,13 @@ def compare(
     Parameters
     ----------
     scores
-        Give the scores.json of one system, and then that of another system.
+        Give the folder or the scores.json of one system, and then that of another system.
     first
-        Instead, give the scores.json of each run of one system, such as those of several seeds.
+        Instead, give the folder or the scores.json of each run of one system, such as those of
+        several seeds.
     second
-        Instead, give the scores.json of each run of the other system, such as those of several
-        seeds.
+        Instead, give the folder or the scores.json of each run of the other system, such as those
+        of several seeds.
     dialogues
         Take only the dialogues of this file: a file of 'sgdx subset', a JSON list of dialogue ids,
         or a text file with one id per line. Default: all; if the two files have different
@@ -136,10 +139,11 @@ def compare(
         )
     from .compare import compare
     from .files import check_outputs, write_json
+    from .results import scores_file
     from .show import print_comparison
     from .tables import terminal
 
-    check_outputs({"--json": json}, [*first, *second])
+    check_outputs({"--json": json}, map(scores_file, [*first, *second]))
     result = compare(first, second, dialogues)
     if json:
         write_json(result.content, json)

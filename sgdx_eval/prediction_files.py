@@ -75,6 +75,18 @@ def stated_variant(path: Path) -> str | None:
     return parse_json(line, _Row, f"{path}:1", "a line of predictions").variant
 
 
+def read_beginning(path: Path) -> tuple[Header, bytes]:
+    """The header of a prediction file, an empty one where it has none, and its first row."""
+    try:
+        with path.open("rb") as file:
+            lines = (line for line in iter(lambda: file.readline(_LONGEST), b"") if line.strip())
+            first = next(lines, b"{}")
+            header = parse_header(first, path)
+            return header or NO_HEADER, first if header is None else next(lines, b"{}")
+    except OSError as error:
+        raise SgdxError(f"{path}: {error.strerror}") from None
+
+
 def read_header(path: Path) -> Header:
     """The header of a prediction file; an empty one where it has none, or is a folder."""
     if not path.is_file():

@@ -36,6 +36,7 @@ from .prediction_files import (
     NO_HEADER,
     Header,
     PredictionLines,
+    read_beginning,
     read_prediction_lines,
     stated_variant,
 )
@@ -178,10 +179,9 @@ def task_name(path: Path) -> str:
     """The task of a prediction file: what its header says, or else its first row."""
     if path.is_dir():
         return "state"
-    file = read_prediction_lines(path)
-    if file.header.task is not None:
-        return file.header.task
-    first = next((line for _, line in file.numbered()), b"{}")
+    header, first = read_beginning(path)
+    if header.task is not None:
+        return header.task
     with suppress(msgspec.DecodeError, RecursionError):  # which the rows' reader tells
         row = msgspec.json.decode(first, type=_AnyRow)
         for key, name in (("service_call", "calls"), ("utterance", "turns"), ("calls", "tools")):

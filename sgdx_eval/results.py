@@ -122,8 +122,14 @@ class Outcome(NamedTuple):
     scores: Scores
 
 
+def scores_file(path: Path) -> Path:
+    """The scores.json of a run's folder, or the file itself."""
+    return path / "scores.json" if path.is_dir() else path
+
+
 def read_results(path: Path) -> Results:
-    """Read a scores.json."""
+    """Read a scores.json, or that of a run's folder."""
+    path = scores_file(path)
     file = decode_json(read_input(path), _File, str(path), "a scores.json")
     if not file.paired and (items := path.with_name(ITEMS)).exists():
         file.paired = decode_json(_unpacked(items), _Items, str(items), "scores of items").paired

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from sgdx_metric.statistics import Figure, Sample
 from sgdx_metric.units import Scores
-from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
+from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS, own_variants
 
 from .tables import (
     CHANGE,
@@ -77,12 +77,13 @@ def _headlines(task: Task, scores: Scores, content: Mapping[str, Any]) -> Table:
         for f in _shown(task, task.figures(scores), content)
         if task.is_headline(f.key, keys)
     ]
+    means = task.by_variant_of(content)[0]
+    names = own_variants(means)
     if None in (every.get(keys.original), every.get(keys.reworded)):
-        of_variants = variant_intervals(task, scores)
-        for name, mean in task.by_variant_of(content)[0].items():
-            if name == ORIGINAL and rows:
-                continue
-            rows.append([name, percent(mean), interval(of_variants.get(name)) or NO_VALUE])
+        names = [name for name in means if name != ORIGINAL or not rows]
+    of_variants = variant_intervals(task, scores) if names else {}
+    for name in names:
+        rows.append([name, percent(means[name]), interval(of_variants.get(name)) or NO_VALUE])
     count = task.counts_of(content)["all"]
     has_bleu = any(row[0].startswith("BLEU") for row in rows)
     title = f"All {count} {task.unit}s, in %{', but for BLEU' if has_bleu else ''}"

@@ -169,7 +169,7 @@ def score_files(
     # Rows need no code of the command line.
     from sgdx_eval.inputs import Inputs
     from sgdx_eval.score import score as score_task
-    from sgdx_eval.tasks import Turns
+    from sgdx_eval.tasks.turns import Turns
 
     inputs = Inputs(
         predictions=(

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from collections import UserDict
 from dataclasses import fields
+from importlib import import_module
+from typing import Any
 
 from sgdx_dataset.io.errors import SgdxError
 
 from ..inputs import Inputs
 from ..options import MatchOptions, StateOptions, TurnOptions
 from ..task import Task
-from .calls import Calls
-from .states import States
-from .tools import Tools
-from .turns import Turns, turn_task
 
-__all__ = ["TASKS", "Calls", "States", "Tools", "Turns", "task_of"]
+__all__ = ["TASKS", "task_of"]
 
-TASKS: dict[str, Task] = {task.name: task for task in (States(), Calls(), Turns(), Tools())}
+
+class _Tasks(UserDict[str, Any]):
+    """The tasks by name; each is imported when it is first asked for."""
+
+    def __getitem__(self, name: str) -> Task:
+        if isinstance(known := self.data[name], str):
+            self.data[name] = getattr(import_module(f".{known.lower()}", __name__), known)()
+        task: Task = self.data[name]
+        return task
+
+
+TASKS = _Tasks({"state": "States", "calls": "Calls", "turns": "Turns", "tools": "Tools"})
 
 
 def task_of(inputs: Inputs, turns: TurnOptions, *others: MatchOptions | StateOptions) -> Task:
@@ -38,6 +48,8 @@ def task_of(inputs: Inputs, turns: TurnOptions, *others: MatchOptions | StateOpt
                 raise SgdxError(f"{option}: found predictions of {name}, expected it only {of}")
     if name != "turns":
         return task
+    from .turns import turn_task
+
     return turn_task(
         turns,
         not turns.no_validation,

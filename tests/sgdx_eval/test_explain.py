@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgdx_eval.explain import Line
-from sgdx_eval.tasks import States
 from sgdx_eval.tasks.frames import explain, find_flips
+from sgdx_eval.tasks.states import States
 from sgdx_metric.scoring import score_frames
 from sgdx_metric.signature import Rules
 

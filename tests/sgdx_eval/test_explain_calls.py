@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sgdx_eval.tasks import Calls
+from sgdx_eval.tasks.calls import Calls
 from sgdx_eval.tasks.frames import explain
 from sgdx_metric.calls import CALL_PREDICTION, CALL_REFERENCE
 from sgdx_metric.signature import Rules
