@@ -1,6 +1,7 @@
 """Nested Arrow columns as flat arrays, each value with the frame it belongs to."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -178,17 +179,18 @@ def _misalignment(frame_ids: pa.Array, order: pa.Array, unit: str) -> str:
     if unknown := absent(frame_ids, order):
         return (
             f"{len(unknown)} of {len(frame_ids)} {unit} are not in the references, the first is "
-            f"{unknown[0]}; expected those of the same source and split"
-            f"{same_turn(unknown[0], order)}"
+            f"{unknown[0]}{why_unknown(unknown, order)}"
         )
     if twice := [frame_id for frame_id, count in counts.items() if count > 1]:
         what = f"{len(twice)} of {len(counts)} {unit} appear more than once"
         return f"{what}, the first is {twice[0]}"
     missing = absent(order, frame_ids)
     what = f"{len(missing)} of {len(order)} {unit} are missing, the first is {missing[0]}"
-    whole_dialogues = not {*map(_dialogue, missing)} & {*map(_dialogue, counts)}
-    way_out = "; to score only some dialogues, give --dialogues FILE, or dialogues=[ids]"
-    return what + (way_out if counts and whole_dialogues else "")
+    whole = {*map(_dialogue, missing)} - {*map(_dialogue, counts)}
+    if counts and whole:
+        what += f"; of {len(whole)} dialogues there is none: to score only some dialogues, give"
+        what += " --dialogues FILE, or dialogues=[ids]"
+    return what
 
 
 def absent(frame_ids: pa.Array, others: pa.Array) -> list[str]:
@@ -201,10 +203,19 @@ def _dialogue(frame_id: str) -> str:
     return frame_id.rsplit("/", 2)[0]
 
 
-def same_turn(frame_id: str, known_ids: pa.Array) -> str:
-    """The end of an error message about an unknown frame id: the known ids of its turn, if any."""
-    turn = frame_id.rpartition("/")[0] + "/"
-    ids = known_ids.filter(pc.starts_with(known_ids, turn)).to_pylist()
-    if not ids or turn == "/":
-        return ""
-    return f"; that turn has {', '.join(ids)}: an id ends in the service's original name"
+def why_unknown(unknown: Sequence[str], known_ids: pa.Array) -> str:
+    """The end of an error message about unknown ids of frames: what most of them have wrong."""
+    known = known_ids.to_pylist()
+    turns = {frame_id.rpartition("/")[0] for frame_id in known}
+    named = [frame_id for frame_id in unknown if frame_id.rpartition("/")[0] in turns]
+    if 2 * len(named) > len(unknown):
+        turn = named[0].rpartition("/")[0]
+        ids = [frame_id for frame_id in known if frame_id.rpartition("/")[0] == turn]
+        return f"; that turn has {', '.join(ids)}: an id ends in the service's original name"
+    dialogues = {*map(_dialogue, known)}
+    if 2 * sum(_dialogue(frame_id) in dialogues for frame_id in unknown) > len(unknown):
+        return (
+            "; its dialogue is known and its turn is not: turns of the user and of the system are "
+            f"counted from 0, as in {known[0]}"
+        )
+    return "; most are of dialogues that the references lack: they are of another source or split"

@@ -3,7 +3,7 @@
 import gc
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -129,6 +129,8 @@ def rows_table(rows: Any, kind: type[Prediction], side: str) -> pa.Table:
             except (ValueError, RecursionError) as of_row:
                 fault = re.sub(r"^(.*`\$)\[0\]", r"\1", str(of_row))
                 example = f"; expected a row as {EXAMPLE_ROW}" if side == "predictions" else ""
+                if isinstance(row, Mapping) and "turns" in row:
+                    example = "; found a dialogue, expected frames: sgdx_dataset.frames makes them"
                 raise ScoreError(f"{side}[{i}]: {fault}{example}") from None
         raise
     finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Literal, TypeVar
@@ -42,7 +43,9 @@ def decode_json(data: bytes | msgspec.Raw, kind: type[Parsed], path: str, what: 
         record = _record_at(bytes(data), str(error))
         raise SgdxError(f"{path}: {record}not {what}: {error}") from None
     except (ValueError, RecursionError) as error:
-        raise SgdxError(f"{path}: not {what}: {error}") from None
+        number = re.search(rb"[:\[,]\s*(NaN|-?Infinity)\b", bytes(data))
+        found = f"found {number[1].decode()}, which is no JSON: " if number else ""
+        raise SgdxError(f"{path}: not {what}: {found}{error}") from None
 
 
 def pretty_json(value: object, indent: int, order: Literal["sorted"] | None = None) -> bytes:
