@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -86,23 +86,47 @@ def judge_values(
 
 
 @dataclass(frozen=True)
-class Flip:
-    """A frame that is right under one variant and wrong under another."""
+class ItemTable:
+    """What every item scores under each variant, and what is compared of it."""
 
-    frame_id: str
+    unit: str
+    # What the scores are called.
+    title: str
+    variants: Sequence[str]
+    ids: Sequence[str]
+    scores: Floats  # [variants, items]
+    # The lines of an item, by its place, under a variant: slots, the function that is called, what
+    # is said.
+    lines: Callable[[int, str], Sequence[Line]]
+
+
+@dataclass(frozen=True)
+class Flip:
+    """An item that is right under one variant and wrong under another."""
+
+    item: str
     # The variants under which it scores at least 0.5, and less.
     right: list[str]
     wrong: list[str]
-    # The slots, or the function that is called, that score less under the first of `wrong` than
-    # under the first of `right`: the line under each of these two variants.
+    # What scores less under the first of `wrong` than under the first of `right`: the line under
+    # each of these two variants.
     changes: list[tuple[Line, Line]]
 
 
-def flipping(accuracy: Floats, names: Sequence[str]) -> Iterator[tuple[int, list[str], list[str]]]:
-    """The position of each item that flips, and the variants under which it is right and wrong."""
-    for position in np.flatnonzero(flipped(accuracy) == 1).tolist():
-        right = [name for name, score in zip(names, accuracy[:, position]) if score >= RIGHT]
-        yield position, right, [name for name in names if name not in right]
+def find_flips(items: ItemTable) -> list[Flip]:
+    """The items that flip."""
+    flips = []
+    for place in np.flatnonzero(flipped(items.scores) == 1).tolist():
+        of_item = zip(items.variants, items.scores[:, place])
+        right = [name for name, score in of_item if score >= RIGHT]
+        wrong = [name for name in items.variants if name not in right]
+        changes = [
+            (before, after)
+            for before, after in zip(items.lines(place, right[0]), items.lines(place, wrong[0]))
+            if before.score is not None and after.score is not None and after.score < before.score
+        ]
+        flips.append(Flip(items.ids[place], right, wrong, changes))
+    return flips
 
 
 def asked_variants(changed: Sequence[str] | None, predictions: Collection[str]) -> list[str]:
@@ -141,30 +165,21 @@ def print_explanation(
     to_terminal(table("", headers, rows, texts, breaks), console)
 
 
-def print_broken(
-    ids: Sequence[str],
-    accuracy: Floats,
-    title: str,
-    unit: str,
-    names: Sequence[str],
-    console: Console,
-) -> None:
-    """List the items that score less under the second variant; those that lose most come first.
-
-    `accuracy` is [2, items].
-    """
-    before, after = accuracy
+def print_broken(items: ItemTable, console: Console) -> None:
+    """List the items that score less under the second of two variants, the largest losses first."""
+    (before, after), ids, names = items.scores, items.ids, items.variants
     lost = sorted(
         np.flatnonzero(after < before).tolist(), key=lambda i: (after[i] - before[i], ids[i])
     )
     rows = [[ids[i], percent(float(before[i])), percent(float(after[i]))] for i in lost]
-    to_terminal(table(f"{title}, in %", [unit, *names], rows), console)
+    to_terminal(table(f"{items.title}, in %", [items.unit, *names], rows), console)
     less = f"score less under {names[1]} than under {names[0]}"
-    print_line(f"{len(rows)} of {len(ids)} {unit}s {less}", console)
+    print_line(f"{len(rows)} of {len(ids)} {items.unit}s {less}", console)
 
 
-def print_flips(flips: Sequence[Flip], right: int, count: int, unit: str, console: Console) -> None:
-    """List the frames that are right under one variant and wrong under another."""
+def print_flips(items: ItemTable, console: Console) -> None:
+    """List the items that are right under one variant and wrong under another."""
+    flips, unit, count = find_flips(items), items.unit, len(items.ids)
     rows = []
     for flip in flips:
         changed = "; ".join(
@@ -172,12 +187,13 @@ def print_flips(flips: Sequence[Flip], right: int, count: int, unit: str, consol
             f"{' | '.join(line.predicted) or NO_VALUE} ({line.why})"
             for before, line in flip.changes
         )
-        rows.append([flip.frame_id, " ".join(flip.right), " ".join(flip.wrong), changed])
+        rows.append([flip.item, " ".join(flip.right), " ".join(flip.wrong), changed])
     title = f"{unit.capitalize()}s that are right under one variant and wrong under another"
     headers = [unit, "right under", "wrong under", "what changed"]
     to_terminal(table(title, headers, rows, headers), console)
     if flips:
         print_line(f"{legend(_FLIPS_TERMS)}\n", console)
+    right = int((items.scores >= RIGHT).all(axis=0).sum())
     share, stay = (percent(n / count if count else None) for n in (len(flips), right))
     summary = f"{len(flips)} of {count} {unit}s ({share} %) flip"
     print_line(f"{summary}; {right} are right under every variant ({stay} %)", console)

@@ -14,7 +14,7 @@ from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_metric.robustness import cautions, paired_scores
 
-from .explain import asked_variants
+from .explain import asked_variants, print_broken, print_flips
 from .files import check_outputs, write_scores
 from .inputs import Inputs, note_subset
 from .prediction_files import Header, check_data, check_one_system
@@ -79,7 +79,8 @@ def explain(task: Task, inputs: Inputs, item: str | None, changed: Sequence[str]
     else:
         names = asked_variants(changed, given.predictions)
         of_names = {name: given.predictions[name] for name in names}
-        task.explain_changes(given._replace(predictions=of_names), changed)
+        items = task.items(given._replace(predictions=of_names))
+        (print_broken if changed else print_flips)(items, terminal())
 
 
 def _read(task: Task, inputs: Inputs) -> Given:

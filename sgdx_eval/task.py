@@ -22,6 +22,7 @@ from sgdx_metric.statistics import Figure
 from sgdx_metric.units import SEEN, Scores
 
 if TYPE_CHECKING:
+    from .explain import ItemTable
     from .inputs import Inputs
     from .prediction_files import Header
     from .predictions import Predictions
@@ -121,8 +122,8 @@ class Task(ABC):
         """Print why an item scores what it does under each variant."""
         raise NotImplementedError
 
-    def explain_changes(self, given: Given, changed: Sequence[str] | None) -> None:
-        """List the items that score less under the second of two variants; without them, flips."""
+    def items(self, given: Given) -> ItemTable:
+        """What every item scores under each variant."""
         raise NotImplementedError
 
     # ---- what scores.json holds, for tables

@@ -21,7 +21,7 @@ from sgdx_metric.figures import variant_differences
 from sgdx_metric.robustness import check_same_frames, frame_scores
 from sgdx_metric.scoring import FrameScores
 from sgdx_metric.signature import OFFICIAL, Rules, Setup, Subset, signature
-from sgdx_metric.statistics import RIGHT, Sample
+from sgdx_metric.statistics import Sample
 from sgdx_metric.units import (
     ALL,
     SEEN,
@@ -34,16 +34,7 @@ from sgdx_metric.units import (
     subset_of,
 )
 
-from ..explain import (
-    Flip,
-    Line,
-    Row,
-    flipping,
-    frame_row,
-    print_broken,
-    print_explanation,
-    print_flips,
-)
+from ..explain import ItemTable, Line, Row, frame_row, print_explanation
 from ..inputs import Inputs, check_services, note_subset
 from ..options import OF_FRAMES
 from ..prediction_files import is_oracle, system_acts
@@ -149,8 +140,8 @@ class FrameTask(Task):
         raw = frame_scores(by_variant, self.paired, inputs.rules)
         return Scored(content, raw, by_variant, chosen)
 
-    def explain_changes(self, given: Given, changed: Sequence[str] | None) -> None:
-        """Likewise, of frames: those that flip have beside them what changed."""
+    def items(self, given: Given) -> ItemTable:
+        """The frames, whose lines are those of `slot_lines`."""
         references, predictions, inputs = given
         ids = inputs.chosen(predictions, references, next(iter(predictions)))
         true, predicted = {}, {}
@@ -158,16 +149,32 @@ class FrameTask(Task):
             true[name], predicted[name], subset = choose(of_variant, name, ids, references, inputs)
         if ids and subset and not (inputs.dialogues or inputs.limit):
             note_subset(len(set(ids)), subset.available)
-        if changed is None:
-            found = find_flips(true, predicted, self, inputs.rules)
-            print_flips(*found, self.unit, terminal())
-            return
-        scored = [
-            self.score_rows(true[name], predicted[name], name, inputs.rules) for name in changed
-        ]
-        accuracy = np.stack([frames.scores[self.main] for frames in scored])
-        ids = scored[0].frame_id.to_pylist()
-        print_broken(ids, accuracy, self.title, self.unit, changed, terminal())
+        return self.item_table(true, predicted, inputs.rules)
+
+    def item_table(
+        self, true: Mapping[str, pa.Table], predicted: Mapping[str, pa.Table], rules: Rules
+    ) -> ItemTable:
+        """The frames of references and predictions, by variant."""
+        scored = {
+            name: self.score_rows(true[name], predicted[name], name, rules) for name in predicted
+        }
+        check_same_frames(scored)
+        names, ids = [*scored], next(iter(scored.values())).frame_id
+
+        def row(rows: pa.Table, place: int) -> Row:
+            known = [name for name in self.explained if name in rows.column_names]
+            at = pc.index(strings(column(rows, "frame_id")), ids[place]).as_py()
+            taken: Row = rows.select(known).slice(at, 1).to_pylist()[0]
+            return taken
+
+        def lines(place: int, name: str) -> list[Line]:
+            first = row(true[names[0]], place)
+            aspects = [slot["name"] for slot in first.get("schema_slots", ())]
+            sides = row(true[name], place), row(predicted[name], place)
+            return list(self.slot_lines(name, *sides, aspects, rules))
+
+        scores = np.stack([of.scores[self.main] for of in scored.values()])
+        return ItemTable(self.unit, self.title, names, ids.to_pylist(), scores, lines)
 
     def explain_item(self, item: str, given: Given) -> None:
         """Print the dialogue up to a frame, and what the frame scores slot by slot."""
@@ -265,47 +272,3 @@ def explain(
         if any(line.reference or line.predicted or line.position < 0 for line in group)
         for line in group
     ]
-
-
-def find_flips(
-    references: Mapping[str, pa.Table],
-    predictions: Mapping[str, pa.Table],
-    task: FrameTask,
-    rules: Rules = OFFICIAL,
-) -> tuple[list[Flip], int, int]:
-    """The flips in tables by variant, how many frames are always right, and how many there are."""
-    names = list(references)
-    scores = {
-        name: task.score_rows(references[name], predictions[name], name, rules) for name in names
-    }
-    check_same_frames(scores)
-    accuracy = np.stack([scores[name].scores[task.main] for name in names])
-    found = list(flipping(accuracy, names))
-    positions = pa.array([position for position, *_ in found], pa.int64())
-    frame_ids = scores[names[0]].frame_id.take(positions)
-    true_rows, predicted_rows = (
-        {name: _rows_of(tables[name], frame_ids, task.explained) for name in names}
-        for tables in (references, predictions)
-    )
-    flips = []
-    for i, (_, right, wrong) in enumerate(found):
-        aspects = [slot["name"] for slot in true_rows[names[0]][i].get("schema_slots", ())]
-        before, after = (
-            list(task.slot_lines(name, true_rows[name][i], predicted_rows[name][i], aspects, rules))
-            for name in (right[0], wrong[0])
-        )
-        changes = [
-            (left, line)
-            for left, line in zip(before, after)
-            if line.score is not None and left.score is not None and line.score < left.score
-        ]
-        flips.append(Flip(frame_ids[i].as_py(), right, wrong, changes))
-    return flips, int((accuracy >= RIGHT).all(axis=0).sum()), accuracy.shape[1]
-
-
-def _rows_of(rows: pa.Table, frame_ids: pa.Array, columns: Sequence[str]) -> list[Row]:
-    """The rows of some frames, in the order of their ids, with those of some columns they have."""
-    known = [name for name in columns if name in rows.column_names]
-    positions = pc.index_in(frame_ids, value_set=strings(column(rows, "frame_id")))
-    taken: list[Row] = rows.select(known).take(positions).to_pylist()
-    return taken

@@ -35,7 +35,7 @@ from sgsacc_metric.rows import Prediction, Service, Turn, trimmed
 from sgsacc_metric.ser import checked_values, contains
 from sgsacc_metric.system import UNSTATED, SystemScores, score_system
 
-from ..explain import Flip, Line, flipping, print_broken, print_flips
+from ..explain import ItemTable, Line
 from ..gold_files import GoldHeader, read_gold
 from ..inputs import check_services, note_subset
 from ..options import OF_TURNS, NliOptions
@@ -170,29 +170,23 @@ class Turns(Task):
                         }
                     file.write(msgspec.json.encode(row) + b"\n")
 
-    def explain_changes(self, given: Given, changed: Sequence[str] | None) -> None:
-        """Likewise, of turns: those with a flip have both utterances beside them."""
+    def items(self, given: Given) -> ItemTable:
+        """The turns, each with a line of what is said."""
         every, turns, chosen = self._chosen_turns(given)
         if chosen:
             note_subset(*chosen)
         scores = self.score_turns(given, every, turns).turn_scores
-        names = changed or list(given.predictions)
+        names = list(given.predictions)
         accuracy = turn_accuracy(scores, names)
-        ids = [turn.turn_id for turn in turns]
-        if changed:
-            print_broken(ids, accuracy, self.title, self.unit, names, terminal())
-            return
-
-        def said(name: str, i: int, why: str = "") -> Line:
-            return Line(0, "utterance", name, "", [], [scores[name].utterances[i]], None, why)
-
         why = "not all is said" if self.nli is None else "not faithful"
-        found = [
-            Flip(ids[i], right, wrong, [(said(right[0], i), said(wrong[0], i, why))])
-            for i, right, wrong in flipping(accuracy, names)
-        ]
-        always = int((accuracy == 1).all(axis=0).sum())
-        print_flips(found, always, len(ids), self.unit, terminal())
+
+        def lines(place: int, name: str) -> list[Line]:
+            score = float(accuracy[names.index(name), place])
+            said = [scores[name].utterances[place]]
+            return [Line(0, "utterance", name, "", [], said, score, why)]
+
+        ids = [turn.turn_id for turn in turns]
+        return ItemTable(self.unit, self.title, names, ids, accuracy, lines)
 
     def explain_item(self, item: str, given: Given) -> None:
         """Print the utterances before and in one turn, and how each action is judged."""

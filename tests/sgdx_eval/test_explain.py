@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgdx_eval.explain import Line
-from sgdx_eval.tasks.frames import explain, find_flips
+from sgdx_eval.explain import Line, find_flips
+from sgdx_eval.tasks.frames import explain
 from sgdx_eval.tasks.states import States
 from sgdx_metric.scoring import score_frames
 from sgdx_metric.signature import Rules
@@ -121,10 +121,11 @@ def test_a_flip_says_under_which_variants_and_what_changed() -> None:
             prediction({slot: ["Rome"], stars: ["3"]}, "9/0/A_1"),
             prediction({**found, stars: ["3"]}, FRAME),
         )
-    (flip,), right, count = find_flips(true, guesses, States())
-    assert (flip.frame_id, flip.right, flip.wrong) == (FRAME, ["v1"], ["original", "v2"])
+    items = States().item_table(true, guesses, Rules())
+    (flip,) = find_flips(items)
+    assert (flip.item, flip.right, flip.wrong) == (FRAME, ["v1"], ["original", "v2"])
     ((before, after),) = flip.changes
     assert (before.slot, before.predicted, before.score) == ("town", ["Rome"], 1)
     assert (after.slot, after.predicted) == ("city", ["Oslo"])
     assert after.score == pytest.approx(0.25)
-    assert (right, count) == (1, 2)
+    assert len(items.ids) == 2
