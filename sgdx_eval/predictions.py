@@ -291,7 +291,7 @@ def _read_directory(path: Path, variant: str) -> pa.Table:
 
 def _rows(file: Path, variant: str) -> Iterator[Prediction]:
     """The row of every user frame of a file."""
-    dialogues = decode_json(read_input(file), list[_Dialogue], str(file), "a list of dialogues")
+    dialogues = parse_json(read_input(file), list[_Dialogue], str(file), "a list of dialogues")
     for dialogue in dialogues:
         users = [(i, turn) for i, turn in enumerate(dialogue.turns) if turn.speaker == "USER"]
         for user_turn, (index, turn) in enumerate(users):
