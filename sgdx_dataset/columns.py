@@ -133,19 +133,3 @@ def as_json(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_struct(kind):
         return pa.struct([(field.name, as_json(field.type)) for field in kind])
     return kind
-
-
-def without_mappings(array: pa.Array) -> pa.Array:
-    """An array of a type that ``as_json`` gave, with lists of slots again; null lists are empty."""
-    kind = array.type
-    if pa.types.is_map(kind):
-        items = "values" if pa.types.is_list(kind.item_type) else "value"
-        pairs = pa.StructArray.from_arrays([array.keys, array.items], ["slot", items])
-        return pa.ListArray.from_arrays(array.offsets, pairs)
-    if pa.types.is_list(kind):
-        return pa.ListArray.from_arrays(array.offsets, without_mappings(array.values))
-    if pa.types.is_struct(kind):
-        parts = [without_mappings(part) for part in array.flatten()]
-        absent = array.is_null() if array.null_count else None
-        return pa.StructArray.from_arrays(parts, [field.name for field in kind], mask=absent)
-    return array

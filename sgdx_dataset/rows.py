@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
-from msgspec.structs import asdict
 
 from .columns import (
     DIALOGUE_COLUMNS,
@@ -22,7 +21,6 @@ from .columns import (
     SERVICE,
     TURN_COLUMNS,
     as_json,
-    without_mappings,
 )
 from .configs import split_name
 from .io.errors import SgdxError
@@ -273,21 +271,11 @@ def frame_tables(
 def turn_tables(
     release: Release, split: str, config: str, columns: Sequence[str] | None = None
 ) -> pa.Table:
-    """The turn rows of a split under a config, made in memory from an open release.
-
-    Args:
-        release: What ``open_release`` returned.
-        split: ``train``, ``validation`` (or ``dev``) or ``test``.
-        config: One of ``CONFIGS``, or of the release's own variants.
-        columns: Names of the columns to make, in the order of the result; None for all columns of
-            ``TURN_COLUMNS``. Leaving out ``schemas`` saves most of the memory.
+    """The turn rows of a split under a config, made in memory as by ``frame_tables``.
 
     Returns:
-        One row per turn of the system, with the types of ``TURN_COLUMNS``.
-
-    Raises:
-        SgdxError: The config, the split or a column is unknown, the split has no dialogues under
-            the config, or the release is at fault.
+        One row per turn of the system, with the types of ``TURN_COLUMNS``. Leaving out ``schemas``
+        saves most of the memory.
     """
     return _whole_table(release, split, config, "turns", columns)
 
@@ -326,21 +314,33 @@ def row_tables(
     schema = pa.schema([schema.field(name) for name in columns or schema.names])
     split = split_name(split)
     release.check_dialogues(config, split)
-    seen, originals = release.seen_services(), release.schema(split, "original")
-    domains = domains_seen(release)
+    seen, domains = release.seen_services(), domains_seen(release)
     chosen = None if dialogue_ids is None else pa.array(sorted(dialogue_ids), pa.string())
     for variant in release.variants(config):
         services = release.schema(split, variant)
-        names = pa.array(_names(services), pa.string())
-        of_service = service_columns(_schemas(services, originals, seen), domains)
-        for part in split_rows(release, split, kind, "history" in schema.names):
-            texts = pa.concat_arrays([names, part.texts])
-            wanted = [name for name in part.rows if name in schema.names or name == "call"]
-            rows = {name: _named(part.rows[name], texts) for name in wanted}
-            rows["variant"] = pa.repeat(variant, len(part.ids))
-            rows |= {"place": part.rows.get("service"), "places": part.rows.get("services")}
+        schemas = [
+            {
+                **msgspec.to_builtins(s),
+                "original_name": o.service_name,
+                "seen": o.service_name in seen,
+            }
+            for s, o in zip(services, release.schema(split, "original"), strict=True)
+        ]
+        of_service = service_columns(pa.array(schemas, as_json(SERVICE)).cast(SERVICE), domains)
+        parts, said = split_rows(release, split, kind, "history" in schema.names)
+        texts = pa.concat_arrays([pa.array(_names(services), pa.string()), said])
+        for file, ids, columns_of_part in parts:
+            rows = {
+                name: _named(column, texts)
+                for name, column in columns_of_part.items()
+                if name in schema.names or name == "call"
+            }
+            rows["variant"] = pa.repeat(variant, len(ids))
+            # Services come first among the names, so that their places are those in the schema.
+            rows["place"] = columns_of_part.get("service")
+            rows["places"] = columns_of_part.get("services")
             table = joined(rows, of_service, schema)
-            yield part.file, table if chosen is None else table.filter(pc.is_in(part.ids, chosen))
+            yield file, table if chosen is None else table.filter(pc.is_in(ids, chosen))
             advance()
 
 
@@ -351,48 +351,47 @@ def plain_array(kind: Kind, rows: Sequence[Mapping[str, Any]]) -> pa.StructArray
     if kind == "turns":  # what ``schemas`` and ``intent`` are taken from
         call = pa.struct({"service": pa.string(), "method": pa.string()})
         fields += [pa.field("services", pa.list_(pa.string())), pa.field("call", call)]
-    return without_mappings(pa.array(rows, as_json(pa.struct(fields))))
+    return pa.array(rows, as_json(pa.struct(fields))).cast(pa.struct(fields))
 
 
-class _Part(NamedTuple):
-    """The rows of a dialogue file, the same for every variant."""
-
-    file: str
-    ids: pa.StringArray  # each row's dialogue
-    # Columns. A name in them is its place in the list of all names of a variant (``_names``).
-    rows: dict[str, pa.Array]
-    texts: pa.StringArray  # those values and slots of actions that are no names, behind the names
+# The rows of a dialogue file, the same for every variant: its path, each row's dialogue, and
+# columns. A name in them is its place in the list of all names of a variant (``_names``).
+Part = tuple[str, pa.StringArray, dict[str, pa.Array]]
 
 
 @lru_cache(maxsize=6)  # the splits' dialogues, and another kind of their rows
-def split_rows(release: Release, split: str, kind: Kind, history: bool) -> list[_Part]:
-    """A split's rows, made from its dialogue files once for all variants."""
+def split_rows(
+    release: Release, split: str, kind: Kind, history: bool
+) -> tuple[list[Part], pa.StringArray]:
+    """A split's rows, made from its dialogue files once for all variants.
+
+    Besides, the texts that come behind the names: the values and slots of actions that are none.
+    """
     rows_of: dict[Kind, Callable[[Dialogue], Iterator[Any]]] = {
         "dialogues": lambda dialogue: iter([dialogue]),
         "frames": partial(frame_rows, history=history),
         "turns": turn_rows,
     }
-    schema, parts = release.schema(split, "original"), []
+    places, parts = _Places(release.schema(split, "original")), []
     with many_objects():
         for file, dialogues in read_dialogues(release, split):
             rows = [(dialogue["dialogue_id"], [*rows_of[kind](dialogue)]) for dialogue in dialogues]
-            ids = [name for name, own in rows for _ in own]
-            places = _Places(schema)
             try:
                 coded = places.coded(plain_array(kind, [row for _, own in rows for row in own]))
             except SgdxError as error:
                 where = f"{release.name}: {file}"
                 for name, own in rows:  # find the dialogue at fault
                     try:
-                        _Places(schema).coded(plain_array(kind, own))
+                        places.coded(plain_array(kind, own))
                     except SgdxError:
                         where += f": dialogue {name}"
                         break
                 where += f": {error} in {release.schema_path(split, 'original')}"
                 raise SgdxError(where) from None
+            ids = pa.array([name for name, own in rows for _ in own], pa.string())
             columns = dict(zip((field.name for field in coded.type), coded.flatten()))
-            parts.append(_Part(file, pa.array(ids, pa.string()), columns, places.texts))
-    return parts
+            parts.append((file, ids, columns))
+    return parts, pa.concat_arrays(places.texts)
 
 
 def _names(services: Sequence[Service]) -> list[str]:
@@ -410,7 +409,6 @@ class _Places:
     """
 
     def __init__(self, services: Sequence[Service]) -> None:
-        self.services = services
         names = [service.service_name for service in services]
         slots = [f"{s.service_name}/{slot.name}" for s in services for slot in s.slots]
         intents = [f"{s.service_name}/{intent.name}" for s in services for intent in s.intents]
@@ -423,27 +421,25 @@ class _Places:
             "intent": ([*intents, *nones], [*range(first_intent, none), *[none] * len(nones)]),
         }
         self.free = none + 1  # the place of the first text that is no name
-        self.texts = pa.array(FREE_SLOTS)
+        self.texts = [pa.array(FREE_SLOTS)]
 
     def coded(self, array: pa.Array, field: str = "", owners: pa.Array = None) -> pa.Array:
         """Rows, or a part of them, with places (the only unsigned numbers) instead of names.
 
         ``field`` says what the part is; ``owners`` has the service that each of its items is about.
         """
-        kind = array.type
-        if pa.types.is_list(kind):
+        if pa.types.is_list(array.type):  # of which null ones become empty
             inner = None if owners is None else owners.take(pc.list_parent_indices(array))
             return pa.ListArray.from_arrays(array.offsets, self.coded(array.values, field, inner))
-        if pa.types.is_struct(kind):
-            names = [part.name for part in kind]
-            parts = dict(zip(names, array.flatten()))
+        if pa.types.is_struct(array.type):
+            parts = dict(zip((part.name for part in array.type), array.flatten()))
             owners = parts.get("service", owners)
             if "act" in parts:
                 coded = self._actions(parts, owners)
             else:
-                coded = {name: self.coded(parts[name], name, owners) for name in names}
+                coded = {name: self.coded(part, name, owners) for name, part in parts.items()}
             absent = array.is_null() if array.null_count else None
-            return pa.StructArray.from_arrays(list(coded.values()), names, mask=absent)
+            return pa.StructArray.from_arrays(list(coded.values()), list(coded), mask=absent)
         return self._find(_NAMES[field], owners, array) if field in _NAMES else array
 
     def _actions(self, parts: dict[str, pa.Array], owners: pa.Array) -> dict[str, pa.Array]:
@@ -452,15 +448,16 @@ class _Places:
             pc.is_in(parts["act"], value_set=pa.array(INTENT_ACTS)),
             pc.equal(parts["slot"], "intent"),
         )
-        free = pc.index_in(parts["slot"], value_set=self.texts.slice(0, len(FREE_SLOTS)))
+        free = pc.index_in(parts["slot"], value_set=self.texts[0])
         slots = self._find("slot", owners, parts["slot"], otherwise=pc.add(free, self.free))
         slots = pc.if_else(intents, self.free + FREE_SLOTS.index("intent"), slots)
         lists = [parts[name] for name in ("values", "canonical_values")]
         said = pa.concat_arrays([values.values for values in lists]).dictionary_encode()
-        coded, start = {**parts, "slot": slots.cast(pa.uint32())}, 0
+        first, start = self.free + sum(map(len, self.texts)), 0
+        coded = {**parts, "slot": slots.cast(pa.uint32())}
         for name, values in zip(("values", "canonical_values"), lists):
             action = pc.list_parent_indices(values)
-            places = pc.add(said.indices.slice(start, len(action)), self.free + len(self.texts))
+            places = pc.add(said.indices.slice(start, len(action)), first)
             start += len(action)
             is_intent = intents.take(action)
             of_intents = self._find(
@@ -470,7 +467,7 @@ class _Places:
             coded[name] = pa.ListArray.from_arrays(values.offsets, places)
         if "service" in coded:
             coded["service"] = self._find("service", None, owners)
-        self.texts = pa.concat_arrays([self.texts, said.dictionary])
+        self.texts.append(said.dictionary)
         return coded
 
     def _find(
@@ -526,34 +523,8 @@ def joined(
             column = of_service[field.name].take(rows["place"])
         else:
             column = rows[field.name]
-        columns.append(column.cast(field.type))
+        columns.append(column)
     return pa.table(columns, schema=schema)
-
-
-def _schemas(
-    services: Sequence[Service], originals: Sequence[Service], seen: Collection[str]
-) -> pa.StructArray:
-    """Services as rows have them (``SERVICE``)."""
-    rows = [
-        {
-            **asdict(service),
-            "original_name": original.service_name,
-            "seen": original.service_name in seen,
-            "slots": [asdict(slot) for slot in service.slots],
-            "intents": [
-                {
-                    **asdict(intent),
-                    "optional_slots": [
-                        {"slot": slot, "value": value}
-                        for slot, value in intent.optional_slots.items()
-                    ],
-                }
-                for intent in service.intents
-            ],
-        }
-        for service, original in zip(services, originals, strict=True)
-    ]
-    return pa.array(rows, SERVICE)
 
 
 def service_columns(

@@ -135,21 +135,17 @@ class ServiceWords(ElementWords, forbid_unknown_fields=True):
     intents: dict[str, Any] = {}
 
 
-class NewWords(msgspec.Struct):
-    """What changes, by service; ``path`` is for error messages."""
+NewWords = dict[str, ServiceWords]  # what changes, by service
 
-    path: str
-    services: dict[str, ServiceWords]
 
-    @property
-    def is_overlay(self) -> bool:
-        """Whether there are texts in a pivot language."""
-        return any(
-            isinstance(text, TranslatedText)
-            for service in self.services.values()
-            for words in (service, *service.slots.values(), *service.intents.values())
-            for text in (words.name, words.description)
-        )
+def is_overlay(words: NewWords) -> bool:
+    """Whether there are texts in a pivot language."""
+    return any(
+        isinstance(text, TranslatedText)
+        for service in words.values()
+        for element in (service, *service.slots.values(), *service.intents.values())
+        for text in (element.name, element.description)
+    )
 
 
 def read_words(data: bytes, path: str) -> NewWords:
@@ -163,7 +159,7 @@ def read_words(data: bytes, path: str) -> NewWords:
                 new = {"name": entry} if isinstance(entry, str) else entry
                 entries[element] = _converted(new, ElementWords, f"{record}: {kind} {element}")
         services[name] = service
-    return NewWords(path, services)
+    return services
 
 
 def _converted(value: Any, kind: type[Any], record: str) -> Any:
@@ -184,43 +180,41 @@ def _text(new: Text, old: str) -> str:
 
 
 def apply_words(
-    words: NewWords, schemas: Mapping[str, Sequence[Service]]
+    words: NewWords, schemas: Mapping[str, Sequence[Service]], path: str
 ) -> dict[str, list[Service]]:
     """The schemas, by split, in other words; services without new words stay as they are."""
-    known = sorted({service.service_name for of_split in schemas.values() for service in of_split})
-    _check_known(f"{words.path}: service", words.services, known, "the source's schemas")
-    made = {}
+    known = {service.service_name for of_split in schemas.values() for service in of_split}
+    _check_known(f"{path}: service", words, known, "the source's schemas")
+    made: dict[str, list[Service]] = {}
     for split, services in schemas.items():
-        made[split] = [_apply_words(service, words) for service in services]
-        check_names(made[split], words.path)
+        made[split] = []
+        for service in services:
+            record = f"{path}: service {service.service_name}"
+            new = words.get(service.service_name, ServiceWords())
+            name = _text(new.name, service.service_name)
+            description = _text(new.description, service.description)
+            slots = _new_names(service.slots, new.slots, f"{record}: slot")
+            intents = _new_names(service.intents, new.intents, f"{record}: intent")
+            made[split].append(reworded(service, name, description, slots, intents))
+        check_names(made[split], path)
     return made
 
 
-def _apply_words(service: Service, words: NewWords) -> Service:
-    new = words.services.get(service.service_name, ServiceWords())
-    record = f"{words.path}: service {service.service_name}"
-
-    def names(
-        kind: str, elements: Sequence[Slot | Intent], changes: Mapping[str, ElementWords]
-    ) -> NewNames:
-        known = [element.name for element in elements]
-        _check_known(f"{record}: {kind}", changes, known, "its schema")
-        changed = [(element, changes.get(element.name, ElementWords())) for element in elements]
-        return {
-            old.name: (_text(new.name, old.name), _text(new.description, old.description))
-            for old, new in changed
-        }
-
-    return reworded(
-        service,
-        _text(new.name, service.service_name),
-        _text(new.description, service.description),
-        names("slot", service.slots, new.slots),
-        names("intent", service.intents, new.intents),
-    )
+def _new_names(
+    elements: Sequence[Slot | Intent], changes: Mapping[str, ElementWords], record: str
+) -> NewNames:
+    _check_known(record, changes, [element.name for element in elements], "its schema")
+    names = {}
+    for element in elements:
+        new = changes.get(element.name, ElementWords())
+        names[element.name] = (
+            _text(new.name, element.name),
+            _text(new.description, element.description),
+        )
+    return names
 
 
-def _check_known(record: str, names: Iterable[str], known: Sequence[str], where: str) -> None:
+def _check_known(record: str, names: Iterable[str], known: Iterable[str], where: str) -> None:
     if unknown := sorted({*names} - {*known}):
-        expected = f"expected one of {', '.join(known)}"
+        expected = f"expected one of {', '.join(sorted(known))}"
         raise SgdxError(f"{record} {unknown[0]} is not in {where}, {expected}")

@@ -36,7 +36,7 @@ def backtranslate(release: Release, output: Path, settings: TranslationSettings)
         changes = Changes(translate_round_trip(texts, settings, batches), originals)
         overlay = {service.service_name: changes.service(service) for service in schema}
         data = pretty_json(_without_empty(overlay), 1)
-        apply_words(read_words(data, str(output)), {"train": schema})
+        apply_words(read_words(data, str(output)), {"train": schema}, str(output))
         write_bytes(output, data)
         batches.unlink(missing_ok=True)
     except OSError as error:

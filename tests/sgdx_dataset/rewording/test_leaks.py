@@ -151,7 +151,7 @@ def test_dialogues_of_test_are_found_by_what_the_user_says(mini: Path, tmp_path:
 @pytest.mark.parametrize("source", ["sample", "many"])
 def test_no_dialogue_of_test_is_in_other_splits_of_our_corpora(source: str) -> None:
     release = open_release(source)
-    copy = Release("copy", release.fingerprint, release.files, release.read)  # not by its name
+    copy = Release("copy", release.fingerprint, release.files)  # not by its name
     assert copied_dialogues(copy, copy) == {}
 
 
