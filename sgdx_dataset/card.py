@@ -22,8 +22,7 @@ from huggingface_hub import DatasetCardData
 from .configs import SPLITS, VARIANTS
 from .release import DIALOGUES, Release, missing_from_sgd, open_release
 from .rows import row_tables
-from .sgdx_dataset import CITATION
-from .source import COMMIT
+from .source import CITATION, COMMIT
 
 _TEMPLATE = Path(__file__).with_name("card.md")
 _EXAMPLE = "Vets_1"  # the service of the sample corpus that the card shows under every variant

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+# The version of the rows; it rises when what is made of the same release changes, frame rows and
+# turn rows too, as caches go by it.
+VERSION = "1.0.0"
+
 _STRING = pa.string()
 _STRINGS = pa.list_(_STRING)
 _SLOT_VALUE = pa.struct({"slot": _STRING, "value": _STRING})

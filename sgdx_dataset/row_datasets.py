@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from .columns import DIALOGUE_COLUMNS, FRAME, FRAME_COLUMNS, TURN, TURN_COLUMNS
+from .columns import DIALOGUE_COLUMNS, FRAME, FRAME_COLUMNS, TURN, TURN_COLUMNS, VERSION
 from .io.errors import SgdxError
 from .io.json import many_objects
 from .io.progress import advance, progress
@@ -168,8 +168,6 @@ def _rows_table(
 def _map(dialogues: Any, make: MakeTable, columns: pa.Schema, what: str) -> Any:
     """Make rows of dialogue rows, in the dialogues' order."""
     from datasets import Dataset, DatasetDict, Features, IterableDataset, IterableDatasetDict
-
-    from .sgdx_dataset import VERSION
 
     if isinstance(dialogues, DatasetDict | IterableDatasetDict):
         splits = {s: _map(rows, make, columns, what) for s, rows in dialogues.items()}

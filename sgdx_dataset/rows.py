@@ -7,7 +7,7 @@ original names, and every variant's names are then put in their places.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
@@ -342,6 +342,21 @@ def row_tables(
             table = joined(rows, of_service, schema)
             yield file, table if chosen is None else table.filter(pc.is_in(ids, chosen))
             advance()
+
+
+def in_groups(
+    tables: Iterable[pa.Table], size: Callable[[pa.Table], int], most: int
+) -> Iterator[pa.Table]:
+    """Tables put together, in a new one whenever they have reached a size."""
+    pending, waiting = list[pa.Table](), 0
+    for table in tables:
+        pending.append(table)
+        waiting += size(table)
+        if waiting >= most:
+            yield pa.concat_tables(pending)
+            pending, waiting = [], 0
+    if pending:
+        yield pa.concat_tables(pending)
 
 
 def plain_array(kind: Kind, rows: Sequence[Mapping[str, Any]]) -> pa.StructArray:

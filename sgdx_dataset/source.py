@@ -29,6 +29,23 @@ URL = (
 # download is verified by its counts.
 SHA256: str | None = None
 
+CITATION = """\
+@inproceedings{rastogi2020towards,
+  title={Towards Scalable Multi-Domain Conversational Agents: The Schema-Guided Dialogue Dataset},
+  author={Rastogi, Abhinav and Zang, Xiaoxue and Sunkara, Srinivas and Gupta, Raghav and
+    Khaitan, Pranav},
+  booktitle={Proceedings of the AAAI Conference on Artificial Intelligence},
+  volume={34}, pages={8689--8696}, year={2020}
+}
+@inproceedings{lee2022sgdx,
+  title={{SGD-X}: A Benchmark for Robust Generalization in Schema-Guided Dialogue Systems},
+  author={Lee, Harrison and Gupta, Raghav and Rastogi, Abhinav and Cao, Yuan and Zhang, Bin and
+    Wu, Yonghui},
+  booktitle={Proceedings of the AAAI Conference on Artificial Intelligence},
+  volume={36}, pages={10938--10946}, year={2022}
+}
+"""
+
 DOWNLOAD = "download"  # the source that is the pinned archive
 NAMED = ("sample", "many", DOWNLOAD)  # sources that are no paths
 NOTE = "sgdx-source.json"

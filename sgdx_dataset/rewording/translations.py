@@ -98,7 +98,7 @@ def translate_round_trip(
     return {text: TranslatedText(pivots[text], backs.get(pivots[text], "")) for text in texts}
 
 
-def read_settings(options: dict[str, Any]) -> TranslationSettings:
+def read_settings(**options: Any) -> TranslationSettings:
     """Make settings of a command's options; ``SgdxError`` where one is out of its range."""
     try:
         settings = msgspec.convert(options, TranslationSettings)

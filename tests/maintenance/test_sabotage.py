@@ -56,8 +56,7 @@ SABOTAGES = {
         f"{_PREPARE} -k one_folder"),
     "a cache of another source is read": Sabotage(
         "sgdx_dataset/cache.py",
-        "return list(made_from.values())[:1] == [release.fingerprint_of(config)]",
-        "return bool(made_from)", f"{_PREPARE} -k another_copy"),
+        "[1] == release.fingerprint_of(config)", "[1] != ''", f"{_PREPARE} -k another_copy"),
     "files are written in place": Sabotage(
         "sgdx_dataset/io/files.py", "        staging.write_bytes(content)\n",
         "        target.write_bytes(content)\n        staging.write_bytes(content)\n",
@@ -87,7 +86,7 @@ SABOTAGES = {
         "sgdx_dataset/rows.py", "if before and before[\"speaker\"] == \"USER\"", "if before",
         f"{_DATASET}/test_rows.py -k prompt"),
     "the last rows of a data set are not built": Sabotage(
-        "sgdx_dataset/build.py", "            if pending:\n", "            if not pending:\n",
+        "sgdx_dataset/rows.py", "    if pending:\n", "    if not pending:\n",
         f"{_DATASET}/test_build.py -k loads_and_streams"),
     "an export replaces what is there": Sabotage(
         "sgdx_dataset/export.py", "if (output / folder).exists():", "if False:",
@@ -100,14 +99,14 @@ SABOTAGES = {
         "sgdx_dataset/rewording/leaks.py", "equal > limit * len(new)", "equal > len(new)",
         f"{_DATASET}/rewording/test_leaks.py -k some_services"),
     "a leak hides among other schemas": Sabotage(
-        "sgdx_dataset/rewording/leaks.py", "for group in (*parts.values(), together)",
+        "sgdx_dataset/rewording/leaks.py", "for group in (*parts, together)",
         "for group in (together,)", f"{_DATASET}/rewording/test_leaks.py -k beside"),
     "a subset of another split is scored": Sabotage(
         "sgdx_dataset/subset.py",
         "if split is not None and split_name(sample.split) != split_name(split):", "if False:",
         f"{_DATASET}/test_subset.py -k command_writes"),
     "aliases of a document repeat without end": Sabotage(
-        "sgdx_dataset/io/yaml.py", "if total > MAX_DOCUMENT_NODES:", "if False:",
+        "sgdx_dataset/io/yaml.py", "count(root) > MAX_VALUES", "count(root) < 0",
         f"{_DATASET}/io/test_yaml.py -k refused"),
     # --- sgdx_metric ---
     "the joint goal accuracy is halved": Sabotage(

@@ -59,7 +59,7 @@ def test_pairs_of_a_command_line() -> None:
 def test_a_name_that_is_given_twice() -> None:
     assert SourceOptions(variant=("a=x", "b=x")).own_variants == {"a": "x", "b": "x"}
     with pytest.raises(SgdxError, match="^--variant a=y: found a twice, as x before"):
-        SourceOptions(variant=("a=x", "a=y"))
+        _ = SourceOptions(variant=("a=x", "a=y")).own_variants
 
 
 def test_numbers_of_any_length() -> None:
