@@ -93,8 +93,7 @@ def load(
 
     Args:
         config: One of ``CONFIGS``, or of ``variants``.
-        split: ``train``, ``validation`` (or ``dev``) or ``test``, or a part of one or several in
-            the notation of ``datasets``: ``test[:10%]``, ``train[:100]+dev``. None stands for all.
+        split: ``train``, ``validation`` (or ``dev``) or ``test``; None stands for all.
         source, variants: See ``open_release``.
 
     Returns:
@@ -105,10 +104,9 @@ def load(
             unknown or has no dialogues.
     """
     release = open_release(source, variants)
-    release.check_config(config)
-    splits = None
-    if split is not None:
-        split, splits = _checked_slice(release, config, split)
+    split = split and split_name(split)
+    release.check_dialogues(config, split)
+    splits = [split] if split else None
     cache = cache_folder(None)
     shared = config in CONFIGS and remembered_source(cache) == release.source
     if not shared and not _is_prepared(release, config, cache):
@@ -162,24 +160,6 @@ def clear_cache(cache: Path) -> None:
                 (cache / name).replace(staging / name)
 
 
-def _checked_slice(release: Release, config: str, split: str) -> tuple[str, list[str]]:
-    """The split in the release's notation, and the splits in it, which must have dialogues."""
-    parts, names = [], set()
-    for part in split.split("+"):
-        name, bracket, rest = part.strip().partition("[")
-        name = split_name(name)
-        release.check_dialogues(config, name)
-        names.add(name)
-        parts.append(name + bracket + rest)
-    instruction = "+".join(parts)
-    try:
-        datasets.ReadInstruction.from_spec(instruction)
-    except ValueError:
-        expected = "expected a split, or a part of one as in test[:10%] or test[100:200]"
-        raise SgdxError(f"unknown split {split!r}, {expected}") from None
-    return instruction, sorted(names)
-
-
 def _read(folder: Path, split: str | None) -> _Loaded:
     """Read a prepared config, without writing anything: the cache may be a read-only one."""
     info = datasets.DatasetInfo.from_directory(str(folder))
@@ -194,8 +174,8 @@ def _read(folder: Path, split: str | None) -> _Loaded:
 
     try:
         return datasets.DatasetDict({s: rows(s) for s in info.splits}) if not split else rows(split)
-    except (AssertionError, ValueError) as error:  # a slice that goes beyond the split
-        raise SgdxError(f"split {split!r}: cannot be read: {error}") from None
+    except ValueError as error:
+        raise SgdxError(f"{folder}: cannot be read: {error}") from None
 
 
 # ---- what lies in the cache

@@ -253,10 +253,12 @@ def subset(
     seed
         Set the random seed, 0 or more.
     """
-    from .subset import subset, write_subset
+    from .io.files import write_bytes
+    from .io.json import pretty_json
+    from .subset import subset
 
     sample = subset(data.open(), split, count, seed)
-    write_subset(sample, output)
+    write_bytes(output, pretty_json(sample, 1))
     print(f"{sample.count} of {sample.of} dialogues in {sample.split}: {output}")
 
 
@@ -324,7 +326,6 @@ def compose(
     pool: Path,
     output: NewFolder,
     split: Split | None = None,
-    service: Sequence[str] | None = None,
 ) -> None:
     """Compose variants of a pool of paraphrases, as SGD-X was.
 
@@ -340,13 +341,10 @@ def compose(
         Read 2 to 9 paraphrases of every text from this JSON file.
     split
         Reword this split. Default: all.
-    service
-        Reword only these services. The pool then has only these; the other services keep their
-        words. Default: all.
     """
     from .rewording.compose import compose
 
-    print(*compose(data.open(), pool, output, [split] if split else None, service), sep="\n")
+    print(*compose(data.open(), pool, output, [split] if split else None), sep="\n")
 
 
 @reword.command
@@ -356,8 +354,6 @@ def corrupt(
     output: NewFolder,
     variants: int = 3,
     seed: int = 0,
-    replace: float = 0.3,
-    window: int = 3,
 ) -> None:
     """Replace and move words of the train schemas at random.
 
@@ -369,14 +365,10 @@ def corrupt(
         Make this number of variants.
     seed
         Set the random seed, 0 or more.
-    replace
-        Replace each word with this probability, from 0 to 1.
-    window
-        Then move each word by less than this number of places, 1 or more.
     """
     from .rewording.corrupt import corrupt
 
-    print(*corrupt(data.open(), output, variants, seed, replace, window), sep="\n")
+    print(*corrupt(data.open(), output, variants, seed), sep="\n")
 
 
 @reword.command
@@ -390,7 +382,6 @@ def backtranslate(
     backward_command: str | None = None,
     languages: tuple[str, str] | None = None,
     sample: bool = False,
-    temperature: float = 1.0,
     seed: int = 0,
     batch_size: int = 32,
 ) -> None:
@@ -418,8 +409,6 @@ def backtranslate(
         spelling, for example eng_Latn zho_Hans.
     sample
         Sample translations at random, instead of searching for the most likely ones.
-    temperature
-        Sample at this temperature, above 0.
     seed
         Set the random seed of sampling, 0 or more.
     batch_size
@@ -441,7 +430,6 @@ def backtranslate(
         backward_command=backward_command,
         languages=languages,
         sample=sample,
-        temperature=temperature,
         seed=seed,
         batch_size=batch_size,
     )

@@ -128,38 +128,36 @@ def announced_source(source: Source, cache: Path | None = None) -> str:
 
 def download(check: Callable[[Path], None], url: str = URL, checksum: str | None = SHA256) -> Path:
     """Download the pinned archive to the Hugging Face cache, unless it is there already."""
-    from filelock import FileLock  # It takes a while to import, and most commands download nothing.
+    # They take a while to import, and most commands download nothing.
+    from filelock import FileLock
+    from huggingface_hub.file_download import http_get
 
     archive = datasets_cache() / "downloads" / f"sgdx-{Path(url).name}"
+    partial = archive.with_suffix(".incomplete")
     try:
         archive.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(archive.with_suffix(".lock")):
-            if not archive.exists():
-                partial = _fetch(url, archive)
-                try:
-                    check(partial)
-                    if checksum and (digest := file_digest(partial)) != checksum:
-                        raise SgdxError(f"{partial}: SHA-256 is {digest}, expected {checksum}")
-                except SgdxError as error:
-                    partial.unlink()
-                    raise SgdxError(f"{error} (it is deleted)") from None
-                partial.replace(archive)
+            if archive.exists():
+                return archive
+            try:
+                with partial.open("ab") as file:  # which goes on with what an earlier attempt left
+                    # GitHub answers a request for the rest with the whole file: http_get starts
+                    # anew then.
+                    http_get(url, file, resume_size=file.tell(), displayed_filename=archive.name)
+            except Exception as error:  # the HTTP library's own types, which differ by version
+                reason = " ".join(str(error).split())
+                advice = (
+                    f"{partial.stat().st_size} bytes are kept; try again, or give a copy's path"
+                )
+                raise SgdxError(f"{url}: cannot be downloaded: {reason} ({advice})") from None
+            try:
+                check(partial)
+                if checksum and (digest := file_digest(partial)) != checksum:
+                    raise SgdxError(f"{partial}: SHA-256 is {digest}, expected {checksum}")
+            except SgdxError as error:
+                partial.unlink()
+                raise SgdxError(f"{error} (it is deleted)") from None
+            partial.replace(archive)
     except OSError as error:
         raise SgdxError(f"{archive}: cannot be downloaded to or read from: {error}") from None
     return archive
-
-
-def _fetch(url: str, archive: Path) -> Path:
-    """Download to a file beside ``archive``, continuing what an earlier attempt has left there."""
-    from huggingface_hub.file_download import http_get
-
-    partial = archive.with_suffix(".incomplete")
-    try:
-        with partial.open("ab") as file:
-            # GitHub answers a request for the rest with the whole file: http_get starts anew then.
-            http_get(url, file, resume_size=file.tell(), displayed_filename=archive.name)
-    except Exception as error:  # the HTTP library's own error types, which differ by version
-        reason = " ".join(str(error).split())
-        advice = f"{partial.stat().st_size} bytes are kept; try again, or give a copy's path"
-        raise SgdxError(f"{url}: cannot be downloaded: {reason} ({advice})") from None
-    return partial

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 
 from sgdx_dataset import SgdxError, frame_tables
 from sgdx_dataset.release import SAMPLE, open_release
-from sgdx_dataset.rewording.pool import check_pool, read_pool
+from sgdx_dataset.rewording.compose import check_pool, read_pool
 from sgdx_dataset.rows import row_tables
 from sgdx_dataset.words import apply_words, read_schema, read_words
 
@@ -83,7 +83,7 @@ KINDS: dict[str, tuple[Json, Callable[[bytes], object]]] = {
                 "intents": {name: paraphrases(f"{name}B", f"{name}C") for name in INTENTS},
             }
         },
-        lambda data: check_pool(read_pool(data, "file"), [ORIGINAL]),
+        lambda data: check_pool(read_pool(data, "file"), [ORIGINAL], "file"),
     ),
 }
 FILE = ("file", "dialogues_001.json")
