@@ -40,7 +40,7 @@ _Loaded: TypeAlias = datasets.Dataset | datasets.DatasetDict
 
 
 def prepare(
-    source: Source = None,
+    source: Source | Release = None,
     configs: Iterable[str] | None = None,
     cache_dir: str | Path | None = None,
     variants: Variants | None = None,
@@ -52,7 +52,8 @@ def prepare(
     remembered: later commands, and ``load``, take it where none is named.
 
     Args:
-        source: See ``open_release``; the remembered source is that of ``cache_dir``.
+        source: See ``open_release``; the remembered source is that of ``cache_dir``. Or a release
+            that is open already.
         configs: Any of ``CONFIGS`` and of ``variants``; None stands for all that the source has.
         cache_dir: The cache's folder, as ``cache_dir`` of ``load_dataset``; None stands for the
             user's Hugging Face cache.
@@ -64,13 +65,10 @@ def prepare(
     Raises:
         SgdxError: The source is at fault, or the cache cannot be written.
     """
-    release = open_release(resolve_source(source, cache_folder(cache_dir)), variants)
-    return prepare_release(release, configs or release.configs(), cache_folder(cache_dir))
-
-
-def prepare_release(release: Release, configs: Iterable[str], cache: Path) -> list[Path]:
-    """Do what ``prepare`` does, with a release that is open already."""
-    configs = list(dict.fromkeys(configs))
+    cache, release = cache_folder(cache_dir), source
+    if not isinstance(release, Release):
+        release = open_release(resolve_source(release, cache), variants)
+    configs = list(dict.fromkeys(configs or release.configs()))
     _prepare_missing(release, configs, cache, remembered=True)
     return [_config_folder(config, cache) for config in configs]
 

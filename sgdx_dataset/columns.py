@@ -10,8 +10,8 @@ VERSION = "1.0.0"
 
 _STRING = pa.string()
 _STRINGS = pa.list_(_STRING)
-_SLOT_VALUE = pa.struct({"slot": _STRING, "value": _STRING})
-_SLOT_VALUES = pa.list_(pa.struct({"slot": _STRING, "values": _STRINGS}))
+SLOT_VALUE = pa.struct({"slot": _STRING, "value": _STRING})
+SLOT_VALUES = pa.list_(pa.struct({"slot": _STRING, "values": _STRINGS}))
 _SPANS = pa.list_(
     pa.struct({"slot": _STRING, "start": pa.int32(), "exclusive_end": pa.int32()}),
 )
@@ -30,7 +30,7 @@ INTENT = pa.struct(
         "description": _STRING,
         "is_transactional": pa.bool_(),
         "required_slots": _STRINGS,
-        "optional_slots": pa.list_(_SLOT_VALUE),
+        "optional_slots": pa.list_(SLOT_VALUE),
         "result_slots": _STRINGS,
     }
 )
@@ -49,9 +49,9 @@ BRIEF_SLOT = pa.struct({"name": _STRING, "is_categorical": pa.bool_()})
 ACTION = pa.struct(
     {"act": _STRING, "slot": _STRING, "values": _STRINGS, "canonical_values": _STRINGS}
 )
-SERVICE_CALL = pa.struct({"method": _STRING, "parameters": pa.list_(_SLOT_VALUE)})
+SERVICE_CALL = pa.struct({"method": _STRING, "parameters": pa.list_(SLOT_VALUE)})
 STATE = pa.struct(
-    {"active_intent": _STRING, "requested_slots": _STRINGS, "slot_values": _SLOT_VALUES}
+    {"active_intent": _STRING, "requested_slots": _STRINGS, "slot_values": SLOT_VALUES}
 )
 FRAME = pa.struct(
     {
@@ -60,7 +60,7 @@ FRAME = pa.struct(
         "actions": pa.list_(ACTION),
         "state": STATE,
         "service_call": SERVICE_CALL,
-        "service_results": pa.list_(pa.list_(_SLOT_VALUE)),
+        "service_results": pa.list_(pa.list_(SLOT_VALUE)),
     }
 )
 TURN = pa.struct({"speaker": _STRING, "utterance": _STRING, "frames": pa.list_(FRAME)})
@@ -98,13 +98,13 @@ FRAME_COLUMNS = pa.schema(
         # The gold state that a tracker should predict, and what else the metric needs.
         "active_intent": _STRING,
         "requested_slots": _STRINGS,
-        "slot_values": _SLOT_VALUES,
+        "slot_values": SLOT_VALUES,
         "slots": _SPANS,
         # The call of the service that the system makes next, as gold; null where it makes none.
         "service_call": SERVICE_CALL,
         "schema_slots": pa.list_(BRIEF_SLOT),
         # What values of the state are to the API, where that is not among the state's own values.
-        "canonical_values": _SLOT_VALUES,
+        "canonical_values": SLOT_VALUES,
     }
 )
 
@@ -125,15 +125,3 @@ TURN_COLUMNS = pa.schema(
         "utterance": _STRING,
     }
 )
-
-
-def as_json(kind: pa.DataType) -> pa.DataType:
-    """The type with a mapping, as JSON has it, in place of each list of slots with values."""
-    if pa.types.is_list(kind):
-        inner = kind.value_type
-        if inner in (_SLOT_VALUE, _SLOT_VALUES.value_type):
-            return pa.map_(pa.string(), inner.field(1).type)
-        return pa.list_(as_json(inner))
-    if pa.types.is_struct(kind):
-        return pa.struct([(field.name, as_json(field.type)) for field in kind])
-    return kind

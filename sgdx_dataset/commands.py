@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 from .io.errors import SgdxError
 from .options import Dialogues, NewFolder, SourceOptions, Split
@@ -39,7 +40,7 @@ def prepare(
     """
     # Its memory pool takes a fifth of the time of that which pyarrow takes by itself here.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-    from .cache import cache_folder, prepare_release
+    from .cache import cache_folder, prepare
     from .io.console import escape_controls
     from .source import remembered_source
 
@@ -48,7 +49,7 @@ def prepare(
     configs = config or release.configs()
     before = {folder.name for folder in cache.glob("sgdx/*")}
     source_before = remembered_source(cache) if before else None
-    print(*prepare_release(release, configs, cache), sep="\n")
+    print(*prepare(release, configs, cache_dir), sep="\n")
     notes = []
     if source_before not in (None, release.source):
         name = escape_controls(source_before or "")
@@ -140,70 +141,47 @@ def export(
     print(*export(release, config, output, [split] if split else None, ids), sep="\n")
 
 
-def frames(
-    data: SourceOptions = ALL,
-    *,
-    split: Split,
-    output: Path,
-    config: Sequence[str] = (),
-    dialogues: Dialogues = None,
-) -> None:
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class RowOptions(SourceOptions):
+    """Which rows are written, and where."""
+
+    split: Split
+    """Take this split."""
+
+    output: Path
+    """Write one file CONFIG.parquet for each config into this folder."""
+
+    config: Sequence[str] = ()
+    """Write these configs. Default: original, those of v1 to v5 that the source has, and each
+    --variant."""
+
+    dialogues: Dialogues = None
+
+
+def frames(data: RowOptions) -> None:
     """Write a split's frames, which trackers and scores read.
 
     They are rows of Parquet files, one file for each config.
-
-    Parameters
-    ----------
-    split
-        Take this split.
-    output
-        Write one file CONFIG.parquet for each config into this folder.
-    config
-        Write these configs. Default: original, those of v1 to v5 that the source has, and each
-        --variant.
     """
-    _write_rows("frames", data, split, output, config, dialogues)
+    _write_rows("frames", data)
 
 
-def turns(
-    data: SourceOptions = ALL,
-    *,
-    split: Split,
-    output: Path,
-    config: Sequence[str] = (),
-    dialogues: Dialogues = None,
-) -> None:
+def turns(data: RowOptions) -> None:
     """Write a split's system turns, which generators read.
 
     They are rows of Parquet files, one file for each config.
-
-    Parameters
-    ----------
-    split
-        Take this split.
-    output
-        Write one file CONFIG.parquet for each config into this folder.
-    config
-        Write these configs. Default: original, those of v1 to v5 that the source has, and each
-        --variant.
     """
-    _write_rows("turns", data, split, output, config, dialogues)
+    _write_rows("turns", data)
 
 
-def _write_rows(
-    kind: Literal["frames", "turns"],
-    data: SourceOptions,
-    split: Split,
-    output: Path,
-    config: Sequence[str],
-    dialogues: Path | None,
-) -> None:
+def _write_rows(kind: Literal["frames", "turns"], data: RowOptions) -> None:
     from .export import write_rows
 
     release = data.open()
-    ids = _dialogue_ids(release, split, dialogues)
-    configs = config or release.scored_variants()
-    print(*write_rows(kind, release, split, configs, output, ids), sep="\n")
+    ids = _dialogue_ids(release, data.split, data.dialogues)
+    configs = data.config or release.scored_variants()
+    print(*write_rows(kind, release, data.split, configs, data.output, ids), sep="\n")
 
 
 def _dialogue_ids(release: Release, split: str | None, dialogues: Path | None) -> list[str] | None:

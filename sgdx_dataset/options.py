@@ -53,9 +53,9 @@ class Source:
 
     def named(self, cache: Path | None = None) -> str:
         """The source; the first process says on standard error which it is, if none is given."""
-        from .source import announced_source, resolve_source
+        from .source import resolve_source
 
-        return (announced_source if is_first() else resolve_source)(self.source, cache)
+        return resolve_source(self.source, cache, announce=is_first())
 
 
 @Parameter(name="*")

@@ -19,8 +19,9 @@ from .columns import (
     DIALOGUE_COLUMNS,
     FRAME_COLUMNS,
     SERVICE,
+    SLOT_VALUE,
+    SLOT_VALUES,
     TURN_COLUMNS,
-    as_json,
 )
 from .configs import split_name
 from .io.errors import SgdxError
@@ -326,7 +327,7 @@ def row_tables(
             }
             for s, o in zip(services, release.schema(split, "original"), strict=True)
         ]
-        of_service = service_columns(pa.array(schemas, as_json(SERVICE)).cast(SERVICE), domains)
+        of_service = service_columns(pa.array(schemas, _as_json(SERVICE)).cast(SERVICE), domains)
         parts, said = split_rows(release, split, kind, "history" in schema.names)
         texts = pa.concat_arrays([pa.array(_names(services), pa.string()), said])
         for file, ids, columns_of_part in parts:
@@ -366,7 +367,19 @@ def plain_array(kind: Kind, rows: Sequence[Mapping[str, Any]]) -> pa.StructArray
     if kind == "turns":  # what ``schemas`` and ``intent`` are taken from
         call = pa.struct({"service": pa.string(), "method": pa.string()})
         fields += [pa.field("services", pa.list_(pa.string())), pa.field("call", call)]
-    return pa.array(rows, as_json(pa.struct(fields))).cast(pa.struct(fields))
+    return pa.array(rows, _as_json(pa.struct(fields))).cast(pa.struct(fields))
+
+
+def _as_json(kind: pa.DataType) -> pa.DataType:
+    """The type with a mapping, as JSON has it, in place of each list of slots with values."""
+    if pa.types.is_list(kind):
+        inner = kind.value_type
+        if inner in (SLOT_VALUE, SLOT_VALUES.value_type):
+            return pa.map_(pa.string(), inner.field(1).type)
+        return pa.list_(_as_json(inner))
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _as_json(field.type)) for field in kind])
+    return kind
 
 
 # The rows of a dialogue file, the same for every variant: its path, each row's dialogue, and

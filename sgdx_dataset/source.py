@@ -50,7 +50,6 @@ DOWNLOAD = "download"  # the source that is the pinned archive
 NAMED = ("sample", "many", DOWNLOAD)  # sources that are no paths
 NOTE = "sgdx-source.json"
 OTHER_SOURCES = "sgdx-sources"  # the folder of the caches of all sources but the remembered one
-_ADVICE = "name a source with --source or SGDX_SOURCE"
 
 
 def datasets_cache() -> Path:
@@ -97,8 +96,11 @@ def source_of_file(file: str | os.PathLike[str]) -> str | None:
     return None
 
 
-def resolve_source(source: Source, cache: Path | None = None) -> str:
-    """The source to open: what the caller names, else ``$SGDX_SOURCE``, else the remembered one."""
+def resolve_source(source: Source, cache: Path | None = None, announce: bool = False) -> str:
+    """The source to open: what the caller names, else ``$SGDX_SOURCE``, else the remembered one.
+
+    With ``announce``, as a command does, a note says which the remembered one is.
+    """
     named = source or os.environ.get("SGDX_SOURCE")
     if named:
         return str(named)
@@ -110,20 +112,12 @@ def resolve_source(source: Source, cache: Path | None = None) -> str:
             " fetch SGD from GitHub once (an archive of some 30 MB)"
         )
     if remembered not in NAMED and not Path(remembered).exists():
-        raise SgdxError(f"{remembered}: was prepared before, but is not there any more; {_ADVICE}")
+        advice = "name a source with --source or SGDX_SOURCE"
+        raise SgdxError(f"{remembered}: was prepared before, but is not there any more; {advice}")
+    if announce:
+        found = f"note: the source is {escape_controls(remembered)}, which prepare was given last"
+        print(f"{found}; to choose another, give --source", file=sys.stderr)
     return remembered
-
-
-def announced_source(source: Source, cache: Path | None = None) -> str:
-    """The source that a command opens; a note says where it is the remembered one."""
-    resolved = resolve_source(source, cache)
-    if not (source or os.environ.get("SGDX_SOURCE")):
-        print(
-            f"note: the source is {escape_controls(resolved)}, which prepare was given last; "
-            "to choose another, give --source",
-            file=sys.stderr,
-        )
-    return resolved
 
 
 def download(check: Callable[[Path], None], url: str = URL, checksum: str | None = SHA256) -> Path:

@@ -45,8 +45,9 @@ def pretty_json(value: object, indent: int, order: Literal["sorted"] | None = No
 
 def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     keys = [key for key, _ in pairs]
-    if repeated := first_repeated(keys):
-        raise SgdxError(f"an object has the key {repeated!r} twice: {', '.join(keys)[:200]}")
+    if len({*keys}) < len(keys):
+        found = f"an object has the key {first_repeated(keys)!r} twice"
+        raise SgdxError(f"{found}: {', '.join(keys)[:200]}")
     return dict(pairs)
 
 

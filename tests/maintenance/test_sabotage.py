@@ -93,7 +93,7 @@ SABOTAGES = {
         f"{_DATASET}/test_export.py -k left_alone"),
     "sentences of SGD get into an overlay": Sabotage(
         "sgdx_dataset/rewording/backtranslate.py",
-        '"" if pair.text in self.originals else pair.text', "pair.text",
+        '"" if text in originals else text', "text",
         f"{_DATASET}/rewording/test_backtranslate.py -k answers"),
     "some words of v1 to v5 are no leak": Sabotage(
         "sgdx_dataset/rewording/leaks.py", "equal > limit * len(new)", "equal > len(new)",
@@ -303,7 +303,7 @@ SABOTAGES = {
         "sgdx_tools/versions.py", "if len(left) == len(right) == 1:", "if left and right:",
         f"{_TOOLS}/test_rewording.py -k is_which"),
     "the last of two equal keys is taken": Sabotage(
-        "sgdx_dataset/io/json.py", "if repeated := first_repeated(keys):", "if repeated := str():",
+        "sgdx_dataset/io/json.py", "if len({*keys}) < len(keys):", "if not keys:",
         f"{_TOOLS}/test_bad_input.py -k answers"),
     "a table of words is a formula": Sabotage(
         "sgdx_tools/review.py", "if _FORMULA.match(cell) else cell for", "if False else cell for",
