@@ -16,7 +16,7 @@ intent requires, takes or gives follow by themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -54,39 +54,30 @@ def check_variant(
     original: Sequence[Service], services: Sequence[Service], variant: str, paths: tuple[str, str]
 ) -> None:
     """Refuse what is not ``original`` in other words; ``paths`` are of the original and of it."""
-    for (record, what, value), (_, _, expected) in zip(_shape(services), _shape(original)):
-        if value != expected:
-            expected_value = f"expected {expected!r} as in {paths[0]}"
-            raise SgdxError(f"{paths[1]}: {record}: {what} is {value!r}, {expected_value}")
-    # SGD-X names the services of v2 as the original ones with the digit 2 behind them.
-    for old, new in zip(original, services) if variant in VARIANTS else ():
+
+    def check(record: str, what: str, found: object, expected: object) -> None:
+        if found != expected:
+            other = f"expected {expected!r} as in {paths[0]}"
+            raise SgdxError(f"{paths[1]}: {record}: {what} is {found!r}, {other}")
+
+    check("schema", "number of services", len(services), len(original))
+    for old, new in zip(original, services):
+        record = f"service {new.service_name}"
+        check(record, "number of slots", len(new.slots), len(old.slots))
+        check(record, "number of intents", len(new.intents), len(old.intents))
+        slots = {o.name: (n.name, n.description) for o, n in zip(old.slots, new.slots)}
+        intents = {o.name: (n.name, n.description) for o, n in zip(old.intents, new.intents)}
+        expected = reworded(old, new.service_name, new.description, slots, intents)
+        for element, other in zip(new.elements, expected.elements):
+            place = f"{record}, {type(element).__name__.lower()} {element.name}"
+            for field in element.__struct_fields__:
+                check(place, field, getattr(element, field), getattr(other, field))
+        # SGD-X names the services of v2 as the original ones with the digit 2 behind them.
         number = new.service_name.removeprefix(old.service_name)
-        if number != new.service_name and f"v{number}" in VARIANTS and f"v{number}" != variant:
-            found = f"service {new.service_name}: is of v{number}"
+        named = f"v{number}" if number != new.service_name else ""
+        if variant in VARIANTS and named in VARIANTS and named != variant:
+            found = f"service {new.service_name}: is of {named}"
             raise SgdxError(f"{paths[1]}: {found}, expected {variant}")
-
-
-def _shape(services: Sequence[Service]) -> Iterator[tuple[str, str, object]]:
-    """What other words must not change, as (record, property, value)."""
-    # Lengths come before items, so that schemas of different lengths differ there.
-    yield "schema", "number of services", len(services)
-    for service in services:
-        record = f"service {service.service_name}"
-        yield record, "number of slots", len(service.slots)
-        yield record, "number of intents", len(service.intents)
-        for slot in service.slots:
-            yield f"{record}, slot {slot.name}", "is_categorical", slot.is_categorical
-            yield f"{record}, slot {slot.name}", "possible_values", slot.possible_values
-        place = {slot.name: i for i, slot in enumerate(service.slots)}
-        for intent in service.intents:
-            yield f"{record}, intent {intent.name}", "is_transactional", intent.is_transactional
-            slots = {
-                "required": [place.get(name, name) for name in intent.required_slots],
-                "optional": {place.get(n, n): value for n, value in intent.optional_slots.items()},
-                "result": [place.get(name, name) for name in intent.result_slots],
-            }
-            what = "slots by their positions in the service"
-            yield f"{record}, intent {intent.name}", what, slots
 
 
 def reworded(
