@@ -129,6 +129,7 @@ def _rows_table(
     kind: Literal["frames", "turns"], seen_domains: Collection[str] | None, dialogues: pa.Table
 ) -> pa.Table:
     """The rows of a batch of dialogues."""
+    advance(dialogues.num_rows)
     schema_lists = dialogues["schemas"].combine_chunks()
     schemas = schema_lists.flatten()
     # Taken, so that it is no slice of a larger one.
@@ -182,26 +183,20 @@ def _map(dialogues: Any, make: MakeTable, columns: pa.Schema, what: str) -> Any:
         "features": Features.from_arrow_schema(columns),
         "remove_columns": [n for n in dialogues.column_names if n not in columns.names],
     }
-    batch = partial(_batch, make=make)
     if isinstance(dialogues, IterableDataset):
-        return dialogues.with_format("arrow").map(batch, **settings).with_format(None)
+        return dialogues.with_format("arrow").map(make, **settings).with_format(None)
     # ``datasets`` goes by a function's name, and would take rows that earlier code has made.
     key = f"{dialogues._fingerprint} {what} {VERSION}"
     settings["new_fingerprint"] = sha256(key.encode()).hexdigest()[:32]
     rows = dialogues.with_format("arrow")
     with progress("Making rows", len(dialogues), " dialogues"):
         try:
-            made = rows.map(batch, **settings)
+            made = rows.map(make, **settings)
         # Another process prepares another source in this cache: its folder is not there at one
         # look, or is there for `mkdir` and gone for the look after it.
         except (FileNotFoundError, FileExistsError):
-            made = rows.map(batch, keep_in_memory=True, **settings)
+            made = rows.map(make, keep_in_memory=True, **settings)
     return made.with_format(None)
-
-
-def _batch(dialogues: pa.Table, make: MakeTable) -> pa.Table:
-    advance(dialogues.num_rows)
-    return make(dialogues)
 
 
 def _table(rows: Any) -> pa.Table:

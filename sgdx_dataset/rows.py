@@ -232,6 +232,7 @@ COLUMNS: dict[Kind, pa.Schema] = {
 }
 # What rows have of their variant alone, and is joined when that is known.
 _OF_VARIANT = ("variant", "seen", "seen_domain", "schema", "schemas", "schema_slots")
+_TEXT_OR_NAME = ["text", "place"]
 # Where a row has names: the kind of name by the name of the field.
 _NAMES = {
     "service": "service",
@@ -328,11 +329,12 @@ def row_tables(
             for s, o in zip(services, release.schema(split, "original"), strict=True)
         ]
         of_service = service_columns(pa.array(schemas, _as_json(SERVICE)).cast(SERVICE), domains)
-        parts, said = split_rows(release, split, kind, "history" in schema.names)
-        texts = pa.concat_arrays([pa.array(_names(services), pa.string()), said])
-        for file, ids, columns_of_part in parts:
+        names = pa.array(_names(services), pa.string())
+        for file, ids, columns_of_part in split_rows(
+            release, split, kind, "history" in schema.names
+        ):
             rows = {
-                name: _named(column, texts)
+                name: _named(column, names)
                 for name, column in columns_of_part.items()
                 if name in schema.names or name == "call"
             }
@@ -388,29 +390,24 @@ Part = tuple[str, pa.StringArray, dict[str, pa.Array]]
 
 
 @lru_cache(maxsize=6)  # the splits' dialogues, and another kind of their rows
-def split_rows(
-    release: Release, split: str, kind: Kind, history: bool
-) -> tuple[list[Part], pa.StringArray]:
-    """A split's rows, made from its dialogue files once for all variants.
-
-    Besides, the texts that come behind the names: the values and slots of actions that are none.
-    """
+def split_rows(release: Release, split: str, kind: Kind, history: bool) -> list[Part]:
+    """A split's rows, made from its dialogue files once for all variants."""
     rows_of: dict[Kind, Callable[[Dialogue], Iterator[Any]]] = {
         "dialogues": lambda dialogue: iter([dialogue]),
         "frames": partial(frame_rows, history=history),
         "turns": turn_rows,
     }
-    places, parts = _Places(release.schema(split, "original")), []
+    places, parts = _places(release.schema(split, "original")), []
     with many_objects():
         for file, dialogues in read_dialogues(release, split):
             rows = [(dialogue["dialogue_id"], [*rows_of[kind](dialogue)]) for dialogue in dialogues]
             try:
-                coded = places.coded(plain_array(kind, [row for _, own in rows for row in own]))
+                coded = _coded(plain_array(kind, [row for _, own in rows for row in own]), places)
             except SgdxError as error:
                 where = f"{release.name}: {file}"
                 for name, own in rows:  # find the dialogue at fault
                     try:
-                        places.coded(plain_array(kind, own))
+                        _coded(plain_array(kind, own), places)
                     except SgdxError:
                         where += f": dialogue {name}"
                         break
@@ -419,7 +416,10 @@ def split_rows(
             ids = pa.array([name for name, own in rows for _ in own], pa.string())
             columns = dict(zip((field.name for field in coded.type), coded.flatten()))
             parts.append((file, ids, columns))
-    return parts, pa.concat_arrays(places.texts)
+    return parts
+
+
+# ---- names of a variant in the places of the original ones
 
 
 def _names(services: Sequence[Service]) -> list[str]:
@@ -429,107 +429,107 @@ def _names(services: Sequence[Service]) -> list[str]:
     return [*(service.service_name for service in services), *slots, *intents, NONE_INTENT]
 
 
-class _Places:
-    """Puts the place that a name has in ``_names`` where rows have the name.
+Places = dict[str, tuple[list[str], pa.UInt32Array]]
+
+
+def _places(services: Sequence[Service]) -> Places:
+    """By kind, all names (``SERVICE/SLOT``) and the place that each has in ``_names``."""
+    names = [service.service_name for service in services]
+    slots = [f"{s.service_name}/{slot.name}" for s in services for slot in s.slots]
+    intents = [f"{s.service_name}/{intent.name}" for s in services for intent in s.intents]
+    first_intent = len(names) + len(slots)
+    none = first_intent + len(intents)
+    places = {
+        "service": (names, range(len(names))),
+        "slot": (slots, range(len(names), first_intent)),
+        "intent": (
+            [*intents, *(f"{name}/{NONE_INTENT}" for name in names)],
+            [*range(first_intent, none), *[none] * len(names)],
+        ),
+    }
+    return {kind: (known, pa.array(at, pa.uint32())) for kind, (known, at) in places.items()}
+
+
+def _coded(array: pa.Array, places: Places, field: str = "", owners: pa.Array = None) -> pa.Array:
+    """Rows, or a part of them, with places (the only unsigned numbers) instead of names.
 
     All names are replaced at once by what they belong to, so that there is no moment at which an
-    old and a new name can be mistaken for each other.
+    old and a new name can be mistaken for each other. ``field`` says what the part is; ``owners``
+    has the service that each of its items is about.
     """
+    if pa.types.is_list(array.type):  # of which null ones become empty
+        inner = None if owners is None else owners.take(pc.list_parent_indices(array))
+        values = _coded(array.values, places, field, inner)
+        return pa.ListArray.from_arrays(array.offsets, values)
+    if pa.types.is_struct(array.type):
+        parts = dict(zip((part.name for part in array.type), array.flatten()))
+        owners = parts.get("service", owners)
+        of_actions = _coded_actions(parts, places, owners) if "act" in parts else {}
+        coded = [
+            of_actions[name] if name in of_actions else _coded(part, places, name, owners)
+            for name, part in parts.items()
+        ]
+        absent = array.is_null() if array.null_count else None
+        return pa.StructArray.from_arrays(coded, list(parts), mask=absent)
+    return _find(places, _NAMES[field], owners, array) if field in _NAMES else array
 
-    def __init__(self, services: Sequence[Service]) -> None:
-        names = [service.service_name for service in services]
-        slots = [f"{s.service_name}/{slot.name}" for s in services for slot in s.slots]
-        intents = [f"{s.service_name}/{intent.name}" for s in services for intent in s.intents]
-        first_intent = len(names) + len(slots)
-        none = first_intent + len(intents)
-        nones = [f"{name}/{NONE_INTENT}" for name in names]
-        self.known = {
-            "service": (names, range(len(names))),
-            "slot": (slots, range(len(names), first_intent)),
-            "intent": ([*intents, *nones], [*range(first_intent, none), *[none] * len(nones)]),
-        }
-        self.free = none + 1  # the place of the first text that is no name
-        self.texts = [pa.array(FREE_SLOTS)]
 
-    def coded(self, array: pa.Array, field: str = "", owners: pa.Array = None) -> pa.Array:
-        """Rows, or a part of them, with places (the only unsigned numbers) instead of names.
+def _coded_actions(
+    parts: dict[str, pa.Array], places: Places, owners: pa.Array
+) -> dict[str, pa.Array]:
+    """Slots and values of actions: some values are intents, and some slots none of the service.
 
-        ``field`` says what the part is; ``owners`` has the service that each of its items is about.
-        """
-        if pa.types.is_list(array.type):  # of which null ones become empty
-            inner = None if owners is None else owners.take(pc.list_parent_indices(array))
-            return pa.ListArray.from_arrays(array.offsets, self.coded(array.values, field, inner))
-        if pa.types.is_struct(array.type):
-            parts = dict(zip((part.name for part in array.type), array.flatten()))
-            owners = parts.get("service", owners)
-            if "act" in parts:
-                coded = self._actions(parts, owners)
-            else:
-                coded = {name: self.coded(part, name, owners) for name, part in parts.items()}
-            absent = array.is_null() if array.null_count else None
-            return pa.StructArray.from_arrays(list(coded.values()), list(coded), mask=absent)
-        return self._find(_NAMES[field], owners, array) if field in _NAMES else array
+    Each is a text beside the place of a name, which is null where it is no name.
+    """
+    of_intents = pc.and_(
+        pc.is_in(parts["act"], value_set=pa.array(INTENT_ACTS)), pc.equal(parts["slot"], "intent")
+    )
+    slots = pc.if_else(of_intents, None, parts["slot"])
+    both = [parts["slot"], _find(places, "slot", owners, slots, FREE_SLOTS)]
+    made = {"slot": pa.StructArray.from_arrays(both, _TEXT_OR_NAME)}
+    for name in ("values", "canonical_values"):
+        values, action = parts[name].values, pc.list_parent_indices(parts[name])
+        intents = pc.if_else(of_intents.take(action), values, None)
+        both = [values, _find(places, "intent", owners.take(action), intents)]
+        either = pa.StructArray.from_arrays(both, _TEXT_OR_NAME)
+        made[name] = pa.ListArray.from_arrays(parts[name].offsets, either)
+    return made
 
-    def _actions(self, parts: dict[str, pa.Array], owners: pa.Array) -> dict[str, pa.Array]:
-        """Actions: of some, the values are intents; of others, the slot is none of the service."""
-        intents = pc.and_(
-            pc.is_in(parts["act"], value_set=pa.array(INTENT_ACTS)),
-            pc.equal(parts["slot"], "intent"),
-        )
-        free = pc.index_in(parts["slot"], value_set=self.texts[0])
-        slots = self._find("slot", owners, parts["slot"], otherwise=pc.add(free, self.free))
-        slots = pc.if_else(intents, self.free + FREE_SLOTS.index("intent"), slots)
-        lists = [parts[name] for name in ("values", "canonical_values")]
-        said = pa.concat_arrays([values.values for values in lists]).dictionary_encode()
-        first, start = self.free + sum(map(len, self.texts)), 0
-        coded = {**parts, "slot": slots.cast(pa.uint32())}
-        for name, values in zip(("values", "canonical_values"), lists):
-            action = pc.list_parent_indices(values)
-            places = pc.add(said.indices.slice(start, len(action)), first)
-            start += len(action)
-            is_intent = intents.take(action)
-            of_intents = self._find(
-                "intent", owners.take(action).filter(is_intent), values.values.filter(is_intent)
-            )
-            places = pc.replace_with_mask(places.cast(pa.uint32()), is_intent, of_intents)
-            coded[name] = pa.ListArray.from_arrays(values.offsets, places)
-        if "service" in coded:
-            coded["service"] = self._find("service", None, owners)
-        self.texts.append(said.dictionary)
-        return coded
 
-    def _find(
-        self, kind: str, owners: pa.Array, texts: pa.Array, otherwise: pa.Array | None = None
-    ) -> pa.UInt32Array:
-        """The places of names; of those that the schema lacks, what ``otherwise`` has."""
-        names, places = self.known[kind]
-        keys = texts if kind == "service" else pc.binary_join_element_wise(owners, texts, "/")
-        found = pc.index_in(keys, value_set=pa.array(names, pa.string()))
-        found = pa.array(places, pa.int32()).take(found)
-        if otherwise is not None:
-            found = pc.coalesce(found, otherwise)
-        if found.null_count > texts.null_count:
-            lost = pc.and_(found.is_null(), texts.is_valid()).index(True).as_py()
-            of_service = [n.rpartition("/")[2] for n in names if n.startswith(f"{owners[lost]}/")]
+def _find(
+    places: Places, kind: str, owners: pa.Array, texts: pa.Array, free: Sequence[str] = ()
+) -> pa.UInt32Array:
+    """The places of names; null for those of ``free`` that the schema lacks."""
+    names, place = places[kind]
+    keys = texts if kind == "service" else pc.binary_join_element_wise(owners, texts, "/")
+    found = place.take(pc.index_in(keys, value_set=pa.array(names, pa.string())))
+    if found.null_count > texts.null_count:
+        lost = pc.and_(found.is_null(), texts.is_valid())
+        lost = pc.and_not(lost, pc.is_in(texts, value_set=pa.array(free, pa.string())))
+        if (first := lost.index(True).as_py()) >= 0:
+            of_service = [n.rpartition("/")[2] for n in names if n.startswith(f"{owners[first]}/")]
             expected = ", ".join(names if kind == "service" else of_service)
-            where = "" if kind == "service" else f" of service {owners[lost]}"
+            where = "" if kind == "service" else f" of service {owners[first]}"
             raise SgdxError(
-                f"{texts[lost].as_py()!r} is no {kind}{where}, expected one of {expected}"
+                f"{texts[first].as_py()!r} is no {kind}{where}, expected one of {expected}"
             )
-        return found.cast(pa.uint32())
+    return found
 
 
-def _named(array: pa.Array, texts: pa.StringArray) -> pa.Array:
-    """Rows, or a part of them, with a variant's names in the places that ``_Places`` gives."""
+def _named(array: pa.Array, names: pa.StringArray) -> pa.Array:
+    """Rows, or a part of them, with a variant's names in the places that ``_coded`` gives."""
     kind = array.type
     if kind == pa.uint32():
-        return texts.take(array)
+        return names.take(array)
     if pa.types.is_list(kind):
-        return pa.ListArray.from_arrays(array.offsets, _named(array.values, texts))
+        return pa.ListArray.from_arrays(array.offsets, _named(array.values, names))
     if pa.types.is_struct(kind):
-        parts = [_named(part, texts) for part in array.flatten()]
+        fields, parts = [field.name for field in kind], array.flatten()
+        if fields == _TEXT_OR_NAME:
+            return pc.if_else(parts[1].is_valid(), names.take(parts[1]), parts[0])
+        parts = [_named(part, names) for part in parts]
         absent = array.is_null() if array.null_count else None
-        return pa.StructArray.from_arrays(parts, [field.name for field in kind], mask=absent)
+        return pa.StructArray.from_arrays(parts, fields, mask=absent)
     return array
 
 
