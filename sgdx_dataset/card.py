@@ -19,7 +19,7 @@ from datasets.utils.metadata import MetadataConfigs
 from huggingface_hub import DatasetCardData
 
 from .configs import SPLITS, VARIANTS
-from .release import DIALOGUES, Release, missing_from_sgd
+from .release import Release
 from .source import CITATION, COMMIT
 
 _TEMPLATE = Path(__file__).with_name("card.md")
@@ -46,7 +46,7 @@ def write_card(
     text = Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(
         repo_id=repo_id,
         splits=_splits(infos),
-        completeness=completeness(release, infos),
+        completeness=_completeness(release),
         source=f"`{Path(release.name).name}`",
         fingerprint=release.fingerprint,
         commit=COMMIT,
@@ -90,17 +90,16 @@ def _splits(infos: dict[str, datasets.DatasetInfo]) -> str:
     return "\n".join(lines)
 
 
-def completeness(release: Release, infos: dict[str, datasets.DatasetInfo]) -> str:
+def _completeness(release: Release) -> str:
     """A sentence that says whether this is all of SGD, a part of it, or another corpus."""
     if not release.is_sgd():
         return "This is not the SGD release: it was built from another corpus in its layout."
-    counts = {split.name: split.num_examples for split in infos["original"].splits.values()}
-    if lacking := missing_from_sgd(counts, DIALOGUES, "dialogues"):
+    if lacking := release.missing():
         return (
             f"**This is a partial copy of the release: {lacking}.**\nFigures computed from it are"
             " comparable with each other, not with published tables."
         )
-    return "This is the whole release: 16,142 train, 2,482 dev and 4,201 test dialogues."
+    return "All files of the release are here: 16,142 train, 2,482 dev and 4,201 test dialogues."
 
 
 def write_leaderboards(release: Release, folder: Path) -> None:

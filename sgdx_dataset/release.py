@@ -21,9 +21,7 @@ from .schema import Service
 from .source import COMMIT, DOWNLOAD, NAMED, SHA256, Source, download, resolve_source
 from .words import apply_words, check_variant, is_overlay, read_schema, read_words
 
-# What a whole copy of SGD has: dialogues (Rastogi et al. 2020, Table 2) in so many files.
-DIALOGUES = {"train": 16_142, "validation": 2_482, "test": 4_201}
-FILES = {"train": 127, "validation": 20, "test": 34}
+FILES = {"train": 127, "validation": 20, "test": 34}  # of dialogues in a whole copy of SGD
 _SGD_SERVICES = "20abcf4c8e5fbf18"  # SHA-256 of the sorted names of its 45 services, first digits
 
 # The corpora of this package: a small one for demos and tests, and one of many services.
@@ -191,8 +189,11 @@ class Release:
 
     def missing(self) -> str:
         """What a partial copy of SGD lacks, in words; empty for any other release."""
-        files = {split: len(self.dialogue_files(split)) for split in SPLITS}
-        return missing_from_sgd(files, FILES, "dialogue files") if self.is_sgd() else ""
+        return ", ".join(
+            f"{split} {found:,} of {whole:,} dialogue files"
+            for split, whole in FILES.items()
+            if self.is_sgd() and (found := len(self.dialogue_files(split))) != whole
+        )
 
     def gaps(self) -> str:
         """What a source lacks, in words for a note; empty where nothing is missing."""
@@ -249,15 +250,6 @@ class Release:
         folder = f"{BACKTRANS}/" if config == BACKTRANS else f"sgd_x/data/{config}/"
         own = [self.read(file) for file in sorted(self.files) if file.startswith(folder)]
         return _digest(b"\0".join([self.fingerprint.encode(), *own]))
-
-
-def missing_from_sgd(counts: Mapping[str, int], whole: Mapping[str, int], what: str) -> str:
-    """Say in words what a copy of SGD lacks."""
-    return ", ".join(
-        f"{split} {counts.get(split, 0):,} of {number:,} {what}"
-        for split, number in whole.items()
-        if counts.get(split, 0) != number
-    )
 
 
 def _digest(content: bytes) -> str:

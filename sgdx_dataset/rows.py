@@ -317,31 +317,22 @@ def row_tables(
     split = split_name(split)
     release.check_dialogues(config, split)
     seen, domains = release.seen_services(), domains_seen(release)
+    originals = [service.service_name for service in release.schema(split, "original")]
     chosen = None if dialogue_ids is None else pa.array(sorted(dialogue_ids), pa.string())
     for variant in release.variants(config):
         services = release.schema(split, variant)
         schemas = [
-            {
-                **msgspec.to_builtins(s),
-                "original_name": o.service_name,
-                "seen": o.service_name in seen,
-            }
-            for s, o in zip(services, release.schema(split, "original"), strict=True)
+            {**msgspec.to_builtins(service), "original_name": name, "seen": name in seen}
+            for service, name in zip(services, originals, strict=True)
         ]
         of_service = service_columns(pa.array(schemas, _as_json(SERVICE)).cast(SERVICE), domains)
         names = pa.array(_names(services), pa.string())
-        for file, ids, columns_of_part in split_rows(
-            release, split, kind, "history" in schema.names
-        ):
-            rows = {
-                name: _named(column, names)
-                for name, column in columns_of_part.items()
-                if name in schema.names or name == "call"
-            }
+        for file, ids, coded in split_rows(release, split, kind, "history" in schema.names):
+            wanted = [name for name in coded if name in schema.names or name == "call"]
+            rows = {name: _named(coded[name], names) for name in wanted}
             rows["variant"] = pa.repeat(variant, len(ids))
             # Services come first among the names, so that their places are those in the schema.
-            rows["place"] = columns_of_part.get("service")
-            rows["places"] = columns_of_part.get("services")
+            rows |= {"place": coded.get("service"), "places": coded.get("services")}
             table = joined(rows, of_service, schema)
             yield file, table if chosen is None else table.filter(pc.is_in(ids, chosen))
             advance()

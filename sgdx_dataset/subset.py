@@ -83,12 +83,9 @@ def check_dialogue_ids(release: Release, split: str, ids: Collection[str], where
     """Refuse ids of dialogues that a split lacks; ``where`` says where they are from."""
     services = _services(release, split)
     if lacking := [dialogue for dialogue in ids if dialogue not in services]:
-        others = [other for other in release.splits("original") if other != split]
-        found = [other for other in others if lacking[0] in _services(release, other)]
         raise SgdxError(
             f"{where}: {len(lacking)} of {len(ids)} dialogues are not in {split} of {release.name},"
-            f" the first is {lacking[0]}; it is in {found[0] if found else 'no other split'},"
-            f" expected {'--split ' + found[0] if found else 'another --source'}"
+            f" the first is {lacking[0]}; expected another --split or --source"
         )
 
 
