@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import datasets
+import msgspec
 import pyarrow as pa
 from datasets.arrow_reader import ArrowReader
 from datasets.naming import filenames_for_dataset_split
@@ -19,11 +20,11 @@ from filelock import FileLock
 from .columns import DIALOGUE_COLUMNS, VERSION
 from .configs import CONFIGS, split_name
 from .io.errors import SgdxError
-from .io.files import flush
+from .io.files import flush, write_bytes
 from .io.progress import progress
 from .release import Release, Variants, open_release
 from .rows import in_groups, row_tables, split_rows, steps
-from .source import CITATION, OTHER_SOURCES, Source, remember, remembered_source, resolve_source
+from .source import CITATION, NOTE, OTHER_SOURCES, Source, remembered_source, resolve_source
 
 # The cache has a folder per hash of the builder's code. This name is fixed, as VERSION already says
 # when rows change.
@@ -236,8 +237,8 @@ def _prepare_missing(
                 _build(release, config, _config_folder(config, staging), wanted)
         for folder in _foreign_configs(release, cache):
             folder.replace(staging / f"foreign-{folder.name}")
-        if remembered:
-            remember(release.source, cache)
+        if remembered and remembered_source(cache) != release.source:
+            write_bytes(cache / NOTE, msgspec.json.encode({"source": release.source}) + b"\n")
         for config in stale:
             folder = _config_folder(config, cache)
             folder.parent.mkdir(parents=True, exist_ok=True)

@@ -12,11 +12,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-import msgspec
-
 from .io.console import escape_controls
 from .io.errors import SgdxError
-from .io.files import file_digest, write_bytes
+from .io.files import file_digest
 from .io.json import parse_json
 
 Source = str | os.PathLike[str] | None
@@ -57,12 +55,6 @@ def datasets_cache() -> Path:
     cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
     home = os.environ.get("HF_HOME", str(Path(cache, "huggingface")))
     return Path(os.environ.get("HF_DATASETS_CACHE", str(Path(home, "datasets")))).expanduser()
-
-
-def remember(source: str, cache: Path) -> None:
-    """Note in a cache what was prepared there: one of ``NAMED`` or an absolute path."""
-    if remembered_source(cache) != source:
-        write_bytes(cache / NOTE, msgspec.json.encode({"source": source}) + b"\n")
 
 
 def remembered_source(cache: Path | None = None) -> str | None:

@@ -15,12 +15,10 @@ from typing import Any
 
 from rapidfuzz.distance import Indel
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from sacrebleu.metrics.bleu import BLEU
 
 from .configs import BACKTRANS, SPLITS, VARIANTS
-from .io.console import escape_controls
 from .io.files import write_bytes
 from .io.json import pretty_json
 from .release import Release
@@ -213,8 +211,7 @@ def _print_table(
         table = Table(title=title, title_justify="left")
         table.add_column("")
         for column in columns:
-            name = "avg" if column == "average" else escape(escape_controls(column))
-            table.add_column(name, justify="right")
+            table.add_column("avg" if column == "average" else column, justify="right")
         for label, cells in rows.items():
             table.add_row(label, *cells)
         console.print(table)
