@@ -37,22 +37,17 @@ __all__ = [
 # Each is imported when it is first asked for: ``datasets`` takes a second, and a command that only
 # shows its help needs none of them.
 _MODULES = {
-    "CONFIGS": "configs",
-    "SPLITS": "configs",
-    "VARIANTS": "configs",
-    "SgdxError": "io.errors",
-    "find_variants": "release",
-    "frame_tables": "rows",
-    "frames": "row_datasets",
-    "load": "cache",
-    "open_release": "release",
-    "prepare": "cache",
-    "turn_tables": "rows",
-    "turns": "row_datasets",
+    "configs": ("CONFIGS", "SPLITS", "VARIANTS"),
+    "io.errors": ("SgdxError",),
+    "release": ("find_variants", "open_release"),
+    "rows": ("frame_tables", "turn_tables"),
+    "row_datasets": ("frames", "turns"),
+    "cache": ("load", "prepare"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_MODULES[name]}", __name__), name)
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f".{module}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,18 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import datasets
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from .card import write_card, write_leaderboards
-from .columns import DIALOGUE_COLUMNS
+from .columns import DIALOGUE_COLUMNS, VERSION
 from .io.errors import SgdxError
 from .io.files import staged
 from .io.progress import progress
 from .push import check_upload, upload
 from .release import Release
-from .rows import row_tables, split_rows, steps
-from .sgdx_dataset import VERSION
+from .rows import in_groups, row_tables, split_rows, steps
 
 # Of a dataset repository.
 _FILES = ("README.md", "eval.yaml", "data/*/*.parquet")
@@ -74,16 +72,11 @@ def _write_config(release: Release, config: str, folder: Path) -> datasets.Datas
         file = folder / "data" / config / f"{split}-00000-of-00001.parquet"
         file.parent.mkdir(parents=True, exist_ok=True)
         rows = size = 0
-        pending: list[pa.Table] = []
+        tables = (table for _, table in row_tables(release, split, config))
         with pq.ParquetWriter(file, features.arrow_schema, **_PARQUET) as writer:
-            for _, table in row_tables(release, split, config):
-                rows, size = rows + table.num_rows, size + table.nbytes
-                pending.append(table)
-                if sum(part.num_rows for part in pending) >= ROWS_PER_GROUP:
-                    writer.write_table(pa.concat_tables(pending), row_group_size=ROWS_PER_GROUP)
-                    pending.clear()
-            if pending:
-                writer.write_table(pa.concat_tables(pending), row_group_size=ROWS_PER_GROUP)
+            for group in in_groups(tables, len, ROWS_PER_GROUP):
+                writer.write_table(group, row_group_size=ROWS_PER_GROUP)
+                rows, size = rows + len(group), size + group.nbytes
         splits.add(datasets.SplitInfo(name=split, num_bytes=size, num_examples=rows))
         download_size += file.stat().st_size
     return datasets.DatasetInfo(

@@ -8,23 +8,23 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import datasets
+import msgspec
 import pyarrow as pa
 from datasets.arrow_reader import ArrowReader
 from datasets.naming import filenames_for_dataset_split
 from filelock import FileLock
 
-from .columns import DIALOGUE_COLUMNS
+from .columns import DIALOGUE_COLUMNS, VERSION
 from .configs import CONFIGS, split_name
 from .io.errors import SgdxError
-from .io.files import flush
+from .io.files import flush, write_bytes
 from .io.progress import progress
 from .release import Release, Variants, open_release
-from .rows import row_tables, split_rows, steps
-from .sgdx_dataset import VERSION, dataset_info
-from .source import OTHER_SOURCES, Source, remember, remembered_source, resolve_source
+from .rows import in_groups, row_tables, split_rows, steps
+from .source import CITATION, NOTE, OTHER_SOURCES, Source, remembered_source, resolve_source
 
 # The cache has a folder per hash of the builder's code. This name is fixed, as VERSION already says
 # when rows change.
@@ -41,7 +41,7 @@ _Loaded: TypeAlias = datasets.Dataset | datasets.DatasetDict
 
 
 def prepare(
-    source: Source = None,
+    source: Source | Release = None,
     configs: Iterable[str] | None = None,
     cache_dir: str | Path | None = None,
     variants: Variants | None = None,
@@ -53,7 +53,8 @@ def prepare(
     remembered: later commands, and ``load``, take it where none is named.
 
     Args:
-        source: See ``open_release``; the remembered source is that of ``cache_dir``.
+        source: See ``open_release``; the remembered source is that of ``cache_dir``. Or a release
+            that is open already.
         configs: Any of ``CONFIGS`` and of ``variants``; None stands for all that the source has.
         cache_dir: The cache's folder, as ``cache_dir`` of ``load_dataset``; None stands for the
             user's Hugging Face cache.
@@ -65,15 +66,10 @@ def prepare(
     Raises:
         SgdxError: The source is at fault, or the cache cannot be written.
     """
-    release = open_release(resolve_source(source, cache_folder(cache_dir)), variants)
-    return prepare_release(release, configs or release.configs(), cache_dir)
-
-
-def prepare_release(
-    release: Release, configs: Iterable[str], cache_dir: str | Path | None = None
-) -> list[Path]:
-    """Do what ``prepare`` does, with a release that is open already."""
-    cache, configs = cache_folder(cache_dir), list(dict.fromkeys(configs))
+    cache, release = cache_folder(cache_dir), source
+    if not isinstance(release, Release):
+        release = open_release(resolve_source(release, cache), variants)
+    configs = list(dict.fromkeys(configs or release.configs()))
     _prepare_missing(release, configs, cache, remembered=True)
     return [_config_folder(config, cache) for config in configs]
 
@@ -96,8 +92,7 @@ def load(
 
     Args:
         config: One of ``CONFIGS``, or of ``variants``.
-        split: ``train``, ``validation`` (or ``dev``) or ``test``, or a part of one or several in
-            the notation of ``datasets``: ``test[:10%]``, ``train[:100]+dev``. None stands for all.
+        split: ``train``, ``validation`` (or ``dev``) or ``test``; None stands for all.
         source, variants: See ``open_release``.
 
     Returns:
@@ -108,10 +103,9 @@ def load(
             unknown or has no dialogues.
     """
     release = open_release(source, variants)
-    release.check_config(config)
-    splits = None
-    if split is not None:
-        split, splits = _checked_slice(release, config, split)
+    split = split and split_name(split)
+    release.check_dialogues(config, split)
+    splits = [split] if split else None
     cache = cache_folder(None)
     shared = config in CONFIGS and remembered_source(cache) == release.source
     if not shared and not _is_prepared(release, config, cache):
@@ -142,54 +136,27 @@ def cache_folder(cache_dir: str | Path | None) -> Path:
     return Path(cache_dir or datasets.config.HF_DATASETS_CACHE).expanduser()
 
 
-class CachedConfig(NamedTuple):
-    """A config that lies in the cache."""
+def cached_configs(cache: Path) -> list[tuple[str, str, int]]:
+    """All configs that ``prepare`` and ``load`` have put into a cache, sorted by folder.
 
-    # Its folder below the cache: sgdx/v1, or sgdx-sources/SOURCE-test/sgdx/v1 where it is of
-    # another source than the remembered one, or of the user's own words.
-    name: str
-    source: str  # of what release it was made
-    size: int  # bytes of its files
-
-
-def cached_configs(cache_dir: str | Path | None = None) -> list[CachedConfig]:
-    """All configs that ``prepare`` and ``load`` have put into a cache, sorted by name."""
-    cache = cache_folder(cache_dir)
+    Of each its folder below the cache, the source that it was made of, and the bytes of its files.
+    The folder is ``sgdx/v1``, or ``sgdx-sources/SOURCE-test/sgdx/v1`` where the config is not of
+    the remembered source, or of the user's own words.
+    """
     configs = []
     for folder in sorted([*cache.glob("sgdx/*"), *cache.glob(f"{OTHER_SOURCES}/*/sgdx/*")]):
-        source = next(iter(_made_from(folder / VERSION / _HASH)), "").removeprefix("config of ")
+        source, *_ = _made_from(folder / VERSION / _HASH)
         size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-        configs.append(CachedConfig(str(folder.relative_to(cache)), source, size))
+        configs.append((str(folder.relative_to(cache)), source, size))
     return configs
 
 
-def clear_cache(cache_dir: str | Path | None = None) -> list[CachedConfig]:
-    """Remove all that ``prepare`` and ``load`` have put into a cache; give what was there."""
-    cache, removed = cache_folder(cache_dir), cached_configs(cache_dir)
-    if removed:
-        with _staging(cache) as staging:
-            for name in ("sgdx", OTHER_SOURCES):
-                if (cache / name).is_dir():
-                    (cache / name).replace(staging / name)
-    return removed
-
-
-def _checked_slice(release: Release, config: str, split: str) -> tuple[str, list[str]]:
-    """The split in the release's notation, and the splits in it, which must have dialogues."""
-    parts, names = [], set()
-    for part in split.split("+"):
-        name, bracket, rest = part.strip().partition("[")
-        name = split_name(name)
-        release.check_dialogues(config, name)
-        names.add(name)
-        parts.append(name + bracket + rest)
-    instruction = "+".join(parts)
-    try:
-        datasets.ReadInstruction.from_spec(instruction)
-    except ValueError:
-        expected = "expected a split, or a part of one as in test[:10%] or test[100:200]"
-        raise SgdxError(f"unknown split {split!r}, {expected}") from None
-    return instruction, sorted(names)
+def clear_cache(cache: Path) -> None:
+    """Remove all that ``prepare`` and ``load`` have put into a cache."""
+    with _staging(cache) as staging:
+        for name in ("sgdx", OTHER_SOURCES):
+            if (cache / name).is_dir():
+                (cache / name).replace(staging / name)
 
 
 def _read(folder: Path, split: str | None) -> _Loaded:
@@ -206,8 +173,8 @@ def _read(folder: Path, split: str | None) -> _Loaded:
 
     try:
         return datasets.DatasetDict({s: rows(s) for s in info.splits}) if not split else rows(split)
-    except (AssertionError, ValueError) as error:  # a slice that goes beyond the split
-        raise SgdxError(f"split {split!r}: cannot be read: {error}") from None
+    except ValueError as error:
+        raise SgdxError(f"{folder}: cannot be read: {error}") from None
 
 
 # ---- what lies in the cache
@@ -218,19 +185,19 @@ def _config_folder(config: str, cache: Path) -> Path:
     return cache / "sgdx" / config / VERSION / _HASH
 
 
-def _made_from(folder: Path) -> dict[str, str]:
-    """The fingerprints of a prepared config itself, and of its whole source; nothing of none."""
+def _made_from(folder: Path) -> tuple[str, str, str]:
+    """What a prepared config was made from: its source, and the fingerprints of it and of that."""
     try:
-        record = datasets.DatasetInfo.from_directory(str(folder)).download_checksums or {}
-        return {name: entry["checksum"] for name, entry in record.items()}
-    except (OSError, ValueError):  # another process replaces it
-        return {}
+        record = datasets.DatasetInfo.from_directory(str(folder)).download_checksums
+        (source, config), (_, whole) = record.items()
+        return source.removeprefix("config of "), config["checksum"], whole["checksum"]
+    except (OSError, ValueError, AttributeError):  # none, or another process replaces it
+        return "", "", ""
 
 
 def _is_prepared(release: Release, config: str, cache: Path) -> bool:
     """Whether a config is in the cache already, made from this very copy of the release."""
-    made_from = _made_from(_config_folder(config, cache))
-    return list(made_from.values())[:1] == [release.fingerprint_of(config)]
+    return _made_from(_config_folder(config, cache))[1] == release.fingerprint_of(config)
 
 
 def _foreign_configs(release: Release, cache: Path) -> list[Path]:
@@ -238,8 +205,7 @@ def _foreign_configs(release: Release, cache: Path) -> list[Path]:
     return [
         folder
         for folder in cache.glob("sgdx/*")
-        if folder.is_dir()
-        and release.fingerprint not in _made_from(_config_folder(folder.name, cache)).values()
+        if folder.is_dir() and _made_from(folder / VERSION / _HASH)[2] != release.fingerprint
     ]
 
 
@@ -267,11 +233,12 @@ def _prepare_missing(
         stale = [config for config in configs if not _is_prepared(release, config, cache)]
         with progress("Preparing", steps(release, stale, splits)):
             for config in stale:
-                _build(release, config, staging, splits)
+                wanted = [s for s in release.splits(config) if splits is None or s in splits]
+                _build(release, config, _config_folder(config, staging), wanted)
         for folder in _foreign_configs(release, cache):
             folder.replace(staging / f"foreign-{folder.name}")
-        if remembered:
-            remember(release.source, cache)
+        if remembered and remembered_source(cache) != release.source:
+            write_bytes(cache / NOTE, msgspec.json.encode({"source": release.source}) + b"\n")
         for config in stale:
             folder = _config_folder(config, cache)
             folder.parent.mkdir(parents=True, exist_ok=True)
@@ -305,15 +272,39 @@ def _staging(cache: Path) -> Iterator[Path]:
             split_rows.cache_clear()
 
 
-def _build(release: Release, config: str, staging: Path, splits: Sequence[str] | None) -> None:
+def dataset_info(config: str, release: Release | None = None) -> datasets.DatasetInfo:
+    """What a config says of itself, and of the release that it is made of where that is known."""
+    about = f" ({release.completeness()}; from {release.source})" if release else ""
+    return datasets.DatasetInfo(
+        description=f"Schema-Guided Dialogue under the schemas of {config}{about}",
+        features=datasets.Features.from_arrow_schema(DIALOGUE_COLUMNS),
+        homepage="https://github.com/google-research-datasets/dstc8-schema-guided-dialogue",
+        license="CC-BY-SA-4.0",
+        citation=CITATION,
+    )
+
+
+def _build(release: Release, config: str, folder: Path, splits: Sequence[str]) -> None:
     """Write a config as the Arrow files and the record that ``load_dataset`` looks for."""
-    folder = _config_folder(config, staging)
     folder.mkdir(parents=True)
     infos = datasets.SplitDict(dataset_name="sgdx")
-    for split in release.splits(config):
-        if splits is None or split in splits:
-            tables = (table for _, table in row_tables(release, split, config))
-            infos.add(_write_split(tables, split, folder))
+    for split in splits:
+        tables = (table for _, table in row_tables(release, split, config))
+        lengths, size = list[int](), 0
+        for shard in in_groups(tables, lambda table: table.nbytes, MAX_SHARD_BYTES):
+            # How many files there are, which their names say, is known at the end.
+            file = folder / f"{split}-{len(lengths)}"
+            with pa.ipc.new_stream(file, DIALOGUE_COLUMNS, options=_COMPRESSED) as writer:
+                writer.write_table(shard)
+            lengths.append(len(shard))
+            size += shard.nbytes
+        names = filenames_for_dataset_split(folder, "sgdx", split, "arrow", lengths)
+        for number, name in enumerate(names):
+            (folder / f"{split}-{number}").rename(name)
+        shards = lengths if len(lengths) > 1 else None
+        infos.add(
+            datasets.SplitInfo(split, size, sum(lengths), shard_lengths=shards, dataset_name="sgdx")
+        )
     fingerprints = {"config": release.fingerprint_of(config), "source": release.fingerprint}
     info = dataset_info(config, release)
     info.builder_name, info.dataset_name, info.config_name = "sgdx_dataset", "sgdx", config
@@ -326,30 +317,3 @@ def _build(release: Release, config: str, staging: Path, splits: Sequence[str] |
     }
     info.write_to_directory(str(folder))
     flush(folder)
-
-
-def _write_split(tables: Iterable[pa.Table], split: str, folder: Path) -> datasets.SplitInfo:
-    lengths, size = list[int](), 0
-    pending, waiting = list[pa.Table](), 0
-
-    def write() -> None:
-        # How many files there are is known at the end.
-        file = folder / f"{split}-{len(lengths)}"
-        with pa.ipc.new_stream(file, DIALOGUE_COLUMNS, options=_COMPRESSED) as writer:
-            writer.write_table(pa.concat_tables(pending))
-        lengths.append(sum(map(len, pending)))
-
-    for table in tables:
-        pending.append(table)
-        waiting += table.nbytes
-        if waiting > MAX_SHARD_BYTES:
-            write()
-            size, pending, waiting = size + waiting, [], 0
-    if pending:
-        write()
-        size += waiting
-    names = filenames_for_dataset_split(folder, "sgdx", split, "arrow", lengths)
-    for number, name in enumerate(names):
-        (folder / f"{split}-{number}").rename(name)
-    shards = lengths if len(lengths) > 1 else None
-    return datasets.SplitInfo(split, size, sum(lengths), shard_lengths=shards, dataset_name="sgdx")

@@ -8,7 +8,6 @@ Hub's frameworks as the one that makes the results; sgdx is not among them, so n
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -20,15 +19,10 @@ from datasets.utils.metadata import MetadataConfigs
 from huggingface_hub import DatasetCardData
 
 from .configs import SPLITS, VARIANTS
-from .release import DIALOGUES, Release, missing_from_sgd, open_release
-from .rows import row_tables
-from .sgdx_dataset import CITATION
-from .source import COMMIT
+from .release import Release
+from .source import CITATION, COMMIT
 
 _TEMPLATE = Path(__file__).with_name("card.md")
-_EXAMPLE = "Vets_1"  # the service of the sample corpus that the card shows under every variant
-
-
 _SCORED = ("original", *VARIANTS)
 # The leaderboards of trackers: the config of each, or None where a figure is of all six.
 LEADERBOARDS: dict[str, str | None] = {
@@ -52,9 +46,7 @@ def write_card(
     text = Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(
         repo_id=repo_id,
         splits=_splits(infos),
-        completeness=completeness(release, infos),
-        variants=_variants(),
-        row=_row(),
+        completeness=_completeness(release),
         source=f"`{Path(release.name).name}`",
         fingerprint=release.fingerprint,
         commit=COMMIT,
@@ -98,48 +90,16 @@ def _splits(infos: dict[str, datasets.DatasetInfo]) -> str:
     return "\n".join(lines)
 
 
-def completeness(release: Release, infos: dict[str, datasets.DatasetInfo]) -> str:
+def _completeness(release: Release) -> str:
     """A sentence that says whether this is all of SGD, a part of it, or another corpus."""
     if not release.is_sgd():
         return "This is not the SGD release: it was built from another corpus in its layout."
-    counts = {split.name: split.num_examples for split in infos["original"].splits.values()}
-    if lacking := missing_from_sgd(counts, DIALOGUES, "dialogues"):
+    if lacking := release.missing():
         return (
             f"**This is a partial copy of the release: {lacking}.**\nFigures computed from it are"
             " comparable with each other, not with published tables."
         )
-    return "This is the whole release: 16,142 train, 2,482 dev and 4,201 test dialogues."
-
-
-def _variants() -> str:
-    """A Markdown table of a service of the sample corpus under every variant."""
-    sample = open_release("sample")
-    lines = ["| variant | slots of `Vets_1` (sample corpus) | description |", "|---|---|---|"]
-    variants = [v for config in sample.configs() for v in sample.variants(config)]
-    for variant in variants:
-        names = [service.service_name for service in sample.schema("train", "original")]
-        service = sample.schema("train", variant)[names.index(_EXAMPLE)]
-        slots = ", ".join(f"`{slot.name}`" for slot in service.slots[:4])
-        lines.append(f"| `{variant}` | {slots}, … | {service.description} |")
-    return "\n".join(lines)
-
-
-def _row() -> str:
-    """The sample's shortest test dialogue under v1, its lists cut after two items."""
-    rows = [
-        row for _, t in row_tables(open_release("sample"), "test", "v1") for row in t.to_pylist()
-    ]
-    shortest = min(rows, key=lambda row: len(json.dumps(row)))
-    return json.dumps(_cut(shortest), indent=1, ensure_ascii=False)
-
-
-def _cut(value: Any) -> Any:
-    """A JSON value with every list cut after two items."""
-    if isinstance(value, dict):
-        return {key: _cut(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_cut(item) for item in value[:2]] + ["…"] * (len(value) > 2)
-    return value
+    return "All files of the release are here: 16,142 train, 2,482 dev and 4,201 test dialogues."
 
 
 def write_leaderboards(release: Release, folder: Path) -> None:

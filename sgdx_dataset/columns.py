@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+# The version of the rows; it rises when what is made of the same release changes, frame rows and
+# turn rows too, as caches go by it.
+VERSION = "1.0.0"
+
 _STRING = pa.string()
 _STRINGS = pa.list_(_STRING)
-_SLOT_VALUE = pa.struct({"slot": _STRING, "value": _STRING})
-_SLOT_VALUES = pa.list_(pa.struct({"slot": _STRING, "values": _STRINGS}))
+SLOT_VALUE = pa.struct({"slot": _STRING, "value": _STRING})
+SLOT_VALUES = pa.list_(pa.struct({"slot": _STRING, "values": _STRINGS}))
 _SPANS = pa.list_(
     pa.struct({"slot": _STRING, "start": pa.int32(), "exclusive_end": pa.int32()}),
 )
@@ -26,7 +30,7 @@ INTENT = pa.struct(
         "description": _STRING,
         "is_transactional": pa.bool_(),
         "required_slots": _STRINGS,
-        "optional_slots": pa.list_(_SLOT_VALUE),
+        "optional_slots": pa.list_(SLOT_VALUE),
         "result_slots": _STRINGS,
     }
 )
@@ -45,9 +49,9 @@ BRIEF_SLOT = pa.struct({"name": _STRING, "is_categorical": pa.bool_()})
 ACTION = pa.struct(
     {"act": _STRING, "slot": _STRING, "values": _STRINGS, "canonical_values": _STRINGS}
 )
-SERVICE_CALL = pa.struct({"method": _STRING, "parameters": pa.list_(_SLOT_VALUE)})
+SERVICE_CALL = pa.struct({"method": _STRING, "parameters": pa.list_(SLOT_VALUE)})
 STATE = pa.struct(
-    {"active_intent": _STRING, "requested_slots": _STRINGS, "slot_values": _SLOT_VALUES}
+    {"active_intent": _STRING, "requested_slots": _STRINGS, "slot_values": SLOT_VALUES}
 )
 FRAME = pa.struct(
     {
@@ -56,7 +60,7 @@ FRAME = pa.struct(
         "actions": pa.list_(ACTION),
         "state": STATE,
         "service_call": SERVICE_CALL,
-        "service_results": pa.list_(pa.list_(_SLOT_VALUE)),
+        "service_results": pa.list_(pa.list_(SLOT_VALUE)),
     }
 )
 TURN = pa.struct({"speaker": _STRING, "utterance": _STRING, "frames": pa.list_(FRAME)})
@@ -94,13 +98,13 @@ FRAME_COLUMNS = pa.schema(
         # The gold state that a tracker should predict, and what else the metric needs.
         "active_intent": _STRING,
         "requested_slots": _STRINGS,
-        "slot_values": _SLOT_VALUES,
+        "slot_values": SLOT_VALUES,
         "slots": _SPANS,
         # The call of the service that the system makes next, as gold; null where it makes none.
         "service_call": SERVICE_CALL,
         "schema_slots": pa.list_(BRIEF_SLOT),
         # What values of the state are to the API, where that is not among the state's own values.
-        "canonical_values": _SLOT_VALUES,
+        "canonical_values": SLOT_VALUES,
     }
 )
 
@@ -121,31 +125,3 @@ TURN_COLUMNS = pa.schema(
         "utterance": _STRING,
     }
 )
-
-
-def as_json(kind: pa.DataType) -> pa.DataType:
-    """The type with a mapping, as JSON has it, in place of each list of slots with values."""
-    if pa.types.is_list(kind):
-        inner = kind.value_type
-        if inner in (_SLOT_VALUE, _SLOT_VALUES.value_type):
-            return pa.map_(pa.string(), inner.field(1).type)
-        return pa.list_(as_json(inner))
-    if pa.types.is_struct(kind):
-        return pa.struct([(field.name, as_json(field.type)) for field in kind])
-    return kind
-
-
-def without_mappings(array: pa.Array) -> pa.Array:
-    """An array of a type that ``as_json`` gave, with lists of slots again; null lists are empty."""
-    kind = array.type
-    if pa.types.is_map(kind):
-        items = "values" if pa.types.is_list(kind.item_type) else "value"
-        pairs = pa.StructArray.from_arrays([array.keys, array.items], ["slot", items])
-        return pa.ListArray.from_arrays(array.offsets, pairs)
-    if pa.types.is_list(kind):
-        return pa.ListArray.from_arrays(array.offsets, without_mappings(array.values))
-    if pa.types.is_struct(kind):
-        parts = [without_mappings(part) for part in array.flatten()]
-        absent = array.is_null() if array.null_count else None
-        return pa.StructArray.from_arrays(parts, [field.name for field in kind], mask=absent)
-    return array

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from cyclopts import Parameter
 
-from .configs import CONFIGS
 from .io.console import is_first
 from .io.errors import SgdxError
 
@@ -54,9 +53,9 @@ class Source:
 
     def named(self, cache: Path | None = None) -> str:
         """The source; the first process says on standard error which it is, if none is given."""
-        from .source import announced_source, resolve_source
+        from .source import resolve_source
 
-        return (announced_source if is_first() else resolve_source)(self.source, cache)
+        return resolve_source(self.source, cache, announce=is_first())
 
 
 @Parameter(name="*")
@@ -69,13 +68,6 @@ class SourceOptions(Source):
     {"Weather_1": {"slots": {"city": "town"}}}, an overlay of 'sgdx reword backtranslate', or a
     folder with train/schema.json, dev/schema.json and test/schema.json, some of which may be
     missing. The option may be given several times."""
-
-    def __post_init__(self) -> None:
-        """Refuse what is no name and path, and a name that is taken, before anything is read."""
-        for name in self.own_variants:
-            if name in CONFIGS:
-                found = f"found a name that is taken, expected none of {', '.join(CONFIGS)}"
-                raise SgdxError(f"--variant {name}: {found}")
 
     @property
     def own_variants(self) -> dict[str, str]:
@@ -96,13 +88,6 @@ class SourceOptions(Source):
         if gaps := release.gaps():
             print(f"note: {gaps}", file=sys.stderr)
         return release
-
-    def check_configs(self, configs: Iterable[str]) -> None:
-        """Refuse a config that is neither one of SGD-X nor a name of ``--variant``."""
-        known = [*CONFIGS, *self.own_variants]
-        for config in configs:
-            if config not in known:
-                raise SgdxError(f"unknown config {config!r}, expected one of {', '.join(known)}")
 
 
 Dialogues: TypeAlias = Annotated[

@@ -19,11 +19,9 @@ from .io.files import MAX_FILE_BYTES, file_digest, read_file, staged
 from .io.json import pretty_json
 from .schema import Service
 from .source import COMMIT, DOWNLOAD, NAMED, SHA256, Source, download, resolve_source
-from .words import apply_words, check_variant, read_schema, read_words
+from .words import apply_words, check_variant, is_overlay, read_schema, read_words
 
-# What a whole copy of SGD has: dialogues (Rastogi et al. 2020, Table 2) in so many files.
-DIALOGUES = {"train": 16_142, "validation": 2_482, "test": 4_201}
-FILES = {"train": 127, "validation": 20, "test": 34}
+FILES = {"train": 127, "validation": 20, "test": 34}  # of dialogues in a whole copy of SGD
 _SGD_SERVICES = "20abcf4c8e5fbf18"  # SHA-256 of the sorted names of its 45 services, first digits
 
 # The corpora of this package: a small one for demos and tests, and one of many services.
@@ -31,37 +29,34 @@ SAMPLE = Path(__file__).with_name("sample")
 PACKAGED = {"sample": SAMPLE, "many": Path(__file__).with_name("many.zip")}
 _OVERLAYS = Path(__file__).with_name(BACKTRANS)  # of SGD's train schemas
 
-# All files of the release have half a GB together, in some 200 entries. An archive that claims far
-# more is an attack.
-MAX_TOTAL_BYTES = 1 << 31
-MAX_ENTRIES = 10_000
 _FILE = re.compile(
     r"([^/]+/)?((?:sgd_x/data/v[0-9]+/)?(?:train|dev|test)/schema\.json"
     r"|(?:train|dev|test)/dialogues_[0-9]+\.json|backtrans/[a-z]+\.json)"
 )
 
 Variants = Mapping[str, str | os.PathLike[str]]
-Added = dict[str, tuple[Path, Callable[[], bytes]]]  # where each file is, and what reads it
+# The release's own relative paths, such as ``test/dialogues_001.json``, and what reads each.
+Files = Mapping[str, Callable[[], bytes]]
+Added = dict[str, tuple[Path, Callable[[], bytes]]]  # with the path in the file system
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Release:
     """A copy of the release that can be read; ``open_release`` opens it."""
 
     name: str  # what the user called it, for error messages
     fingerprint: str  # a hexadecimal digest that changes when the copy does
-    files: frozenset[str]  # the release's own relative paths, such as ``test/dialogues_001.json``
-    _read: Callable[[str], bytes] = field(repr=False)
+    files: Files
     # What opens it again from any directory: ``sample``, ``many``, ``download`` or a whole path.
     source: str = ""
     # Names of the user's own variants; their schemas are among ``files``.
     own_variants: tuple[str, ...] = ()
     # The paths of those of ``files`` that are not in the copy itself, for error messages: schemas
     # of the user's own variants, and the overlays of this package.
-    added_paths: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
-    _digests: dict[str, str] = field(default_factory=dict, init=False, compare=False, repr=False)
+    added_paths: Mapping[str, Path] = field(default_factory=dict, repr=False)
+    _digests: dict[str, str] = field(default_factory=dict, init=False, repr=False)
     _schemas: dict[tuple[str, str], list[Service]] = field(
-        default_factory=dict, init=False, compare=False, repr=False
+        default_factory=dict, init=False, repr=False
     )
 
     # ---- files
@@ -76,7 +71,7 @@ class Release:
         if path not in self.files:
             raise SgdxError(f"{self.name}: has no {path}, expected the release's layout")
         try:
-            return self._read(path)
+            return self.files[path]()
         except SgdxError:
             raise
         except Exception as error:  # of all kinds, where an archive is damaged
@@ -86,8 +81,10 @@ class Release:
         """The release with those dialogue files of a split alone whose text has an id, if any."""
         # Searching the bytes of files takes a fraction of the time of parsing them.
         files, quoted = self.dialogue_files(split), msgspec.json.encode(dialogue_id)
-        matching = {file for file in files if quoted in self.read(file)}
-        return replace(self, files=self.files - ({*files} - matching)) if matching else self
+        if not (others := {file for file in files if quoted not in self.read(file)}):
+            return self
+        kept = {file: read for file, read in self.files.items() if file not in others}
+        return replace(self, files=kept) if len(others) < len(files) else self
 
     def digest_of(self, path: str) -> str:
         """The SHA-256 of one of ``files`` in hexadecimal; each is read for it at most once."""
@@ -123,12 +120,10 @@ class Release:
 
     def splits(self, config: str) -> list[str]:
         """The splits of a config for which this copy has dialogues."""
-        with_dialogues = [split for split in SPLITS if self.dialogue_files(split)]
-        if config == BACKTRANS:
-            return [split for split in with_dialogues if split == "train"]
+        having = ["train"] if config == BACKTRANS else list(SPLITS)
         if config in self.own_variants:
-            return [split for split in with_dialogues if split in self.schema_splits(config)]
-        return with_dialogues
+            having = self.schema_splits(config)
+        return [split for split in SPLITS if split in having and self.dialogue_files(split)]
 
     def schema_splits(self, variant: str) -> list[str]:
         """The splits that have a schema under a variant; for a back-translation that is train."""
@@ -158,27 +153,25 @@ class Release:
 
     def schema(self, split: str, variant: str) -> list[Service]:
         """A split's services under a variant, in the order of the original schema."""
-        key = split, variant
-        if key not in self._schemas:
-            self._schemas[key] = self._read_schema(split, variant)
-        return self._schemas[key]
-
-    def _read_schema(self, split: str, variant: str) -> list[Service]:
+        if (split, variant) in self._schemas:
+            return self._schemas[split, variant]
         if variant.startswith(f"{BACKTRANS}-"):
             file = f"{BACKTRANS}/{variant.removeprefix(f'{BACKTRANS}-')}.json"
-            words = read_words(self.read(file), f"{self.name}: {file}")
-            return apply_words(words, {split: self.schema(split, "original")})[split]
-        path = self.schema_path(split, variant)
-        services = read_schema(self.read(self.schema_file(split, variant)), path)
-        if variant != "original":
-            paths = self.schema_path(split, "original"), path
-            check_variant(self.schema(split, "original"), services, variant, paths)
-        return services
+            path = f"{self.name}: {file}"
+            original = {split: self.schema(split, "original")}
+            services = apply_words(read_words(self.read(file), path), original, path)[split]
+        else:
+            path = self.schema_path(split, variant)
+            services = read_schema(self.read(self.schema_file(split, variant)), path)
+            if variant != "original":
+                paths = self.schema_path(split, "original"), path
+                check_variant(self.schema(split, "original"), services, variant, paths)
+        return self._schemas.setdefault((split, variant), services)
 
     def schema_path(self, split: str, variant: str) -> str:
         """Where a schema comes from, for error messages."""
         file = self.schema_file(split, variant)
-        return self.added_paths.get(file, f"{self.name}: {file}")
+        return str(self.added_paths.get(file, f"{self.name}: {file}"))
 
     def seen_services(self) -> set[str]:
         """The original names of the services that the original train split has, if there is one."""
@@ -196,8 +189,11 @@ class Release:
 
     def missing(self) -> str:
         """What a partial copy of SGD lacks, in words; empty for any other release."""
-        files = {split: len(self.dialogue_files(split)) for split in SPLITS}
-        return missing_from_sgd(files, FILES, "dialogue files") if self.is_sgd() else ""
+        return ", ".join(
+            f"{split} {found:,} of {whole:,} dialogue files"
+            for split, whole in FILES.items()
+            if self.is_sgd() and (found := len(self.dialogue_files(split))) != whole
+        )
 
     def gaps(self) -> str:
         """What a source lacks, in words for a note; empty where nothing is missing."""
@@ -229,7 +225,8 @@ class Release:
         if self.is_sgd() and (self.source == DOWNLOAD or self.fingerprint == SHA256):
             return COMMIT
         folders = [SPLITS[split_name(split)]] if split else [*SPLITS.values(), BACKTRANS]
-        files = sorted(f for f in self.files - {*self.added_paths} if f.split("/")[-2] in folders)
+        own = self.files.keys() - self.added_paths.keys()
+        files = sorted(file for file in own if file.split("/")[-2] in folders)
         content = "".join(f"{file} {self.digest_of(file)}\n" for file in files)
         return f"unverified:{_digest(content.encode())[:16]}"
 
@@ -248,22 +245,11 @@ class Release:
 
     def fingerprint_of(self, config: str) -> str:
         """A hexadecimal digest that changes when what a config is made from does."""
-        if config == BACKTRANS:
-            own = [file for file in sorted(self.files) if file.startswith(f"{BACKTRANS}/")]
-        elif config in self.own_variants:
-            own = [self.schema_file(split, config) for split in self.splits(config)]
-        else:
+        if config not in (BACKTRANS, *self.own_variants):
             return self.fingerprint
-        return _digest(b"\0".join([self.fingerprint.encode(), *map(self.read, own)]))
-
-
-def missing_from_sgd(counts: Mapping[str, int], whole: Mapping[str, int], what: str) -> str:
-    """Say in words what a copy of SGD lacks."""
-    return ", ".join(
-        f"{split} {counts.get(split, 0):,} of {number:,} {what}"
-        for split, number in whole.items()
-        if counts.get(split, 0) != number
-    )
+        folder = f"{BACKTRANS}/" if config == BACKTRANS else f"sgd_x/data/{config}/"
+        own = [self.read(file) for file in sorted(self.files) if file.startswith(folder)]
+        return _digest(b"\0".join([self.fingerprint.encode(), *own]))
 
 
 def _digest(content: bytes) -> str:
@@ -303,7 +289,7 @@ def open_release(source: Source = None, variants: Variants | None = None) -> Rel
         if path.is_dir():
             release = _open_directory(name, path)
         elif path.is_file():
-            release = _open_zip(name, path)
+            release = Release(name, file_digest(path), _zip_files(name, path))
         else:
             expected = f"expected a directory, a zip archive, or one of {', '.join(NAMED)}"
             raise SgdxError(f"{name}: no such source, {expected}")
@@ -315,11 +301,23 @@ def open_release(source: Source = None, variants: Variants | None = None) -> Rel
         # A copy may lack splits, but not the schema alone; one without any is told what is usual.
         if not splits or (release.dialogue_files(split) and split not in splits):
             release.read(release.schema_file(split, "original"))
+    added: Added = {}
     if release.is_sgd() and not release.variants(BACKTRANS):
         overlays = sorted(_OVERLAYS.glob("*.json"))
-        added: Added = {f"{BACKTRANS}/{p.name}": (p, partial(read_file, p)) for p in overlays}
-        release = _with_files(release, added)
-    return _with_variants(release, variants) if variants else release
+        added = {f"{BACKTRANS}/{p.name}": (p, partial(read_file, p)) for p in overlays}
+    for own, place in (variants or {}).items():
+        if _is_taken(own) or not re.fullmatch(r"[A-Za-z0-9_-]+", own):
+            raise SgdxError(
+                f"variant {own!r}: expected a name of letters from a to z and digits, not taken"
+            )
+        for split, file in _schema_files(release, Path(place)).items():
+            added[f"sgd_x/data/{own}/{SPLITS[split]}/schema.json"] = file
+    return replace(
+        release,
+        files={**release.files, **{file: read for file, (_, read) in added.items()}},
+        added_paths={file: path for file, (path, _) in added.items()},
+        own_variants=tuple(variants or ()),
+    )
 
 
 def _open_directory(name: str, root: Path) -> Release:
@@ -327,51 +325,35 @@ def _open_directory(name: str, root: Path) -> Release:
         path for folder in ("", "*/", "sgd_x/data/*/*/") for path in root.glob(f"{folder}*.json")
     ]
     path_of = {path.relative_to(root).as_posix(): path for path in found}
-    path_of = {file: path for file, path in path_of.items() if _FILE.fullmatch(f"top/{file}")}
-    digests = {file: _digest(read_file(path)) for file, path in sorted(path_of.items())}
-    state = "".join(f"{file} {digest}\n" for file, digest in digests.items())
-    release = Release(
-        name, _digest(state.encode()), frozenset(path_of), lambda file: read_file(path_of[file])
-    )
-    release._digests.update(digests)
-    return release
+    path_of = {file: path_of[file] for file in sorted(path_of) if _FILE.fullmatch(f"top/{file}")}
+    state = "".join(f"{file} {_digest(read_file(path))}\n" for file, path in path_of.items())
+    files = {file: partial(read_file, path) for file, path in path_of.items()}
+    return Release(name, _digest(state.encode()), files)
 
 
-def _open_zip(name: str, path: Path) -> Release:
+def _zip_files(name: str, path: Path) -> Files:
     try:
         archive = zipfile.ZipFile(path)
     except Exception as error:  # Damaged archives make the standard library raise of all kinds.
         raise SgdxError(f"{name}: neither a directory nor a whole zip archive: {error}") from None
-    entries = archive.infolist()
-    if len(entries) > MAX_ENTRIES:
-        raise SgdxError(f"{name}: has {len(entries)} entries, expected at most {MAX_ENTRIES}")
-    members: dict[str, zipfile.ZipInfo] = {}
-    tops, total = set[str](), 0
-    for entry in entries:
-        inside = "/".join(part for part in entry.filename.split("/") if part not in ("", "."))
-        if (match := _FILE.fullmatch(inside)) is None:
-            continue
-        top, file = match.groups(default="")
-        total += entry.file_size
-        if entry.file_size > MAX_FILE_BYTES or total > MAX_TOTAL_BYTES:
-            limits = f"at most {MAX_FILE_BYTES} bytes a file and {MAX_TOTAL_BYTES} in all"
-            found = f"claims {entry.file_size} bytes"
-            raise SgdxError(f"{name}: {entry.filename}: {found}, expected {limits}")
-        tops.add(top)
-        if file in members or len(tops) > 1:
-            expected = "expected each file of one release once"
-            raise SgdxError(f"{name}: {entry.filename}: {file} is there twice, {expected}")
-        members[file] = entry
 
-    def read(file: str) -> bytes:
-        # Reading without a limit, or by other methods, unpacks more than an entry says it has.
-        member = members[file]
-        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise ValueError(f"compressed by method {member.compress_type}, expected deflate")
+    def read(member: zipfile.ZipInfo) -> bytes:
+        if member.file_size > MAX_FILE_BYTES:
+            raise ValueError(f"found {member.file_size} bytes, expected at most {MAX_FILE_BYTES}")
         with archive.open(member) as entry:
-            return entry.read(member.file_size + 1)
+            return entry.read(member.file_size + 1)  # no more, whatever the archive has of it
 
-    return Release(name, file_digest(path), frozenset(members), read)
+    files: dict[str, Callable[[], bytes]] = {}
+    tops = set[str]()
+    for member in archive.infolist():
+        if match := _FILE.fullmatch(member.filename):
+            top, file = match.groups(default="")
+            tops.add(top)
+            if file in files or len(tops) > 1:
+                expected = "expected each file of one release once"
+                raise SgdxError(f"{name}: {member.filename}: {file} is there twice, {expected}")
+            files[file] = partial(read, member)
+    return files
 
 
 def _check_download(path: Path) -> None:
@@ -398,9 +380,8 @@ def find_variants(folder: Path) -> dict[str, Path]:
     Raises:
         SgdxError: The folder has no variant, or two variants of the same name.
     """
-    if (folder / "train" / "schema.json").is_file():
-        paths = [folder]
-    else:
+    paths = [folder]
+    if not (folder / "train" / "schema.json").is_file():
         schemas = folder.glob("*/train/schema.json")
         paths = sorted([*(path.parents[1] for path in schemas), *folder.glob("*.json")])
     path_of: dict[str, Path] = {}
@@ -437,36 +418,13 @@ def _is_taken(name: str) -> bool:
     return name.casefold() in CONFIGS or name.casefold().startswith(BACKTRANS)
 
 
-def _with_variants(release: Release, variants: Variants) -> Release:
-    """Add the schemas of the user's own variants to a release, as further files of it."""
-    added: Added = {}
-    for name, path in variants.items():
-        if _is_taken(name) or not re.fullmatch(r"[A-Za-z0-9_-]+", name):
-            raise SgdxError(
-                f"variant {name!r}: expected a name of letters from a to z and digits, not taken"
-            )
-        for split, file in _schema_files(release, Path(path)).items():
-            added[f"sgd_x/data/{name}/{SPLITS[split]}/schema.json"] = file
-    return replace(_with_files(release, added), own_variants=tuple(variants))
-
-
-def _with_files(release: Release, added: Added) -> Release:
-    def read(file: str) -> bytes:
-        return added[file][1]() if file in added else release.read(file)
-
-    paths = {file: str(path) for file, (path, _) in added.items()}
-    files, added_paths = release.files.union(added), {**release.added_paths, **paths}
-    extended = replace(release, files=files, _read=read, added_paths=added_paths)
-    extended._digests.update(release._digests)
-    return extended
-
-
 def _schema_files(release: Release, path: Path) -> Added:
-    """The files of a variant, and functions that read them as ``schema.json``, by split."""
+    """Where a variant's ``schema.json`` of each split is, and what reads it."""
     if path.suffix == ".json" and not path.is_dir():
         words = read_words(read_file(path), str(path))
-        splits = ["train"] if words.is_overlay else release.schema_splits("original")
-        made = apply_words(words, {split: release.schema(split, "original") for split in splits})
+        splits = ["train"] if is_overlay(words) else release.schema_splits("original")
+        schemas = {split: release.schema(split, "original") for split in splits}
+        made = apply_words(words, schemas, str(path))
         return {s: (path, partial(msgspec.json.encode, schema)) for s, schema in made.items()}
     files = {split: path / folder / "schema.json" for split, folder in SPLITS.items()}
     if not any(file.is_file() for file in files.values()):

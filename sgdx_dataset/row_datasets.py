@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from .columns import DIALOGUE_COLUMNS, FRAME_COLUMNS, TURN_COLUMNS
+from .columns import DIALOGUE_COLUMNS, FRAME, FRAME_COLUMNS, TURN, TURN_COLUMNS, VERSION
 from .io.errors import SgdxError
+from .io.json import many_objects
 from .io.progress import advance, progress
 from .release import open_release
 from .rows import (
@@ -24,6 +25,10 @@ from .rows import (
     turn_rows,
 )
 from .source import resolve_source, source_of_file
+
+# What is read of turns. Most of a dialogue are results of calls, which no row has.
+_FRAME = pa.struct([field for field in FRAME if field.name != "service_results"])
+_TURNS = pa.list_(pa.struct({**{f.name: f.type for f in TURN}, "frames": pa.list_(_FRAME)}))
 
 MakeTable = Callable[[pa.Table], pa.Table]
 _EXPECTED = (
@@ -54,7 +59,7 @@ def frames(dialogues: Any) -> Any:
     Raises:
         SgdxError: It is none of these, or lacks columns of dialogue rows.
     """
-    return _map(dialogues, _frame_table, FRAME_COLUMNS, "frame rows")
+    return _map(dialogues, partial(_rows_table, "frames", None), FRAME_COLUMNS, "frame rows")
 
 
 def turns(dialogues: Any, seen_domains: Collection[str] | None = None) -> Any:
@@ -69,9 +74,7 @@ def turns(dialogues: Any, seen_domains: Collection[str] | None = None) -> Any:
     the first frame. Turns without a frame are left out.
 
     Args:
-        dialogues: Dialogue rows, with the columns of ``DIALOGUE_COLUMNS``: a ``Dataset`` or
-            ``IterableDataset``, a dictionary of them by split (``DatasetDict``), one row, or a list
-            of rows.
+        dialogues: As for ``frames``.
         seen_domains: The domains of the original train split, as ``domains_seen`` returns them;
             None to read them off the source that the dialogues' cache was made from; of rows that
             are in no cache, such as streamed ones, off the source that commands take by default,
@@ -93,55 +96,40 @@ def turns(dialogues: Any, seen_domains: Collection[str] | None = None) -> Any:
         source = source_of_file(files[0]["filename"]) if files else None
         seen_domains = domains_seen(open_release(resolve_source(source)))
     seen = sorted(seen_domains)
-    make = partial(_turn_table, seen_domains=seen)
+    make = partial(_rows_table, "turns", seen)
     return _map(dialogues, make, TURN_COLUMNS, f"turn rows {' '.join(seen)}")
 
 
 def release_dialogue(row: Mapping[str, Any]) -> Dialogue:
     """A dialogue row as the release has it, without the schemas joined into it."""
-    return {
-        "dialogue_id": row["dialogue_id"],
-        "services": row["services"],
-        "turns": [
-            {
-                "speaker": turn["speaker"],
-                "utterance": turn["utterance"],
-                "frames": [_release_frame(frame) for frame in turn["frames"]],
-            }
-            for turn in row["turns"]
-        ],
-    }
-
-
-def _release_frame(frame: Mapping[str, Any]) -> Any:
-    made = {part: frame[part] for part in ("service", "slots", "actions")}
-    if (state := frame["state"]) is not None:
-        values = {pair["slot"]: pair["values"] for pair in state["slot_values"]}
-        made["state"] = {**state, "slot_values": values}
-    if (call := frame["service_call"]) is not None:
-        made["service_call"] = {**call, "parameters": _mapping(call["parameters"])}
-        made["service_results"] = [_mapping(result) for result in frame["service_results"]]
-    return made
+    turns: list[Any] = []
+    for turn in row["turns"]:
+        frames: list[Any] = []
+        for frame in turn["frames"]:
+            made = {part: frame[part] for part in ("service", "slots", "actions")}
+            if (state := frame["state"]) is not None:
+                values = {pair["slot"]: pair["values"] for pair in state["slot_values"]}
+                made["state"] = {**state, "slot_values": values}
+            if (call := frame["service_call"]) is not None:
+                made["service_call"] = {**call, "parameters": _mapping(call["parameters"])}
+                results = frame.get("service_results", ())
+                made["service_results"] = [_mapping(result) for result in results]
+            frames.append(made)
+        said = {"speaker": turn["speaker"], "utterance": turn["utterance"]}
+        turns.append({**said, "frames": frames})
+    services = row["services"]
+    return {"dialogue_id": row["dialogue_id"], "services": services, "turns": turns}
 
 
 def _mapping(pairs: Sequence[Mapping[str, str]]) -> dict[str, str]:
     return {pair["slot"]: pair["value"] for pair in pairs}
 
 
-# ---- tables of a batch of dialogues
-
-
-def _frame_table(dialogues: pa.Table) -> pa.Table:
-    return _rows_table("frames", dialogues, None)
-
-
-def _turn_table(dialogues: pa.Table, seen_domains: Collection[str]) -> pa.Table:
-    return _rows_table("turns", dialogues, seen_domains)
-
-
 def _rows_table(
-    kind: Literal["frames", "turns"], dialogues: pa.Table, seen_domains: Collection[str] | None
+    kind: Literal["frames", "turns"], seen_domains: Collection[str] | None, dialogues: pa.Table
 ) -> pa.Table:
+    """The rows of a batch of dialogues."""
+    advance(dialogues.num_rows)
     schema_lists = dialogues["schemas"].combine_chunks()
     schemas = schema_lists.flatten()
     # Taken, so that it is no slice of a larger one.
@@ -152,18 +140,20 @@ def _rows_table(
     counts = schema_lists.value_lengths().to_pylist()
     made, variants, place, places = list[Any](), list[str](), list[int](), list[list[int]]()
     first = 0
-    for row, count in zip(dialogues.drop(["schemas"]).to_pylist(), counts):
-        own = {names[i]: i for i in range(first, first + count)}
-        first += count
-        dialogue = release_dialogue(row)
-        original = {name: originals[i] for name, i in own.items()}
-        rows = frame_rows(dialogue, original) if kind == "frames" else turn_rows(dialogue)
-        for each in rows:
-            made.append(each)
-            variants.append(row["variant"])
-            place.append(own[each["service"]])
-            places.append([own[name] for name in each.get("services", ())])
-    array = plain_array(kind, made)
+    with many_objects():
+        rows = dialogues.select(["dialogue_id", "variant", "services"])
+        rows = rows.append_column("turns", dialogues["turns"].cast(_TURNS)).to_pylist()
+        for row, count in zip(rows, counts):
+            own = {names[i]: i for i in range(first, first + count)}
+            first += count
+            dialogue = release_dialogue(row)
+            original = {name: originals[i] for name, i in own.items()}
+            for each in frame_rows(dialogue, original) if kind == "frames" else turn_rows(dialogue):
+                made.append(each)
+                variants.append(row["variant"])
+                place.append(own[each["service"]])
+                places.append([own[name] for name in each.get("services", ())])
+        array = plain_array(kind, made)
     columns = {
         **dict(zip((field.name for field in array.type), array.flatten())),
         "variant": pa.array(variants, pa.string()),
@@ -180,8 +170,6 @@ def _map(dialogues: Any, make: MakeTable, columns: pa.Schema, what: str) -> Any:
     """Make rows of dialogue rows, in the dialogues' order."""
     from datasets import Dataset, DatasetDict, Features, IterableDataset, IterableDatasetDict
 
-    from .sgdx_dataset import VERSION
-
     if isinstance(dialogues, DatasetDict | IterableDatasetDict):
         splits = {s: _map(rows, make, columns, what) for s, rows in dialogues.items()}
         return type(dialogues)(splits)
@@ -195,26 +183,20 @@ def _map(dialogues: Any, make: MakeTable, columns: pa.Schema, what: str) -> Any:
         "features": Features.from_arrow_schema(columns),
         "remove_columns": [n for n in dialogues.column_names if n not in columns.names],
     }
-    batch = partial(_batch, make=make)
     if isinstance(dialogues, IterableDataset):
-        return dialogues.with_format("arrow").map(batch, **settings).with_format(None)
+        return dialogues.with_format("arrow").map(make, **settings).with_format(None)
     # ``datasets`` goes by a function's name, and would take rows that earlier code has made.
     key = f"{dialogues._fingerprint} {what} {VERSION}"
     settings["new_fingerprint"] = sha256(key.encode()).hexdigest()[:32]
     rows = dialogues.with_format("arrow")
     with progress("Making rows", len(dialogues), " dialogues"):
         try:
-            made = rows.map(batch, **settings)
+            made = rows.map(make, **settings)
         # Another process prepares another source in this cache: its folder is not there at one
         # look, or is there for `mkdir` and gone for the look after it.
         except (FileNotFoundError, FileExistsError):
-            made = rows.map(batch, keep_in_memory=True, **settings)
+            made = rows.map(make, keep_in_memory=True, **settings)
     return made.with_format(None)
-
-
-def _batch(dialogues: pa.Table, make: MakeTable) -> pa.Table:
-    advance(dialogues.num_rows)
-    return make(dialogues)
 
 
 def _table(rows: Any) -> pa.Table:

@@ -7,22 +7,21 @@ original names, and every variant's names are then put in their places.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
-from msgspec.structs import asdict
 
 from .columns import (
     DIALOGUE_COLUMNS,
     FRAME_COLUMNS,
     SERVICE,
+    SLOT_VALUE,
+    SLOT_VALUES,
     TURN_COLUMNS,
-    as_json,
-    without_mappings,
 )
 from .configs import split_name
 from .io.errors import SgdxError
@@ -233,6 +232,7 @@ COLUMNS: dict[Kind, pa.Schema] = {
 }
 # What rows have of their variant alone, and is joined when that is known.
 _OF_VARIANT = ("variant", "seen", "seen_domain", "schema", "schemas", "schema_slots")
+_TEXT_OR_NAME = ["text", "place"]
 # Where a row has names: the kind of name by the name of the field.
 _NAMES = {
     "service": "service",
@@ -273,21 +273,11 @@ def frame_tables(
 def turn_tables(
     release: Release, split: str, config: str, columns: Sequence[str] | None = None
 ) -> pa.Table:
-    """The turn rows of a split under a config, made in memory from an open release.
-
-    Args:
-        release: What ``open_release`` returned.
-        split: ``train``, ``validation`` (or ``dev``) or ``test``.
-        config: One of ``CONFIGS``, or of the release's own variants.
-        columns: Names of the columns to make, in the order of the result; None for all columns of
-            ``TURN_COLUMNS``. Leaving out ``schemas`` saves most of the memory.
+    """The turn rows of a split under a config, made in memory as by ``frame_tables``.
 
     Returns:
-        One row per turn of the system, with the types of ``TURN_COLUMNS``.
-
-    Raises:
-        SgdxError: The config, the split or a column is unknown, the split has no dialogues under
-            the config, or the release is at fault.
+        One row per turn of the system, with the types of ``TURN_COLUMNS``. Leaving out ``schemas``
+        saves most of the memory.
     """
     return _whole_table(release, split, config, "turns", columns)
 
@@ -326,22 +316,41 @@ def row_tables(
     schema = pa.schema([schema.field(name) for name in columns or schema.names])
     split = split_name(split)
     release.check_dialogues(config, split)
-    seen, originals = release.seen_services(), release.schema(split, "original")
-    domains = domains_seen(release)
+    seen, domains = release.seen_services(), domains_seen(release)
+    originals = [service.service_name for service in release.schema(split, "original")]
     chosen = None if dialogue_ids is None else pa.array(sorted(dialogue_ids), pa.string())
     for variant in release.variants(config):
         services = release.schema(split, variant)
+        schemas = [
+            {**msgspec.to_builtins(service), "original_name": name, "seen": name in seen}
+            for service, name in zip(services, originals, strict=True)
+        ]
+        of_service = service_columns(pa.array(schemas, _as_json(SERVICE)).cast(SERVICE), domains)
         names = pa.array(_names(services), pa.string())
-        of_service = service_columns(_schemas(services, originals, seen), domains)
-        for part in split_rows(release, split, kind, "history" in schema.names):
-            texts = pa.concat_arrays([names, part.texts])
-            wanted = [name for name in part.rows if name in schema.names or name == "call"]
-            rows = {name: _named(part.rows[name], texts) for name in wanted}
-            rows["variant"] = pa.repeat(variant, len(part.ids))
-            rows |= {"place": part.rows.get("service"), "places": part.rows.get("services")}
+        for file, ids, coded in split_rows(release, split, kind, "history" in schema.names):
+            wanted = [name for name in coded if name in schema.names or name == "call"]
+            rows = {name: _named(coded[name], names) for name in wanted}
+            rows["variant"] = pa.repeat(variant, len(ids))
+            # Services come first among the names, so that their places are those in the schema.
+            rows |= {"place": coded.get("service"), "places": coded.get("services")}
             table = joined(rows, of_service, schema)
-            yield part.file, table if chosen is None else table.filter(pc.is_in(part.ids, chosen))
+            yield file, table if chosen is None else table.filter(pc.is_in(ids, chosen))
             advance()
+
+
+def in_groups(
+    tables: Iterable[pa.Table], size: Callable[[pa.Table], int], most: int
+) -> Iterator[pa.Table]:
+    """Tables put together, in a new one whenever they have reached a size."""
+    pending, waiting = list[pa.Table](), 0
+    for table in tables:
+        pending.append(table)
+        waiting += size(table)
+        if waiting >= most:
+            yield pa.concat_tables(pending)
+            pending, waiting = [], 0
+    if pending:
+        yield pa.concat_tables(pending)
 
 
 def plain_array(kind: Kind, rows: Sequence[Mapping[str, Any]]) -> pa.StructArray:
@@ -351,48 +360,57 @@ def plain_array(kind: Kind, rows: Sequence[Mapping[str, Any]]) -> pa.StructArray
     if kind == "turns":  # what ``schemas`` and ``intent`` are taken from
         call = pa.struct({"service": pa.string(), "method": pa.string()})
         fields += [pa.field("services", pa.list_(pa.string())), pa.field("call", call)]
-    return without_mappings(pa.array(rows, as_json(pa.struct(fields))))
+    return pa.array(rows, _as_json(pa.struct(fields))).cast(pa.struct(fields))
 
 
-class _Part(NamedTuple):
-    """The rows of a dialogue file, the same for every variant."""
+def _as_json(kind: pa.DataType) -> pa.DataType:
+    """The type with a mapping, as JSON has it, in place of each list of slots with values."""
+    if pa.types.is_list(kind):
+        inner = kind.value_type
+        if inner in (SLOT_VALUE, SLOT_VALUES.value_type):
+            return pa.map_(pa.string(), inner.field(1).type)
+        return pa.list_(_as_json(inner))
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _as_json(field.type)) for field in kind])
+    return kind
 
-    file: str
-    ids: pa.StringArray  # each row's dialogue
-    # Columns. A name in them is its place in the list of all names of a variant (``_names``).
-    rows: dict[str, pa.Array]
-    texts: pa.StringArray  # those values and slots of actions that are no names, behind the names
+
+# The rows of a dialogue file, the same for every variant: its path, each row's dialogue, and
+# columns. A name in them is its place in the list of all names of a variant (``_names``).
+Part = tuple[str, pa.StringArray, dict[str, pa.Array]]
 
 
 @lru_cache(maxsize=6)  # the splits' dialogues, and another kind of their rows
-def split_rows(release: Release, split: str, kind: Kind, history: bool) -> list[_Part]:
+def split_rows(release: Release, split: str, kind: Kind, history: bool) -> list[Part]:
     """A split's rows, made from its dialogue files once for all variants."""
     rows_of: dict[Kind, Callable[[Dialogue], Iterator[Any]]] = {
         "dialogues": lambda dialogue: iter([dialogue]),
         "frames": partial(frame_rows, history=history),
         "turns": turn_rows,
     }
-    schema, parts = release.schema(split, "original"), []
+    places, parts = _places(release.schema(split, "original")), []
     with many_objects():
         for file, dialogues in read_dialogues(release, split):
             rows = [(dialogue["dialogue_id"], [*rows_of[kind](dialogue)]) for dialogue in dialogues]
-            ids = [name for name, own in rows for _ in own]
-            places = _Places(schema)
             try:
-                coded = places.coded(plain_array(kind, [row for _, own in rows for row in own]))
+                coded = _coded(plain_array(kind, [row for _, own in rows for row in own]), places)
             except SgdxError as error:
                 where = f"{release.name}: {file}"
                 for name, own in rows:  # find the dialogue at fault
                     try:
-                        _Places(schema).coded(plain_array(kind, own))
+                        _coded(plain_array(kind, own), places)
                     except SgdxError:
                         where += f": dialogue {name}"
                         break
                 where += f": {error} in {release.schema_path(split, 'original')}"
                 raise SgdxError(where) from None
+            ids = pa.array([name for name, own in rows for _ in own], pa.string())
             columns = dict(zip((field.name for field in coded.type), coded.flatten()))
-            parts.append(_Part(file, pa.array(ids, pa.string()), columns, places.texts))
+            parts.append((file, ids, columns))
     return parts
+
+
+# ---- names of a variant in the places of the original ones
 
 
 def _names(services: Sequence[Service]) -> list[str]:
@@ -402,109 +420,107 @@ def _names(services: Sequence[Service]) -> list[str]:
     return [*(service.service_name for service in services), *slots, *intents, NONE_INTENT]
 
 
-class _Places:
-    """Puts the place that a name has in ``_names`` where rows have the name.
+Places = dict[str, tuple[list[str], pa.UInt32Array]]
+
+
+def _places(services: Sequence[Service]) -> Places:
+    """By kind, all names (``SERVICE/SLOT``) and the place that each has in ``_names``."""
+    names = [service.service_name for service in services]
+    slots = [f"{s.service_name}/{slot.name}" for s in services for slot in s.slots]
+    intents = [f"{s.service_name}/{intent.name}" for s in services for intent in s.intents]
+    first_intent = len(names) + len(slots)
+    none = first_intent + len(intents)
+    places = {
+        "service": (names, range(len(names))),
+        "slot": (slots, range(len(names), first_intent)),
+        "intent": (
+            [*intents, *(f"{name}/{NONE_INTENT}" for name in names)],
+            [*range(first_intent, none), *[none] * len(names)],
+        ),
+    }
+    return {kind: (known, pa.array(at, pa.uint32())) for kind, (known, at) in places.items()}
+
+
+def _coded(array: pa.Array, places: Places, field: str = "", owners: pa.Array = None) -> pa.Array:
+    """Rows, or a part of them, with places (the only unsigned numbers) instead of names.
 
     All names are replaced at once by what they belong to, so that there is no moment at which an
-    old and a new name can be mistaken for each other.
+    old and a new name can be mistaken for each other. ``field`` says what the part is; ``owners``
+    has the service that each of its items is about.
     """
+    if pa.types.is_list(array.type):  # of which null ones become empty
+        inner = None if owners is None else owners.take(pc.list_parent_indices(array))
+        values = _coded(array.values, places, field, inner)
+        return pa.ListArray.from_arrays(array.offsets, values)
+    if pa.types.is_struct(array.type):
+        parts = dict(zip((part.name for part in array.type), array.flatten()))
+        owners = parts.get("service", owners)
+        of_actions = _coded_actions(parts, places, owners) if "act" in parts else {}
+        coded = [
+            of_actions[name] if name in of_actions else _coded(part, places, name, owners)
+            for name, part in parts.items()
+        ]
+        absent = array.is_null() if array.null_count else None
+        return pa.StructArray.from_arrays(coded, list(parts), mask=absent)
+    return _find(places, _NAMES[field], owners, array) if field in _NAMES else array
 
-    def __init__(self, services: Sequence[Service]) -> None:
-        self.services = services
-        names = [service.service_name for service in services]
-        slots = [f"{s.service_name}/{slot.name}" for s in services for slot in s.slots]
-        intents = [f"{s.service_name}/{intent.name}" for s in services for intent in s.intents]
-        first_intent = len(names) + len(slots)
-        none = first_intent + len(intents)
-        nones = [f"{name}/{NONE_INTENT}" for name in names]
-        self.known = {
-            "service": (names, range(len(names))),
-            "slot": (slots, range(len(names), first_intent)),
-            "intent": ([*intents, *nones], [*range(first_intent, none), *[none] * len(nones)]),
-        }
-        self.free = none + 1  # the place of the first text that is no name
-        self.texts = pa.array(FREE_SLOTS)
 
-    def coded(self, array: pa.Array, field: str = "", owners: pa.Array = None) -> pa.Array:
-        """Rows, or a part of them, with places (the only unsigned numbers) instead of names.
+def _coded_actions(
+    parts: dict[str, pa.Array], places: Places, owners: pa.Array
+) -> dict[str, pa.Array]:
+    """Slots and values of actions: some values are intents, and some slots none of the service.
 
-        ``field`` says what the part is; ``owners`` has the service that each of its items is about.
-        """
-        kind = array.type
-        if pa.types.is_list(kind):
-            inner = None if owners is None else owners.take(pc.list_parent_indices(array))
-            return pa.ListArray.from_arrays(array.offsets, self.coded(array.values, field, inner))
-        if pa.types.is_struct(kind):
-            names = [part.name for part in kind]
-            parts = dict(zip(names, array.flatten()))
-            owners = parts.get("service", owners)
-            if "act" in parts:
-                coded = self._actions(parts, owners)
-            else:
-                coded = {name: self.coded(parts[name], name, owners) for name in names}
-            absent = array.is_null() if array.null_count else None
-            return pa.StructArray.from_arrays(list(coded.values()), names, mask=absent)
-        return self._find(_NAMES[field], owners, array) if field in _NAMES else array
+    Each is a text beside the place of a name, which is null where it is no name.
+    """
+    of_intents = pc.and_(
+        pc.is_in(parts["act"], value_set=pa.array(INTENT_ACTS)), pc.equal(parts["slot"], "intent")
+    )
+    slots = pc.if_else(of_intents, None, parts["slot"])
+    both = [parts["slot"], _find(places, "slot", owners, slots, FREE_SLOTS)]
+    made = {"slot": pa.StructArray.from_arrays(both, _TEXT_OR_NAME)}
+    for name in ("values", "canonical_values"):
+        values, action = parts[name].values, pc.list_parent_indices(parts[name])
+        intents = pc.if_else(of_intents.take(action), values, None)
+        both = [values, _find(places, "intent", owners.take(action), intents)]
+        either = pa.StructArray.from_arrays(both, _TEXT_OR_NAME)
+        made[name] = pa.ListArray.from_arrays(parts[name].offsets, either)
+    return made
 
-    def _actions(self, parts: dict[str, pa.Array], owners: pa.Array) -> dict[str, pa.Array]:
-        """Actions: of some, the values are intents; of others, the slot is none of the service."""
-        intents = pc.and_(
-            pc.is_in(parts["act"], value_set=pa.array(INTENT_ACTS)),
-            pc.equal(parts["slot"], "intent"),
-        )
-        free = pc.index_in(parts["slot"], value_set=self.texts.slice(0, len(FREE_SLOTS)))
-        slots = self._find("slot", owners, parts["slot"], otherwise=pc.add(free, self.free))
-        slots = pc.if_else(intents, self.free + FREE_SLOTS.index("intent"), slots)
-        lists = [parts[name] for name in ("values", "canonical_values")]
-        said = pa.concat_arrays([values.values for values in lists]).dictionary_encode()
-        coded, start = {**parts, "slot": slots.cast(pa.uint32())}, 0
-        for name, values in zip(("values", "canonical_values"), lists):
-            action = pc.list_parent_indices(values)
-            places = pc.add(said.indices.slice(start, len(action)), self.free + len(self.texts))
-            start += len(action)
-            is_intent = intents.take(action)
-            of_intents = self._find(
-                "intent", owners.take(action).filter(is_intent), values.values.filter(is_intent)
-            )
-            places = pc.replace_with_mask(places.cast(pa.uint32()), is_intent, of_intents)
-            coded[name] = pa.ListArray.from_arrays(values.offsets, places)
-        if "service" in coded:
-            coded["service"] = self._find("service", None, owners)
-        self.texts = pa.concat_arrays([self.texts, said.dictionary])
-        return coded
 
-    def _find(
-        self, kind: str, owners: pa.Array, texts: pa.Array, otherwise: pa.Array | None = None
-    ) -> pa.UInt32Array:
-        """The places of names; of those that the schema lacks, what ``otherwise`` has."""
-        names, places = self.known[kind]
-        keys = texts if kind == "service" else pc.binary_join_element_wise(owners, texts, "/")
-        found = pc.index_in(keys, value_set=pa.array(names, pa.string()))
-        found = pa.array(places, pa.int32()).take(found)
-        if otherwise is not None:
-            found = pc.coalesce(found, otherwise)
-        if found.null_count > texts.null_count:
-            lost = pc.and_(found.is_null(), texts.is_valid()).index(True).as_py()
-            of_service = [n.rpartition("/")[2] for n in names if n.startswith(f"{owners[lost]}/")]
+def _find(
+    places: Places, kind: str, owners: pa.Array, texts: pa.Array, free: Sequence[str] = ()
+) -> pa.UInt32Array:
+    """The places of names; null for those of ``free`` that the schema lacks."""
+    names, place = places[kind]
+    keys = texts if kind == "service" else pc.binary_join_element_wise(owners, texts, "/")
+    found = place.take(pc.index_in(keys, value_set=pa.array(names, pa.string())))
+    if found.null_count > texts.null_count:
+        lost = pc.and_(found.is_null(), texts.is_valid())
+        lost = pc.and_not(lost, pc.is_in(texts, value_set=pa.array(free, pa.string())))
+        if (first := lost.index(True).as_py()) >= 0:
+            of_service = [n.rpartition("/")[2] for n in names if n.startswith(f"{owners[first]}/")]
             expected = ", ".join(names if kind == "service" else of_service)
-            where = "" if kind == "service" else f" of service {owners[lost]}"
+            where = "" if kind == "service" else f" of service {owners[first]}"
             raise SgdxError(
-                f"{texts[lost].as_py()!r} is no {kind}{where}, expected one of {expected}"
+                f"{texts[first].as_py()!r} is no {kind}{where}, expected one of {expected}"
             )
-        return found.cast(pa.uint32())
+    return found
 
 
-def _named(array: pa.Array, texts: pa.StringArray) -> pa.Array:
-    """Rows, or a part of them, with a variant's names in the places that ``_Places`` gives."""
+def _named(array: pa.Array, names: pa.StringArray) -> pa.Array:
+    """Rows, or a part of them, with a variant's names in the places that ``_coded`` gives."""
     kind = array.type
     if kind == pa.uint32():
-        return texts.take(array)
+        return names.take(array)
     if pa.types.is_list(kind):
-        return pa.ListArray.from_arrays(array.offsets, _named(array.values, texts))
+        return pa.ListArray.from_arrays(array.offsets, _named(array.values, names))
     if pa.types.is_struct(kind):
-        parts = [_named(part, texts) for part in array.flatten()]
+        fields, parts = [field.name for field in kind], array.flatten()
+        if fields == _TEXT_OR_NAME:
+            return pc.if_else(parts[1].is_valid(), names.take(parts[1]), parts[0])
+        parts = [_named(part, names) for part in parts]
         absent = array.is_null() if array.null_count else None
-        return pa.StructArray.from_arrays(parts, [field.name for field in kind], mask=absent)
+        return pa.StructArray.from_arrays(parts, fields, mask=absent)
     return array
 
 
@@ -526,34 +542,8 @@ def joined(
             column = of_service[field.name].take(rows["place"])
         else:
             column = rows[field.name]
-        columns.append(column.cast(field.type))
+        columns.append(column)
     return pa.table(columns, schema=schema)
-
-
-def _schemas(
-    services: Sequence[Service], originals: Sequence[Service], seen: Collection[str]
-) -> pa.StructArray:
-    """Services as rows have them (``SERVICE``)."""
-    rows = [
-        {
-            **asdict(service),
-            "original_name": original.service_name,
-            "seen": original.service_name in seen,
-            "slots": [asdict(slot) for slot in service.slots],
-            "intents": [
-                {
-                    **asdict(intent),
-                    "optional_slots": [
-                        {"slot": slot, "value": value}
-                        for slot, value in intent.optional_slots.items()
-                    ],
-                }
-                for intent in service.intents
-            ],
-        }
-        for service, original in zip(services, originals, strict=True)
-    ]
-    return pa.array(rows, SERVICE)
 
 
 def service_columns(

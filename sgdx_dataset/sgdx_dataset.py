@@ -3,8 +3,7 @@
 With ``datasets`` < 4 it is a loading script:
 ``load_dataset("path/to/sgdx_dataset", "v3", data_dir=SOURCE, trust_remote_code=True)``.
 ``datasets`` runs a copy of this file alone, which imports the rest from the installed package: that
-is why the imports below are absolute. ``sgdx_dataset.prepare`` takes from here what a config says
-of itself.
+is why the imports below are absolute.
 """
 
 from __future__ import annotations
@@ -15,44 +14,12 @@ from typing import Any, ClassVar
 import datasets
 import pyarrow as pa
 
-from sgdx_dataset.columns import DIALOGUE_COLUMNS
+from sgdx_dataset.cache import dataset_info
+from sgdx_dataset.columns import VERSION
 from sgdx_dataset.configs import CONFIGS
 from sgdx_dataset.release import Release, open_release
 from sgdx_dataset.rows import row_tables
 from sgdx_dataset.source import resolve_source
-
-# The version of the rows; it rises when what is made of the same release changes, frame rows and
-# turn rows too, as caches go by it.
-VERSION = "1.0.0"
-
-CITATION = """\
-@inproceedings{rastogi2020towards,
-  title={Towards Scalable Multi-Domain Conversational Agents: The Schema-Guided Dialogue Dataset},
-  author={Rastogi, Abhinav and Zang, Xiaoxue and Sunkara, Srinivas and Gupta, Raghav and
-    Khaitan, Pranav},
-  booktitle={Proceedings of the AAAI Conference on Artificial Intelligence},
-  volume={34}, pages={8689--8696}, year={2020}
-}
-@inproceedings{lee2022sgdx,
-  title={{SGD-X}: A Benchmark for Robust Generalization in Schema-Guided Dialogue Systems},
-  author={Lee, Harrison and Gupta, Raghav and Rastogi, Abhinav and Cao, Yuan and Zhang, Bin and
-    Wu, Yonghui},
-  booktitle={Proceedings of the AAAI Conference on Artificial Intelligence},
-  volume={36}, pages={10938--10946}, year={2022}
-}
-"""
-
-
-def dataset_info(config: str, release: Release | None = None) -> datasets.DatasetInfo:
-    """What a config says of itself, and of the release that it is made of where that is known."""
-    about = f" ({release.completeness()}; from {release.source})" if release else ""
-    return datasets.DatasetInfo(
-        description=f"Schema-Guided Dialogue under the schemas of {config}{about}",
-        features=datasets.Features.from_arrow_schema(DIALOGUE_COLUMNS),
-        homepage="https://github.com/google-research-datasets/dstc8-schema-guided-dialogue",
-        license="CC-BY-SA-4.0",
-        citation=CITATION,
-    )
 
 
 class SGDX(datasets.ArrowBasedBuilder):  # type: ignore[misc]  # datasets is not typed

@@ -7,7 +7,6 @@ a table with a column of names for every variant, and the values beside them.
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,9 +19,9 @@ from .configs import SPLITS, split_name
 from .io.console import escape_controls
 from .io.errors import SgdxError
 from .io.files import write_bytes
+from .io.json import pretty_json
 from .release import Release
 from .rows import Row, read_dialogues, row_tables
-from .schema import Intent, Service, Slot
 
 
 def show(
@@ -35,8 +34,7 @@ def show(
     """Print a dialogue under several variants, and write it as a web page if asked."""
     for config in configs:
         release.check_config(config)
-    split, dialogue_id = _find(release, dialogue_id, configs, split)
-    release = release.with_dialogue(split, dialogue_id)
+    release, split, dialogue_id = _find(release, dialogue_id, configs, split)
     rows = [
         row
         for config in configs
@@ -45,26 +43,67 @@ def show(
     ]
     if html:
         page = Console(record=True, file=io.StringIO(), width=160, highlight=False)
-        print_dialogue(rows, split, page)
+        _print_dialogue(rows, split, page)
         write_bytes(html, page.export_html(inline_styles=True).encode())
-    print_dialogue(rows, split, Console(highlight=False))
+    _print_dialogue(rows, split, Console(highlight=False))
 
 
-def print_dialogue(rows: Sequence[Row], split: str, console: Console) -> None:
+def _find(
+    release: Release, dialogue_id: str | None, configs: Sequence[str], split: str | None
+) -> tuple[Release, str, str]:
+    """The files and the split that have a dialogue, and its id.
+
+    Without an id, it is the first one that has a service in other words, or else the first.
+    """
+    variants = [variant for config in configs for variant in release.variants(config)]
+    splits = [split_name(split)] if split else list(reversed(SPLITS))
+    for name in splits:
+        if dialogue_id:
+            searched = release.with_dialogue(name, dialogue_id)
+            for _, dialogues in read_dialogues(searched, name):
+                if any(dialogue["dialogue_id"] == dialogue_id for dialogue in dialogues):
+                    return searched, name, dialogue_id
+        elif release.dialogue_files(name):
+            original = release.schema(name, "original")
+            other = {
+                old.service_name
+                for variant in variants
+                if name in release.schema_splits(variant)
+                for old, new in zip(original, release.schema(name, variant), strict=True)
+                if encode(old) != encode(new)
+            }
+            first = ""
+            for _, dialogues in read_dialogues(release, name):
+                for dialogue in dialogues:
+                    first = first or dialogue["dialogue_id"]
+                    if other.intersection(dialogue["services"]):
+                        return release, name, dialogue["dialogue_id"]
+            return release, name, first
+    expected = f" {dialogue_id!r}, expected an id such as 1_00000" if dialogue_id else ""
+    raise SgdxError(f"{release.name}: {', '.join(splits)}: found no dialogue{expected}")
+
+
+def _print_dialogue(rows: Sequence[Row], split: str, console: Console) -> None:
     """Print the rows of a dialogue; variants that do not fit beside each other come below."""
     console.print(f"[bold]Dialogue {_shown(rows[0]['dialogue_id'])}[/bold] ({split})")
     variants = [row["variant"] for row in rows]
-    turns, widths = [], [len(variant) for variant in variants]  # of the longest names
+    turns, widths = [], list(map(len, variants))  # of the longest names
     for versions in zip(*(row["turns"] for row in rows), strict=True):
-        lines = []
+        lines = []  # what each is about, the name in each variant, the value
         for frames in zip(*(turn["frames"] for turn in versions), strict=True):
-            lines += _lines(frames)
+            if any(states := [frame["state"] for frame in frames]):
+                lines.append(("service", [frame["service"] for frame in frames], ""))
+                lines.append(("intent", [state["active_intent"] for state in states], ""))
+                for pairs in zip(*(state["slot_values"] for state in states)):
+                    value = " / ".join(pairs[0]["values"])
+                    lines.append(("slot", [pair["slot"] for pair in pairs], value))
+                for asked in zip(*(state["requested_slots"] for state in states)):
+                    lines.append(("asks for", list(asked), ""))
         turns.append((versions[0], lines))
         for _, names, _ in lines:
             widths = [max(width, len(name)) for width, name in zip(widths, names)]
-    size = max(
-        1, (console.width - 34) // (max(widths) + 2)
-    )  # of a group: 34 are for kind and value
+    # How many are in a group: 34 columns are for kind and value.
+    size = max(1, (console.width - 34) // (max(widths) + 2))
     for turn, lines in turns:
         style = "bold" if turn["speaker"] == "USER" else "dim"
         console.print(f"\n[{style}]{turn['speaker']}[/{style}]  {_shown(turn['utterance'])}")
@@ -85,55 +124,6 @@ def _shown(text: str) -> str:
     return escape(escape_controls(text))
 
 
-def _lines(frames: Sequence[Row]) -> list[tuple[str, list[str], str]]:
-    """The lines of a service's state: what each is about, the name in each variant, the value."""
-    states = [frame["state"] for frame in frames]
-    if states[0] is None:
-        return []
-    slots = zip(*(state["slot_values"] for state in states))
-    asked = zip(*(state["requested_slots"] for state in states))
-    return [
-        ("service", [frame["service"] for frame in frames], ""),
-        ("intent", [state["active_intent"] for state in states], ""),
-        *(("slot", [p["slot"] for p in pairs], " / ".join(pairs[0]["values"])) for pairs in slots),
-        *(("asks for", list(names), "") for names in asked),
-    ]
-
-
-def _find(
-    release: Release, dialogue_id: str | None, configs: Sequence[str], split: str | None
-) -> tuple[str, str]:
-    """The split that has a dialogue, and its id; without an id, of one that has other words."""
-    variants = [variant for config in configs for variant in release.variants(config)]
-    splits = [split_name(split)] if split else list(reversed(SPLITS))
-    for name in splits:
-        if not release.dialogue_files(name):
-            continue
-        original = release.schema(name, "original")
-        other = {
-            old.service_name
-            for variant in variants
-            if name in release.schema_splits(variant)
-            for old, new in zip(original, release.schema(name, variant), strict=True)
-            if encode(old) != encode(new)
-        }
-        first, searched = None, release
-        if dialogue_id:
-            searched = release.with_dialogue(name, dialogue_id)
-            if searched is release and len(release.dialogue_files(name)) > 1:
-                continue  # no file has it
-        for _, dialogues in read_dialogues(searched, name):
-            for dialogue in dialogues:
-                found = dialogue["dialogue_id"]
-                if found == dialogue_id or (not dialogue_id and other & {*dialogue["services"]}):
-                    return name, found
-                first = first or found
-        if first and not dialogue_id:
-            return name, first
-    expected = f" {dialogue_id!r}, expected an id such as 1_00000" if dialogue_id else ""
-    raise SgdxError(f"{release.name}: {', '.join(splits)}: found no dialogue{expected}")
-
-
 def words_of_service(release: Release, service_name: str) -> str:
     """All names and descriptions of a service, as JSON that ``--variant NAME=FILE`` takes."""
     services = {
@@ -144,13 +134,11 @@ def words_of_service(release: Release, service_name: str) -> str:
     if service_name not in services:
         names = ", ".join(sorted(services))
         raise SgdxError(f"{release.name}: has no service {service_name}, expected one of {names}")
-
-    def words(element: Service | Slot | Intent) -> dict[str, str]:
-        name = element.service_name if isinstance(element, Service) else element.name
-        return {"name": name, "description": element.description}
-
     service = services[service_name]
-    slots = {slot.name: words(slot) for slot in service.slots}
-    intents = {intent.name: words(intent) for intent in service.intents}
-    all_words = {service_name: {**words(service), "slots": slots, "intents": intents}}
-    return json.dumps(all_words, indent=2, ensure_ascii=False)
+    slots, intents = (
+        {e.name: {"name": e.name, "description": e.description} for e in elements}
+        for elements in (service.slots, service.intents)
+    )
+    words = {"name": service_name, "description": service.description}
+    all_words = {service_name: {**words, "slots": slots, "intents": intents}}
+    return pretty_json(all_words, 2).decode().rstrip()

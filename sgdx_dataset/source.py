@@ -12,11 +12,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-import msgspec
-
 from .io.console import escape_controls
 from .io.errors import SgdxError
-from .io.files import file_digest, write_bytes
+from .io.files import file_digest
 from .io.json import parse_json
 
 Source = str | os.PathLike[str] | None
@@ -29,11 +27,27 @@ URL = (
 # download is verified by its counts.
 SHA256: str | None = None
 
+CITATION = """\
+@inproceedings{rastogi2020towards,
+  title={Towards Scalable Multi-Domain Conversational Agents: The Schema-Guided Dialogue Dataset},
+  author={Rastogi, Abhinav and Zang, Xiaoxue and Sunkara, Srinivas and Gupta, Raghav and
+    Khaitan, Pranav},
+  booktitle={Proceedings of the AAAI Conference on Artificial Intelligence},
+  volume={34}, pages={8689--8696}, year={2020}
+}
+@inproceedings{lee2022sgdx,
+  title={{SGD-X}: A Benchmark for Robust Generalization in Schema-Guided Dialogue Systems},
+  author={Lee, Harrison and Gupta, Raghav and Rastogi, Abhinav and Cao, Yuan and Zhang, Bin and
+    Wu, Yonghui},
+  booktitle={Proceedings of the AAAI Conference on Artificial Intelligence},
+  volume={36}, pages={10938--10946}, year={2022}
+}
+"""
+
 DOWNLOAD = "download"  # the source that is the pinned archive
 NAMED = ("sample", "many", DOWNLOAD)  # sources that are no paths
 NOTE = "sgdx-source.json"
 OTHER_SOURCES = "sgdx-sources"  # the folder of the caches of all sources but the remembered one
-_ADVICE = "name a source with --source or SGDX_SOURCE"
 
 
 def datasets_cache() -> Path:
@@ -41,12 +55,6 @@ def datasets_cache() -> Path:
     cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
     home = os.environ.get("HF_HOME", str(Path(cache, "huggingface")))
     return Path(os.environ.get("HF_DATASETS_CACHE", str(Path(home, "datasets")))).expanduser()
-
-
-def remember(source: str, cache: Path) -> None:
-    """Note in a cache what was prepared there: one of ``NAMED`` or an absolute path."""
-    if remembered_source(cache) != source:
-        write_bytes(cache / NOTE, msgspec.json.encode({"source": source}) + b"\n")
 
 
 def remembered_source(cache: Path | None = None) -> str | None:
@@ -80,8 +88,11 @@ def source_of_file(file: str | os.PathLike[str]) -> str | None:
     return None
 
 
-def resolve_source(source: Source, cache: Path | None = None) -> str:
-    """The source to open: what the caller names, else ``$SGDX_SOURCE``, else the remembered one."""
+def resolve_source(source: Source, cache: Path | None = None, announce: bool = False) -> str:
+    """The source to open: what the caller names, else ``$SGDX_SOURCE``, else the remembered one.
+
+    With ``announce``, as a command does, a note says which the remembered one is.
+    """
     named = source or os.environ.get("SGDX_SOURCE")
     if named:
         return str(named)
@@ -93,56 +104,46 @@ def resolve_source(source: Source, cache: Path | None = None) -> str:
             " fetch SGD from GitHub once (an archive of some 30 MB)"
         )
     if remembered not in NAMED and not Path(remembered).exists():
-        raise SgdxError(f"{remembered}: was prepared before, but is not there any more; {_ADVICE}")
+        advice = "name a source with --source or SGDX_SOURCE"
+        raise SgdxError(f"{remembered}: was prepared before, but is not there any more; {advice}")
+    if announce:
+        found = f"note: the source is {escape_controls(remembered)}, which prepare was given last"
+        print(f"{found}; to choose another, give --source", file=sys.stderr)
     return remembered
-
-
-def announced_source(source: Source, cache: Path | None = None) -> str:
-    """The source that a command opens; a note says where it is the remembered one."""
-    resolved = resolve_source(source, cache)
-    if not (source or os.environ.get("SGDX_SOURCE")):
-        print(
-            f"note: the source is {escape_controls(resolved)}, which prepare was given last; "
-            "to choose another, give --source",
-            file=sys.stderr,
-        )
-    return resolved
 
 
 def download(check: Callable[[Path], None], url: str = URL, checksum: str | None = SHA256) -> Path:
     """Download the pinned archive to the Hugging Face cache, unless it is there already."""
-    from filelock import FileLock  # It takes a while to import, and most commands download nothing.
+    # They take a while to import, and most commands download nothing.
+    from filelock import FileLock
+    from huggingface_hub.file_download import http_get
 
     archive = datasets_cache() / "downloads" / f"sgdx-{Path(url).name}"
+    partial = archive.with_suffix(".incomplete")
     try:
         archive.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(archive.with_suffix(".lock")):
-            if not archive.exists():
-                partial = _fetch(url, archive)
-                try:
-                    check(partial)
-                    if checksum and (digest := file_digest(partial)) != checksum:
-                        raise SgdxError(f"{partial}: SHA-256 is {digest}, expected {checksum}")
-                except SgdxError as error:
-                    partial.unlink()
-                    raise SgdxError(f"{error} (it is deleted)") from None
-                partial.replace(archive)
+            if archive.exists():
+                return archive
+            try:
+                with partial.open("ab") as file:  # which goes on with what an earlier attempt left
+                    # GitHub answers a request for the rest with the whole file: http_get starts
+                    # anew then.
+                    http_get(url, file, resume_size=file.tell(), displayed_filename=archive.name)
+            except Exception as error:  # the HTTP library's own types, which differ by version
+                reason = " ".join(str(error).split())
+                advice = (
+                    f"{partial.stat().st_size} bytes are kept; try again, or give a copy's path"
+                )
+                raise SgdxError(f"{url}: cannot be downloaded: {reason} ({advice})") from None
+            try:
+                check(partial)
+                if checksum and (digest := file_digest(partial)) != checksum:
+                    raise SgdxError(f"{partial}: SHA-256 is {digest}, expected {checksum}")
+            except SgdxError as error:
+                partial.unlink()
+                raise SgdxError(f"{error} (it is deleted)") from None
+            partial.replace(archive)
     except OSError as error:
         raise SgdxError(f"{archive}: cannot be downloaded to or read from: {error}") from None
     return archive
-
-
-def _fetch(url: str, archive: Path) -> Path:
-    """Download to a file beside ``archive``, continuing what an earlier attempt has left there."""
-    from huggingface_hub.file_download import http_get
-
-    partial = archive.with_suffix(".incomplete")
-    try:
-        with partial.open("ab") as file:
-            # GitHub answers a request for the rest with the whole file: http_get starts anew then.
-            http_get(url, file, resume_size=file.tell(), displayed_filename=archive.name)
-    except Exception as error:  # the HTTP library's own error types, which differ by version
-        reason = " ".join(str(error).split())
-        advice = f"{partial.stat().st_size} bytes are kept; try again, or give a copy's path"
-        raise SgdxError(f"{url}: cannot be downloaded: {reason} ({advice})") from None
-    return partial

@@ -16,8 +16,7 @@ import msgspec
 
 from .configs import split_name
 from .io.errors import SgdxError
-from .io.files import read_input, write_bytes
-from .io.json import pretty_json
+from .io.files import read_input
 from .release import Release
 from .rows import read_dialogues
 
@@ -36,23 +35,22 @@ def choose_dialogues(
     services: Mapping[str, Collection[str]], count: int, seed: int
 ) -> tuple[str, ...]:
     """Choose dialogues so that every set of services has its share, lowest rank first."""
+
     # Systematic sampling within strata of proportional size, so that scores need no weights: the
     # i-th of N dialogues of a stratum, ordered by a hash of the seed and their ids, has the rank
     # (i + u) / N, with u in [0, 1) from a hash of the seed and the stratum.
+    def digest(text: str) -> str:
+        return hashlib.sha256(f"{seed}\0{text}".encode()).hexdigest()
+
     strata = defaultdict(list)
     for dialogue, names in services.items():
         strata["+".join(sorted(set(names)))].append(dialogue)
     ranks = {}
     for stratum, dialogues in strata.items():
-        offset = int(_digest(seed, stratum)[:13], 16) / 16**13
-        shuffled = sorted(dialogues, key=lambda dialogue: _digest(seed, dialogue))
-        for position, dialogue in enumerate(shuffled):
+        offset = int(digest(stratum)[:13], 16) / 16**13
+        for position, dialogue in enumerate(sorted(dialogues, key=digest)):
             ranks[dialogue] = (position + offset) / len(dialogues)
     return tuple(sorted(ranks, key=lambda dialogue: (ranks[dialogue], dialogue))[:count])
-
-
-def _digest(seed: int, text: str) -> str:
-    return hashlib.sha256(f"{seed}\0{text}".encode()).hexdigest()
 
 
 def subset(release: Release, split: str, count: int, seed: int) -> Subset:
@@ -85,28 +83,17 @@ def check_dialogue_ids(release: Release, split: str, ids: Collection[str], where
     """Refuse ids of dialogues that a split lacks; ``where`` says where they are from."""
     services = _services(release, split)
     if lacking := [dialogue for dialogue in ids if dialogue not in services]:
-        others = [other for other in release.splits("original") if other != split]
-        found = [other for other in others if lacking[0] in _services(release, other)]
         raise SgdxError(
             f"{where}: {len(lacking)} of {len(ids)} dialogues are not in {split} of {release.name},"
-            f" the first is {lacking[0]}; it is in {found[0] if found else 'no other split'},"
-            f" expected {'--split ' + found[0] if found else 'another --source'}"
+            f" the first is {lacking[0]}; expected another --split or --source"
         )
-
-
-def write_subset(sample: Subset, path: Path) -> None:
-    """Write a subset as JSON; a file that is there is replaced."""
-    write_bytes(path, pretty_json(sample, 1))
 
 
 def read_dialogue_ids(path: Path, split: str | None = None) -> list[str]:
     """Read the ids of a subset, a JSON list or lines; a subset of another split is refused."""
+    data, ids = read_input(path), list[str]()
     try:
-        text = read_input(path).decode()
-    except UnicodeDecodeError as error:
-        raise SgdxError(f"{path}: cannot be read as text: {error}") from None
-    ids: list[str] = []
-    try:
+        text = data.decode()
         if text.lstrip().startswith("{"):
             sample = msgspec.json.decode(text, type=Subset)
             ids = list(sample.ids)
@@ -116,7 +103,9 @@ def read_dialogue_ids(path: Path, split: str | None = None) -> list[str]:
             ids = msgspec.json.decode(text, type=list[str])
         else:
             ids = text.split()
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
+    except SgdxError:  # which is a ValueError
+        raise
+    except (ValueError, RecursionError) as error:
         raise SgdxError(f"{path}: {error}, expected a list of dialogue ids") from None
     if not ids or not all(ids):
         raise SgdxError(f"{path}: found no dialogue id or an empty one, expected ids like 1_00000")

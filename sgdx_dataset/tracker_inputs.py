@@ -9,9 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from datasets import Dataset, DatasetInfo, Features, Value
 
 from .io.errors import SgdxError
@@ -20,7 +18,7 @@ IDENTITY = ("frame_id", "variant", "dialogue_id", "turn", "service")  # visible 
 SYSTEM_ACTS = "system_acts"  # the dialogue acts of the system turns, which are part of the history
 INPUTS = ("history", "utterance", "schema", SYSTEM_ACTS)  # what a tracker may declare to read
 GOLD = ("active_intent", "requested_slots", "slot_values", "slots")  # visible in training only
-_TEXT_FIELDS = {"speaker": pa.string(), "utterance": pa.string()}  # of a turn without its acts
+_TEXT_FIELDS = [("speaker", pa.string()), ("utterance", pa.string())]  # of a turn without acts
 
 
 def input_columns(rows: Dataset, reads: Sequence[str]) -> Dataset:
@@ -47,25 +45,12 @@ def _without_acts(rows: Dataset) -> Dataset:
     """The rows with a history of speakers and utterances alone; no text is copied for it."""
     table: pa.Table = rows.with_format("arrow")[:].replace_schema_metadata(None)
     index = table.schema.get_field_index("history")
-    column = pa.chunked_array(
-        [_text_histories(chunk) for chunk in table["history"].chunks],
-        pa.list_(pa.struct(list(_TEXT_FIELDS.items()))),
-    )
+    history = table["history"].cast(pa.list_(pa.struct(_TEXT_FIELDS)))
     turn = {"speaker": Value("string"), "utterance": Value("string")}
     features = Features({**rows.features, "history": [turn]})
     fingerprint = hashlib.sha256(f"{rows._fingerprint} without acts".encode()).hexdigest()[:16]
     return Dataset(
-        table.set_column(index, "history", column),
+        table.set_column(index, "history", history),
         DatasetInfo(features=features),
         fingerprint=fingerprint,
     )
-
-
-def _text_histories(histories: pa.ListArray) -> pa.ListArray:
-    """Histories whose turns have the fields of ``_TEXT_FIELDS`` only."""
-    turns = histories.flatten()
-    # `flatten` drops the offsets of a sliced array, so they are computed again from the lengths.
-    columns = [pc.struct_field(turns, name) for name in _TEXT_FIELDS]
-    lengths = np.concatenate([[0], np.cumsum(histories.value_lengths().to_numpy())])
-    texts = pa.StructArray.from_arrays(columns, list(_TEXT_FIELDS))
-    return pa.ListArray.from_arrays(pa.array(lengths, pa.int32()), texts)

@@ -16,7 +16,7 @@ intent requires, takes or gives follow by themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -54,39 +54,30 @@ def check_variant(
     original: Sequence[Service], services: Sequence[Service], variant: str, paths: tuple[str, str]
 ) -> None:
     """Refuse what is not ``original`` in other words; ``paths`` are of the original and of it."""
-    for (record, what, value), (_, _, expected) in zip(_shape(services), _shape(original)):
-        if value != expected:
-            expected_value = f"expected {expected!r} as in {paths[0]}"
-            raise SgdxError(f"{paths[1]}: {record}: {what} is {value!r}, {expected_value}")
-    # SGD-X names the services of v2 as the original ones with the digit 2 behind them.
-    for old, new in zip(original, services) if variant in VARIANTS else ():
+
+    def check(record: str, what: str, found: object, expected: object) -> None:
+        if found != expected:
+            other = f"expected {expected!r} as in {paths[0]}"
+            raise SgdxError(f"{paths[1]}: {record}: {what} is {found!r}, {other}")
+
+    check("schema", "number of services", len(services), len(original))
+    for old, new in zip(original, services):
+        record = f"service {new.service_name}"
+        check(record, "number of slots", len(new.slots), len(old.slots))
+        check(record, "number of intents", len(new.intents), len(old.intents))
+        slots = {o.name: (n.name, n.description) for o, n in zip(old.slots, new.slots)}
+        intents = {o.name: (n.name, n.description) for o, n in zip(old.intents, new.intents)}
+        expected = reworded(old, new.service_name, new.description, slots, intents)
+        for element, other in zip(new.elements, expected.elements):
+            place = f"{record}, {type(element).__name__.lower()} {element.name}"
+            for field in element.__struct_fields__:
+                check(place, field, getattr(element, field), getattr(other, field))
+        # SGD-X names the services of v2 as the original ones with the digit 2 behind them.
         number = new.service_name.removeprefix(old.service_name)
-        if number != new.service_name and f"v{number}" in VARIANTS and f"v{number}" != variant:
-            found = f"service {new.service_name}: is of v{number}"
+        named = f"v{number}" if number != new.service_name else ""
+        if variant in VARIANTS and named in VARIANTS and named != variant:
+            found = f"service {new.service_name}: is of {named}"
             raise SgdxError(f"{paths[1]}: {found}, expected {variant}")
-
-
-def _shape(services: Sequence[Service]) -> Iterator[tuple[str, str, object]]:
-    """What other words must not change, as (record, property, value)."""
-    # Lengths come before items, so that schemas of different lengths differ there.
-    yield "schema", "number of services", len(services)
-    for service in services:
-        record = f"service {service.service_name}"
-        yield record, "number of slots", len(service.slots)
-        yield record, "number of intents", len(service.intents)
-        for slot in service.slots:
-            yield f"{record}, slot {slot.name}", "is_categorical", slot.is_categorical
-            yield f"{record}, slot {slot.name}", "possible_values", slot.possible_values
-        place = {slot.name: i for i, slot in enumerate(service.slots)}
-        for intent in service.intents:
-            yield f"{record}, intent {intent.name}", "is_transactional", intent.is_transactional
-            slots = {
-                "required": [place.get(name, name) for name in intent.required_slots],
-                "optional": {place.get(n, n): value for n, value in intent.optional_slots.items()},
-                "result": [place.get(name, name) for name in intent.result_slots],
-            }
-            what = "slots by their positions in the service"
-            yield f"{record}, intent {intent.name}", what, slots
 
 
 def reworded(
@@ -135,21 +126,17 @@ class ServiceWords(ElementWords, forbid_unknown_fields=True):
     intents: dict[str, Any] = {}
 
 
-class NewWords(msgspec.Struct):
-    """What changes, by service; ``path`` is for error messages."""
+NewWords = dict[str, ServiceWords]  # what changes, by service
 
-    path: str
-    services: dict[str, ServiceWords]
 
-    @property
-    def is_overlay(self) -> bool:
-        """Whether there are texts in a pivot language."""
-        return any(
-            isinstance(text, TranslatedText)
-            for service in self.services.values()
-            for words in (service, *service.slots.values(), *service.intents.values())
-            for text in (words.name, words.description)
-        )
+def is_overlay(words: NewWords) -> bool:
+    """Whether there are texts in a pivot language."""
+    return any(
+        isinstance(text, TranslatedText)
+        for service in words.values()
+        for element in (service, *service.slots.values(), *service.intents.values())
+        for text in (element.name, element.description)
+    )
 
 
 def read_words(data: bytes, path: str) -> NewWords:
@@ -163,7 +150,7 @@ def read_words(data: bytes, path: str) -> NewWords:
                 new = {"name": entry} if isinstance(entry, str) else entry
                 entries[element] = _converted(new, ElementWords, f"{record}: {kind} {element}")
         services[name] = service
-    return NewWords(path, services)
+    return services
 
 
 def _converted(value: Any, kind: type[Any], record: str) -> Any:
@@ -184,43 +171,41 @@ def _text(new: Text, old: str) -> str:
 
 
 def apply_words(
-    words: NewWords, schemas: Mapping[str, Sequence[Service]]
+    words: NewWords, schemas: Mapping[str, Sequence[Service]], path: str
 ) -> dict[str, list[Service]]:
     """The schemas, by split, in other words; services without new words stay as they are."""
-    known = sorted({service.service_name for of_split in schemas.values() for service in of_split})
-    _check_known(f"{words.path}: service", words.services, known, "the source's schemas")
-    made = {}
+    known = {service.service_name for of_split in schemas.values() for service in of_split}
+    _check_known(f"{path}: service", words, known, "the source's schemas")
+    made: dict[str, list[Service]] = {}
     for split, services in schemas.items():
-        made[split] = [_apply_words(service, words) for service in services]
-        check_names(made[split], words.path)
+        made[split] = []
+        for service in services:
+            record = f"{path}: service {service.service_name}"
+            new = words.get(service.service_name, ServiceWords())
+            name = _text(new.name, service.service_name)
+            description = _text(new.description, service.description)
+            slots = _new_names(service.slots, new.slots, f"{record}: slot")
+            intents = _new_names(service.intents, new.intents, f"{record}: intent")
+            made[split].append(reworded(service, name, description, slots, intents))
+        check_names(made[split], path)
     return made
 
 
-def _apply_words(service: Service, words: NewWords) -> Service:
-    new = words.services.get(service.service_name, ServiceWords())
-    record = f"{words.path}: service {service.service_name}"
-
-    def names(
-        kind: str, elements: Sequence[Slot | Intent], changes: Mapping[str, ElementWords]
-    ) -> NewNames:
-        known = [element.name for element in elements]
-        _check_known(f"{record}: {kind}", changes, known, "its schema")
-        changed = [(element, changes.get(element.name, ElementWords())) for element in elements]
-        return {
-            old.name: (_text(new.name, old.name), _text(new.description, old.description))
-            for old, new in changed
-        }
-
-    return reworded(
-        service,
-        _text(new.name, service.service_name),
-        _text(new.description, service.description),
-        names("slot", service.slots, new.slots),
-        names("intent", service.intents, new.intents),
-    )
+def _new_names(
+    elements: Sequence[Slot | Intent], changes: Mapping[str, ElementWords], record: str
+) -> NewNames:
+    _check_known(record, changes, [element.name for element in elements], "its schema")
+    names = {}
+    for element in elements:
+        new = changes.get(element.name, ElementWords())
+        names[element.name] = (
+            _text(new.name, element.name),
+            _text(new.description, element.description),
+        )
+    return names
 
 
-def _check_known(record: str, names: Iterable[str], known: Sequence[str], where: str) -> None:
+def _check_known(record: str, names: Iterable[str], known: Iterable[str], where: str) -> None:
     if unknown := sorted({*names} - {*known}):
-        expected = f"expected one of {', '.join(known)}"
+        expected = f"expected one of {', '.join(sorted(known))}"
         raise SgdxError(f"{record} {unknown[0]} is not in {where}, {expected}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from sgdx_dataset.configs import CONFIGS
 from sgdx_dataset.io.console import is_first
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.options import Dialogues, SourceOptions, Split
@@ -34,8 +35,10 @@ class DataOptions(SourceOptions):
 
     def __post_init__(self) -> None:
         """Refuse unknown names before anything is read."""
-        super().__post_init__()
-        self.check_configs(self.config)
+        known = [*CONFIGS, *self.own_variants]
+        for config in self.config:
+            if config not in known:
+                raise SgdxError(f"unknown config {config!r}, expected one of {', '.join(known)}")
         if self.limit is not None and self.limit < 1:
             raise SgdxError(f"--limit {self.limit}: expected 1 or more")
 

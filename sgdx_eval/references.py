@@ -18,7 +18,7 @@ from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.release import Release
 from sgdx_dataset.rows import read_dialogues
 from sgdx_dataset.schema import Service
-from sgdx_dataset.source import announced_source, sources_named
+from sgdx_dataset.source import resolve_source, sources_named
 from sgdx_metric.rows import REFERENCE
 from sgdx_metric.variants import ORIGINAL, fingerprint, own_variants, schema_digest
 
@@ -164,7 +164,7 @@ def stated_release(
     named = [name for name, data in stated.values() if name and data]
     others = sources_named(named[0]) if named and source is None else []
     if not others:
-        return open_release(announced_source(source), own)
+        return open_release(resolve_source(source, announce=True), own)
     # Nothing may have been prepared, or it may not be there any more.
     with suppress(SgdxError):
         if _is_stated(default := open_release(source, own), split, stated):
@@ -178,7 +178,7 @@ def stated_release(
                 file=sys.stderr,
             )
             return release
-    return open_release(announced_source(source), own)
+    return open_release(resolve_source(source, announce=True), own)
 
 
 def _is_stated(release: Release, split: str, stated: Mapping[str, Stated]) -> bool:

@@ -218,7 +218,7 @@ def read_other_words(text: str, service: Service) -> Service:
     if isinstance(content, dict) and content.keys() <= set(ServiceWords.__struct_fields__):
         content = {service.service_name: content}
     words = read_words(msgspec.json.encode(content), title)
-    return apply_words(words, {"": [service]})[""][0]
+    return apply_words(words, {"": [service]}, title)[""][0]
 
 
 def _entry(service: Service, other: Service) -> dict[str, Any]:

@@ -182,13 +182,11 @@ def backtranslated(
     batches = [output / f".backtranslate-{seed}.partial.jsonl" for seed in range(count)]
     for seed, unfinished in enumerate(batches):
         settings = read_settings(
-            {
-                **_translator("forward", forward),
-                **_translator("backward", backward),
-                "languages": languages,
-                "sample": count > 1,
-                "seed": seed,
-            }
+            **_translator("forward", forward),
+            **_translator("backward", backward),
+            languages=languages,
+            sample=count > 1,
+            seed=seed,
         )
         rounds.append(translate_round_trip(list(texts), settings, unfinished))
     for unfinished in batches:

@@ -9,8 +9,7 @@ from pathlib import Path
 from msgspec.json import encode, format
 
 from sgdx_dataset.io.errors import SgdxError
-from sgdx_dataset.rewording.compose import compose_schema
-from sgdx_dataset.rewording.pool import Pool, check_pool
+from sgdx_dataset.rewording.compose import check_pool, compose_schema
 from sgdx_dataset.rows import Dialogue
 from sgdx_dataset.schema import Service
 
@@ -37,8 +36,8 @@ def annotate(path: Path, found: ServiceFile, group: str, first: int) -> list[Dia
 def schemas(path: str, files: Sequence[ServiceFile]) -> list[list[Service]]:
     """The schema of services, and its variants ``v1`` to ``v5``, the nearest first."""
     original = [found.service for found in files]
-    pool = Pool(path, {found.service.service_name: found.pool for found in files})
-    check_pool(pool, [original])
+    pool = {found.service.service_name: found.pool for found in files}
+    check_pool(pool, [original], path)
     return [original, *compose_schema(original, pool, path)]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sgdx_dataset.io.errors import SgdxError
-from sgdx_dataset.rewording.pool import ElementPool, ServicePool
+from sgdx_dataset.rewording.compose import ElementPool, ServicePool
 from sgdx_dataset.schema import Intent, Service, Slot
 
 DONTCARE = "dontcare"

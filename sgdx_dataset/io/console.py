@@ -65,10 +65,11 @@ def run(
     except UnicodeEncodeError as error:  # such as of an argument with a byte that is no UTF-8
         text = error.object[max(0, error.start - 30) : error.end + 30]
         status, line = BAD_INPUT, f"error: found {text!a}, expected Unicode text"
-    except KeyboardInterrupt as stop:
-        status, line = 128 + signal.SIGINT, _with_notes("interrupted", stop)
-    except Terminated as stop:
-        status, line = 128 + signal.SIGTERM, _with_notes("terminated", stop)
+    except (KeyboardInterrupt, Terminated) as stop:
+        is_asked = isinstance(stop, KeyboardInterrupt)
+        status = 128 + (signal.SIGINT if is_asked else signal.SIGTERM)
+        notes = getattr(stop, "__notes__", ())  # of how far it came
+        line = " ".join(["interrupted" if is_asked else "terminated", *notes])
     except RecursionError:
         status, line = BAD_INPUT, "error: found too many parts in each other for this input"
     except MemoryError:
@@ -83,11 +84,6 @@ def run(
     if line and is_main_process:
         say(program, line)
     return status
-
-
-def _with_notes(word: str, stop: BaseException) -> str:
-    """How a command was stopped, and what it has noted of how far it came (``add_note``)."""
-    return " ".join([word, *getattr(stop, "__notes__", ())])
 
 
 def say(program: str, message: str) -> None:

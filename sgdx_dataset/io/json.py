@@ -18,18 +18,11 @@ Parsed = TypeVar("Parsed")
 DEEPEST = 100  # lists and objects in each other, of what has no form of its own
 
 
-class _Record(msgspec.Struct):
-    """An entry of a release's file, by the keys that name it."""
-
-    dialogue_id: str | None = None
-    service_name: str | None = None
-
-
 def parse_json(data: bytes, kind: type[Parsed], path: str, what: str) -> Parsed:
     """Parse JSON; no key may be there twice."""
     parsed = decode_json(data, kind, path, what)
-    try:
-        check_keys(data)
+    try:  # A parser silently loses one of two. Numbers of over 4,300 digits stay text.
+        json.loads(data, object_pairs_hook=_refuse_repeated_keys, parse_int=str)
     except (ValueError, RecursionError) as error:
         raise SgdxError(f"{path}: not {what}: {error}") from None
     return parsed
@@ -53,16 +46,11 @@ def pretty_json(value: object, indent: int, order: Literal["sorted"] | None = No
     return msgspec.json.format(msgspec.json.encode(value, order=order), indent=indent) + b"\n"
 
 
-def check_keys(data: bytes) -> None:
-    """Look for objects with the same key twice, of which a parser silently loses one."""
-    # Numbers stay text, as those of over 4,300 digits cannot be converted.
-    json.loads(data, object_pairs_hook=_refuse_repeated_keys, parse_int=str)
-
-
 def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     keys = [key for key, _ in pairs]
-    if repeated := first_repeated(keys):
-        raise SgdxError(f"an object has the key {repeated!r} twice: {', '.join(keys)[:200]}")
+    if len({*keys}) < len(keys):
+        found = f"an object has the key {first_repeated(keys)!r} twice"
+        raise SgdxError(f"{found}: {', '.join(keys)[:200]}")
     return dict(pairs)
 
 
@@ -129,11 +117,10 @@ def _record_at(data: bytes, message: str) -> str:
     index = rest.partition("]")[0]
     with suppress(ValueError, RecursionError, IndexError):  # as far as the file can be read
         records = msgspec.json.decode(data, type=list[msgspec.Raw]) if bracket else []
-        record = msgspec.json.decode(records[int(index)], type=_Record)
-        if record.dialogue_id is not None:
-            return f"dialogue {record.dialogue_id}: "
-        if record.service_name is not None:
-            return f"service {record.service_name}: "
+        record = msgspec.json.decode(records[int(index)], type=dict[str, Any])
+        for key, kind in (("dialogue_id", "dialogue"), ("service_name", "service")):
+            if isinstance(record.get(key), str):
+                return f"{kind} {record[key]}: "
     return ""
 
 

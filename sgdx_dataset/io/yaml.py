@@ -11,9 +11,8 @@ import yaml
 from .errors import SgdxError
 from .json import first_repeated
 
-MAX_DEPTH = 20  # lists or mappings in each other, of a recipe
-MAX_DOCUMENT_DEPTH = 200  # of another's document
-MAX_DOCUMENT_NODES = 20_000_000  # with those that aliases repeat
+MAX_DEPTH = 200  # lists or mappings in each other
+MAX_VALUES = 20_000_000  # with those that aliases repeat
 
 Parsed = TypeVar("Parsed")
 
@@ -21,8 +20,7 @@ Parsed = TypeVar("Parsed")
 def parse_yaml(data: bytes, kind: type[Parsed], path: str) -> Parsed:
     """Parse YAML of a given type; texts are converted to the numbers that the type asks for."""
     try:
-        _check_depth(data, MAX_DEPTH)
-        _check_keys(yaml.compose(data, yaml.CSafeLoader))
+        _checked(data, yaml.CSafeLoader(data))
         # Not strict, because YAML 1.1 reads 1e-4 as a string.
         return msgspec.yaml.decode(data, type=kind, strict=False)
     except (ValueError, RecursionError, yaml.YAMLError) as error:
@@ -32,15 +30,9 @@ def parse_yaml(data: bytes, kind: type[Parsed], path: str) -> Parsed:
 def parse_yaml_document(data: bytes, path: str) -> Any:
     """Parse a document of another program in YAML 1.2, of which JSON is a part."""
     try:
-        _check_depth(data, MAX_DOCUMENT_DEPTH)
         loader = _DocumentLoader(data)
-        try:
-            root = loader.get_single_node()
-            _check_keys(root)
-            _prepare_document(root)
-            return loader.construct_document(root) if root is not None else None
-        finally:
-            loader.dispose()
+        root = _checked(data, loader)
+        return loader.construct_document(root) if root is not None else None
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise SgdxError(f"{path}: {' '.join(str(error).split())}") from None
 
@@ -73,27 +65,33 @@ def _construct_int(loader: yaml.CSafeLoader, node: yaml.ScalarNode) -> int:
 _DocumentLoader.add_constructor(_INT, _construct_int)
 
 
-def _prepare_document(root: yaml.Node | None) -> None:
-    """Make all keys texts, and raise ``ValueError`` where a document is no JSON or has no end."""
-    counts: dict[int, int] = {}
+def _checked(data: bytes, loader: yaml.CSafeLoader) -> yaml.Node | None:
+    """The root of a document that is JSON in YAML: keys are texts, each once, and it has an end."""
+    depth = 0  # before nodes are made, which recurses
+    for event in yaml.parse(data, yaml.CSafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise ValueError(f"found over {MAX_DEPTH} lists or mappings in each other")
+    counts: dict[int, int] = {}  # values in each node, by its id; an alias is the same node again
     path = set[int]()
 
     def count(node: yaml.Node) -> int:
         if id(node) in path:
             raise ValueError("found an alias inside of what it stands for")
         if id(node) not in counts:
+            line = node.start_mark.line + 1
             if node.tag not in _DOCUMENT_TAGS:
-                raise ValueError(
-                    f"line {node.start_mark.line + 1}: found a value of type {node.tag}"
-                )
+                raise ValueError(f"line {line}: found a value of type {node.tag}")
             path.add(id(node))
             counts[id(node)] = 1 + sum(map(count, _children(node)))
             path.remove(id(node))
         return counts[id(node)]
 
-    total = count(root) if root is not None else 0
-    if total > MAX_DOCUMENT_NODES:
-        raise ValueError(f"found over {MAX_DOCUMENT_NODES} values, as aliases repeat them")
+    root = loader.get_single_node()
+    if root is not None and count(root) > MAX_VALUES:
+        raise ValueError(f"found over {MAX_VALUES} values, as aliases repeat them")
+    return root
 
 
 def _children(node: yaml.Node) -> list[yaml.Node]:
@@ -102,36 +100,12 @@ def _children(node: yaml.Node) -> list[yaml.Node]:
         return list(node.value)
     if not isinstance(node, yaml.MappingNode):
         return []
-    for key, _ in node.value:
+    keys = [key for key, _ in node.value]
+    for key in keys:
         if not isinstance(key, yaml.ScalarNode):
             raise ValueError(f"line {key.start_mark.line + 1}: found a key that is no text")
         if key.tag != _MERGE:
             key.tag = f"{_TAG}str"
+    if repeated := first_repeated(key.value for key in keys):  # of which a parser keeps the last
+        raise ValueError(f"found {repeated!r} twice, expected each setting once")
     return [value for _, value in node.value]
-
-
-def _check_depth(data: bytes, most: int) -> None:
-    """Raise ``ValueError`` where lists or mappings are nested far deeper than they need to be."""
-    depth = 0
-    for event in yaml.parse(data, yaml.CSafeLoader):
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
-        if depth > most:
-            raise ValueError(f"found over {most} lists or mappings in each other")
-
-
-def _check_keys(root: yaml.Node | None) -> None:
-    """Raise ``ValueError`` where a mapping has a key twice, of which a parser keeps the last."""
-    pending, visited = [root], set()
-    while pending:
-        node = pending.pop()
-        if node is None or id(node) in visited:  # an alias may stand for one node many times
-            continue
-        visited.add(id(node))
-        if isinstance(node, yaml.MappingNode):
-            keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-            if repeated := first_repeated(keys):
-                raise ValueError(f"found {repeated!r} twice, expected each setting once")
-            pending += [item for pair in node.value for item in pair]
-        elif isinstance(node, yaml.SequenceNode):
-            pending += node.value

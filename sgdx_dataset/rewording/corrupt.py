@@ -8,7 +8,7 @@ back-translation did.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -34,10 +34,9 @@ def corrupt(
     window: int = 3,
 ) -> list[Path]:
     """Write K variants, ``output/corrupt-1`` to ``output/corrupt-K``, of the train schema alone."""
-    _check("variants", variants, variants >= 1, "1 or more")
-    _check("seed", seed, seed >= 0, "0 or more")
-    _check("replace", replace, 0 <= replace <= 1, "a probability")
-    _check("window", window, window >= 1, "1 or more places")
+    for name, value, least in (("variants", variants, 1), ("seed", seed, 0)):
+        if value < least:
+            raise SgdxError(f"{name} is {value}, expected {least} or more")
     original, excluded = release.schema("train", "original"), release_words(release).variants
     schemas = {}
     for number in range(1, variants + 1):
@@ -48,11 +47,6 @@ def corrupt(
             raise SgdxError(f"{release.schema_path('train', 'original')}: {error}") from None
         schemas[f"corrupt-{number}"] = {"train": schema}
     return write_variants(schemas, output)
-
-
-def _check(what: str, value: float, right: bool, expected: str) -> None:
-    if not right:
-        raise SgdxError(f"{what} is {value}, expected {expected}")
 
 
 def corrupt_schema(
@@ -66,27 +60,50 @@ def corrupt_schema(
     # The same text is corrupted in the same way wherever it occurs. Names keep their style and stay
     # distinct within a service. A text for which that fails, or whose digest is excluded, is drawn
     # again.
-    services = _services(schema)
+    services: dict[KindAndText, set[str]] = {}  # those in which each text occurs
+    for service in schema:
+        texts = [(DESCRIPTION, service.description)]
+        for element in service.elements:
+            kind = f"{'slot' if isinstance(element, Slot) else 'intent'} name"
+            texts += [(kind, element.name), (DESCRIPTION, element.description)]
+        for found in texts:
+            services.setdefault(found, set()).add(service.service_name)
     words = {key: _words(*key) for key in services}
-    corruption_of: dict[KindAndText, str] = {}
+    new: dict[KindAndText, str] = {}
     for (kind, text), own in services.items():
-        pool = _pool(words, (kind, text))
-        barred = {
-            corruption_of[key] for key in corruption_of if key[0] == kind and services[key] & own
-        }
+        # Words may be replaced by those of all other names, or of all other descriptions.
+        others = [key for key in words if key != (kind, text)]
+        if kind == DESCRIPTION:
+            pool = [w for key in others if key[0] == DESCRIPTION for w in words[key]]
+        else:
+            pool = [w.lower() for key in others if key[0] != DESCRIPTION for w in words[key]]
+        barred = {new[key] for key in new if key[0] == kind and services[key] & own}
         for _ in range(_DRAWS):
             drawn = corrupt_words(words[kind, text], pool, random, replace, window)
-            new = _joined(drawn, kind, text)
-            usable = kind == DESCRIPTION or (new not in barred and _in_style(new, text))
-            if usable and digest(new) not in excluded:
-                corruption_of[kind, text] = new
+            made = _joined(drawn, kind, text)
+            usable = kind == DESCRIPTION or (made not in barred and _in_style(made, text))
+            if usable and digest(made) not in excluded:
+                new[kind, text] = made
                 break
         else:
             raise SgdxError(
                 f"{kind} {text!r}: {_DRAWS} draws gave nothing to use, expected a"
                 " text in its style, distinct within its services and none of v1..v5"
             )
-    return [_reworded(service, corruption_of) for service in schema]
+
+    def changed(kind: str, elements: Sequence[Slot | Intent]) -> NewNames:
+        return {e.name: (new[kind, e.name], new[DESCRIPTION, e.description]) for e in elements}
+
+    return [
+        reworded(
+            service,
+            service.service_name,
+            new[DESCRIPTION, service.description],
+            changed("slot name", service.slots),
+            changed("intent name", service.intents),
+        )
+        for service in schema
+    ]
 
 
 def corrupt_words(
@@ -104,30 +121,6 @@ def corrupt_words(
     # By its place plus a draw from [0, window), each moves by less than ``window`` places.
     order = np.argsort(np.arange(len(words)) + random.uniform(0, window, len(words)))
     return [drawn[i] for i in order]
-
-
-def _services(schema: Sequence[Service]) -> dict[KindAndText, set[str]]:
-    """The names of the services in which each text occurs, in the schema's order."""
-    services: dict[KindAndText, set[str]] = {}
-    for service in schema:
-        for text in _texts(service):
-            services.setdefault(text, set()).add(service.service_name)
-    return services
-
-
-def _texts(service: Service) -> Iterator[KindAndText]:
-    yield DESCRIPTION, service.description
-    for element in service.elements:
-        yield f"{'slot' if isinstance(element, Slot) else 'intent'} name", element.name
-        yield DESCRIPTION, element.description
-
-
-def _pool(words: dict[KindAndText, list[str]], key: KindAndText) -> list[str]:
-    """The words that may replace those of a text: of all other names, or other descriptions."""
-    described = key[0] == DESCRIPTION
-    others = [other for other in words if other != key and (other[0] == DESCRIPTION) == described]
-    pool = [word for other in others for word in words[other]]
-    return pool if described else [word.lower() for word in pool]
 
 
 def _words(kind: str, text: str) -> list[str]:
@@ -150,22 +143,3 @@ def _in_style(name: str, original: str) -> bool:
     if _CAMEL_CASE.fullmatch(original):
         return bool(_CAMEL_CASE.fullmatch(name))
     return name.isidentifier() or not original.isidentifier()
-
-
-def _reworded(service: Service, corruption_of: dict[KindAndText, str]) -> Service:
-    def variant(kind: str, elements: Sequence[Slot | Intent]) -> NewNames:
-        return {
-            element.name: (
-                corruption_of[kind, element.name],
-                corruption_of[DESCRIPTION, element.description],
-            )
-            for element in elements
-        }
-
-    return reworded(
-        service,
-        service.service_name,
-        corruption_of[DESCRIPTION, service.description],
-        variant("slot name", service.slots),
-        variant("intent name", service.intents),
-    )

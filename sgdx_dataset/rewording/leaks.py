@@ -12,7 +12,6 @@ import hashlib
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
@@ -49,43 +48,32 @@ def find_leak(schemas: Mapping[str, Sequence[Service]], corpora: Sequence[Words]
 
     ``overlaps`` is the number in the first corpus, or the largest number that is a leak.
     """
-    parts = {
-        variant: [(part, digest(text)) for part, text in texts(services)]
-        for variant, services in schemas.items()
-    }
-    together = list(chain.from_iterable(parts.values()))
-    equal = [sum(d in words.variants for _, d in together) for words in corpora]
-    leaks = [
-        count
-        for count, words in zip(equal, corpora)
-        if any(_is_leak(group, words) for group in (*parts.values(), together))
-    ]
-    return Leak(max(equal[0], *leaks), True) if leaks else Leak(equal[0], False)
-
-
-def _is_leak(digests: Sequence[tuple[str, str]], words: Words) -> bool:
-    """Whether the share of texts that v1..v5 have is over the limit, of names or descriptions."""
-    for part, limit in LIMITS.items():
-        new = [d for kind, d in digests if kind == part and d not in words.original]
-        equal = sum(d in words.variants for d in new)
-        if equal >= MIN_EQUAL and equal > limit * len(new):
-            return True
-    return False
+    parts = [list(digests(services)) for services in schemas.values()]
+    together = [text for part in parts for text in part]
+    counts, leaks = list[int](), list[int]()
+    for words in corpora:
+        counts.append(sum(text in words.variants for _, text in together))
+        for group in (*parts, together):  # as a leak may hide among other schemas
+            for part, limit in LIMITS.items():
+                new = [t for kind, t in group if kind == part and t not in words.original]
+                equal = sum(text in words.variants for text in new)
+                if equal >= MIN_EQUAL and equal > limit * len(new):
+                    leaks.append(counts[-1])
+    return Leak(max([counts[0], *leaks]), bool(leaks))
 
 
 def release_words(release: Release, splits: Collection[str] = tuple(SPLITS)) -> Words:
     """The words of a release's schemas of some splits, or all."""
-    of_variant = {
-        variant: {
-            digest(text)
+    original, *variants = (
+        {
+            text
             for split in release.schema_splits(variant)
             if split in splits
-            for _, text in texts(release.schema(split, variant))
+            for _, text in digests(release.schema(split, variant))
         }
         for variant in ("original", *VARIANTS)
-    }
-    original = frozenset(of_variant.pop("original"))
-    return Words(original, frozenset().union(*of_variant.values()) - original - {digest("")})
+    )
+    return Words(frozenset(original), frozenset().union(*variants) - original - {digest("")})
 
 
 @cache
@@ -111,8 +99,7 @@ def copied_variants(release: Release) -> list[str]:
         same: list[bool] = []
         for split in release.schema_splits(variant):
             schemas = (release.schema(split, name) for name in (variant, "original"))
-            pairs = zip(*(texts(services) for services in schemas))
-            same += [normalised(new) == normalised(old) for (_, new), (_, old) in pairs]
+            same += [new == old for new, old in zip(*map(digests, schemas))]
         if sum(same) > len(same) / 2:
             copied.append(variant)
     return copied
@@ -141,44 +128,36 @@ def copied_dialogues(release: Release, judged: Release) -> dict[str, int]:
     """
     if release.source in PACKAGED and judged.source in PACKAGED:
         return {}  # A test of this package says so.
-    test = set(_dialogue_digests(judged, "test"))
-    counts = {}
-    for split in ("train", "validation"):
-        copied = sum(said in test for said in _dialogue_digests(release, split))
-        if copied and copied >= min(MIN_EQUAL, len(test)):
-            counts[split] = copied
-    return counts
+
+    def said(release: Release, split: str) -> Iterator[str]:
+        for file in release.dialogue_files(split):
+            path = f"{release.name}: {file}"
+            kind = list[_UserDialogue]
+            for dialogue in decode_json(release.read(file), kind, path, "a list of dialogues"):
+                turns = [t["utterance"] for t in dialogue["turns"] if t["speaker"] == "USER"]
+                yield digest("".join(turns))
+
+    test = set(said(judged, "test"))
+    counts = {
+        split: sum(spoken in test for spoken in said(release, split))
+        for split in ("train", "validation")
+    }
+    least = max(1, min(MIN_EQUAL, len(test)))
+    return {split: count for split, count in counts.items() if count >= least}
 
 
-def _dialogue_digests(release: Release, split: str) -> list[str]:
-    """A digest of what the user says in each dialogue of a split."""
-    digests = []
-    for file in release.dialogue_files(split):
-        path = f"{release.name}: {file}"
-        for dialogue in decode_json(
-            release.read(file), list[_UserDialogue], path, "a list of dialogues"
-        ):
-            said = (t["utterance"] for t in dialogue["turns"] if t["speaker"] == "USER")
-            digests.append(digest("".join(said)))
-    return digests
+def digests(services: Iterable[Service]) -> Iterator[tuple[str, str]]:
+    """A digest of every text of schemas, with what it is: a ``name`` or a ``description``."""
+    # Not the names of services: back-translations keep them, and v1..v5 add a number.
+    for service in services:
+        yield "description", digest(service.description)
+        for element in service.elements:
+            yield "name", digest(element.name)
+            yield "description", digest(element.description)
 
 
 def digest(text: str) -> str:
-    """A digest of a text as it is compared."""
-    return hashlib.sha256(normalised(text).encode()).hexdigest()[:12]
-
-
-def normalised(text: str) -> str:
-    """The letters and digits of a text alone, without accents and in lower case."""
+    """A digest of a text's letters and digits alone, without accents and in lower case."""
     folded = unicodedata.normalize("NFKD", text).casefold()
-    return "".join(character for character in folded if character.isalnum())
-
-
-def texts(services: Iterable[Service]) -> Iterator[tuple[str, str]]:
-    """Every text of schemas, with what it is: a ``name`` or a ``description``."""
-    # Not the names of services: back-translations keep them, and v1..v5 add a number.
-    for service in services:
-        yield "description", service.description
-        for element in service.elements:
-            yield "name", element.name
-            yield "description", element.description
+    letters = "".join(character for character in folded if character.isalnum())
+    return hashlib.sha256(letters.encode()).hexdigest()[:12]

@@ -52,15 +52,15 @@ def command_translator(line: str) -> Translator:
 
 
 def model_translator(
-    name: str, source: str | None, target: str | None, temperature: float | None
+    name: str, source: str | None, target: str | None, sample: bool = False
 ) -> Translator:
     """Translate with an encoder-decoder model, on the GPU if there is one."""
     torch = require("torch", "translate")
     model, tokenizer = _load(name)
     prefix, options = _language_options(name, tokenizer, source, target)
-    options |= {"do_sample": temperature is not None}
-    if temperature is not None:
-        options |= {"num_beams": 1, "top_k": 0, "top_p": 1.0, "temperature": temperature}
+    options |= {"do_sample": sample}
+    if sample:
+        options |= {"num_beams": 1, "top_k": 0, "top_p": 1.0, "temperature": 1.0}
 
     def translate(texts: Sequence[str], state: int) -> list[str]:
         torch.manual_seed(state)

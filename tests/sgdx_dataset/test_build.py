@@ -86,6 +86,8 @@ def test_the_card_says_what_is_there(built: Path) -> None:
     assert "$" not in card.text.replace("$30", "")
     row = json.loads(card.text.split("```json\n")[1].split("```")[0])
     assert list(row) == DIALOGUE_COLUMNS.names
+    same = next(d for d in load("v1", "test") if d["dialogue_id"] == row["dialogue_id"])
+    assert (row["services"], row["turns"][:2]) == (same["services"], same["turns"][:2])
 
 
 def test_the_leaderboards_are_the_configs_and_what_is_of_all_six(built: Path) -> None:

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 
 from sgdx_dataset import SgdxError, frame_tables
 from sgdx_dataset.release import SAMPLE, open_release
-from sgdx_dataset.rewording.pool import check_pool, read_pool
+from sgdx_dataset.rewording.compose import check_pool, read_pool
 from sgdx_dataset.rows import row_tables
 from sgdx_dataset.words import apply_words, read_schema, read_words
 
@@ -63,7 +63,7 @@ KINDS: dict[str, tuple[Json, Callable[[bytes], object]]] = {
     "dialogues": ([short_dialogue()], read_rows),
     "overlay": (
         {SERVICE: json.loads((SAMPLE / "backtrans" / "ja.json").read_bytes())[SERVICE]},
-        lambda data: apply_words(read_words(data, "file"), {"train": ORIGINAL}),
+        lambda data: apply_words(read_words(data, "file"), {"train": ORIGINAL}, "file"),
     ),
     "new words": (
         {
@@ -73,7 +73,7 @@ KINDS: dict[str, tuple[Json, Callable[[bytes], object]]] = {
                 "intents": {INTENTS[0]: {"name": "New"}},
             }
         },
-        lambda data: apply_words(read_words(data, "file"), {"train": ORIGINAL}),
+        lambda data: apply_words(read_words(data, "file"), {"train": ORIGINAL}, "file"),
     ),
     "pool": (
         {
@@ -83,7 +83,7 @@ KINDS: dict[str, tuple[Json, Callable[[bytes], object]]] = {
                 "intents": {name: paraphrases(f"{name}B", f"{name}C") for name in INTENTS},
             }
         },
-        lambda data: check_pool(read_pool(data, "file"), [ORIGINAL]),
+        lambda data: check_pool(read_pool(data, "file"), [ORIGINAL], "file"),
     ),
 }
 FILE = ("file", "dialogues_001.json")
@@ -177,10 +177,10 @@ def with_entry(name: str) -> bytes:
     return packed.getvalue()
 
 
-def blanks(megabytes: int, method: int = zipfile.ZIP_DEFLATED) -> bytes:
+def blanks(megabytes: int) -> bytes:
     packed = io.BytesIO()
     with (
-        zipfile.ZipFile(packed, "w", method) as archive,
+        zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive,
         archive.open("top/train/schema.json", "w") as entry,
     ):
         for _ in range(megabytes):
@@ -196,12 +196,10 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "entries larger than they say": lambda: patched(WHOLE, 22, "<I", 10),
     "200 MB of blanks": lambda: blanks(200),
     "300 MB that are called 10 bytes": lambda: patched(blanks(300), 22, "<I", 10),
-    "by another method": lambda: patched(blanks(300, zipfile.ZIP_BZIP2), 22, "<I", 10),
-    "a file twice": lambda: with_entry("top//test/schema.json"),
+    "a file twice": lambda: with_entry("top/test/schema.json"),
     "a file of another release": lambda: with_entry("other/test/dialogues_900.json"),
     "a file of both releases": lambda: with_entry("other/test/schema.json"),
     "in another zip": lambda: zip_of({"release.zip": WHOLE}),
-    "10,001 entries": lambda: zip_of(dict.fromkeys(map(str, range(10_001)), b"")),
     "no entry": lambda: zip_of({}),
 }
 

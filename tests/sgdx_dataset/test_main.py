@@ -83,7 +83,7 @@ NO_SPLIT = 'Invalid value "tset" for --split'
         ("frames --split test --output x --dialogues ids", "ids: 1 of 2 dialogues are not in test"),
         ("turns --split dev --output x --dialogues ids", "ids: 1 of 2 dialogues are not in valid"),
         ("prepare --variant a=x --variant a=y", "--variant a=y: found a twice"),
-        ("prepare --variant original=x", "--variant original: found a name that is taken"),
+        ("prepare --variant original=x", "variant 'original': expected a name of letters"),
     ],
 )
 def test_one_line_per_fault(run: Run, tmp_path: Path, arguments: str, message: str) -> None:

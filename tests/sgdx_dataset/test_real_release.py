@@ -48,7 +48,8 @@ def partial(release: Release, release_archive: Path) -> None:
 
 def with_files(release: Release, split: str, count: int) -> Release:
     """The release with no more than the first ``count`` dialogue files of a split."""
-    return replace(release, files=release.files - {*release.dialogue_files(split)[count:]})
+    left_out = release.dialogue_files(split)[count:]
+    return replace(release, files={f: release.files[f] for f in release.files if f not in left_out})
 
 
 def dialogues_of(release: Release, split: str) -> Iterator[tuple[str, list[Json]]]:

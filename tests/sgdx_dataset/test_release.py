@@ -24,7 +24,7 @@ def packed(mini: Path) -> Path:
 
 def test_an_archive_gives_what_its_directory_gives(mini: Path) -> None:
     archive, directory = open_release(packed(mini)), open_release(mini)
-    assert archive.files == directory.files
+    assert archive.files.keys() == directory.files.keys()
     assert len(archive.files) == 3 + 3 + 15
     read = [[table for _, table in row_tables(r, "test", "v2")] for r in (archive, directory)]
     assert read[0] == read[1]

@@ -180,7 +180,7 @@ def test_rows_of_another_version_are_not_taken_from_the_cache(
     dialogues = load("v1", "test", "sample")
     first = kind.made(dialogues)._fingerprint
     assert kind.made(dialogues)._fingerprint == first
-    monkeypatch.setattr("sgdx_dataset.sgdx_dataset.VERSION", "9.9.9")
+    monkeypatch.setattr("sgdx_dataset.row_datasets.VERSION", "9.9.9")
     assert kind.made(dialogues)._fingerprint != first
 
 

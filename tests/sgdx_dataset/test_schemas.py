@@ -61,7 +61,7 @@ def _set(*path: str | int, value: Json) -> Callable[[Json], None]:
         ),
         (
             _set("intents", 1, "required_slots", value=["town"]),
-            "intent SeeFlat: slots by their positions in the service is {'required': [0]",
+            "intent SeeFlat: required_slots is ['town'], expected ['city'] as in schema.json",
         ),
     ],
 )

@@ -11,17 +11,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from sgdx_dataset.release import DIALOGUES, Release, open_release
-from sgdx_dataset.stats import (
-    PUBLISHED,
-    dialogue_statistics,
-    name_distance,
-    print_tables,
-    schema_statistics,
-    self_bleu,
-    share_seen,
-    statistics,
-)
+from sgdx_dataset.release import Release, open_release
+from sgdx_dataset.stats import PUBLISHED, print_tables, statistics
 
 from ..conftest import Run
 from .conftest import service, write
@@ -29,21 +20,8 @@ from .conftest import service, write
 Json = Any
 
 
-def test_the_figures_of_table_1() -> None:
-    assert name_distance(["city"], ["cities"]) == pytest.approx(0.4)  # (1 + 3) / (4 + 6)
-    assert name_distance(["ab", "ab"], ["ab", "xy"]) == 0.5
-    assert share_seen(["a", "b", "b", "c"], ["b", "d"]) == 50.0  # occurrences count
-    assert share_seen([], ["b"]) is None
-
-
-def test_self_bleu_is_over_ordered_pairs() -> None:
-    same, other = ["the name of the town"], ["the name of the town to go to"]
-    assert self_bleu([same]) is None
-    found = self_bleu([same, same, other])
-    forth, back = (self_bleu([one, two]) for one, two in ((same, other), (other, same)))
-    assert found and forth and back
-    assert forth == back  # both ways are in each
-    assert found["corpus"] == pytest.approx((100 + 2 * forth["corpus"]) / 3)
+def schema_statistics(release: Release) -> Json:
+    return statistics(release)["schemas"]
 
 
 @pytest.fixture
@@ -93,14 +71,25 @@ def test_own_variants_have_rows_that_are_not_in_the_average(mini: Path, tmp_path
     print_tables(figures, console)
 
 
-def test_the_sample_has_what_its_readme_says() -> None:
-    counts = dialogue_statistics(open_release("sample"))
-    names = ("dialogues", "user_turns", "user_frames", "services", "unseen_services")
-    assert {split: tuple(of[name] for name in names) for split, of in counts.items()} == {
-        "train": (66, 482, 492, 6, 0),
-        "validation": (19, 133, 137, 4, 2),
-        "test": (36, 265, 273, 7, 4),
-    }
+def test_self_bleu_is_over_ordered_pairs(mini: Path, tmp_path: Path) -> None:
+    """Of five variants in two sets of words, 20 pairs: 8 are of equal words."""
+
+    def with_words(words: dict[str, str]) -> Release:
+        for variant, text in words.items():
+            made = json.loads((mini / "train" / "schema.json").read_text())
+            for part in (made[0], *made[0]["slots"], *made[0]["intents"]):
+                part["description"] = text
+            for split in ("train", "dev", "test"):
+                write(mini / "sgd_x" / "data" / variant / split / "schema.json", made)
+        return open_release(mini)
+
+    one, other = "the name of the town", "the name of the town to go to"
+    found = schema_statistics(with_words(dict.fromkeys(("v1", "v2", "v3", "v4", "v5"), one)))
+    assert found["self_bleu"] == {"corpus": pytest.approx(100)}
+    mixed = schema_statistics(with_words({"v1": other, "v2": other}))["self_bleu"]["corpus"]
+    split = schema_statistics(with_words({"v3": other}))["self_bleu"]["corpus"]
+    # Two of five are other words, then three: of 20 ordered pairs 12 each time.
+    assert mixed == pytest.approx(split) and mixed < 100
 
 
 def test_the_command(run: Run, mini: Path, tmp_path: Path) -> None:
@@ -108,7 +97,7 @@ def test_the_command(run: Run, mini: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     figures = json.loads((tmp_path / "s.json").read_text())
     assert (figures["sgd"], figures["missing"]) == (False, "")
-    assert figures["dialogues"]["test"]["turns"] == 6
+    assert figures["schemas"]["elements"] == {"services": 1, "slots": 3, "intents": 2}
     assert "In brackets" not in done.stdout  # no published figures
 
 
@@ -129,14 +118,4 @@ def test_the_released_schemas(release_archive: Path) -> None:
     slots = [round(row["slots_seen"], 1) for row in rows]
     assert slots == [64.7, 10.3, 16.4, 6.9, 4.3, 1.7]
     assert [round(row["intents_seen"], 1) for row in rows] == [71.4, 0, 0, 0, 3.6, 3.6]
-    assert table["self_bleu"] == pytest.approx({"corpus": 4.31, "sentence": 10.27}, abs=0.01)
-
-
-@pytest.mark.release
-@pytest.mark.slow
-def test_the_released_dialogues(release_archive: Path) -> None:
-    figures = statistics(open_release(release_archive))
-    assert figures["sgd"]
-    for split, counts in figures["dialogues"].items():
-        missing = DIALOGUES[split] - counts["dialogues"]
-        assert missing == 0 or split in figures["missing"]
+    assert table["self_bleu"] == pytest.approx({"corpus": 4.31}, abs=0.01)

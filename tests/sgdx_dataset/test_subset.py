@@ -88,7 +88,7 @@ def test_ids_may_be_lines_or_a_list(content: str, ids: list[str], tmp_path: Path
         (b'["1_00000", ""]', "an empty one"),
         (b"[1]", "Expected `str`, got `int`"),
         (b"[" * 100_000, "expected a list of dialogue ids"),
-        (b"\xff1_00000", "cannot be read as text"),
+        (b"\xff1_00000", "invalid start byte"),
         (b'{"ids": ["1_00000"]}', "missing required field"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,11 @@ from sgdx_dataset.rewording.leaks import (
     copied_dialogues,
     copied_variants,
     digest,
+    digests,
     find_leak,
     judging_words,
-    normalised,
     published_words,
     release_words,
-    texts,
     train_variants,
 )
 from sgdx_dataset.schema import Service
@@ -48,7 +48,7 @@ def own(source: Path, tmp_path: Path, schema: Json) -> Leak:
     "text", ["VisitFlat", "visit_flat", " Visit flat. ", "visit-ﬂat", "VISIT FLAT_", "Vísît Flät"]
 )
 def test_texts_are_compared_as_tokenizers_read_them(text: str) -> None:
-    assert normalised(text) == "visitflat"
+    assert digest(text) == sha256(b"visitflat").hexdigest()[:12]
 
 
 def test_few_equal_texts_are_counted_and_no_leak(mini: Path, tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_dialogues_of_test_are_found_by_what_the_user_says(mini: Path, tmp_path:
 @pytest.mark.parametrize("source", ["sample", "many"])
 def test_no_dialogue_of_test_is_in_other_splits_of_our_corpora(source: str) -> None:
     release = open_release(source)
-    copy = Release("copy", release.fingerprint, release.files, release.read)  # not by its name
+    copy = Release("copy", release.fingerprint, release.files)  # not by its name
     assert copied_dialogues(copy, copy) == {}
 
 
@@ -168,8 +168,7 @@ def test_translations_of_sgd_are_within_the_limits(release_archive: Path) -> Non
     release = open_release(release_archive)
     words, highest = release_words(release), dict.fromkeys(LIMITS, 0.0)
     for schema in train_variants(release).values():
-        new = [(part, digest(text)) for part, text in texts(schema)]
-        new = [(part, each) for part, each in new if each not in words.original]
+        new = [(part, each) for part, each in digests(schema) if each not in words.original]
         for part in highest:
             equal = [each in words.variants for kind, each in new if kind == part]
             highest[part] = max(highest[part], round(sum(equal) / len(equal), 3))

@@ -133,19 +133,17 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_batch_changes_nothing(models: Path) -> None:
-    translator = model_translator(str(models / "there"), None, None, None)
+    translator = model_translator(str(models / "there"), None, None)
     together = translator(TEXTS, 0)
     assert together == [text for alone in TEXTS for text in translator([alone], 1)]
     assert len({len(text) for text in together}) > 2
 
 
 def test_sampling_follows_the_random_state(models: Path) -> None:
-    sampled = model_translator(str(models / "many"), "eng", "deu", 1.0)
+    sampled = model_translator(str(models / "many"), "eng", "deu", sample=True)
     assert sampled(TEXTS, 5) == sampled(TEXTS, 5) != sampled(TEXTS, 6)
-    beams = model_translator(str(models / "many"), "eng", "deu", None)
+    beams = model_translator(str(models / "many"), "eng", "deu")
     assert beams(TEXTS, 5) == beams(TEXTS, 6)
-    cold = model_translator(str(models / "there"), None, None, 1e-6)
-    assert cold(TEXTS, 5) == model_translator(str(models / "there"), None, None, None)(TEXTS, 5)
 
 
 def reference(folder: Path, texts: list[str], prefix: str, **options: Any) -> list[str]:
@@ -178,13 +176,13 @@ def test_each_family_is_told_its_languages(
     models: Path, name: str, source: str, target: str, options: dict[str, str]
 ) -> None:
     expected = reference(models / name, TEXTS, **{"prefix": "", **options})
-    assert model_translator(str(models / name), source, target, None)(TEXTS, 0) == expected
+    assert model_translator(str(models / name), source, target)(TEXTS, 0) == expected
 
 
 def test_one_model_both_ways(models: Path) -> None:
     name = str(models / "nllb")
-    there = model_translator(name, "eng_Latn", "zho_Hans", None)
-    back = model_translator(name, "zho_Hans", "eng_Latn", None)
+    there = model_translator(name, "eng_Latn", "zho_Hans")
+    back = model_translator(name, "zho_Hans", "eng_Latn")
     first, other = there(TEXTS, 0), back(TEXTS, 0)
     assert there(TEXTS, 0) == first != other == back(TEXTS, 0)
 
@@ -204,11 +202,11 @@ def test_a_model_that_cannot_be_asked(
     models: Path, name: str, target: str | None, message: str
 ) -> None:
     with pytest.raises(SgdxError, match=message):
-        model_translator(str(models / name), "eng_Latn", target, None)
+        model_translator(str(models / name), "eng_Latn", target)
 
 
 def test_a_text_too_long_for_the_model(models: Path) -> None:
-    translator = model_translator(str(models / "there"), None, None, None)
+    translator = model_translator(str(models / "there"), None, None)
     with pytest.raises(SgdxError, match="there: a text has 66 tokens, expected at most 64$"):
         translator(["a", " ".join("a" * 65)], 0)
 
@@ -232,7 +230,7 @@ def test_a_model_that_is_not_loaded(models: Path, tmp_path: Path, fault: str) ->
         with (folder / "model.safetensors").open("r+b") as file:
             file.truncate(1000)
     with pytest.raises(SgdxError, match=f"{fault}: model cannot be loaded: "):
-        model_translator(str(folder), None, None, None)
+        model_translator(str(folder), None, None)
     assert not (tmp_path / "ran").exists()
 
 
@@ -240,7 +238,7 @@ def test_a_model_that_is_not_loaded(models: Path, tmp_path: Path, fault: str) ->
 def test_without_the_extra(library: str, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, library, None)  # as if it were not installed
     with pytest.raises(SgdxError, match=rf"^needs {library}: .*\[translate\]"):
-        model_translator(f"{models}/./there", None, None, None)
+        model_translator(f"{models}/./there", None, None)
 
 
 def python(code: str) -> str:
