@@ -61,22 +61,7 @@ Returns:
     model of entailment) under the original schemas, or else under the first variant that is given,
     and the whole of scores.json: `variants`, `sgdx`, `signature`, `counts`.
 
-Examples:
-
-    >>> import evaluate
-    >>> metric = evaluate.load("sgsacc_metric")
-    >>> city = {"name": "city", "description": "City of the hotel", "is_categorical": False,
-    ...         "possible_values": []}
-    >>> turn = {"turn_id": "1_00000/1", "variant": "original", "service": "Hotels_1",
-    ...         "seen": True, "seen_domain": True, "prompt": "Find me a hotel.", "intent": "",
-    ...         "actions": [{"service": "Hotels_1", "act": "CONFIRM", "slot": "city",
-    ...                      "values": ["Rome"]}],
-    ...         "schemas": [{"service_name": "Hotels_1", "description": "Hotels", "slots": [city],
-    ...                      "intents": []}],
-    ...         "utterance": "A hotel in Rome?"}
-    >>> response = {"turn_id": "1_00000/1", "variant": "original", "utterance": "A hotel in Paris?"}
-    >>> metric.compute(predictions=[response], references=[turn])["ser"]
-    1.0
+The card of the metric (README.md) has an example.
 """
 _FLAT = ("bleu", "ser", "sgsacc", "sgsacc_validated", "coverage")
 
@@ -105,21 +90,9 @@ class SgsaccMetric(evaluate.Metric):  # type: ignore[misc]
         right += [""] * -missing
         super().add_batch(predictions=left, references=right, **kwargs)
 
-    def add(
-        self,
-        *,
-        prediction: Any = None,
-        reference: Any = None,
-        predictions: Any = None,
-        references: Any = None,
-    ) -> None:
-        """Add one prediction and one reference.
-
-        `evaluate.combine` calls the arguments `predictions` and `references`.
-        """
-        prediction = predictions if prediction is None else prediction
-        reference = references if reference is None else reference
-        self.add_batch(predictions=[prediction], references=[reference])
+    def add(self, *, prediction: Any = None, reference: Any = None, **named: Any) -> None:
+        """Add one prediction and one reference, which `evaluate.combine` names in the plural."""
+        self.add_batch([named.get("predictions", prediction)], [named.get("references", reference)])
 
     def _compute(
         self,
@@ -138,11 +111,11 @@ class SgsaccMetric(evaluate.Metric):  # type: ignore[misc]
         scores = score_structs(
             [msgspec.json.decode(line, type=Prediction) for line in predictions if line],
             [msgspec.json.decode(line, type=Turn) for line in references if line],
-            split=split,
-            release=release,
-            evaluator=evaluator,
-            nli=nli,
-            options=Options(validate, context, rules, seed),
+            split,
+            release,
+            evaluator,
+            nli,
+            Options(validate, context, rules, seed),
         ).report
         first_variant = next(iter(scores["variants"].values()))
         return {name: first_variant["#ALL_SERVICES"].get(name) for name in _FLAT} | scores

@@ -7,8 +7,7 @@ import pytest
 from baselines.copies.derived import derived
 from sgdx_eval.references import open_references
 from sgdx_eval.tasks.turns import Turns, read_turns
-from sgsacc_metric.faithful import judge_utterances
-from sgsacc_metric.gold import Options, judge_gold
+from sgsacc_metric.gold import Options, judge_gold, judge_utterances
 from sgsacc_metric.lexical import LexicalNli
 from sgsacc_metric.nli import Judge
 
