@@ -515,8 +515,11 @@ SABOTAGES = {
         f"{_EVAL}/report/test_page.py -k no_markup"),
     # --- sgdx_space ---
     "values are markup of the Space": Sabotage(
-        "sgdx_space/own_schema.py", "{escape(value) or", "{value or",
-        "tests/sgdx_space/test_own_schema.py -k markup"),
+        "sgdx_space/own.py", 'escape(" | ".join(said[i]))', '" | ".join(said[i])',
+        "tests/sgdx_space/test_own.py -k markup"),
+    "wrong values are green": Sabotage(
+        "sgdx_space/tracking.py", 'and line.score >= RIGHT else "wrong"', 'else "wrong"',
+        "tests/sgdx_space/test_tracking.py -k values"),
 }  # fmt: skip
 
 
