@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from sgdx_dataset.io.extras import require
+from sgdx_dataset.io.files import file_digest
 from sgdx_metric.columns import Floats
 from sgdx_metric.errors import ScoreError
 from sgdx_metric.signature import check_choice
@@ -115,23 +117,17 @@ def open_nli(name: str, dtype: str = "float32", device: str | None = None) -> Nl
         return LexicalNli()
     is_folder = Path(name).is_dir()
     checkpoint, _, revision = (name, "", "") if is_folder else name.partition("@")
-    try:
-        import torch
-        from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
-    except ImportError as error:
-        raise ScoreError(
-            f'{checkpoint}: needs {error.name}: pip install -e ".[baselines]" in the clone'
-        ) from None
+    torch, transformers = (require(name, "baselines") for name in ("torch", "transformers"))
     settings: dict[str, Any] = {"revision": revision or "main", "trust_remote_code": False}
     try:
-        tokenizer = AutoTokenizer.from_pretrained(checkpoint, **settings)
-        model = AutoModelForSequenceClassification.from_pretrained(
+        tokenizer = transformers.AutoTokenizer.from_pretrained(checkpoint, **settings)
+        model = transformers.AutoModelForSequenceClassification.from_pretrained(
             checkpoint, use_safetensors=True, dtype=getattr(torch, dtype), **settings
         )
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         text = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ScoreError(f"{checkpoint}: cannot be loaded as a model: {text}") from None
-    classify = pipeline(
+    classify = transformers.pipeline(
         "text-classification",
         model=model,
         tokenizer=tokenizer,
@@ -139,9 +135,11 @@ def open_nli(name: str, dtype: str = "float32", device: str | None = None) -> Nl
         top_k=None,
         function_to_apply="softmax",
     )
-    commit = str(getattr(model.config, "_commit_hash", None) or "unknown")
-    commit = _weights_digest(Path(checkpoint)) if is_folder else commit
-    return NliModel(classify, f"{checkpoint}@{commit[:12]}/{dtype}")
+    mark = str(getattr(model.config, "_commit_hash", None) or "unknown")
+    if is_folder:
+        weights = (bytes.fromhex(file_digest(p)) for p in sorted(Path(name).glob("*.safetensors")))
+        mark = hashlib.sha256(b"".join(weights)).hexdigest()
+    return NliModel(classify, f"{checkpoint}@{mark[:12]}/{dtype}")
 
 
 def entailment_labels(id2label: Mapping[Any, str], model: str) -> tuple[str, str | None, str]:
@@ -166,11 +164,3 @@ def nli_name(nli: Nli | None) -> str:
         return "none"
     name = getattr(nli, "name", None)
     return str(name) if name else f"function:{getattr(nli, '__name__', type(nli).__name__)}"
-
-
-def _weights_digest(folder: Path) -> str:
-    digest = hashlib.sha256()
-    for path in sorted(folder.glob("*.safetensors")):
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest()

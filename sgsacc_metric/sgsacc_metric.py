@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterable
+from inspect import cleandoc
 from typing import Any
 
 import datasets
@@ -13,7 +14,7 @@ import msgspec
 # Indented: for imports at the margin that lack, `evaluate` asks to install packages of their names.
 try:
     from sgsacc_metric import Options
-    from sgsacc_metric.api import score_structs
+    from sgsacc_metric.api import score, score_structs
     from sgsacc_metric.nli import Nli
     from sgsacc_metric.rows import Prediction, Turn, read_prediction_rows, read_turn_rows
 except ImportError as error:
@@ -35,33 +36,13 @@ _CITATION = """\
 }
 """
 
-_INPUTS = """
-Rows are matched by turn_id; their order does not matter.
+# Those of the Python door, whose example is in them.
+_INPUTS = f"""
+{cleandoc(str(score.__doc__))}
 
-Args:
-    predictions: rows of one or more schema variants, each a dict with `turn_id`, `variant` and
-        `utterance`.
-    references: turn rows, as `sgdx_dataset.turns` makes them, of the variant `evaluator`; rows of
-        other variants are passed over.
-    nli: what judges entailment: the name or folder of a checkpoint of sequence classification,
-        `name@revision` too; "lexical" for a comparison of words; or a function from n pairs
-        (premise, hypothesis) to an array [n, 3] of the probabilities of entailment, neutral and
-        contradiction. None, the default, for BLEU and slot error rates alone.
-    validate: whether SGSAcc is also computed over those turns alone on which the model of
-        entailment judges the gold utterance as it should, default True.
-    context: whether an utterance that does not entail a sentence alone is looked at again after
-        the previous turn and the slot's description, default True.
-    rules: how sentences are made of actions: "appendix-b", the paper's, or "extended".
-    seed: the random seed of the tampered actions of validation, default 0.
-    evaluator: the variant whose words the sentences are made of, default "original".
-    split, release: names of the split and of the data (a commit), for the signature.
-
-Returns:
-    `bleu` (0 to 100), `ser`, `sgsacc`, `sgsacc_validated`, `coverage` (fractions, None without a
-    model of entailment) under the original schemas, or else under the first variant that is given,
-    and the whole of scores.json: `variants`, `sgdx`, `signature`, `counts`.
-
-The card of the metric (README.md) has an example.
+`compute` takes the fields of `options` one by one: `validate`, `context`, `rules` and `seed`. Its
+result also has `bleu`, `ser`, `sgsacc`, `sgsacc_validated` and `coverage` of all turns under the
+original variant, or else under the first that is given.
 """
 _FLAT = ("bleu", "ser", "sgsacc", "sgsacc_validated", "coverage")
 

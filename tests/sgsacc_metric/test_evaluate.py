@@ -144,8 +144,11 @@ def test_rows_and_options_that_cannot_be_used(
         metric.compute(**({"predictions": [SAID], "references": [ROW]} | wrong))
 
 
-def test_examples_of_the_card(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_of_the_description_and_the_card(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)  # where evaluate finds the folder by its name
+    text = evaluate.load("sgsacc_metric").inputs_description
+    example = doctest.DocTestParser().get_doctest(text, {}, "example", None, 0)
+    assert example.examples and doctest.DocTestRunner().run(example).failed == 0
     card = doctest.testfile(str(ROOT / "sgsacc_metric" / "README.md"), module_relative=False)
     assert card.attempted >= 8 and card.failed == 0
     front = (ROOT / "sgsacc_metric" / "README.md").read_text(encoding="utf-8").split("---")[1]
