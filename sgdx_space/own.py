@@ -19,7 +19,7 @@ from sgdx_tools.importing.collection import Collection, tool_records
 from sgdx_tools.importing.tool_lists import tools_of
 
 from .scores import problem_html
-from .tracking import how_often_wrong, sample, states_of, tracker_name, turns_html
+from .tracking import introduction, sample, states_of, turns_html
 
 _INTRODUCTION = """
 **{tracker}** reads your dialogue twice: with your words for an API, and with other words. Values
@@ -31,7 +31,8 @@ the page cannot say which values are right. {wrong}
 - **Other words** name only what changes, by your names.
 """
 _EXAMPLE = ("Cabs_1", "1_00000", "v4")  # a service, a dialogue, and the other words
-_MOST_SLOTS, _MOST_UTTERANCES = 200, 100  # which a tracker reads in seconds
+# What a tracker reads in seconds.
+_MOST_SLOTS, _MOST_UTTERANCES, _MOST_CHARACTERS = 200, 100, 20_000
 _SPEAKERS = ("USER", "SYSTEM")
 _LABEL = re.compile(r"(user|system):\s*", re.IGNORECASE)
 # What slots and intents may leave out.
@@ -108,9 +109,10 @@ def read_other_words(text: str, service: Service) -> Service:
 def read_utterances(text: str) -> list[str]:
     """The utterances of a dialogue, one a line; lines may begin with `USER:` and `SYSTEM:`."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if len(lines) > _MOST_UTTERANCES:
-        expected = f"expected {_MOST_UTTERANCES} at most"
-        raise SgdxError(f"the dialogue: found {len(lines)} utterances, {expected}")
+    if len(lines) > _MOST_UTTERANCES or len(text) > _MOST_CHARACTERS:
+        found = f"found {len(lines)} utterances with {len(text)} characters"
+        most = f"{_MOST_UTTERANCES} with {_MOST_CHARACTERS}"
+        raise SgdxError(f"the dialogue: {found}, expected {most} at most")
     for line, speaker in zip(lines, cycle(_SPEAKERS)):
         label = _LABEL.match(line)
         if label and label[1].upper() != speaker:
@@ -143,8 +145,7 @@ def track(schema: str, words: str, dialogue: str) -> str:
 
 def fill_own_tab() -> None:
     """Add the tab's parts, with an example that can be tracked as it stands."""
-    name = Path(tracker_name()).name
-    gr.Markdown(_INTRODUCTION.format(tracker=name, wrong=how_often_wrong(of_other_kinds=True)))
+    gr.Markdown(introduction(_INTRODUCTION, "services of kinds that SGD has not"))
     service, dialogue_id, variant = _EXAMPLE
     schema, other = (sample().schemas(v)[service] for v in ("original", variant))
     words: dict[str, Any] = {"name": other.service_name, "description": other.description}

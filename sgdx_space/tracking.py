@@ -24,10 +24,10 @@ from sgdx_metric.core import RIGHT
 from sgdx_metric.rows import PREDICTION, REFERENCE
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
-# What a tracker scored by text alone on SGD, and on services of other kinds: folders of results/.
+# What the shipped tracker scored by text alone: folders of results/, by the data.
 _RESULTS = {
-    str(SHIPPED_MODEL): ("onepass-shipped-no_acts", "many-onepass-shipped-no_acts"),
-    "lexical": ("lexical", "many-lexical"),
+    "test dialogues of SGD": "onepass-shipped-no_acts",
+    "services of kinds that SGD has not": "many-onepass-shipped-no_acts",
 }
 _INTRODUCTION = """
 **{tracker}** reads a dialogue of the sample corpus twice, by its text alone: under the original
@@ -44,19 +44,18 @@ def tracker_name() -> str:
     return os.environ.get("SGDX_TRACKER") or shipped
 
 
-def how_often_wrong(of_other_kinds: bool = False) -> str:
-    """What was measured of the page's tracker, in a sentence."""
-    folder = _RESULTS.get(tracker_name(), ("", ""))[of_other_kinds]
-    path = SHIPPED_MODEL.parents[1] / "results" / folder / "scores.json"
-    if not path.is_file():
-        return "How often it is wrong was not measured."
-    figures = json.loads(path.read_bytes())["sgdx"]
-    original, reworded = (percent(1 - figures[key], 1) for key in ("jga_orig", "jga_v1-5"))
-    data = "services of kinds that SGD has not" if of_other_kinds else "test dialogues of SGD"
-    return (
-        f"**It is often wrong.** On {data}, {original} % of its states have a wrong value under "
-        f"the original words, and {reworded} % under others (one seed, partial data)."
-    )
+def introduction(text: str, data: str = "test dialogues of SGD") -> str:
+    """A text with the tracker's name, and what was measured of how often it is wrong."""
+    name, wrong = tracker_name(), "How often it is wrong was not measured."
+    if name == str(SHIPPED_MODEL):
+        path = SHIPPED_MODEL.parents[1] / "results" / _RESULTS[data] / "scores.json"
+        figures = json.loads(path.read_bytes())["sgdx"]
+        original, reworded = (percent(1 - figures[key], 1) for key in ("jga_orig", "jga_v1-5"))
+        wrong = (
+            f"**It is often wrong**: on {data}, {original} % of its states are wrong under the "
+            f"original words, {reworded} % under others (one seed, partial data)."
+        )
+    return text.format(tracker=Path(name).name, wrong=wrong)
 
 
 _tracker = cache(load_tracker)
@@ -142,8 +141,7 @@ def track(chosen: str, variant: str) -> str:
 
 def fill_tracking_tab(page: gr.Blocks) -> None:
     """Add the tab's parts, which show the first dialogue as the page opens."""
-    name = Path(tracker_name()).name
-    gr.Markdown(_INTRODUCTION.format(tracker=name, wrong=how_often_wrong()))
+    gr.Markdown(introduction(_INTRODUCTION))
     choices = dialogues_of(_frame_ids())
     with gr.Row():
         dialogue = gr.Dropdown(choices, label="Dialogue and service")

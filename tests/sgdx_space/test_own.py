@@ -64,6 +64,8 @@ def test_a_dialogue_is_read_line_by_line() -> None:
         read_utterances("Hi\n\nUSER: Hello")
     with pytest.raises(SgdxError, match="found 5000 utterances"):
         read_utterances("Hi\n" * 5000)
+    with pytest.raises(SgdxError, match="with 90000 characters"):
+        read_utterances("Hi" * 45_000)
 
 
 @pytest.mark.parametrize("entry", [{"slots": {"to": "goal"}}, {"slots": {"to": {"name": "goal"}}}])

@@ -12,7 +12,7 @@ from sgdx_eval.explain import Line
 pytest.importorskip("gradio", reason="the Space needs gradio: pip install sgdx[app]")
 
 from sgdx_space import tracking
-from sgdx_space.tracking import _value, how_often_wrong, track
+from sgdx_space.tracking import _value, introduction, track
 
 
 @pytest.mark.parametrize(
@@ -64,9 +64,10 @@ def test_a_dialogue_under_two_variants(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_says_how_often_the_tracker_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     """By results/onepass-shipped-no_acts and results/many-onepass-shipped-no_acts."""
     monkeypatch.delenv("SGDX_TRACKER", raising=False)
-    assert "42.6 % of its states" in how_often_wrong() and "44.6 % under" in how_often_wrong()
-    assert "(one seed, partial data)" in how_often_wrong()
-    text = how_often_wrong(of_other_kinds=True)
+    text = introduction("{tracker}: {wrong}")
+    assert text.startswith("onepass: ") and "(one seed, partial data)" in text
+    assert "42.6 % of its states are wrong" in text and "44.6 % under" in text
+    text = introduction("{wrong}", "services of kinds that SGD has not")
     assert "91.2 % of its states" in text and "93.1 % under" in text
     monkeypatch.setenv("SGDX_TRACKER", "YOU/tracker")
-    assert "not measured" in how_often_wrong()
+    assert introduction("{tracker}: {wrong}").startswith("tracker: How often it is wrong was not")
