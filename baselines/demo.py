@@ -68,7 +68,9 @@ def tracking_demo(
 
 def generation_demo(output: Path, quiet: bool) -> None:
     """Let three systems that learn nothing answer for the system, and score what they say."""
-    from sgsacc_metric import score_files
+    from sgdx_eval.inputs import Inputs
+    from sgdx_eval.score import score
+    from sgdx_eval.tasks.turns import Turns
 
     from .copies.systems import copy_system, generate
 
@@ -76,8 +78,8 @@ def generation_demo(output: Path, quiet: bool) -> None:
     scores = {}
     for name in names:
         generate(copy_system(name), data, DEFAULT_CONFIGS, output / name)
-        path = output / f"{name}.json"
-        scores[name] = score_files(output / name, source="sample", nli="lexical", output=path)
+        inputs = Inputs(output / name, source="sample")
+        scores[name] = score(Turns(nli="lexical"), inputs, output / f"{name}.json", None, False)
     if quiet:
         print(*(output / f"{name}.json" for name in names), sep="\n")
         return

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sgsacc_metric.claims import Judgement
-from sgsacc_metric.faithful import TurnVerdict
-from sgsacc_metric.gold import GoldAction, GoldTurn
+from sgsacc_metric.gold import GoldAction, GoldTurn, TurnVerdict
 from sgsacc_metric.rows import Action, Turn
 from sgsacc_metric.ser import contains, contains_words
 
@@ -17,7 +16,6 @@ _BY_VARIANT = {
     "ser": "SER",
     "sgsacc": "SGSAcc",
     "sgsacc_validated": "SGSAcc validated",
-    "ser_agreement": "SER agrees",
 }
 Rows = list[list[str]]
 

@@ -1,8 +1,4 @@
-"""The pages of the metrics' Spaces: drop prediction files for the sample corpus, see their scores.
-
-`tracking` and `generation` each fill a tab, and `pages` puts tabs together. The `app.py` of each
-metric's folder is the entry point of its Space and starts one of the pages.
-"""
+"""A page in the browser; each of its tabs is a file, and ``pages`` puts them together."""
 
 import os
 

@@ -1,154 +1,151 @@
-"""The tab on which predictions of states, or of calls, are scored and explained."""
+"""The tab on which a tracker reads a dialogue of the sample under two variants of its schema."""
 
-import zlib
-from contextlib import suppress
+import json
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
+from html import escape
 from pathlib import Path
-from typing import Any
 
 import gradio as gr
-import numpy as np
+import msgspec
 import pyarrow as pa
 
-from sgdx_dataset import SgdxError
-from sgdx_dataset.source import resolve_source
-from sgdx_eval.tasks.calls import Calls
+from baselines.use import SHIPPED_MODEL, Dialogue, Row, load_tracker, track_dialogues
+from sgdx_dataset import open_release
+from sgdx_dataset.schema import Service
+from sgdx_eval.explain import Line
+from sgdx_eval.references import ReleaseReferences
+from sgdx_eval.tables import NO_VALUE, percent
 from sgdx_eval.tasks.frames import FrameTask, explain
 from sgdx_eval.tasks.states import States
-from sgdx_metric.rows import PREDICTION
-from sgdx_metric.statistics import variation
+from sgdx_eval.tasks.turns import Turns
+from sgdx_metric.rows import PREDICTION, REFERENCE
+from sgdx_metric.statistics import RIGHT
+from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
-from .dropped import (
-    FAULTS,
-    SAMPLE,
-    VARIANTS,
-    Shown,
-    dropped_paths,
-    figures_html,
-    references_of,
-    score_dropped,
-    score_example,
-    shown_problem,
-)
-from .views import explanation, talk
-
-# How many frames the list offers; of more, a browser's list is slow. Any other can be typed.
-_MOST_FRAMES = 1000
-TASKS: dict[str, FrameTask] = {task.name: task for task in (States(), Calls())}
+# What the shipped tracker scored by text alone: folders of results/, by the data.
+_RESULTS = {
+    "test dialogues of SGD": "onepass-shipped-no_acts",
+    "services of kinds that SGD has not": "many-onepass-shipped-no_acts",
+}
 _INTRODUCTION = """
-Does a dialogue state tracker, or a model that calls APIs, still work when somebody else words the
-schema? Drop its predictions of states or of calls, one JSONL file per variant.
+**{tracker}** reads a dialogue of the sample corpus twice, by its text alone: under the original
+words of the service's schema, and under other words. <span class="right">Green</span> values are
+right, <span class="wrong">red</span> ones are wrong.
 
-Until then you see an **invented** tracker: the right states of the sample corpus, from which slots
-are dropped at random. `sgdx frames --source sample --split test --output DIR` writes what to
-predict. Set `SGDX_SOURCE` to a copy of SGD before the start, and the page scores on that too.
+{wrong}
 """
 
 
-def sources() -> dict[str, str]:
-    """What predictions can be scored on: the sample, and a copy of SGD if the server has one."""
-    named = {"the sample corpus": SAMPLE}
-    with suppress(SgdxError):  # Nothing was prepared here.
-        source = resolve_source(None)
-        if source not in (SAMPLE, "download"):
-            named[f"SGD, {Path(source).name}"] = source
-    return named
+def tracker_name() -> str:
+    """The page's tracker: ``$SGDX_TRACKER``, else a checkout's own model, else ``lexical``."""
+    shipped = str(SHIPPED_MODEL) if SHIPPED_MODEL.is_dir() else "lexical"
+    return os.environ.get("SGDX_TRACKER") or shipped
 
 
-def invented() -> Shown:
-    """An invented tracker: the right states, from which slots are dropped by chance.
-
-    It is the same chance at all times, and a greater one under later variants.
-    """
-    references, predictions = references_of(SAMPLE), {}
-    for place, variant in enumerate(VARIANTS):
-        rows = references.rows(variant).select(["frame_id", *PREDICTION.names[1:5]]).to_pylist()
-        for row in rows:
-            frame_id = row["frame_id"]
-            rate = 0.02 + 0.01 * place * (_crc(frame_id.rpartition("/")[2]) % 5)
-            row["slot_values"] = [
-                slot_value
-                for i, slot_value in enumerate(row["slot_values"])
-                if _crc(f"{frame_id}/{i}/{variant}") / 2**32 >= rate
-            ]
-        predictions[variant] = pa.Table.from_pylist(rows, PREDICTION)
-    return score_example(TASKS["state"], predictions)
+def introduction(text: str, data: str = "test dialogues of SGD") -> str:
+    """A text with the tracker's name, and what was measured of how often it is wrong."""
+    name, wrong = tracker_name(), "How often it is wrong was not measured."
+    if name == str(SHIPPED_MODEL):
+        path = SHIPPED_MODEL.parents[1] / "results" / _RESULTS[data] / "scores.json"
+        figures = json.loads(path.read_bytes())["sgdx"]
+        original, reworded = (percent(1 - figures[key], 1) for key in ("jga_orig", "jga_v1-5"))
+        wrong = (
+            f"**It is often wrong**: on {data}, {original} % of its states are wrong under the "
+            f"original words, {reworded} % under others (one seed, partial data)."
+        )
+    return text.format(tracker=Path(name).name, wrong=wrong)
 
 
-def _crc(text: str) -> int:
-    return zlib.crc32(text.encode())
+_tracker = cache(load_tracker)
 
 
-def most_varied_first(shown: Shown) -> list[str]:
-    """The ids of all frames; first come those whose accuracy varies most between variants."""
-    raw = shown.scored.raw
-    order = np.argsort(-variation(raw.metrics[shown.task.main]), kind="stable")
-    ids: list[str] = raw.items.ids.take(pa.array(order)).to_pylist()
-    return ids
+def states_of(services: Sequence[Service], utterances: Sequence[str]) -> list[list[Row]]:
+    """The state after each turn of the user, under each variant of a service."""
+    dialogues = [Dialogue(msgspec.to_builtins(service), utterances) for service in services]
+    return track_dialogues(_tracker(tracker_name()), dialogues)
 
 
-def _fill(source: str, paths: list[str] | None) -> tuple[Any, ...]:
-    """Score what was dropped, or the invented tracker on the sample, and fill the tab.
-
-    After an error all else is empty and hidden, so that nothing of other files stays.
-    """
-    dropped: list[str] = []
-    try:
-        dropped = dropped_paths(paths)
-        if not dropped and source != SAMPLE:
-            return _nothing("Drop prediction files for the test split of this copy of SGD.")
-        shown = score_dropped(source, dropped, TASKS) if dropped else invented()
-    except FAULTS as error:
-        return _nothing(shown_problem(error, [*dropped, source]))
-    frame_ids = most_varied_first(shown)
-    return (
-        "",
-        gr.Column(visible=True),
-        shown,
-        figures_html(shown),
-        shown.scored.content["signature"],
-        gr.Dropdown(choices=frame_ids[:_MOST_FRAMES], value=frame_ids[0]),
-        _explain_frame(frame_ids[0], shown),
-    )
+@cache
+def sample(kind: str = "frames") -> ReleaseReferences:
+    """The test split of the sample: its frames, or its turns."""
+    columns = [*REFERENCE.names, "service_call"] if kind == "frames" else Turns.references.names
+    return ReleaseReferences(open_release("sample"), "test", columns, kind)
 
 
-def _nothing(problem: str) -> tuple[Any, ...]:
-    """The tab with an error and nothing else."""
-    no_frame = gr.Dropdown(choices=[], value=None)
-    return problem, gr.Column(visible=False), None, "", "", no_frame, ""
+@cache
+def _frame_ids() -> list[str]:
+    return list(sample().rows(ORIGINAL)["frame_id"].to_pylist())
 
 
-def _explain_frame(frame_id: str | None, shown: Shown | None) -> str:
-    """A frame under the variants for which there are predictions, and its dialogue, as HTML."""
-    if not (isinstance(frame_id, str) and frame_id and shown):
+def dialogues_of(frame_ids: Iterable[str]) -> list[str]:
+    """Frames as their dialogues and services, each once, as DIALOGUE/SERVICE."""
+    parts = (frame_id.rsplit("/", 2) for frame_id in frame_ids)
+    return list(dict.fromkeys(f"{dialogue}/{service}" for dialogue, _, service in parts))
+
+
+def dialogue_html(
+    chosen: str, frame_ids: Collection[str], predicted: Mapping[str, pa.Table], task: FrameTask
+) -> str:
+    """A dialogue, and after each frame of a service what was predicted under each variant."""
+    dialogue_id, _, service = chosen.rpartition("/")
+    true = {variant: sample().rows(variant) for variant in predicted}
+    rows = []
+    for number, (speaker, text) in enumerate(sample().turns()[dialogue_id]):
+        frame_id, cells = f"{dialogue_id}/{number}/{service}", []
+        if frame_id in frame_ids:
+            lines = [one for one in explain(frame_id, true, predicted, task) if one.position > -3]
+            cells = ["".join(_value(one) for one in lines if one.variant == v) for v in predicted]
+        rows.append((f"{speaker}: {text}", cells))
+    names = [f"{v}: {sample().schemas(v)[service].service_name}" for v in predicted]
+    return turns_html(names, rows)
+
+
+def _value(line: Line) -> str:
+    """What was predicted of a slot, whether it is right, and if not what would be."""
+    predicted, true = (escape(" | ".join(v)) for v in (line.predicted, line.reference))
+    if not (predicted or true):
         return ""
-    references, raw = references_of(shown.source), shown.scored.raw
-    rows = {name: read.rows for name, read in shown.predictions.items()}
-    true = {name: references.rows(name) for name in raw.variants}
-    try:
-        lines = explain(frame_id, true, rows, TASKS[shown.task.name])
-    except FAULTS as error:
-        return shown_problem(error)
-    turns = references.turns()[frame_id.rsplit("/", 2)[0]]
-    return explanation(lines) + talk(frame_id, turns, shown.task, raw)
+    # A slot that the schema lacks has no score.
+    kind = "right" if line.score is not None and line.score >= RIGHT else "wrong"
+    value = f"<span class='{kind}'>{predicted or NO_VALUE}</span>"
+    note = "" if line.score == 1 else f"<small>right: {true or NO_VALUE}</small>"
+    return f"<p><code>{escape(line.slot or line.aspect)}</code> {value} {note}</p>"
+
+
+def turns_html(heads: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]) -> str:
+    """A table with a row for what is said, then one of cells, of HTML, where there are any."""
+    html = f"<tr>{''.join(f'<th>{escape(name)}</th>' for name in heads)}</tr>"
+    for said, cells in rows:
+        html += f"<tr><td class='said' colspan={len(heads)}>{escape(said)}</td></tr>"
+        if cells:
+            html += f"<tr>{''.join(f'<td>{cell or NO_VALUE}</td>' for cell in cells)}</tr>"
+    return f"<div class='scroll'><table class='turns'>{html}</table></div>"
+
+
+def track(chosen: str, variant: str) -> str:
+    """What the tracker makes of a dialogue and service under two variants, as HTML."""
+    dialogue_id, _, service = chosen.rpartition("/")
+    utterances = [text for _, text in sample().turns()[dialogue_id]]
+    services = [sample().schemas(name)[service] for name in (ORIGINAL, variant)]
+    predicted = {}
+    for name, states in zip((ORIGINAL, variant), states_of(services, utterances), strict=True):
+        for i, state in enumerate(states):
+            values = [{"slot": s, "values": v} for s, v in state["slot_values"].items()]
+            frame_id = f"{dialogue_id}/{2 * i}/{service}"
+            state |= {"frame_id": frame_id, "variant": name, "slot_values": values}
+        predicted[name] = pa.Table.from_pylist(states, PREDICTION)
+    return dialogue_html(chosen, _frame_ids(), predicted, States())
 
 
 def fill_tracking_tab(page: gr.Blocks) -> None:
-    """Add the tab's parts; they are filled when the page is opened and when files are dropped."""
-    shown = gr.State()
-    gr.Markdown(_INTRODUCTION)
-    choices = list(sources().items())
-    source = gr.Dropdown(choices=choices, value=SAMPLE, label="Scored on", visible=len(choices) > 1)
-    files = gr.File(
-        label="Prediction files (.jsonl)", file_count="multiple", file_types=[".jsonl"], height=120
-    )
-    problem = gr.HTML(elem_id="problem")
-    with gr.Column() as results:
-        table = gr.HTML(elem_id="figures")
-        signature = gr.Textbox(label="Signature", interactive=False)
-        label = "Frame, the most sensitive first"
-        frame = gr.Dropdown([], label=label, interactive=True, allow_custom_value=True)
-        details = gr.HTML()
-    outputs = [problem, results, shown, table, signature, frame, details]
-    for event in (page.load, files.change, source.input):
-        event(_fill, [source, files], outputs)
-    frame.input(_explain_frame, [frame, shown], details)
+    """Add the tab's parts, which show the first dialogue as the page opens."""
+    gr.Markdown(introduction(_INTRODUCTION))
+    choices = dialogues_of(_frame_ids())
+    with gr.Row():
+        dialogue = gr.Dropdown(choices, label="Dialogue and service")
+        variant = gr.Dropdown([*PAPER_VARIANTS], value="v5", label="Other words")
+    states = gr.HTML(elem_id="dialogue")
+    for event in (page.load, dialogue.input, variant.input):
+        event(track, [dialogue, variant], states)

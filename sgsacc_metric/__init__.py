@@ -7,16 +7,13 @@ from sgdx_metric.errors import ScoreError
 from sgdx_metric.version import __version__
 
 if TYPE_CHECKING:
-    from .api import score, score_files
+    from .api import score
     from .gold import Options
 
-__all__ = ["Options", "ScoreError", "__version__", "score", "score_files"]
-
-# Each is imported when it is first asked for.
-_MODULES = {"Options": "gold", "score": "api", "score_files": "api"}
+__all__ = ["Options", "ScoreError", "__version__", "score"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
+    if name not in ("Options", "score"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_MODULES[name]}", __name__), name)
+    return getattr(import_module(f"{__name__}.api"), name)  # imported when it is first asked for

@@ -7,9 +7,9 @@ The rules are those of Chen, Lin and Byrne 2023 (arXiv 2301.12568), appendix B, 
 import re
 from collections.abc import Iterator, Sequence
 
-from sgdx_metric.errors import ScoreError
+from sgdx_dataset.schema import Slot
 
-from .rows import INTENT_ACTS, Action, Slot, Turn
+from .rows import INTENT_ACTS, Action, Turn
 
 APPENDIX_B, EXTENDED = "appendix-b", "extended"
 RULES = (APPENDIX_B, EXTENDED)
@@ -24,19 +24,18 @@ _REQ_MORE = (
     "What else can I help you with?",
     "Is there anything else?",
 )
-_QUESTIONS = (
-    {"how", "what", "which", "when", "where", "who", "whether"}
-    | {"is", "are", "does", "do", "has", "have", "can"}
-)  # fmt: skip
+_QUESTIONS = set("how what which when where who whether is are does do has have can".split())
 
 
 def candidates(turn: Turn, action: Action, rules: str = APPENDIX_B) -> list[str]:
     """The sentences that could stand for an action, each once; none where it is not judged."""
-    if rules not in RULES:
-        raise ScoreError(f"rules is {rules!r}, expected one of {', '.join(RULES)}")
-    sentences = list(_appendix_b(turn, action))
+    slot = turn.slot(action)
+    # The truth value that the action gives a true-or-false slot; None for any other action.
+    is_boolean = slot is not None and slot.is_boolean and action.values in (["True"], ["False"])
+    truth = action.values == ["True"] if is_boolean else None
+    sentences = [*_appendix_b(action, slot, truth)]
     if rules == EXTENDED:
-        sentences += _extended(turn, action)
+        sentences += _extended(turn, action, slot, truth)
     return list(dict.fromkeys(map(_as_sentence, sentences)))
 
 
@@ -46,68 +45,46 @@ def clean(description: str) -> str:
     return text[:-1].rstrip() if text.endswith((".", "?")) else text
 
 
-def _appendix_b(turn: Turn, action: Action) -> Iterator[str]:
-    slot = turn.slot(action)
+def _appendix_b(action: Action, slot: Slot | None, truth: bool | None) -> Iterator[str]:
+    description = clean(slot.description) if slot else ""
+    names = [description] if description else []
+    names.append(_spoken(action.slot))
     if action.act == "GOODBYE":
         yield from _GOODBYE
     elif action.act == "REQ_MORE":
         yield from _REQ_MORE
     elif action.act == "REQUEST" and action.slot:
-        for name in _names(slot, action):
-            yield f"Request {name}"
+        yield from (f"Request {name}" for name in names)
+    elif slot and truth is not None:
+        yield from _true_or_false(slot, truth)
     elif action.slot and action.values:
-        truth = _truth(slot, action)
-        if slot and truth is not None:
-            yield from (_true_sentences if truth else _false_sentences)(slot)
-        else:
-            is_intent = action.act in INTENT_ACTS
-            values = list(map(_spaced, action.values)) if is_intent else action.values
-            for name in _names(slot, action):
-                yield f"{name} {_predicate(values)}"
+        values = action.values
+        if action.act in INTENT_ACTS:  # `Buy Event Tickets` for `BuyEventTickets`
+            values = [_spoken(_WORD_BOUNDARY.sub(" ", value)) for value in values]
+        yield from (f"{name} {_predicate(values)}" for name in names)
 
 
-def _names(slot: Slot | None, action: Action) -> list[str]:
-    """What a slot is called: its description and its name, or the name alone."""
-    name = _spoken(action.slot)
-    return [clean(slot.description), name] if slot and clean(slot.description) else [name]
-
-
-def _truth(slot: Slot | None, action: Action) -> bool | None:
-    """The truth value that an action gives a true-or-false slot; None for any other action."""
-    if slot and slot.is_boolean and action.values in (["True"], ["False"]):
-        return action.values == ["True"]
-    return None
-
-
-def _true_sentences(slot: Slot) -> Iterator[str]:
-    name = _spoken(slot.name)
+def _true_or_false(slot: Slot, truth: bool) -> Iterator[str]:
+    name, answer = _spoken(slot.name), "Yes" if truth else "No"
     words = name.split()
-    yield f"{clean(slot.description)}? Yes."
-    yield f"{name}? Yes."
-    if "has" in words or "have" in words:
+    yield f"{clean(slot.description)}? {answer}."
+    yield f"{name}? {answer}."
+    if truth and ("has" in words or "have" in words):
         yield f"Does {name}"
-    elif "is" in words:
+    elif truth and "is" in words:
         yield name
-    else:
+    elif truth:
         yield from (f"{verb} {name}" for verb in ("has", "have", "is"))
-
-
-def _false_sentences(slot: Slot) -> Iterator[str]:
-    name = _spoken(slot.name)
-    words = name.split()
-    yield f"{clean(slot.description)}? No."
-    yield f"{name}? No."
-    verb = next((verb for verb in ("is", "has", "have") if verb in words), None)
-    if verb:
-        index = words.index(verb)
-        yield " ".join([*words[: index + 1], "not", *words[index + 1 :]])
+    elif verb := next((verb for verb in ("is", "has", "have") if verb in words), None):
+        after = words.index(verb) + 1
+        yield " ".join([*words[:after], "not", *words[after:]])
     else:
         yield from (f"{verb} not {name}" for verb in ("has", "have", "is"))
 
 
-def _extended(turn: Turn, action: Action) -> Iterator[str]:
+def _extended(turn: Turn, action: Action, slot: Slot | None, truth: bool | None) -> Iterator[str]:
     """Forms of our own: for acts that appendix B leaves out, and more for some that it has."""
-    slot, intent = turn.slot(action), turn.intent_of(action)
+    intent = turn.intent_of(action)
     task = clean(intent.description) if intent else ""
     if action.act == "OFFER_INTENT" and task:
         yield f"Request whether to {_lower_first(task)}"
@@ -116,37 +93,20 @@ def _extended(turn: Turn, action: Action) -> Iterator[str]:
     elif action.act in ("NOTIFY_SUCCESS", "NOTIFY_FAILURE") and task:
         yield f"{task} {'succeeded' if action.act == 'NOTIFY_SUCCESS' else 'failed'}"
     elif slot and action.values:
-        yield from _extended_values(slot, action)
-
-
-def _extended_values(slot: Slot, action: Action) -> Iterator[str]:
-    """Forms of our own for an action with a slot and values."""
-    name, text = _spoken(slot.name), clean(slot.description)
-    truth, values = _truth(slot, action), _predicate(action.values).partition(" ")[2]
-    if action.act in ("CONFIRM", "REQUEST") and truth is None:
-        yield f"Request whether {_lower_first(text)} is {values}"
-    if action.act == "REQUEST":
-        return
-    if truth is False:
-        yield f"has no {name}"
-        yield f"does not {name}"
-    elif truth is None and _is_question(slot.description):
-        yield f"{text}? {values}"
-
-
-def _is_question(description: str) -> bool:
-    """Whether a description reads like a question."""
-    words = description.split()
-    return description.strip().endswith("?") or bool(words and words[0].lower() in _QUESTIONS)
+        text, values = clean(slot.description), _predicate(action.values).partition(" ")[2]
+        if action.act in ("CONFIRM", "REQUEST") and truth is None:
+            yield f"Request whether {_lower_first(text)} is {values}"
+        first_word = slot.description.lower().split()[:1]
+        is_question = slot.description.strip().endswith("?") or {*first_word} & _QUESTIONS
+        if truth is False and action.act != "REQUEST":
+            yield f"has no {_spoken(slot.name)}"
+            yield f"does not {_spoken(slot.name)}"
+        elif truth is None and action.act != "REQUEST" and is_question:
+            yield f"{text}? {values}"
 
 
 def _spoken(name: str) -> str:
     return name.replace("_", " ").strip()
-
-
-def _spaced(intent: str) -> str:
-    """The words of an intent's name: `Buy Event Tickets` for `BuyEventTickets`."""
-    return _spoken(_WORD_BOUNDARY.sub(" ", intent))
 
 
 def _predicate(values: Sequence[str]) -> str:

@@ -1,20 +1,19 @@
 """Claims that an utterance puts an action into words, judged alone and then in context."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from .candidates import clean
 from .nli import Judge, Probabilities, entails
 from .rows import Action, Turn
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(NamedTuple):
     """The claim that an utterance entails at least one of some sentences."""
 
     alone: str
-    # The utterance after the words that precede it; None to judge it alone only.
-    in_context: str | None
+    in_context: str | None  # the utterance after what precedes it; None to judge it alone only
     sentences: Sequence[str]
 
 
@@ -43,26 +42,21 @@ def context_of(turn: Turn, action: Action, utterance: str) -> str | None:
     slot = turn.slot(action)
     description = clean(slot.description) if slot else ""
     parts = [turn.prompt.strip(), f"{description}." if description else ""]
-    context = " ".join(part for part in parts if part)
+    context = " ".join(filter(None, parts))
     return f"{context} {utterance}".rstrip() if context else None
 
 
 def judge_claims(claims: Sequence[Claim], judge: Judge) -> list[Judgement]:
     """Judge claims in two large waves: all of them alone, and in context those that failed."""
     judge.ask((claim.alone, sentence) for claim in claims for sentence in claim.sentences)
-    judgements = [
-        Judgement(tuple(judge[claim.alone, sentence] for sentence in claim.sentences))
-        for claim in claims
-    ]
+    judgements = [Judgement(tuple(judge[c.alone, s] for s in c.sentences)) for c in claims]
     contexts = {
         i: claim.in_context
-        for i, (claim, judgement) in enumerate(zip(claims, judgements, strict=True))
-        if claim.in_context is not None and not judgement.entailed
+        for i, claim in enumerate(claims)
+        if claim.in_context is not None and not judgements[i].entailed
     }
-    judge.ask(
-        (context, sentence) for i, context in contexts.items() for sentence in claims[i].sentences
-    )
+    judge.ask((context, s) for i, context in contexts.items() for s in claims[i].sentences)
     for i, context in contexts.items():
-        in_context = tuple(judge[context, sentence] for sentence in claims[i].sentences)
-        judgements[i] = Judgement(judgements[i].alone, in_context)
+        found = tuple(judge[context, sentence] for sentence in claims[i].sentences)
+        judgements[i] = replace(judgements[i], in_context=found)
     return judgements

@@ -33,7 +33,6 @@ RATIOS = {
     "coverage": ("judged", "turns"),
     "validated": ("valid", "turns"),
     "ser_coverage": ("ser_slots", "turns"),
-    "ser_agreement": ("agree", "both"),
 }
 # The metrics that are followed from the original to the reworded schemas, by what they are called.
 TITLES = {

@@ -3,19 +3,18 @@
 It depends on the gold utterances alone, so it is made once and serves for every system.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import msgspec
 
 from sgdx_metric.errors import ScoreError
-from sgdx_metric.signature import check_flags
+from sgdx_metric.signature import check_choice, check_flags
 
 from .bleu import TOKENIZERS
 from .candidates import APPENDIX_B, RULES, candidates
-from .claims import Claim, context_of, judge_claims
-from .negatives import ValuePool, can_be_tampered, tamper
+from .claims import Claim, Judgement, context_of, judge_claims
+from .negatives import ValuePool, tamper
 from .nli import Judge, clearest
 from .rows import Turn
 
@@ -48,18 +47,13 @@ class Options:
 
     def __post_init__(self) -> None:
         check_flags(validate=self.validate, context=self.context, lowercase=self.lowercase)
-        if self.tokenize not in TOKENIZERS:
-            expected = ", ".join(TOKENIZERS)
-            raise ScoreError(f"tokenize is {self.tokenize!r:.60}, expected one of {expected}")
-        if self.rules not in RULES:
-            raise ScoreError(f"rules is {self.rules!r:.60}, expected one of {', '.join(RULES)}")
+        check_choice("tokenize", self.tokenize, TOKENIZERS)
+        check_choice("rules", self.rules, RULES)
         if type(self.seed) is not int:
             raise ScoreError(f"seed is {self.seed!r:.60}, expected a whole number")
 
 
 PAPER = Options()
-# A turn and the index of one of its actions.
-ActionOfTurn: TypeAlias = tuple[Turn, int]
 
 
 class GoldAction(msgspec.Struct, frozen=True, rename={"entailed": "found"}):
@@ -98,77 +92,89 @@ class GoldTurn(msgspec.Struct, frozen=True):
         return not any(action.failed for action in self.actions)
 
 
+@dataclass(frozen=True)
+class TurnVerdict:
+    """The judgement of each action of a turn on an utterance; None where it is not judged."""
+
+    judgements: tuple[Judgement | None, ...]
+
+    @property
+    def faithful(self) -> bool:
+        """Whether every judged action's reference is entailed, alone or in context."""
+        return all(judgement.entailed for judgement in self.judgements if judgement)
+
+
 def judge_gold(
     turns: Sequence[Turn], judge: Judge, options: Options, pool: ValuePool | None = None
 ) -> list[GoldTurn]:
     """Make the gold side of turns; tampered actions take values of the split's `pool`."""
     actions = [(turn, index) for turn in turns for index in range(len(turn.actions))]
     sentences = [candidates(turn, turn.actions[index], options.rules) for turn, index in actions]
-    references = _choose_references(actions, sentences, judge)
-    gold_actions = iter(
-        _validate(actions, references, pool or ValuePool.from_turns(turns), judge, options)
-        if options.validate
-        else map(GoldAction, references)
-    )
-    return [GoldTurn(turn.turn_id, [next(gold_actions) for _ in turn.actions]) for turn in turns]
-
-
-def _choose_references(
-    actions: Sequence[ActionOfTurn], sentences: Sequence[list[str]], judge: Judge
-) -> list[str]:
-    """The sentence of each action that the gold utterance alone entails most clearly, or ""."""
+    # The reference of an action is the sentence that the gold utterance alone entails most clearly.
     # Of one sentence there is no choice, and the model need not be asked.
-    open_choices = [of_action if len(of_action) > 1 else [] for of_action in sentences]
-    premises = [turn.utterance for turn, _ in actions]
-    judge.ask(
-        (premise, sentence)
-        for premise, of_action in zip(premises, open_choices, strict=True)
-        for sentence in of_action
-    )
-    references = []
-    for premise, of_action, choice in zip(premises, sentences, open_choices, strict=True):
-        best = clearest([judge[premise, sentence] for sentence in choice]) if choice else 0
-        references.append(of_action[best] if of_action else "")
-    return references
+    asked = [
+        [(turn.utterance, sentence) for sentence in of_action] if len(of_action) > 1 else []
+        for (turn, _), of_action in zip(actions, sentences, strict=True)
+    ]
+    judge.ask(pair for pairs in asked for pair in pairs)
+    references = [
+        of_action[clearest([judge[pair] for pair in pairs]) if pairs else 0] if of_action else ""
+        for of_action, pairs in zip(sentences, asked, strict=True)
+    ]
+    made = [GoldAction(reference) for reference in references]
+    if options.validate:
+        # Valid is an action whose reference the gold utterance entails, and of whose tampered self
+        # it entails no sentence that the action itself does not have.
+        pool = pool or ValuePool.from_turns(turns)
+        tampered: list[list[str]] = []
+        for (turn, index), own, reference in zip(actions, sentences, references, strict=True):
+            wrong = tamper(turn, index, pool, options.seed) if reference else None
+            of_wrong = candidates(turn, wrong, options.rules) if wrong else []
+            tampered.append([sentence for sentence in of_wrong if sentence not in own])
+        contexts = [
+            context_of(turn, turn.actions[index], turn.utterance) if options.context else None
+            for turn, index in actions
+        ]
+        claims = [
+            Claim(turn.utterance, context, sentences)
+            for side in ([[r] if r else [] for r in references], tampered)
+            for (turn, _), context, sentences in zip(actions, contexts, side, strict=True)
+        ]
+        entailed = [judgement.entailed for judgement in judge_claims(claims, judge)]
+        right, fooled = entailed[: len(actions)], entailed[len(actions) :]
+        made = [
+            GoldAction(r, right[i], tampered[i], fooled[i] if tampered[i] else None) if r else gold
+            for i, (r, gold) in enumerate(zip(references, made, strict=True))
+        ]
+    in_order = iter(made)
+    return [GoldTurn(turn.turn_id, [next(in_order) for _ in turn.actions]) for turn in turns]
 
 
-def _validate(
-    actions: Sequence[ActionOfTurn],
-    references: Sequence[str],
-    pool: ValuePool,
+def judge_utterances(
+    turns: Sequence[Turn],
+    gold: Sequence[GoldTurn],
+    utterances: Mapping[str, Sequence[str]],
     judge: Judge,
-    options: Options,
-) -> Iterator[GoldAction]:
-    """Find out whether the gold utterances entail the references, and no tampered action."""
-    tampered = [
-        _tampered_sentences(turn, index, pool, options) if reference else []
-        for (turn, index), reference in zip(actions, references, strict=True)
-    ]
-    right = [[reference] if reference else [] for reference in references]
-    premises = [
-        (turn.utterance, context_of(turn, turn.actions[index], turn.utterance))
-        for turn, index in actions
-    ]
-    # First what all gold utterances have to entail, then what none of them may.
+    context: bool = True,
+) -> dict[str, list[TurnVerdict]]:
+    """Judge utterances, by variant [turns], in turns with their gold side [turns]."""
     claims = [
-        Claim(utterance, context if options.context else None, sentences)
-        for side in (right, tampered)
-        for (utterance, context), sentences in zip(premises, side, strict=True)
+        Claim(
+            utterance,
+            context_of(turn, action, utterance) if context else None,
+            (gold_action.reference,),
+        )
+        for of_variant in utterances.values()
+        for turn, gold_turn, utterance in zip(turns, gold, of_variant, strict=True)
+        for action, gold_action in zip(turn.actions, gold_turn.actions, strict=True)
+        if gold_action.reference
     ]
-    entailed = [judgement.entailed for judgement in judge_claims(claims, judge)]
-    for i, (reference, wrong) in enumerate(zip(references, tampered, strict=True)):
-        if reference:
-            fooled = entailed[len(actions) + i] if wrong else None
-            yield GoldAction(reference, entailed[i], wrong, fooled)
-        else:
-            yield GoldAction("")
-
-
-def _tampered_sentences(turn: Turn, index: int, pool: ValuePool, options: Options) -> list[str]:
-    """The sentences that an action has only with wrong values; none where it cannot have any."""
-    action = turn.actions[index]
-    tampered = tamper(turn, index, pool, options.seed) if can_be_tampered(action) else None
-    if tampered is None:
-        return []
-    own = candidates(turn, action, options.rules)
-    return [s for s in candidates(turn, tampered, options.rules) if s not in own]
+    # Taken in the order in which the claims were made.
+    judgements = iter(judge_claims(claims, judge))
+    return {
+        variant: [
+            TurnVerdict(tuple(next(judgements) if a.reference else None for a in turn.actions))
+            for turn in gold
+        ]
+        for variant in utterances
+    }

@@ -1,11 +1,21 @@
-"""Asking a model whether sentences entail each other, each pair of sentences once."""
+"""Models of natural language inference, and asking one each pair of sentences once.
 
-from collections.abc import Callable, Iterable, Sequence
+A model is any function from pairs of sentences to probabilities. torch and transformers are
+imported only where a checkpoint is loaded.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from sgdx_dataset.io.extras import require
+from sgdx_dataset.io.files import file_digest
+from sgdx_metric.columns import Floats
 from sgdx_metric.errors import ScoreError
+from sgdx_metric.signature import check_choice
 
 # A premise and a hypothesis.
 Pair: TypeAlias = tuple[str, str]
@@ -13,6 +23,10 @@ Pair: TypeAlias = tuple[str, str]
 Probabilities: TypeAlias = tuple[float, float, float]
 # A model of entailment: from n pairs to an array [n, 3] of their probabilities.
 Nli: TypeAlias = Callable[[Sequence[Pair]], Any]
+
+DTYPES = ("float32", "bfloat16", "float16")
+_BATCH = 64  # pairs
+_LONGEST = 512  # tokens
 
 
 def entails(probabilities: Probabilities) -> bool:
@@ -27,14 +41,6 @@ def clearest(sentences: Sequence[Probabilities]) -> int:
     # .50 neutral it is not, with .45 and .30 it is. So the clearest is entailed where any is.
     order = range(len(sentences))
     return max(order, key=lambda index: (entails(sentences[index]), sentences[index][0], -index))
-
-
-def nli_name(nli: Nli | None) -> str:
-    """What a signature calls a model of entailment: its attribute `name`, or that of a function."""
-    if nli is None:
-        return "none"
-    name = getattr(nli, "name", None)
-    return str(name) if name else f"function:{getattr(nli, '__name__', type(nli).__name__)}"
 
 
 class Judge:
@@ -66,3 +72,95 @@ class Judge:
     def __getitem__(self, pair: Pair) -> Probabilities:
         """The answer to a pair that was asked about."""
         return self._answers[pair]
+
+
+class NliModel:
+    """A checkpoint of sequence classification for natural language inference."""
+
+    def __init__(self, classify: Any, name: str) -> None:
+        self.name = name  # `<checkpoint>@<revision>/<dtype>`, which every signature names
+        self._classify = classify  # a pipeline of `transformers` for the classification of texts
+        config, tokenizer = classify.model.config, classify.tokenizer
+        tokenizer.truncation_side = "left"  # of a premise, the end is the utterance
+        self._labels = entailment_labels(config.id2label, name)
+        positions = getattr(config, "max_position_embeddings", _LONGEST)
+        # RoBERTa counts positions from the padding's id on, which takes two of them.
+        self._longest = min(_LONGEST, tokenizer.model_max_length, positions - 2)
+
+    def __call__(self, pairs: Sequence[Pair]) -> Floats:
+        """The probabilities of entailment, neutral and contradiction [pairs, 3]."""
+        # Pairs of about the same length share a batch, so that little of it is padding.
+        order = sorted(range(len(pairs)), key=lambda i: -len(" ".join(pairs[i])))
+        found = self._classify(
+            [{"text": pairs[i][0], "text_pair": pairs[i][1]} for i in order],
+            batch_size=_BATCH,
+            truncation="longest_first",
+            max_length=self._longest,
+        )
+        probabilities = np.zeros((len(pairs), 3))
+        for i, labels in zip(order, found, strict=True):
+            by_label = {entry["label"]: entry["score"] for entry in labels}
+            # Of two classes none is neutral.
+            probabilities[i] = [by_label.get(label, 0.0) for label in self._labels]
+        return probabilities
+
+
+def open_nli(name: str, dtype: str = "float32", device: str | None = None) -> Nli:
+    """Open `lexical`, a folder, or a model on the Hub as NAME or NAME@REVISION.
+
+    Weights are read as safetensors alone, and no code of a checkpoint is run.
+    """
+    from .lexical import LexicalNli
+
+    check_choice("dtype", dtype, DTYPES)
+    if name == "lexical":
+        return LexicalNli()
+    is_folder = Path(name).is_dir()
+    checkpoint, _, revision = (name, "", "") if is_folder else name.partition("@")
+    torch, transformers = (require(name, "baselines") for name in ("torch", "transformers"))
+    settings: dict[str, Any] = {"revision": revision or "main", "trust_remote_code": False}
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(checkpoint, **settings)
+        model = transformers.AutoModelForSequenceClassification.from_pretrained(
+            checkpoint, use_safetensors=True, dtype=getattr(torch, dtype), **settings
+        )
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        text = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ScoreError(f"{checkpoint}: cannot be loaded as a model: {text}") from None
+    classify = transformers.pipeline(
+        "text-classification",
+        model=model,
+        tokenizer=tokenizer,
+        device=device or ("cuda" if torch.cuda.is_available() else "cpu"),
+        top_k=None,
+        function_to_apply="softmax",
+    )
+    mark = str(getattr(model.config, "_commit_hash", None) or "unknown")
+    if is_folder:
+        weights = (bytes.fromhex(file_digest(p)) for p in sorted(Path(name).glob("*.safetensors")))
+        mark = hashlib.sha256(b"".join(weights)).hexdigest()
+    return NliModel(classify, f"{checkpoint}@{mark[:12]}/{dtype}")
+
+
+def entailment_labels(id2label: Mapping[Any, str], model: str) -> tuple[str, str | None, str]:
+    """What a model calls entailment, neutral (or None) and contradiction."""
+    # Models order their classes in different ways, so the labels' names decide. Of two classes, the
+    # one that is not entailment stands for contradiction.
+    names = list(id2label.values())
+    starts = ("entail", "neutral", "contradict") if len(names) > 2 else ("entail", ("not", "non"))
+    found = [[name for name in names if name.lower().startswith(start)] for start in starts]
+    if len(names) not in (2, 3) or [len(of) for of in found] != [1] * len(names):
+        raise ScoreError(
+            f"{model}: the classes are {', '.join(names)}; expected names that begin with entail, "
+            "neutral and contradict, or with entail and not"
+        )
+    labels = [name for (name,) in found]
+    return labels[0], labels[1] if len(labels) > 2 else None, labels[-1]
+
+
+def nli_name(nli: Nli | None) -> str:
+    """What a signature calls a model of entailment: its attribute `name`, or that of a function."""
+    if nli is None:
+        return "none"
+    name = getattr(nli, "name", None)
+    return str(name) if name else f"function:{getattr(nli, '__name__', type(nli).__name__)}"

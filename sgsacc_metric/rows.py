@@ -1,10 +1,11 @@
 """Rows: the system's turns, and the utterances that a generator predicts for them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
 
+from sgdx_dataset.schema import Intent, Service, Slot, read_service
 from sgdx_metric.errors import ScoreError
 from sgdx_metric.rows import row_dicts
 from sgdx_metric.variants import own_variants, schema_digest
@@ -15,36 +16,6 @@ INTENT_ACTS = ("OFFER_INTENT", "INFORM_INTENT")
 Row = TypeVar("Row")
 
 
-class Slot(msgspec.Struct, frozen=True):
-    """A slot of a service's schema."""
-
-    name: str
-    description: str
-    is_categorical: bool
-    possible_values: list[str]
-
-    @property
-    def is_boolean(self) -> bool:
-        """Whether the slot is true or false and has no other value."""
-        return bool(self.possible_values) and {*self.possible_values} <= {"True", "False"}
-
-
-class Intent(msgspec.Struct, frozen=True):
-    """An intent of a service's schema."""
-
-    name: str
-    description: str
-
-
-class Service(msgspec.Struct, frozen=True):
-    """The part of a service's schema that this metric reads; it goes through `evaluate`."""
-
-    service_name: str
-    description: str
-    slots: list[Slot]
-    intents: list[Intent]
-
-
 class Action(msgspec.Struct, frozen=True):
     """A dialogue action of the system: an act, perhaps with a slot and values as they are said."""
 
@@ -52,30 +23,23 @@ class Action(msgspec.Struct, frozen=True):
     act: str
     slot: str
     values: list[str]
-    # The normalised form of each value, or nothing.
-    canonical_values: list[str] = []
+    canonical_values: list[str] = []  # the normalised form of each value, or nothing
 
 
 class Turn(msgspec.Struct, frozen=True):
     """A turn of the system: what it has to say, and the gold utterance."""
 
-    # `<dialogue_id>/<turn index>`, the same under every variant.
-    turn_id: str
+    turn_id: str  # `<dialogue_id>/<turn index>`, the same under every variant
     variant: str
-    # The service of the first frame, and whether it and its domain are in the train split.
-    service: str
+    service: str  # of the first frame; whether it and its domain are in the train split:
     seen: bool
     seen_domain: bool
     actions: list[Action]
     utterance: str
-    # The schemas of the actions' services, at least what of them the actions name.
-    schemas: list[Service]
-    # The name of the intent whose call the turn reports, or "".
-    intent: str = ""
-    # The user's utterance before, or "".
-    prompt: str = ""
-    # The digest of the schemas, where the variant is the user's own.
-    words: str | None = None
+    schemas: list[Service]  # of the actions' services, at least what of them the actions name
+    intent: str = ""  # whose call the turn reports
+    prompt: str = ""  # what the user said before
+    words: str | None = None  # the digest of the schemas, where the variant is the user's own
 
     @property
     def dialogue_id(self) -> str:
@@ -84,21 +48,17 @@ class Turn(msgspec.Struct, frozen=True):
 
     def slot(self, action: Action) -> Slot | None:
         """The slot in the schema that an action is about; None where there is none."""
-        if action.act in INTENT_ACTS:
-            return None
-        slots = (slot for schema in self._schemas_of(action) for slot in schema.slots)
-        return next((slot for slot in slots if slot.name == action.slot), None)
+        service = None if action.act in INTENT_ACTS else self._service_of(action)
+        return service.slots_by_name.get(action.slot) if service else None
 
     def intent_of(self, action: Action) -> Intent | None:
         """The intent that an action names, or whose call it reports; None where there is none."""
-        name = self.intent
-        if action.act in INTENT_ACTS:
-            name = action.values[0] if action.values else ""
-        intents = (intent for schema in self._schemas_of(action) for intent in schema.intents)
-        return next((intent for intent in intents if intent.name == name), None)
+        names = action.values if action.act in INTENT_ACTS else [self.intent]
+        service = self._service_of(action)
+        return service.intents_by_name.get(names[0]) if service and names else None
 
-    def _schemas_of(self, action: Action) -> Iterable[Service]:
-        return (schema for schema in self.schemas if schema.service_name == action.service)
+    def _service_of(self, action: Action) -> Service | None:
+        return next((s for s in self.schemas if s.service_name == action.service), None)
 
 
 class Prediction(msgspec.Struct, frozen=True):
@@ -109,51 +69,57 @@ class Prediction(msgspec.Struct, frozen=True):
     utterance: str
 
 
-def read_turn_rows(rows: Any) -> list[Turn]:
-    """Read turn rows, with no more of the schemas than the actions name."""
-    turns = []
-    for i, row in enumerate(row_dicts(rows, Turn, "references")):
-        turn = _convert(row, Turn, f"references[{i}]")
-        if own_variants([turn.variant]) and turn.words is None:
-            turn = msgspec.structs.replace(turn, words=words_digest(turn.schemas))
-        turns.append(trimmed(turn))
-    return turns
+def read_turn(row: Any, where: str) -> Turn:
+    """Read a turn row, with no more of the schemas than the actions name."""
 
+    def convert(row: Any) -> Turn:
+        return msgspec.convert({**row, "schemas": [*map(read_service, row["schemas"])]}, Turn)
 
-def read_prediction_rows(rows: Any) -> list[Prediction]:
-    """Read prediction rows."""
-    return [
-        _convert(row, Prediction, f"predictions[{i}]")
-        for i, row in enumerate(row_dicts(rows, Prediction, "predictions"))
-    ]
-
-
-def words_digest(schemas: Sequence[Service]) -> str:
-    """The digest of the words of some services, which marks a variant of one's own."""
-    digests = (schema_digest(msgspec.to_builtins(schema)) for schema in schemas)
-    return "+".join(sorted(digests))
+    turn = _checked(convert, row, where)
+    if own_variants([turn.variant]) and turn.words is None:
+        digests = (schema_digest(msgspec.to_builtins(schema)) for schema in turn.schemas)
+        turn = msgspec.structs.replace(turn, words="+".join(sorted(digests)))
+    return trimmed(turn)
 
 
 def trimmed(turn: Turn) -> Turn:
     """The turn with no more slots and intents in its schemas than its actions name."""
-    slots = {id(slot) for action in turn.actions if (slot := turn.slot(action))}
-    intents = {id(intent) for action in turn.actions if (intent := turn.intent_of(action))}
+    named = {id(of(action)) for action in turn.actions for of in (turn.slot, turn.intent_of)}
     schemas = [
-        Service(
-            schema.service_name,
-            schema.description,
-            [slot for slot in schema.slots if id(slot) in slots],
-            [intent for intent in schema.intents if id(intent) in intents],
+        msgspec.structs.replace(
+            schema,
+            slots=[slot for slot in schema.slots if id(slot) in named],
+            intents=[intent for intent in schema.intents if id(intent) in named],
         )
         for schema in turn.schemas
     ]
     return msgspec.structs.replace(turn, schemas=schemas)
 
 
-def _convert(row: Any, kind: type[Row], where: str) -> Row:
+def read_turn_rows(rows: Any) -> list[Turn]:
+    """Read turn rows of any form that `row_dicts` takes."""
+    listed = enumerate(row_dicts(rows, Turn, "references"))
+    return [read_turn(row, f"references[{i}]") for i, row in listed]
+
+
+def read_prediction_rows(rows: Any) -> list[Prediction]:
+    """Read prediction rows of any form that `row_dicts` takes."""
+
+    def convert(row: Any) -> Prediction:
+        return msgspec.convert(row, Prediction)
+
+    listed = enumerate(row_dicts(rows, Prediction, "predictions"))
+    return [_checked(convert, row, f"predictions[{i}]") for i, row in listed]
+
+
+def _checked(convert: Callable[[Any], Row], row: Any, where: str) -> Row:
     try:
-        converted = msgspec.convert(row, kind)
-        msgspec.json.encode(converted)  # It refuses a lone surrogate, which is no text.
+        converted = convert(row)
+        msgspec.json.encode(converted)  # it refuses a lone surrogate, which is no text
     except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
         raise ScoreError(f"{where}: {error}") from None
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ScoreError(
+            f"{where}: found no turn row ({error!r:.100}), expected one as sgdx_dataset makes it"
+        ) from None
     return converted

@@ -9,13 +9,12 @@ from sgdx_metric.columns import Floats
 from sgdx_metric.errors import ScoreError
 
 from .bleu import bleu_counts
-from .faithful import TurnVerdict, judge_utterances
-from .gold import GoldTurn, Options
+from .gold import PAPER, GoldTurn, Options, TurnVerdict, judge_utterances
 from .nli import Judge
 from .rows import Prediction, Turn
 from .ser import checked_values, contains, is_checked
 
-# The names of the columns of `BleuCounts.counts`.
+# The columns of `bleu_counts`.
 BLEU_COLUMNS = (
     *(f"matches_{order}" for order in (1, 2, 3, 4)),
     *(f"ngrams_{order}" for order in (1, 2, 3, 4)),
@@ -30,8 +29,8 @@ class TurnScores:
 
     # The system's utterances [turns].
     utterances: list[str]
-    # By name, counts that may be added up over turns [turns]: those of `bleu`, what SER counts and,
-    # with a model of entailment, `_sgsacc_counts`.
+    # By name, counts that may be added up over turns [turns]: those of BLEU, what SER counts and,
+    # with a model of entailment, what SGSAcc counts.
     counts: dict[str, Floats]
     # BLEU of each turn alone, from 0 to 100 [turns].
     sentence_bleu: Floats
@@ -44,36 +43,39 @@ def score_turns(
     utterances: Mapping[str, Sequence[str]],
     gold: Sequence[GoldTurn] = (),
     judge: Judge | None = None,
-    options: Options | None = None,
+    options: Options = PAPER,
 ) -> dict[str, TurnScores]:
     """Score one system's utterances, by variant [turns], turn by turn."""
-    options = options or Options()
     verdicts: dict[str, list[TurnVerdict]] = {variant: [] for variant in utterances}
     if judge:
         verdicts = judge_utterances(turns, gold, utterances, judge, options.context)
-    ser_slots = np.array(
-        [any(is_checked(turn, action) for action in turn.actions) for turn in turns], np.float64
-    )
-    values = [list(checked_values(turn)) for turn in turns]
+    values = [checked_values(turn) for turn in turns]
     references = [turn.utterance for turn in turns]
+    # What is the same under every variant.
+    shared = {
+        "ser_slots": [any(is_checked(turn, action) for action in turn.actions) for turn in turns],
+        "turns": [True] * len(turns),
+    }
+    if judge:
+        shared["judged"] = [turn.judged for turn in gold]
+    if judge and options.validate:
+        shared["valid"] = [turn.valid for turn in gold]
     scores = {}
-    for variant, of_variant in utterances.items():
-        bleu = bleu_counts(of_variant, references, options.tokenize, options.lowercase)
-        counts = dict(zip(BLEU_COLUMNS, bleu.counts.T, strict=True))
-        wrong = [
-            any(not contains(utterance, value) for value in of_turn)
-            for of_turn, utterance in zip(values, of_variant, strict=True)
-        ]
-        counts |= {
-            "ser_slots": ser_slots,
-            "turns": np.ones(len(turns)),
-            "wrong": np.array(wrong, dtype=np.float64),
+    for variant, said in utterances.items():
+        bleu, sentence_bleu = bleu_counts(said, references, options.tokenize, options.lowercase)
+        flags = shared | {
+            "wrong": [
+                any(not contains(utterance, value) for value in of_turn)
+                for of_turn, utterance in zip(values, said, strict=True)
+            ]
         }
         if judge:
-            counts |= _sgsacc_counts(turns, gold, verdicts[variant], counts["wrong"], options)
-        scores[variant] = TurnScores(
-            list(of_variant), counts, bleu.sentence_bleu, verdicts[variant]
-        )
+            flags["faithful"] = [verdict.faithful for verdict in verdicts[variant]]
+        counts = dict(zip(BLEU_COLUMNS, bleu.T, strict=True))
+        counts |= {name: np.array(of_turns, np.float64) for name, of_turns in flags.items()}
+        if "valid" in counts and "faithful" in counts:
+            counts["faithful_valid"] = counts["faithful"] * counts["valid"]
+        scores[variant] = TurnScores(list(said), counts, sentence_bleu, verdicts[variant])
     return scores
 
 
@@ -91,13 +93,13 @@ def utterances_by_variant(
         if row.turn_id in passed_over:
             continue
         of_variant = by_turn.setdefault(row.variant, {})
-        if row.turn_id in of_variant or row.turn_id not in scored:
-            fault = (
-                "appears twice, expected once"
-                if row.turn_id in of_variant
-                else "is not in the references, expected those of the same source and split"
+        where = f"predictions for {row.variant}: turn {row.turn_id}"
+        if row.turn_id in of_variant:
+            raise ScoreError(f"{where} appears twice, expected once")
+        if row.turn_id not in scored:
+            raise ScoreError(
+                f"{where} is not in the references, expected those of the same source and split"
             )
-            raise ScoreError(f"predictions for {row.variant}: turn {row.turn_id} {fault}")
         of_variant[row.turn_id] = row.utterance
     for variant, of_variant in by_turn.items():
         if missing := [turn_id for turn_id in turn_ids if turn_id not in of_variant]:
@@ -109,44 +111,3 @@ def utterances_by_variant(
         variant: [of_variant[turn_id] for turn_id in turn_ids]
         for variant, of_variant in by_turn.items()
     }
-
-
-def _sgsacc_counts(
-    turns: Sequence[Turn],
-    gold: Sequence[GoldTurn],
-    verdicts: Sequence[TurnVerdict],
-    wrong: Floats,
-    options: Options,
-) -> dict[str, Floats]:
-    """The counts of SGSAcc [turns]."""
-    faithful, judged, valid = np.array(
-        [
-            (verdict.faithful, turn.judged, turn.valid)
-            for turn, verdict in zip(gold, verdicts, strict=True)
-        ],
-        dtype=np.float64,
-    ).reshape(-1, 3).T  # fmt: skip
-    counts = {
-        "faithful": faithful,
-        "judged": judged,
-        **_agreement_counts(turns, verdicts, wrong),
-    }
-    if options.validate:
-        counts |= {"valid": valid, "faithful_valid": faithful * valid}
-    return counts
-
-
-def _agreement_counts(
-    turns: Sequence[Turn], verdicts: Sequence[TurnVerdict], wrong: Floats
-) -> dict[str, Floats]:
-    """Where SER and SGSAcc both have a verdict on a turn's slots of SER, and where it is one."""
-    both, entailed = np.zeros(len(turns)), np.zeros(len(turns))
-    for i, (turn, verdict) in enumerate(zip(turns, verdicts, strict=True)):
-        judgements = [
-            judgement
-            for action, judgement in zip(turn.actions, verdict.judgements, strict=True)
-            if judgement and is_checked(turn, action)
-        ]
-        both[i] = bool(judgements)
-        entailed[i] = all(judgement.entailed for judgement in judgements)
-    return {"both": both, "agree": both * (entailed == 1 - wrong)}

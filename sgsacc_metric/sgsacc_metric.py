@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterable
+from inspect import cleandoc
 from typing import Any
 
 import datasets
@@ -13,7 +14,7 @@ import msgspec
 # Indented: for imports at the margin that lack, `evaluate` asks to install packages of their names.
 try:
     from sgsacc_metric import Options
-    from sgsacc_metric.api import score_structs
+    from sgsacc_metric.api import score, score_structs
     from sgsacc_metric.nli import Nli
     from sgsacc_metric.rows import Prediction, Turn, read_prediction_rows, read_turn_rows
 except ImportError as error:
@@ -35,48 +36,13 @@ _CITATION = """\
 }
 """
 
-_INPUTS = """
-Rows are matched by turn_id; their order does not matter.
+# Those of the Python door, whose example is in them.
+_INPUTS = f"""
+{cleandoc(str(score.__doc__))}
 
-Args:
-    predictions: rows of one or more schema variants, each a dict with `turn_id`, `variant` and
-        `utterance`.
-    references: turn rows, as `sgdx_dataset.turns` makes them, of the variant `evaluator`; rows of
-        other variants are passed over.
-    nli: what judges entailment: the name or folder of a checkpoint of sequence classification,
-        `name@revision` too; "lexical" for a comparison of words; or a function from n pairs
-        (premise, hypothesis) to an array [n, 3] of the probabilities of entailment, neutral and
-        contradiction. None, the default, for BLEU and slot error rates alone.
-    validate: whether SGSAcc is also computed over those turns alone on which the model of
-        entailment judges the gold utterance as it should, default True.
-    context: whether an utterance that does not entail a sentence alone is looked at again after
-        the previous turn and the slot's description, default True.
-    rules: how sentences are made of actions: "appendix-b", the paper's, or "extended".
-    seed: the random seed of the tampered actions of validation, default 0.
-    evaluator: the variant whose words the sentences are made of, default "original".
-    split, release: names of the split and of the data (a commit), for the signature.
-
-Returns:
-    `bleu` (0 to 100), `ser`, `sgsacc`, `sgsacc_validated`, `coverage` (fractions, None without a
-    model of entailment) under the original schemas, or else under the first variant that is given,
-    and the whole of scores.json: `variants`, `sgdx`, `signature`, `counts`.
-
-Examples:
-
-    >>> import evaluate
-    >>> metric = evaluate.load("sgsacc_metric")
-    >>> city = {"name": "city", "description": "City of the hotel", "is_categorical": False,
-    ...         "possible_values": []}
-    >>> turn = {"turn_id": "1_00000/1", "variant": "original", "service": "Hotels_1",
-    ...         "seen": True, "seen_domain": True, "prompt": "Find me a hotel.", "intent": "",
-    ...         "actions": [{"service": "Hotels_1", "act": "CONFIRM", "slot": "city",
-    ...                      "values": ["Rome"]}],
-    ...         "schemas": [{"service_name": "Hotels_1", "description": "Hotels", "slots": [city],
-    ...                      "intents": []}],
-    ...         "utterance": "A hotel in Rome?"}
-    >>> response = {"turn_id": "1_00000/1", "variant": "original", "utterance": "A hotel in Paris?"}
-    >>> metric.compute(predictions=[response], references=[turn])["ser"]
-    1.0
+`compute` takes the fields of `options` one by one: `validate`, `context`, `rules` and `seed`. Its
+result also has `bleu`, `ser`, `sgsacc`, `sgsacc_validated` and `coverage` of all turns under the
+original variant, or else under the first that is given.
 """
 _FLAT = ("bleu", "ser", "sgsacc", "sgsacc_validated", "coverage")
 
@@ -105,21 +71,9 @@ class SgsaccMetric(evaluate.Metric):  # type: ignore[misc]
         right += [""] * -missing
         super().add_batch(predictions=left, references=right, **kwargs)
 
-    def add(
-        self,
-        *,
-        prediction: Any = None,
-        reference: Any = None,
-        predictions: Any = None,
-        references: Any = None,
-    ) -> None:
-        """Add one prediction and one reference.
-
-        `evaluate.combine` calls the arguments `predictions` and `references`.
-        """
-        prediction = predictions if prediction is None else prediction
-        reference = references if reference is None else reference
-        self.add_batch(predictions=[prediction], references=[reference])
+    def add(self, *, prediction: Any = None, reference: Any = None, **named: Any) -> None:
+        """Add one prediction and one reference, which `evaluate.combine` names in the plural."""
+        self.add_batch([named.get("predictions", prediction)], [named.get("references", reference)])
 
     def _compute(
         self,
@@ -138,11 +92,11 @@ class SgsaccMetric(evaluate.Metric):  # type: ignore[misc]
         scores = score_structs(
             [msgspec.json.decode(line, type=Prediction) for line in predictions if line],
             [msgspec.json.decode(line, type=Turn) for line in references if line],
-            split=split,
-            release=release,
-            evaluator=evaluator,
-            nli=nli,
-            options=Options(validate, context, rules, seed),
+            split,
+            release,
+            evaluator,
+            nli,
+            Options(validate, context, rules, seed),
         ).report
         first_variant = next(iter(scores["variants"].values()))
         return {name: first_variant["#ALL_SERVICES"].get(name) for name in _FLAT} | scores

@@ -36,12 +36,12 @@ def signature(
 ) -> str:
     """Write the line `sgsacc_metric|key:value|...` of those turns of a split that are scored."""
     split = split_name(setup.split or "unknown")
-    turn_ids = sorted(turn.turn_id for turn in turns)
     dialogues = {turn.dialogue_id for turn in turns}
     available = len({turn.dialogue_id for turn in split_turns})
     if setup.subset:  # `split_turns` are those of some dialogues alone
         available = setup.subset.available
     is_whole = len(turns) == sum(turn.dialogue_id in dialogues for turn in split_turns)
+    turns_digest = short_digest(sorted(turn.turn_id for turn in turns))
     # sacreBLEU's signature in one part: `tok-13a,case-mixed,...`.
     bleu = bleu_signature(options.tokenize, options.lowercase)
     bleu = bleu.replace(":", "-").replace("|", ",").replace("version", "sacrebleu")
@@ -52,18 +52,18 @@ def signature(
         "release": release_part(split, available, setup.release),
         "dialogues": dialogues_mark(dialogues) if len(dialogues) < available else None,
         "services": "+".join(sorted(set(setup.services))) or None,
-        "turns": len(turns) if is_whole else f"{len(turns)}@{short_digest(turn_ids)}",
+        "turns": len(turns) if is_whole else f"{len(turns)}@{turns_digest}",
         "bleu": bleu,
         "ser": "t2g2",
         "nli": nli,
     }
     if nli != "none":
-        is_validated = options.validate and bool(gold)
+        valid = f"{sum(turn.valid for turn in gold)}/{len(gold)}" if gold else None
         parts |= {
             "rules": options.rules,
             "references": REVISION,
             "context": "yes" if options.context else "no",
-            "validated": f"{sum(t.valid for t in gold)}/{len(gold)}" if is_validated else None,
+            "validated": valid if options.validate else None,
             "negatives-seed": options.seed if options.validate else None,
         }
     return signature_line(NAME, parts | made_parts(setup))

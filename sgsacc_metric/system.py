@@ -25,14 +25,10 @@ UNSTATED = Setup()
 class SystemScores:
     """The scores of one system."""
 
-    # The scores of each turn, by variant; the original comes first.
-    turn_scores: dict[str, TurnScores]
-    # The gold side of each turn; none without a model of entailment.
-    gold: list[GoldTurn]
-    # The scores, summed by dialogue and service.
-    units: Scores
-    # What scores.json holds beside `paired` and `predictions`.
-    report: dict[str, Any]
+    turn_scores: dict[str, TurnScores]  # by variant; the original comes first
+    gold: list[GoldTurn]  # the gold side of each turn; none without a model of entailment
+    units: Scores  # the scores, summed by dialogue and service
+    report: dict[str, Any]  # what scores.json holds beside `paired` and `predictions`
 
     def scores_json(self) -> dict[str, Any]:
         """The content of scores.json of predictions that are not from files."""
@@ -52,15 +48,15 @@ def score_system(
 ) -> SystemScores:
     """Score the predictions for those turns of a split, under the evaluator's variant."""
     utterances = utterances_by_variant(turns, predictions, split_turns)
+    utterances = dict(sorted(utterances.items(), key=lambda item: (item[0] != ORIGINAL, item[0])))
     judge = Judge(nli) if nli else None
     if judge is None:
         gold = []
     elif gold is None:
         gold = judge_gold(turns, judge, options, ValuePool.from_turns(split_turns))
     scores = score_turns(turns, utterances, gold, judge, options)
-    scores = dict(sorted(scores.items(), key=lambda entry: (entry[0] != ORIGINAL, entry[0])))
-    variants = list(scores), [turns[0].variant]
-    line = signature(*variants, split_turns, turns, setup, nli_name(nli), gold, options)
+    evaluators = [turns[0].variant]
+    model = nli_name(nli)
+    line = signature([*scores], evaluators, split_turns, turns, setup, model, gold, options)
     units = unit_scores(turns, scores)
-    content = report(turns, units, line, gold, judge)
-    return SystemScores(scores, gold, units, content)
+    return SystemScores(scores, gold, units, report(turns, units, line, gold, judge))

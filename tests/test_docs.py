@@ -264,7 +264,7 @@ def test_figures_of_generators_are_those_of_their_scores() -> None:
         assert shows(row[1:], figures + [100 * sgdx[key] for key in keys]), name
     metrics = scores_of("generation-gold")["variants"]["original"]["#ALL_SERVICES"]
     text = " ".join((ROOT / "docs" / "results-generation.md").read_text().split())
-    for key in ("coverage", "validated", "ser_agreement"):
+    for key in ("coverage", "validated", "ser_coverage"):
         assert f"{100 * metrics[key]:.1f} %" in text, key
 
 

@@ -6,8 +6,9 @@ variant. It is the baseline of a generator, and the input of one that learns to 
 
 from __future__ import annotations
 
+from sgdx_dataset.schema import Intent, Slot
 from sgsacc_metric.candidates import clean
-from sgsacc_metric.rows import Action, Intent, Slot, Turn
+from sgsacc_metric.rows import Action, Turn
 
 # Acts in the order in which T2G2 says them; the others follow as they stand in the turn.
 ORDER = (

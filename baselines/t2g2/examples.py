@@ -14,7 +14,8 @@ from datasets.utils import tqdm
 from transformers import PreTrainedTokenizerBase
 
 from sgdx_dataset import SgdxError
-from sgsacc_metric.rows import Action, Service, Slot, Turn
+from sgdx_dataset.schema import Service, Slot, read_service
+from sgsacc_metric.rows import Action, Turn
 
 from ..copies.derived import derived
 from ..copies.templates import Templates, from_templates
@@ -112,7 +113,7 @@ def read_turns(rows: Dataset, original: bool) -> Iterator[Turn]:
         services = dict.fromkeys([row["service"], *(act["service"] for act in row["actions"])])
         variant = (row["variant"], *services)
         if variant not in schemas:
-            schemas[variant] = msgspec.convert(rows[index]["schemas"], list[Service])
+            schemas[variant] = [*map(read_service, rows[index]["schemas"])]
         actions, intent = row["actions"], row["intent"]
         if original:
             actions, intent = row["original_actions"], row["original_intent"]

@@ -17,8 +17,6 @@ import msgspec
 from accelerate import Accelerator
 from datasets import Dataset
 
-from sgsacc_metric.bleu import bleu_counts, corpus_bleu
-
 from ..copies.templates import Templates, read_templates
 from ..data.frames import evenly_spaced
 from ..data.turns import generate
@@ -136,8 +134,9 @@ class T2G2Generator(
 
 def bleu(utterances: Sequence[str], references: Sequence[str]) -> float:
     """Corpus BLEU of the headline convention as a fraction in [0, 1]."""
-    counts = bleu_counts(utterances, references).counts.sum(axis=0)
-    return float(corpus_bleu(counts)) / 100
+    from sacrebleu.metrics.bleu import BLEU
+
+    return float(BLEU().corpus_score(utterances, [references]).score) / 100
 
 
 def digest_of(templates: dict[str, Templates] | None) -> str:

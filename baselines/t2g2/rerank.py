@@ -31,11 +31,9 @@ from sgdx_metric.errors import ScoreError
 from sgdx_metric.signature import dialogues_mark
 from sgsacc_metric.candidates import APPENDIX_B, candidates
 from sgsacc_metric.claims import Claim, context_of, judge_claims
-from sgsacc_metric.faithful import judge_utterances
-from sgsacc_metric.gold import GoldTurn, Options, judge_gold
-from sgsacc_metric.models import open_nli
+from sgsacc_metric.gold import GoldTurn, Options, judge_gold, judge_utterances
 from sgsacc_metric.negatives import ValuePool
-from sgsacc_metric.nli import Judge, Nli, nli_name
+from sgsacc_metric.nli import Judge, Nli, nli_name, open_nli
 from sgsacc_metric.rows import Prediction, Turn
 from sgsacc_metric.scoring import utterances_by_variant
 

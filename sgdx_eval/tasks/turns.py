@@ -28,10 +28,9 @@ from sgsacc_metric.figures import (
     under_each,
 )
 from sgsacc_metric.gold import PAPER, GoldTurn, Options
-from sgsacc_metric.models import open_nli
-from sgsacc_metric.nli import Nli, nli_name
+from sgsacc_metric.nli import Nli, nli_name, open_nli
 from sgsacc_metric.report import turn_count
-from sgsacc_metric.rows import Prediction, Service, Turn, trimmed
+from sgsacc_metric.rows import Prediction, Turn, read_turn
 from sgsacc_metric.ser import checked_values, contains
 from sgsacc_metric.system import UNSTATED, SystemScores, score_system
 
@@ -304,7 +303,7 @@ def read_turns(references: References, variant: str) -> list[Turn]:
         if isinstance(references, ReleaseReferences):
             # The joined schemas of every row would take longer than all else.
             schemas = {
-                service.service_name: msgspec.convert(msgspec.to_builtins(service), Service)
+                service.service_name: service
                 for service in references.opened.schema(references.split, variant)
             }
             for row in table.to_pylist():
@@ -314,7 +313,7 @@ def read_turns(references: References, variant: str) -> list[Turn]:
                 turns.append(msgspec.structs.replace(turn, schemas=of_turn))
         else:
             rows = (row for batch in table.to_batches(1000) for row in batch.to_pylist())
-            turns = [trimmed(msgspec.convert(row, Turn)) for row in rows]
+            turns = [read_turn(row, f"{references.name}: {variant}") for row in rows]
     except msgspec.ValidationError as error:
         raise ScoreError(f"{references.name}: {variant}: {error}, expected turn rows") from None
     return sorted(turns, key=lambda turn: turn.turn_id)

@@ -225,7 +225,7 @@ SABOTAGES = {
         "sgsacc_metric/nli.py", "return entailment > max(others)",
         "return entailment >= max(others)", f"{_SGSACC}/test_claims.py -k highest"),
     "entailment is contradiction": Sabotage(
-        "sgsacc_metric/models.py",
+        "sgsacc_metric/nli.py",
         "return labels[0], labels[1] if len(labels) > 2 else None, labels[-1]",
         "return labels[-1], labels[1] if len(labels) > 2 else None, labels[0]",
         f"{_SGSACC}/test_models.py -k classes"),
@@ -274,8 +274,8 @@ SABOTAGES = {
         "sgdx_tools/model_words.py", "elif text in others:", "elif False:",
         f"{_TOOLS}/test_rewording.py -k other_elements"),
     "flips are those of a mean over runs": Sabotage(
-        "sgdx_metric/variant_figures.py", 'if key in ("sensitivity", "worst", "flips")',
-        "if not key", f"{_TOOLS}/test_scoring.py -k repeats_give"),
+        "sgdx_metric/figures.py", "one_run(metric) in scores.metrics else metric",
+        "not metric else metric", f"{_TOOLS}/test_scoring.py -k repeats_give"),
     "cases without a prediction are left out": Sabotage(
         "sgdx_tools/predictions.py", "if len(run) < len(ids):", "if not run:",
         f"{_TOOLS}/test_scoring.py -k faults_of"),
@@ -514,8 +514,11 @@ SABOTAGES = {
         f"{_EVAL}/report/test_page.py -k no_markup"),
     # --- sgdx_space ---
     "values are markup of the Space": Sabotage(
-        "sgdx_space/own_schema.py", "{escape(value) or", "{value or",
-        "tests/sgdx_space/test_own_schema.py -k markup"),
+        "sgdx_space/own.py", 'escape(" | ".join(said[i]))', '" | ".join(said[i])',
+        "tests/sgdx_space/test_own.py -k markup"),
+    "wrong values are green": Sabotage(
+        "sgdx_space/tracking.py", 'and line.score >= RIGHT else "wrong"', 'else "wrong"',
+        "tests/sgdx_space/test_tracking.py -k values"),
 }  # fmt: skip
 
 

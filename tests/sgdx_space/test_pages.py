@@ -21,12 +21,10 @@ from typing import Any
 
 import pytest
 
-from sgdx_dataset import open_release, turn_tables
 from sgdx_eval.install import space_files
-from sgdx_eval.references import open_references
 
 from ..browser import browser as browser
-from ..conftest import ROOT
+from ..conftest import ROOT, Run
 from ..sgdx_metric.conftest import gold as gold
 from ..sgdx_metric.frames import Row, written
 
@@ -36,7 +34,7 @@ By = pytest.importorskip("selenium.webdriver.common.by").By
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The Space of both metrics, running."""
+    """The Space, running."""
     with served("sgdx_metric", tmp_path_factory.mktemp("hub")) as address:
         yield address
 
@@ -89,81 +87,80 @@ def until(true: Callable[[], Any], seconds: float = 90) -> None:
 
 @pytest.fixture
 def page(url: str, browser: Any) -> Any:
-    """The page as it opens, filled."""
+    """The page as it opens, with a dialogue that the tracker has read."""
     browser.get(url)
-    until(lambda: "gold:" in text(browser) or browser.find_elements(By.CSS_SELECTOR, ".explain td"))
+    until(lambda: shown(browser, "#dialogue table"))
     return browser
 
 
-def text(page: Any) -> str:
-    return str(page.find_element(By.TAG_NAME, "body").text)
+def shown(page: Any, part: str) -> str:
+    """The text of a part of the page."""
+    return str(page.execute_script(f"return document.querySelector('{part}')?.innerText ?? ''"))
 
 
-def table(page: Any) -> dict[str, list[str]]:
-    """The rows of the figures, by their first cells."""
-    script = """return [...document.querySelectorAll("#figures tr")].map(
-        row => [...row.cells].map(cell => cell.innerText.replace(/\\s+/g, " ").trim()))"""
-    return {first: rest for first, *rest in page.execute_script(script)}
+def test_opens_with_a_dialogue_and_how_often_the_tracker_is_wrong(page: Any) -> None:
+    text = page.find_element(By.TAG_NAME, "body").text
+    assert "one seed, partial data" in text and "% of its states" in text
+    before = shown(page, "#dialogue table")
+    assert "USER: I could do with a cab without sharing." in before and "v5: Cabs_15" in before
+    for kind, colour in (("right", "191, 232, 198"), ("wrong", "248, 180, 180")):
+        value = page.find_element(By.CSS_SELECTOR, f"#dialogue .{kind}")
+        assert colour in value.value_of_css_property("background-color")
+    choose(page, "Dialogue and service", 3)
+    until(lambda: shown(page, "#dialogue table") not in ("", before))
+    assert "--" not in text  # no option of a command
 
 
-def signature(page: Any) -> str:
-    return str(page.find_element(By.CSS_SELECTOR, "textarea").get_property("value"))
-
-
-def test_opens_with_the_sample(page: Any, gold: dict[str, list[Row]]) -> None:
-    rows = table(page)
-    assert "Frames: 273 all, 123 seen, 150 unseen" in text(page)
-    assert re.fullmatch(r"\d\d\.\d\d ?\d\d\.\d\d to \d\d\.\d\d", rows["JGA_v1-5"][0])
-    assert "|split:test|release:sample|frames:273|" in signature(page)
-    names = sorted({row["frame_id"].rpartition("/")[2] for row in gold["original"]})
-    assert set(names) <= rows.keys()
-
-
-def test_explains_the_frame_that_is_chosen(page: Any) -> None:
-    before = page.find_element(By.CSS_SELECTOR, ".explain").text
-    assert "original" in before and "missing" in before
-    page.find_element(By.CSS_SELECTOR, "input[role=combobox]").click()
-    # A list that unfolds has its elements before their text is shown.
+def choose(page: Any, label: str, number: int) -> None:
+    """Take an option of a list that unfolds."""
+    lists = page.find_elements(By.CSS_SELECTOR, f"input[aria-label^='{label}']")
+    next(one for one in lists if one.is_displayed()).click()
     options = "li[role=option]"
-    until(lambda: any(one.text for one in page.find_elements(By.CSS_SELECTOR, options)[3:4]))
-    option = page.find_elements(By.CSS_SELECTOR, options)[3]
-    dialogue, turn, _ = option.text.strip().lstrip("✓ ").rsplit("/", 2)
-    option.click()
-    until(lambda: page.find_element(By.CSS_SELECTOR, ".explain").text != before)
-    turns = open_references("sample", "test", {}).turns()[dialogue]  # the whole dialogue is there
-    said = [one.text for one in page.find_elements(By.CSS_SELECTOR, ".talk p")]
-    assert len(said) == len(turns)
-    assert all(utterance in text for (_, utterance), text in zip(turns, said, strict=True))
-    (now,) = page.find_elements(By.CSS_SELECTOR, ".talk .now")
-    assert turns[int(turn)][1] in now.text and "original ✓" in now.text
+    # Its elements are there before their text is shown.
+    until(lambda: any(o.text for o in page.find_elements(By.CSS_SELECTOR, options)[number:]))
+    page.find_elements(By.CSS_SELECTOR, options)[number].click()
 
 
 def test_dropped_files_are_scored(page: Any, tmp_path: Path, gold: dict[str, list[Row]]) -> None:
-    paths = [written(tmp_path / f"{variant}.jsonl", rows) for variant, rows in gold.items()]
-    drop(page, *paths)
-    until(lambda: table(page)["flips"][0].startswith("0.00"))
-    assert table(page)["Cooking_1"] == ["100.00", "100.00", "0.00", "100.00", "0.00"]
-    assert "missing" not in page.find_element(By.CSS_SELECTOR, ".explain").text
+    button(page, "Score predictions").click()
+    drop(page, *(written(tmp_path / f"{name}.jsonl", rows) for name, rows in gold.items()))
+    until(lambda: re.search(r"JGA_worst\s+100\.00", shown(page, "#figures")))
+    assert "|split:test|release:sample|frames:273|" in shown(page, "#figures")
+    until(lambda: shown(page, "#details table"))
+    assert not page.find_elements(By.CSS_SELECTOR, "#details .wrong")
+    before = shown(page, "#details table")
+    choose(page, "Dialogue and service, the most sensitive first", 3)
+    until(lambda: shown(page, "#details table") not in ("", before))
 
 
 def test_a_bad_file_is_named(page: Any, tmp_path: Path, gold: dict[str, list[Row]]) -> None:
+    button(page, "Score predictions").click()
     rows = [gold["v1"][0] | {"slot_values": [{"slot": "<b>", "values": []}]}, *gold["v1"][1:]]
     drop(page, written(tmp_path / "broken.jsonl", rows))
-    until(
-        lambda: (
-            "broken.jsonl:1: not a prediction row: Expected `array` of length >= 1" in text(page)
-        )
-    )
-    assert str(tmp_path) not in text(page) and "/uploads/" not in text(page)
-    # It is said once, and nothing of what was there before stands below it.
-    assert text(page).count("not a prediction row") == 1
-    below = "#figures td, textarea, .explain td, .talk p"
-    assert not [e for e in page.find_elements(By.CSS_SELECTOR, below) if e.is_displayed()]
+    fault = "broken.jsonl:1: not a prediction row: Expected `array` of length >= 1"
+    until(lambda: fault in shown(page, "#figures"))
+    text = page.find_element(By.TAG_NAME, "body").text
+    assert str(tmp_path) not in text and "/uploads/" not in text
+    assert not shown(page, "#details table")
 
 
 def drop(page: Any, *paths: Path) -> None:
     box = page.find_element(By.CSS_SELECTOR, "input[type=file]")
     box.send_keys("\n".join(map(str, paths)))
+
+
+def test_an_example_fills_the_tab(page: Any) -> None:
+    button(page, "Score predictions").click()
+    button(page, "Take an example").click()
+    until(lambda: "Frames: 273 all, 123 seen, 150 unseen" in shown(page, "#figures"))
+    until(lambda: "Nonna's Kitchen" in shown(page, "#details table"))
+
+
+def test_an_api_of_ones_own_is_tracked_under_two_variants(page: Any) -> None:
+    button(page, "Your own API").click()
+    button(page, "Track").click()
+    until(lambda: re.search(r"Cabs_1\s+Cabs_14", shown(page, "#states table")))
+    assert not page.find_elements(By.CSS_SELECTOR, "#states .right, #states .wrong")
 
 
 def test_nothing_is_fetched_from_elsewhere(page: Any, url: str) -> None:
@@ -178,50 +175,17 @@ def test_nothing_is_fetched_from_elsewhere(page: Any, url: str) -> None:
     assert outside == []
 
 
-def test_generators_have_a_tab(page: Any, tmp_path: Path) -> None:
-    """The corpus's own responses first, then dropped ones."""
-    button(page, "Generation").click()
-    table_of = "return document.querySelector('#faithfulness')?.innerText ?? ''"
-    until(lambda: "SGSAcc" in page.execute_script(table_of))
-    until(lambda: re.search(r"BLEU orig\s+100.0", page.execute_script(table_of)))
-    turns = turn_tables(open_release("sample"), "test", "original", ["turn_id"]).to_pylist()
-    rows = [{**row, "variant": "v2", "utterance": "So?"} for row in turns]
-    silent = tmp_path / "silent.jsonl"
-    silent.write_text("\n".join(map(json.dumps, rows)))
-    responses = page.find_element(By.CSS_SELECTOR, "#responses input[type=file]")
-    responses.send_keys(str(silent))
-    line = "return document.querySelector('#generation-signature textarea').value"
-    until(lambda: "|generator:v2|" in page.execute_script(line))
-    button(page, "Published figures").click()
-    until(lambda: "FT-T5" in text(page) and "most likely tok:none" in text(page))
-
-
-def test_an_api_of_ones_own_is_tracked_under_two_variants(page: Any) -> None:
-    button(page, "Your own API").click()
-    until(lambda: page.find_element(By.ID, "track").is_displayed())
-    page.find_element(By.ID, "track").click()
-    rows = "return document.querySelector('#states table')?.innerText ?? ''"
-    until(lambda: "Whatever you have is fine." in page.execute_script(rows))
-    assert re.search(r"CoffeeBar\s+BrewPoint", page.execute_script(rows))
-
-
-@pytest.mark.slow  # the tab is that of the Space of both metrics, which is tried above
-def test_the_space_of_generation_has_its_card_and_a_tab_to_try_it(
-    browser: Any, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    with served("sgsacc_metric", tmp_path_factory.mktemp("hub")) as address:
-        browser.get(address)
-        until(lambda: "Metric card: SGSAcc metric" in text(browser))
-        assert "app_file" not in text(browser)  # the card's front matter
-        button(browser, "Try it").click()
-        table_of = "return document.querySelector('#faithfulness')?.innerText ?? ''"
-        until(lambda: re.search(r"BLEU orig\s+100.0", browser.execute_script(table_of)))
+def test_help_needs_no_server(run: Run) -> None:
+    done = run("sgdx_space", "--help", PYTHONPATH=str(ROOT))
+    assert done.returncode == 0 and "SGDX_TRACKER" in done.stdout, done.stderr
+    assert run("sgdx_space", "--port", "1", PYTHONPATH=str(ROOT)).returncode == 2
 
 
 def button(page: Any, words: str) -> Any:
     """The button with some words; Gradio has hidden copies of tabs beside those that are shown."""
-    found = page.find_elements(By.XPATH, f"//button[contains(., '{words}')]")
-    return next(one for one in found if one.is_displayed())
+    path = f"//button[starts-with(normalize-space(.), '{words}')]"
+    until(lambda: any(one.is_displayed() for one in page.find_elements(By.XPATH, path)))
+    return [one for one in page.find_elements(By.XPATH, path) if one.is_displayed()][-1]
 
 
 _AS_INSTALLED_FOR_EDITING = """

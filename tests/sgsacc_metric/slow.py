@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from sgsacc_metric.candidates import candidates
 from sgsacc_metric.claims import context_of
 from sgsacc_metric.gold import Options, judge_gold
-from sgsacc_metric.negatives import ValuePool, can_be_tampered, tamper
+from sgsacc_metric.negatives import ValuePool, tamper
 from sgsacc_metric.nli import Judge, Nli, Probabilities, entails
 from sgsacc_metric.rows import Action, Turn
 from sgsacc_metric.scoring import score_turns
@@ -63,7 +63,7 @@ def _plain_action(
         if (entails(alone), alone[0]) > best_key:
             best, best_key = i, (entails(alone), alone[0])
     gold = _both(turn, action, turn.utterance, sentences[best], counted)
-    wrong = tamper(turn, index, pool) if can_be_tampered(action) else None
+    wrong = tamper(turn, index, pool)
     bad = [one for one in candidates(turn, wrong) if one not in sentences] if wrong else []
     fooled = [_both(turn, action, turn.utterance, one, counted) for one in bad]
     said = _both(turn, action, utterance, sentences[best], counted)

@@ -27,28 +27,28 @@ def test_sums_of_counts_give_sacrebleu(tokenize: str, lowercase: bool) -> None:
         for _ in range(8):
             said, gold = sentences(chance, size), sentences(chance, size, least=1)
             expected = BLEU(**options).corpus_score(said, [gold]).score
-            counts = bleu_counts(said, gold, **options)
-            assert corpus_bleu(counts.counts.sum(axis=0)) == pytest.approx(expected, abs=1e-9)
-            for i, sentence in enumerate(counts.sentence_bleu):
+            counts, sentence_bleu = bleu_counts(said, gold, **options)
+            assert corpus_bleu(counts.sum(axis=0)) == pytest.approx(expected, abs=1e-9)
+            for i, sentence in enumerate(sentence_bleu):
                 scorer = BLEU(**options, effective_order=True)
                 assert sentence == scorer.sentence_score(said[i], [gold[i]]).score
 
 
 def test_literal_figures() -> None:
     gold = ["Do you want a table for 2 at 6:30 pm?"]
-    counts = bleu_counts(["Do you want a table for 2 at 6:30 PM?"], gold)
-    assert counts.counts.tolist() == [[12, 10, 9, 8, 13, 12, 11, 10, 13, 13]]
-    assert corpus_bleu(counts.counts[0]) == pytest.approx(84.24, abs=0.01)
-    lower = bleu_counts(["Do you want a table for 2 at 6:30 PM?"], gold, lowercase=True)
-    assert corpus_bleu(lower.counts[0]) == pytest.approx(100)
-    empty = bleu_counts([""], gold)
-    assert corpus_bleu(empty.counts[0]) == 0 and empty.sentence_bleu.tolist() == [0]
+    counts, _ = bleu_counts(["Do you want a table for 2 at 6:30 PM?"], gold)
+    assert counts.tolist() == [[12, 10, 9, 8, 13, 12, 11, 10, 13, 13]]
+    assert corpus_bleu(counts[0]) == pytest.approx(84.24, abs=0.01)
+    lower, _ = bleu_counts(["Do you want a table for 2 at 6:30 PM?"], gold, lowercase=True)
+    assert corpus_bleu(lower[0]) == pytest.approx(100)
+    empty, sentence_bleu = bleu_counts([""], gold)
+    assert corpus_bleu(empty[0]) == 0 and sentence_bleu.tolist() == [0]
 
 
 def test_many_sets_at_once() -> None:
     chance = random.Random(2)  # noqa: S311
     said, gold = sentences(chance, 40), sentences(chance, 40, least=1)
-    counts = bleu_counts(said, gold).counts
+    counts, _ = bleu_counts(said, gold)
     draws = np.random.default_rng(0).integers(0, 3, (6, 2, 40)).astype(float)
     many = corpus_bleu(draws @ counts)
     assert many.shape == (6, 2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from sgdx_metric.errors import ScoreError
 from sgsacc_metric.candidates import candidates
 from sgsacc_metric.rows import Action
 
@@ -108,11 +107,6 @@ EXTENDED = [
 def test_extended_rules_add_forms(action: Action, more: list[str]) -> None:
     of = turn(action, intent="FindHotel")
     assert candidates(of, action, "extended") == [*candidates(of, action), *more]
-
-
-def test_unknown_rules() -> None:
-    with pytest.raises(ScoreError, match="rules is 'b', expected "):
-        candidates(turn(), act("GOODBYE"), "b")
 
 
 def test_words_of_a_slot_that_the_schema_lacks() -> None:

@@ -6,8 +6,7 @@ import pytest
 
 from sgdx_metric.errors import ScoreError
 from sgsacc_metric.claims import Claim, Judgement, context_of, judge_claims
-from sgsacc_metric.faithful import judge_utterances
-from sgsacc_metric.gold import Options, judge_gold
+from sgsacc_metric.gold import Options, judge_gold, judge_utterances
 from sgsacc_metric.nli import Judge, clearest, entails, nli_name
 
 from .turns import GOLD, LONG, NO, PLAIN, SHORT, YES, Script, act, turn

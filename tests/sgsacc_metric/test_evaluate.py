@@ -122,6 +122,9 @@ SAID = {"turn_id": ROW["turn_id"], "variant": "v3", "utterance": "x"}
     ("wrong", "fault"),
     [
         ({"references": [{**ROW, "actions": 3}]}, r"references\[0\]: "),
+        ({"references": [{**ROW, "schemas": [{"slots": []}]}]}, r"references\[0\]: .*intents"),
+        ({"references": [{**ROW, "schemas": None}]}, r"references\[0\]: "),
+        ({"references": [5]}, r"references\[0\]: "),
         ({"predictions": [SAID, {}]}, r"predictions\[1\]: "),
         ({"predictions": [{**SAID, "variant": "V1"}]}, "variant is 'V1'"),
         ({"evaluator": "v1"}, "references: .*'v1'"),
@@ -145,7 +148,7 @@ def test_examples_of_the_description_and_the_card(monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(ROOT)  # where evaluate finds the folder by its name
     text = evaluate.load("sgsacc_metric").inputs_description
     example = doctest.DocTestParser().get_doctest(text, {}, "example", None, 0)
-    assert doctest.DocTestRunner().run(example).failed == 0
+    assert example.examples and doctest.DocTestRunner().run(example).failed == 0
     card = doctest.testfile(str(ROOT / "sgsacc_metric" / "README.md"), module_relative=False)
     assert card.attempted >= 8 and card.failed == 0
     front = (ROOT / "sgsacc_metric" / "README.md").read_text(encoding="utf-8").split("---")[1]

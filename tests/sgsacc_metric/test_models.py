@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sgdx_metric.errors import ScoreError
-from sgsacc_metric.models import entailment_labels, load_nli, open_nli
+from sgsacc_metric.nli import entailment_labels, open_nli
 
 PAIRS = [
     ("A hotel in Rome?", "City is Rome."),
@@ -70,7 +70,7 @@ def test_probabilities_in_each_order_of_the_labels(checkpoint: Path) -> None:
     plain = logits_of(checkpoint)
     assert np.ptp(plain, axis=0).min() > 0.01
     for labels in ORDERS.values():
-        nli = load_nli(str(checkpoint))
+        nli: Any = open_nli(str(checkpoint))
         nli._classify.model.config.id2label = dict(enumerate(labels))
         nli._labels = entailment_labels(dict(enumerate(labels)), "tiny")
         names = [label.lower() for label in labels]
@@ -79,7 +79,7 @@ def test_probabilities_in_each_order_of_the_labels(checkpoint: Path) -> None:
 
 
 def test_results_do_not_depend_on_order_or_batches(checkpoint: Path) -> None:
-    nli = load_nli(str(checkpoint))
+    nli: Any = open_nli(str(checkpoint))
     whole = nli(PAIRS)
     assert np.allclose(nli(PAIRS[::-1])[::-1], whole, atol=1e-6)
     assert np.allclose(np.vstack([nli([pair]) for pair in PAIRS]), whole, atol=1e-6)
@@ -103,9 +103,9 @@ def test_classes_by_name() -> None:
 
 def test_a_model_that_cannot_be_loaded(tmp_path: Path, checkpoint: Path) -> None:
     with pytest.raises(ScoreError, match="cannot be loaded as a model: "):
-        load_nli(str(tmp_path / "none"))
+        open_nli(str(tmp_path / "none"))
     with pytest.raises(ScoreError, match="dtype is 'int8', expected "):
-        load_nli(str(checkpoint), dtype="int8")
+        open_nli(str(checkpoint), dtype="int8")
 
 
 def test_a_folder_is_opened_as_it_is_named(checkpoint: Path) -> None:

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 from sgdx_metric.errors import ScoreError
-from sgsacc_metric.rows import read_prediction_rows, read_turn_rows, trimmed, words_digest
+from sgdx_metric.variants import schema_digest
+from sgsacc_metric.rows import read_prediction_rows, read_turn_rows, trimmed
 
 from .turns import CITY, HOTELS, KIND, act, turn
 
@@ -39,7 +40,8 @@ def test_a_words_digest_one_s_own_is_marked_by_all_its_words() -> None:
     (original,) = read_turn_rows([msgspec.to_builtins(turn())])
     assert original.words is None
     (own,) = read_turn_rows([msgspec.to_builtins(turn(variant="mine"))])
-    assert own.words == words_digest([HOTELS]) and len(own.schemas[0].slots) == 1
+    assert own.words == schema_digest(msgspec.to_builtins(HOTELS))
+    assert len(own.schemas[0].slots) == 1
 
 
 def test_forms_and_faults_of_rows() -> None:
@@ -50,5 +52,7 @@ def test_forms_and_faults_of_rows() -> None:
     assert read_prediction_rows(None) == []
     with pytest.raises(ScoreError, match=r"predictions\[1\]: .* missing required field `turn_id`"):
         read_prediction_rows([row, {}])
+    with pytest.raises(ScoreError, match=r"references\[0\]: .*'schemas'"):
+        read_turn_rows([row])
     with pytest.raises(ScoreError, match=r"predictions\[0\]: .* surrogates not allowed"):
         read_prediction_rows([{**row, "utterance": "\ud800"}])

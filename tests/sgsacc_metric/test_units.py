@@ -10,7 +10,6 @@ import pytest
 from sgdx_metric.columns import Floats
 from sgdx_metric.statistics import Sample
 from sgdx_metric.units import Scores
-from sgsacc_metric.bleu import ORDERS
 from sgsacc_metric.figures import compute_metrics, cross_variant_stats, turn_figures, unit_scores
 from sgsacc_metric.report import turn_count
 from sgsacc_metric.scoring import BLEU_COLUMNS, TurnScores, score_turns
@@ -63,7 +62,7 @@ def sums(**counts: float) -> dict[str, Floats]:
 
 
 def test_bleu_by_hand() -> None:
-    mean = (5 / 6 * 3 / 5 * 2 / 4 * 1 / 3) ** (1 / ORDERS)
+    mean = (5 / 6 * 3 / 5 * 2 / 4 * 1 / 3) ** (1 / 4)
     expected = 100 * mean * np.exp(1 - 8 / 6)
     assert compute_metrics(sums())["bleu"] == pytest.approx(expected)
     assert set(compute_metrics(sums())) == {"bleu"}
@@ -72,7 +71,7 @@ def test_bleu_by_hand() -> None:
 def test_ratios_of_counts() -> None:
     metrics = compute_metrics(
         sums(
-            turns=10, wrong=2, faithful=6, judged=8, both=4, agree=3, valid=0, faithful_valid=0,
+            turns=10, wrong=2, faithful=6, judged=8, valid=0, faithful_valid=0,
             ser_slots=7,
         )
     )  # fmt: skip
@@ -84,7 +83,6 @@ def test_ratios_of_counts() -> None:
         "coverage": 0.8,
         "validated": 0.0,
         "ser_coverage": 0.7,
-        "ser_agreement": 0.75,
     }
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sgdx_dataset.schema import Intent, Service, Slot
 from sgsacc_metric.gold import Options
 from sgsacc_metric.nli import Pair
-from sgsacc_metric.rows import Action, Intent, Service, Slot, Turn
+from sgsacc_metric.rows import Action, Turn
 
 CITY = Slot("city", "City of the hotel.", False, [])
 STARS = Slot("star_rating", "How many stars the hotel has", True, ["1", "2", "3", "4", "5"])
@@ -20,7 +21,10 @@ HOTELS = Service(
     "Hotels_1",
     "Find and book hotels",
     [CITY, STARS, WIFI, PETS, NONSTOP, VISIBILITY, KIND],
-    [Intent("FindHotel", "Search for a hotel."), Intent("BookHotel", "Book a room")],
+    [
+        Intent("FindHotel", "Search for a hotel.", False, ["city"], {}, ["city", "has_wifi"]),
+        Intent("BookHotel", "Book a room", True, ["city"], {}, []),
+    ],
 )
 
 

@@ -11,8 +11,10 @@ import pytest
 from baselines.copies.systems import copy_system, generate
 from baselines.t2g2 import rerank
 from baselines.t2g2.rerank import System, best_of, choose_system, fidelities, picked
+from sgdx_eval.inputs import Inputs
 from sgdx_eval.requested import RequestedData
-from sgsacc_metric import score_files
+from sgdx_eval.score import score
+from sgdx_eval.tasks.turns import Turns
 from sgsacc_metric.gold import GoldAction, GoldTurn
 from sgsacc_metric.nli import Judge
 
@@ -161,7 +163,8 @@ def test_chosen_turns_a_variant_of_one_s_own_and_other_rules(
     assert "|rules:extended|" in signature and f"|turns:{record['turns']}|" in signature
     assert f"|generator:original+mine@{header['words']}|" in signature
     # What was chosen is scored as any system is.
-    scores = score_files(out, source="sample", own_variants={"mine": words}, turns=turns)
+    inputs = Inputs(out, source="sample", own_variants={"mine": str(words)})
+    scores = score(Turns(turns=turns), inputs)
     assert scores["counts"]["turns"]["all"] == 3
 
 

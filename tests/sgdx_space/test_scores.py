@@ -1,0 +1,147 @@
+"""Files that a visitor drops on the page are held against each other and against the data."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sgdx_dataset import SgdxError, open_release, turn_tables
+
+from ..sgdx_metric.conftest import gold as gold
+from ..sgdx_metric.frames import Row, written
+
+pytest.importorskip("gradio", reason="the Space needs gradio: pip install sgdx[app]")
+
+from sgdx_space.scores import example_files, explain, fill, score_dropped
+from sgdx_space.tracking import sample
+
+
+def signature(paths: list[str]) -> str:
+    """The signature of dropped predictions."""
+    return str(score_dropped(paths)[2].content["signature"])
+
+
+def cells(html: str) -> dict[str, list[str]]:
+    """The texts of the rows of tables, by the first of each row."""
+    rows = (
+        re.findall("<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall("<tr>.*?</tr>", html)
+    )
+    return {row[0]: row[1:] for row in rows}
+
+
+@pytest.fixture(scope="module")
+def responses() -> dict[str, list[Row]]:
+    """The gold responses of the sample's test split, by variant."""
+    keys = ["turn_id", "variant", "utterance"]
+    release = open_release("sample")
+    return {name: turn_tables(release, "test", name, keys).to_pylist() for name in ("v1", "v2")}
+
+
+@pytest.mark.parametrize("task", ["states", "responses"])
+def test_dropped_files_are_of_one_system_and_of_the_sample(
+    task: str, tmp_path: Path, gold: dict[str, list[Row]], responses: dict[str, list[Row]]
+) -> None:
+    rows, release = gold if task == "states" else responses, open_release("sample")
+
+    def drop(*headers: dict[str, Any]) -> list[str]:
+        paths = []
+        for name, header in zip(("v1", "v2"), headers):
+            header = {"data": release.data_digest("test", name), "variant": name, **header}
+            paths.append(str(written(tmp_path / f"{name}.jsonl", rows[name], **header)))
+        return paths
+
+    line = signature(drop({"model": "a", "oracle": True}, {"model": "a", "oracle": True}))
+    assert "|oracle:yes|ci:" in line and "|release:sample|" in line
+    line = signature([str(written(tmp_path / "v1.jsonl", rows["v1"]))])
+    assert "|predictions:made-elsewhere|" in line
+    for headers, found in (
+        (({"model": "a"}, {"model": "b"}), "for v2: model"),
+        (({"oracle": False}, {"oracle": True}), "for v2: oracle"),
+        (({}, {"data": "0123"}), "for v2: .* 0123"),
+    ):
+        paths = drop(*headers)
+        with pytest.raises(SgdxError, match=found):
+            score_dropped(paths)
+        # The page names no option of a command, which the error's last words do.
+        html, shown, _, details = fill(paths)
+        assert "role='alert'" in html and "--" not in html and not details and shown is None
+
+
+def test_a_part_of_the_frames_is_refused_without_a_word_about_options(
+    tmp_path: Path, gold: dict[str, list[Row]]
+) -> None:
+    first = gold["v1"][0]["frame_id"].partition("/")[0]
+    rows = [row for row in gold["v1"] if row["frame_id"].partition("/")[0] != first]
+    path = str(written(tmp_path / "v1.jsonl", rows))
+    with pytest.raises(SgdxError, match="--dialogues FILE"):
+        score_dropped([path])
+    html, *_ = fill([path])
+    assert "role='alert'" in html and "--" not in html and str(tmp_path) not in html
+    assert f"{273 - len(rows)} of 273" in html
+
+
+def test_an_example_can_be_dropped() -> None:
+    assert fill(None)[:2] == ("", None)
+    html, shown, dialogues, details = fill(example_files())
+    assert shown and "|frames:273|" in html and "made-elsewhere" not in html
+    assert cells(html)["JGA_orig"][0].startswith("31.57<small>")
+    assert "falls from 31.6 to 25.3 %" in html
+    assert dialogues.value == "1_00003/Cooking_1" and len(dialogues.choices) > 20
+    assert "<code>where_it_is_held</code> <span class='wrong'>–</span>" in details
+    assert "<code>city</code> <span class='right'>Leeds</span>" in details
+    assert explain("1_00000/Cabs_1", shown) != details
+
+
+def test_calls_are_shown_as_states_are(tmp_path: Path) -> None:
+    """The sample's calls; under v3 the first is of no intent, and in one turn none was needed."""
+    paths = []
+    for name in ("original", "v3"):
+        rows: list[Row] = []
+        for frame in sample().rows(name).to_pylist():
+            if (made := frame["service_call"]) is not None:
+                wrong = {"method": "Other"} if name == "v3" and not rows else {}
+                made = {**made, "service": frame["service"], **wrong}
+            if made or rows:
+                rows.append({"frame_id": frame["frame_id"], "variant": name, "service_call": made})
+        paths.append(str(written(tmp_path / f"{name}.jsonl", rows)))
+    html, shown, dialogues, details = fill(paths)
+    assert shown and "|task:calls|" in html and "Calls: 73 all" in html
+    rows_of = cells(html)
+    assert rows_of["call drop"][0].startswith("-1.37<small>")
+    assert rows_of["v3"][-2:] == ["100.00", "100.00"]  # the decision to call
+    dialogue, _, service = rows[0]["frame_id"].split("/")
+    assert dialogues.value == f"{dialogue}/{service}"
+    assert "<span class='wrong'>Cabs_13.Other</span>" in details
+    state = {"active_intent": "NONE", "requested_slots": [], "slot_values": []}
+    row = {"frame_id": rows[0]["frame_id"], "variant": "v1", **state}
+    html, *_ = fill([*paths, str(written(tmp_path / "v1.jsonl", [row]))])
+    assert "v1.jsonl:1:" in html and str(tmp_path) not in html
+
+
+def test_responses_are_scored_without_a_model(
+    tmp_path: Path, responses: dict[str, list[Row]]
+) -> None:
+    html, _, dialogues, details = fill([str(written(tmp_path / "v1.jsonl", responses["v1"]))])
+    assert "|ser:t2g2|nli:none|" in html and cells(html)["v1"][:2] == ["100.00", "0.00"]
+    assert dialogues.choices == [] and details == ""
+
+
+@pytest.mark.parametrize("name", ["\uff561", "V1", "\u043eriginal", "mine"])
+def test_a_variant_that_is_none(
+    name: str, tmp_path: Path, gold: dict[str, list[Row]], responses: dict[str, list[Row]]
+) -> None:
+    for rows in (gold["v1"], responses["v1"]):
+        path = str(written(tmp_path / "p.jsonl", [{**row, "variant": name} for row in rows]))
+        with pytest.raises((SgdxError, ValueError), match=f"p.jsonl: .*{name}"):
+            score_dropped([path])
+
+
+def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SgdxError, match="v2.jsonl"):
+        score_dropped([str(tmp_path / "v2.jsonl")])
+    path = written(tmp_path / "p.jsonl", [{"id": "1", "variant": "original", "calls": []}])
+    with pytest.raises(SgdxError, match=r"p\.jsonl: .*tools"):
+        score_dropped([str(path)])
