@@ -76,7 +76,7 @@ def signed(figure: Figure, difference: float | None) -> str:
 
 
 def _decimals(figure: Figure) -> int:
-    return 2 if figure.key.startswith("ser") else 1  # slot error rates are small
+    return 2 if figure.title.startswith("SER") else 1  # slot error rates are small
 
 
 def change_cell(figure: Figure, change: Mapping[str, Any]) -> Cell:

@@ -72,9 +72,11 @@ def comparison(group: Group) -> list[Table]:
                 rows[-1] += [f"{group.count(items):,}", *(found.get(k, NO_VALUE) for k in of_row)]
     note = "Below a figure is its 95 % interval, or after ± its deviation over seeds."
     if not {keys.original, keys.reworded} <= every.keys():
-        names = printable(", ".join(group.variants))
-        note += f" Only {names} was scored, so that not all figures are known."
-    heads = ["system", "of", group.unit, *titles]
+        scored = printable(", ".join(group.variants))
+        note += f" Only {scored} was scored, so that not all figures are known."
+    # A title such as `SGSAcc worst` is a column below a heading.
+    columns = [Column(name, of) for of, _, name in (title.rpartition(" ") for title in titles)]
+    heads = ["system", "of", group.unit, *columns]
     made = [table("Figures under reworded schemas", heads, rows, ["of"], note=note)]
     shown_above = {key for of_row in of_rows.values() for key in of_row}
     further = {system.name: cells(samples(system)) for system in group.systems}

@@ -121,7 +121,7 @@ def test_a_difference_has_its_sign_and_its_interval() -> None:
     change = {"difference": 0.0153, "interval": [-0.002, 0.03]}
     assert change_cell(figure, change) == Cell("+1.5", "-0.2 to +3.0")
     assert change_cell(figure, {}) == Cell(NO_VALUE)
-    assert signed(figure._replace(key="ser_orig"), 0.0012) == "+0.12"
+    assert signed(figure._replace(title="SER orig"), 0.0012) == "+0.12"
     assert signed(figure._replace(scale=1), -1.04) == "-1.0" and signed(figure, np.nan) == NO_VALUE
 
 

@@ -29,7 +29,7 @@ def page_of(*paths: Path) -> Page:
 
 def by_name(table: Table) -> dict[tuple[str, str], dict[str, Cell]]:
     """The cells by their column, of each row by its first two cells."""
-    names = [column.name for column in table.columns]
+    names = [f"{column.group} {column.name}".strip() for column in table.columns]
     return {(row[0].text, row[1].text): dict(zip(names, row)) for row in table.rows}
 
 
