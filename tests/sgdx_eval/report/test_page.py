@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sgdx_eval.references import References
@@ -96,6 +96,7 @@ def page_of(text: str, group: Group) -> Page:
     return Page(text, text, [part, part], [text], text, [text], [text], text, [shown])
 
 
+@settings(max_examples=30, deadline=None)
 @given(st.text("<>&\"'`|\\*_[]()#!-=/ aZ\n\x1b\u202e", min_size=1, max_size=30))
 def test_every_text_of_others_stays_text(group: Group, text: str) -> None:
     """The tags and attributes are those of a harmless text, and rows of Markdown stay rows."""
