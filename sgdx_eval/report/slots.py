@@ -146,13 +146,16 @@ def score_slots(data: References, split: str, variant: str, path: Path, results:
                 f"{whose}: {len(lacking)} of {len(ids)} frames of {variant} are missing, the first "
                 f"is {lacking[0]}"
             )
+    judged: dict[tuple[object, ...], float] = {}  # An error stays in the state for many turns.
     for frame_id, service in zip(ids, results.raw.items.service):
         scores[frame_id] = []
         for slot in schemas[service].slots:
             right = gold[frame_id].get(slot.name, [])
             found = predicted[frame_id].get(slot.name, [])
-            judged = judge_values(right, found, slot.is_categorical, results.rules)
-            scores[frame_id].append(judged[0])
+            key = slot.is_categorical, tuple(right), tuple(found)
+            if key not in judged:
+                judged[key] = judge_values(right, found, slot.is_categorical, results.rules)[0]
+            scores[frame_id].append(judged[key])
     return Scored(gold, predicted, scores)
 
 
