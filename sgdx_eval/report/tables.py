@@ -76,7 +76,7 @@ def comparison(group: Group) -> list[Table]:
         note += f" Only {scored} was scored, so that not all figures are known."
     # A title such as `SGSAcc worst` is a column below a heading.
     columns = [Column(name, of) for of, _, name in (title.rpartition(" ") for title in titles)]
-    heads = ["system", "of", group.unit, *columns]
+    heads: list[str | Column] = ["system", "of", group.unit, *columns]
     made = [table("Figures under reworded schemas", heads, rows, ["of"], note=note)]
     shown_above = {key for of_row in of_rows.values() for key in of_row}
     further = {system.name: cells(samples(system)) for system in group.systems}
