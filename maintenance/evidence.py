@@ -13,8 +13,9 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -23,8 +24,7 @@ from sgdx_dataset import open_release
 from sgdx_dataset.schema import Service, Slot
 from sgdx_eval.references import open_references
 from sgdx_eval.report.runs import read_run
-from sgdx_eval.report.slots.breakage import Analysis, analyse
-from sgdx_eval.report.slots.scores import Gold
+from sgdx_eval.report.slots import score_slots
 from sgdx_metric.columns import Floats, Ints
 from sgdx_metric.variants import ORIGINAL
 from sgdx_tools.check import RULES, AllEvidence, Evidence, Ranking
@@ -74,17 +74,44 @@ def write_edits(source: str, folder: Path) -> None:
         (folder / f"{rule}.json").write_text(json.dumps(words))
 
 
-def losses(analysis: Analysis) -> dict[str, Evidence]:
+class Loss(NamedTuple):
+    """What a slot that has a value in a frame loses under an edit, in points."""
+
+    rule: str
+    dialogue: str
+    service: str
+    position: int  # of the slot in the schema
+    points: float
+
+
+def read_losses(path: Path, edits: Path) -> list[Loss]:
+    """What a run loses under the edits, slot by slot of every frame."""
+    run = read_run(path)
+    own = {rule: str(edits / f"{rule}.json") for rule in EDITS}
+    data, results = open_references(None, run.split, own), run.results
+    original, *reworded = (
+        score_slots(data, run.split, variant, run.predictions[variant], results)
+        for variant in (ORIGINAL, *EDITS)
+    )
+    schemas = data.schemas(ORIGINAL)
+    return [
+        Loss(rule, frame_id.split("/")[0], service, i, 100 * (before - after))
+        for rule, scored in zip(EDITS, reworded)
+        for frame_id, scores in original.scores.items()
+        for service in [frame_id.rpartition("/")[2]]
+        for i, (before, after) in enumerate(zip(scores, scored.scores[frame_id]))
+        if schemas[service].slots[i].name in original.gold[frame_id]
+    ]
+
+
+def losses(found: Sequence[Loss]) -> dict[str, Evidence]:
     """What slots with a value lose under each edit, in points, drawn over dialogues."""
-    gold, (scores, *_) = analysis.gold, analysis.runs
-    active = np.flatnonzero(gold.origin >= 0)
-    dialogue = gold.frames.dialogue[gold.frame[active]]
-    found = {}
-    for rule in scores:
-        if rule != ORIGINAL:
-            lost = 100 * (scores[ORIGINAL][active] - scores[rule][active]).astype(np.float64)
-            found[rule] = Evidence(*_interval(lost, dialogue))
-    return found
+    evidence = {}
+    for rule in dict.fromkeys(loss.rule for loss in found):
+        of_rule = [loss for loss in found if loss.rule == rule]
+        dialogue = np.unique([loss.dialogue for loss in of_rule], return_inverse=True)[1]
+        evidence[rule] = Evidence(*_interval(np.array([loss.points for loss in of_rule]), dialogue))
+    return evidence
 
 
 def _interval(values: Floats, cluster: Ints) -> tuple[float, float, float]:
@@ -95,20 +122,16 @@ def _interval(values: Floats, cluster: Ints) -> tuple[float, float, float]:
     return round(float(values.mean()), 2), round(float(low), 2), round(float(high), 2)
 
 
-def of_elements(analysis: Analysis) -> list[tuple[str, str, float]]:
-    """What each slot loses under each variant: its service, the variant, and points."""
-    gold, (scores, *_) = analysis.gold, analysis.runs
-    active = np.flatnonzero(gold.origin >= 0)
-    element = gold.element[active]
-    counts = np.bincount(element)
-    found = []
-    for variant in scores:
-        if variant != ORIGINAL:
-            lost = np.bincount(element, 100 * (scores[ORIGINAL][active] - scores[variant][active]))
-            shown = np.flatnonzero(counts >= _FEWEST_FRAMES)
-            services = [gold.elements[i].service for i in shown]
-            found += [(s, variant, x) for s, x in zip(services, lost[shown] / counts[shown])]
-    return found
+def of_elements(found: Sequence[Loss]) -> list[tuple[str, str, float]]:
+    """What each slot loses under each edit: its service, the edit, and points."""
+    points: dict[tuple[str, str, int], list[float]] = {}
+    for loss in found:
+        points.setdefault((loss.service, loss.rule, loss.position), []).append(loss.points)
+    return [
+        (service, rule, sum(of) / len(of))
+        for (service, rule, _), of in points.items()
+        if len(of) >= _FEWEST_FRAMES
+    ]
 
 
 def ranking(rows: list[tuple[str, str, float]], expected: Mapping[str, float]) -> Ranking:
@@ -141,7 +164,7 @@ def _ranks(values: Floats) -> Floats:
 
 def measure(edits: Path, chosen_on: Path, judged_on: Path, name: str) -> None:
     """Write evidence.json of the second run, and print what both give."""
-    first, second = (_analysis(run, edits) for run in (chosen_on, judged_on))
+    first, second = (read_losses(run, edits) for run in (chosen_on, judged_on))
     expected = {rule: found.loss for rule, found in losses(first).items()}
     rules = losses(second)
     for rule, found in rules.items():
@@ -153,16 +176,6 @@ def measure(edits: Path, chosen_on: Path, judged_on: Path, name: str) -> None:
     kept = {rule: found for rule, found in rules.items() if rule in RULES and found.low > 0}
     evidence = AllEvidence(kept, rank, name)
     _EVIDENCE.write_bytes(msgspec.json.format(msgspec.json.encode(evidence), indent=1) + b"\n")
-
-
-def _analysis(path: Path, edits: Path) -> Analysis:
-    """What a run does slot by slot under the edits."""
-    run = read_run(path)
-    own = {rule: str(edits / f"{rule}.json") for rule in EDITS}
-    references, results = open_references(None, run.split, own), run.results
-    variants = list(results.variants)
-    gold = Gold(references, run.split, variants, results.raw.items, results.rules)
-    return analyse(path.name, [run.predictions], gold)
 
 
 def main() -> None:

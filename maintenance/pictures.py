@@ -18,8 +18,9 @@ import numpy as np
 from sgdx_dataset.io.console import run
 from sgdx_dataset.io.extras import require
 from sgdx_dataset.io.files import write_bytes
-from sgdx_eval.report.figures import Estimate, Figures, under_variants
-from sgdx_eval.report.runs import System, group_runs, read_run
+from sgdx_eval.report.runs import group_runs, read_run
+from sgdx_eval.results import Results
+from sgdx_metric.statistics import Sample
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 ROOT = Path(__file__).parents[1]
@@ -30,6 +31,14 @@ _MARKERS = "os^"
 # So narrow, in inches, that a phone shrinks the picture little and its text stays legible.
 _SIZE = (5.4, 4.6)
 _NAME_GAP = 0.03  # of the axis, between an interval's end and the middle of a name
+
+
+class Estimate(NamedTuple):
+    """A figure and its 95 % interval over dialogues."""
+
+    value: float
+    low: float
+    high: float
 
 
 class Picture(NamedTuple):
@@ -112,20 +121,24 @@ def _write(folder: Path) -> None:
             print(path)
 
 
-def read_systems(picture: Picture) -> dict[str, System]:
-    """The systems of a picture by their names in it; all were scored on the same frames."""
+def read_systems(picture: Picture) -> dict[str, Results]:
+    """The scores of a picture's systems by their names in it; all are of the same frames."""
     runs = [read_run(ROOT / folder) for folder in picture.systems.values()]
-    (group,) = group_runs(runs)
-    by_path = {system.first.path: system for system in group.systems}
-    return {name: by_path[run.path] for name, run in zip(picture.systems, runs, strict=True)}
+    (_,) = group_runs(runs)  # they compare
+    return dict(zip(picture.systems, (run.results for run in runs)))
 
 
-def worst_case(system: System) -> Estimate:
-    """The mean with each frame under its worst variant, with its 95 % interval."""
-    return Figures(system).estimates()["jga_worst"]
+def worst_case(results: Results) -> Estimate:
+    """The mean with each frame under its worst variant."""
+    return _estimates(results.sample(), ["jga_worst"])[0]
 
 
-def draw(picture: Picture, systems: Mapping[str, System], theme: Theme) -> bytes:
+def _estimates(sample: Sample, keys: Sequence[str]) -> list[Estimate]:
+    values, ends = sample.values(), sample.intervals()
+    return [Estimate(float(values[key] or 0), *(ends[key] or (np.nan, np.nan))) for key in keys]
+
+
+def draw(picture: Picture, systems: Mapping[str, Results], theme: Theme) -> bytes:
     """The picture as an SVG whose text stays text, the same bytes each time.
 
     Args:
@@ -157,7 +170,7 @@ def draw(picture: Picture, systems: Mapping[str, System], theme: Theme) -> bytes
     return file.getvalue()
 
 
-def _draw_system(axes: Any, system: System, colour: str, marker: str, apart: bool) -> None:
+def _draw_system(axes: Any, system: Results, colour: str, marker: str, apart: bool) -> None:
     estimates = _by_variant(system)
     line = {"color": colour, "marker": marker, "markersize": 6, "capsize": 3, "elinewidth": 1}
     axes.errorbar(range(len(_VARIANTS)), *_percent(estimates), linewidth=1.8, **line)
@@ -169,7 +182,7 @@ def _draw_system(axes: Any, system: System, colour: str, marker: str, apart: boo
         _label(axes, _ALL_SIX + 0.25, 100 * worst.value, f"{100 * worst.value:.0f}", colour, "left")
 
 
-def _name_systems(axes: Any, systems: Mapping[str, System], colours: Sequence[str]) -> None:
+def _name_systems(axes: Any, systems: Mapping[str, Results], colours: Sequence[str]) -> None:
     """Write the best system's name above its intervals, and each other one's below its own."""
     gap = _NAME_GAP * axes.get_ylim()[1]
     for number, (name, system) in enumerate(systems.items()):
@@ -184,18 +197,14 @@ def _label(axes: Any, x: float, y: float, text: str, colour: str, side: str) -> 
     axes.text(x, y, text, color=colour, fontweight="bold", ha=side, va="center")
 
 
-def _by_variant(system: System) -> list[Estimate]:
-    results = system.first.results
-    (headline,) = results.task.headlines(results.scores())
-    means = under_variants(system, headline)
-    return [means[variant] for variant in _VARIANTS]
+def _by_variant(results: Results) -> list[Estimate]:
+    return _estimates(results.by_variant(), _VARIANTS)
 
 
 def _percent(estimates: Sequence[Estimate]) -> tuple[Any, Any]:
     """Heights and lengths of the intervals below and above them, in percent."""
-    values = 100 * np.array([estimate.value for estimate in estimates])
-    ends = 100 * np.array([estimate.interval or (np.nan, np.nan) for estimate in estimates])
-    return values, (values - ends[:, 0], ends[:, 1] - values)
+    values, low, high = 100 * np.array(estimates).T
+    return values, (values - low, high - values)
 
 
 def _finish(axes: Any, theme: Theme) -> None:

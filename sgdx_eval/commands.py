@@ -230,16 +230,15 @@ def report(
     check_folder("--output", output)
     if references and source:
         raise SgdxError(f"--references {references}: found --source too, expected one of them")
-    from .report.inputs import Choice, read_inputs
-    from .report.page import write_report
-    from .report.sections import build_report
+    from .report.page import build_page, write_page
 
-    inputs = read_inputs(runs, Choice(source, references, dialogues, service))
-    if not quiet:
-        for note in (*inputs.left_out, *inputs.not_analysed):
-            print(f"note: {note}", file=sys.stderr)
     words = sys.argv[1:] if sys.argv[1:2] == ["report"] else ["report", *sys.argv[1:]]
-    for path in write_report(build_report(inputs, shlex.join(["sgdx", *words])), output):
+    command = shlex.join(["sgdx", *words])
+    page = build_page(runs, command, source, references, dialogues, service)
+    if not quiet:
+        for note in (*page.left_out, *page.not_analysed):
+            print(f"note: {note}", file=sys.stderr)
+    for path in write_page(page, output):
         print(path)
 
 

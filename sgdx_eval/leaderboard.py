@@ -10,13 +10,12 @@ import os
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from textwrap import fill
 
 from sgdx_dataset import SgdxError
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .published import PublishedRow
-from .report.figures import Figures
+from .report.figures import cells, samples, values
 from .report.runs import Run, System, data_caveats, read_run
 from .tables import NO_VALUE, Cell, number, table, to_markdown
 
@@ -35,7 +34,7 @@ RULES: Mapping[str, Mapping[str, str | None]] = {
 }
 # By task, the figures of a row. The rows are sorted by the first of these but one.
 FIGURES: Mapping[str, Sequence[str]] = {
-    "state": ("jga_orig", "jga_v1-5", "jga_worst", "flips", "ss_jga", "ss_jga_nonzero"),
+    "state": ("jga_orig", "jga_v1-5", "drop", "jga_worst", "flips", "ss_jga", "ss_jga_nonzero"),
     "turns": (
         *("bleu_orig", "bleu_v1-5", "ser_orig", "ser_v1-5", "sgsacc_orig", "sgsacc_v1-5"),
         "changed",
@@ -44,7 +43,8 @@ FIGURES: Mapping[str, Sequence[str]] = {
 # Parts of a signature that say what was scored and by which model; rows that differ in one are not
 # compared.
 _DATA = ("release", "dialogues", "turns", "nli")
-_TEXTS = ("trained on",)
+# By task, what stands behind the figures of a row.
+_TEXTS = {"state": ["trained on", "system acts"], "turns": ["trained on"]}
 
 
 class Row:
@@ -52,13 +52,13 @@ class Row:
 
     def __init__(self, run: Run) -> None:
         self.run, self.parts = run, run.results.parts
-        keys, figures = FIGURES[run.results.task.name], Figures(System(run.folder, [run]))
-        cells, known = figures.cells(), figures.by_key
-        self.titles = [known[key].title for key in keys if key in known]
-        self.figures = {key: cells.get(key, Cell(NO_VALUE)) for key in keys}
-        self.rank = -figures.values().get(keys[1], -1.0), run.folder
+        keys, runs = FIGURES[run.results.task.name], samples(System(run.folder, [run]))
+        found, means = cells(runs), values(runs)
+        titles = {figure.key: figure.title for figure in runs[0].figures}
+        self.titles = [titles[key] for key in keys if key in titles]
+        self.figures = {key: found.get(key, Cell(NO_VALUE)) for key in keys}
+        self.rank = run.oracle, -means.get(keys[1], -1.0), run.folder  # oracles come last
         self.size = run.results.task.count(run.results.raw)
-        self.trained_on = _trained_on(run)
 
     @property
     def data(self) -> str:
@@ -69,23 +69,16 @@ class Row:
     def cells(self, base: Path) -> list[Cell | str]:
         """The cells of the row, the first with a link to its folder."""
         link = Path(os.path.relpath(self.run.path, base)).as_posix()
-        return [Cell(self.run.folder, link=link), *self.figures.values(), self.trained_on]
+        told = [self.run.trained_on, self.run.acts][: len(_TEXTS[self.run.results.task.name])]
+        return [Cell(self.run.folder, link=link), *self.figures.values(), *told]
 
     @property
-    def kind(self) -> tuple[str, str]:
-        """What one row is enough of: a tracker with its training set; if unknown, the run."""
-        if self.trained_on == NO_VALUE:
-            return self.run.folder, ""
-        return self.run.facts.get("tracker", self.run.folder), self.trained_on
-
-
-def _trained_on(run: Run) -> str:
-    """The schemas and the number of dialogues that a model was trained on; a dash if unknown."""
-    if not (run.settings or run.oracle or "train" in run.facts):
-        return NO_VALUE
-    words = " + ".join(filter(None, ("original", run.augmentation)))
-    dialogues = run.settings.get("train_dialogues")
-    return words if dialogues is None else f"{words}, {dialogues:,} dialogues"
+    def kind(self) -> tuple[str, ...]:
+        """What one row is enough of: a tracker with its training and input; if unknown, the run."""
+        if self.run.trained_on == NO_VALUE:
+            return (self.run.folder,)
+        tracker = self.run.facts.get("tracker", self.run.folder)
+        return tracker, self.run.trained_on, self.run.acts
 
 
 def read_rows(folders: Sequence[Path]) -> list[Row]:
@@ -119,33 +112,15 @@ def render(folders: Sequence[Path], published: Sequence[PublishedRow], base: Pat
     )
     template = resources.files(__package__).joinpath("leaderboard_template.md")
     return template.read_text("utf-8").format(
-        best=_best(trackers),
         trackers="\n\n".join(_tables(trackers, base)),
         published=_published_table(published),
         generators="\n\n".join(_tables(generators, base)),
     )
 
 
-def _best(rows: Sequence[Row]) -> str:
-    """The result in a sentence: the best tracker on the most dialogues."""
-    groups = _by_data([row for row in rows if not row.run.oracle])
-    if not groups:
-        return ""
-    best = groups[0][0]
-    original, reworded, worst = (
-        best.figures[key].text for key in ("jga_orig", "jga_v1-5", "jga_worst")
-    )
-    return fill(
-        f"The best tracker is `{best.run.folder}` ({best.data}). Its joint goal accuracy is "
-        f"{original} % under the original schemas and {reworded} % under other words. Under all "
-        f"six variants at once it is {worst} %.",
-        100,
-    )
-
-
 def _by_data(rows: Sequence[Row]) -> list[list[Row]]:
     """The best rows of each kind in groups that compare, those on most items first."""
-    groups: dict[tuple[str | None, ...], dict[tuple[str, str], Row]] = {}
+    groups: dict[tuple[str | None, ...], dict[tuple[str, ...], Row]] = {}
     for row in sorted(rows, key=lambda row: row.rank):
         groups.setdefault(tuple(map(row.parts.get, _DATA)), {}).setdefault(row.kind, row)
     return sorted(([*group.values()] for group in groups.values()), key=lambda g: -g[0].size)
@@ -153,17 +128,13 @@ def _by_data(rows: Sequence[Row]) -> list[list[Row]]:
 
 def _tables(rows: Sequence[Row], base: Path) -> list[str]:
     """A table for each group of rows that compare."""
-    return [
-        to_markdown(
-            table(
-                f"{group[0].data[0].upper()}{group[0].data[1:]}",
-                ["system", *max((row.titles for row in group), key=len), *_TEXTS],
-                [row.cells(base) for row in group],
-                _TEXTS,
-            )
-        )
-        for group in _by_data(rows)
-    ]
+    made = []
+    for group in _by_data(rows):
+        texts = _TEXTS[group[0].run.results.task.name]
+        heads = ["system", *max((row.titles for row in group), key=len), *texts]
+        title = f"{group[0].data[0].upper()}{group[0].data[1:]}"
+        made.append(to_markdown(table(title, heads, [row.cells(base) for row in group], texts)))
+    return made
 
 
 def _published_table(published: Sequence[PublishedRow]) -> str:

@@ -1,1 +1,1 @@
-"""Run folders in; the tables and figures of the SGD-X paper, and the errors behind them, out."""
+"""The page that `sgdx report` writes: what runs score, what rewording costs, and where."""

@@ -2,71 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import decode_json
-from sgdx_eval.predictions import prediction_paths
-from sgdx_eval.results import SYSTEM_PARTS, Results, read_results, stored
-from sgdx_eval.tables import Cell, printable
-from sgdx_eval.task import Keys, Task
+from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.columns import Ints
+from sgdx_metric.errors import ScoreError
 from sgdx_metric.signature import split_name
-from sgdx_metric.statistics import Figure
 from sgdx_metric.units import ALL
+from sgdx_metric.variants import ORIGINAL
 
 from ..prediction_files import unread_answers
-from .slots.breakage import Analyses
+from ..predictions import prediction_paths
+from ..results import SYSTEM_PARTS, Results, only_dialogues, only_services, read_results, stored
+from ..tables import NO_VALUE, printable
+from ..tasks import TASKS
 
-# By sub-model the lines of a log: the step, and the loss or the score on dev after it.
-Logs = Mapping[str, Sequence[Mapping[str, float]]]
 # Parts of a signature in which runs may differ that compare.
 _FREE = {*SYSTEM_PARTS, "canonical"}
-# Facts of a training, in which the runs of one system differ that are of several seeds.
+# Facts of a training in which the seeds of one system differ, and those that augmentation changes.
 _OF_TRAINING = {"seed", "weights", "keep_bias", "schemas", "overlaps", "parts"}
-# What an augmentation changes in the record of a run.
-_AUGMENTATION = {"augment", "train", "oracle"}
+_OF_AUGMENTATION = {"augment", "train", "oracle"}
 # A group of fewer items is marked as small.
 _FEW = 1000
 _LONGEST_NAME = 80
 
 
-@dataclass(frozen=True)
 class Run:
     """The scores of one run, and what is known of the system."""
 
-    # What the user gave: the run's folder or its file of scores.
-    path: Path
-    results: Results
-    # The recipe that the model was trained with; empty where it is not at hand.
-    settings: Mapping[str, Any]
-    # The lines of the training's log, by sub-model ("" for a model that has none).
-    logs: Logs
-    # Whether the results are of some of the items alone, for which not all that is stored holds.
-    is_choice: bool = False
+    def __init__(
+        self, path: Path, results: Results, settings: Mapping[str, Any], is_choice: bool = False
+    ) -> None:
+        """Find out what is known.
 
-    @cached_property
-    def facts(self) -> Mapping[str, Any]:
-        """What the predictions say of the system; empty where they say nothing."""
-        return next((header.system for header in self.results.headers.values()), {})
+        Args:
+            path: What the user gave: the run's folder or its file of scores.
+            results: The scores.
+            settings: The recipe that the model was trained with; empty where it is not at hand.
+            is_choice: Whether the results are of some of the items alone, for which not all that is
+                stored holds.
+        """
+        self.path, self.results, self.settings = path, results, settings
+        self.is_choice = is_choice
+        self.split = split_name(results.parts.get("split", "test"))
+        # What the predictions say of the system; empty where they say nothing.
+        self.facts = _facts(results)
+        # What is recorded of the training of the model, and of its sub-models if it has any.
+        sub_models = self.facts.get("parts")
+        parts = sub_models.values() if isinstance(sub_models, dict) else ()
+        records = (self.facts, *parts, settings)
+        self.trainings = [record for record in records if isinstance(record, Mapping)]
+        self.seed = next((t["seed"] for t in self.trainings if "seed" in t), None)
+        # Whether the system was trained on the schemas that it is judged on.
+        self.oracle = results.parts.get("oracle") == "yes" or any(
+            training.get("oracle") is True for training in self.trainings
+        )
+        # The reworded schemas that the system was trained on too; empty for none.
+        self.augmentation = "oracle" if self.oracle else ""
+        if augments := [t["augment"] for t in self.trainings if isinstance(t.get("augment"), dict)]:
+            ratio = augments[0].get("ratio", 1)
+            self.augmentation = f"{augments[0].get('schemas')}{'' if ratio == 1 else f' x {ratio}'}"
+        # Whether the system read the system's acts: yes, no, mixed, or a dash if unknown.
+        acts = results.parts.get("system-acts", "unknown")
+        self.acts = NO_VALUE if acts == "unknown" else acts
+        # The model that training began with, or else the model, by the last part of a path that
+        # says more than that it is a model; empty where that says nothing.
+        model = str(settings.get("model") or self.facts.get("model") or "")
+        name = next((part for part in model.split("/")[::-1] if part not in ("", "model")), model)
+        self.base_model = "" if name in (self.facts.get("tracker"), "tiny") else name
+        # The name of the run's folder, or that of a file of scores with a name of its own.
+        absolute = path.absolute()  # "." has no name
+        is_own = not absolute.is_dir() and absolute.name != "scores.json"
+        folder = absolute if absolute.is_dir() else absolute.parent
+        self.folder = absolute.stem if is_own else folder.name
 
     @cached_property
     def stored(self) -> Mapping[str, Any]:
         """What scores.json has beside the scores of items; empty for a choice of items."""
         return {} if self.is_choice else stored(self.results.path)
-
-    @property
-    def split(self) -> str:
-        """The split that was scored."""
-        return split_name(self.results.parts.get("split", "test"))
 
     @cached_property
     def predictions(self) -> dict[str, Path]:
@@ -81,45 +102,25 @@ class Run:
         return paths if set(paths) == set(self.results.variants) else {}
 
     @property
-    def comparison_key(self) -> Hashable:
-        """What is equal in runs whose scores compare: what was scored, and how."""
-        parts = {k: v for k, v in self.results.parts.items() if k not in _FREE}
-        return self.results.task.name, str(parts)
-
-    @property
-    def trainings(self) -> list[Mapping[str, Any]]:
-        """What is recorded of the training of the model, and of its sub-models if it has any."""
-        parts = self.facts.get("parts")
-        sub_models = parts.values() if isinstance(parts, dict) else ()
-        records = (self.facts, *sub_models, self.settings)
-        return [record for record in records if isinstance(record, Mapping)]
-
-    @property
-    def seed(self) -> Any:
-        """The seed of the training; None where it is not recorded."""
-        return next((t["seed"] for t in self.trainings if "seed" in t), None)
-
-    @property
-    def oracle(self) -> bool:
-        """Whether the system was trained on the schemas that it is judged on."""
-        trained = any(training.get("oracle") is True for training in self.trainings)
-        return trained or self.results.parts.get("oracle") == "yes"
-
-    @property
-    def augmentation(self) -> str:
-        """The reworded schemas that the system was trained on too; empty for none."""
-        augments = [training.get("augment") for training in self.trainings]
-        augment = next((augment for augment in augments if isinstance(augment, dict)), None)
-        if augment is None:
-            return "oracle" if self.oracle else ""
-        ratio = augment.get("ratio", 1)
-        return f"{augment.get('schemas')}{'' if ratio == 1 else f' x {ratio}'}"
+    def trained_on(self) -> str:
+        """The schemas, other corpora and dialogues of the training; a dash if unknown."""
+        if not (self.settings or self.oracle or "train" in self.facts):
+            return NO_VALUE
+        # A second corpus stands in the facts, or else in the recipe; earlier ones beside it.
+        also = [t["also"] for t in self.trainings if isinstance(t.get("also"), dict)][:1]
+        before = self.facts.get("also_before")
+        corpora = [*also, *(before if isinstance(before, list) else ())]
+        # A folder is named by its last part, as its path is nobody's business.
+        sources = [Path(str(corpus.get("source"))).name for corpus in corpora]
+        words = " + ".join(filter(None, ("original", self.augmentation, *dict.fromkeys(sources))))
+        dialogues = self.settings.get("train_dialogues")
+        return words if dialogues is None else f"{words}, {dialogues:,} dialogues"
 
     def system_key(self, without_augmentation: bool = False) -> str:
         """What runs of one system share, as JSON: all that is recorded of it but the seed."""
         if not self.facts:  # Nothing is known, so it is a system of its own.
             return str(self.path)
-        omitted = _OF_TRAINING | (_AUGMENTATION if without_augmentation else set())
+        omitted = _OF_TRAINING | (_OF_AUGMENTATION if without_augmentation else set())
         # A trained model is named by its run.
         facts = _without(self.facts, omitted | ({"model"} if "weights" in self.facts else set()))
         augmentation = "" if without_augmentation else self.augmentation
@@ -146,23 +147,7 @@ class Run:
         parts = name, trained_on if known else "", self.augmentation
         return printable(", ".join(filter(None, parts)), _LONGEST_NAME)
 
-    @property
-    def folder(self) -> str:
-        """The name of the run's folder, or that of a file of scores with a name of its own."""
-        path = self.path.absolute()  # "." has no name
-        if path.is_dir():
-            return path.name
-        return path.parent.name if path.name == "scores.json" else path.stem
-
-    @property
-    def base_model(self) -> str:
-        """The model that training began with, or else the model; empty where that says nothing."""
-        model = str(self.settings.get("model") or self.facts.get("model") or "")
-        # The last part of a path that says more than that it is a model.
-        name = next((part for part in model.split("/")[::-1] if part not in ("", "model")), model)
-        return "" if name in (self.facts.get("tracker"), "tiny") else name
-
-    def system_caveats(self) -> list[str]:
+    def caveats(self) -> list[str]:
         """What must stand beside every number of the system."""
         caveats = ["oracle: trained on v1 to v5"] if self.oracle else []
         if any(training.get("model") == "tiny" for training in self.trainings):
@@ -174,6 +159,10 @@ class Run:
         return caveats
 
 
+def _facts(results: Results) -> Mapping[str, Any]:
+    return next((header.system for header in results.headers.values()), {})
+
+
 def _without(value: Any, keys: set[str]) -> Any:
     """A nested value without the entries under some keys."""
     if isinstance(value, Mapping):
@@ -183,17 +172,15 @@ def _without(value: Any, keys: set[str]) -> Any:
 
 def data_caveats(parts: Mapping[str, str], count: int, unit: str) -> list[str]:
     """What must stand beside every number on some data, by the parts of a signature."""
-    caveats = []
     kind, _, size = parts.get("release", "unknown").partition(":")
-    if kind == "partial":
-        numbers = [f"{int(n):,}" if n.isdecimal() else n for n in size.split("/")]
-        caveats.append(f"partial data: {' of '.join(numbers)} dialogues")
-    if kind == "unverified":
-        caveats.append("data that is not known to be the release's")
-    if kind == "sample":
-        caveats.append("the small sample corpus, not SGD")
-    if kind == "many":
-        caveats.append("the corpus of many services, not SGD")
+    numbers = [f"{int(n):,}" if n.isdecimal() else n for n in size.split("/")]
+    of_release = {
+        "partial": f"partial data: {' of '.join(numbers)} dialogues",
+        "unverified": "data that is not known to be the release's",
+        "sample": "the small sample corpus, not SGD",
+        "many": "the corpus of many services, not SGD",
+    }
+    caveats = [of_release[kind]] if kind in of_release else []
     if "dialogues" in parts:
         caveats.append(f"a subset of {parts['dialogues'].partition('@')[0]} dialogues")
     if "@" in parts.get("turns", ""):
@@ -210,181 +197,140 @@ def data_caveats(parts: Mapping[str, str], count: int, unit: str) -> list[str]:
 # ---- reading
 
 
-def find_scores(path: Path) -> Path:
-    """The file of scores in a run's folder, or the path itself where it is a file."""
+class Validation(msgspec.Struct):
+    """The test of a model of entailment on gold responses, as `validate --json` writes it."""
+
+    signature: str = ""
+    by_evaluator: dict[str, dict[str, Any]] = {}
+
+
+class _Record(msgspec.Struct):
+    """What a training records."""
+
+    settings: dict[str, Any] = {}
+    # What the model has seen, which predictions repeat.
+    seen: dict[str, Any] = {}
+
+
+class _Training(msgspec.Struct):
+    """What run.json has of a training; of an evaluation it has nothing."""
+
+    record: _Record | None = None
+
+
+def read_run(path: Path) -> Run:
+    """Read a run's scores, and the recipe beside them or in the model's folder."""
+    results = read_results(_scores_file(path))
+    facts = _facts(results)
+    for folder in (results.path.parent, Path(str(facts.get("model", "")))):
+        if (file := folder / "run.json").is_file():
+            record = decode_json(read_file(file), _Training, str(file), "a run's record").record
+            # Another model may stand in the folder by now.
+            if record and all(facts.get(key, seen) == seen for key, seen in record.seen.items()):
+                return Run(path, results, record.settings)
+    return Run(path, results, {})
+
+
+def _scores_file(path: Path) -> Path:
     file = path / "scores.json" if path.is_dir() else path
     if not file.is_file():
         raise SgdxError(f"{path}: found no scores.json, expected a finished run")
     return file
 
 
-class _Training(msgspec.Struct):
-    """What run.json has of a training; of an evaluation it has nothing."""
+def read_runs(
+    paths: Sequence[Path], dialogues: Path | None = None, services: Sequence[str] = ()
+) -> tuple[list[Run], list[Validation], list[str]]:
+    """Read runs, tests of models of entailment, and why a path is left out, a sentence each.
 
-    record: dict[str, Any] | None = None
-
-
-def read_run(path: Path) -> Run:
-    """Read a run's scores, and the recipe and the log beside them or in the model's folder."""
-    results = read_results(find_scores(path))
-    beside = results.path.parent
-    model = next((header.system.get("model") for header in results.headers.values()), None)
-    folders = beside, Path(str(model or beside))
-    records = (
-        decode_json(read_file(file), _Training, str(file), "a run's record").record
-        for folder in folders
-        if (file := folder / "run.json").is_file()
-    )
-    settings = next(filter(None, records), {}).get("settings", {})
-    logs = next(filter(None, map(_read_logs, folders)), {})
-    return Run(path, results, settings, logs)
-
-
-def _read_logs(folder: Path) -> Logs:
-    """The logs in a folder and in those of the sub-models."""
-    files = {"": folder / "log.jsonl"}
-    files |= {file.parent.name: file for file in sorted(folder.glob("*/log.jsonl"))}
-    return {
-        name: [
-            decode_json(line, dict[str, float], f"{file}:{number}", "a line of a training's log")
-            for number, line in enumerate(read_file(file).splitlines(), 1)
-        ]
-        for name, file in files.items()
-        if file.is_file()
-    }
+    `dialogues` is a file of those that are chosen, `services` their original names. A single run
+    that cannot be read is an error.
+    """
+    runs, validations, left_out = list[Run](), list[Validation](), list[str]()
+    for path in paths:
+        try:
+            file = _scores_file(path)
+            test = decode_json(read_file(file), Validation, str(file), "a file of scores")
+            if test.by_evaluator:
+                validations.append(test)
+                continue
+            run = read_run(path)
+            results = run.results
+            if dialogues:
+                ids = read_dialogue_ids(dialogues, run.split)
+                results = only_dialogues(results, ids, str(dialogues))
+            if services:
+                results = only_services(results, services)
+            runs.append(Run(path, results, run.settings, results is not run.results))
+        except (SgdxError, ScoreError, OSError) as error:
+            told = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else error
+            if len(paths) == 1:
+                raise SgdxError(str(told)) from None
+            left_out.append(printable(" ".join(f"{told}; this run is left out".split())))
+    if not runs and not validations:
+        raise SgdxError(f"found no run that can be read, the first says: {left_out[0]}")
+    return runs, validations, left_out
 
 
 # ---- systems
 
 
-@dataclass(frozen=True)
 class System:
     """Runs that differ in their seed alone, under a name that no other system of the report has."""
 
-    name: str
-    runs: Sequence[Run]
-
-    @property
-    def first(self) -> Run:
-        """The run that examples are taken from."""
-        return self.runs[0]
-
-    @cached_property
-    def caveats(self) -> list[str]:
-        """What must stand beside every number of the system."""
-        seeds = [f"{len(self.runs)} seeds"] if len(self.runs) > 1 else []
-        return [*dict.fromkeys(c for run in self.runs for c in run.system_caveats()), *seeds]
-
-    @property
-    def cell(self) -> Cell:
-        """The name, and what must stand beside its figures."""
-        return Cell(self.name, "; ".join(self.caveats))
-
-    @property
-    def label(self) -> str:
-        """The name with its caveats."""
-        return f"{self.name} [{'; '.join(self.caveats)}]" if self.caveats else self.name
+    def __init__(self, name: str, runs: Sequence[Run]) -> None:
+        """Put together what must stand beside every number of the system."""
+        self.name, self.runs = name, runs
+        self.first = runs[0]  # which examples are taken from
+        seeds = [f"{len(runs)} seeds"] if len(runs) > 1 else []
+        self.caveats = [*dict.fromkeys(told for run in runs for told in run.caveats()), *seeds]
+        self.label = f"{name} [{'; '.join(self.caveats)}]" if self.caveats else name
 
 
-@dataclass(frozen=True)
 class Group:
     """Systems that were scored alike on the same items, so that their scores compare."""
 
-    systems: Sequence[System]
-    # Its number among those of its task, from 1; None where it is the only one.
-    number: int | None
-    # What trackers do slot by slot.
-    analyses: Analyses = field(default_factory=dict)
+    def __init__(self, systems: Sequence[System], number: int | None) -> None:
+        """Find out what the systems share.
 
-    @property
-    def first(self) -> Run:
-        """Any run; all have the same items and rules."""
-        return self.systems[0].first
-
-    @property
-    def results(self) -> Results:
-        """The results of any run."""
-        return self.first.results
-
-    @property
-    def task(self) -> Task:
-        """What the systems do."""
-        return self.results.task
-
-    @property
-    def unit(self) -> str:
-        """What the items are."""
-        return f"{self.task.unit}s"
-
-    @cached_property
-    def keys(self) -> Keys:
-        """The figures that tell what rewording costs."""
-        return self.task.keys(self.results.scores())
-
-    @cached_property
-    def headlines(self) -> dict[str, Figure]:
-        """The means that are shown under every variant."""
-        means = self.task.headlines(self.results.scores())
-        return {metric: under_each[0] for metric, under_each in means.items()}
+        Args:
+            systems: Of any of their runs, the items and rules are those of all.
+            number: That of the group among those of its task, from 1; None for the only one.
+        """
+        self.systems, self.number = systems, number
+        self.results = results = systems[0].first.results
+        self.task = task = results.task
+        self.unit = f"{task.unit}s"
+        # The figures that tell what rewording costs.
+        self.keys = task.keys(results.scores())
+        self.variants = sorted(results.variants, key=lambda name: name != ORIGINAL)
+        groups, services = results.raw.items.groups(), results.raw.items.services()
+        # The positions of the items of each service; of all items, and of those in and outside each
+        # set, if there are any.
+        self.services = {name: groups[name] for name in services}
+        self.sets = {
+            name.replace("_", " "): members
+            for name, members in groups.items()
+            if name not in services and (len(members) or name == ALL)
+        }
+        # What must stand beside every number of the group.
+        self.caveats = data_caveats(results.parts, task.count(results.raw), self.unit)
 
     def members(self, metric: str) -> Ints | None:
         """The positions of the items that a metric applies to; None for all."""
         return self.task.members(self.results.raw, metric)
 
-    @property
-    def main(self) -> Ints | None:
-        """The positions of the items that `keys` are of; None for all."""
-        return self.members(self.keys.headline)
-
     def count(self, members: Ints) -> int:
         """How many items there are at some positions."""
         return self.task.count(self.results.raw.only(members))
 
-    @cached_property
-    def sets(self) -> dict[str, Ints]:
-        """The positions of all items, and of those in and outside each set, if there are any."""
-        return {
-            name.replace("_", " "): members
-            for name, members in self.results.raw.items.groups().items()
-            if name not in self.services and (len(members) or name == ALL)
-        }
-
-    @cached_property
-    def services(self) -> dict[str, Ints]:
-        """The positions of the items of each service, by its name."""
-        items = self.results.raw.items
-        names = items.services()
-        return {name: members for name, members in items.groups().items() if name in names}
-
-    @cached_property
-    def domains(self) -> dict[str, Ints]:
-        """Those of each domain, which is a service's name up to its first underscore."""
-        domain = np.array([name.split("_")[0] for name in self.results.raw.items.service])
-        return {name: np.flatnonzero(domain == name) for name in sorted({*domain.tolist()} - {""})}
-
-    @cached_property
-    def caveats(self) -> list[str]:
-        """What must stand beside every number of the group."""
-        return data_caveats(self.results.parts, self.task.count(self.results.raw), self.unit)
-
-    @cached_property
     def signatures(self) -> dict[str, str]:
-        """The signatures of the runs, which differ in what may differ where scores compare.
-
-        Each comes with the names of its systems; with an empty text where there is one for all.
-        """
+        """The signatures of the runs, each with the names of its systems; "" where all share it."""
         names: dict[str, list[str]] = {}
         for system in self.systems:
             for signature in dict.fromkeys(run.results.signature for run in system.runs):
                 names.setdefault(signature, []).append(system.name)
-        if len(names) == 1:
-            return dict.fromkeys(names, "")
-        return {signature: "; ".join(systems) for signature, systems in names.items()}
-
-    @property
-    def variants(self) -> list[str]:
-        """The variants that were scored, the original first."""
-        return sorted(self.results.variants, key=lambda name: name != "original")
+        return {signature: "; ".join(n) if len(names) > 1 else "" for signature, n in names.items()}
 
     def families(self) -> list[list[System]]:
         """Systems that differ in their augmentation alone; the one without any is the first."""
@@ -401,14 +347,15 @@ class Group:
 
 
 def group_runs(runs: Sequence[Run]) -> list[Group]:
-    """Put runs that compare into groups, those of most runs of a task first.
+    """Put runs that compare into groups by task, those of most runs first.
 
     Runs of one system with different seeds come together.
     """
-    by_task: dict[str, dict[Hashable, list[Run]]] = {}
-    for run in runs:
+    by_task: dict[str, dict[str, list[Run]]] = {}
+    for run in sorted(runs, key=lambda run: [*TASKS].index(run.results.task.name)):
         by_key = by_task.setdefault(run.results.task.name, {})
-        by_key.setdefault(run.comparison_key, []).append(run)
+        scored = {key: part for key, part in run.results.parts.items() if key not in _FREE}
+        by_key.setdefault(str(scored), []).append(run)
     return [
         Group(_systems(of_group), number if len(by_key) > 1 else None)
         for by_key in by_task.values()

@@ -247,6 +247,9 @@ class Turns(Task):
         means = (f"{metric}_orig", f"{metric}_v1-5", f"ss_{metric}")
         return Keys(TITLES[metric][0], metric, *means, f"{metric}_worst", f"{metric}_flips")
 
+    def drop_key(self, keys: Keys) -> str:
+        return f"{keys.headline}_drop"
+
     def headlines(self, scores: Scores) -> dict[str, list[Figure]]:
         known = [m for m in headline_metrics(scores) if m != "sgsacc_validated"]
         return {metric: under_each(scores, metric) for metric in known}

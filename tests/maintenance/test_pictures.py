@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("matplotlib", reason="the picture needs matplotlib: pip install sgdx[report]")
 
 from maintenance.pictures import FOLDER, PICTURES, THEMES, draw, read_systems
+from sgdx_eval.results import stored
 
 
 def texts(svg: str) -> list[str]:
@@ -25,7 +26,7 @@ def test_the_pictures_are_those_of_the_results(name: str) -> None:
         assert texts(kept) == texts(svg)
         assert len(re.findall("<use", kept)) == len(re.findall("<use", svg))
     for system_name, system in systems.items():
-        scores = system.first.stored["sgdx"]
+        scores = stored(system.path)["sgdx"]
         keys = ("jga_orig", "jga_worst") if picture.apart else ("jga_orig",)
         figures = {f"{100 * scores[key]:.0f}" for key in keys}
         assert {system_name, *figures} <= set(texts(svg))

@@ -484,30 +484,30 @@ SABOTAGES = {
         "baselines/use.py", '"history": history[:turn],', '"history": history[: turn + 1],',
         f"{_BASELINES}/test_use.py -k ones_own"),
     "an oracle leads those that saw nothing": Sabotage(
-        "sgdx_eval/report/verdict.py",
+        "sgdx_eval/report/figures.py",
         "[s for s in group.systems if not s.first.oracle] or list(group.systems)",
-        "list(group.systems)", f"{_EVAL}/report/test_verdict.py -k oracle_leads"),
+        "list(group.systems)", f"{_EVAL}/report/test_figures.py -k oracle_leads"),
     "a lead by chance is a lead": Sabotage(
-        "sgdx_eval/report/verdict.py", "    if low > 0:\n", "    if low > -1:\n",
-        f"{_EVAL}/report/test_verdict.py -k chance"),
+        "sgdx_eval/report/figures.py", "for end in ends) > 0:\n", "for end in ends) > -1:\n",
+        f"{_EVAL}/report/test_figures.py -k chance"),
     "a report of a choice shows what is stored of all": Sabotage(
         "sgdx_eval/report/runs.py", "return {} if self.is_choice else", "return",
-        f"{_EVAL}/report/test_inputs.py -k report_of_a_choice"),
-    "what is right here and there has flipped": Sabotage(
-        "sgdx_eval/report/figures.py", "right @ wrong.T", "right @ right.T",
-        f"{_EVAL}/report/test_sections.py -k flips_are_right"),
+        f"{_EVAL}/report/test_page.py -k report_of_a_choice"),
+    "the recipe is that of whatever stands in the model's folder": Sabotage(
+        "sgdx_eval/report/runs.py", "facts.get(key, seen) == seen", "True",
+        f"{_EVAL}/report/test_runs.py -k model_that_predicted"),
     "dialogues of cases are numbered by their names": Sabotage(
         "sgdx_eval/results.py", "enumerate(dict.fromkeys(scored))",
         "enumerate(sorted(set(scored)))", f"{_EVAL}/test_results.py -k as_they_were_scored"),
     "a frame that was wrong before counts as broken by new words": Sabotage(
-        "sgdx_eval/report/slots/breakage.py", "wrong_slots[gold.frame] == 0",
-        "wrong_slots[gold.frame] >= 0", f"{_EVAL}/report/slots/test_show.py"),
+        "sgdx_eval/report/slots.py", "if was_right and now < 1", "if now < 1",
+        f"{_EVAL}/report/test_slots.py -k cost_most"),
     "a rewording loses what it wins": Sabotage(
-        "sgdx_eval/report/slots/breakage.py", "before & ~after, after & ~before",
-        "before & ~after, before & ~after", f"{_EVAL}/report/slots/test_breakage.py"),
-    "another service said a value in the same turn": Sabotage(
-        "sgdx_eval/report/slots/scores.py", "state.turn < before_turn",
-        "state.turn <= before_turn", f"{_EVAL}/report/slots/test_origins.py"),
+        "sgdx_eval/report/slots.py", "counts[int(now == 1), number", "counts[0, number",
+        f"{_EVAL}/report/test_slots.py -k two_seeds"),
+    "another service said a value in a later turn": Sabotage(
+        "sgdx_eval/report/slots.py", "earlier <= until", "True",
+        f"{_EVAL}/report/test_slots.py -k copied"),
     "words of others are markup of a report": Sabotage(
         "sgdx_eval/tables.py", 'html.escape(" ".join(text.split()), quote=False)',
         '" ".join(text.split())',

@@ -48,7 +48,7 @@ def add(
 def rows(page: str, heading: str) -> list[str]:
     """The rows of the table under a heading, without intervals."""
     lines = page.partition(f"### {heading}\n\n")[2].partition("\n\n")[0].splitlines()
-    return [re.sub(r" \(-?[\d.]+ to [^)]+\)", "", line) for line in lines[2:]]
+    return [re.sub(r" \([+-]?[\d.]+ to [^)]+\)", "", line) for line in lines[2:]]
 
 
 def test_the_page_is_made_of_results(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,36 +67,41 @@ def test_rows_of_trackers(tmp_path: Path) -> None:
     settings = {"augment": {"schemas": "backtrans", "ratio": 0.2}, "train_dialogues": 1217}
     add(results / "first", run={"record": {"settings": settings}})
     better = {"tracker": "mine", "train": ["original"], "augment": None}
-    add(results / "better", system=better, reworded=[1, 1, 1, 0])
-    add(results / "worse", system=better)
+    add(results / "better", f"{STATES}|system-acts:yes", system=better, reworded=[1, 1, 1, 0])
+    add(results / "worse", f"{STATES}|system-acts:yes", system=better)
+    add(results / "deaf", f"{STATES}|system-acts:no", system=better)
+    also = better | {"also": {"source": "many", "share": 0.5}}
+    add(results / "more", f"{STATES}|system-acts:yes", system=also)
     add(results / "model", system={"tracker": "llm"}, reworded=[0] * 4)
     add(results / "old", run={"evaluation": {}}, reworded=[0] * 4)
     of_subset = STATES.replace("|frames:900", "|dialogues:292@b0e1edf2|frames:90")
     add(results / "few", of_subset + "|predictions:made-elsewhere")
     page = render([results], [], tmp_path / "docs")
+    alike = "50.0 | 25.0 | -25.0 | 25.0 | 25.0 | 0.0 | 0.0"
+    none = "50.0 | 0.0 | -50.0 | 0.0 | 50.0 | 0.0 | –"
     assert rows(page, ALL) == [
-        "| [better](../results/better) | 50.0 | 75.0 | 50.0 | 25.0 | 0.0 | 0.0 | original |",
-        "| [first](../results/first) | 50.0 | 25.0 | 25.0 | 25.0 | 0.0 | 0.0 "
-        "| original + backtrans x 0.2, 1,217 dialogues |",
-        "| [model](../results/model) | 50.0 | 0.0 | 0.0 | 50.0 | 0.0 | – | – |",
-        "| [old](../results/old) | 50.0 | 0.0 | 0.0 | 50.0 | 0.0 | – | – |",
+        "| [better](../results/better) | 50.0 | 75.0 | +25.0 | 50.0 | 25.0 | 0.0 | 0.0 "
+        "| original | yes |",
+        f"| [deaf](../results/deaf) | {alike} | original | no |",
+        f"| [first](../results/first) | {alike} "
+        "| original + backtrans x 0.2, 1,217 dialogues | – |",
+        f"| [more](../results/more) | {alike} | original + many | yes |",
+        f"| [model](../results/model) | {none} | – | – |",
+        f"| [old](../results/old) | {none} | – | – |",
     ]
-    few = "| [few](../results/few) | 50.0 | 25.0 | 25.0 | 25.0 | 0.0 | 0.0 | – |"
-    assert rows(page, SUBSET) == [few]
+    assert rows(page, SUBSET) == [f"| [few](../results/few) | {alike} | – | – |"]
     interval = page.partition("[better]")[2].split("|")[1]
     low, high = map(float, re.findall(r"[\d.]+", interval)[1:])
     assert 0 <= low < 50 < high <= 100
 
 
-def test_an_oracle_is_marked_and_not_the_best(tmp_path: Path) -> None:
-    add(tmp_path / "results" / "oracle", f"{STATES}|oracle:yes", reworded=[1, 1, 1, 0])
+def test_an_oracle_is_marked_and_comes_last(tmp_path: Path) -> None:
+    add(tmp_path / "results" / "a", f"{STATES}|oracle:yes", reworded=[1, 1, 1, 0])
     add(tmp_path / "results" / "mine")
     page = render([tmp_path / "results"], [], tmp_path)
-    oracle, mine = rows(page, ALL)
-    assert oracle.startswith("| [oracle](results/oracle) |")
-    assert oracle.endswith("| original + oracle |") and mine.endswith("| – |")
-    best = page.split("\n\n")[1]
-    assert "`mine`" in best and "50.0" in best and "25.0" in best
+    mine, oracle = rows(page, ALL)
+    assert mine.startswith("| [mine](results/mine) |") and mine.endswith("| – | – |")
+    assert oracle.startswith("| [a](") and oracle.endswith("| original + oracle | – |")
 
 
 @pytest.mark.parametrize(

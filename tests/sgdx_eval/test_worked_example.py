@@ -15,8 +15,7 @@ import pyarrow as pa
 import pytest
 
 from sgdx_dataset import frame_tables, open_release
-from sgdx_eval.report.inputs import read_inputs
-from sgdx_eval.report.sections import build_report
+from sgdx_eval.report.page import build_page
 from sgdx_eval.tasks import TASKS
 from sgdx_metric.figures import JGA
 from sgdx_metric.statistics import Sample, mean
@@ -85,10 +84,10 @@ def test_all_commands_take_it(predictions: Path, command: Run) -> None:
     assert done.returncode == 0, done.stderr
     mean = json.loads(Path("m.json").read_text())["groups"]["all"]["intent.flips"]
     assert (mean["mean"], mean["sd"]) == (pytest.approx(55 / 273), 0)
-    (part,) = build_report(read_inputs([Path("first.json")]), "command").parts
+    (part,) = build_page([Path("first.json")], "command").parts
     assert part.verdict and part.verdict.sentences[0].text.startswith("first: 89.9 % intent ")
-    pictures = [picture.name for section in part.sections for picture in section.pictures]
-    assert {"intents_by_variant", "intents_flips"} < {*pictures}
+    names = [picture.name for picture in part.pictures]
+    assert names == ["intents_by_variant", "intents_drop_beside_flips", "intents_by_turn"]
     done = command("sgdx_metric", "explain", *words, "--flips")
     assert done.returncode == 0, done.stderr
     assert "55" in done.stdout

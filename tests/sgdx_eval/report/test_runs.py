@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sgdx_eval.report.runs import Group, data_caveats, group_runs, read_run
+from sgdx_eval.report.runs import Group, Run, data_caveats, group_runs, read_run
 
 from .conftest import VARIANTS, only_group
 
@@ -77,14 +76,62 @@ def test_oracles_say_so(runs: dict[str, Path], tmp_path: Path) -> None:
 
     run = read_run(changed(runs["backtrans"], tmp_path, as_oracle))
     settings: dict[str, object] = {"model": "encoders/minilm/model"}
-    named = replace(run, settings=settings)
+    named = Run(run.path, run.results, settings)
     assert named.system_name() == "t5dst (minilm), oracle x 0.5"  # "model" says nothing
     for number, data in ((None, "all of train"), (1217, "1,217 train dialogues")):
-        recipe = replace(run, settings=settings | {"train_dialogues": number})
+        recipe = Run(run.path, run.results, settings | {"train_dialogues": number})
         assert recipe.system_name() == f"t5dst, {data}, oracle x 0.5"
-    oracle, unread = run.system_caveats()
+    oracle, unread = run.caveats()
     assert oracle.startswith("oracle") and "2 under original, 2 under v1" in unread
     assert run.system_name() == "t5dst, oracle x 0.5"
+
+
+ALSO = {"source": "/home/me/secret/many", "share": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("system", "settings", "trained_on"),
+    [
+        ({}, {}, "–"),
+        ({"train": ["original"]}, {}, "original"),
+        ({"train": ["original"], "also": ALSO}, {}, "original + many"),
+        ({}, {"augment": {"schemas": "backtrans", "ratio": 0.2}, "train_dialogues": 1217},
+         "original + backtrans x 0.2, 1,217 dialogues"),
+        ({"train": ["original"], "also": ALSO, "also_before": [{"source": "sample"}]}, {},
+         "original + many + sample"),
+    ],
+)  # fmt: skip
+def test_what_a_system_was_trained_on(
+    system: dict[str, Any],
+    settings: dict[str, Any],
+    trained_on: str,
+    runs: dict[str, Path],
+    tmp_path: Path,
+) -> None:
+    def of_system(scores: dict[str, Any]) -> None:
+        scores["predictions"] = {"original": {"system": system}}
+
+    run = read_run(changed(runs["plain-0"], tmp_path, of_system))
+    assert Run(run.path, run.results, settings).trained_on == trained_on
+    assert run.acts == "no"
+
+
+def test_the_recipe_is_that_of_the_model_that_predicted(
+    runs: dict[str, Path], tmp_path: Path
+) -> None:
+    """In the folder that the predictions name, another model may stand by now."""
+    model, folder = tmp_path / "model", tmp_path / "run"
+    model.mkdir()
+
+    def of_model(scores: dict[str, Any]) -> None:
+        system = {"tracker": "t5dst", "model": str(model), "overlaps": 132}
+        scores["predictions"] = {"original": {"system": system}}
+
+    changed(runs["plain-0"], folder, of_model)
+    for overlaps, settings in ((132, {"train_dialogues": 1217}), (325, {})):
+        record = {"settings": {"train_dialogues": 1217}, "seen": {"overlaps": overlaps}}
+        (model / "run.json").write_text(json.dumps({"record": record}))
+        assert read_run(folder).settings == settings
 
 
 def test_seeds_are_one_system_and_other_augmentations_are_not(group: Group) -> None:
@@ -94,6 +141,9 @@ def test_seeds_are_one_system_and_other_augmentations_are_not(group: Group) -> N
         ("sgp_dst [random weights]", 1),
     ]
     assert group.caveats == ["the small sample corpus, not SGD", "only 273 frames"]
+    assert [[of.name for of in family] for family in group.families()] == [
+        ["t5dst", "t5dst, backtrans"]
+    ]
     plain, backtrans, tiny = (system.first for system in group.systems)
     assert plain.system_key() != backtrans.system_key()
     assert plain.system_key(True) == backtrans.system_key(True) != tiny.system_key(True)
@@ -129,7 +179,7 @@ def test_runs_scored_otherwise_are_in_another_group(runs: dict[str, Path], tmp_p
         ["t5dst"],
     ]
     assert [group.number for group in groups] == [1, 2]
-    assert [list(group.signatures.values()) for group in groups] == [["t5dst", "sgp_dst"], [""]]
+    assert [list(group.signatures().values()) for group in groups] == [["t5dst", "sgp_dst"], [""]]
     # Scored when there were no canonical figures.
     earlier = signed("tiny", "earlier", "|canonical:said-so-far", "")
     group = only_group(runs["plain-0"], earlier)

@@ -1,0 +1,316 @@
+"""What trackers do slot by slot: what rewording breaks, and which words cost most."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from sgdx_dataset import SgdxError
+from sgdx_metric.columns import Floats
+from sgdx_metric.errors import ScoreError
+from sgdx_metric.statistics import Figure, Interval, Sample
+from sgdx_metric.variants import ORIGINAL
+
+from ..explain import judge_values
+from ..predictions import read_predictions, with_frame_ids
+from ..reference_folder import FolderReferences
+from ..references import References, Stated, open_references
+from ..results import Results
+from ..tables import NO_VALUE, Column, Table, percent, table
+from .runs import Group
+
+# The classes of errors, and what they mean.
+CLASSES = {
+    "missed": "the slot has a value and none is predicted",
+    "wrong value": "another value is predicted for the slot",
+    "wrong slot": "the value is predicted for another slot, or another slot's value for this one",
+    "invented": "the slot has no value and one is predicted",
+    "copied from another service": "the value that is predicted is one of another service's state "
+    "in the dialogue",
+}
+State = Mapping[str, list[str]]  # the values of each slot
+
+
+class Words(msgspec.Struct, frozen=True):
+    """What a slot is called under a variant."""
+
+    name: str
+    description: str
+
+
+class Error(msgspec.Struct, frozen=True, rename={"kind": "class"}):
+    """A slot that is wrong under a variant, in a frame that is right under the original words."""
+
+    system: str
+    frame_id: str
+    # Whether the service is in the original train split.
+    seen: bool
+    variant: str
+    kind: str  # one of CLASSES
+    # The values under the variant; empty for none. Of a reference this is the first spoken variant.
+    reference: str
+    predicted: str
+    # For a wrong slot, the name of the other slot under the variant.
+    other_slot: str
+    original: Words
+    reworded: Words
+    # The system's turn before the user's turn, and that turn; empty where they are not at hand.
+    system_utterance: str
+    user_utterance: str
+
+    @property
+    def place(self) -> tuple[str, int, str]:
+        """The dialogue's id, the index of the turn, and the original name of the service."""
+        dialogue, turn, service = self.frame_id.rsplit("/", 2)
+        return dialogue, int(turn), service
+
+
+class Rewording(NamedTuple):
+    """What the new words of one slot cost under one variant."""
+
+    service: str
+    variant: str
+    before: Words
+    after: Words
+    # Frames in which it is right under the original and wrong under the variant, and in which it
+    # is the other way round; means over the runs. The interval is of their difference.
+    lost: float
+    won: float
+    interval: Interval
+
+
+class Analysis(NamedTuple):
+    """What a system does slot by slot."""
+
+    # What breaks in the first run.
+    errors: Sequence[Error]
+    # The slots whose new words lose more frames than they win, the costliest first.
+    rewordings: Sequence[Rewording]
+
+
+def analyse_group(
+    group: Group, source: str | None, references: Path | None
+) -> tuple[dict[str, Analysis], dict[str, str]]:
+    """What a group's trackers do slot by slot, by their names, and why one is not there.
+
+    The references are those of a source or a folder, by default those that runs name.
+    """
+    opened: dict[tuple[tuple[str, Stated], ...], References] = {}  # by what was stated
+    analyses, reasons = dict[str, Analysis](), dict[str, str]()
+    for system in group.systems:
+        results = system.first.results
+        # Headers matter only where neither a source nor references are given.
+        headers = {} if source or references else results.headers
+        stated = {name: (header.source, header.data) for name, header in headers.items()}
+        predictions = [run.predictions for run in system.runs]
+        if not all(predictions):
+            reasons[system.name] = "there are no predictions beside scores.json"
+            continue
+        try:
+            if (key := tuple(stated.items())) not in opened:
+                if references:
+                    opened[key] = FolderReferences(references, None, list(results.variants))
+                else:
+                    opened[key] = open_references(source, system.first.split, {}, stated=stated)
+            data, split = opened[key], system.first.split
+            analyses[system.name] = analyse(system.name, predictions, data, split, results)
+        except (SgdxError, ScoreError) as error:
+            reasons[system.name] = str(error)
+    return analyses, reasons
+
+
+class Scored(NamedTuple):
+    """The frames of a variant, by their ids: the states, and what each slot of a schema scores."""
+
+    gold: Mapping[str, State]
+    predicted: Mapping[str, State]
+    scores: Mapping[str, list[float]]
+
+
+def score_slots(data: References, split: str, variant: str, path: Path, results: Results) -> Scored:
+    """Score a prediction file on the frames of some results."""
+    rows, schemas = data.rows(variant), data.schemas(variant)
+    ids = results.raw.items.ids.to_pylist()
+    gold = _states(rows)
+    predicted = _states(with_frame_ids(read_predictions(path, split, variant), rows))
+    scores: dict[str, list[float]] = {}
+    for whose, states in ((data.name, gold), (str(path), predicted)):
+        if lacking := [frame_id for frame_id in ids if frame_id not in states]:
+            raise SgdxError(
+                f"{whose}: {len(lacking)} of {len(ids)} frames of {variant} are missing, the first "
+                f"is {lacking[0]}"
+            )
+    judged: dict[tuple[object, ...], float] = {}  # An error stays in the state for many turns.
+    for frame_id, service in zip(ids, results.raw.items.service):
+        scores[frame_id] = []
+        for slot in schemas[service].slots:
+            right = gold[frame_id].get(slot.name, [])
+            found = predicted[frame_id].get(slot.name, [])
+            key = slot.is_categorical, tuple(right), tuple(found)
+            if key not in judged:
+                judged[key] = judge_values(right, found, slot.is_categorical, results.rules)[0]
+            scores[frame_id].append(judged[key])
+    return Scored(gold, predicted, scores)
+
+
+def _states(rows: pa.Table) -> dict[str, State]:
+    listed = zip(rows["frame_id"].to_pylist(), rows["slot_values"].to_pylist())
+    return {frame_id: {item["slot"]: item["values"] for item in of} for frame_id, of in listed}
+
+
+def analyse(
+    system: str,
+    predictions: Sequence[Mapping[str, Path]],
+    data: References,
+    split: str,
+    results: Results,
+) -> Analysis:
+    """Score the prediction files of each run of a system, and find what its rewordings break.
+
+    An error is a slot that scores less than 1 under a variant, in a frame whose slots all score 1
+    under the original.
+    """
+    items, schemas = results.raw.items, {name: data.schemas(name) for name in results.variants}
+    ids, turns = items.ids.to_pylist(), data.turns()
+    seen = dict(zip(ids, items.seen.tolist()))
+    # Of a choice of frames, only the dialogues that have any are drawn.
+    number = dict(zip(ids, np.unique(items.dialogue, return_inverse=True)[1].tolist()))
+    dialogues = len({*number.values()})
+    variants = sorted(results.variants, key=lambda name: name != ORIGINAL)
+    errors = list[Error]()
+    # By service, position in the schema and variant, how often a slot is lost and won in each
+    # dialogue [2, dialogues].
+    changes: dict[tuple[str, int, str], Floats] = {}
+
+    def words(service: str, place: int, variant: str) -> Words:
+        slot = schemas[variant][service].slots[place]
+        return Words(slot.name, slot.description)
+
+    def described(frame_id: str, place: int, variant: str, reworded: Scored) -> Error:
+        dialogue, turn, service = frame_id.rsplit("/", 2)
+        here, until = words(service, place, variant), int(turn)
+        elsewhere = {
+            value
+            for earlier, other, values in states[dialogue]
+            if other != service and earlier <= until
+            for value in values
+        }
+        of_frame = reworded.gold[frame_id], reworded.predicted[frame_id]
+        heard = ["", *(text for _, text in turns.get(dialogue, []))]
+        return Error(
+            system,
+            frame_id,
+            seen[frame_id],
+            variant,
+            *classify(here.name, *of_frame, elsewhere),
+            words(service, place, ORIGINAL),
+            here,
+            *[*heard[until : until + 2], "", ""][:2],
+        )
+
+    for paths in predictions if variants[0] == ORIGINAL else ():
+        original = score_slots(data, split, ORIGINAL, paths[ORIGINAL], results)
+        # By dialogue the turn, the service and the values of each state.
+        states = defaultdict[str, list[tuple[int, str, set[str]]]](list)
+        for frame_id in ids:
+            dialogue, turn, service = frame_id.rsplit("/", 2)
+            values = {value for spoken in original.gold[frame_id].values() for value in spoken}
+            states[dialogue].append((int(turn), service, values))
+        for variant in variants[1:]:
+            reworded = score_slots(data, split, variant, paths[variant], results)
+            for frame_id, before in original.scores.items():
+                was_right, service = min(before, default=1) == 1, frame_id.rpartition("/")[2]
+                for place, (was, now) in enumerate(zip(before, reworded.scores[frame_id])):
+                    if (was == 1) != (now == 1):
+                        key = service, place, variant
+                        counts = changes.setdefault(key, np.zeros((2, dialogues)))
+                        counts[int(now == 1), number[frame_id]] += 1 / len(predictions)
+                    if was_right and now < 1 and paths is predictions[0]:
+                        errors.append(described(frame_id, place, variant, reworded))
+    found = {key: counts.sum(axis=1) for key, counts in changes.items()}
+    found = {key: lost for key, lost in found.items() if lost[0] - lost[1] > 1e-9}
+    figures = [
+        Figure(str(i), changes[key][:1] - changes[key][1:], lambda sums: sums[0], bounds=None)
+        for i, key in enumerate(found)
+    ]
+    ends = Sample(figures, np.arange(dialogues)).intervals() if figures else {}
+    rewordings = []
+    for i, ((service, place, variant), (lost, won)) in enumerate(found.items()):
+        old, new = words(service, place, ORIGINAL), words(service, place, variant)
+        of_frames = float(lost), float(won), ends[str(i)]
+        rewordings.append(Rewording(service, variant, old, new, *of_frames))
+    rewordings.sort(key=lambda r: (r.won - r.lost, -r.lost, r.service, r.variant))
+    return Analysis(errors, rewordings)
+
+
+def classify(
+    slot: str, gold: State, predicted: State, elsewhere: set[str]
+) -> tuple[str, str, str, str]:
+    """The class of a slot's error, its reference, what is predicted, and the other slot if any."""
+    expected, got = gold.get(slot, []), predicted.get(slot, [])
+    values = expected[0] if expected else "", got[0] if got else ""
+    # The value of this slot went to another one, which has no such value ...
+    for other, other_got in predicted.items():
+        other_expected = set(gold.get(other, []))
+        if other != slot and set(other_got) & set(expected) and not set(other_got) & other_expected:
+            return "wrong slot", *values, other
+    # ... or this slot has the value of another one, which was not predicted there.
+    for other, expected_there in gold.items():
+        got_there = set(predicted.get(other, []))
+        if other != slot and set(expected_there) & set(got) and not set(expected_there) & got_there:
+            return "wrong slot", *values, other
+    if not got:
+        return "missed", *values, ""
+    if got[0] in elsewhere:
+        return "copied from another service", *values, ""
+    return "wrong value" if expected else "invented", *values, ""
+
+
+def choose_mistakes(errors: Sequence[Error], most: int) -> tuple[list[list[list[Error]]], int]:
+    """Some mistakes, each a list by variant of its errors by turn, and how many there are.
+
+    A mistake is a slot of a dialogue that is wrong under one variant or more. Systems, classes and
+    services take turns, each with its longest mistake first.
+    """
+    mistakes: dict[tuple[str, str, str, Words], dict[str, list[Error]]] = {}
+    for error in sorted(errors, key=lambda error: error.place[:2]):
+        key = error.system, error.place[0], error.place[2], error.original
+        mistakes.setdefault(key, {}).setdefault(error.variant, []).append(error)
+    ranks: Counter[tuple[str, ...]] = Counter()
+    ranked: list[tuple[int, list[list[Error]]]] = []
+    for by_variant in sorted(mistakes.values(), key=lambda of: -sum(map(len, of.values()))):
+        listed = sorted(by_variant.values(), key=lambda errors: errors[0].variant)
+        first = listed[0][0]
+        alike = first.system, first.kind, first.place[2]
+        ranked.append((ranks[alike], listed))
+        ranks[alike] += 1
+    chosen = sorted(ranked, key=lambda pair: pair[0])[:most]
+    return [listed for _, listed in chosen], len(mistakes)
+
+
+def error_classes(analyses: Mapping[str, Analysis]) -> list[Table]:
+    """How many slots the reworded schemas break, by class; nothing where they break none."""
+    counts = [Counter(error.kind for error in of.errors) for of in analyses.values()]
+    if not any(counts):
+        return []
+    rows = []
+    for kind, meaning in CLASSES.items():
+        row = [kind, meaning]
+        for of_system in counts:
+            total = of_system.total()
+            share = percent(of_system[kind] / total, 1) if total else NO_VALUE
+            row += [f"{of_system[kind]:,}", share]
+        rows.append(row)
+    note = (
+        "An error is a slot that scores less than 1 under a reworded schema, in a frame whose "
+        "slots are all right under the original one. It counts once for each frame and variant. "
+        "With several seeds these are the errors of the first run."
+    )
+    heads = [Column(name, system) for system in analyses for name in ("errors", "%")]
+    return [table("Errors by class", ["class", "which is", *heads], rows, ["which is"], note=note)]

@@ -1,0 +1,239 @@
+"""Classes of errors and the costliest rewordings, on predictions whose errors are known."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from sgdx_dataset.__main__ import main as dataset
+from sgdx_eval.references import References
+from sgdx_eval.report.figures import verdict
+from sgdx_eval.report.runs import group_runs, read_run
+from sgdx_eval.report.slots import (
+    CLASSES,
+    Analysis,
+    Error,
+    Words,
+    analyse_group,
+    choose_mistakes,
+    classify,
+    error_classes,
+)
+
+from .conftest import VARIANTS, Change, Row, only_group, values, with_state, write_run
+
+STATE = {"city": ["Rome", "Roma"], "stars": ["3"]}
+
+
+@pytest.mark.parametrize(
+    ("slot", "predicted", "error"),
+    [
+        ("city", {"stars": ["3"]}, ("missed", "Rome", "", "")),
+        ("city", {"city": ["Oslo"], "stars": ["3"]}, ("wrong value", "Rome", "Oslo", "")),
+        ("name", {**STATE, "name": ["Bo"]}, ("invented", "", "Bo", "")),
+        ("name", {**STATE, "name": ["Pisa"]}, ("copied from another service", "", "Pisa", "")),
+        # The value went to another slot, for which it is the value of this one.
+        ("city", {"name": ["Roma"], "stars": ["3"]}, ("wrong slot", "Rome", "", "name")),
+        ("name", {"name": ["Roma"], "stars": ["3"]}, ("wrong slot", "", "Roma", "city")),
+        # It is predicted in both, so that this slot is not the one that it is missing in.
+        ("name", {**STATE, "name": ["Rome"]}, ("invented", "", "Rome", "")),
+    ],
+)
+def test_every_class(
+    slot: str, predicted: dict[str, list[str]], error: tuple[str, str, str, str]
+) -> None:
+    """The class, the reference, what is predicted, and the other slot."""
+    assert classify(slot, STATE, predicted, {"Pisa"}) == error
+    assert error[0] in CLASSES
+
+
+def analysed(*runs: Path) -> Analysis:
+    """What one system does slot by slot."""
+    analyses, reasons = analyse_group(only_group(*runs), None, None)
+    assert not reasons
+    (analysis,) = analyses.values()
+    return analysis
+
+
+def test_the_words_that_cost_most(
+    sample: References, gold: dict[str, list[Row]], tmp_path: Path
+) -> None:
+    """A tracker that forgets one slot of a service under v2, and knows one under v3 alone."""
+    first, second, *_ = sample.schemas("original")["Vets_1"].slots
+    new = sample.schemas("v2")["Vets_1"].slots[0]
+
+    def change(variant: str, row: Row) -> None:
+        state = values(row)
+        if row["frame_id"].endswith("/Vets_1"):
+            if variant == "v2":
+                state.pop(new.name, None)
+            if variant != "v3":
+                state.pop(sample.schemas(variant)["Vets_1"].slots[1].name, None)
+        with_state(row, state)
+
+    run = write_run(tmp_path / "run", sample, gold, change, tracker="x")
+    analysis = analysed(run)
+    having = [row for row in gold["original"] if row["frame_id"].endswith("/Vets_1")]
+    having = [row for row in having if first.name in values(row)]
+    (cost,) = analysis.rewordings  # v3 wins frames and is none
+    assert (cost.service, cost.variant, cost.lost, cost.won) == ("Vets_1", "v2", len(having), 0)
+    assert cost.before == Words(first.name, first.description) and cost.after.name == new.name
+    assert cost.interval and 0 <= cost.interval[0] < len(having) < cost.interval[1]
+    said = verdict(only_group(run), {"x": analysis})
+    assert said is not None
+    (words,) = said.costly
+    assert words[:3] == ("Vets_1, v2", first.name, new.name)
+    assert words[3].startswith(f"{len(having)} frames (")
+    # In a frame that was wrong under the original words, nothing is broken by new ones.
+    right = {row["frame_id"]: row for row in having if second.name not in values(row)}
+    assert {error.frame_id for error in analysis.errors} == {*right} and right
+    error = analysis.errors[0]
+    assert (error.kind, error.variant, error.predicted) == ("missed", "v2", "")
+    dialogue, turn, _ = error.place
+    assert error.user_utterance == sample.turns()[dialogue][turn][1]
+    assert error.reference in values(right[error.frame_id])[first.name]
+
+
+def test_a_value_is_copied_only_from_what_another_service_has_by_then(
+    sample: References, gold: dict[str, list[Row]], tmp_path: Path
+) -> None:
+    """Of two services of a dialogue, each gets a value of the other: one has it already."""
+    by_dialogue: dict[str, list[Row]] = {}
+    for row in gold["v2"]:
+        by_dialogue.setdefault(row["frame_id"].split("/")[0], []).append(row)
+    rows = next(
+        sorted(of, key=lambda row: int(row["frame_id"].split("/")[1]))
+        for of in by_dialogue.values()
+        if len({row["frame_id"].split("/")[2] for row in of if values(row)}) == 2
+    )
+    first = next(row for row in rows if values(row))
+    later = [
+        row for row in rows if row["frame_id"].split("/")[2] != first["frame_id"].split("/")[2]
+    ]
+    last = [row for row in later if values(row)][-1]
+    swapped = {}
+    for here, there in ((first, last), (last, first)):
+        own = {value for spoken in values(here).values() for value in spoken}
+        others = {spoken[0] for spoken in values(there).values()} - own
+        slot = next(iter(values(here)))
+        swapped[here["frame_id"]] = slot, min(others)
+
+    def change(variant: str, row: Row) -> None:
+        if variant == "v2" and row["frame_id"] in swapped:
+            slot, value = swapped[row["frame_id"]]
+            with_state(row, values(row) | {slot: [value]})
+
+    errors = analysed(write_run(tmp_path / "run", sample, gold, change, tracker="x")).errors
+    assert {error.frame_id: error.kind for error in errors} == {
+        first["frame_id"]: "wrong value",
+        last["frame_id"]: "copied from another service",
+    }
+
+
+def messy(seed: int, sample: References) -> Change:
+    """Errors at random, always the same ones, and more of them under later variants."""
+
+    def change(variant: str, row: Row) -> None:
+        random = Random(f"{seed}/{variant}/{row['frame_id']}")  # noqa: S311
+        names = [s.name for s in sample.schemas(variant)[row["frame_id"].rpartition("/")[2]].slots]
+        chance = 0.03 * (1 + VARIANTS.index(variant))
+        state: dict[str, list[str]] = {}
+        for slot, spoken in values(row).items():
+            kind = random.random() / chance
+            if kind < 0.3 or (variant != "original" and slot == names[-1]):
+                continue
+            if kind < 0.5:
+                state[slot] = ["something else"]
+            elif kind < 0.7:
+                state[random.choice(names)] = spoken
+            else:
+                state[slot] = [f"{spoken[0]} s"] if kind < 0.9 else spoken
+        if random.random() < chance:
+            state[random.choice(names)] = ["another thing"]
+        with_state(row, state)
+
+    return change
+
+
+def test_two_seeds_with_errors_of_every_kind(
+    sample: References, gold: dict[str, list[Row]], tmp_path: Path
+) -> None:
+    """The costs are means over the seeds; the errors are those of the first."""
+    paths = [
+        write_run(tmp_path / str(seed), sample, gold, messy(seed, sample), tracker="x", seed=seed)
+        for seed in (0, 1)
+    ]
+    analysis = analysed(*paths)
+    assert [
+        (r.service, r.variant, r.lost, r.won, [round(end) for end in r.interval or ()])
+        for r in analysis.rewordings[:3]
+    ] == [
+        ("Cooking_1", "v5", 27, 1, [7, 48]),
+        ("Cooking_1", "v1", 25.5, 1, [6, 46]),
+        ("Cooking_1", "v3", 25.5, 1, [6, 46]),
+    ]
+    assert len(analysis.rewordings) == 230
+    (table,) = error_classes({"x": analysis})
+    assert [[row[i].text for i in (0, 2, 3)] for row in table.rows] == [
+        ["missed", "511", "53.3"],
+        ["wrong value", "231", "24.1"],
+        ["wrong slot", "138", "14.4"],
+        ["invented", "79", "8.2"],
+        ["copied from another service", "0", "0.0"],
+    ]
+    mistakes, count = choose_mistakes(analysis.errors, 100)
+    assert (len(mistakes), count) == (100, 253)
+
+
+def error(system: str, dialogue: str, kind: str, slot: str, turn: int = 0) -> Error:
+    words = Words(slot, ""), Words("new", "")
+    return Error(
+        system, f"{dialogue}/{turn}/S_1", True, "v1", kind, "", "", "", *words, "", ""
+    )  # fmt: skip
+
+
+def test_every_class_and_system_is_shown_before_one_twice() -> None:
+    errors = [error("a", f"d{i}", "missed", "city", turn) for i in range(50) for turn in range(i)]
+    errors += [error("a", "d3", "invented", "date"), error("b", "d9", "missed", "city")]
+    chosen, count = choose_mistakes(errors, 3)
+    assert {(of[0][0].system, of[0][0].kind) for of in chosen} == {
+        ("a", "missed"), ("a", "invented"), ("b", "missed"),
+    }  # fmt: skip
+    assert count == 51 and len(choose_mistakes(errors, 200)[0]) == 51
+    assert chosen[0][0] == [error("a", "d49", "missed", "city", turn) for turn in range(49)]
+
+
+def left_out(run: Path, source: str | None = None) -> str:
+    """The reason for which a run is not analysed."""
+    (group,) = group_runs([read_run(run)])
+    analyses, reasons = analyse_group(group, source, None)
+    assert not analyses
+    return reasons["sgp_dst"]
+
+
+def test_errors_are_left_out_where_they_cannot_be_known(
+    runs: dict[str, Path], tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(runs["tiny"], run)
+    file = run / "predictions" / "v2.jsonl"
+    text = file.read_text()
+    file.unlink()
+    assert "no predictions" in left_out(run)
+    shutil.copy(run / "predictions" / "v3.jsonl", file)
+    assert "v2.jsonl:1: metadata: variant is " in left_out(run)
+    file.write_text(text.rsplit("\n", 1)[0])
+    assert "v2.jsonl: 1 of 273 frames" in left_out(run)
+    assert "no such source" in left_out(run, str(tmp_path / "nowhere"))
+
+
+@pytest.mark.slow
+def test_references_in_a_folder_give_the_same(runs: dict[str, Path], tmp_path: Path) -> None:
+    arguments = ["--source", "sample", "--split", "test", "--output", str(tmp_path)]
+    assert dataset(["frames", *arguments]) == 0
+    group = only_group(runs["tiny"])
+    (release, _), (folder, _) = (analyse_group(group, None, path) for path in (None, tmp_path))
+    assert release == folder and release["sgp_dst"].errors

@@ -1,0 +1,223 @@
+"""Pages of generators, of tests of entailment, of calls and of anybody's own tools."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from baselines.copies.systems import copy_system, generate
+from sgdx_dataset import frame_tables, open_release
+from sgdx_eval.report.page import Page, build_page, render_html, render_markdown
+from sgdx_eval.report.runs import read_run
+from sgdx_eval.requested import DEFAULT_CONFIGS, RequestedData
+from sgdx_eval.tables import Cell, Table
+from sgdx_metric.__main__ import main as metric
+from sgdx_tools import score
+from sgdx_tools.folder import write_tool_set, write_variant
+from sgsacc_metric.__main__ import main as sgsacc
+
+from ...sgdx_tools.conftest import CASES, TOOLS, V1, V2, rows
+from .conftest import reported, scores_of
+
+
+def page_of(*paths: Path) -> Page:
+    return build_page(paths, "command")
+
+
+def by_name(table: Table) -> dict[tuple[str, str], dict[str, Cell]]:
+    """The cells by their column, of each row by its first two cells."""
+    names = [f"{column.group} {column.name}".strip() for column in table.columns]
+    return {(row[0].text, row[1].text): dict(zip(names, row)) for row in table.rows}
+
+
+# ---- generators
+
+
+@pytest.fixture(scope="module")
+def generators(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Gold and derived responses to some turns of the sample, scored as the commands do it."""
+    root = tmp_path_factory.mktemp("generators")
+    (root / "ids4.txt").write_text("1_00000 1_00001 1_00002 1_00003")
+    for name, output, nli in (
+        ("gold", "gold.json", ("--nli", "lexical")),
+        ("derived", "derived.json", ("--nli", "lexical")),
+        ("derived", "plain.json", ()),
+    ):
+        data = RequestedData("sample", "test")
+        generate(copy_system(name), data, DEFAULT_CONFIGS, root / name)
+        words = ["--source", "sample", "--dialogues", str(root / "ids4.txt"), *nli]
+        words += ["--predictions", str(root / name), "--output", str(root / output)]
+        assert sgsacc(["score", *words]) == 0
+    ids = root / "ids.txt"
+    ids.write_text("1_00000\n1_00001\n")
+    words = ["validate", "--source", "sample", "--nli", "lexical", "--evaluators", "original"]
+    table = str(root / "table2.json")
+    assert sgsacc([*words, "--dialogues", str(ids), "--json", table]) == 0
+    return root
+
+
+def test_the_figures_of_generators_are_those_of_scores_json(generators: Path) -> None:
+    page = page_of(generators / "gold.json", generators / "derived.json")
+    (part,) = page.parts
+    assert part.group is not None
+    assert "which is no model of entailment" in part.group.caveats[-1]
+    main, further, *_ = part.tables
+    cells = by_name(main)
+    gold = cells["copy of gold", "all"]
+    assert [gold[name].text for name in ("BLEU orig", "SER v1-5")] == ["100.0", "0.00"]
+    scores = json.loads((generators / "derived.json").read_text())
+    sgdx = scores["sgdx"]
+    for name, stored in (("all", sgdx), ("unseen", sgdx["unseen"])):
+        low, high = stored["confidence"]["bleu_v1-5"]
+        found = cells["copy of derived", name]
+        assert found["turns"].text == str(stored["turns"])
+        assert found["BLEU v1-5"] == Cell(f"{stored['bleu_v1-5']:.1f}", f"{low:.1f} to {high:.1f}")
+        for title in ("SGSAcc v1-5", "SGSAcc worst", "SGSAcc flips"):
+            assert found[title].text == f"{100 * stored[title.lower().replace(' ', '_')]:.1f}"
+    others = {row[0].text: row[2].text for row in further.rows}
+    assert others["changed"] == f"{100 * sgdx['changed']:.1f}"
+    tables = {table.title.partition(":")[0]: table for table in part.tables}
+    counts = scores["counts"]
+    first, failed = counts["failed_by"][0], tables["What fails validation"]
+    expected = [first["act"], first["slot"] or "–", str(first["actions"])]
+    assert [cell.text for cell in failed.rows[0]] == expected
+    assert f"of {counts['turns']['all']} turns {counts['valid_turns']}" in failed.note.lower()
+    assert tables["By variant, all turns"].folded
+
+
+def test_one_page_of_trackers_and_generators(
+    runs: dict[str, Path], generators: Path, tmp_path: Path
+) -> None:
+    """Each kind has a part of its own, with its own marks, signatures and published figures."""
+    paths = (runs["tiny"], generators / "derived.json", generators / "table2.json")
+    assert reported(*paths, "--output", tmp_path / "out") == 0
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert "<title>Dialogue state trackers and response generators under" in page
+    places = [page.index(title, page.index("<main")) for title in (
+        ">Trackers: the small sample corpus, not SGD; only 273 frames</h2>",
+        ">Generators: ",
+        ">Models of entailment, tested on gold responses</h2>",
+        ">What the figures mean</h2>",
+    )]  # fmt: skip
+    assert places == sorted(places)
+    tracking, generation, entailment, published = (
+        page[a:b] for a, b in zip(places, [*places[1:], len(page)], strict=True)
+    )
+    assert "sgdx_metric|" in tracking and "sgsacc_metric|" not in tracking
+    assert "sgsacc_metric|" in generation and "sgdx_metric|" not in generation
+    assert "SGSAcc by a comparison of words" in generation
+    assert "a subset of 2 dialogues" in entailment and "96.30" in entailment
+    assert "sgsacc_metric|" in entailment
+    assert "SPLAT Large" in published and "PT-T5" in published
+    assert (tmp_path / "out" / "figures" / "turns_by_variant.png").is_file()
+
+
+def test_generators_that_do_not_compare(generators: Path) -> None:
+    made = page_of(generators / "gold.json", generators / "plain.json")
+    titles = [part.title.partition(":")[0] for part in made.parts]
+    assert titles == ["Generators, group 1", "Generators, group 2"] and made.warning
+    assert made.lead.startswith("2 generators: ")
+    for part, measure in zip(made.parts, ("67.9 % SGSAcc", "0.00 % SER"), strict=True):
+        assert part.verdict is not None and measure in part.verdict.sentences[0].text
+    for text in (render_html(made), render_markdown(made)):
+        assert "Not all of these runs can be compared" in text and "SPLAT" not in text
+
+
+# ---- calls
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run with a case that v1 costs, and a second run under the original that differs."""
+    write_tool_set(tmp_path / "api", TOOLS, CASES)
+    for variant in (V1, V2):
+        write_variant(tmp_path / "api" / "variants" / f"{variant.name}.json", variant)
+    wrong = [{"name": "reserve", "arguments": {"guests": "<b>3</b>"}}]
+    predictions = rows([("v1", "b", wrong)])
+    again = [{**row, "repeat": 2} for row in rows([("v1", "b", wrong), ("original", "a", [])])]
+    scores = score(tmp_path / "api", [*predictions, *again])
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "scores.json").write_bytes(msgspec.json.encode(scores))
+    return tmp_path / "run"
+
+
+def test_own_tools_have_their_cost_and_the_words(run: Path) -> None:
+    page, scores = page_of(run), scores_of(run)
+    (part,) = page.parts
+    main, _, by_variant, *_ = part.tables
+    calls = scores["calls"]["call_accuracy"]
+    cells = by_name(main)["run", "call"]
+    for key in ("original", "reworded", "worst", "flips", "sensitivity"):
+        low, high = calls["confidence"][key]
+        expected = Cell(f"{100 * calls[key]:.1f}", f"{100 * low:.1f} to {100 * high:.1f}")
+        assert cells["SS" if key == "sensitivity" else key] == expected
+    assert cells["drop"].text == f"{100 * calls['drop']:+.1f}"
+    assert [cell.text for cell in by_variant.rows[1][1:4]] == ["v1", "66.7", "-16.7"]
+    text = render_markdown(page)
+    assert "eworded by model:m+unknown" in text and "sgdx_tools|variants:original+v1@" in text
+    assert part.verdict is not None
+    lead, cost, lowest, *_ = part.verdict.sentences
+    assert f"{100 * calls['reworded']:.1f} % call accuracy" in lead.text
+    assert "83.3 % under the original" in cost.text and "v1: 66.7 %" in lowest.text
+    assert [words[:3] for words in part.verdict.costly] == [("book people, v1", "people", "guests")]
+
+
+def test_answers_that_could_not_be_read_are_said(run: Path) -> None:
+    path = run / "scores.json"
+    path.write_text(json.dumps(scores_of(run) | {"unread": {"v1": 2, "v3": 1}}))
+    assert read_run(run).caveats()[-1].endswith("2 under v1, 1 under v3")
+
+
+def test_calls_of_sgd_have_the_same_page(tmp_path: Path) -> None:
+    """As ``sgdx score`` writes them; of the sample, v3 alone has wrong calls."""
+    release = open_release("sample")
+    for variant in ("original", "v3"):
+        table = frame_tables(release, "test", variant, ["frame_id", "service", "service_call"])
+        lines = []
+        for number, row in enumerate(row for row in table.to_pylist() if row["service_call"]):
+            call = {**row["service_call"], "service": row["service"]}
+            wrong = {"method": "Other"} if variant == "v3" and number < 10 else {}
+            identity = {"frame_id": row["frame_id"], "variant": variant}
+            lines.append(json.dumps({**identity, "service_call": {**call, **wrong}}))
+        (tmp_path / f"{variant}.jsonl").write_text("\n".join(lines))
+    path = tmp_path / "calls.json"
+    words = ["score", "--source", "sample", "--predictions", str(tmp_path), "--output", str(path)]
+    assert metric(words) == 0
+    scores = json.loads(path.read_text())
+    scores["decision"] = {"original": {"precision": 0.5, "recall": 0.25}, "v3": None}
+    path.write_text(json.dumps(scores))
+    (part,) = page_of(path).parts
+    cells = by_name(part.tables[0])
+    assert cells["calls", "call"]["calls"].text == "73"
+    assert cells["calls", "call"]["drop"].text == "-13.7"  # ten of the 73 calls
+    assert ("calls", "call, unseen") in cells
+    (tasks,) = (table for table in part.tables if table.title.startswith("Tasks of 36"))
+    assert [[cell.text for cell in row] for row in tasks.rows] == [
+        ["original", "100.00", "50.00", "25.00"], ["v3", "83.33", "–", "–"]
+    ]  # fmt: skip
+    # No turn has as many as twenty calls.
+    names = [picture.name for picture in part.pictures]
+    assert names == ["calls_by_variant", "calls_drop_beside_flips"]
+
+
+def test_cases_that_expect_no_call_are_read_compared_and_reported(tmp_path: Path) -> None:
+    """Where no case expects a call, the cases are judged by whether none is made."""
+    api = tmp_path / "api"
+    write_tool_set(api, TOOLS, [case for case in CASES if case.id == "d"])
+    write_variant(api / "variants" / "v1.json", V1)
+    called = [{"name": "ping", "arguments": {}}]
+    for name, made in (("right", []), ("wrong", called)):
+        predictions = [row for row in rows([("v1", "d", made)]) if row["id"] == "d"]
+        scores = score(api, [row for row in predictions if row["variant"] != "v2"])
+        (tmp_path / f"{name}.json").write_bytes(msgspec.json.encode(scores))
+    paths = [str(tmp_path / f"{name}.json") for name in ("right", "wrong")]
+    assert metric(["compare", *paths, "--json", str(tmp_path / "compared.json")]) == 0
+    compared = json.loads((tmp_path / "compared.json").read_text())["groups"]["all"]
+    assert compared["no_call_accuracy.reworded"]["difference"] == -1
+    (part,) = page_of(tmp_path / "wrong.json").parts
+    assert part.verdict is not None
+    lead = part.verdict.sentences[0]
+    assert lead.text == "wrong: 0.0 % no call accuracy under other words"
