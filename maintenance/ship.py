@@ -1,6 +1,6 @@
 """Copy a trained onepass model to ``models/onepass``, with weights of 16 bits.
 
-``python -m maintenance.ship --model outputs/onepass-record_cpu`` takes what the model needs to be
+``python -m maintenance.ship --model outputs/onepass-record_gpu`` takes what the model needs to be
 loaded, and the record, log and recipe of its training. Then evaluate the copy, as its scores are
 those of the rounded weights, and let ``baselines.publish`` write its card.
 """

@@ -109,7 +109,6 @@ SHIPPED = ("../models/onepass", "onepass-shipped-no_acts")
 # Of the table of services never seen.
 NEVER_SEEN = (
     "many-lexical", "many-onepass-10000_steps-no_acts", "many-onepass-10000_steps",
-    "many-onepass-many-no_acts", "many-onepass-many",
     "many-onepass-shipped-no_acts", "many-onepass-shipped",
 )  # fmt: skip
 # The runs of the table of single settings, in its order: what follows "onepass-600_steps".
@@ -195,7 +194,7 @@ def test_figures_of_services_never_seen_are_those_of_their_scores() -> None:
         mean = scores_of(run)["sgdx"]["mean_v1-5"]["average_goal_accuracy"]
         assert shows([row[5]], [100 * mean]), run
     (costs,) = tables("never-seen", "| tracker | JGA_orig")
-    runs = ("onepass-10000_steps", "onepass-many", "../models/onepass")
+    runs = ("onepass-10000_steps", "../models/onepass")
     for run, row in zip(runs, costs, strict=True):
         assert shows_with_intervals(row[1:], run, KEYS), run
 

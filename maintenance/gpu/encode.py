@@ -96,6 +96,7 @@ def encode(recipe: str, source: str, model: str, folder: Path, seconds: float) -
         of_dev_batches = epoch(examples.lengths, settings.batch_size, settings.token_budget, 0, 0)
         for number, indices in enumerate(of_dev_batches):
             write_batch(folder / f"dev-{name}-{number}.safetensors", examples.batch(indices))
+    originals = [of_dev for name, of_dev in dev.items() if name.endswith("original")]
     index = {
         "settings": of_recipe,
         "seen": training.provenance,
@@ -103,7 +104,7 @@ def encode(recipe: str, source: str, model: str, folder: Path, seconds: float) -
         "data": {
             "release": open_release(source).version(),
             "train": describe(training.rows),
-            "dev": describe(concatenate_datasets(list(dev.values()))),
+            "dev": describe(concatenate_datasets(originals)),
         },
         "batches": batches,
     }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The first command on the machine, about two minutes: installs, encodes the frames, checks, measures the steps.
-# What is made lies outside of the tree, where second.sh finds it. A log and figures go to $OUT.
+# The first command on the machine, two and a half minutes: installs, encodes the frames, checks.
+# What is made lies outside of the tree, where second.sh finds it. Logs go to $OUT.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 source maintenance/gpu/environment.sh
@@ -39,10 +39,5 @@ from transformers import AutoConfig, AutoModel
 AutoModel.from_config(AutoConfig.from_pretrained(sys.argv[1])).save_pretrained(sys.argv[1])" "$KIT/start"
 on_cpu python3 -m maintenance.gpu.encode "$RECIPE" "$KIT/release.zip" "$KIT/start" "$KIT/encoded" "$ENCODING" || exit 1
 say "encoded $(find "$KIT/encoded" -name 'train-*' | wc -l) batches"
-mkdir -p "$KIT/measured"
-python3 -m maintenance.gpu.record measure --steps "$STEPS" --encoded "$KIT/encoded" --model "$KIT/start" \
-    --work "$KIT/measuring" --results "$KIT/measured" || exit 1
-cp "$KIT/measured/record.json" "$OUT/steps.json"
-say "measured: $(tail -n 4 "$OUT/steps.json" | tr -d '\n')"
 wait $small
 grep '^=== ' "$OUT/small.log"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The second command on the machine, nine minutes: the record, its judgement, then the speed of other shapes.
+# The second command on the machine, eight minutes: the record, its judgement, then the speed of other shapes.
 # What is in $OUT at any moment is whole: record.json, weights-0 to -2, run.tar.gz, speed.json, second.log.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
@@ -9,13 +9,11 @@ exec > >(tee "$OUT/second.log") 2>&1
 mkdir -p "$KIT/work"
 left() { echo $((TIME * $1 / 100 - SECONDS)); } # seconds until so many hundredths of the time are over
 
-# The training is begun again where it was killed, or ran out of memory; then with less of it.
-careful=()
+# The training is begun again where it was killed.
 while [ "$(left 75)" -gt $((TIME / 10)) ]; do
-    timeout -k 5 "$(left 80)" python3 -m maintenance.gpu.record train --seconds "$(left 75)" --encoded "$KIT/encoded" \
-        --model "$KIT/start" --work "$KIT/work" --results "$OUT" --measured "$KIT/measured/record.json" "${careful[@]}" && break
+    timeout -k 5 "$(left 80)" python3 -m maintenance.gpu.record --seconds "$(left 75)" --encoded "$KIT/encoded" \
+        --model "$KIT/start" --work "$KIT/work" --results "$OUT" --trial "$TRIAL" && break
     say "the training ended with status $?"
-    careful=(--careful)
 done
 say "trained"
 pack() { tar -czf "$OUT/run.new" --exclude='*.safetensors' --exclude=checkpoints --exclude=predictions -C "$KIT/work/best" . && mv "$OUT/run.new" "$OUT/run.tar.gz"; }

@@ -59,7 +59,7 @@ def measured(
     """The figures of one model at one kind of work."""
     is_t5, learns = model.config.is_encoder_decoder, work == "training"
     inputs = {"input_ids": torch.randint(5, 30000, (batch, WIDTH), device=device)}
-    labels = {"labels": inputs["input_ids"][:, :TARGET]} if is_t5 else {}
+    labels = {"labels": inputs["input_ids"][:, :TARGET].contiguous()} if is_t5 else {}
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, fused=True)
 
     def learn() -> None:

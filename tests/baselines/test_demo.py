@@ -39,7 +39,7 @@ def test_the_demo_tracks_with_the_shipped_model(
     monkeypatch.chdir(tmp_path)
     assert command(monkeypatch, demo, "--tracker", "onepass") == 0
     scores = json.loads((tmp_path / "outputs" / "demo-onepass" / "scores.json").read_text())
-    assert scores["sgdx"]["jga_orig"] == pytest.approx(0.429, abs=0.04)  # CPUs round differently
+    assert scores["sgdx"]["jga_orig"] == pytest.approx(0.554, abs=0.04)  # CPUs round differently
     assert "models/onepass --output outputs/onepass\n" in capsys.readouterr().out
 
 

@@ -17,7 +17,7 @@ from transformers import BertConfig, BertModel, T5Config, T5ForConditionalGenera
 from baselines.encoders.tiny import tiny_encoder
 from baselines.onepass.modeling import OnePassModel
 from baselines.onepass.settings import OnePassSettings
-from baselines.training.run_folder import read_json
+from baselines.training.run_folder import read_json, read_log
 from baselines.training.settings import Augment, find_recipe, read_recipe
 from maintenance.gpu import speed
 from maintenance.gpu.encode import encode, read_batch
@@ -68,18 +68,22 @@ def test_what_trackers_are_judged_on_is_not_encoded(work: Path, tmp_path: Path) 
     assert not (tmp_path / "encoded").exists()
 
 
-def test_a_record_learns_in_its_time_and_its_parts_are_the_best_model(
+def test_a_record_learns_in_its_time_and_its_parts_are_the_last_model(
     work: Path, tmp_path: Path
 ) -> None:
     results = tmp_path / "results"
     results.mkdir()
     record = Record(work / "encoded", str(work / "start"), tmp_path / "work", results)
-    record.learn(20, {"mode": "eager", "steps_per_second": 4.0}, careful=False)
+    for batches in record.dev.values():  # the more is learnt, the less likely are these
+        for batch in batches:
+            batch["requested_label"] = 1 - batch["requested_label"]
+    record.learn(20, trial=3)
     curve, rates = record.figures["curve"], record.figures["rates"]
-    assert list(rates) == ["0.0005", "0.001", "0.002"]
+    assert list(rates) == ["0.00025", "0.0005", "0.001"]
     assert rates[f"{record.figures['rate']:g}"] == max(rates.values())
-    assert curve[-1]["score"] > curve[0]["score"]
     best = tmp_path / "work" / "best"
+    losses = [line["loss"] for line in read_log(best) if "loss" in line]
+    assert losses[-1] < losses[0] and curve[-1]["score"] < max(line["score"] for line in curve)
     written = [path for path in best.iterdir() if path.suffix in (".json", ".jsonl", ".py")]
     assert len(written) >= 6 and not any(str(work) in path.read_text() for path in written)
     shutil.make_archive(str(results / "run"), "gztar", best)
@@ -98,6 +102,9 @@ def test_a_record_learns_in_its_time_and_its_parts_are_the_best_model(
     assert (tree / "models").is_dir() and not (tree / ".gpu" / "aside" / "models").exists()
     joined, kept = (load_file(of / "model.safetensors") for of in (tmp_path / "model", best))
     assert all(torch.equal(joined[name], kept[name].half()) for name in kept)
+    checkpoint = sorted((best / "checkpoints").iterdir())[-1]
+    mean = load_file(checkpoint / "average.safetensors")
+    assert all(torch.equal(kept[name], mean[name]) for name in mean)
     loaded = OnePassModel.from_pretrained(tmp_path / "model")
     assert loaded.config.keep_bias == record.figures["keep_bias"]
     (results / "weights-1").write_bytes(b"another model's")
@@ -112,7 +119,7 @@ def test_speeds_are_measured(work: str) -> None:
         hidden_size=16, num_hidden_layers=1, num_attention_heads=1, intermediate_size=16
     )
     for model in (t5, BertModel(bert)):
-        figures = speed.measured(model, work, 1, torch.device("cpu"), 0.0, 1e9)
+        figures = speed.measured(model, work, 2, torch.device("cpu"), 0.0, 1e9)
         assert figures["tokens_per_second"] > 0 and figures["share_of_peak"] > 0
 
 
