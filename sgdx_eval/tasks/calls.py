@@ -151,7 +151,8 @@ class Calls(FrameTask):
         return call_figures(scores)
 
     def headlines(self, scores: Scores) -> dict[str, list[Figure]]:
-        return {m: under_each(scores, m, TITLES[m][0]) for m in (CALL, TASK_SUCCESS)}
+        known = [metric for metric in (CALL, TASK_SUCCESS) if metric in scores.metrics]
+        return {metric: under_each(scores, metric, TITLES[metric][0]) for metric in known}
 
     def derived(self, scores: Scores, rules: Rules) -> Scores:
         """The same, and whether the task of each dialogue is a success."""

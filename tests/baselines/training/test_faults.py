@@ -172,7 +172,7 @@ LAUGHS = "a: &a [x]\n" + "".join(f"{b}: &{b} [{9 * f'*{a},'}]\n" for a, b in pai
     ("changes", "named"),
     [
         ("seed: 1\nseed: 2\n", "'seed'"),
-        (LAUGHS, "`tracker`"),
+        (LAUGHS, "values"),
         ("- 1", ""),
         ("model: [", ""),
         ("[" * 100_000 + "]" * 100_000, ""),
