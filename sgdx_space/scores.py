@@ -25,6 +25,7 @@ from sgdx_eval.task import Given, Scored, Task
 from sgdx_eval.tasks import TASKS
 from sgdx_eval.tasks.frames import FrameTask
 from sgdx_metric.errors import ScoreError
+from sgdx_metric.signature import OFFICIAL
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .tracking import dialogue_html, dialogues_of, sample
@@ -90,11 +91,12 @@ def fill(paths: list[str] | None) -> tuple[str, Shown | None, gr.Dropdown, str]:
     if shown is None:
         return problem, None, gr.Dropdown([], value=None, visible=False), ""
     task, content, raw = shown[0], shown[2].content, shown[2].raw
-    figures = task.figures(raw)
+    scores = task.derived(raw, OFFICIAL)
+    figures = task.figures(scores)
     tables = map(to_html, score_tables(task, figures, content, wide=True))
     terms = "<br>".join(map(escape, score_terms(task, figures, content)))
     html = (
-        f"<p class='headline'>{escape(result_line(task, raw, content))}</p>"
+        f"<p class='headline'>{escape(result_line(task, scores, content))}</p>"
         f"{''.join(f'<div class=scroll>{each}</div>' for each in tables)}"
         f"<details><summary>What the figures mean</summary>{terms}</details>"
         f"<p>How this was scored: <code>{escape(content['signature'])}</code></p>"
