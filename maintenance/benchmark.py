@@ -36,6 +36,8 @@ from baselines.training.batching import epoch
 from baselines.training.optimizer import autocast, resolved
 from baselines.use import SHIPPED_MODEL
 from sgdx_dataset import VARIANTS, frame_tables, frames, load, open_release
+from sgdx_dataset.release import Release
+from sgdx_dataset.rows import read_dialogues as read_release
 from sgdx_dataset.tracker_inputs import training_columns
 from sgdx_eval.tables import table, to_terminal
 from tests.sgdx_metric.frames import with_errors
@@ -54,6 +56,22 @@ gc.freeze()
 start = time.process_time()
 for file in files:
     json.loads(release.read(file))
+print(time.process_time() - start)
+"""
+# ``evaluate``'s door, by lists of rows and of the same files of predictions.
+_COMPUTE = """
+import gc, json, sys, time
+import evaluate, pyarrow as pa
+from sgdx_dataset import frame_tables, open_release
+from sgdx_metric.rows import REFERENCE
+source, folder, *configs = sys.argv[1:]
+guesses = [json.loads(line) for c in configs for line in open(f"{folder}/{c}.jsonl")]
+tables = [frame_tables(open_release(source), "test", c, REFERENCE.names) for c in configs]
+truths = [row for table in tables for row in table.to_pylist()]
+metric = evaluate.load("sgdx_metric", keep_in_memory=True)
+gc.freeze()
+start = time.process_time()
+metric.compute(predictions=guesses, references=truths, split="test")
 print(time.process_time() - start)
 """
 
@@ -103,8 +121,11 @@ def commands(source: str, folder: Path) -> list[Measure]:
         rows = frame_tables(release, "test", config).to_pylist()
         predictions = encoder.encode_lines(with_errors(row, chance) for row in rows)
         (folder / f"{config}.jsonl").write_bytes(predictions)
+        write_dialogues(release, config, predictions, folder / "dialogues" / config)
     score = ["score", "--source", source, "--predictions", str(folder)]
     score += ["--output", str(folder / "scores.json")]
+    of_dialogues = ["score", "--source", source, "--predictions", str(folder / "dialogues")]
+    of_dialogues += ["--output", str(folder / "scores.json")]
 
     def time_prepare() -> float:
         with tempfile.TemporaryDirectory(dir=folder) as cache:
@@ -126,7 +147,35 @@ def commands(source: str, folder: Path) -> list[Measure]:
             "score, 6 variants of test", peer,
             lambda: process_seconds("-m", "sgdx_cli", *score)[0], time_json,
         ),
+        Measure(
+            "score, 6 folders of dialogues", peer,
+            lambda: process_seconds("-m", "sgdx_cli", *of_dialogues)[0], time_json,
+        ),
+        Measure(
+            "evaluate's compute, 6 variants", peer,
+            lambda: float(process_seconds("-c", _COMPUTE, source, str(folder), *CONFIGS)[1]),
+            time_json,
+        ),
     ]  # fmt: skip
+
+
+def write_dialogues(release: Release, config: str, predictions: bytes, folder: Path) -> None:
+    """Write predictions as dialogues in the layout of the release, as the official scorer reads."""
+    rows = {row["frame_id"]: row for row in map(msgspec.json.decode, predictions.splitlines())}
+    schemas = release.schema("test", "original"), release.schema("test", config)
+    names = {old.service_name: new.service_name for old, new in zip(*schemas)}
+    folder.mkdir(parents=True)
+    for file, dialogues in read_release(release, "test"):
+        for dialogue in dialogues:
+            for index, turn in enumerate(dialogue["turns"]):
+                for frame in turn["frames"]:
+                    row = rows.get(f"{dialogue['dialogue_id']}/{index}/{frame['service']}")
+                    frame["service"] = names[frame["service"]]
+                    if row:
+                        state: Any = {key: row[key] for key in ("active_intent", "requested_slots")}
+                        state["slot_values"] = {v["slot"]: v["values"] for v in row["slot_values"]}
+                        frame["state"] = state
+        (folder / Path(file).name).write_bytes(msgspec.json.encode(dialogues))
 
 
 def tracker(source: str, count: int) -> list[Measure]:

@@ -98,10 +98,26 @@ class Sample:
         self.figures, self.dialogue = list(figures), dialogue
         dialogues, position = np.unique(dialogue, return_inverse=True)
         self.dialogues = len(dialogues)
-        columns = [column for figure in figures for column in figure.columns]
-        self.sums = np.zeros((self.dialogues, len(columns)))  # [dialogues, columns]
-        for place, column in enumerate(columns):
-            self.sums[:, place] = np.bincount(position, column, self.dialogues)
+        # Many figures share columns, such as the scores under the original. Each is summed once.
+        places, totals = dict[bytes, int](), list[Floats]()
+        self._places = np.array(
+            [
+                places.setdefault(column.tobytes(), len(places))
+                for figure in figures
+                for column in figure.columns
+            ],
+            np.int64,
+        )
+        for column in places:
+            of_items = np.frombuffer(column)
+            totals.append(np.bincount(position, of_items, self.dialogues).astype(np.float64))
+        shape = (self.dialogues, len(totals))
+        self._totals = np.stack(totals, axis=1) if totals else np.zeros(shape)
+
+    @property
+    def sums(self) -> Floats:
+        """The sums of the figures' columns [dialogues, columns]."""
+        return np.asarray(self._totals[:, self._places])
 
     def of_sums(self, sums: Floats) -> Floats:
         """The figures of sums of the columns [draws, columns] -> [figures, draws]."""
@@ -114,7 +130,7 @@ class Sample:
 
     def resampled(self, weights: Floats) -> Floats:
         """The figures under weights of the dialogues [draws, dialogues] -> [figures, draws]."""
-        return self.of_sums(weights @ self.sums)
+        return self.of_sums((weights @ self._totals)[:, self._places])
 
     def values(self) -> dict[str, float | None]:
         """The figures of the items as they are; None for one that is undefined."""
@@ -143,13 +159,13 @@ def intervals(runs: Sequence[Sample]) -> dict[str, Interval]:
         ],
         axis=1,
     )  # [figures, draws]
-    made, start = dict[str, Interval](), 0
+    made, start, sums = dict[str, Interval](), 0, first.sums
     for figure, of_figure in zip(first.figures, values):
         end = start + len(figure.columns)
         ends = middle(of_figure)
         if ends and figure.bounds and ends[1] - ends[0] < 1e-12:
             # A dialogue counts that has an item of which the figure is.
-            count = int(first.sums[:, start:end].any(axis=1).sum())
+            count = int(sums[:, start:end].any(axis=1).sum())
             share, (low, high) = 1 - 0.025 ** (1 / max(count, 1)), figure.bounds
             ends = [ends[0] + share * (low - ends[0]), ends[1] + share * (high - ends[1])]
         made[figure.key], start = ends, end
@@ -224,8 +240,9 @@ def paired_p(first: Sample, second: Sample, trials: int = TRIALS) -> list[float 
     of a figure is at least as large as the observed one in n trials, p is (n + 1) / (trials + 1).
     Source: Noreen 1989, "Computer-Intensive Methods for Testing Hypotheses".
     """
-    apart = second.sums - first.sums
-    left, right = first.sums.sum(axis=0), second.sums.sum(axis=0)
+    sums = first.sums, second.sums
+    apart = sums[1] - sums[0]
+    left, right = sums[0].sum(axis=0), sums[1].sum(axis=0)
     observed = (second.of_sums(right[None]) - first.of_sums(left[None]))[:, 0]
     as_large = np.zeros(len(observed))
     for swap in drawn(one_in_two, len(apart), trials):

@@ -20,7 +20,7 @@ from sgdx_cli import main, program
 from sgdx_dataset.release import open_release
 from sgdx_eval.compare import compare
 from sgdx_eval.results import stored
-from sgdx_metric import core
+from sgdx_metric import statistics
 
 from .conftest import ROOT
 
@@ -230,7 +230,7 @@ def test_differences_are_those_of_their_scores(
     page: str, head: str, keys: Sequence[str], pairs: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The tables have intervals and no p, which takes most of the time.
-    monkeypatch.setattr(core, "compare", partial(core.compare, trials=1))
+    monkeypatch.setattr(statistics, "compare", partial(statistics.compare, trials=1))
     (rows,) = tables(page, head)
     for pair, row in zip(pairs, rows[-len(pairs) :], strict=True):
         above, below = ([ROOT / "results" / run / "scores.json"] for run in pair.split())

@@ -131,8 +131,11 @@ def _component(draw: st.DrawFn, name: str) -> Json:
     schema["properties"]["inner"] = {"$ref": f"#/components/schemas/{name}/$defs/Own"}
     schema["$defs"] = {"Own": {"properties": {"to": {"$ref": draw(st.sampled_from(others))}}}}
     keyword = draw(st.sampled_from(["allOf", "oneOf", "dependentSchemas", "contentSchema", ""]))
-    if keyword in ("allOf", "oneOf"):
-        schema[keyword] = [{"$ref": draw(st.sampled_from(others))}]
+    below = others[COMPONENTS.index(name) :]  # nothing inherits from itself in a circle
+    if keyword == "oneOf" or (keyword == "allOf" and below):
+        schema[keyword] = [{"$ref": draw(st.sampled_from(below if keyword == "allOf" else others))}]
+    elif keyword == "allOf":
+        pass
     elif keyword:
         to = {"$ref": draw(st.sampled_from(others))}
         schema[keyword] = {"inner": to} if keyword == "dependentSchemas" else to
