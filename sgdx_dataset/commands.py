@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,8 +37,6 @@ def prepare(
         Use this cache folder, which load_dataset takes as cache_dir. Default: the user's Hugging
         Face cache.
     """
-    # Its memory pool takes a fifth of the time of that which pyarrow takes by itself here.
-    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     from .cache import cache_folder, prepare
     from .io.console import escape_controls
     from .source import remembered_source
