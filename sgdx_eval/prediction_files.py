@@ -68,38 +68,27 @@ def parse_header(line: bytes, path: Path) -> Header | None:
 
 def stated_variant(path: Path) -> str | None:
     """The variant that the first line of a prediction file names, be it a header or a row."""
-    line = _first_line(path)
-    header = parse_header(line, path)
+    header, first = read_beginning(path)
     if header is not None:
         return header.variant
-    return parse_json(line, _Row, f"{path}:1", "a line of predictions").variant
+    return parse_json(first, _Row, f"{path}:1", "a line of predictions").variant
 
 
-def read_beginning(path: Path) -> tuple[Header, bytes]:
-    """The header of a prediction file, an empty one where it has none, and its first row."""
+def read_beginning(path: Path) -> tuple[Header | None, bytes]:
+    """The header of a prediction file, if it has one, and its first row."""
     try:
         with path.open("rb") as file:
             lines = (line for line in iter(lambda: file.readline(_LONGEST), b"") if line.strip())
-            first = next(lines, b"{}")
+            first = next(lines, b"")
             header = parse_header(first, path)
-            return header or NO_HEADER, first if header is None else next(lines, b"{}")
+            return header, first if header is None else next(lines, b"")
     except OSError as error:
         raise SgdxError(f"{path}: {error.strerror}") from None
 
 
 def read_header(path: Path) -> Header:
     """The header of a prediction file; an empty one where it has none, or is a folder."""
-    if not path.is_file():
-        return NO_HEADER
-    return parse_header(_first_line(path), path) or NO_HEADER
-
-
-def _first_line(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.readline(_LONGEST)
-    except OSError as error:
-        raise SgdxError(f"{path}: {error.strerror}") from None
+    return (read_beginning(path)[0] if path.is_file() else None) or NO_HEADER
 
 
 @dataclass(frozen=True)

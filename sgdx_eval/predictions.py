@@ -180,7 +180,7 @@ def task_name(path: Path) -> str:
     if path.is_dir():
         return "state"
     header, first = read_beginning(path)
-    if header.task is not None:
+    if header and header.task is not None:
         return header.task
     with suppress(msgspec.DecodeError, RecursionError):  # which the rows' reader tells
         row = msgspec.json.decode(first, type=_AnyRow)

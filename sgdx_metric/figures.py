@@ -226,7 +226,7 @@ def over_variants(scores: Scores, metric: str) -> dict[str, Any]:
     others = [name for name in scores.variants if name != ORIGINAL]
     intervals = sample.intervals()
     return {
-        **variant_figures(scores, metric),
+        **_values(sample, scores, metric),
         "p": p_of_drop(scores, metric, others),
         "confidence": {key: intervals.get(f"{metric}.{key}") for key in FIGURES},
     }
@@ -243,7 +243,11 @@ def over_variants_of_few(scores: Scores, metric: str) -> dict[str, Any]:
 
 def variant_figures(scores: Scores, metric: str) -> dict[str, Any]:
     """What `over_variants` returns, without what takes resamples: `by_variant` and FIGURES."""
-    values = Sample(case_figures(scores, metric), scores.items.dialogue).values()
+    return _values(Sample(case_figures(scores, metric), scores.items.dialogue), scores, metric)
+
+
+def _values(sample: Sample, scores: Scores, metric: str) -> dict[str, Any]:
+    values = sample.values()
     rows = zip(scores.variants, scores.metrics[metric], strict=True)
     return {
         "by_variant": {name: mean_defined(row) for name, row in rows},

@@ -197,6 +197,7 @@ def compare(
     )  # [runs, figures]
     observed = right.mean(axis=0) - left.mean(axis=0)
     random = np.random.default_rng((SEED, 1))  # The dialogues are drawn as for single runs.
+    # The runs of the first side are drawn before those of the second.
     differences = np.concatenate(
         [
             -_mean_of_drawn(first, weights, random) + _mean_of_drawn(second, weights, random)
