@@ -13,18 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .columns import (
-    AlignedRows,
     Bools,
     Floats,
-    SlotValues,
     absent,
     align,
     column,
-    encode,
-    field,
     flags,
-    frame_ids,
-    positions,
+    misalignment,
     sorted_ids,
     strings,
 )
@@ -34,7 +29,7 @@ from .robustness import frame_scores
 from .rows import REFERENCE
 from .scoring import CANONICAL
 from .signature import OFFICIAL, Rules, Setup, signature
-from .slots import SchemaSlots, score_slots
+from .slots import SchemaSlots, SlotValues, check_once, score_slots
 from .statistics import Figure
 from .units import ALL, SEEN, UNSEEN, ScoredFrames, Scores
 from .variants import ORIGINAL, PAPER_VARIANTS
@@ -93,28 +88,27 @@ def score_calls(
     0 for a call of another service. `call_accuracy` is the product of both.
     """
     whose = f"predictions for {variant}"
-    ids, predicted_ids = frame_ids(references), frame_ids(predictions)
+    ids, predicted_ids = (strings(column(side, "frame_id")) for side in (references, predictions))
     gold = references.filter(pc.is_valid(column(references, "service_call")))
     if not gold.num_rows:
         raise ScoreError(f"references for {variant}: found no call, expected one at least")
-    order = sorted_ids(gold)
     if absent(predicted_ids, ids):
-        positions(predicted_ids, ids, whose, "calls")  # it raises the named error
+        raise ScoreError(f"{whose}: {misalignment(predicted_ids, ids, 'calls')}")
+    order = sorted_ids(gold)
     called = predictions.filter(pc.is_in(predicted_ids, value_set=order))
     true = align(gold, order, f"references for {variant}", "calls")
     predicted = align(called, order, whose, "calls")
-    services = strings(true.aligned("service"))
-    true_calls, calls = true.aligned("service_call"), predicted.aligned("service_call")
-    same_service = _equal(field(calls, "service"), services)
-    name = same_service & _equal(field(calls, "method"), field(true_calls, "method"))
-    arguments = _arguments(true, true_calls, calls, same_service, order, rules)
+    true_calls, calls = (column(side, "service_call") for side in (true, predicted))
+    is_same = _equal(pc.struct_field(calls, "service"), column(true, "service"))
+    methods = (pc.struct_field(side, "method") for side in (calls, true_calls))
+    name = is_same & _equal(*methods)
+    arguments = _arguments(true, true_calls, calls, is_same, order, rules)
     scores = {
         "call_name_accuracy": name.astype(np.float64),
         "call_argument_accuracy": arguments,
         "call_accuracy": name * arguments,
     }
-    seen = flags(true.aligned("seen"))
-    return CallScores(order, seen, scores, _decision(predictions, order))
+    return CallScores(order, flags(column(true, "seen")), scores, _decision(predictions, order))
 
 
 def _equal(left: pa.Array, right: pa.Array) -> Bools:
@@ -123,30 +117,36 @@ def _equal(left: pa.Array, right: pa.Array) -> Bools:
 
 
 def _arguments(
-    true: AlignedRows,
+    true: pa.Table,
     true_calls: pa.Array,
     calls: pa.Array,
-    same_service: Bools,
+    is_same: Bools,
     order: pa.Array,
     rules: Rules,
 ) -> Floats:
-    """The argument accuracy of each call, in [0, 1] [calls]."""
-    rows, listed = true.exploded("schema_slots")
-    categorical = flags(field(listed, "is_categorical"))
-    schema = SchemaSlots(rows, field(listed, "name"), categorical, order)
+    """The argument accuracy of each call, in [0, 1], 0 where it is of another service [calls]."""
+    schema = SchemaSlots(column(true, "schema_slots"), order)
     said = {
         (i, assignment["slot"]): assignment["values"]
-        for i, values in enumerate(true.aligned("slot_values").to_pylist())
+        for i, values in enumerate(column(true, "slot_values").to_pylist())
         for assignment in values
     }
     canonical = _parameters(true_calls.to_pylist())
-    spoken = [(i, slot, said.get((i, slot), values)) for i, slot, values in canonical]
-    made = [call if ok else None for call, ok in zip(calls.to_pylist(), same_service)]
-    sides = (_laid_out(side) for side in (spoken, _parameters(made), canonical))
-    reference, predicted, also_right = sides
-    is_fuzzy = rules.use_fuzzy_match
-    scores = score_slots(schema, reference, predicted, order, is_fuzzy, canonical=also_right)
-    product = same_service.astype(np.float64)
+    spoken = [(i, slot, said.get((i, slot)) or values) for i, slot, values in canonical]
+    made = _parameters([call if ok else None for call, ok in zip(calls.to_pylist(), is_same)])
+    reference, predicted, also_right = (
+        SlotValues(
+            np.array([frame for frame, _, _ in side], dtype=np.int64),
+            pa.array([slot for _, slot, _ in side], pa.string()),
+            np.repeat(np.arange(len(side)), [len(values) for _, _, values in side]),
+            pa.array([value for _, _, values in side for value in values], pa.string()),
+        )
+        for side in (spoken, made, canonical)
+    )
+    for values, whose in ((reference, "reference"), (predicted, "prediction")):
+        check_once(values.frame, values.slot, order, whose)
+    scores = score_slots(schema, reference, predicted, rules.use_fuzzy_match, canonical=also_right)
+    product = is_same.astype(np.float64)
     np.multiply.at(product, schema.frame, scores.canonical)
     return product
 
@@ -161,27 +161,17 @@ def _parameters(calls: list[dict[str, Any] | None]) -> list[_Argument]:
     ]
 
 
-def _laid_out(arguments: list[_Argument]) -> SlotValues:
-    return SlotValues(
-        np.array([frame for frame, _, _ in arguments], dtype=np.int64),
-        encode(pa.array([slot for _, slot, _ in arguments], pa.string())),
-        np.repeat(np.arange(len(arguments)), [len(values) for _, _, values in arguments]),
-        pa.array([value for _, _, values in arguments for value in values], pa.string()),
-    )
-
-
-def _turns(frame_ids: pa.Array) -> pa.Array:
-    """The turn of each frame, as `<dialogue>/<turn>`."""
-    return pc.replace_substring_regex(frame_ids, "/[^/]*$", "")
-
-
 def _decision(predicted: pa.Table, gold: pa.Array) -> dict[str, float | None] | None:
     """Precision and recall of the decision to call, over turns, whatever service the call is of."""
-    turns = _turns(frame_ids(predicted)).dictionary_encode()
+    predicted_ids = strings(column(predicted, "frame_id"))
+    of_predicted, of_gold = (
+        pc.replace_substring_regex(ids, "/[^/]*$", "") for ids in (predicted_ids, gold)
+    )
+    turns = of_predicted.dictionary_encode()
     turn = turns.indices.to_numpy(zero_copy_only=False)
     made = flags(column(predicted, "service_call").is_valid())
     called = np.bincount(turn, made, len(turns.dictionary)) > 0
-    needed = flags(pc.is_in(turns.dictionary, value_set=_turns(gold)))
+    needed = flags(pc.is_in(turns.dictionary, value_set=of_gold))
     if needed.all():
         return None
     hits = int((called & needed).sum())

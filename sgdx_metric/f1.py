@@ -2,72 +2,66 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from .columns import (
-    AlignedRows,
-    Floats,
-    Ints,
-    encode,
-    encode_alike,
-    field,
-    flags,
-    safe_divide,
-    strings,
-)
+from .columns import Floats, Ints, column, encode_alike, explode, flags, safe_divide, strings
 from .errors import ScoreError
 from .slots import SchemaSlots
 
 # Items of many frames, laid end to end: the frame of each item, and a code that equal items share;
 # each array is [items].
 Items = tuple[Ints, Ints]
-_ENDS = ("start", "exclusive_end")
 _KINDS = ("f1", "precision", "recall")
 
 
-def requested_slots(reference: AlignedRows, predicted: AlignedRows) -> dict[str, Floats]:
+def requested_slots(reference: pa.Table, predicted: pa.Table) -> dict[str, Floats]:
     """`requested_slots_f1`, `_precision` and `_recall` of each frame, in [0, 1] [frames]."""
-    true_frame, true_name = reference.exploded("requested_slots")
-    frame, name = predicted.exploded("requested_slots")
+    true_frame, true_name = explode(column(reference, "requested_slots"))
+    frame, name = explode(column(predicted, "requested_slots"))
     _, (true_code, code) = encode_alike(true_name, name)
-    scores = _f1((true_frame, true_code), (frame, code), reference.count)
+    scores = _f1((true_frame, true_code), (frame, code), len(reference))
     return {f"requested_slots_{kind}": values for kind, values in zip(_KINDS, scores)}
 
 
 def slot_tagging(
-    reference: AlignedRows, predicted: AlignedRows, schema: SchemaSlots
+    reference: pa.Table, predicted: pa.Table, schema: SchemaSlots
 ) -> dict[str, Floats]:
     """`slot_tagging_f1`, `_precision` and `_recall`, in [0, 1] or NaN without spans [frames].
 
     A span of a free-form slot counts as its slot and its text, so the same words elsewhere in the
     utterance are as good.
     """
-    tagged = flags(predicted.aligned("slots").is_valid())
-    scores = (np.full(reference.count, np.nan),) * 3
+    tagged = flags(column(predicted, "slots").is_valid())
+    scores = (np.full(len(reference), np.nan),) * 3
     if tagged.any():
-        if any(reference.table[name].null_count for name in ("slots", "utterance")):
+        if any(reference[name].null_count for name in ("slots", "utterance")):
             raise ScoreError(
                 "the predictions have spans ('slots'); to score them every reference needs "
                 "'slots' and 'utterance'"
             )
-        texts = strings(reference.aligned("utterance")).to_pylist()
-        scores = _f1(*_spans((reference, predicted), schema, texts), reference.count)
+        texts = strings(column(reference, "utterance")).to_pylist()
+        scores = _f1(*_spans((reference, predicted), schema, texts), len(reference))
     kinds = zip(_KINDS, scores)
     return {f"slot_tagging_{kind}": np.where(tagged, values, np.nan) for kind, values in kinds}
 
 
 def _spans(
-    sides: tuple[AlignedRows, AlignedRows], schema: SchemaSlots, texts: list[str]
+    sides: tuple[pa.Table, pa.Table], schema: SchemaSlots, texts: list[str]
 ) -> tuple[Items, Items]:
     """The spans of free-form slots of each side as items; equal items share slot and text."""
     frames, names, tagged = [], [], []
     for side in sides:
-        frame, spans = side.exploded("slots")
-        slot = schema.find(frame, encode(field(spans, "slot")))
+        frame, spans = explode(column(side, "slots"))
+        name = strings(pc.struct_field(spans, "slot"))
+        slot = schema.find(frame, name)
         free = np.flatnonzero((slot >= 0) & ~np.append(schema.categorical, True)[slot])
-        ends = (field(spans, key).take(pa.array(free)).to_pylist() for key in _ENDS)
+        start, end = (
+            pc.struct_field(spans, key).take(pa.array(free)).to_pylist()
+            for key in ("start", "exclusive_end")
+        )
         frames.append(frame[free])
-        names.append(schema.name.code[slot[free]])
-        tagged.append([texts[i][a:b] for i, a, b in zip(frame[free].tolist(), *ends)])
+        names.append(schema.code(name)[free])
+        tagged.append([texts[i][a:b] for i, a, b in zip(frame[free].tolist(), start, end)])
     distinct, codes = encode_alike(*(pa.array(side_texts, pa.string()) for side_texts in tagged))
     true, predicted = (
         (frame, name * len(distinct) + code) for frame, name, code in zip(frames, names, codes)

@@ -12,21 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .columns import (
-    AlignedRows,
-    Bools,
-    Floats,
-    align,
-    field,
-    flags,
-    safe_divide,
-    sorted_ids,
-    strings,
-)
+from .columns import Bools, Floats, align, column, flags, safe_divide, sorted_ids, strings
 from .errors import ScoreError
 from .f1 import requested_slots, slot_tagging
 from .signature import OFFICIAL, Rules
-from .slots import SchemaSlots, SlotScores, previous_frames, score_slots
+from .slots import SchemaSlots, SlotScores, previous_frames, score_slots, slot_values
 from .units import ScoredFrames
 
 METRICS = (
@@ -79,27 +69,28 @@ def score_frames(
     order = sorted_ids(references)
     reference = align(references, order, f"references for {variant}")
     predicted = align(predictions, order, f"predictions for {variant}")
+    schema = SchemaSlots(column(reference, "schema_slots"), order)
+    true_state = slot_values(column(reference, "slot_values"), order, "reference")
+    state = slot_values(column(predicted, "slot_values"), order, "prediction")
+    canonical, has_canonical = None, np.zeros(len(order), dtype=bool)
+    if CANONICAL in references.column_names:
+        canonical = slot_values(column(reference, CANONICAL), order, "reference")
+        has_canonical = flags(column(reference, CANONICAL).is_valid())
+    previous = previous_frames(tuple(order.to_pylist()))
+    is_fuzzy = rules.use_fuzzy_match
+    slots = score_slots(schema, true_state, state, is_fuzzy, previous, canonical)
 
-    rows, listed = reference.exploded("schema_slots")
-    categorical = flags(field(listed, "is_categorical"))
-    schema = SchemaSlots(rows, field(listed, "name"), categorical, order)
-    states = reference.slot_values(), predicted.slot_values()
-    has_canonical = CANONICAL in references.column_names
-    canonical = (reference.slot_values(CANONICAL),) if has_canonical else ()
-    previous = previous_frames(order)
-    slots = score_slots(schema, *states, order, rules.use_fuzzy_match, previous, *canonical)
+    intents = (strings(column(side, "active_intent")) for side in (reference, predicted))
     scores = {
-        "active_intent_accuracy": _same(reference, predicted, "active_intent"),
+        "active_intent_accuracy": flags(pc.equal(*intents)).astype(np.float64),
         **requested_slots(reference, predicted),
         **slot_tagging(reference, predicted, schema),
         **_goals(schema, slots, len(order)),
     }
-    known = flags(reference.aligned(CANONICAL).is_valid()) if has_canonical else False
     joint = scores["joint_canonical_accuracy"]
-    scores["joint_canonical_accuracy"] = np.where(known, joint, np.nan)
-    seen = flags(reference.aligned("seen"))
-    service, predicted_slots = strings(reference.aligned("service")), len(states[1].slot.code)
-    return FrameScores(order, seen, scores, service, slots.ignored, predicted_slots)
+    scores["joint_canonical_accuracy"] = np.where(has_canonical, joint, np.nan)
+    seen, service = flags(column(reference, "seen")), strings(column(reference, "service"))
+    return FrameScores(order, seen, scores, service, slots.ignored, len(state.slot))
 
 
 def score_variants(
@@ -115,50 +106,40 @@ def score_variants(
     if not true:
         raise ScoreError("no references and no predictions, expected rows of one variant at least")
     return {
-        name: score_frames(_only(references, name), _only(predictions, name), name, rules)
+        name: score_frames(
+            references.filter(pc.equal(references["variant"], name)),
+            predictions.filter(pc.equal(predictions["variant"], name)),
+            name,
+            rules,
+        )
         for name in true
     }
 
 
-def _only(table: pa.Table, variant: str) -> pa.Table:
-    return table.filter(pc.equal(table["variant"], variant))
-
-
-def _same(reference: AlignedRows, predicted: AlignedRows, name: str) -> Floats:
-    """1 where a text column is the same on both sides, else 0 [frames]."""
-    left, right = (strings(side.aligned(name)) for side in (reference, predicted))
-    return flags(pc.equal(left, right)).astype(np.float64)
-
-
 def _goals(schema: SchemaSlots, slots: SlotScores, count: int) -> dict[str, Floats]:
     """The goal accuracies of all, categorical and free-form slots, and of the change [frames]."""
+
+    def average(kind: Bools) -> Floats:
+        """Mean score of those of some slots that the reference gives a value; or NaN."""
+        active = kind & slots.active
+        frame = schema.frame[active]
+        total = np.bincount(frame, slots.score[active], count)
+        return safe_divide(total, np.bincount(frame, minlength=count))
+
+    def joint(score: Floats, kind: Bools) -> Floats:
+        """Product of the scores of some slots; NaN in a frame whose schema has none."""
+        product = np.where(np.bincount(schema.frame[kind], minlength=count) > 0, 1.0, np.nan)
+        # Unbuffered, since a frame has several slots: `product[frame] *= ...` would keep only the
+        # last. Most slots score 1, which changes no product.
+        factor = np.flatnonzero(kind & (score != 1))
+        np.multiply.at(product, schema.frame[factor], score[factor])
+        return product
+
     every = np.ones(len(schema.frame), dtype=bool)
     kinds = {"goal": every, "cat": schema.categorical, "noncat": ~schema.categorical}
-    change = np.where(slots.changed, slots.score, 1.0)
-    averages = {k: _average(schema, slots, chosen, count) for k, chosen in kinds.items()}
-    joint = {k: _joint(schema, slots.score, chosen, count) for k, chosen in kinds.items()}
     return {
-        **{f"average_{kind}_accuracy": values for kind, values in averages.items()},
-        **{f"joint_{kind}_accuracy": values for kind, values in joint.items()},
-        "joint_change_accuracy": _joint(schema, change, every, count),
-        "joint_canonical_accuracy": _joint(schema, slots.canonical, every, count),
+        **{f"average_{name}_accuracy": average(kind) for name, kind in kinds.items()},
+        **{f"joint_{name}_accuracy": joint(slots.score, kind) for name, kind in kinds.items()},
+        "joint_change_accuracy": joint(np.where(slots.changed, slots.score, 1.0), every),
+        "joint_canonical_accuracy": joint(slots.canonical, every),
     }
-
-
-def _average(schema: SchemaSlots, slots: SlotScores, chosen_slots: Bools, count: int) -> Floats:
-    """Mean score of those of some slots that the reference gives a value, or NaN [frames]."""
-    active = chosen_slots & slots.active
-    frame = schema.frame[active]
-    total = np.bincount(frame, slots.score[active], count)
-    return safe_divide(total, np.bincount(frame, minlength=count))
-
-
-def _joint(schema: SchemaSlots, score: Floats, chosen_slots: Bools, count: int) -> Floats:
-    """Product of the scores of some slots [frames]; NaN in a frame whose schema has none."""
-    frame = schema.frame[chosen_slots]
-    joint = np.where(np.bincount(frame, minlength=count) > 0, 1.0, np.nan)
-    # Unbuffered, since a frame has several slots: `joint[frame] *= ...` would keep only the last.
-    # Most slots score 1, which changes no product.
-    factor = np.flatnonzero(chosen_slots & (score != 1))
-    np.multiply.at(joint, schema.frame[factor], score[factor])
-    return joint

@@ -1,55 +1,59 @@
 """Every schema slot of every frame: what it scores and whether it counts as active."""
 
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .columns import (
-    Bools,
-    Coded,
-    Floats,
-    Index,
-    Ints,
-    SlotValues,
-    encode,
-    encode_alike,
-    integers,
-)
+from .columns import Bools, Floats, Ints, encode_alike, explode, flags, integers, search, strings
 from .errors import ScoreError
 from .fuzzy import fuzzy_scores
 
-_FRAME_ID = "^(?P<dialogue>.*)/(?P<turn>[0-9]{1,9})/(?P<service>[^/]*)$"
+
+class SlotValues(NamedTuple):
+    """The values of many frames' slots, laid end to end."""
+
+    # The frame and the name of each slot that has values [assigned slots].
+    frame: Ints
+    slot: pa.Array
+    # Which of these slots each value is of, in order, and the value [values].
+    parent: Ints
+    value: pa.Array
 
 
 class SchemaSlots:
-    """The slots of the frames' schemas, end to end: frame, name, is categorical [slots]."""
+    """The slots of the frames' schemas, laid end to end: frame, name, is categorical [slots]."""
 
-    def __init__(self, frame: Ints, name: pa.Array, categorical: Bools, frame_id: pa.Array) -> None:
-        """Lay out the slots of frames; a frame's schema may have a slot once."""
-        self.frame, self.name, self.categorical = frame, encode(name), categorical
-        # A slot of a frame is known by one number, so that it is found among sorted numbers.
-        self._index = Index(frame * len(self.name.distinct) + self.name.code)
-        _check_once(self._index, frame, self.name, frame_id, "schema")
+    def __init__(self, schemas: pa.Array, frame_id: pa.Array) -> None:
+        """Lay out the column `schema_slots` of frames; a schema may have a slot once."""
+        self.frame, slots = explode(schemas)
+        self.name = strings(pc.struct_field(slots, "name"))
+        self.categorical: Bools = flags(pc.struct_field(slots, "is_categorical"))
+        self._distinct = self.name.unique()
+        # A slot of a frame is one number, by which it is found.
+        key = self.frame * len(self._distinct) + self.code(self.name)
+        self._order = np.argsort(key, kind="stable")
+        self._ascending = key[self._order]
+        check_once(self.frame, self.name, frame_id, "schema")
 
-    def find(self, frame: Ints, name: Coded) -> Ints:
-        """The position of the slots of names in frames' schemas; -1 where there is none [slots]."""
-        position = integers(pc.index_in(name.distinct, value_set=self.name.distinct))
-        known = position[name.code]
-        slot = self._index.locate(frame * len(self.name.distinct) + known)
-        return np.where((frame >= 0) & (known >= 0), slot, -1)
+    def code(self, name: pa.Array) -> Ints:
+        """The positions of names among the distinct ones of all schemas; -1 of unknown ones."""
+        return integers(pc.index_in(name, value_set=self._distinct))
+
+    def find(self, frame: Ints, name: pa.Array) -> Ints:
+        """The position of the slots of names in frames' schemas; -1 where there is none [slots].
+
+        A frame of -1 has no slots.
+        """
+        code = self.code(name)
+        key = np.where((frame >= 0) & (code >= 0), frame * len(self._distinct) + code, -1)
+        position = search(self._ascending, key)
+        return np.where(position < 0, -1, np.append(self._order, -1)[position])
 
 
-# `pa.array` would import pandas here, before the command has it left out (`__main__`).
-_NO_TEXTS = pa.nulls(0, pa.string())
-_NO_NUMBERS = np.zeros(0, np.int64)
-_NONE = SlotValues(_NO_NUMBERS, Coded(_NO_TEXTS, _NO_NUMBERS), _NO_NUMBERS, _NO_TEXTS)
-
-
-@dataclass(frozen=True)
-class SlotScores:
+class SlotScores(NamedTuple):
     """What the slots of the frames' schemas score, each [schema slots of all frames]."""
 
     score: Floats
@@ -62,14 +66,43 @@ class SlotScores:
     ignored: int
 
 
+def slot_values(states: pa.Array, frame_id: pa.Array, side: str) -> SlotValues:
+    """Lay out a column of states, such as `slot_values`; each slot there once, and with a value."""
+    # Two explosions: states into slots, and those into values.
+    frame, slots = explode(states)
+    name = strings(pc.struct_field(slots, "slot"))
+    parent, values = explode(pc.struct_field(slots, "values"))
+    check_once(frame, name, frame_id, side)
+    empty = np.flatnonzero(np.bincount(parent, minlength=len(name)) == 0)
+    if len(empty):
+        where = int(empty[0])
+        raise ScoreError(
+            f"{side} of frame {frame_id[int(frame[where])]} has the slot '{name[where]}' without "
+            "a value, expected one at least"
+        )
+    return SlotValues(frame, name, parent, strings(values))
+
+
+def check_once(frame: Ints, name: pa.Array, frame_id: pa.Array, side: str) -> None:
+    """Raise ScoreError if a frame has a slot twice [slots]."""
+    names = name.dictionary_encode()
+    key = frame * len(names.dictionary) + integers(names.indices)
+    order = np.argsort(key, kind="stable")
+    again = np.flatnonzero(np.diff(key[order]) == 0)
+    if len(again):
+        where = int(order[again[0] + 1])
+        raise ScoreError(
+            f"{side} of frame {frame_id[int(frame[where])]} has the slot '{name[where]}' twice"
+        )
+
+
 def score_slots(
     schema: SchemaSlots,
     reference: SlotValues,
     predicted: SlotValues,
-    frame_id: pa.Array,
     use_fuzzy_match: bool = True,
     previous: Ints | None = None,
-    canonical: SlotValues = _NONE,
+    canonical: SlotValues | None = None,
 ) -> SlotScores:
     """Compare the predicted with the reference state, slot by slot of the schema.
 
@@ -78,27 +111,31 @@ def score_slots(
     slot scores the best fuzzy match of the first predicted value with any of the reference's spoken
     variants, or, without fuzzy match, 1 if it equals one of them and else 0. Predicted slots that
     the schema lacks are ignored.
-    """
-    for side, values in (("reference", reference), ("prediction", predicted)):
-        _check_values(values, frame_id, side)
 
-    # From assignments to slots (`_at`) and back (`_of`); -1 where there is no partner.
+    Args:
+        previous: The frame before of the same dialogue and service; -1 for none [frames]. Without
+            it no slot counts as changed.
+        canonical: The values that are right too, in `SlotScores.canonical` alone.
+    """
+    # Where each slot that has values is in the schema, and back; -1 where there is no partner.
     count = len(schema.frame)
     reference_at = schema.find(reference.frame, reference.slot)
     predicted_at = schema.find(predicted.frame, predicted.slot)
     reference_of, predicted_of = _invert(reference_at, count), _invert(predicted_at, count)
     active = reference_of >= 0
-
-    score = np.where(active | (predicted_of >= 0), 0.0, 1.0)
-    texts = reference.value, predicted.value, canonical.value
-    vocabulary, (reference_code, predicted_code, canonical_code) = encode_alike(*texts)
-    # The appended -1 is what an index of -1, a slot without a predicted value, points at.
-    predicted_first = predicted_code[predicted.first()]
-    hypothesis = np.append(predicted_first, -1)[predicted_of]
     both = active & (predicted_of >= 0)
+    score = np.where(active | (predicted_of >= 0), 0.0, 1.0)
 
+    also_right = canonical.value if canonical else pa.nulls(0, pa.string())
+    texts = reference.value, predicted.value, also_right
+    vocabulary, (reference_code, predicted_code, canonical_code) = encode_alike(*texts)
+    # The first value decides. The appended -1 is what a slot without a predicted value points at.
+    truth, predicted_first = (
+        code[np.flatnonzero(np.diff(side.parent, prepend=-1))]
+        for side, code in ((reference, reference_code), (predicted, predicted_code))
+    )
+    hypothesis = np.append(predicted_first, -1)[predicted_of]
     exact = np.flatnonzero(both & schema.categorical)
-    truth = reference_code[reference.first()]
     score[exact] = truth[reference_of[exact]] == hypothesis[exact]
 
     # Every spoken variant of a free-form slot is compared on its own; the best score counts.
@@ -109,16 +146,19 @@ def score_slots(
     np.maximum.at(score, slot[spoken], match)
 
     with_canonical = score.copy()
-    canonical_at = schema.find(canonical.frame, canonical.slot)[canonical.parent]
-    is_canonical = (canonical_at >= 0) & (canonical_code == hypothesis[canonical_at])
-    with_canonical[canonical_at[is_canonical]] = 1.0
+    if canonical:
+        canonical_at = schema.find(canonical.frame, canonical.slot)[canonical.parent]
+        is_canonical = (canonical_at >= 0) & (canonical_code == hypothesis[canonical_at])
+        with_canonical[canonical_at[is_canonical]] = 1.0
 
-    none = np.full(len(frame_id), -1)
-    following = none if previous is None else _invert(previous, len(previous))
-    reference_after = schema.find(following[reference.frame], reference.slot)
-    predicted_after = schema.find(following[predicted.frame], predicted.slot)
-    changed = changed_slots(reference_after[reference.parent], slot, reference_code, count)
-    changed |= changed_slots(predicted_after, predicted_at, predicted_first, count)
+    changed = np.zeros(count, dtype=bool)
+    if previous is not None:
+        # A value's slot in the frame that follows tells what the slot had before.
+        following = _invert(previous, len(previous))
+        after = schema.find(following[reference.frame], reference.slot)[reference.parent]
+        predicted_after = schema.find(following[predicted.frame], predicted.slot)
+        changed = changed_slots(after, slot, reference_code, count)
+        changed |= changed_slots(predicted_after, predicted_at, predicted_first, count)
     return SlotScores(score, with_canonical, active, changed, int(np.sum(predicted_at < 0)))
 
 
@@ -130,45 +170,19 @@ def _invert(at: Ints, length: int) -> Ints:
     return inverse
 
 
-def _check_once(index: Index, frame: Ints, slot: Coded, frame_id: pa.Array, side: str) -> None:
-    """Raise ScoreError if a frame has a slot twice: if two slots of it share a key [slots]."""
-    where = index.repeated()
-    if where is not None:
-        name = slot.distinct[int(slot.code[where])]
-        raise ScoreError(
-            f"{side} of frame {frame_id[int(frame[where])]} has the slot '{name}' twice"
-        )
-
-
-def _check_values(values: SlotValues, frame_id: pa.Array, side: str) -> None:
-    """Raise ScoreError if a frame has a slot twice, or without a value."""
-    slot = values.slot
-    index = Index(values.frame * len(slot.distinct) + slot.code)
-    _check_once(index, values.frame, slot, frame_id, side)
-    empty = np.flatnonzero(np.bincount(values.parent, minlength=len(slot.code)) == 0)
-    if len(empty):
-        where = int(empty[0])
-        raise ScoreError(
-            f"{side} of frame {frame_id[int(values.frame[where])]} has the slot "
-            f"'{slot.distinct[int(slot.code[where])]}' without a value, expected one at least"
-        )
-
-
-def previous_frames(frame_id: pa.Array) -> Ints:
-    """The last frame before of the same dialogue and service; -1 for none [frames]."""
-    return _previous(tuple(frame_id.to_pylist()))
-
-
 @lru_cache(maxsize=1)  # The variants of a split have the same frames.
-def _previous(frame_ids: tuple[str, ...]) -> Ints:
-    frame_id = pa.array(frame_ids, pa.string())
-    parts = pc.extract_regex(frame_id, _FRAME_ID)
+def previous_frames(frame_ids: tuple[str, ...]) -> Ints:
+    """The last frame before of the same dialogue and service; -1 for none [frames]."""
+    parts = pc.extract_regex(
+        pa.array(frame_ids, pa.string()),
+        "^(?P<dialogue>.*)/(?P<turn>[0-9]{1,9})/(?P<service>[^/]*)$",
+    )
     dialogue, turn, service = (pc.struct_field(parts, name) for name in range(3))
     series = pc.binary_join_element_wise(dialogue, service, "/").dictionary_encode().indices
     code = integers(series)
     order = np.lexsort((integers(turn), code))
     follows = (code[order][1:] == code[order][:-1]) & (code[order][1:] >= 0)
-    previous = np.full(len(frame_id), -1)
+    previous = np.full(len(frame_ids), -1)
     previous[order[1:][follows]] = order[:-1][follows]
     return previous
 
@@ -188,8 +202,8 @@ def changed_slots(after: Ints, slot: Ints, value: Ints, count: int) -> Bools:
     known, kept = slot >= 0, after >= 0
     # A value and its slot are one number.
     width = 1 + int(value.max(initial=0))
-    values = Index(slot[known] * width + value[known])
-    stays = values.locate(after[kept] * width + value[kept]) >= 0
+    values = np.sort(slot[known] * width + value[known])
+    stays = search(values, after[kept] * width + value[kept]) >= 0
     has_value, had_value, keeps_value = (
         np.bincount(slots, minlength=count) > 0
         for slots in (slot[known], after[kept], after[kept][stays])
