@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .columns import Bools, Floats, Ints, absent
+from .columns import Floats, Ints, absent, integers
 from .errors import ScoreError
 from .figures import (
     BESIDE,
@@ -200,24 +200,23 @@ def group_means(
     """The means of every metric for each group: all, seen, unseen, service, domain."""
     if turn is None:
         turn = index_frames(frames.frame_id, frames.seen).turn
-    means = {}
-    for group, member in _groups(frames).items():
-        members = np.flatnonzero(member)
-        units = {
-            m: unit_scores(m, frames.scores[m][members], turn[members], rules) for m in METRICS
-        }
-        means[group] = {metric: mean_defined(values) for metric, values in units.items()}
-    return means
-
-
-def _groups(frames: FrameScores) -> dict[str, Bools]:
     encoded = frames.service.dictionary_encode()
-    code = encoded.indices.to_numpy(zero_copy_only=False)
+    code = integers(encoded.indices)
     groups = {ALL: np.ones(len(code), dtype=bool), SEEN: frames.seen, UNSEEN: ~frames.seen}
-    for i, name in enumerate(encoded.dictionary.to_pylist()):
-        for group in dict.fromkeys((name, name.split("_")[0])):
-            groups[group] = groups.get(group, False) | (code == i)
-    return {group: member for group, member in groups.items() if member.any()}
+    for i, service in enumerate(encoded.dictionary.to_pylist()):
+        for name in dict.fromkeys((service, service.split("_")[0])):
+            groups[name] = groups.get(name, False) | (code == i)
+    means = {}
+    for name, member in groups.items():
+        members = np.flatnonzero(member)
+        if len(members):
+            means[name] = {
+                metric: mean_defined(
+                    unit_scores(metric, frames.scores[metric][members], turn[members], rules)
+                )
+                for metric in METRICS
+            }
+    return means
 
 
 def check_same_frames(variants: Mapping[str, ScoredFrames]) -> None:

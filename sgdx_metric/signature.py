@@ -120,19 +120,16 @@ class Setup:
 
     def __post_init__(self) -> None:
         check_choice("system_acts", self.system_acts, SYSTEM_ACTS)
-        check_origin(self.split, self.release)
-
-
-def check_origin(split: str | None, release: str | None) -> None:
-    """Refuse names of a split or of data that would end a signature or look like another name."""
-    signature_line(NAME, {"split": split, "release": release})
-    for key, name in (("split", split), ("release", release)):
-        if not isinstance(name, str | None):
-            raise ScoreError(f"{key} is {name!r:.60}, expected text")
-        if name and (not name.isascii() or name != name.strip()):
-            raise ScoreError(f"{key} is {name!a:.60}, expected ASCII without blanks around it")
-    if split != (plain := str(split).lower()) and split_name(plain) in _DIALOGUES:
-        raise ScoreError(f"split is {split!r}, expected {plain!r}")
+        # Names that would end a signature, or that look like another name, are refused.
+        signature_line(NAME, {"split": self.split, "release": self.release})
+        for key, name in (("split", self.split), ("release", self.release)):
+            if not isinstance(name, str | None):
+                raise ScoreError(f"{key} is {name!r:.60}, expected text")
+            if name and (not name.isascii() or name != name.strip()):
+                raise ScoreError(f"{key} is {name!a:.60}, expected ASCII without blanks around it")
+        plain = str(self.split).lower()
+        if self.split != plain and split_name(plain) in _DIALOGUES:
+            raise ScoreError(f"split is {self.split!r}, expected {plain!r}")
 
 
 def signature_line(metric: str, parts: Mapping[str, object]) -> str:
@@ -149,21 +146,20 @@ def signature_line(metric: str, parts: Mapping[str, object]) -> str:
 
 
 def marked(variants: Iterable[str], marks: Mapping[str, str]) -> str:
-    """The names of variants, checked, those of the user's own with their fingerprints."""
-    variants = list(variants)
-    check_variant_names(variants)
-    return "+".join(f"{name}@{marks[name]}" if name in marks else name for name in variants)
+    """The names of variants, those of the user's own with their fingerprints.
 
-
-def check_variant_names(names: Iterable[str]) -> None:
-    """Refuse names of variants that a reader would take for others, or that break a signature."""
-    for name in names:
+    Names that a reader would take for others, or that break a signature, are refused.
+    """
+    names = list[str]()
+    for name in variants:
         taken = name.casefold() in (ORIGINAL, *PAPER_VARIANTS) and name != name.casefold()
         if taken or not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
             raise ScoreError(
                 f"variant is {name!r:.60}, expected a name of letters from a to z, digits, '_', '-'"
                 " and '.', that is not the name of another variant in other letters"
             )
+        names.append(f"{name}@{marks[name]}" if name in marks else name)
+    return "+".join(names)
 
 
 def signature(

@@ -49,45 +49,39 @@ def mean(key: str, rows: Floats, **told: Any) -> Figure:
 
     Scores are NaN where undefined. `told` are the last fields of `Figure`.
     """
-    return Figure(key, _sums_and_counts(rows), mean_of_ratios, **told)
+    rows = np.atleast_2d(rows)
+    # What there is of each item, 0 where undefined, and then where it is not undefined.
+    columns = np.concatenate([np.nan_to_num(rows), ~np.isnan(rows)])
+    return Figure(key, columns, mean_of_ratios, **told)
 
 
 def drop(key: str, reworded: Floats, original: Floats, **told: Any) -> Figure:
     """The mean over variants [variants, items] less the mean under the original [items]."""
-    columns = _sums_and_counts(np.vstack([reworded, original]))
-    return Figure(key, columns, drop_of_ratios, **{"bounds": (-1.0, 1.0), **told})
+    figure = mean(key, np.vstack([reworded, original]), **{"bounds": (-1.0, 1.0), **told})
+    return figure._replace(of=drop_of_ratios)
 
 
 def relative_drop(key: str, reworded: Floats, original: Floats, **told: Any) -> Figure:
     """The drop as a part of the mean under the original."""
-    columns = _sums_and_counts(np.vstack([reworded, original]))
-    return Figure(key, columns, _relative_drop, **{"bounds": None, **told})
+    figure = drop(key, reworded, original, **{"bounds": None, **told})
+    return figure._replace(of=lambda sums: safe_divide(drop_of_ratios(sums), ratios(sums)[-1]))
 
 
-def _sums_and_counts(rows: Floats) -> Floats:
-    """The columns of means: what there is of each item, 0 where undefined, and where it is not."""
-    rows = np.atleast_2d(rows)
-    return np.concatenate([np.nan_to_num(rows), ~np.isnan(rows)])
-
-
-def _ratios(sums: Floats) -> Floats:
+def ratios(sums: Floats) -> Floats:
+    """The first half of some sums [2 * rows, ...], each divided by one of the second half."""
     parts, wholes = np.split(sums, 2)
     return safe_divide(parts, wholes)
 
 
 def mean_of_ratios(sums: Floats) -> Floats:
-    """The mean of the first half of some sums, each divided by one of the second half."""
-    return np.asarray(_ratios(sums).mean(axis=0))
+    """The mean of such ratios."""
+    return np.asarray(ratios(sums).mean(axis=0))
 
 
 def drop_of_ratios(sums: Floats) -> Floats:
     """The mean of such ratios but the last, less the last."""
-    *reworded, original = _ratios(sums)
+    *reworded, original = ratios(sums)
     return np.asarray(np.mean(reworded, axis=0) - original)
-
-
-def _relative_drop(sums: Floats) -> Floats:
-    return safe_divide(drop_of_ratios(sums), _ratios(sums)[-1])
 
 
 class Sample:
@@ -155,7 +149,7 @@ def intervals(runs: Sequence[Sample]) -> dict[str, Interval]:
     values = np.concatenate(
         [
             np.mean([run.resampled(weights) for run in runs], axis=0)
-            for weights in drawn(with_replacement, first.dialogues, RESAMPLES)
+            for weights in resamples(first.dialogues)
         ],
         axis=1,
     )  # [figures, draws]
@@ -197,14 +191,16 @@ def compare(
     )  # [runs, figures]
     observed = right.mean(axis=0) - left.mean(axis=0)
     random = np.random.default_rng((SEED, 1))  # The dialogues are drawn as for single runs.
-    # The runs of the first side are drawn before those of the second.
-    differences = np.concatenate(
-        [
-            -_mean_of_drawn(first, weights, random) + _mean_of_drawn(second, weights, random)
-            for weights in drawn(with_replacement, dialogues, RESAMPLES)
-        ],
-        axis=1,
-    )  # [figures, draws]
+    draws = list[Floats]()  # [figures, draws] each
+    for weights in resamples(dialogues):
+        means = list[Floats]()
+        for side in (first, second):
+            number = max(len(side) - 1, 1)
+            counts = random.multinomial(number, np.full(len(side), 1 / len(side)), len(weights))
+            figures = np.stack([run.resampled(weights) for run in side])
+            means.append((figures * counts.T[:, None]).sum(axis=0) / number)
+        draws.append(means[1] - means[0])
+    differences = np.concatenate(draws, axis=1)
     several = len(first) > 1 or len(second) > 1
     if several:
         p = [_shifted_p(values, value) for values, value in zip(differences, observed)]
@@ -220,18 +216,10 @@ def compare(
             "p": p[place],
         }
         if several:
-            for side, runs in (("first_sd", left), ("second_sd", right)):
-                spread = runs[:, place].std(ddof=1) if len(runs) > 1 else np.nan
-                comparisons[figure.key][side] = _number(spread)
+            for key, of_runs in (("first_sd", left), ("second_sd", right)):
+                spread = of_runs[:, place].std(ddof=1) if len(of_runs) > 1 else np.nan
+                comparisons[figure.key][key] = _number(spread)
     return comparisons
-
-
-def _mean_of_drawn(runs: Sequence[Sample], weights: Floats, random: np.random.Generator) -> Floats:
-    """The mean figures of runs that are drawn anew for each weighting -> [figures, draws]."""
-    number = max(len(runs) - 1, 1)
-    counts = random.multinomial(number, np.full(len(runs), 1 / len(runs)), len(weights))
-    figures = np.stack([run.resampled(weights) for run in runs])
-    return np.asarray((figures * counts.T[:, None]).sum(axis=0) / number)
 
 
 def paired_p(first: Sample, second: Sample, trials: int = TRIALS) -> list[float | None]:
@@ -246,7 +234,10 @@ def paired_p(first: Sample, second: Sample, trials: int = TRIALS) -> list[float 
     left, right = sums[0].sum(axis=0), sums[1].sum(axis=0)
     observed = (second.of_sums(right[None]) - first.of_sums(left[None]))[:, 0]
     as_large = np.zeros(len(observed))
-    for swap in drawn(one_in_two, len(apart), trials):
+    random = np.random.default_rng(SEED)
+    for start in range(0, trials, _CHUNK):
+        shape = (min(_CHUNK, trials - start), len(apart))
+        swap = random.integers(2, size=shape, dtype=np.uint8).astype(np.float64)
         # What the swapped dialogues bring to the first side is what they take from the second.
         moved = swap @ apart
         differences = second.of_sums(right - moved) - first.of_sums(left + moved)
@@ -268,30 +259,19 @@ def _shifted_p(differences: Floats, observed: float) -> float | None:
     return (int(far.sum()) + 1) / (len(defined) + 1)
 
 
-# ---- drawing dialogues
+def resamples(dialogues: int) -> Iterator[Floats]:
+    """How often each dialogue is drawn when as many are drawn as there are, always the same.
 
-
-def with_replacement(random: np.random.Generator, draws: int, dialogues: int) -> Floats:
-    """How often each dialogue is drawn when as many are drawn as there are [draws, dialogues]."""
-    chosen = random.integers(dialogues, size=(draws, dialogues))
-    # One bincount for all draws: the dialogue d of draw i is counted at i * dialogues + d.
-    flat = (chosen + dialogues * np.arange(draws)[:, None]).ravel()
-    counts = np.bincount(flat, minlength=draws * dialogues)
-    return counts.reshape(draws, dialogues).astype(np.float64)
-
-
-def one_in_two(random: np.random.Generator, draws: int, dialogues: int) -> Floats:
-    """1 for a random half of the dialogues and 0 for the others [draws, dialogues]."""
-    return random.integers(2, size=(draws, dialogues), dtype=np.uint8).astype(np.float64)
-
-
-def drawn(
-    draw: Callable[[np.random.Generator, int, int], Floats], dialogues: int, number: int
-) -> Iterator[Floats]:
-    """Draw `number` weightings of the dialogues, in chunks [draws, dialogues], always the same."""
+    RESAMPLES in all, in chunks [draws, dialogues].
+    """
     random = np.random.default_rng(SEED)
-    for start in range(0, number, _CHUNK):
-        yield draw(random, min(_CHUNK, number - start), dialogues)
+    for start in range(0, RESAMPLES, _CHUNK):
+        draws = min(_CHUNK, RESAMPLES - start)
+        chosen = random.integers(dialogues, size=(draws, dialogues))
+        # One bincount for all draws: the dialogue d of draw i is counted at i * dialogues + d.
+        flat = (chosen + dialogues * np.arange(draws)[:, None]).ravel()
+        counts = np.bincount(flat, minlength=draws * dialogues)
+        yield counts.reshape(draws, dialogues).astype(np.float64)
 
 
 def middle(values: Floats) -> Interval:

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .columns import Bools, Floats, Ints, column
+from .columns import Bools, Floats, Ints, column, integers
 from .errors import ScoreError
 from .signature import Rules, Subset
 
@@ -63,16 +63,6 @@ class Items:
         """The original names of all services, sorted."""
         return sorted(set(self.service) - {""})
 
-    def only(self, members: Ints) -> "Items":
-        """The items at some positions."""
-        return Items(
-            self.ids.take(pa.array(members)),
-            self.dialogue[members],
-            self.turn[members],
-            self.service[members],
-            {name: member[members] for name, member in self.sets.items()},
-        )
-
 
 @dataclass(frozen=True)
 class Scores:
@@ -90,9 +80,17 @@ class Scores:
 
     def only(self, members: Ints) -> "Scores":
         """The scores of the items at some positions."""
+        of = self.items
+        items = Items(
+            of.ids.take(pa.array(members)),
+            of.dialogue[members],
+            of.turn[members],
+            of.service[members],
+            {name: member[members] for name, member in of.sets.items()},
+        )
         metrics = {name: rows[:, members] for name, rows in self.metrics.items()}
         shared = {name: row[members] for name, row in self.shared.items()}
-        return replace(self, items=self.items.only(members), metrics=metrics, shared=shared)
+        return replace(self, items=items, metrics=metrics, shared=shared)
 
     def under(self, metric: str, variants: Sequence[str]) -> Floats | None:
         """The scores under variants [variants, items]; None of none, or where one is lacking."""
@@ -104,14 +102,12 @@ class Scores:
 def index_frames(frame_id: pa.Array, seen: Bools) -> Items:
     """Read off ids `<dialogue>/<turn>/<original service>`, sorted, where the frames belong."""
     service = pc.replace_substring_regex(frame_id, "^.*/", "").to_numpy(zero_copy_only=False)
-    dialogue, turn = _codes(frame_id, "(/[^/]*){2}$"), _codes(frame_id, "(/[^/]*){1}$")
+    # Ids are sorted, so that those of one dialogue, and of one turn, are neighbours.
+    dialogue, turn = (
+        integers(pc.replace_substring_regex(frame_id, end, "").dictionary_encode().indices)
+        for end in ("(/[^/]*){2}$", "(/[^/]*){1}$")
+    )
     return Items(frame_id, dialogue, turn, service, {SEEN: seen})
-
-
-def _codes(frame_id: pa.Array, ending: str) -> Ints:
-    """A code for what each id has before `ending`; ids are sorted, so equal ones are neighbours."""
-    codes = pc.replace_substring_regex(frame_id, ending, "").dictionary_encode().indices
-    return np.asarray(codes.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
 def unit_scores(metric: str, scores: Floats, turn: Ints, rules: Rules) -> Floats:

@@ -110,16 +110,15 @@ SABOTAGES = {
         f"{_DATASET}/io/test_yaml.py -k refused"),
     # --- sgdx_metric ---
     "the joint goal accuracy is halved": Sabotage(
-        "sgdx_metric/scoring.py", "    return joint\n", "    return joint / 2\n",
+        "sgdx_metric/scoring.py", "        return product\n", "        return product / 2\n",
         f"{_METRIC}/test_scoring.py -k goal_accuracy"),
     "the last value of a prediction is scored": Sabotage(
-        "sgdx_metric/slots.py", "predicted_code[predicted.first()]",
-        "predicted_code[len(predicted_code) - 1 - predicted.first()]",
+        "sgdx_metric/slots.py", "code[np.flatnonzero(np.diff(side.parent, prepend=-1))]",
+        "code[np.flatnonzero(np.diff(side.parent, append=len(side.slot)))]",
         f"{_METRIC}/test_scoring.py -k goal_accuracy"),
     "a frame that is there twice is scored": Sabotage(
         "sgdx_metric/columns.py",
-        "if not np.array_equal(np.sort(position), np.arange(len(order))):",
-        "if (position < 0).any():", f"{_METRIC}/test_scoring.py -k frames_must_match"),
+        "    if not is_once or not ids.take", "    if not ids.take", f"{_METRIC}/test_scoring.py -k frames_must_match"),
     "a slot that is due twice is found twice": Sabotage(
         "sgdx_metric/f1.py", "np.minimum(in_true, in_predicted)", "in_true * (in_predicted > 0)",
         f"{_METRIC}/test_scoring.py -k requested"),
@@ -150,14 +149,15 @@ SABOTAGES = {
         "sgdx_metric/robustness.py", "SEEN: frames.seen, UNSEEN: ~frames.seen",
         "SEEN: ~frames.seen, UNSEEN: frames.seen", f"{_METRIC}/test_report.py -k groups_carry"),
     "intervals are over turns": Sabotage(
-        "sgdx_metric/units.py", '_codes(frame_id, "(/[^/]*){2}$")',
-        '_codes(frame_id, "(/[^/]*){1}$")', f"{_METRIC}/test_statistics.py -k turns_by_hand"),
+        "sgdx_metric/units.py", 'for end in ("(/[^/]*){2}$",', 'for end in ("(/[^/]*){1}$",',
+        f"{_METRIC}/test_statistics.py -k turns_by_hand"),
     "intervals hold 90 %": Sabotage(
         "sgdx_metric/statistics.py", "(0.025, 0.975)", "(0.05, 0.95)",
         f"{_METRIC}/test_statistics.py -k theory"),
     "two sides are resampled apart": Sabotage(
         "sgdx_metric/statistics.py",
-        "_mean_of_drawn(second, weights,", "_mean_of_drawn(second, weights[::-1],",
+        "run.resampled(weights) for run in side",
+        "run.resampled(weights[:: 1 if side is first else -1]) for run in side",
         f"{_METRIC}/test_report.py -k differences_to"),
     "a p is zero": Sabotage(
         "sgdx_metric/statistics.py", "else (int(count) + 1) / (trials + 1)",

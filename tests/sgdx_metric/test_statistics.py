@@ -12,7 +12,7 @@ from sgdx_metric.columns import Floats
 from sgdx_metric.figures import JGA as MAIN
 from sgdx_metric.figures import of_units, state_figures
 from sgdx_metric.signature import OFFICIAL, Rules
-from sgdx_metric.statistics import Sample, compare, drawn, drop, mean, with_replacement
+from sgdx_metric.statistics import Sample, compare, drop, mean, resamples
 from sgdx_metric.units import Scores, index_frames
 
 # Dialogue 1 has two turns, the first of two frames; dialogue 2 has one frame.
@@ -83,11 +83,11 @@ def test_means_over_variants_are_of_the_items_that_each_defines() -> None:
 
 
 def test_a_draw_takes_as_many_dialogues_with_replacement() -> None:
-    weights = np.concatenate(list(drawn(with_replacement, 7, 250)))
-    assert weights.shape == (250, 7)
+    weights = np.concatenate(list(resamples(7)))
+    assert weights.shape == (1000, 7)
     assert set(weights.sum(axis=1)) == {7}
     assert weights.max() > 1 and weights.min() == 0
-    again = np.concatenate(list(drawn(with_replacement, 7, 250)))
+    again = np.concatenate(list(resamples(7)))
     assert (weights == again).all()
 
 
