@@ -15,7 +15,7 @@ from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.signature import OFFICIAL, Rules, dialogues_mark
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
-from .predictions import Predictions, prediction_paths, task_name
+from .predictions import Predictions, prediction_paths
 from .references import References
 
 
@@ -59,17 +59,29 @@ class Inputs:
             variants += sorted({file.stem for file in files} - {*variants})
         return variants
 
-    def task_name(self) -> str:
-        """The task of the first prediction file."""
-        return task_name(next(iter(self.prediction_paths().values())))
-
     def chosen(
         self, predictions: Mapping[str, Predictions], references: References, variant: str
     ) -> list[str]:
         """The ids of the dialogues to score, each once: those of the file, or those stated."""
         if self.dialogues:
             return read_dialogue_ids(self.dialogues, self.split)
-        ids = stated_dialogues(predictions)
+        headers = {name: of_variant.header for name, of_variant in predictions.items()}
+        stated = {name: h.dialogues for name, h in headers.items() if h.dialogues is not None}
+        ids: list[str] = []
+        for name, mark in stated.items():
+            ids = sorted(_dialogue_ids(predictions[name].rows))
+            if mark != dialogues_mark(ids):
+                raise SgdxError(
+                    f"predictions for {name}: found rows of the dialogues {dialogues_mark(ids)}, "
+                    f"expected {mark} as their first line says (how many @ a digest of the ids); "
+                    "name the dialogues to score with --dialogues FILE"
+                )
+        if len(set(stated.values())) > 1:
+            marks = ", ".join(f"{mark} for {name}" for name, mark in stated.items())
+            raise SgdxError(
+                f"predictions: found other dialogues for each variant ({marks}), expected "
+                "the same; name the dialogues to score with --dialogues FILE"
+            )
         if self.limit:
             known = _dialogue_ids(references.rows(variant))
             ids = [name for name in known if name in ids or not ids][: self.limit]
@@ -84,31 +96,6 @@ class Inputs:
         elif source := self.source or os.environ.get("SGDX_SOURCE"):
             paths.append(Path(source))
         return paths + ([self.dialogues] if self.dialogues else [])
-
-
-def stated_dialogues(predictions: Mapping[str, Predictions]) -> list[str]:
-    """The ids of the dialogues that predictions say they are of; none where they name no subset."""
-    stated = {
-        name: of_variant.header.dialogues
-        for name, of_variant in predictions.items()
-        if of_variant.header.dialogues is not None
-    }
-    ids: list[str] = []
-    for name, mark in stated.items():
-        ids = sorted(_dialogue_ids(predictions[name].rows))
-        if mark != dialogues_mark(ids):
-            raise SgdxError(
-                f"predictions for {name}: found rows of the dialogues {dialogues_mark(ids)}, "
-                f"expected {mark} as their first line says (how many @ a digest of the ids); "
-                "name the dialogues to score with --dialogues FILE"
-            )
-    if len(set(stated.values())) > 1:
-        marks = ", ".join(f"{mark} for {name}" for name, mark in stated.items())
-        raise SgdxError(
-            f"predictions: found other dialogues for each variant ({marks}), expected "
-            "the same; name the dialogues to score with --dialogues FILE"
-        )
-    return ids
 
 
 def _dialogue_ids(rows: pa.Table) -> list[str]:

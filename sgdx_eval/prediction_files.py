@@ -6,10 +6,9 @@ import platform
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -51,19 +50,23 @@ NO_HEADER = Header()
 _LONGEST = 1_000_000  # bytes of a first line; a longer one is no header of ours
 
 
-class _Row(msgspec.Struct):
+class AnyRow(msgspec.Struct):
+    """What tells the rows of the tasks apart, their ids and their variant."""
+
     variant: str | None = None
-
-
-class _Line(msgspec.Struct, forbid_unknown_fields=True):
-    metadata: Header
+    frame_id: str | None = None
+    turn_id: str | None = None
+    service_call: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    utterance: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    calls: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 def parse_header(line: bytes, path: Path) -> Header | None:
     """The header in the first line of a prediction file; None where that is, for example, a row."""
     if not _BEGINNING.match(line):
         return None
-    return parse_json(line, _Line, f"{path}:1", "a header of predictions").metadata
+    line_form = dict[Literal["metadata"], Header]
+    return parse_json(line, line_form, f"{path}:1", "a header of predictions")["metadata"]
 
 
 def stated_variant(path: Path) -> str | None:
@@ -71,7 +74,7 @@ def stated_variant(path: Path) -> str | None:
     header, first = read_beginning(path)
     if header is not None:
         return header.variant
-    return parse_json(first, _Row, f"{path}:1", "a line of predictions").variant
+    return parse_json(first, AnyRow, f"{path}:1", "a line of predictions").variant
 
 
 def read_beginning(path: Path) -> tuple[Header | None, bytes]:
@@ -91,33 +94,27 @@ def read_header(path: Path) -> Header:
     return (read_beginning(path)[0] if path.is_file() else None) or NO_HEADER
 
 
-@dataclass(frozen=True)
-class PredictionLines:
-    """A prediction file whose rows have not been read yet."""
+def read_prediction_lines(path: Path, **expected: str) -> tuple[bytes, Header]:
+    """Read a JSONL file of predictions: its lines, and its header, which is to be as expected.
 
-    # The file's content, with an empty first line where that was the header, so that the number of
-    # a line stays what it is.
-    data: bytes
-    header: Header
-
-    def numbered(self) -> Iterator[tuple[int, bytes]]:
-        """The lines that are not blank, with their numbers from 1."""
-        lines = enumerate(self.data.split(b"\n"), 1)
-        return ((number, line) for number, line in lines if line and not line.isspace())
-
-
-def read_prediction_lines(path: Path, **expected: str) -> PredictionLines:
-    """Read the header of a JSONL file of predictions, which is to be as expected, and its lines."""
+    The header's line is left empty, so that the number of a line stays what it is.
+    """
     data = read_input(path)
     first_line = data.partition(b"\n")[0]
     header = parse_header(first_line, path)
     if header is None:
-        return PredictionLines(data, NO_HEADER)
+        return data, NO_HEADER
     for key, value in expected.items():
         stated = getattr(header, key)
         if stated is not None and (split_name(stated) if key == "split" else stated) != value:
             raise SgdxError(f"{path}:1: metadata: {key} is {_shown(stated)}, expected {value!r}")
-    return PredictionLines(data[len(first_line) :], header)
+    return data[len(first_line) :], header
+
+
+def numbered(lines: bytes) -> Iterator[tuple[int, bytes]]:
+    """The lines that are not blank, with their numbers from 1."""
+    every = enumerate(lines.split(b"\n"), 1)
+    return ((number, line) for number, line in every if line and not line.isspace())
 
 
 def first_difference(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:

@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 
 from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.errors import SgdxError
-from sgdx_dataset.io.files import read_input
 from sgdx_dataset.io.json import decode_json, many_objects, parse_json
 from sgdx_dataset.options import split_pairs
 from sgdx_metric.columns import column, strings
@@ -26,16 +25,14 @@ from sgdx_metric.rows import (
     EXAMPLE_ROW,
     PREDICTION,
     Prediction,
-    SlotValue,
-    Span,
-    Values,
     arrow_table,
 )
 
 from .prediction_files import (
     NO_HEADER,
+    AnyRow,
     Header,
-    PredictionLines,
+    numbered,
     read_beginning,
     read_prediction_lines,
     stated_variant,
@@ -43,9 +40,6 @@ from .prediction_files import (
 
 if TYPE_CHECKING:
     from .references import References
-
-# What the official scorer writes into the directory of predictions that it scored.
-_SCORER_OUTPUT = "dialogues_and_metrics.json"
 
 
 def parse_predictions(arguments: Sequence[str]) -> dict[str, Path] | Path:
@@ -83,7 +77,7 @@ def prediction_paths(
             f"--predictions {folder}: found {found}, expected a folder with VARIANT.jsonl or "
             "VARIANT/ for each variant, or VARIANT=PATH, as in v1=v1.jsonl"
         )
-    if _dialogue_files(folder):
+    if any(folder.glob("dialogues_*.json")):
         raise SgdxError(
             f"--predictions {folder}: the folder itself holds dialogues_*.json; for the "
             f"predictions of one variant write VARIANT={folder}, as in v1={folder}"
@@ -128,28 +122,6 @@ def note_unscored(predictions: Mapping[str, Path] | Path, variants: Sequence[str
         )
 
 
-class _State(msgspec.Struct, gc=False):
-    active_intent: str
-    requested_slots: list[str]
-    slot_values: dict[str, Values]
-
-
-class _Frame(msgspec.Struct, gc=False):
-    service: str
-    state: _State
-    slots: list[Span] | None = None
-
-
-class _Turn(msgspec.Struct, gc=False):
-    speaker: str
-    frames: msgspec.Raw  # Only the frames of user turns are decoded.
-
-
-class _Dialogue(msgspec.Struct, gc=False):
-    dialogue_id: str
-    turns: list[_Turn]
-
-
 @dataclass(frozen=True)
 class Predictions:
     """The predictions of one variant."""
@@ -165,16 +137,6 @@ class Predictions:
     by_user_turn: bool = False
 
 
-class _AnyRow(msgspec.Struct):
-    """What tells the rows of the tasks apart, and their ids."""
-
-    frame_id: str | None = None
-    turn_id: str | None = None
-    service_call: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    utterance: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    calls: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-
-
 def task_name(path: Path) -> str:
     """The task of a prediction file: what its header says, or else its first row."""
     if path.is_dir():
@@ -183,7 +145,7 @@ def task_name(path: Path) -> str:
     if header and header.task is not None:
         return header.task
     with suppress(msgspec.DecodeError, RecursionError):  # which the rows' reader tells
-        row = msgspec.json.decode(first, type=_AnyRow)
+        row = msgspec.json.decode(first, type=AnyRow)
         for key, name in (("service_call", "calls"), ("utterance", "turns"), ("calls", "tools")):
             if getattr(row, key) is not msgspec.UNSET:
                 return name
@@ -203,17 +165,29 @@ def read_predictions(
     dialogue states, a directory of dialogues_*.json. It must be for the split and the variant.
     """
     if path.is_dir() and kind is Prediction:
-        return Predictions(_read_directory(path, variant), path=path, by_user_turn=True)
-    file = read_prediction_lines(path, split=split, variant=variant)
-    if not _are_rows(file.data.strip(), variant, kind):
-        _check_lines(file, variant, path, kind)
+        from .dialogue_folder import read_dialogue_folder
+
+        return Predictions(read_dialogue_folder(path, variant), path=path, by_user_turn=True)
+    lines, header = read_prediction_lines(path, split=split, variant=variant)
+    is_read, data = False, lines.strip()
+    # All rows in one call take a fraction of the time that lines take one by one, and which is at
+    # fault is looked for where one may be: lines may be blank, or end in other characters.
+    with suppress(ValueError, RecursionError), many_objects():
+        decoded = msgspec.json.Decoder(kind).decode_lines(data)
+        count, variants = len(decoded), set(map(attrgetter("variant"), decoded))
+        del decoded
+        # Rows may go over lines or share one, unless this is all that stands between any two.
+        one_a_line = data.count(b"}\n{") == data.count(b"\n") == count - 1
+        is_read = one_a_line and variants == {variant}
+    if not is_read:
+        _check_lines(lines, variant, path, kind)
     try:
-        rows = arrow_table(file.data, schema, str(path))
+        rows = arrow_table(lines, schema, str(path))
     except ScoreError:  # A row has a key twice; the error should name the line.
-        for number, line in file.numbered():
+        for number, line in numbered(lines):
             parse_json(line, object, f"{path}:{number}", "a prediction row")
         raise
-    return Predictions(rows, file.header, path)
+    return Predictions(rows, header, path)
 
 
 @contextmanager
@@ -237,34 +211,17 @@ def _place(path: Path, words: Collection[str]) -> str:
     """The last line of a file whose row has its id among the words of an error."""
     if path.is_dir():
         return f"{path}: "
-    for number, line in reversed(list(read_prediction_lines(path).numbered())):
-        row = msgspec.json.decode(line, type=_AnyRow)
+    for number, line in reversed(list(numbered(read_prediction_lines(path)[0]))):
+        row = msgspec.json.decode(line, type=AnyRow)
         if row.frame_id in words or row.turn_id in words:
             return f"{path}:{number}: "
     return f"{path}: "
 
 
-def _are_rows(data: bytes, variant: str, kind: type[msgspec.Struct]) -> bool:
-    """Whether data are prediction rows for the variant, each on a line of its own.
-
-    All rows in one call take a fraction of the time that lines take one by one. False says not
-    which line is wrong, and none may be: lines may be blank, or end in other characters.
-    """
-    with suppress(ValueError, RecursionError), many_objects():
-        rows = msgspec.json.Decoder(kind).decode_lines(data)
-        count, variants = len(rows), set(map(attrgetter("variant"), rows))
-        del rows
-        # Rows may go over lines or share one, unless this is all that stands between any two.
-        return data.count(b"}\n{") == data.count(b"\n") == count - 1 and variants == {variant}
-    return False
-
-
-def _check_lines(
-    file: PredictionLines, variant: str, path: Path, kind: type[msgspec.Struct]
-) -> None:
+def _check_lines(lines: bytes, variant: str, path: Path, kind: type[msgspec.Struct]) -> None:
     """Raise SgdxError for the first line that is not a prediction row for the variant."""
     example = f"; expected a row as {EXAMPLE_ROW}" if kind is Prediction else ""
-    for number, line in file.numbered():
+    for number, line in numbered(lines):
         try:
             row = decode_json(line, kind, f"{path}:{number}", "a prediction row")
         except SgdxError as error:
@@ -272,40 +229,6 @@ def _check_lines(
         stated = row.variant  # type: ignore[attr-defined]
         if stated != variant:
             raise SgdxError(f"{path}:{number}: variant is '{stated}', not '{variant}'")
-
-
-def _dialogue_files(folder: Path) -> list[Path]:
-    """The files of a directory in the release's layout, sorted."""
-    files = sorted(folder.glob("dialogues_*.json"))
-    return [file for file in files if file.name != _SCORER_OUTPUT]
-
-
-def _read_directory(path: Path, variant: str) -> pa.Table:
-    """The rows of a directory in the release's layout, without their real frame ids."""
-    files = _dialogue_files(path)
-    if not files:
-        raise SgdxError(f"{path}: found no dialogues_*.json, expected the release's layout")
-    rows = [row for file in files for row in _rows(file, variant)]
-    return arrow_table(msgspec.json.Encoder().encode_lines(rows), PREDICTION, str(path))
-
-
-def _rows(file: Path, variant: str) -> Iterator[Prediction]:
-    """The row of every user frame of a file."""
-    dialogues = parse_json(read_input(file), list[_Dialogue], str(file), "a list of dialogues")
-    for dialogue in dialogues:
-        users = [(i, turn) for i, turn in enumerate(dialogue.turns) if turn.speaker == "USER"]
-        for user_turn, (index, turn) in enumerate(users):
-            where = f"{file}: dialogue {dialogue.dialogue_id}, turn {index}"
-            for frame in decode_json(turn.frames, list[_Frame], where, "a list of frames"):
-                state = frame.state
-                yield Prediction(
-                    frame_id=f"{dialogue.dialogue_id}/{user_turn}/{frame.service}",
-                    variant=variant,
-                    active_intent=state.active_intent,
-                    requested_slots=state.requested_slots,
-                    slot_values=[SlotValue(*item) for item in state.slot_values.items()],
-                    slots=frame.slots,
-                )
 
 
 def with_frame_ids(predictions: Predictions, references: pa.Table) -> pa.Table:

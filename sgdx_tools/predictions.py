@@ -18,7 +18,7 @@ import msgspec
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.json import check_value, parse_json
-from sgdx_eval.prediction_files import NO_HEADER, Header, read_prediction_lines
+from sgdx_eval.prediction_files import NO_HEADER, Header, numbered, read_prediction_lines
 from sgdx_llm.answers import calls_said
 from sgdx_llm.calls import (
     answer_text,
@@ -83,8 +83,8 @@ def read_predictions(folder: Path, tool_set: ToolSet) -> dict[str, PredictionFil
     files = {}
     for name in [name for name in tool_set.variants if name in paths]:
         path, predictions = paths[name], []
-        lines = read_prediction_lines(path, variant=name)
-        for number, line in lines.numbered():
+        lines, header = read_prediction_lines(path, variant=name)
+        for number, line in numbered(lines):
             where = f"{path}:{number}"
             prediction = parse_json(line, Prediction, where, "a prediction")
             try:
@@ -94,7 +94,7 @@ def read_predictions(folder: Path, tool_set: ToolSet) -> dict[str, PredictionFil
             if prediction.variant != name:
                 raise SgdxError(f"{where}: variant is {prediction.variant!r}, expected {name!r}")
             predictions.append((where, prediction))
-        files[name] = PredictionFile(lines.header, _runs(predictions, tool_set, str(path)))
+        files[name] = PredictionFile(header, _runs(predictions, tool_set, str(path)))
     return files
 
 

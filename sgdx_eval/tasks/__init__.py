@@ -11,6 +11,7 @@ from sgdx_dataset.io.errors import SgdxError
 
 from ..inputs import Inputs
 from ..options import MatchOptions, StateOptions, TurnOptions
+from ..predictions import task_name
 from ..task import Task
 
 __all__ = ["TASKS", "task_of"]
@@ -31,7 +32,7 @@ TASKS = _Tasks({"state": "States", "calls": "Calls", "turns": "Turns", "tools": 
 
 def task_of(inputs: Inputs, turns: TurnOptions, *others: MatchOptions | StateOptions) -> Task:
     """The task of the predictions, with its options; those of other tasks are refused."""
-    name = inputs.task_name()
+    name = task_name(next(iter(inputs.prediction_paths().values())))
     if name == "tools":
         raise SgdxError(
             "predictions: found calls of tools, expected 'sgdx tools score' with their folder"

@@ -118,7 +118,8 @@ SABOTAGES = {
         f"{_METRIC}/test_scoring.py -k goal_accuracy"),
     "a frame that is there twice is scored": Sabotage(
         "sgdx_metric/columns.py",
-        "    if not is_once or not ids.take", "    if not ids.take", f"{_METRIC}/test_scoring.py -k frames_must_match"),
+        "    if not is_once or not ids.take", "    if not ids.take",
+        f"{_METRIC}/test_scoring.py -k frames_must_match"),
     "a slot that is due twice is found twice": Sabotage(
         "sgdx_metric/f1.py", "np.minimum(in_true, in_predicted)", "in_true * (in_predicted > 0)",
         f"{_METRIC}/test_scoring.py -k requested"),
@@ -189,7 +190,7 @@ SABOTAGES = {
         "sgdx_metric/variants.py", '[slot["name"], slot["description"], slot["possible_values"]]',
         '[slot["name"], slot["possible_values"]]', f"{_METRIC}/test_signature.py -k fingerprint"),
     "states of the release's layout go to the turn after": Sabotage(
-        "sgdx_eval/predictions.py",
+        "sgdx_eval/dialogue_folder.py",
         "for user_turn, (index, turn) in enumerate(users):",
         "for user_turn, (index, turn) in enumerate(users, 1):",
         f"{_EVAL}/test_prediction_files.py -k directory_gives"),
