@@ -189,7 +189,7 @@ def _made_from(folder: Path) -> tuple[str, str, str]:
     """What a prepared config was made from: its source, and the fingerprints of it and of that."""
     try:
         record = datasets.DatasetInfo.from_directory(str(folder)).download_checksums
-        (source, config), (_, whole) = record.items()
+        (source, config), (_, whole), *_ = record.items()
         return source.removeprefix("config of "), config["checksum"], whole["checksum"]
     except (OSError, ValueError, AttributeError):  # none, or another process replaces it
         return "", "", ""
@@ -315,5 +315,8 @@ def _build(release: Release, config: str, folder: Path, splits: Sequence[str]) -
         f"{what} of {release.name}": {"num_bytes": None, "checksum": fingerprint}
         for what, fingerprint in fingerprints.items()
     }
+    for split in splits:  # which the metric states beside a score
+        record = {"num_bytes": None, "checksum": release.version(split)}
+        info.download_checksums[f"release of {split}"] = record
     info.write_to_directory(str(folder))
     flush(folder)

@@ -41,7 +41,7 @@ def score(
             of a prediction, `service`, `seen`, `schema_slots` [{`name`, `is_categorical`}], and
             `utterance` where spans are predicted.
         split, release: The names of the split and of the data (a commit), for the signature. A
-            `Dataset` of references knows its split.
+            `Dataset` of references knows them.
         system_acts: Whether the predictions used the system's dialogue acts, for the signature;
             None where that is unknown.
         rules: How frames are scored.
@@ -74,7 +74,7 @@ def score(
     frame_scores, scores = score_tables(
         rows_table(predictions, Prediction, "predictions"),
         rows_table(references, Reference, "references"),
-        Setup(split or stated_split(references), release, rules, acts, made_elsewhere=True),
+        Setup(*stated_origin(references, split, release), rules, acts, made_elsewhere=True),
         dialogues,
     )
     for caution in cautions(scores):
@@ -168,10 +168,17 @@ def score_files(
     return score_task(TASKS["state"], inputs, _path(output), _path(per_frame), verbose)
 
 
-def stated_split(rows: Any) -> str | None:
-    """The split that a dataset says its rows are of; None of rows that say nothing."""
-    name = str(getattr(rows, "split", None) or "").partition("[")[0]
-    return split_name(name) if split_name(name) in SPLITS else None
+def stated_origin(
+    references: Any, split: str | None = None, release: str | None = None
+) -> tuple[str | None, str | None]:
+    """The split and the release, where they are not given those that a dataset says it is of."""
+    if split is None:
+        name = split_name(str(getattr(references, "split", None) or "").partition("[")[0])
+        split = name if name in SPLITS else None
+    if release is None:
+        record = getattr(getattr(references, "info", None), "download_checksums", None) or {}
+        release = record.get(f"release of {split}", {}).get("checksum") or None
+    return split, release
 
 
 def acts_word(system_acts: bool | None) -> str | None:

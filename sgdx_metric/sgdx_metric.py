@@ -13,7 +13,7 @@ import datasets
 import evaluate
 import pyarrow as pa
 
-from .api import acts_word, score_tables, stated_split
+from .api import acts_word, score_tables, stated_origin
 from .columns import column
 from .errors import ScoreError
 from .f1 import requested_slots
@@ -56,7 +56,7 @@ Args:
         Other keys are skipped, but `schema`, if it is there, marks a variant of the user's own in
         the signature.
     split, release: names of the split and of the data (a commit), for the signature; the split
-        `dev` is `validation`. A `Dataset` of references knows its split.
+        `dev` is `validation`. A `Dataset` of references knows them.
     system_acts: whether the predictions used the system's dialogue acts, for the signature.
     use_fuzzy_match: whether a free-form value scores its similarity, default True; else 1 if it
         equals one of the reference's spoken variants, and 0.
@@ -91,7 +91,8 @@ Examples:
 class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
     """The official metrics of SGD and the schema sensitivity of SGD-X, for `evaluate.load`."""
 
-    _split: str | None = None  # which the rows say that they are of
+    # The split and the release that the references say they are of.
+    _origin: tuple[str | None, str | None] = None, None
 
     def _info(self) -> evaluate.MetricInfo:
         row, gold = (datasets.Features.from_arrow_schema(s) for s in (PREDICTION, REFERENCE_ROW))
@@ -114,7 +115,7 @@ class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
             "predictions": rows_table(predictions, Prediction, "predictions"),
             "references": rows_table(references, Reference, "references"),
         }
-        self._split = stated_split(references)
+        self._origin = stated_origin(references)
         if self.writer is None:
             self.selected_feature_format = self.info.features
             self._init_writer()
@@ -162,7 +163,9 @@ class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
     ) -> dict[str, Any]:
         rules = Rules(use_fuzzy_match, joint_acc_across_turn, zero_mean)
         acts = acts_word(system_acts) or "unknown"
-        setup = Setup(split or self._split, release, rules, acts, made_elsewhere=True)
+        setup = Setup(
+            split or self._origin[0], release or self._origin[1], rules, acts, made_elsewhere=True
+        )
         predicted, true = (
             pa.Table.from_struct_array(pa.chunked_array(side).drop_null())
             for side in (predictions, references)

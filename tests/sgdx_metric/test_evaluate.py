@@ -21,6 +21,7 @@ import pyarrow as pa
 import pytest
 import yaml
 
+from sgdx_dataset import frames, load
 from sgdx_eval.install import install
 from sgdx_metric import score
 from sgdx_metric.robustness import HEADLINE, report
@@ -320,3 +321,16 @@ def test_a_dataset_says_its_split_and_names_of_another_variant_are_told(metric: 
     assert "|split:test|" in result["signature"]
     with pytest.warns(UserWarning, match="^original: 100 %"):
         score(predictions, dataset)
+
+
+def test_prepared_rows_say_which_data_they_are_of(metric: Any) -> None:
+    rows = frames(load("v1", "test", "sample"))
+    predicted = rows.select_columns(
+        ["frame_id", "variant", "active_intent", "requested_slots", "slot_values"]
+    )
+    for result in (
+        metric.compute(predictions=predicted, references=rows),
+        score(predicted, rows),
+    ):
+        assert "|split:test|release:sample|" in result["signature"]
+        assert result["sgdx"]["by_variant"] == {"v1": 1.0}
