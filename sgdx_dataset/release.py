@@ -15,7 +15,7 @@ import msgspec
 
 from .configs import BACKTRANS, CONFIGS, SPLITS, VARIANTS, split_name
 from .io.errors import SgdxError
-from .io.files import MAX_FILE_BYTES, file_digest, read_file, staged
+from .io.files import MAX_FILE_BYTES, file_digest, note_read, read_file, staged
 from .io.json import pretty_json
 from .schema import Service
 from .source import COMMIT, DOWNLOAD, NAMED, SHA256, Source, download, resolve_source
@@ -334,6 +334,7 @@ def _open_directory(name: str, root: Path) -> Release:
 def _zip_files(name: str, path: Path) -> Files:
     try:
         archive = zipfile.ZipFile(path)
+        note_read(path)
     except Exception as error:  # Damaged archives make the standard library raise of all kinds.
         raise SgdxError(f"{name}: neither a directory nor a whole zip archive: {error}") from None
 

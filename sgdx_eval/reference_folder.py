@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sgdx_dataset.io.errors import SgdxError
+from sgdx_dataset.io.files import note_read
 from sgdx_dataset.schema import Service, read_service
 from sgdx_metric.columns import column
 from sgdx_metric.rows import REFERENCE
@@ -112,6 +113,7 @@ class FolderReferences(References):
 
     def _read(self, path: Path, names: list[str], wanted: pc.Expression | None = None) -> pa.Table:
         try:
+            note_read(path)
             return pq.read_table(path, columns=names, filters=wanted)
         except (OSError, pa.ArrowException) as error:
             raise SgdxError(f"{path}: cannot be read as {self._kind[:-1]} rows: {error}") from None

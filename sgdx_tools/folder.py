@@ -261,7 +261,7 @@ def write_variant(path: Path, variant: Variant) -> Path:
     made_by = {_MADE_BY: variant.made_by} if variant.made_by else {}
     version = variant.version
     tools = {} if version is None else {_VERSION: [_record(tool) for tool in version.values()]}
-    write_bytes(path, _pretty({**made_by, **variant.tools, **tools}))
+    write_bytes(path, _pretty({**made_by, **variant.tools, **tools}), renews=True)
     return path
 
 

@@ -56,7 +56,7 @@ def write_table(
     folder: Path, columns: Row, lines: Sequence[Row], page: Page, show: Callable[[Row], Row]
 ) -> list[Path]:
     """Write both tables; ``show`` gives the cells of a line on the page. Returns their paths."""
-    write_bytes(folder / TSV, "".join(map(_row, [columns, *lines])).encode())
+    write_bytes(folder / TSV, "".join(map(_row, [columns, *lines])).encode(), renews=True)
     rows, before = [], [""]
     for line in lines:
         *first, last = show(line)

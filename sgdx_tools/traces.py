@@ -117,12 +117,12 @@ def review_cases(folder: Path, table: Path) -> int:
         for case in tool_set.all_cases
         if not case.unreviewed or case.id in left
     ]
-    write_bytes(folder / CASES, msgspec.json.Encoder().encode_lines(kept))
+    write_bytes(folder / CASES, msgspec.json.Encoder().encode_lines(kept), renews=True)
     return len(kept)
 
 
 def _write(folder: Path, cases: Sequence[Case]) -> list[Path]:
-    write_bytes(folder / CASES, msgspec.json.Encoder().encode_lines(cases))
+    write_bytes(folder / CASES, msgspec.json.Encoder().encode_lines(cases), renews=True)
     lines = [
         (
             case.id,

@@ -20,7 +20,7 @@ _STEPS, _EXPECTED = "settings.steps", "settings.expected"
 
 def write_json(path: Path, value: Any) -> None:
     """Write a JSON file completely or not at all."""
-    write_bytes(path, pretty_json(value, 2))
+    write_bytes(path, pretty_json(value, 2), renews=True)
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -94,4 +94,4 @@ def trim_log(output: Path, step: int) -> None:
     # A run that was killed may have written only part of its last line.
     whole = [line for line in lines if line.endswith(b"\n")]
     before = [line for line in whole if msgspec.json.decode(line)["step"] <= step]
-    write_bytes(path, b"".join(before))
+    write_bytes(path, b"".join(before), renews=True)

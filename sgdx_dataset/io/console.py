@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from .errors import SgdxError
+from .files import inputs_are_kept
 
 CLOSED_OUTPUT, BAD_INPUT = 1, 2  # exit statuses
 _LONGEST = 1000  # characters; a longer message is cut in its middle, as it quotes what was found
@@ -56,7 +57,7 @@ def run(
             stream.reconfigure(errors="backslashreplace")
     status, line = 0, ""
     try:
-        with _signals_raise(), _warnings_in_one_line(program):
+        with _signals_raise(), _warnings_in_one_line(program), inputs_are_kept():
             status = command() or 0
             if sys.stdout is not None:
                 sys.stdout.flush()

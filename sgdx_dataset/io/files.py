@@ -15,6 +15,9 @@ from .errors import SgdxError
 # The largest file of the release has 6 MB. What is far larger is no file of its kind, and would
 # fill the memory.
 MAX_FILE_BYTES = 1 << 26
+# The files that the running command has read, by device and number, so that none of them is written
+# over; None outside of a command, where a caller may well replace what it read before.
+_read: set[tuple[int, int]] | None = None
 
 
 def read_file(path: Path) -> bytes:
@@ -26,6 +29,7 @@ def read_file(path: Path) -> bytes:
         if status.st_size > MAX_FILE_BYTES:
             expected = f"expected at most {MAX_FILE_BYTES}"
             raise SgdxError(f"{path}: found {status.st_size} bytes, {expected}")
+        note_read(path)
         return path.read_bytes()
     except OSError as error:
         raise SgdxError(f"{path}: cannot be read: {error}") from None
@@ -36,9 +40,28 @@ def read_input(path: Path) -> bytes:
     try:
         if path.is_char_device() or path.is_block_device():
             raise SgdxError(f"{path}: found a device, expected a file")
+        note_read(path)
         return path.read_bytes()
     except OSError as error:
         raise SgdxError(f"{path}: {error.strerror or error}") from None
+
+
+@contextmanager
+def inputs_are_kept() -> Iterator[None]:
+    """While the context is open, a file that was read is not written over, whatever names it."""
+    global _read
+    before, _read = _read, set()
+    try:
+        yield
+    finally:
+        _read = before
+
+
+def note_read(path: Path) -> None:
+    """Keep a file from being written over by the command that reads it."""
+    if _read is not None:
+        status = path.stat()
+        _read.add((status.st_dev, status.st_ino))
 
 
 def file_digest(path: Path) -> str:
@@ -48,14 +71,21 @@ def file_digest(path: Path) -> str:
 
 
 @contextmanager
-def staged(target: Path) -> Iterator[Path]:
+def staged(target: Path, renews: bool = False) -> Iterator[Path]:
     """Give a path beside ``target`` to write to; what is written becomes ``target`` at the end."""
     # An error removes what was written and leaves the target as it was. Where the target is a link,
     # what it points to is replaced. Where two processes make one folder, the second gets an error.
+    # A file that the command has read is refused, unless it renews a file of its own.
     try:
         destination = target.resolve()
         if destination.exists() and not (destination.is_file() or destination.is_dir()):
             raise SgdxError(f"{target}: found no regular file there, expected one or none")
+        if destination.is_file() and _read and not renews:
+            status = destination.stat()
+            if (status.st_dev, status.st_ino) in _read:
+                raise SgdxError(
+                    f"{target}: found a file that the command reads, expected another name"
+                )
         destination.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(
             prefix=f".{destination.name[:40]}.",
@@ -71,9 +101,9 @@ def staged(target: Path) -> Iterator[Path]:
         raise SgdxError(f"{target}: cannot be written: {error}") from None
 
 
-def write_bytes(target: Path, content: bytes) -> None:
-    """Write a file completely or not at all."""
-    with staged(target) as staging:
+def write_bytes(target: Path, content: bytes, renews: bool = False) -> None:
+    """Write a file completely or not at all, as ``staged`` does."""
+    with staged(target, renews) as staging:
         staging.write_bytes(content)
 
 

@@ -97,3 +97,24 @@ def test_a_full_disk(tmp_path: Path, command: str) -> None:
     assert len(done.stderr.splitlines()) == 1
     whole = {"prepare": "sgdx/original/1.0.0/sgdx/", "build": "/it/data"}[command]
     assert all(whole in line for line in done.stdout.splitlines())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "subset --split test --count 1 --output",
+        "show 1_00001 --html",
+        "stats --json",
+    ],
+)
+@pytest.mark.parametrize("linked", [False, True])
+def test_no_command_writes_over_what_it_reads(mini: Path, words: str, linked: bool) -> None:
+    output = file = mini / "test" / "dialogues_001.json"
+    before = file.read_bytes()
+    if linked:
+        output = mini.parent / "out.json"
+        output.symlink_to(file)
+    command = start(*words.split(), output, "--source", mini)
+    assert command.wait() == 2
+    assert b"Traceback" not in (command.stderr.read() if command.stderr else b"")
+    assert file.read_bytes() == before
