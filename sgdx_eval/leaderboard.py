@@ -15,8 +15,8 @@ from sgdx_dataset import SgdxError
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .published import PublishedRow
-from .report.figures import cells, samples, values
 from .report.runs import Run, System, data_caveats, read_run
+from .report.tables import cells, values
 from .tables import NO_VALUE, Cell, number, table, to_markdown
 
 _SIX = "+".join((ORIGINAL, *PAPER_VARIANTS))
@@ -52,7 +52,7 @@ class Row:
 
     def __init__(self, run: Run) -> None:
         self.run, self.parts = run, run.results.parts
-        keys, runs = FIGURES[run.results.task.name], samples(System(run.folder, [run]))
+        keys, runs = FIGURES[run.results.task.name], System(run.folder, [run]).samples()
         found, means = cells(runs), values(runs)
         titles = {figure.key: figure.title for figure in runs[0].figures}
         self.titles = [titles[key] for key in keys if key in titles]

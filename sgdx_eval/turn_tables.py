@@ -1,7 +1,6 @@
 """What only generated turns show: tables of scores.json and of papers, and single turns."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from sgsacc_metric.claims import Judgement
@@ -17,7 +16,6 @@ _BY_VARIANT = {
     "sgsacc": "SGSAcc",
     "sgsacc_validated": "SGSAcc validated",
 }
-Rows = list[list[str]]
 
 
 def variant_table(scores: Mapping[str, Any]) -> Table:
@@ -57,30 +55,6 @@ def coverage_lines(scores: Mapping[str, Any]) -> list[str]:
             f" of {turns} (the paper: 97.0)."
         )
     return [*lines, f"{pairs['sent']} pairs were judged for {pairs['asked']} answers."]
-
-
-def validation_table(by_evaluator: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows]:
-    """How well a model of entailment judges gold utterances, beside Table 2 of the paper."""
-    headers = ["evaluator", "precision", "recall", "F1", "paper P", "paper R", "paper F1", "valid"]
-    rows = []
-    for evaluator, found in by_evaluator.items():
-        ours = [found[key] for key in ("precision", "recall", "f1")]
-        published = found["published"] or (None, None, None)
-        figures = map(percent, (*ours, *published))
-        rows.append([evaluator, *figures, f"{found['valid_turns']}/{found['turns']}"])
-    return headers, rows
-
-
-def published_table() -> tuple[list[str], Rows]:
-    """The published figures, as printed, each with its data, the scale of its BLEU and its source.
-
-    The paper is Chen, Lin and Byrne 2023 (arXiv 2301.12568). Its own systems were tested on 10,000
-    sampled test turns; of those that it cites it does not say so. Its seen and unseen are of
-    domains. BLEU figures do not stand on one scale, as most sources do not say how they were made.
-    """
-    text = Path(__file__).with_name("published.tsv").read_text(encoding="utf-8")
-    headers, *rows = (line.split("\t") for line in text.splitlines())
-    return headers, rows
 
 
 # ---- one turn taken apart

@@ -16,12 +16,21 @@ from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.columns import Ints
 from sgdx_metric.errors import ScoreError
 from sgdx_metric.signature import split_name
+from sgdx_metric.statistics import Sample
 from sgdx_metric.units import ALL
 from sgdx_metric.variants import ORIGINAL
 
 from ..prediction_files import unread_answers
 from ..predictions import prediction_paths
-from ..results import SYSTEM_PARTS, Results, only_dialogues, only_services, read_results, stored
+from ..results import (
+    SYSTEM_PARTS,
+    Results,
+    only_dialogues,
+    only_services,
+    read_results,
+    scores_file,
+    stored,
+)
 from ..tables import NO_VALUE, printable
 from ..tasks import TASKS
 
@@ -81,8 +90,7 @@ class Run:
         # The name of the run's folder, or that of a file of scores with a name of its own.
         absolute = path.absolute()  # "." has no name
         is_own = not absolute.is_dir() and absolute.name != "scores.json"
-        folder = absolute if absolute.is_dir() else absolute.parent
-        self.folder = absolute.stem if is_own else folder.name
+        self.folder = absolute.stem if is_own else scores_file(absolute).parent.name
 
     @cached_property
     def stored(self) -> Mapping[str, Any]:
@@ -121,10 +129,18 @@ class Run:
         if not self.facts:  # Nothing is known, so it is a system of its own.
             return str(self.path)
         omitted = _OF_TRAINING | (_OF_AUGMENTATION if without_augmentation else set())
+
+        def kept(record: Mapping[str, Any], omitted: set[str]) -> dict[str, Any]:
+            return {
+                key: kept(value, omitted) if isinstance(value, Mapping) else value
+                for key, value in record.items()
+                if key not in omitted
+            }
+
         # A trained model is named by its run.
-        facts = _without(self.facts, omitted | ({"model"} if "weights" in self.facts else set()))
+        facts = kept(self.facts, omitted | ({"model"} if "weights" in self.facts else set()))
         augmentation = "" if without_augmentation else self.augmentation
-        key = facts, _without(self.settings, omitted), augmentation
+        key = facts, kept(self.settings, omitted), augmentation
         return msgspec.json.encode(key, order="deterministic").decode()
 
     def system_name(self) -> str:
@@ -163,13 +179,6 @@ def _facts(results: Results) -> Mapping[str, Any]:
     return next((header.system for header in results.headers.values()), {})
 
 
-def _without(value: Any, keys: set[str]) -> Any:
-    """A nested value without the entries under some keys."""
-    if isinstance(value, Mapping):
-        return {key: _without(inner, keys) for key, inner in value.items() if key not in keys}
-    return value
-
-
 def data_caveats(parts: Mapping[str, str], count: int, unit: str) -> list[str]:
     """What must stand beside every number on some data, by the parts of a signature."""
     kind, _, size = parts.get("release", "unknown").partition(":")
@@ -205,22 +214,19 @@ class Validation(msgspec.Struct):
 
 
 class _Record(msgspec.Struct):
-    """What a training records."""
-
     settings: dict[str, Any] = {}
     # What the model has seen, which predictions repeat.
     seen: dict[str, Any] = {}
 
 
 class _Training(msgspec.Struct):
-    """What run.json has of a training; of an evaluation it has nothing."""
-
+    # Of an evaluation, run.json has none.
     record: _Record | None = None
 
 
 def read_run(path: Path) -> Run:
     """Read a run's scores, and the recipe beside them or in the model's folder."""
-    results = read_results(_scores_file(path))
+    results = read_results(path)
     facts = _facts(results)
     for folder in (results.path.parent, Path(str(facts.get("model", "")))):
         if (file := folder / "run.json").is_file():
@@ -229,13 +235,6 @@ def read_run(path: Path) -> Run:
             if record and all(facts.get(key, seen) == seen for key, seen in record.seen.items()):
                 return Run(path, results, record.settings)
     return Run(path, results, {})
-
-
-def _scores_file(path: Path) -> Path:
-    file = path / "scores.json" if path.is_dir() else path
-    if not file.is_file():
-        raise SgdxError(f"{path}: found no scores.json, expected a finished run")
-    return file
 
 
 def read_runs(
@@ -249,7 +248,8 @@ def read_runs(
     runs, validations, left_out = list[Run](), list[Validation](), list[str]()
     for path in paths:
         try:
-            file = _scores_file(path)
+            if not (file := scores_file(path)).is_file():
+                raise SgdxError(f"{path}: found no scores.json, expected a finished run")
             test = decode_json(read_file(file), Validation, str(file), "a file of scores")
             if test.by_evaluator:
                 validations.append(test)
@@ -286,6 +286,15 @@ class System:
         self.caveats = [*dict.fromkeys(told for run in runs for told in run.caveats()), *seeds]
         self.label = f"{name} [{'; '.join(self.caveats)}]" if self.caveats else name
 
+    def samples(self, members: Ints | None = None, metric: str | None = None) -> list[Sample]:
+        """The figures of some items of each run, or of all; or a metric under each variant."""
+        made = []
+        for run in self.runs:
+            scores, task = run.results.scores(members), run.results.task
+            figures = task.headlines(scores)[metric] if metric else task.figures(scores)
+            made.append(Sample(figures, scores.items.dialogue))
+        return made
+
 
 class Group:
     """Systems that were scored alike on the same items, so that their scores compare."""
@@ -301,8 +310,9 @@ class Group:
         self.results = results = systems[0].first.results
         self.task = task = results.task
         self.unit = f"{task.unit}s"
-        # The figures that tell what rewording costs.
-        self.keys = task.keys(results.scores())
+        scores = results.scores()
+        # The figures that tell what rewording costs, and the means under each variant by metric.
+        self.keys, self.headlines = task.keys(scores), task.headlines(scores)
         self.variants = sorted(results.variants, key=lambda name: name != ORIGINAL)
         groups, services = results.raw.items.groups(), results.raw.items.services()
         # The positions of the items of each service; of all items, and of those in and outside each
@@ -320,9 +330,9 @@ class Group:
         """The positions of the items that a metric applies to; None for all."""
         return self.task.members(self.results.raw, metric)
 
-    def count(self, members: Ints) -> int:
+    def count(self, members: Ints) -> str:
         """How many items there are at some positions."""
-        return self.task.count(self.results.raw.only(members))
+        return f"{self.task.count(self.results.raw.only(members)):,}"
 
     def signatures(self) -> dict[str, str]:
         """The signatures of the runs, each with the names of its systems; "" where all share it."""
@@ -331,19 +341,6 @@ class Group:
             for signature in dict.fromkeys(run.results.signature for run in system.runs):
                 names.setdefault(signature, []).append(system.name)
         return {signature: "; ".join(n) if len(names) > 1 else "" for signature, n in names.items()}
-
-    def families(self) -> list[list[System]]:
-        """Systems that differ in their augmentation alone; the one without any is the first."""
-        by_key: dict[str, list[System]] = {}
-        for system in self.systems:
-            key = system.first.system_key(without_augmentation=True)
-            by_key.setdefault(key, []).append(system)
-        families = []
-        for systems in by_key.values():
-            by_use = sorted(systems, key=lambda system: bool(system.first.augmentation))
-            if [bool(system.first.augmentation) for system in by_use[:2]] == [False, True]:
-                families.append(by_use)
-        return families
 
 
 def group_runs(runs: Sequence[Run]) -> list[Group]:

@@ -10,7 +10,6 @@ import pytest
 
 from sgdx_dataset.__main__ import main as dataset
 from sgdx_eval.references import References
-from sgdx_eval.report.figures import verdict
 from sgdx_eval.report.runs import group_runs, read_run
 from sgdx_eval.report.slots import (
     CLASSES,
@@ -22,6 +21,7 @@ from sgdx_eval.report.slots import (
     classify,
     error_classes,
 )
+from sgdx_eval.report.verdict import verdict
 
 from .conftest import VARIANTS, Change, Row, only_group, values, with_state, write_run
 
