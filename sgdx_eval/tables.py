@@ -192,25 +192,42 @@ def to_terminal(shown: Table, console: Console) -> None:
         [escape_controls(f"{c.text} ({c.detail})" if c.detail else c.text) for c in cells]
         for cells in shown.rows
     ]
-    figures = [max((cell_len(row[i]) for row in rows), default=0) for i in range(len(heads))]
-    whole = [max(cell_len(head), widest) for head, widest in zip(heads, figures)]
-    is_wide = sum(whole) + 2 * (len(whole) - 1) > console.width
     drawn = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    for i, (column, head) in enumerate(zip(shown.columns, heads)):
-        words = [cell_len(word) for word in head.split()]
-        folded = max(figures[i], min(max(words, default=1), _LONG_HEADER))
-        drawn.add_column(
-            Text(head),
-            justify="right" if column.numeric else "left",
-            overflow="fold",
-            width=folded if column.numeric and is_wide else None,
-            min_width=min(whole[i], _LEAST),
-        )
+    for column, head, width in zip(
+        shown.columns, heads, _widths(shown.columns, heads, rows, console)
+    ):
+        side: Any = "right" if column.numeric else "left"
+        drawn.add_column(Text(head), justify=side, overflow="fold", width=width)
     for i, row in enumerate(rows):
         drawn.add_row(*map(Text, row), end_section=i in shown.breaks)
     print_line(shown.title, console)
-    console.print(drawn, crop=False)
+    console.print(drawn, width=10**6, crop=False)
     print_line(f"\n{legend([shown.note])}\n" if shown.note else "", console)
+
+
+def _widths(
+    columns: Sequence[Column], heads: Sequence[str], rows: Sequence[Sequence[str]], console: Console
+) -> list[int]:
+    """How wide each column is; what lacks room is taken from texts, from words last."""
+    cells = [[row[i] for row in rows] for i in range(len(heads))]
+    figures = [max(map(cell_len, texts), default=0) for texts in cells]
+    widths = [max(cell_len(head), widest) for head, widest in zip(heads, figures)]
+    room = console.width - 2 * (len(widths) - 1)
+    if sum(widths) <= room:
+        return widths
+    words = [
+        max((cell_len(word) for text in (head, *texts) for word in text.split()), default=1)
+        for head, texts in zip(heads, cells)
+    ]
+    for i, column in enumerate(columns):
+        if column.numeric:
+            longest = max((cell_len(word) for word in heads[i].split()), default=1)
+            widths[i] = max(figures[i], min(longest, _LONG_HEADER))
+    folded = [i for i, column in enumerate(columns) if not column.numeric]
+    for least in (words, [_LEAST] * len(words)):
+        while sum(widths) > room and any(widths[i] > least[i] for i in folded):
+            widths[max(folded, key=lambda i: widths[i] - least[i])] -= 1
+    return widths
 
 
 # ---- Markdown

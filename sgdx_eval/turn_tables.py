@@ -1,10 +1,10 @@
-"""What only generated turns show: tables of scores.json and of papers, and single turns."""
+"""What only generated turns show: their metrics by variant, coverage, and single turns."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sgsacc_metric.claims import Judgement
-from sgsacc_metric.gold import GoldAction, GoldTurn, TurnVerdict
+from sgsacc_metric.gold import GoldTurn, TurnVerdict
 from sgsacc_metric.rows import Action, Turn
 from sgsacc_metric.ser import contains, contains_words
 
@@ -57,9 +57,6 @@ def coverage_lines(scores: Mapping[str, Any]) -> list[str]:
     return [*lines, f"{pairs['sent']} pairs were judged for {pairs['asked']} answers."]
 
 
-# ---- one turn taken apart
-
-
 def explain_turn(
     turn: Turn,
     utterances: Mapping[str, str],
@@ -73,29 +70,24 @@ def explain_turn(
     for i, action in enumerate(turn.actions):
         values = f" = {', '.join(action.values)}" if action.values else ""
         yield f"{action.act}{f' {action.slot}' if action.slot else ''}{values}"
-        gold_action = gold.actions[i] if gold else None
-        if gold_action and gold_action.reference:
-            yield f"    has to entail: {gold_action.reference}"
-        verdict = _gold_verdict(gold_action) if gold_action else ""
-        yield _line("gold", verdict, _values(turn, action, turn.utterance))
+        facts = list[str]()
+        if gold:
+            of = gold.actions[i]
+            if of.reference:
+                yield f"    has to entail: {of.reference}"
+            found = "not found" if not of.entailed else "fooled" if of.fooled else "valid"
+            facts = [("" if of.entailed is None else found) if of.reference else "not judged"]
+        yield _line("gold", [*facts, _said(turn, action, turn.utterance)])
         for variant, utterance in utterances.items():
-            facts = _facts(verdicts[variant].judgements[i]) if verdicts else []
-            yield _line(variant, *facts, _values(turn, action, utterance))
+            facts = _judged(verdicts[variant].judgements[i]) if verdicts else []
+            yield _line(variant, [*facts, _said(turn, action, utterance)])
 
 
-def _line(variant: str, *facts: str) -> str:
-    return f"{variant:>12}: {'; '.join(filter(None, facts)) or 'nothing to check'}"
+def _line(whose: str, facts: list[str]) -> str:
+    return f"{whose:>12}: {'; '.join(filter(None, facts)) or 'nothing to check'}"
 
 
-def _gold_verdict(action: GoldAction) -> str:
-    if not action.reference:
-        return "not judged"
-    if action.entailed is None:
-        return ""
-    return "not found" if not action.entailed else "fooled" if action.fooled else "valid"
-
-
-def _facts(judgement: Judgement | None) -> list[str]:
+def _judged(judgement: Judgement | None) -> list[str]:
     """Whether an action is entailed, and the probabilities of its first sentence."""
     if judgement is None:
         return ["not judged"]
@@ -103,13 +95,11 @@ def _facts(judgement: Judgement | None) -> list[str]:
     asked = {"alone": judgement.alone[0]}
     if judgement.in_context:
         asked["in context"] = judgement.in_context[0]
-    return [
-        "entailed" if judgement.entailed_alone else verdict,
-        *(f"{name} {'/'.join(f'{p:.3f}' for p in found)}" for name, found in asked.items()),
-    ]
+    probabilities = [f"{name} {'/'.join(f'{p:.3f}' for p in of)}" for name, of in asked.items()]
+    return ["entailed" if judgement.entailed_alone else verdict, *probabilities]
 
 
-def _values(turn: Turn, action: Action, utterance: str) -> str:
+def _said(turn: Turn, action: Action, utterance: str) -> str:
     """What SER finds of an action's values; empty where it looks for none."""
     slot = turn.slot(action)
     if slot is None or slot.is_categorical or not action.values:
