@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +28,11 @@ from ..tables import (
     table,
     to_markdown,
 )
-from .plots import Picture, draw_pictures
+from .plots import draw_pictures
 from .runs import Group, Validation, data_caveats, group_runs, read_runs
-from .slots import Analysis, Error, analyse_group, choose_mistakes, error_classes
+from .slots import Analysis, analyse_group, choose_mistakes, error_classes
 from .tables import group_tables
-from .verdict import Verdict, frames, verdict
+from .verdict import frames, verdict
 
 # What each task's systems are called, one and several, and what a page of them is about.
 _NAMES = {
@@ -63,49 +63,6 @@ _ENTAILMENT = (
 )
 
 
-@dataclass(frozen=True)
-class Part:
-    """All about systems that compare, or about a model of entailment."""
-
-    title: str
-    # What must stand beside every number.
-    caveats: Sequence[str]
-    # By signature the names of the systems that have it; "" where all share it.
-    signatures: Mapping[str, str]
-    tables: Sequence[Table]
-    # The paths of each system's runs, with the model that they began with.
-    paths: Sequence[tuple[str, str]] = ()
-    verdict: Verdict | None = None
-    pictures: Sequence[Picture] = ()
-    # Each system's costliest rewordings.
-    rewordings: Sequence[Table] = ()
-    classes: Sequence[Table] = ()
-    # Each by variant and turn; and how many there are, of which these are some.
-    mistakes: Sequence[Sequence[Sequence[Error]]] = ()
-    number_of_mistakes: int = 0
-    # All errors, for errors.jsonl.
-    errors: Sequence[Error] = ()
-
-
-@dataclass(frozen=True)
-class Page:
-    """What is shown."""
-
-    title: str
-    lead: str
-    parts: Sequence[Part]
-    meanings: Sequence[str]
-    # Why numbers of different parts do not compare; empty where they may.
-    warning: str
-    # Why a run is not there, and of which systems no errors are shown; a sentence each.
-    left_out: Sequence[str]
-    not_analysed: Sequence[str]
-    # The command that makes the page again.
-    command: str
-    # Scores out of papers.
-    published: Sequence[Table]
-
-
 def build_page(
     paths: Sequence[Path],
     command: str,
@@ -113,8 +70,8 @@ def build_page(
     references: Path | None = None,
     dialogues: Path | None = None,
     services: Sequence[str] = (),
-) -> Page:
-    """Read runs and put together what is shown of them.
+) -> dict[str, Any]:
+    """Read runs and put together what is shown of them, as the templates have it.
 
     Args:
         paths: Folders of runs, files of scores, and tests of models of entailment.
@@ -123,10 +80,9 @@ def build_page(
         dialogues, services: A file of those that are shown, and original names; by default all.
     """
     runs, validations, left_out = read_runs(paths, dialogues, services)
-    groups, parts = group_runs(runs), list[Part]()
+    groups, parts = group_runs(runs), list[dict[str, Any]]()
     counts: dict[str, int] = {}  # of systems, by task
     reasons: dict[str, list[str]] = {}  # why systems are not analysed, with their names
-    is_alone = len(groups) + bool(validations) == 1
     with progress("Reporting", len(groups), " groups"):
         for group in groups:
             task = group.task.name
@@ -136,57 +92,73 @@ def build_page(
                 analyses, without = analyse_group(group, source, references)
                 for name, reason in without.items():
                     reasons.setdefault(printable(" ".join(reason.split())), []).append(name)
-            parts.append(_part(group, analyses, is_alone))
+            parts.append(_part(group, analyses))
             advance()
-    if validations:
-        title = "" if is_alone else "Models of entailment, tested on gold responses"
-        parts += [_entailment(test, title) for test in validations]
+    parts += map(_entailment, validations)
+    if len(parts) == 1:
+        parts[0]["title"] = ""
     published = [published_trackers()] if "state" in counts else []
     if validations or "turns" in counts:
         published.append(published_generators())
     names = {task: _NAMES.get(task, _OTHER) for task in counts}
     counted = [f"{n} {names[task][0]}{'' if n == 1 else 's'}" for task, n in counts.items()]
     subject = " and ".join(dict.fromkeys(of[2] for of in names.values())) or "models of entailment"
-    return Page(
-        title=f"{subject} under reworded schemas".capitalize(),
-        lead=f"{' and '.join(counted)}: {_LEAD}" if counted else "",
-        parts=parts,
-        meanings=_meanings(groups),
-        warning=_NOT_ALIKE if any(group.number for group in groups) else "",
-        left_out=left_out,
-        not_analysed=[
+    return {
+        "title": f"{subject} under reworded schemas".capitalize(),
+        "lead": f"{' and '.join(counted)}: {_LEAD}" if counted else "",
+        # Why a run is not there, and of which systems no errors are shown; a sentence each.
+        "left_out": left_out,
+        "not_analysed": [
             f"no slots and no errors of {'; '.join(of)}: {why}" for why, of in reasons.items()
         ],
-        command=command,
-        published=published,
-    )
+        # Why numbers of different parts do not compare; empty where they may.
+        "warning": _NOT_ALIKE if any(group.number for group in groups) else "",
+        "parts": parts,
+        "meanings": _meanings(groups) if groups else [],
+        "published": published,
+        "command": command,
+    }
 
 
-def _part(group: Group, analyses: Mapping[str, Analysis], is_alone: bool) -> Part:
-    """What is shown of a group; without a title where it is alone on its page."""
+def _part(group: Group, analyses: Mapping[str, Analysis]) -> dict[str, Any]:
+    """What is shown of a group."""
     number = "" if group.number is None else f", group {group.number}"
     kind = _NAMES.get(group.task.name, _OTHER)[1]
-    title = f"{kind}{number}: {'; '.join(group.caveats) or 'the whole split'}"
-    paths = []
+    paths = []  # of each system's runs, with the model that they began with
     for system in group.systems:
         model = f" ({system.first.base_model})" if system.first.base_model else ""
         paths.append((system.name, ", ".join(str(run.path) for run in system.runs) + model))
     errors = [error for of_system in analyses.values() for error in of_system.errors]
+    # Each by variant and turn; and how many there are, of which these are some.
     mistakes, number_of_mistakes = choose_mistakes(errors, _MOST_ERRORS)
-    return Part(
-        title="" if is_alone else title,
-        caveats=group.caveats,
-        signatures=group.signatures(),
-        tables=list(group_tables(group)),
-        paths=paths,
-        verdict=verdict(group, analyses),
-        pictures=draw_pictures(group),
-        rewordings=[_rewordings(name, of) for name, of in analyses.items() if of.rewordings],
-        classes=error_classes(analyses),
-        mistakes=mistakes,
-        number_of_mistakes=number_of_mistakes,
-        errors=errors,
-    )
+    return {
+        "title": f"{kind}{number}: {'; '.join(group.caveats) or 'the whole split'}",
+        "caveats": group.caveats,
+        "verdict": verdict(group, analyses),
+        "tables": list(group_tables(group)),
+        "pictures": draw_pictures(group),
+        "rewordings": [_rewordings(name, of) for name, of in analyses.items() if of.rewordings],
+        "classes": error_classes(analyses),
+        "mistakes": mistakes,
+        "number_of_mistakes": number_of_mistakes,
+        "errors": errors,
+        "signatures": group.signatures(),
+        "paths": paths,
+    }
+
+
+def _entailment(test: Validation) -> dict[str, Any]:
+    """What is shown of a test of a model of entailment on gold responses."""
+    parts = dict(part.split(":", 1) for part in test.signature.split("|")[1:])
+    turns = max(of["turns"] for of in test.by_evaluator.values())
+    title = "Entailment on gold responses"
+    of_groups = ("verdict", "pictures", "rewordings", "classes", "mistakes", "errors", "paths")
+    return dict.fromkeys(of_groups, ()) | {
+        "title": "Models of entailment, tested on gold responses",
+        "caveats": data_caveats(parts, turns, "turns"),
+        "tables": [entailment_table(title, test.by_evaluator, note=_ENTAILMENT)],
+        "signatures": {test.signature: ""},
+    }
 
 
 def _rewordings(name: str, analysis: Analysis) -> Table:
@@ -209,18 +181,8 @@ def _rewordings(name: str, analysis: Analysis) -> Table:
     return table(title, ["rank", *texts, "lost", "won", "net"], rows, texts)
 
 
-def _entailment(test: Validation, title: str) -> Part:
-    """A test of a model of entailment on gold responses."""
-    parts = dict(part.split(":", 1) for part in test.signature.split("|")[1:])
-    turns = max(of["turns"] for of in test.by_evaluator.values())
-    shown = entailment_table("Entailment on gold responses", test.by_evaluator, note=_ENTAILMENT)
-    return Part(title, data_caveats(parts, turns, "turns"), {test.signature: ""}, [shown])
-
-
 def _meanings(groups: Sequence[Group]) -> list[str]:
     """What the titles of the figures mean, and which are better when they are low."""
-    if not groups:
-        return []
     systems = [system for group in groups for system in group.systems]
     figures = [figure for system in systems for figure in system.samples()[0].figures]
     lower = dict.fromkeys(figure.title for figure in figures if figure.lower_is_better)
@@ -245,7 +207,7 @@ def _meanings(groups: Sequence[Group]) -> list[str]:
 # ---- files
 
 
-def render_html(page: Page) -> str:
+def render_html(page: Mapping[str, Any]) -> str:
     """The page, in which all that comes from runs and data is escaped, and cut where it is long."""
     script, style = (_TEMPLATES / "page.js").read_text(), (_TEMPLATES / "page.css").read_text()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -254,7 +216,7 @@ def render_html(page: Page) -> str:
         "page.html",
         _cut,
         page=page,
-        command=markup.escape(printable(page.command, len(page.command))),
+        command=markup.escape(printable(page["command"], len(page["command"]))),
         data=lambda svg: markup(f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"),
         script=markup(script),
         style=markup(style),
@@ -270,7 +232,7 @@ def _cut(text: str) -> str:
     return printable(text, _LONGEST)
 
 
-def render_markdown(page: Page) -> str:
+def render_markdown(page: Mapping[str, Any]) -> str:
     """The same as Markdown, with the pictures as files beside it and shorter lists."""
     markup = require("markupsafe").Markup
 
@@ -288,7 +250,7 @@ def _as_markdown(text: str) -> Any:
     return require("markupsafe").Markup(markdown(_cut(text)))
 
 
-def write_page(page: Page, folder: Path) -> list[Path]:
+def write_page(page: Mapping[str, Any], folder: Path) -> list[Path]:
     """Write `index.html`, `report.md`, `figures/` and, where any is known, the errors.
 
     Every file appears whole or not at all; those of an earlier report are replaced.
@@ -297,9 +259,9 @@ def write_page(page: Page, folder: Path) -> list[Path]:
         "index.html": render_html(page).encode(),
         "report.md": render_markdown(page).encode(),
     }
-    if errors := [error for part in page.parts for error in part.errors]:
+    if errors := [error for part in page["parts"] for error in part["errors"]]:
         files["errors.jsonl"] = msgspec.json.Encoder().encode_lines(errors)
-    for picture in (picture for part in page.parts for picture in part.pictures):
+    for picture in (of for part in page["parts"] for of in part["pictures"]):
         files[f"figures/{picture.name}.svg"] = picture.svg
         files[f"figures/{picture.name}.png"] = picture.png
     for name, content in files.items():

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sgdx_eval.references import References
-from sgdx_eval.report.page import Page, Part, render_html, render_markdown
+from sgdx_eval.report.page import render_html, render_markdown
 from sgdx_eval.report.plots import Picture, by_turn, drop_beside_flips
 from sgdx_eval.report.runs import Group
 from sgdx_eval.report.slots import Error, Words
@@ -82,7 +82,7 @@ def test_markdown_has_no_markup_of_others(made: Path) -> None:
             assert re.fullmatch(r"!\[[^\]]+\]\(figures/\w+\.svg\)", line)
 
 
-def page_of(text: str) -> Page:
+def page_of(text: str) -> dict[str, Any]:
     """A page in which every text that comes from runs or data is this one."""
     shown = table(text, [text, text], [[Cell(text, text), Cell(text, text)]] * 2)
     words, frame_id = Words(text, text), f"d/1/{text.replace('/', ' ')}"
@@ -91,10 +91,17 @@ def page_of(text: str) -> Page:
     )  # fmt: skip
     said = Verdict([Cell(text, text)], text, [(text,) * 4])
     picture = Picture("name", "Title", "A note.", b"<svg/>", b"", 9)
-    lists = [(text, text)], said, [picture], [shown], [shown], [[[error]]], 1, [error]
-    signatures = {text.replace("|", ""): text}  # whose parts may be on a line of their own
-    part = Part(text, [text], signatures, [shown], *lists)
-    return Page(text, text, [part, part], [text], text, [text], [text], text, [shown])
+    part = {
+        "title": text, "caveats": [text], "verdict": said, "tables": [shown],
+        "pictures": [picture], "rewordings": [shown], "classes": [shown], "mistakes": [[[error]]],
+        "number_of_mistakes": 1, "errors": [error], "paths": [(text, text)],
+        "signatures": {text.replace("|", ""): text},  # A part of it may be on a line of its own.
+    }  # fmt: skip
+    lists = {key: [text] for key in ("left_out", "not_analysed", "meanings")}
+    return lists | {
+        "title": text, "lead": text, "parts": [part, part], "warning": text, "command": text,
+        "published": [shown],
+    }  # fmt: skip
 
 
 @settings(max_examples=30, deadline=None)
