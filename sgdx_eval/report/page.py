@@ -47,10 +47,6 @@ _OTHER = "system", "Systems", "systems"
 _FIRST_REWORDINGS, _FIRST_ERRORS, _MOST_ERRORS = 10, 20, 200
 # What comes from outside is cut here; the project's own texts are shorter.
 _LONGEST = 1000
-_LEAD = (
-    "what it costs when somebody else words the same services or tools, where it breaks, and which "
-    "words cause it."
-)
 _NOT_ALIKE = (
     "Runs that were scored in the same way on the same data are in one group. Compare figures only "
     "within a group; --dialogues FILE scores all runs on the same dialogues."
@@ -105,7 +101,7 @@ def build_page(
     subject = " and ".join(dict.fromkeys(of[2] for of in names.values())) or "models of entailment"
     return {
         "title": f"{subject} under reworded schemas".capitalize(),
-        "lead": f"{' and '.join(counted)}: {_LEAD}" if counted else "",
+        "systems": " and ".join(counted),
         # Why a run is not there, and of which systems no errors are shown; a sentence each.
         "left_out": left_out,
         "not_analysed": [

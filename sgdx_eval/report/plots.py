@@ -44,14 +44,12 @@ _FEWEST_IN_A_TURN = 20
 class Picture(NamedTuple):
     """A plot, drawn and saved."""
 
-    # The name of its files, without ending.
-    name: str
+    name: str  # of its files, without ending
     title: str
     note: str
     svg: bytes
     png: bytes
-    # How wide it is in the page, in pixels.
-    width: int
+    width: int  # in the page, in pixels
 
 
 def draw_pictures(group: Group) -> list[Picture]:
@@ -71,21 +69,21 @@ def draw_pictures(group: Group) -> list[Picture]:
             figure.get_layout_engine().execute(figure)
             figure.set_layout_engine("none")
             svg, png = io.BytesIO(), io.BytesIO()
-            without_date = {"Date": None, "Creator": None, "Format": None, "Type": None}
-            figure.savefig(svg, format="svg", facecolor="white", metadata=without_date)
-            without = {"Software": None}
-            figure.savefig(png, format="png", facecolor="white", dpi=130, metadata=without)
-        # In pixels, so that its text is about as large as the page's.
-        width = round(1.4 * 72 * figure.get_figwidth())
+            # Without a date or a version, so that the same figures give the same file.
+            of_svg = {"Date": None, "Creator": None, "Format": None, "Type": None}
+            figure.savefig(svg, format="svg", facecolor="white", metadata=of_svg)
+            of_png = {"Software": None}
+            figure.savefig(png, format="png", facecolor="white", metadata=of_png, dpi=130)
         name = f"{kind}{draw.__name__}{suffix}"
+        # As wide that its text is about as large as the page's.
+        width = round(1.4 * 72 * figure.get_figwidth())
         pictures.append(Picture(name, title, note, svg.getvalue(), png.getvalue(), width))
     return pictures
 
 
-def _panels(width: float, height: float, rows: int = 1, columns: int = 1) -> tuple[Any, Any]:
-    """A figure of a size in inches, and its axes [rows, columns]."""
-    figure = require("matplotlib.figure").Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots(rows, columns, squeeze=False)
+def _new(width: float, height: float) -> Any:
+    """An empty figure of a size in inches."""
+    return require("matplotlib.figure").Figure(figsize=(width, height), layout="constrained")
 
 
 def _bars(ends: Sequence[Interval], middle: Floats, scale: float) -> tuple[Floats, Floats]:
@@ -101,8 +99,8 @@ def by_variant(group: Group) -> Any:
         return None
     labels = [textwrap.fill(system.label, 90) for system in systems]
     height = 3.2 + 0.18 * sum(label.count("\n") + 1 for label in labels)
-    width = max(1.0, len(names) / 8) * max(6.4, 3.3 * len(group.headlines))
-    figure, (panels,) = _panels(width, height, columns=len(group.headlines))
+    figure = _new(max(1.0, len(names) / 8) * max(6.4, 3.3 * len(group.headlines)), height)
+    panels = figure.subplots(1, len(group.headlines), squeeze=False)[0]
     ticks = ["orig." if name == ORIGINAL else name for name in names]
     rotation = 60 if len(names) > 8 or max(map(len, names)) > 8 else 0
     for panel, metric in zip(panels, group.headlines):
@@ -110,13 +108,12 @@ def by_variant(group: Group) -> Any:
             runs = system.samples(group.members(metric), metric)
             mean, means, ends = runs[0].figures[0], values(runs), intervals(runs)
             middle = mean.scale * np.array([means[name] for name in names])
-            bars = _bars([ends[name] for name in names], middle, mean.scale)
             # The systems stand beside each other, so that their intervals can be told apart.
             beside = (i - (len(systems) - 1) / 2) * min(0.1, 0.5 / len(systems))
             panel.errorbar(
                 np.arange(len(names)) + beside,
                 middle,
-                bars,
+                _bars([ends[name] for name in names], middle, mean.scale),
                 label=labels[i] if panel is panels[0] else None,
                 color=_COLOURS[i % len(_COLOURS)],
                 marker=_MARKERS[(i + i // len(_COLOURS)) % len(_MARKERS)],
@@ -135,15 +132,14 @@ def drop_beside_flips(group: Group) -> Any:
     """Two bars for each system."""
     keys, systems, drop = group.keys, group.systems, group.task.drop_key(group.keys)
     runs = [system.samples(group.members(keys.headline)) for system in systems]
-    known = {figure.key: figure.title for figure in runs[0][0].figures}
-    if not {drop, keys.flips} <= known.keys():
+    titles = {figure.key: figure.title for figure in runs[0][0].figures}
+    if not {drop, keys.flips} <= titles.keys():
         return None
     labels = [textwrap.fill(system.label, 24) for system in systems]
-    height = 1.2 + sum(0.35 + 0.15 * (label.count("\n") + 1) for label in labels)
-    figure, ((axes,),) = _panels(6.4, height)
-    ends = [intervals(of_system) for of_system in runs]
+    figure = _new(6.4, 1.2 + sum(0.35 + 0.15 * (label.count("\n") + 1) for label in labels))
+    axes, ends = figure.subplots(), [intervals(of_system) for of_system in runs]
     told = {
-        drop: f"drop: {known[keys.reworded]} less {known[keys.original]}",
+        drop: f"drop: {titles[keys.reworded]} less {titles[keys.original]}",
         keys.flips: f"flips: {group.unit} that change",
     }
     for i, (key, label) in enumerate(told.items()):
@@ -167,8 +163,8 @@ def by_turn(group: Group) -> Any:
     items, keys, systems = group.results.raw.items, group.keys, group.systems
     places = [group.task.place(item)[1].rpartition("/")[2] for item in items.ids.to_pylist()]
     known = {figure.key: figure for figure in systems[0].samples()[0].figures}
-    ends = {keys.original: "-", keys.reworded: "--"}
-    if not (items.services() and all(map(str.isdecimal, places)) and ends.keys() <= known.keys()):
+    lines = {keys.original: "-", keys.reworded: "--"}
+    if not (items.services() and all(map(str.isdecimal, places)) and lines.keys() <= known.keys()):
         return None
     turn = np.array(places, dtype=np.int64) // 2 + 1  # Users speak first, then every second time.
     numbers, counts = np.unique(turn, return_counts=True)
@@ -177,13 +173,13 @@ def by_turn(group: Group) -> Any:
         return None
     columns = min(len(systems), 3)
     rows, width = -(-len(systems) // columns), 5.4 if columns == 1 else 3.6 * columns
-    figure, axes = _panels(width, 2.8 * rows + 0.3, rows, columns)
-    for panel in axes.flat[len(systems) :]:
-        panel.set_visible(False)
+    figure = _new(width, 2.8 * rows + 0.3)
+    # The panels share a scale on which every line is whole.
+    axes = figure.subplots(rows, columns, squeeze=False, sharey=True)
     highest = 1.0
     for i, (panel, system) in enumerate(zip(axes.flat, systems)):
         of_turns = [values(system.samples(np.flatnonzero(turn == n))) for n in numbers]
-        for key, style in ends.items():
+        for key, style in lines.items():
             heights = known[key].scale * np.array([of_turn[key] for of_turn in of_turns])
             highest = max(highest, 1.05 * float(np.nanmax(heights)))
             line = {"color": _COLOURS[i % len(_COLOURS)], "marker": ".", "markersize": 4}
@@ -191,8 +187,9 @@ def by_turn(group: Group) -> Any:
         panel.set_title(textwrap.fill(system.label, 44))
         panel.set(xlabel="turn of the user", ylabel="%")
         panel.legend(fontsize=8)
-    for panel in axes.flat:  # The panels share a scale on which every line is whole.
-        panel.set_ylim(0, highest)
+    axes[0, 0].set_ylim(0, highest)
+    for panel in axes.flat[len(systems) :]:
+        panel.set_visible(False)
     return figure
 
 

@@ -50,14 +50,9 @@ class Run:
     def __init__(
         self, path: Path, results: Results, settings: Mapping[str, Any], is_choice: bool = False
     ) -> None:
-        """Find out what is known.
+        """Find out what is known of a folder's or a file's scores, of all its items or of some.
 
-        Args:
-            path: What the user gave: the run's folder or its file of scores.
-            results: The scores.
-            settings: The recipe that the model was trained with; empty where it is not at hand.
-            is_choice: Whether the results are of some of the items alone, for which not all that is
-                stored holds.
+        The settings are the recipe of the training; empty where it is not at hand.
         """
         self.path, self.results, self.settings = path, results, settings
         self.is_choice = is_choice
@@ -65,9 +60,8 @@ class Run:
         # What the predictions say of the system; empty where they say nothing.
         self.facts = _facts(results)
         # What is recorded of the training of the model, and of its sub-models if it has any.
-        sub_models = self.facts.get("parts")
-        parts = sub_models.values() if isinstance(sub_models, dict) else ()
-        records = (self.facts, *parts, settings)
+        parts = self.facts.get("parts")
+        records = self.facts, *(parts.values() if isinstance(parts, dict) else ()), settings
         self.trainings = [record for record in records if isinstance(record, Mapping)]
         self.seed = next((t["seed"] for t in self.trainings if "seed" in t), None)
         # Whether the system was trained on the schemas that it is judged on.
@@ -300,13 +294,9 @@ class Group:
     """Systems that were scored alike on the same items, so that their scores compare."""
 
     def __init__(self, systems: Sequence[System], number: int | None) -> None:
-        """Find out what the systems share.
-
-        Args:
-            systems: Of any of their runs, the items and rules are those of all.
-            number: That of the group among those of its task, from 1; None for the only one.
-        """
-        self.systems, self.number = systems, number
+        """Find out what the systems share, which have the same items and rules."""
+        self.systems = systems
+        self.number = number  # among the groups of its task, from 1; None for the only one
         self.results = results = systems[0].first.results
         self.task = task = results.task
         self.unit = f"{task.unit}s"

@@ -21,10 +21,10 @@ from sgdx_metric.variants import ORIGINAL
 from ..explain import judge_values
 from ..predictions import read_predictions, with_frame_ids
 from ..reference_folder import FolderReferences
-from ..references import References, Stated, open_references
+from ..references import References, Stated, Turns, open_references
 from ..results import Results
 from ..tables import NO_VALUE, Column, Table, percent, table
-from .runs import Group
+from .runs import Group, System
 
 # The classes of errors, and what they mean.
 CLASSES = {
@@ -109,8 +109,7 @@ def analyse_group(
         # Headers matter only where neither a source nor references are given.
         headers = {} if source or references else results.headers
         stated = {name: (header.source, header.data) for name, header in headers.items()}
-        predictions = [run.predictions for run in system.runs]
-        if not all(predictions):
+        if not all(run.predictions for run in system.runs):
             reasons[system.name] = "there are no predictions beside scores.json"
             continue
         try:
@@ -119,8 +118,7 @@ def analyse_group(
                     opened[key] = FolderReferences(references, None, list(results.variants))
                 else:
                     opened[key] = open_references(source, system.first.split, {}, stated=stated)
-            data, split = opened[key], system.first.split
-            analyses[system.name] = analyse(system.name, predictions, data, split, results)
+            analyses[system.name] = analyse(system, opened[key])
         except (SgdxError, ScoreError) as error:
             reasons[system.name] = str(error)
     return analyses, reasons
@@ -165,18 +163,13 @@ def _states(rows: pa.Table) -> dict[str, State]:
     return {frame_id: {item["slot"]: item["values"] for item in of} for frame_id, of in listed}
 
 
-def analyse(
-    system: str,
-    predictions: Sequence[Mapping[str, Path]],
-    data: References,
-    split: str,
-    results: Results,
-) -> Analysis:
+def analyse(system: System, data: References) -> Analysis:
     """Score the prediction files of each run of a system, and find what its rewordings break.
 
     An error is a slot that scores less than 1 under a variant, in a frame whose slots all score 1
     under the original.
     """
+    results, split = system.first.results, system.first.split
     if ORIGINAL not in results.variants:
         return Analysis([], [])
     # What every slot of a service is called, by the service and the variant.
@@ -192,40 +185,39 @@ def analyse(
     # By service, place in its schema and variant, how often a slot is lost and won in each dialogue
     # [2, dialogues].
     changes: dict[tuple[str, int, str], Floats] = {}
-    for paths in predictions:
+    for run in system.runs:
         scored = {
-            name: score_slots(data, split, name, paths[name], results) for name in results.variants
+            name: score_slots(data, split, name, run.predictions[name], results)
+            for name in results.variants
         }
-        original = scored.pop(ORIGINAL)
         for variant, reworded in scored.items():
-            for frame_id, before in original.scores.items():
+            for frame_id, before in scored[ORIGINAL].scores.items():
                 for place, (was, now) in enumerate(zip(before, reworded.scores[frame_id])):
                     if (was == 1) != (now == 1):
                         key = frame_id.rpartition("/")[2], place, variant
                         counts = changes.setdefault(key, np.zeros((2, len(dialogues))))
-                        counts[int(now == 1), number[frame_id]] += 1 / len(predictions)
-        if paths is predictions[0]:
-            errors = list(_errors(system, original, scored, words, data, items))
+                        counts[int(now == 1), number[frame_id]] += 1 / len(system.runs)
+        if run is system.first:
+            errors = list(_errors(system.name, scored, words, items, data.turns()))
     return Analysis(errors, _costly(changes, words, len(dialogues)))
 
 
 def _errors(
     system: str,
-    original: Scored,
-    reworded: Mapping[str, Scored],
+    by_variant: Mapping[str, Scored],
     words: Mapping[tuple[str, str], Sequence[Words]],
-    data: References,
     items: Items,
+    turns: Mapping[str, Turns],
 ) -> Iterator[Error]:
     """The slots that are wrong under each variant in frames that are right under the original."""
-    turns, seen = data.turns(), dict(zip(items.ids.to_pylist(), items.seen.tolist()))
+    original, seen = by_variant[ORIGINAL], dict(zip(items.ids.to_pylist(), items.seen.tolist()))
     # By dialogue the turn, the service and the values of each state.
     states = defaultdict[str, list[tuple[int, str, set[str]]]](list)
     for frame_id in original.scores:
         dialogue, turn, service = frame_id.rsplit("/", 2)
         values = {value for spoken in original.gold[frame_id].values() for value in spoken}
         states[dialogue].append((int(turn), service, values))
-    for variant, scored in reworded.items():
+    for variant, scored in by_variant.items():
         for frame_id, before in original.scores.items():
             broken = [place for place, score in enumerate(scored.scores[frame_id]) if score < 1]
             if not broken or min(before) < 1:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from sgdx_metric.statistics import Interval, intervals
+from sgdx_metric.statistics import Figure, Interval, intervals
 
 from ..tables import Cell, interval
 from .runs import Group, System
@@ -37,59 +37,64 @@ def verdict(group: Group, analyses: Mapping[str, Analysis]) -> Verdict | None:
     """
     keys, members = group.keys, group.members(group.keys.headline)
     systems = [s for s in group.systems if not s.first.oracle] or group.systems
-    runs = {system.name: system.samples(members) for system in systems}
-    means = {name: values(of) for name, of in runs.items()}
-    systems = [s for s in systems if not np.isnan(means[s.name].get(keys.reworded, np.nan))]
-    if not systems:
+    runs = {system: system.samples(members) for system in systems}
+    means = {s: values(of).get(keys.reworded, np.nan) for s, of in runs.items()}
+    figures = {figure.key: figure for of in runs.values() for figure in of[0].figures}
+    known = [system for system in systems if not np.isnan(means[system])]
+    if not known:
         return None
-    figures = {figure.key: figure for figure in runs[systems[0].name][0].figures}
     reworded = figures[keys.reworded]
-    sign = -1 if reworded.lower_is_better else 1
-    ranked = sorted(systems, key=lambda system: -sign * means[system.name][keys.reworded])
-    best, text = means[ranked[0].name], partial(shown, reworded)
-    ends = intervals(runs[ranked[0].name])
-    lead = f"{ranked[0].name}: {text(best[keys.reworded])} % {keys.measure} under other words"
-    sentences = [Cell(lead, interval(ends[keys.reworded], text))]
-    if len(ranked) > 1:
-        ahead = differences(ranked[1], ranked[0], members)[keys.reworded]
-        points, lead_ends = f"{100 * abs(ahead['difference']):.1f} points", ahead["interval"]
-        if lead_ends and min(sign * end for end in lead_ends) > 0:
-            lead = f"That is {points} better than the next, {ranked[1].name}"
-        else:
-            lead = f"The next, {ranked[1].name}, cannot be told from it: {points} apart"
-        sentences.append(Cell(lead, _points(sign, lead_ends)))
-    if (drop := group.task.drop_key(keys)) in best:
-        is_gain = sign * best[drop] > 0
-        points = f"{100 * abs(best[drop]):.1f}"
-        points = "less than 0.1" if points == "0.0" else points
-        cost = (
-            f"Rewording {'gains' if is_gain else 'costs'} it {points} points on average, from "
-            f"{text(best[keys.original])} % under the original words"
-        )
-        sentences.append(Cell(cost, _points(sign if is_gain else -sign, ends[drop])))
-        falls = changes(ranked[0].samples(members, keys.headline))
-        worst = min(falls, key=lambda name: sign * falls[name]["difference"])
-        fall = falls[worst]["difference"]
-        if sign * fall >= 0:
-            sentences.append(Cell("No variant is worse for it than the original"))
-        else:
-            signed = partial(shown, reworded, is_difference=True)
-            to = f"{text(best[keys.original] + fall)} %, {signed(fall)} points"
-            told = interval(falls[worst]["interval"], signed)
-            sentences.append(Cell(f"Its worst variant is {worst}: {to}", told))
-        if keys.worst in best:
-            least = (
-                f"If each {group.task.unit} counts under its worst of {len(group.variants)} "
-                f"variants, it has {text(best[keys.worst])} %"
-            )
-            sentences.append(Cell(least, interval(ends[keys.worst], text)))
-    for system in ranked:  # Of trackers, not all may have been analysed.
+    text, sign = partial(shown, reworded), -1 if reworded.lower_is_better else 1
+    best, *others = sorted(known, key=lambda system: -sign * means[system])
+    lead = f"{best.name}: {text(means[best])} % {keys.measure} under other words"
+    sentences = [Cell(lead, interval(intervals(runs[best])[keys.reworded], text))]
+    if others:
+        ahead = differences(others[0], best, members)[keys.reworded]
+        points, ends = f"{100 * abs(ahead['difference']):.1f} points", ahead["interval"]
+        lead = f"The next, {others[0].name}, cannot be told from it: {points} apart"
+        if ends and min(sign * end for end in ends) > 0:
+            lead = f"That is {points} better than the next, {others[0].name}"
+        sentences.append(Cell(lead, _points(sign, ends)))
+    sentences += _cost(group, best, reworded)
+    for system in (best, *others):  # Of trackers, not all may have been analysed.
         if costly := _costly_words(system, analyses.get(system.name)):
-            whose = "it" if system is ranked[0] else system.name
+            whose = "it" if system is best else system.name
             what = "frames" if system.name in analyses else "cases"
             title = f"The words that cost {whose} most, in {what} lost less {what} won:"
             return Verdict(sentences, title, costly)
     return Verdict(sentences, "", [])
+
+
+def _cost(group: Group, system: System, reworded: Figure) -> Iterator[Cell]:
+    """What rewording costs a system on average, under its worst variant, and item by item."""
+    keys, members = group.keys, group.members(group.keys.headline)
+    runs, drop = system.samples(members), group.task.drop_key(keys)
+    means, ends = values(runs), intervals(runs)
+    if drop not in means:
+        return
+    text, signed = partial(shown, reworded), partial(shown, reworded, is_difference=True)
+    sign = -1 if reworded.lower_is_better else 1
+    is_gain = sign * means[drop] > 0
+    points = f"{100 * abs(means[drop]):.1f}"
+    points = "less than 0.1" if points == "0.0" else points
+    cost = (
+        f"Rewording {'gains' if is_gain else 'costs'} it {points} points on average, from "
+        f"{text(means[keys.original])} % under the original words"
+    )
+    yield Cell(cost, _points(sign if is_gain else -sign, ends[drop]))
+    falls = changes(system.samples(members, keys.headline))
+    worst = min(falls, key=lambda name: sign * falls[name]["difference"])
+    fall = falls[worst]["difference"]
+    if sign * fall < 0:
+        to = f"{text(means[keys.original] + fall)} %, {signed(fall)} points"
+        told = interval(falls[worst]["interval"], signed)
+        yield Cell(f"Its worst variant is {worst}: {to}", told)
+    else:
+        yield Cell("No variant is worse for it than the original")
+    if keys.worst in means:
+        of = f"its worst of {len(group.variants)} variants"
+        least = f"If each {group.task.unit} counts under {of}, it has {text(means[keys.worst])} %"
+        yield Cell(least, interval(ends[keys.worst], text))
 
 
 def _points(sign: int, ends: Interval) -> str:

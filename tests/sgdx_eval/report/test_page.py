@@ -99,7 +99,7 @@ def page_of(text: str) -> dict[str, Any]:
     }  # fmt: skip
     lists = {key: [text] for key in ("left_out", "not_analysed", "meanings")}
     return lists | {
-        "title": text, "lead": text, "parts": [part, part], "warning": text, "command": text,
+        "title": text, "systems": text, "parts": [part, part], "warning": text, "command": text,
         "published": [shown],
     }  # fmt: skip
 
