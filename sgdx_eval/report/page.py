@@ -28,10 +28,10 @@ from ..tables import (
     table,
     to_markdown,
 )
+from . import tables
 from .plots import draw_pictures
 from .runs import Group, Validation, data_caveats, group_runs, read_runs
 from .slots import Analysis, analyse_group, choose_mistakes, error_classes
-from .tables import group_tables
 from .verdict import frames, verdict
 
 # What each task's systems are called, one and several, and what a page of them is about.
@@ -131,7 +131,13 @@ def _part(group: Group, analyses: Mapping[str, Analysis]) -> dict[str, Any]:
         "title": f"{kind}{number}: {'; '.join(group.caveats) or 'the whole split'}",
         "caveats": group.caveats,
         "verdict": verdict(group, analyses),
-        "tables": list(group_tables(group)),
+        "tables": [
+            *tables.comparison(group),
+            *tables.variant_table(group),
+            *tables.augmentation(group),
+            *tables.service_table(group),
+            *tables.task_tables(group),
+        ],
         "pictures": draw_pictures(group),
         "rewordings": [_rewordings(name, of) for name, of in analyses.items() if of.rewordings],
         "classes": error_classes(analyses),

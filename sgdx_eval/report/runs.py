@@ -58,7 +58,7 @@ class Run:
         self.is_choice = is_choice
         self.split = split_name(results.parts.get("split", "test"))
         # What the predictions say of the system; empty where they say nothing.
-        self.facts = _facts(results)
+        self.facts = next((header.system for header in results.headers.values()), {})
         # What is recorded of the training of the model, and of its sub-models if it has any.
         parts = self.facts.get("parts")
         records = self.facts, *(parts.values() if isinstance(parts, dict) else ()), settings
@@ -169,10 +169,6 @@ class Run:
         return caveats
 
 
-def _facts(results: Results) -> Mapping[str, Any]:
-    return next((header.system for header in results.headers.values()), {})
-
-
 def data_caveats(parts: Mapping[str, str], count: int, unit: str) -> list[str]:
     """What must stand beside every number on some data, by the parts of a signature."""
     kind, _, size = parts.get("release", "unknown").partition(":")
@@ -220,15 +216,15 @@ class _Training(msgspec.Struct):
 
 def read_run(path: Path) -> Run:
     """Read a run's scores, and the recipe beside them or in the model's folder."""
-    results = read_results(path)
-    facts = _facts(results)
-    for folder in (results.path.parent, Path(str(facts.get("model", "")))):
+    run = Run(path, read_results(path), {})
+    for folder in (run.results.path.parent, Path(str(run.facts.get("model", "")))):
         if (file := folder / "run.json").is_file():
             record = decode_json(read_file(file), _Training, str(file), "a run's record").record
+            facts = run.facts
             # Another model may stand in the folder by now.
             if record and all(facts.get(key, seen) == seen for key, seen in record.seen.items()):
-                return Run(path, results, record.settings)
-    return Run(path, results, {})
+                return Run(path, run.results, record.settings)
+    return run
 
 
 def read_runs(

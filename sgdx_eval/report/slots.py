@@ -16,14 +16,14 @@ from sgdx_metric.columns import Floats
 from sgdx_metric.errors import ScoreError
 from sgdx_metric.statistics import Figure, Interval, Sample
 from sgdx_metric.units import Items
-from sgdx_metric.variants import ORIGINAL
+from sgdx_metric.variants import ORIGINAL, own_variants
 
 from ..explain import judge_values
 from ..predictions import read_predictions, with_frame_ids
 from ..reference_folder import FolderReferences
 from ..references import References, Stated, Turns, open_references
 from ..results import Results
-from ..tables import NO_VALUE, Column, Table, percent, table
+from ..tables import NO_VALUE, Column, Table, percent, printable, table
 from .runs import Group, System
 
 # The classes of errors, and what they mean.
@@ -100,7 +100,8 @@ def analyse_group(
 ) -> tuple[dict[str, Analysis], dict[str, str]]:
     """What a group's trackers do slot by slot, by their names, and why one is not there.
 
-    The references are those of a source or a folder, by default those that runs name.
+    The references are those of a source or a folder, by default those that runs name. Only a folder
+    has the user's own variants.
     """
     opened: dict[tuple[tuple[str, Stated], ...], References] = {}  # by what was stated
     analyses, reasons = dict[str, Analysis](), dict[str, str]()
@@ -108,7 +109,8 @@ def analyse_group(
         results = system.first.results
         # Headers matter only where neither a source nor references are given.
         headers = {} if source or references else results.headers
-        stated = {name: (header.source, header.data) for name, header in headers.items()}
+        own = [] if references else own_variants(results.variants)
+        stated = {n: (header.source, header.data) for n, header in headers.items() if n not in own}
         if not all(run.predictions for run in system.runs):
             reasons[system.name] = "there are no predictions beside scores.json"
             continue
@@ -118,7 +120,11 @@ def analyse_group(
                     opened[key] = FolderReferences(references, None, list(results.variants))
                 else:
                     opened[key] = open_references(source, system.first.split, {}, stated=stated)
-            analyses[system.name] = analyse(system, opened[key])
+            variants = [name for name in results.variants if name not in own]
+            analyses[system.name] = analyse(system, opened[key], variants)
+            if own:
+                which = f"{system.name} under {printable(', '.join(own))}"
+                reasons[which] = "no source has these words; --references takes frames that do"
         except (SgdxError, ScoreError) as error:
             reasons[system.name] = str(error)
     return analyses, reasons
@@ -163,19 +169,19 @@ def _states(rows: pa.Table) -> dict[str, State]:
     return {frame_id: {item["slot"]: item["values"] for item in of} for frame_id, of in listed}
 
 
-def analyse(system: System, data: References) -> Analysis:
+def analyse(system: System, data: References, variants: Sequence[str]) -> Analysis:
     """Score the prediction files of each run of a system, and find what its rewordings break.
 
     An error is a slot that scores less than 1 under a variant, in a frame whose slots all score 1
     under the original.
     """
     results, split = system.first.results, system.first.split
-    if ORIGINAL not in results.variants:
+    if ORIGINAL not in variants:
         return Analysis([], [])
     # What every slot of a service is called, by the service and the variant.
     words = {
         (service, variant): [Words(slot.name, slot.description) for slot in schema.slots]
-        for variant in results.variants
+        for variant in variants
         for service, schema in data.schemas(variant).items()
     }
     items, errors = results.raw.items, list[Error]()
@@ -188,7 +194,7 @@ def analyse(system: System, data: References) -> Analysis:
     for run in system.runs:
         scored = {
             name: score_slots(data, split, name, run.predictions[name], results)
-            for name in results.variants
+            for name in variants
         }
         for variant, reworded in scored.items():
             for frame_id, before in scored[ORIGINAL].scores.items():

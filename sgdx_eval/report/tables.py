@@ -36,15 +36,6 @@ Rows = list[list[str | Cell]]
 Comparison = Mapping[str, Mapping[str, Any]]
 
 
-def group_tables(group: Group) -> Iterator[Table]:
-    """All tables of a group, the main one first."""
-    yield from comparison(group)
-    yield from variant_table(group)
-    yield from augmentation(group)
-    yield from service_table(group)
-    yield from task_tables(group)
-
-
 def comparison(group: Group) -> Iterator[Table]:
     """The main figures of all items, seen and unseen ones, and folded the others of all items.
 
