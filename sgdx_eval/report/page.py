@@ -211,7 +211,7 @@ def _meanings(groups: Sequence[Group]) -> list[str]:
 
 def render_html(page: Mapping[str, Any]) -> str:
     """The page, in which all that comes from runs and data is escaped, and cut where it is long."""
-    script, style = (_TEMPLATES / "page.js").read_text(), (_TEMPLATES / "page.css").read_text()
+    script, style = ((_TEMPLATES / f"page.{end}").read_text("utf-8") for end in ("js", "css"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     markup = require("markupsafe").Markup
     return render(
