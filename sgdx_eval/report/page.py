@@ -41,8 +41,8 @@ _NAMES = {
     "calls": ("caller", "Calls", "calls of tools"),
     "tools": ("caller", "Tools", "calls of tools"),
 }
-_TEMPLATES = Path(__file__).parents[1] / "templates"
 _OTHER = "system", "Systems", "systems"
+_TEMPLATES = Path(__file__).parents[1] / "templates"
 # How many rewordings and errors are shown at first, and how many errors at most.
 _FIRST_REWORDINGS, _FIRST_ERRORS, _MOST_ERRORS = 10, 20, 200
 # What comes from outside is cut here; the project's own texts are shorter.
