@@ -236,7 +236,7 @@ def report(
     command = shlex.join(["sgdx", *words])
     page = build_page(runs, command, source, references, dialogues, service)
     if not quiet:
-        for note in (*page.left_out, *page.not_analysed):
+        for note in (*page["left_out"], *page["not_analysed"]):
             print(f"note: {note}", file=sys.stderr)
     for path in write_page(page, output):
         print(path)

@@ -17,15 +17,10 @@ from sgsacc_metric.signature import signature
 from .files import check_outputs, write_json
 from .gold_files import write_gold
 from .inputs import Inputs
+from .published import entailment_table
 from .score import references_for
-from .tables import (
-    print_line,
-    table,
-    terminal,
-    to_terminal,
-)
+from .tables import print_line, terminal, to_terminal
 from .tasks.turns import Turns, chosen_turns, read_turns, setup_of
-from .turn_tables import validation_table
 
 # Precision, recall and F1 in Table 2 of Chen et al. 2023, of FacebookAI/roberta-large-mnli on
 # 10,000 sampled test turns, by the variant of the evaluator's schemas.
@@ -79,7 +74,7 @@ def validate(task: Turns, inputs: Inputs, variants: Sequence[str], json: Path | 
         validation = {"signature": line, "nli": nli_name(nli), "by_evaluator": by_evaluator}
         write_json(validation, json)
     title = "Entailment on gold utterances, in %"
-    to_terminal(table(title, *validation_table(by_evaluator)), terminal())
+    to_terminal(entailment_table(title, by_evaluator), terminal())
     print_line(f"{judge.sent} pairs were judged.\n{line}", terminal())
 
 

@@ -7,16 +7,17 @@ Published figures of the same data stand beside the rows of trackers.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
+from typing import NamedTuple
 
 from sgdx_dataset import SgdxError
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .published import PublishedRow
-from .report.figures import cells, samples, values
 from .report.runs import Run, System, data_caveats, read_run
+from .report.tables import cells, values
 from .tables import NO_VALUE, Cell, number, table, to_markdown
 
 _SIX = "+".join((ORIGINAL, *PAPER_VARIANTS))
@@ -47,100 +48,82 @@ _DATA = ("release", "dialogues", "turns", "nli")
 _TEXTS = {"state": ["trained on", "system acts"], "turns": ["trained on"]}
 
 
-class Row:
-    """A run, with its figures."""
+class Row(NamedTuple):
+    """A run, with its figures by their titles."""
 
-    def __init__(self, run: Run) -> None:
-        self.run, self.parts = run, run.results.parts
-        keys, runs = FIGURES[run.results.task.name], samples(System(run.folder, [run]))
-        found, means = cells(runs), values(runs)
-        titles = {figure.key: figure.title for figure in runs[0].figures}
-        self.titles = [titles[key] for key in keys if key in titles]
-        self.figures = {key: found.get(key, Cell(NO_VALUE)) for key in keys}
-        self.rank = run.oracle, -means.get(keys[1], -1.0), run.folder  # oracles come last
-        self.size = run.results.task.count(run.results.raw)
-
-    @property
-    def data(self) -> str:
-        """What was scored, in words."""
-        unit = f"{self.run.results.task.unit}s"
-        return "; ".join(data_caveats(self.parts, self.size, unit)) or "the whole test split"
-
-    def cells(self, base: Path) -> list[Cell | str]:
-        """The cells of the row, the first with a link to its folder."""
-        link = Path(os.path.relpath(self.run.path, base)).as_posix()
-        told = [self.run.trained_on, self.run.acts][: len(_TEXTS[self.run.results.task.name])]
-        return [Cell(self.run.folder, link=link), *self.figures.values(), *told]
-
-    @property
-    def kind(self) -> tuple[str, ...]:
-        """What one row is enough of: a tracker with its training and input; if unknown, the run."""
-        if self.run.trained_on == NO_VALUE:
-            return (self.run.folder,)
-        tracker = self.run.facts.get("tracker", self.run.folder)
-        return tracker, self.run.trained_on, self.run.acts
-
-
-def read_rows(folders: Sequence[Path]) -> list[Row]:
-    """The runs in the folders, which must have been scored by the rules of their task."""
-    rows = []
-    for folder in folders:
-        files = sorted(folder.glob("*/scores.json"))
-        if not files:
-            raise SgdxError(f"{folder}: found no NAME/scores.json, expected one at least")
-        for file in files:
-            run = read_run(file.parent)
-            task = run.results.task.name
-            if task not in RULES:
-                raise SgdxError(f"{file}: found scores of {task}, expected {' or '.join(RULES)}")
-            for key, expected in RULES[task].items():
-                if run.results.parts.get(key) != expected:
-                    found = run.results.parts.get(key, "not there")
-                    raise SgdxError(
-                        f"{file}: {key} is '{found}' in the signature, expected "
-                        f"'{expected or 'not there'}'"
-                    )
-            rows.append(Row(run))
-    return rows
+    run: Run
+    figures: Mapping[str, Cell]
+    rank: tuple[bool, float, str]  # oracles come last
+    size: int  # how many items were scored
 
 
 def render(folders: Sequence[Path], published: Sequence[PublishedRow], base: Path) -> str:
     """The page in Markdown, whose links lead from its folder `base`."""
-    rows = read_rows(folders)
-    trackers, generators = (
-        [row for row in rows if row.run.results.task.name == task] for task in FIGURES
-    )
+    rows = [row for folder in folders for row in _read_rows(folder)]
     template = resources.files(__package__).joinpath("leaderboard_template.md")
     return template.read_text("utf-8").format(
-        trackers="\n\n".join(_tables(trackers, base)),
+        trackers="\n\n".join(_tables(rows, "state", base)),
         published=_published_table(published),
-        generators="\n\n".join(_tables(generators, base)),
+        generators="\n\n".join(_tables(rows, "turns", base)),
     )
 
 
-def _by_data(rows: Sequence[Row]) -> list[list[Row]]:
-    """The best rows of each kind in groups that compare, those on most items first."""
+def _read_rows(folder: Path) -> Iterator[Row]:
+    """The runs in a folder, which must have been scored by the rules of their task."""
+    files = sorted(folder.glob("*/scores.json"))
+    if not files:
+        raise SgdxError(f"{folder}: found no NAME/scores.json, expected one at least")
+    for file in files:
+        run = read_run(file.parent)
+        task, parts = run.results.task, run.results.parts
+        if task.name not in RULES:
+            raise SgdxError(f"{file}: found scores of {task.name}, expected {' or '.join(RULES)}")
+        for key, expected in RULES[task.name].items():
+            if parts.get(key) != expected:
+                found, expected = parts.get(key, "not there"), expected or "not there"
+                raise SgdxError(
+                    f"{file}: {key} is '{found}' in the signature, expected '{expected}'"
+                )
+        keys, runs = FIGURES[task.name], System(run.folder, [run]).samples()
+        found_cells, titles = cells(runs), {f.key: f.title for f in runs[0].figures}
+        figures = {titles[key]: found_cells[key] for key in keys if key in titles}
+        rank = run.oracle, -values(runs).get(keys[1], -1.0), run.folder
+        yield Row(run, figures, rank, task.count(run.results.raw))
+
+
+def _tables(rows: Sequence[Row], task: str, base: Path) -> Iterator[str]:
+    """A table for each group of rows that compare, those on most items first.
+
+    Of a tracker with its training and input there is the best row; if these are unknown, all.
+    """
     groups: dict[tuple[str | None, ...], dict[tuple[str, ...], Row]] = {}
     for row in sorted(rows, key=lambda row: row.rank):
-        groups.setdefault(tuple(map(row.parts.get, _DATA)), {}).setdefault(row.kind, row)
-    return sorted(([*group.values()] for group in groups.values()), key=lambda g: -g[0].size)
-
-
-def _tables(rows: Sequence[Row], base: Path) -> list[str]:
-    """A table for each group of rows that compare."""
-    made = []
-    for group in _by_data(rows):
-        texts = _TEXTS[group[0].run.results.task.name]
-        heads = ["system", *max((row.titles for row in group), key=len), *texts]
-        title = f"{group[0].data[0].upper()}{group[0].data[1:]}"
-        made.append(to_markdown(table(title, heads, [row.cells(base) for row in group], texts)))
-    return made
+        run = row.run
+        if run.results.task.name == task:
+            kind: tuple[str, ...] = (run.folder,)
+            if run.trained_on != NO_VALUE:
+                kind = run.facts.get("tracker", run.folder), run.trained_on, run.acts
+            group = groups.setdefault(tuple(map(run.results.parts.get, _DATA)), {})
+            group.setdefault(kind, row)
+    for best in sorted(groups.values(), key=lambda group: -next(iter(group.values())).size):
+        listed = list(best.values())
+        titles = max((list(row.figures) for row in listed), key=len)
+        shown = list[list[str | Cell]]()
+        for row in listed:
+            link = Path(os.path.relpath(row.run.path, base)).as_posix()
+            figures = [row.figures.get(title, Cell(NO_VALUE)) for title in titles]
+            texts = [row.run.trained_on, row.run.acts][: len(_TEXTS[task])]
+            shown.append([Cell(row.run.folder, link=link), *figures, *texts])
+        first = listed[0].run.results
+        unit = f"{first.task.unit}s"
+        data = "; ".join(data_caveats(first.parts, listed[0].size, unit)) or "the whole test split"
+        heads = ["system", *titles, *_TEXTS[task]]
+        yield to_markdown(table(f"{data[0].upper()}{data[1:]}", heads, shown, _TEXTS[task]))
 
 
 def _published_table(published: Sequence[PublishedRow]) -> str:
     """What papers give for v1 to v5, oracles last."""
     titles = {"jga_orig": "JGA_orig", "jga_v1-5": "JGA_v1-5", "ss_jga": "SS_JGA"}
-
     reworded = [row for row in published if "jga_v1-5" in row.all]
     rows = [
         [row.name, *(number(row.all.get(key), 1) for key in titles), row.where]

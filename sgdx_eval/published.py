@@ -1,11 +1,26 @@
-"""Figures of trackers as papers give them, from ``published.toml``."""
+"""Figures of trackers and of generators as papers give them, and of models of entailment."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import resources
+from typing import Any
 
 import msgspec
 
+from .tables import Cell, Table, number, percent, table
+
+_TRACKERS = (
+    "In percent, from papers, whose authors measured with their own code. Do not compare them with "
+    "the runs of this report, because the systems were trained in another way."
+)
+_GENERATORS = (
+    "These figures are from papers and their result files, measured with the authors' own code. "
+    "BLEU is on several scales, and most papers do not state theirs; BLEU of different scales "
+    "cannot be compared. Here, seen and unseen are about domains. Three figures with slashes are "
+    "of all, seen and unseen turns. No pretrained model of entailment was run in this project to "
+    "check any of these figures."
+)
 # Headline figures in percent, by the names that scores.json has for them.
 Figures = dict[str, float]
 
@@ -40,6 +55,49 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_published() -> list[PublishedRow]:
-    """The published rows that come with the report."""
+    """The published rows of trackers, from ``published.toml``."""
     data = resources.files(__package__).joinpath("published.toml").read_bytes()
     return msgspec.toml.decode(data, type=_File).row
+
+
+def published_trackers() -> Table:
+    """The published scores of trackers."""
+    keys = "jga_orig", "jga_v1-5", "relative_difference", "ss_jga"
+    rows: list[list[str | Cell]] = []
+    for row in read_published():
+        for services, of in (("all", row.all), ("seen", row.seen), ("unseen", row.unseen)):
+            if of is not None:
+                name = Cell(row.name, "oracle" if row.oracle else "")
+                figures = [number(of.get(key), 1) for key in keys]
+                rows.append([name, services, *figures, row.data, row.where, row.not_comparable])
+    texts = ("services", "data", "source", "not comparable because")
+    heads = ["system", "services", "JGA_orig", "JGA_v1-5", "Diff_rel", "SS_JGA", *texts[1:]]
+    title = "Published figures of trackers"
+    return table(title, heads, rows, texts, note=_TRACKERS, folded=True)
+
+
+def published_generators() -> Table:
+    """The published scores of generators, each with its data, the scale of its BLEU, its source.
+
+    The paper is Chen, Lin and Byrne 2023 (arXiv 2301.12568). Its own systems were tested on 10,000
+    sampled test turns; of those that it cites it does not say so. Its seen and unseen are of
+    domains. BLEU figures do not stand on one scale, as most sources do not say how they were made.
+    """
+    text = resources.files(__package__).joinpath("published.tsv").read_text("utf-8")
+    heads, *rows = (line.split("\t") for line in text.splitlines())
+    texts = {"system", "BLEU's scale", "data", "source", "note"}
+    title = "Published figures of generators"
+    return table(title, heads, rows, texts, note=_GENERATORS, folded=True)
+
+
+def entailment_table(
+    title: str, by_evaluator: Mapping[str, Mapping[str, Any]], **others: Any
+) -> Table:
+    """How well a model of entailment judges gold utterances, beside Table 2 of the paper."""
+    heads = ["evaluator", "precision", "recall", "F1", "paper P", "paper R", "paper F1", "valid"]
+    rows = []
+    for evaluator, found in by_evaluator.items():
+        ours = [found[key] for key in ("precision", "recall", "f1")]
+        figures = map(percent, (*ours, *(found["published"] or (None, None, None))))
+        rows.append([evaluator, *figures, f"{found['valid_turns']}/{found['turns']}"])
+    return table(title, heads, rows, **others)

@@ -9,7 +9,8 @@ import html
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 from math import isnan
 from statistics import mean, stdev
@@ -24,15 +25,14 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from sgdx_dataset.io.console import escape_controls
+from sgdx_dataset.io.extras import require
 
 NO_VALUE = "–"
 # Control characters but tab and line feed, and the marks that change the direction of writing.
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 # Underscores within a word are no markup.
 _MARKUP = re.compile(r"[\\`*~\[\]|]|(?<![^\W_])_|_(?![^\W_])")
-_GAP = 2  # blanks between columns
-# Longer words are folded where there is no room, in headers of figures and in texts.
-_LONG_HEADER, _LONG_WORD = 10, 28
+_LONG_HEADER = 10  # Headers of figures are folded to this where there is no room.
 _LEAST = 8  # columns that a text has even beside figures that are too wide
 
 
@@ -57,20 +57,42 @@ class Table:
     """A table, with what must be known to read it."""
 
     title: str
-    # How to read it, in whole sentences.
-    note: str
     # The first names the row.
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
-    # What must stand beside every number in it, such as that the data is partial.
-    caveats: Sequence[str] = ()
-    # The signatures of the runs that it shows, each with the names of its systems, or with an
-    # empty text where all systems share it.
-    signatures: Mapping[str, str] = field(default_factory=dict)
+    # How to read it, in whole sentences.
+    note: str = ""
     # Whether a page shows its title alone until a reader opens it.
     folded: bool = False
     # Below which rows the terminal leaves a line free.
     breaks: Collection[int] = ()
+
+    def headings(self) -> list[tuple[str, int]]:
+        """What stands above the columns, and above how many; nothing where no column has any."""
+        runs = [(name, len([*of])) for name, of in groupby(c.group for c in self.columns)]
+        return runs if any(name for name, _ in runs) else []
+
+    def row_groups(self) -> list[list[Sequence[Cell]]]:
+        """The rows, those together that begin with the same cell."""
+        return [list(rows) for _, rows in groupby(self.rows, key=lambda cells: cells[0])]
+
+
+def table(
+    title: str,
+    headers: Sequence[str | Column],
+    rows: Iterable[Sequence[str | Cell]],
+    texts: Collection[str] = (),
+    breaks: Collection[int] = (),
+    note: str = "",
+    folded: bool = False,
+) -> Table:
+    """A table of which all columns are figures but the first and those that are named."""
+    columns = [
+        Column(head, "", bool(i) and head not in texts) if isinstance(head, str) else head
+        for i, head in enumerate(headers)
+    ]
+    cells = [[Cell(c) if isinstance(c, str) else c for c in row] for row in rows]
+    return Table(title, columns, cells, note, folded, breaks)
 
 
 # ---- texts
@@ -88,22 +110,14 @@ def percent(fraction: float | None, decimals: int = 2) -> str:
     return number(None if fraction is None else 100 * fraction, decimals)
 
 
-def format_figure(key: str, value: float | None, decimals: int = 2) -> str:
-    """A figure by its key: BLEU as it is, all others in percent."""
-    return number(value, decimals) if key.startswith("bleu") else percent(value, decimals)
-
-
 def one_decimal(fraction: float | None) -> str:
     """A fraction in percent with one decimal, as pages have it."""
     return percent(fraction, 1)
 
 
-def signed_points(fraction: float) -> str:
-    """A difference in percentage points, such as ``+1.5``; a dash for NaN.
-
-    What rounds to zero keeps its sign, as in ``-0.0``: it tells whether an interval contains zero.
-    """
-    return NO_VALUE if isnan(fraction) else f"{100 * fraction + 0.0:+.1f}"
+def format_figure(key: str, value: float | None, decimals: int = 2) -> str:
+    """A figure by its key: BLEU as it is, all others in percent."""
+    return number(value, decimals) if key.startswith("bleu") else percent(value, decimals)
 
 
 def interval(ends: Sequence[float] | None, text: Callable[[float], str] = percent) -> str:
@@ -152,24 +166,6 @@ def printable(text: str, longest: int = 400) -> str:
     return text if len(text) <= longest else f"{text[:longest]} …"
 
 
-def table(
-    title: str,
-    headers: Sequence[str | Column],
-    rows: Iterable[Sequence[str | Cell]],
-    texts: Collection[str] = (),
-    breaks: Collection[int] = (),
-    note: str = "",
-    folded: bool = False,
-) -> Table:
-    """A table of which all columns are figures but the first and those that are named."""
-    columns = [
-        Column(head, "", bool(i) and head not in texts) if isinstance(head, str) else head
-        for i, head in enumerate(headers)
-    ]
-    cells = [[Cell(c) if isinstance(c, str) else c for c in row] for row in rows]
-    return Table(title, note, columns, cells, breaks=breaks, folded=folded)
-
-
 # ---- the terminal
 
 
@@ -196,61 +192,42 @@ def to_terminal(shown: Table, console: Console) -> None:
         [escape_controls(f"{c.text} ({c.detail})" if c.detail else c.text) for c in cells]
         for cells in shown.rows
     ]
-    cells = [[row[i] for row in rows] for i in range(len(heads))]
-    widths = _widths(shown.columns, heads, cells, console.width)
-    drawn = RichTable(
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        padding=(0, _GAP - 1, 0, 0),
-        width=sum(widths) + _GAP * (len(widths) - 1),
-    )
-    for column, head, width in zip(shown.columns, heads, widths):
-        drawn.add_column(
-            Text(head),
-            justify="right" if column.numeric else "left",
-            overflow="fold",
-            width=width,
-        )
+    drawn = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    for column, head, width in zip(
+        shown.columns, heads, _widths(shown.columns, heads, rows, console)
+    ):
+        side: Any = "right" if column.numeric else "left"
+        drawn.add_column(Text(head), justify=side, overflow="fold", width=width)
     for i, row in enumerate(rows):
         drawn.add_row(*map(Text, row), end_section=i in shown.breaks)
     print_line(shown.title, console)
-    console.print(drawn, crop=False)
+    console.print(drawn, width=10**6, crop=False)
     print_line(f"\n{legend([shown.note])}\n" if shown.note else "", console)
 
 
 def _widths(
-    columns: Sequence[Column], heads: Sequence[str], cells: Sequence[Sequence[str]], width: int
+    columns: Sequence[Column], heads: Sequence[str], rows: Sequence[Sequence[str]], console: Console
 ) -> list[int]:
-    """How wide each column is; where not all fits, figures come first, then the longest words."""
-    widest = [max(map(cell_len, texts), default=0) for texts in cells]
-    whole = [max(cell_len(head), of_cells) for head, of_cells in zip(heads, widest)]
-    room = width - _GAP * (len(heads) - 1)
-    if sum(whole) <= room:
-        return whole
-    widths = []
-    for column, head, texts, of_cells in zip(columns, heads, cells, widest):
-        words = head.split() if column.numeric else [*head.split(), *" ".join(texts).split()]
-        longest = max(map(cell_len, words), default=1)
-        least = max(of_cells, min(longest, _LONG_HEADER))
-        widths.append(least if column.numeric else min(longest, _LONG_WORD))
+    """How wide each column is; what lacks room is taken from texts, from words last."""
+    cells = [[row[i] for row in rows] for i in range(len(heads))]
+    figures = [max(map(cell_len, texts), default=0) for texts in cells]
+    widths = [max(cell_len(head), widest) for head, widest in zip(heads, figures)]
+    room = console.width - 2 * (len(widths) - 1)
+    if sum(widths) <= room:
+        return widths
+    words = [
+        max((cell_len(word) for text in (head, *texts) for word in text.split()), default=1)
+        for head, texts in zip(heads, cells)
+    ]
+    for i, column in enumerate(columns):
+        if column.numeric:
+            longest = max((cell_len(word) for word in heads[i].split()), default=1)
+            widths[i] = max(figures[i], min(longest, _LONG_HEADER))
     folded = [i for i, column in enumerate(columns) if not column.numeric]
-    room -= sum(widths) - sum(widths[i] for i in folded)
-    room = max(room, sum(min(widths[i], _LEAST) for i in folded))
-    of_words = _shared([widths[i] for i in folded], room)
-    of_rest = _shared([whole[i] - n for i, n in zip(folded, of_words)], room - sum(of_words))
-    for i, words_width, rest in zip(folded, of_words, of_rest):
-        widths[i] = words_width + rest
+    for least in (words, [_LEAST] * len(words)):
+        while sum(widths) > room and any(widths[i] > least[i] for i in folded):
+            widths[max(folded, key=lambda i: widths[i] - least[i])] -= 1
     return widths
-
-
-def _shared(wanted: Sequence[int], room: int) -> list[int]:
-    """What each gets of the room: what it wants, or as much as all others that want more."""
-    given = [0] * len(wanted)
-    for done, i in enumerate(sorted(range(len(wanted)), key=wanted.__getitem__)):
-        given[i] = min(wanted[i], room // (len(wanted) - done))
-        room -= given[i]
-    return given
 
 
 # ---- Markdown
@@ -262,75 +239,49 @@ def markdown(text: str) -> str:
 
 
 def to_markdown(shown: Table) -> str:
-    """A table in Markdown, without what it rests on; its title is a heading."""
+    """A table in Markdown; its title is a heading."""
+
+    def cell(of: Cell) -> str:
+        text = markdown(printable(of.text))
+        text = f"[{text}]({quote(of.link)})" if of.link else text
+        return f"{text} ({markdown(printable(of.detail))})" if of.detail else text
+
     names = [f"{c.group}: {c.name}" if c.group else c.name for c in shown.columns]
     lines = [
         [markdown(printable(name)) for name in names],
         ["---:" if column.numeric else "---" for column in shown.columns],
-        *([_markdown_cell(cell) for cell in cells] for cells in shown.rows),
+        *([cell(of) for of in cells] for cells in shown.rows),
     ]
     rows = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
     heading = f"### {markdown(printable(shown.title))}" if shown.title else ""
     return "\n\n".join(filter(None, (heading, rows, markdown(shown.note))))
 
 
-def _markdown_cell(cell: Cell) -> str:
-    text = markdown(printable(cell.text))
-    text = f"[{text}]({quote(cell.link)})" if cell.link else text
-    return f"{text} ({markdown(printable(cell.detail))})" if cell.detail else text
-
-
 # ---- HTML
 
 
 def to_html(shown: Table) -> str:
-    """A table in HTML, without its note and what it rests on.
+    """A table in HTML, without its note.
 
     Rows that have the same first cell are a group, and show it once.
     """
-    body, group_before = [], True
-    for _, group in groupby(shown.rows, key=lambda cells: cells[0]):
-        rows = list(group)
-        if group_before or len(rows) > 1:
-            body.append("<tbody>")
-        group_before = len(rows) > 1
-        for i, cells in enumerate(rows):
-            body.append(f"<tr>{html_cells(cells, shown.columns, 0 if i else len(rows))}</tr>")
-    hidden = ' class="skip"' if shown.folded else ""
-    caption = f"<caption{hidden}>{_html(shown.title)}</caption>"
-    return "\n".join(["<table>", caption, html_head(shown.columns), *body, "</table>"])
+    return render("table.html", printable, table=shown)
 
 
-def html_head(columns: Sequence[Column]) -> str:
-    """The head of a table, with the headings above its columns."""
-    above = []
-    for name, group in groupby(columns, key=lambda column: column.group):
-        span = f'colspan="{len(list(group))}"'
-        heading = f'<th class="number" scope="colgroup" {span}>{_html(name)}</th>'
-        above.append(heading if name else f"<td {span}></td>")
-    names = [f'<th scope="col"{_kind(column)}>{_html(column.name)}</th>' for column in columns]
-    rows = [above, names] if any(column.group for column in columns) else [names]
-    lines = [f"<tr>{''.join(row)}</tr>" for row in rows]
-    return f"<thead>{''.join(lines)}</thead>"
+def render(template: str, text: Callable[[str], str], **content: Any) -> str:
+    """Fill a template; `text` is done to every text in it, which is escaped if it is no markup."""
+    return str(_environment(text).get_template(template).render(content))
 
 
-def html_cells(cells: Sequence[Cell], columns: Sequence[Column], rows: int = 1) -> str:
-    """The cells of a row, whose first one names so many rows; for 0 it is left out."""
-    scope = "row" if rows == 1 else f'rowgroup" rowspan="{rows}'
-    first = [f'<th scope="{scope}">{_html_cell(cells[0])}</th>'] if rows else []
-    others = zip(cells[1:], columns[1:])
-    return "".join([*first, *(f"<td{_kind(c)}>{_html_cell(cell)}</td>" for cell, c in others)])
-
-
-def _kind(column: Column) -> str:
-    return ' class="number"' if column.numeric else ""
-
-
-def _html_cell(cell: Cell) -> str:
-    text = _html(cell.text)
-    text = f'<a href="{html.escape(cell.link)}">{text}</a>' if cell.link else text
-    return f"{text}<small>{_html(cell.detail)}</small>" if cell.detail else text
-
-
-def _html(text: str) -> str:
-    return html.escape(printable(text))
+@cache
+def _environment(text: Callable[[str], str]) -> Any:
+    jinja2 = require("jinja2")
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("sgdx_eval"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=lambda value: text(value) if type(value) is str else value,
+    )

@@ -1,11 +1,10 @@
-"""What only generated turns show: tables of scores.json and of papers, and single turns."""
+"""What only generated turns show: their metrics by variant, coverage, and single turns."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from sgsacc_metric.claims import Judgement
-from sgsacc_metric.gold import GoldAction, GoldTurn, TurnVerdict
+from sgsacc_metric.gold import GoldTurn, TurnVerdict
 from sgsacc_metric.rows import Action, Turn
 from sgsacc_metric.ser import contains, contains_words
 
@@ -17,7 +16,6 @@ _BY_VARIANT = {
     "sgsacc": "SGSAcc",
     "sgsacc_validated": "SGSAcc validated",
 }
-Rows = list[list[str]]
 
 
 def variant_table(scores: Mapping[str, Any]) -> Table:
@@ -59,33 +57,6 @@ def coverage_lines(scores: Mapping[str, Any]) -> list[str]:
     return [*lines, f"{pairs['sent']} pairs were judged for {pairs['asked']} answers."]
 
 
-def validation_table(by_evaluator: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], Rows]:
-    """How well a model of entailment judges gold utterances, beside Table 2 of the paper."""
-    headers = ["evaluator", "precision", "recall", "F1", "paper P", "paper R", "paper F1", "valid"]
-    rows = []
-    for evaluator, found in by_evaluator.items():
-        ours = [found[key] for key in ("precision", "recall", "f1")]
-        published = found["published"] or (None, None, None)
-        figures = map(percent, (*ours, *published))
-        rows.append([evaluator, *figures, f"{found['valid_turns']}/{found['turns']}"])
-    return headers, rows
-
-
-def published_table() -> tuple[list[str], Rows]:
-    """The published figures, as printed, each with its data, the scale of its BLEU and its source.
-
-    The paper is Chen, Lin and Byrne 2023 (arXiv 2301.12568). Its own systems were tested on 10,000
-    sampled test turns; of those that it cites it does not say so. Its seen and unseen are of
-    domains. BLEU figures do not stand on one scale, as most sources do not say how they were made.
-    """
-    text = Path(__file__).with_name("published.tsv").read_text(encoding="utf-8")
-    headers, *rows = (line.split("\t") for line in text.splitlines())
-    return headers, rows
-
-
-# ---- one turn taken apart
-
-
 def explain_turn(
     turn: Turn,
     utterances: Mapping[str, str],
@@ -99,29 +70,24 @@ def explain_turn(
     for i, action in enumerate(turn.actions):
         values = f" = {', '.join(action.values)}" if action.values else ""
         yield f"{action.act}{f' {action.slot}' if action.slot else ''}{values}"
-        gold_action = gold.actions[i] if gold else None
-        if gold_action and gold_action.reference:
-            yield f"    has to entail: {gold_action.reference}"
-        verdict = _gold_verdict(gold_action) if gold_action else ""
-        yield _line("gold", verdict, _values(turn, action, turn.utterance))
+        facts = list[str]()
+        if gold:
+            of = gold.actions[i]
+            if of.reference:
+                yield f"    has to entail: {of.reference}"
+            found = "not found" if not of.entailed else "fooled" if of.fooled else "valid"
+            facts = [("" if of.entailed is None else found) if of.reference else "not judged"]
+        yield _line("gold", [*facts, _said(turn, action, turn.utterance)])
         for variant, utterance in utterances.items():
-            facts = _facts(verdicts[variant].judgements[i]) if verdicts else []
-            yield _line(variant, *facts, _values(turn, action, utterance))
+            facts = _judged(verdicts[variant].judgements[i]) if verdicts else []
+            yield _line(variant, [*facts, _said(turn, action, utterance)])
 
 
-def _line(variant: str, *facts: str) -> str:
-    return f"{variant:>12}: {'; '.join(filter(None, facts)) or 'nothing to check'}"
+def _line(whose: str, facts: list[str]) -> str:
+    return f"{whose:>12}: {'; '.join(filter(None, facts)) or 'nothing to check'}"
 
 
-def _gold_verdict(action: GoldAction) -> str:
-    if not action.reference:
-        return "not judged"
-    if action.entailed is None:
-        return ""
-    return "not found" if not action.entailed else "fooled" if action.fooled else "valid"
-
-
-def _facts(judgement: Judgement | None) -> list[str]:
+def _judged(judgement: Judgement | None) -> list[str]:
     """Whether an action is entailed, and the probabilities of its first sentence."""
     if judgement is None:
         return ["not judged"]
@@ -129,13 +95,11 @@ def _facts(judgement: Judgement | None) -> list[str]:
     asked = {"alone": judgement.alone[0]}
     if judgement.in_context:
         asked["in context"] = judgement.in_context[0]
-    return [
-        "entailed" if judgement.entailed_alone else verdict,
-        *(f"{name} {'/'.join(f'{p:.3f}' for p in found)}" for name, found in asked.items()),
-    ]
+    probabilities = [f"{name} {'/'.join(f'{p:.3f}' for p in of)}" for name, of in asked.items()]
+    return ["entailed" if judgement.entailed_alone else verdict, *probabilities]
 
 
-def _values(turn: Turn, action: Action, utterance: str) -> str:
+def _said(turn: Turn, action: Action, utterance: str) -> str:
     """What SER finds of an action's values; empty where it looks for none."""
     slot = turn.slot(action)
     if slot is None or slot.is_categorical or not action.values:

@@ -14,8 +14,8 @@ from sgdx_metric.columns import Floats
 from sgdx_metric.statistics import Interval, intervals
 from sgdx_metric.variants import ORIGINAL
 
-from .figures import samples, values
 from .runs import Group
+from .tables import values
 
 # Okabe and Ito's colours, which readers with colour-blindness tell apart, less the yellow, which
 # is too pale on white, and the black, which is too dark in dark mode.
@@ -36,6 +36,7 @@ _STYLE = {
     # Names in them are texts, in which $ begins no formula.
     "text.parse_math": False,
 }
+_BARS = {"elinewidth": 0.9, "capsize": 2.5}  # of intervals
 _MOST_VARIANTS = 40  # of more, the names cannot be read
 _FEWEST_IN_A_TURN = 20
 
@@ -43,14 +44,12 @@ _FEWEST_IN_A_TURN = 20
 class Picture(NamedTuple):
     """A plot, drawn and saved."""
 
-    # The name of its files, without ending.
-    name: str
+    name: str  # of its files, without ending
     title: str
     note: str
     svg: bytes
     png: bytes
-    # How wide it is in the page, in pixels.
-    width: int
+    width: int  # in the page, in pixels
 
 
 def draw_pictures(group: Group) -> list[Picture]:
@@ -61,32 +60,30 @@ def draw_pictures(group: Group) -> list[Picture]:
     pictures = []
     for draw, title, note in _PLOTS:
         with require("matplotlib").rc_context(_STYLE):
-            if figure := draw(group):
-                name, remark = f"{kind}{draw.__name__}{suffix}", "; ".join(group.caveats)
-                pictures.append(Picture(name, title, note, *_saved(figure, remark)))
+            if (figure := draw(group)) is None:
+                continue
+            if group.caveats:  # They stand below the plot, as wide as it is.
+                told = textwrap.fill("; ".join(group.caveats), round(15 * figure.get_figwidth()))
+                figure.supxlabel(told, fontsize=8)
+            # The layout, which takes longer than drawing, is made once and not at each saving.
+            figure.get_layout_engine().execute(figure)
+            figure.set_layout_engine("none")
+            svg, png = io.BytesIO(), io.BytesIO()
+            # Without a date or a version, so that the same figures give the same file.
+            of_svg = {"Date": None, "Creator": None, "Format": None, "Type": None}
+            figure.savefig(svg, format="svg", facecolor="white", metadata=of_svg)
+            of_png = {"Software": None}
+            figure.savefig(png, format="png", facecolor="white", metadata=of_png, dpi=130)
+        name = f"{kind}{draw.__name__}{suffix}"
+        # As wide that its text is about as large as the page's.
+        width = round(1.4 * 72 * figure.get_figwidth())
+        pictures.append(Picture(name, title, note, svg.getvalue(), png.getvalue(), width))
     return pictures
 
 
-def _saved(figure: Any, remark: str) -> tuple[bytes, bytes, int]:
-    """A figure as SVG and PNG, with what must stand beside its numbers under it, and its width."""
-    if remark:
-        letters = round(15 * figure.get_figwidth())  # as many fit into an inch
-        figure.supxlabel(textwrap.fill(remark, letters), fontsize=8)
-    # The layout, which takes longer than drawing, is made once and not at each saving.
-    figure.get_layout_engine().execute(figure)
-    figure.set_layout_engine("none")
-    svg, png = io.BytesIO(), io.BytesIO()
-    without_date = {"Date": None, "Creator": None, "Format": None, "Type": None}
-    figure.savefig(svg, format="svg", facecolor="white", metadata=without_date)
-    figure.savefig(png, format="png", facecolor="white", dpi=130, metadata={"Software": None})
-    # In pixels, so that its text is about as large as the page's.
-    return svg.getvalue(), png.getvalue(), round(1.4 * 72 * figure.get_figwidth())
-
-
-def _panels(width: float, height: float, rows: int, columns: int) -> tuple[Any, Any]:
-    """A figure of a size in inches, and its axes [rows, columns]."""
-    figure = require("matplotlib.figure").Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots(rows, columns, squeeze=False)
+def _new(width: float, height: float) -> Any:
+    """An empty figure of a size in inches."""
+    return require("matplotlib.figure").Figure(figsize=(width, height), layout="constrained")
 
 
 def _bars(ends: Sequence[Interval], middle: Floats, scale: float) -> tuple[Floats, Floats]:
@@ -98,28 +95,32 @@ def _bars(ends: Sequence[Interval], middle: Floats, scale: float) -> tuple[Float
 def by_variant(group: Group) -> Any:
     """The paper's Figure 4: a panel for each mean, and in it a line for each system."""
     names, systems = group.variants[:_MOST_VARIANTS], group.systems
-    metrics = [*group.task.headlines(group.results.scores())]
     if len(names) < 2:
         return None
     labels = [textwrap.fill(system.label, 90) for system in systems]
     height = 3.2 + 0.18 * sum(label.count("\n") + 1 for label in labels)
-    width = max(1.0, len(names) / 8) * max(6.4, 3.3 * len(metrics))
-    figure, (panels,) = _panels(width, height, 1, len(metrics))
+    figure = _new(max(1.0, len(names) / 8) * max(6.4, 3.3 * len(group.headlines)), height)
+    panels = figure.subplots(1, len(group.headlines), squeeze=False)[0]
     ticks = ["orig." if name == ORIGINAL else name for name in names]
     rotation = 60 if len(names) > 8 or max(map(len, names)) > 8 else 0
-    for panel, metric in zip(panels, metrics):
+    for panel, metric in zip(panels, group.headlines):
         for i, system in enumerate(systems):
-            runs = samples(system, group.members(metric), metric)
+            runs = system.samples(group.members(metric), metric)
             mean, means, ends = runs[0].figures[0], values(runs), intervals(runs)
             middle = mean.scale * np.array([means[name] for name in names])
-            bars = _bars([ends[name] for name in names], middle, mean.scale)
             # The systems stand beside each other, so that their intervals can be told apart.
             beside = (i - (len(systems) - 1) / 2) * min(0.1, 0.5 / len(systems))
-            marker = _MARKERS[(i + i // len(_COLOURS)) % len(_MARKERS)]
-            line = {"color": _COLOURS[i % len(_COLOURS)], "marker": marker, "markersize": 5}
-            line |= {"linewidth": 1.4, "elinewidth": 0.9, "capsize": 2.5}
-            label = labels[i] if panel is panels[0] else None
-            panel.errorbar(np.arange(len(names)) + beside, middle, bars, label=label, **line)
+            panel.errorbar(
+                np.arange(len(names)) + beside,
+                middle,
+                _bars([ends[name] for name in names], middle, mean.scale),
+                label=labels[i] if panel is panels[0] else None,
+                color=_COLOURS[i % len(_COLOURS)],
+                marker=_MARKERS[(i + i // len(_COLOURS)) % len(_MARKERS)],
+                markersize=5,
+                linewidth=1.4,
+                **_BARS,
+            )
         panel.set_xticks(range(len(names)), ticks, rotation=rotation)
         panel.set_title(f"{mean.title}, %" if mean.scale == 100 else mean.title)
         panel.set_ylim(bottom=min(0.0, panel.get_ylim()[0]), top=max(1.0, panel.get_ylim()[1]))
@@ -130,26 +131,22 @@ def by_variant(group: Group) -> Any:
 def drop_beside_flips(group: Group) -> Any:
     """Two bars for each system."""
     keys, systems, drop = group.keys, group.systems, group.task.drop_key(group.keys)
-    runs = [samples(system, group.members(keys.headline)) for system in systems]
-    known = {figure.key: figure.title for figure in runs[0][0].figures}
-    if not {drop, keys.flips} <= known.keys():
+    runs = [system.samples(group.members(keys.headline)) for system in systems]
+    titles = {figure.key: figure.title for figure in runs[0][0].figures}
+    if not {drop, keys.flips} <= titles.keys():
         return None
     labels = [textwrap.fill(system.label, 24) for system in systems]
-    height = 1.2 + sum(0.35 + 0.15 * (label.count("\n") + 1) for label in labels)
-    figure, ((axes,),) = _panels(6.4, height, 1, 1)
-    ends = [intervals(of_system) for of_system in runs]
+    figure = _new(6.4, 1.2 + sum(0.35 + 0.15 * (label.count("\n") + 1) for label in labels))
+    axes, ends = figure.subplots(), [intervals(of_system) for of_system in runs]
     told = {
-        drop: f"drop: {known[keys.reworded]} less {known[keys.original]}",
+        drop: f"drop: {titles[keys.reworded]} less {titles[keys.original]}",
         keys.flips: f"flips: {group.unit} that change",
     }
     for i, (key, label) in enumerate(told.items()):
         lengths = 100 * np.array([values(of_system)[key] for of_system in runs])
         bars = _bars([of_system[key] for of_system in ends], lengths, 100)
-        places, ticks = (
-            np.arange(len(systems)) + (i - 0.5) * 0.38,
-            {"elinewidth": 0.9, "capsize": 2.5},
-        )
-        style = {"color": _COLOURS[i], "error_kw": ticks, "label": label}
+        places = np.arange(len(systems)) + (i - 0.5) * 0.38
+        style = {"color": _COLOURS[i], "error_kw": _BARS, "label": label}
         drawn = axes.barh(places, lengths, 0.36, xerr=bars, **style)
         axes.bar_label(drawn, [f"{length:.1f}" for length in lengths], fontsize=7, padding=3)
     axes.set_yticks(range(len(systems)), labels)
@@ -165,9 +162,9 @@ def by_turn(group: Group) -> Any:
     """The means by turn of the user, a panel for each system; None where turns are not known."""
     items, keys, systems = group.results.raw.items, group.keys, group.systems
     places = [group.task.place(item)[1].rpartition("/")[2] for item in items.ids.to_pylist()]
-    known = {figure.key: figure for figure in samples(systems[0])[0].figures}
-    ends = {keys.original: "-", keys.reworded: "--"}
-    if not (items.services() and all(map(str.isdecimal, places)) and ends.keys() <= known.keys()):
+    known = {figure.key: figure for figure in systems[0].samples()[0].figures}
+    lines = {keys.original: "-", keys.reworded: "--"}
+    if not (items.services() and all(map(str.isdecimal, places)) and lines.keys() <= known.keys()):
         return None
     turn = np.array(places, dtype=np.int64) // 2 + 1  # Users speak first, then every second time.
     numbers, counts = np.unique(turn, return_counts=True)
@@ -176,13 +173,13 @@ def by_turn(group: Group) -> Any:
         return None
     columns = min(len(systems), 3)
     rows, width = -(-len(systems) // columns), 5.4 if columns == 1 else 3.6 * columns
-    figure, axes = _panels(width, 2.8 * rows + 0.3, rows, columns)
-    for panel in axes.flat[len(systems) :]:
-        panel.set_visible(False)
+    figure = _new(width, 2.8 * rows + 0.3)
+    # The panels share a scale on which every line is whole.
+    axes = figure.subplots(rows, columns, squeeze=False, sharey=True)
     highest = 1.0
     for i, (panel, system) in enumerate(zip(axes.flat, systems)):
-        of_turns = [values(samples(system, np.flatnonzero(turn == n))) for n in numbers]
-        for key, style in ends.items():
+        of_turns = [values(system.samples(np.flatnonzero(turn == n))) for n in numbers]
+        for key, style in lines.items():
             heights = known[key].scale * np.array([of_turn[key] for of_turn in of_turns])
             highest = max(highest, 1.05 * float(np.nanmax(heights)))
             line = {"color": _COLOURS[i % len(_COLOURS)], "marker": ".", "markersize": 4}
@@ -190,8 +187,9 @@ def by_turn(group: Group) -> Any:
         panel.set_title(textwrap.fill(system.label, 44))
         panel.set(xlabel="turn of the user", ylabel="%")
         panel.legend(fontsize=8)
-    for panel in axes.flat:  # The panels share a scale on which every line is whole.
-        panel.set_ylim(0, highest)
+    axes[0, 0].set_ylim(0, highest)
+    for panel in axes.flat[len(systems) :]:
+        panel.set_visible(False)
     return figure
 
 

@@ -16,12 +16,21 @@ from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.columns import Ints
 from sgdx_metric.errors import ScoreError
 from sgdx_metric.signature import split_name
+from sgdx_metric.statistics import Sample
 from sgdx_metric.units import ALL
 from sgdx_metric.variants import ORIGINAL
 
 from ..prediction_files import unread_answers
 from ..predictions import prediction_paths
-from ..results import SYSTEM_PARTS, Results, only_dialogues, only_services, read_results, stored
+from ..results import (
+    SYSTEM_PARTS,
+    Results,
+    only_dialogues,
+    only_services,
+    read_results,
+    scores_file,
+    stored,
+)
 from ..tables import NO_VALUE, printable
 from ..tasks import TASKS
 
@@ -41,24 +50,18 @@ class Run:
     def __init__(
         self, path: Path, results: Results, settings: Mapping[str, Any], is_choice: bool = False
     ) -> None:
-        """Find out what is known.
+        """Find out what is known of a folder's or a file's scores, of all its items or of some.
 
-        Args:
-            path: What the user gave: the run's folder or its file of scores.
-            results: The scores.
-            settings: The recipe that the model was trained with; empty where it is not at hand.
-            is_choice: Whether the results are of some of the items alone, for which not all that is
-                stored holds.
+        The settings are the recipe of the training; empty where it is not at hand.
         """
         self.path, self.results, self.settings = path, results, settings
         self.is_choice = is_choice
         self.split = split_name(results.parts.get("split", "test"))
         # What the predictions say of the system; empty where they say nothing.
-        self.facts = _facts(results)
+        self.facts = next((header.system for header in results.headers.values()), {})
         # What is recorded of the training of the model, and of its sub-models if it has any.
-        sub_models = self.facts.get("parts")
-        parts = sub_models.values() if isinstance(sub_models, dict) else ()
-        records = (self.facts, *parts, settings)
+        parts = self.facts.get("parts")
+        records = self.facts, *(parts.values() if isinstance(parts, dict) else ()), settings
         self.trainings = [record for record in records if isinstance(record, Mapping)]
         self.seed = next((t["seed"] for t in self.trainings if "seed" in t), None)
         # Whether the system was trained on the schemas that it is judged on.
@@ -81,8 +84,7 @@ class Run:
         # The name of the run's folder, or that of a file of scores with a name of its own.
         absolute = path.absolute()  # "." has no name
         is_own = not absolute.is_dir() and absolute.name != "scores.json"
-        folder = absolute if absolute.is_dir() else absolute.parent
-        self.folder = absolute.stem if is_own else folder.name
+        self.folder = absolute.stem if is_own else scores_file(absolute).parent.name
 
     @cached_property
     def stored(self) -> Mapping[str, Any]:
@@ -121,10 +123,18 @@ class Run:
         if not self.facts:  # Nothing is known, so it is a system of its own.
             return str(self.path)
         omitted = _OF_TRAINING | (_OF_AUGMENTATION if without_augmentation else set())
+
+        def kept(record: Mapping[str, Any], omitted: set[str]) -> dict[str, Any]:
+            return {
+                key: kept(value, omitted) if isinstance(value, Mapping) else value
+                for key, value in record.items()
+                if key not in omitted
+            }
+
         # A trained model is named by its run.
-        facts = _without(self.facts, omitted | ({"model"} if "weights" in self.facts else set()))
+        facts = kept(self.facts, omitted | ({"model"} if "weights" in self.facts else set()))
         augmentation = "" if without_augmentation else self.augmentation
-        key = facts, _without(self.settings, omitted), augmentation
+        key = facts, kept(self.settings, omitted), augmentation
         return msgspec.json.encode(key, order="deterministic").decode()
 
     def system_name(self) -> str:
@@ -157,17 +167,6 @@ class Run:
         if counts := ", ".join(f"{n} under {name}" for name, n in unread.items() if n):
             caveats.append(f"answers that could not be read: {counts}")
         return caveats
-
-
-def _facts(results: Results) -> Mapping[str, Any]:
-    return next((header.system for header in results.headers.values()), {})
-
-
-def _without(value: Any, keys: set[str]) -> Any:
-    """A nested value without the entries under some keys."""
-    if isinstance(value, Mapping):
-        return {key: _without(inner, keys) for key, inner in value.items() if key not in keys}
-    return value
 
 
 def data_caveats(parts: Mapping[str, str], count: int, unit: str) -> list[str]:
@@ -205,37 +204,27 @@ class Validation(msgspec.Struct):
 
 
 class _Record(msgspec.Struct):
-    """What a training records."""
-
     settings: dict[str, Any] = {}
     # What the model has seen, which predictions repeat.
     seen: dict[str, Any] = {}
 
 
 class _Training(msgspec.Struct):
-    """What run.json has of a training; of an evaluation it has nothing."""
-
+    # Of an evaluation, run.json has none.
     record: _Record | None = None
 
 
 def read_run(path: Path) -> Run:
     """Read a run's scores, and the recipe beside them or in the model's folder."""
-    results = read_results(_scores_file(path))
-    facts = _facts(results)
-    for folder in (results.path.parent, Path(str(facts.get("model", "")))):
+    run = Run(path, read_results(path), {})
+    for folder in (run.results.path.parent, Path(str(run.facts.get("model", "")))):
         if (file := folder / "run.json").is_file():
             record = decode_json(read_file(file), _Training, str(file), "a run's record").record
+            facts = run.facts
             # Another model may stand in the folder by now.
             if record and all(facts.get(key, seen) == seen for key, seen in record.seen.items()):
-                return Run(path, results, record.settings)
-    return Run(path, results, {})
-
-
-def _scores_file(path: Path) -> Path:
-    file = path / "scores.json" if path.is_dir() else path
-    if not file.is_file():
-        raise SgdxError(f"{path}: found no scores.json, expected a finished run")
-    return file
+                return Run(path, run.results, record.settings)
+    return run
 
 
 def read_runs(
@@ -249,7 +238,8 @@ def read_runs(
     runs, validations, left_out = list[Run](), list[Validation](), list[str]()
     for path in paths:
         try:
-            file = _scores_file(path)
+            if not (file := scores_file(path)).is_file():
+                raise SgdxError(f"{path}: found no scores.json, expected a finished run")
             test = decode_json(read_file(file), Validation, str(file), "a file of scores")
             if test.by_evaluator:
                 validations.append(test)
@@ -286,23 +276,29 @@ class System:
         self.caveats = [*dict.fromkeys(told for run in runs for told in run.caveats()), *seeds]
         self.label = f"{name} [{'; '.join(self.caveats)}]" if self.caveats else name
 
+    def samples(self, members: Ints | None = None, metric: str | None = None) -> list[Sample]:
+        """The figures of some items of each run, or of all; or a metric under each variant."""
+        made = []
+        for run in self.runs:
+            scores, task = run.results.scores(members), run.results.task
+            figures = task.headlines(scores)[metric] if metric else task.figures(scores)
+            made.append(Sample(figures, scores.items.dialogue))
+        return made
+
 
 class Group:
     """Systems that were scored alike on the same items, so that their scores compare."""
 
     def __init__(self, systems: Sequence[System], number: int | None) -> None:
-        """Find out what the systems share.
-
-        Args:
-            systems: Of any of their runs, the items and rules are those of all.
-            number: That of the group among those of its task, from 1; None for the only one.
-        """
-        self.systems, self.number = systems, number
+        """Find out what the systems share, which have the same items and rules."""
+        self.systems = systems
+        self.number = number  # among the groups of its task, from 1; None for the only one
         self.results = results = systems[0].first.results
         self.task = task = results.task
         self.unit = f"{task.unit}s"
-        # The figures that tell what rewording costs.
-        self.keys = task.keys(results.scores())
+        scores = results.scores()
+        # The figures that tell what rewording costs, and the means under each variant by metric.
+        self.keys, self.headlines = task.keys(scores), task.headlines(scores)
         self.variants = sorted(results.variants, key=lambda name: name != ORIGINAL)
         groups, services = results.raw.items.groups(), results.raw.items.services()
         # The positions of the items of each service; of all items, and of those in and outside each
@@ -320,9 +316,9 @@ class Group:
         """The positions of the items that a metric applies to; None for all."""
         return self.task.members(self.results.raw, metric)
 
-    def count(self, members: Ints) -> int:
+    def count(self, members: Ints) -> str:
         """How many items there are at some positions."""
-        return self.task.count(self.results.raw.only(members))
+        return f"{self.task.count(self.results.raw.only(members)):,}"
 
     def signatures(self) -> dict[str, str]:
         """The signatures of the runs, each with the names of its systems; "" where all share it."""
@@ -331,19 +327,6 @@ class Group:
             for signature in dict.fromkeys(run.results.signature for run in system.runs):
                 names.setdefault(signature, []).append(system.name)
         return {signature: "; ".join(n) if len(names) > 1 else "" for signature, n in names.items()}
-
-    def families(self) -> list[list[System]]:
-        """Systems that differ in their augmentation alone; the one without any is the first."""
-        by_key: dict[str, list[System]] = {}
-        for system in self.systems:
-            key = system.first.system_key(without_augmentation=True)
-            by_key.setdefault(key, []).append(system)
-        families = []
-        for systems in by_key.values():
-            by_use = sorted(systems, key=lambda system: bool(system.first.augmentation))
-            if [bool(system.first.augmentation) for system in by_use[:2]] == [False, True]:
-                families.append(by_use)
-        return families
 
 
 def group_runs(runs: Sequence[Run]) -> list[Group]:

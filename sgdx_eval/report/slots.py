@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,15 +15,16 @@ from sgdx_dataset import SgdxError
 from sgdx_metric.columns import Floats
 from sgdx_metric.errors import ScoreError
 from sgdx_metric.statistics import Figure, Interval, Sample
-from sgdx_metric.variants import ORIGINAL
+from sgdx_metric.units import Items
+from sgdx_metric.variants import ORIGINAL, own_variants
 
 from ..explain import judge_values
 from ..predictions import read_predictions, with_frame_ids
 from ..reference_folder import FolderReferences
-from ..references import References, Stated, open_references
+from ..references import References, Stated, Turns, open_references
 from ..results import Results
-from ..tables import NO_VALUE, Column, Table, percent, table
-from .runs import Group
+from ..tables import NO_VALUE, Column, Table, percent, printable, table
+from .runs import Group, System
 
 # The classes of errors, and what they mean.
 CLASSES = {
@@ -99,7 +100,8 @@ def analyse_group(
 ) -> tuple[dict[str, Analysis], dict[str, str]]:
     """What a group's trackers do slot by slot, by their names, and why one is not there.
 
-    The references are those of a source or a folder, by default those that runs name.
+    The references are those of a source or a folder, by default those that runs name. Only a folder
+    has the user's own variants.
     """
     opened: dict[tuple[tuple[str, Stated], ...], References] = {}  # by what was stated
     analyses, reasons = dict[str, Analysis](), dict[str, str]()
@@ -107,9 +109,9 @@ def analyse_group(
         results = system.first.results
         # Headers matter only where neither a source nor references are given.
         headers = {} if source or references else results.headers
-        stated = {name: (header.source, header.data) for name, header in headers.items()}
-        predictions = [run.predictions for run in system.runs]
-        if not all(predictions):
+        own = [] if references else own_variants(results.variants)
+        stated = {n: (header.source, header.data) for n, header in headers.items() if n not in own}
+        if not all(run.predictions for run in system.runs):
             reasons[system.name] = "there are no predictions beside scores.json"
             continue
         try:
@@ -118,8 +120,11 @@ def analyse_group(
                     opened[key] = FolderReferences(references, None, list(results.variants))
                 else:
                     opened[key] = open_references(source, system.first.split, {}, stated=stated)
-            data, split = opened[key], system.first.split
-            analyses[system.name] = analyse(system.name, predictions, data, split, results)
+            variants = [name for name in results.variants if name not in own]
+            analyses[system.name] = analyse(system, opened[key], variants)
+            if own:
+                which = f"{system.name} under {printable(', '.join(own))}"
+                reasons[which] = "no source has these words; --references takes frames that do"
         except (SgdxError, ScoreError) as error:
             reasons[system.name] = str(error)
     return analyses, reasons
@@ -164,77 +169,89 @@ def _states(rows: pa.Table) -> dict[str, State]:
     return {frame_id: {item["slot"]: item["values"] for item in of} for frame_id, of in listed}
 
 
-def analyse(
-    system: str,
-    predictions: Sequence[Mapping[str, Path]],
-    data: References,
-    split: str,
-    results: Results,
-) -> Analysis:
+def analyse(system: System, data: References, variants: Sequence[str]) -> Analysis:
     """Score the prediction files of each run of a system, and find what its rewordings break.
 
     An error is a slot that scores less than 1 under a variant, in a frame whose slots all score 1
     under the original.
     """
-    items, schemas = results.raw.items, {name: data.schemas(name) for name in results.variants}
-    ids, turns = items.ids.to_pylist(), data.turns()
-    seen = dict(zip(ids, items.seen.tolist()))
+    results, split = system.first.results, system.first.split
+    if ORIGINAL not in variants:
+        return Analysis([], [])
+    # What every slot of a service is called, by the service and the variant.
+    words = {
+        (service, variant): [Words(slot.name, slot.description) for slot in schema.slots]
+        for variant in variants
+        for service, schema in data.schemas(variant).items()
+    }
+    items, errors = results.raw.items, list[Error]()
     # Of a choice of frames, only the dialogues that have any are drawn.
-    number = dict(zip(ids, np.unique(items.dialogue, return_inverse=True)[1].tolist()))
-    dialogues = len({*number.values()})
-    variants = sorted(results.variants, key=lambda name: name != ORIGINAL)
-    errors = list[Error]()
-    # By service, position in the schema and variant, how often a slot is lost and won in each
-    # dialogue [2, dialogues].
+    dialogues, dialogue = np.unique(items.dialogue, return_inverse=True)
+    number = dict(zip(items.ids.to_pylist(), dialogue.tolist()))
+    # By service, place in its schema and variant, how often a slot is lost and won in each dialogue
+    # [2, dialogues].
     changes: dict[tuple[str, int, str], Floats] = {}
-
-    def words(service: str, place: int, variant: str) -> Words:
-        slot = schemas[variant][service].slots[place]
-        return Words(slot.name, slot.description)
-
-    def described(frame_id: str, place: int, variant: str, reworded: Scored) -> Error:
-        dialogue, turn, service = frame_id.rsplit("/", 2)
-        here, until = words(service, place, variant), int(turn)
-        elsewhere = {
-            value
-            for earlier, other, values in states[dialogue]
-            if other != service and earlier <= until
-            for value in values
+    for run in system.runs:
+        scored = {
+            name: score_slots(data, split, name, run.predictions[name], results)
+            for name in variants
         }
-        of_frame = reworded.gold[frame_id], reworded.predicted[frame_id]
-        heard = ["", *(text for _, text in turns.get(dialogue, []))]
-        return Error(
-            system,
-            frame_id,
-            seen[frame_id],
-            variant,
-            *classify(here.name, *of_frame, elsewhere),
-            words(service, place, ORIGINAL),
-            here,
-            *[*heard[until : until + 2], "", ""][:2],
-        )
-
-    for paths in predictions if variants[0] == ORIGINAL else ():
-        original = score_slots(data, split, ORIGINAL, paths[ORIGINAL], results)
-        # By dialogue the turn, the service and the values of each state.
-        states = defaultdict[str, list[tuple[int, str, set[str]]]](list)
-        for frame_id in ids:
-            dialogue, turn, service = frame_id.rsplit("/", 2)
-            values = {value for spoken in original.gold[frame_id].values() for value in spoken}
-            states[dialogue].append((int(turn), service, values))
-        for variant in variants[1:]:
-            reworded = score_slots(data, split, variant, paths[variant], results)
-            for frame_id, before in original.scores.items():
-                was_right, service = min(before, default=1) == 1, frame_id.rpartition("/")[2]
+        for variant, reworded in scored.items():
+            for frame_id, before in scored[ORIGINAL].scores.items():
                 for place, (was, now) in enumerate(zip(before, reworded.scores[frame_id])):
                     if (was == 1) != (now == 1):
-                        key = service, place, variant
-                        counts = changes.setdefault(key, np.zeros((2, dialogues)))
-                        counts[int(now == 1), number[frame_id]] += 1 / len(predictions)
-                    if was_right and now < 1 and paths is predictions[0]:
-                        errors.append(described(frame_id, place, variant, reworded))
+                        key = frame_id.rpartition("/")[2], place, variant
+                        counts = changes.setdefault(key, np.zeros((2, len(dialogues))))
+                        counts[int(now == 1), number[frame_id]] += 1 / len(system.runs)
+        if run is system.first:
+            errors = list(_errors(system.name, scored, words, items, data.turns()))
+    return Analysis(errors, _costly(changes, words, len(dialogues)))
+
+
+def _errors(
+    system: str,
+    by_variant: Mapping[str, Scored],
+    words: Mapping[tuple[str, str], Sequence[Words]],
+    items: Items,
+    turns: Mapping[str, Turns],
+) -> Iterator[Error]:
+    """The slots that are wrong under each variant in frames that are right under the original."""
+    original, seen = by_variant[ORIGINAL], dict(zip(items.ids.to_pylist(), items.seen.tolist()))
+    # By dialogue the turn, the service and the values of each state.
+    states = defaultdict[str, list[tuple[int, str, set[str]]]](list)
+    for frame_id in original.scores:
+        dialogue, turn, service = frame_id.rsplit("/", 2)
+        values = {value for spoken in original.gold[frame_id].values() for value in spoken}
+        states[dialogue].append((int(turn), service, values))
+    for variant, scored in by_variant.items():
+        for frame_id, before in original.scores.items():
+            broken = [place for place, score in enumerate(scored.scores[frame_id]) if score < 1]
+            if not broken or min(before) < 1:
+                continue
+            dialogue, turn, service = frame_id.rsplit("/", 2)
+            elsewhere = {
+                value
+                for earlier, other, values in states[dialogue]
+                if other != service and earlier <= int(turn)
+                for value in values
+            }
+            heard = ["", *(text for _, text in turns.get(dialogue, []))]
+            said = [*heard[int(turn) : int(turn) + 2], "", ""][:2]
+            for place in broken:
+                old, new = words[service, ORIGINAL][place], words[service, variant][place]
+                of_frame = scored.gold[frame_id], scored.predicted[frame_id]
+                kind = classify(new.name, *of_frame, elsewhere)
+                yield Error(system, frame_id, seen[frame_id], variant, *kind, old, new, *said)
+
+
+def _costly(
+    changes: Mapping[tuple[str, int, str], Floats],
+    words: Mapping[tuple[str, str], Sequence[Words]],
+    dialogues: int,
+) -> list[Rewording]:
+    """The slots whose new words lose more frames than they win, the costliest first."""
     found = {key: counts.sum(axis=1) for key, counts in changes.items()}
-    found = {key: lost for key, lost in found.items() if lost[0] - lost[1] > 1e-9}
+    found = {key: counts for key, counts in found.items() if counts[0] - counts[1] > 1e-9}
     figures = [
         Figure(str(i), changes[key][:1] - changes[key][1:], lambda sums: sums[0], bounds=None)
         for i, key in enumerate(found)
@@ -242,11 +259,10 @@ def analyse(
     ends = Sample(figures, np.arange(dialogues)).intervals() if figures else {}
     rewordings = []
     for i, ((service, place, variant), (lost, won)) in enumerate(found.items()):
-        old, new = words(service, place, ORIGINAL), words(service, place, variant)
+        old, new = words[service, ORIGINAL][place], words[service, variant][place]
         of_frames = float(lost), float(won), ends[str(i)]
         rewordings.append(Rewording(service, variant, old, new, *of_frames))
-    rewordings.sort(key=lambda r: (r.won - r.lost, -r.lost, r.service, r.variant))
-    return Analysis(errors, rewordings)
+    return sorted(rewordings, key=lambda r: (r.won - r.lost, -r.lost, r.service, r.variant))
 
 
 def classify(

@@ -1,75 +1,74 @@
-"""The tables of a page: of all tasks, and of some."""
+"""The tables of a page: of all tasks, and of some; and the cells in which figures stand."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from sgdx_metric.columns import Ints
+from sgdx_metric.figures import changes_to_original
 from sgdx_metric.robustness import ALL as ALL_SERVICES
 from sgdx_metric.scoring import METRICS
+from sgdx_metric.statistics import RESAMPLES, TRIALS, Figure, Sample, compare
 from sgdx_metric.units import ALL
 from sgdx_metric.variants import ORIGINAL
 
-from ..published import read_published
 from ..tables import (
     NO_VALUE,
     Cell,
     Column,
     Table,
     format_over_runs,
+    interval,
     number,
     p_value,
     printable,
     table,
 )
-from ..turn_tables import published_table, validation_table
-from .figures import cells, change_cell, changes, differences, samples, shown, values
-from .runs import Group, System, Validation, data_caveats
+from .runs import Group, System
 
 _MOST_FAILED = 12
+Rows = list[list[str | Cell]]
+Comparison = Mapping[str, Mapping[str, Any]]
 
 
-def _told(system: System) -> str:
-    """What must be known of a system: caveats, what it was trained on, whether it read acts."""
-    told, run = list(system.caveats), system.first
-    if run.trained_on != NO_VALUE:
-        told.append(f"trained on {run.trained_on}")
-    if run.acts != NO_VALUE:
-        told.append({"yes": "with", "no": "without"}.get(run.acts, run.acts) + " system acts")
-    return "; ".join(told)
-
-
-def comparison(group: Group) -> list[Table]:
+def comparison(group: Group) -> Iterator[Table]:
     """The main figures of all items, seen and unseen ones, and folded the others of all items.
 
     They are those of the paper's Table 2. Figures of one kind for several metrics share columns.
     """
     task, keys = group.task, group.keys
     # Not all systems may have all figures, such as canonical ones.
-    every = {f.key: f for system in group.systems for f in samples(system)[0].figures}
+    every = {f.key: f for system in group.systems for f in system.samples()[0].figures}
     main = [figure for figure in every.values() if task.is_headline(figure.key, keys)]
-    # The keys of the figures in a row, by the metric that has rows.
-    of_rows: dict[str, list[str]] = {keys.headline: [figure.key for figure in main]}
-    names, titles = {keys.headline: ""}, [figure.title for figure in main]
+    # What is shown of each metric: its name, and the keys of the figures in its rows.
+    metrics = {keys.headline: ("", [figure.key for figure in main])}
+    titles = [figure.title for figure in main]
     if keys.reworded == f"{keys.headline}.reworded":
-        means = task.headlines(group.results.scores())
-        names = {metric: of_metric[0].title for metric, of_metric in means.items()}
-        ends = [key.partition(".")[2] for key in of_rows[keys.headline]]
-        of_rows = {metric: [f"{metric}.{end}" for end in ends] for metric in means}
+        names = {metric: of_metric[0].title for metric, of_metric in group.headlines.items()}
+        ends = [figure.key.partition(".")[2] for figure in main]
+        metrics = {m: (name, [f"{m}.{end}" for end in ends]) for m, name in names.items()}
         titles = [title.removeprefix(names[keys.headline]).strip() for title in titles]
-    rows: list[list[str | Cell]] = []
+    rows: Rows = []
     for system in group.systems:
-        for metric, of_row in of_rows.items():
+        told, run = list(system.caveats), system.first
+        if run.trained_on != NO_VALUE:
+            told.append(f"trained on {run.trained_on}")
+        if run.acts != NO_VALUE:
+            told.append({"yes": "with", "no": "without"}.get(run.acts, run.acts) + " system acts")
+        for metric, (name, of_row) in metrics.items():
             of_metric = group.members(metric)
-            for name, members in group.sets.items():
+            for part, members in group.sets.items():
                 items = members if of_metric is None else np.intersect1d(members, of_metric)
-                found = cells(samples(system, items))
-                what = ", ".join(filter(None, (names[metric], "" if name == ALL else name)))
-                rows.append([Cell(system.name, _told(system)), what or ALL])
-                rows[-1] += [f"{group.count(items):,}", *(found.get(k, NO_VALUE) for k in of_row)]
+                found = cells(system.samples(items))
+                what = ", ".join(filter(None, (name, "" if part == ALL else part))) or ALL
+                first = Cell(system.name, "; ".join(told))
+                figures = (found.get(key, Cell(NO_VALUE)) for key in of_row)
+                rows.append([first, what, group.count(items), *figures])
     note = "Below a figure is its 95 % interval, or after ± its deviation over seeds."
     if not {keys.original, keys.reworded} <= every.keys():
         scored = printable(", ".join(group.variants))
@@ -77,30 +76,29 @@ def comparison(group: Group) -> list[Table]:
     # A title such as `SGSAcc worst` is a column below a heading.
     columns = [Column(name, of) for of, _, name in (title.rpartition(" ") for title in titles)]
     heads: list[str | Column] = ["system", "of", group.unit, *columns]
-    made = [table("Figures under reworded schemas", heads, rows, ["of"], note=note)]
-    shown_above = {key for of_row in of_rows.values() for key in of_row}
-    further = {system.name: cells(samples(system)) for system in group.systems}
+    yield table("Figures under reworded schemas", heads, rows, ["of"], note=note)
+    shown_above = {key for _, of_row in metrics.values() for key in of_row}
+    further = {system.name: cells(system.samples()) for system in group.systems}
     rows = [
-        [figure.title, *(of_system.get(key, NO_VALUE) for of_system in further.values())]
+        [figure.title, *(of_system.get(key, Cell(NO_VALUE)) for of_system in further.values())]
         for key, figure in every.items()
         if key not in shown_above
     ]
     if rows:
         title = f"Further figures, of all {group.unit}"
-        made.append(table(title, ["figure", *further], rows, folded=True))
-    return made
+        yield table(title, ["figure", *further], rows, folded=True)
 
 
-def variant_table(group: Group) -> list[Table]:
+def variant_table(group: Group) -> Iterator[Table]:
     """The means under every variant, and how they differ from those under the original words."""
     if len(group.variants) < 2:
-        return []
+        return
     titles: dict[str, None] = {}
-    rows: list[list[str | Cell]] = []
+    rows: Rows = []
     for system in group.systems:
         columns = []
-        for metric in group.task.headlines(group.results.scores()):
-            runs = samples(system, group.members(metric), metric)
+        for metric in group.headlines:
+            runs = system.samples(group.members(metric), metric)
             columns.append((runs[0].figures[0], values(runs), changes(runs)))
             titles[runs[0].figures[0].title] = None
         for variant in group.variants:
@@ -115,59 +113,27 @@ def variant_table(group: Group) -> list[Table]:
         "interval and the p-value of paired approximate randomisation."
     )
     heads = [Column(name, title) for title in titles for name in ("mean", "difference", "p")]
-    folded, title = len(group.systems) > 1, "Variant by variant"
-    return [
-        table(title, ["system", "variant", *heads], rows, ["variant"], note=note, folded=folded)
-    ]
+    heads = [Column("system", numeric=False), Column("variant", numeric=False), *heads]
+    yield table("Variant by variant", heads, rows, note=note, folded=len(group.systems) > 1)
 
 
-def service_table(group: Group) -> list[Table]:
-    """What rewording costs in each service; those in which the first system loses most first."""
-    items, keys, drop = group.results.raw.items, group.keys, group.task.drop_key(group.keys)
-    seen = set(items.service[items.sets["seen"]]) if "seen" in items.sets else set()
-    titles: dict[str, str] = {}
-    rows: list[tuple[float, list[str | Cell]]] = []
-    for name, members in group.services.items():
-        row: list[str | Cell] = [Cell(name, "seen" if name in seen else "unseen")]
-        row.append(f"{group.count(members):,}")
-        losses = []
-        for system in group.systems:
-            runs = samples(system, members)
-            known = {figure.key: figure for figure in runs[0].figures}
-            if drop not in known:
-                return []
-            sign = -1 if known[keys.reworded].lower_is_better else 1
-            losses.append(-sign * values(runs)[drop])
-            found = cells(runs, has_intervals=False)
-            for key in (keys.original, keys.reworded, drop):
-                titles[key] = known[key].title
-                row.append(found[key])
-        rows.append((losses[0], row))
-    if not rows:
-        return []
-    note = (
-        "In percent. Services have their original names. A service is seen if the original train "
-        "split has it. Those in which the first system loses most under other words come first. "
-        f"Figures of few {group.unit} are rough."
-    )
-    heads = [Column(title, s.label) for s in group.systems for title in titles.values()]
-    ranked = [row for _, row in sorted(rows, key=lambda row: (np.isnan(row[0]), -row[0]))]
-    title = "Where it breaks, by service"
-    return [table(title, ["service", group.unit, *heads], ranked, note=note, folded=True)]
-
-
-def augmentation(group: Group) -> list[Table]:
+def augmentation(group: Group) -> Iterator[Table]:
     """The paper's Table 3: what training on other words changes, where there are such systems."""
     keys, members = group.keys, group.members(group.keys.headline)
     shown_keys = keys.original, keys.reworded, keys.sensitivity
-    rows: list[list[str | Cell]] = []
+    families: dict[str, list[System]] = {}  # of systems that differ in their augmentation alone
+    for system in sorted(group.systems, key=lambda system: bool(system.first.augmentation)):
+        families.setdefault(system.first.system_key(without_augmentation=True), []).append(system)
+    rows: Rows = []
     titles: list[str] = []
-    for plain, *others in group.families():
+    for plain, *others in families.values():
+        if plain.first.augmentation or not others or not others[0].first.augmentation:
+            continue
         for system in (plain, *others):
-            runs = samples(system, members)
+            runs = system.samples(members)
             known = {figure.key: figure for figure in runs[0].figures}
             if not {*shown_keys} <= known.keys():
-                return []
+                return
             titles = [title for key in shown_keys for title in (known[key].title, "difference")]
             found = cells(runs, has_intervals=False)
             against = {} if system is plain else differences(plain, system, members)
@@ -181,41 +147,50 @@ def augmentation(group: Group) -> list[Table]:
         "means over the seeds. Oracle rows were trained on v1 to v5 themselves and are upper "
         "bounds."
     )
-    title, heads = "Training on other words", ["system", "augmentation", *titles]
-    return [table(title, heads, rows, ["augmentation"], note=note)] if rows else []
+    if rows:
+        heads = ["system", "augmentation", *titles]
+        yield table("Training on other words", heads, rows, ["augmentation"], note=note)
 
 
-def meanings(groups: Sequence[Group]) -> list[str]:
-    """What the titles of the figures mean, and which are better when they are low."""
-    figures = [
-        figure
-        for group in groups
-        for system in group.systems
-        for figure in samples(system)[0].figures
-    ]
-    lower = dict.fromkeys(figure.title for figure in figures if figure.lower_is_better)
-    has_bleu = any(figure.scale == 1 for figure in figures)
-    sentences = [
-        f"All figures{' but BLEU' if has_bleu else ''} are in %.",
-        *(term for figure in figures for term in figure.legend),
-        f"Lower is better: {', '.join(lower)}." if lower else "",
-        "Seen services are in the original train split."
-        if any(len(group.sets) > 1 for group in groups)
-        else "",
-        "A turn is seen or unseen by its service and, as in the papers, by the domain."
-        if any(group.task.name == "turns" for group in groups)
-        else "",
-        "SS is schema sensitivity as in arXiv 2110.06800 (Lee et al. 2022).",
-        "The signature says what was scored and how. docs/figures.md defines all figures.",
-    ]
-    return list(filter(None, dict.fromkeys(sentences))) if figures else []
+def service_table(group: Group) -> Iterator[Table]:
+    """What rewording costs in each service; those in which the first system loses most first."""
+    items, keys, drop = group.results.raw.items, group.keys, group.task.drop_key(group.keys)
+    seen = set(items.service[items.sets["seen"]]) if "seen" in items.sets else set()
+    titles: dict[str, str] = {}
+    rows: list[tuple[float, list[str | Cell]]] = []
+    for name, members in group.services.items():
+        row: list[str | Cell] = [Cell(name, "seen" if name in seen else "unseen")]
+        row.append(group.count(members))
+        losses = []
+        for system in group.systems:
+            runs = system.samples(members)
+            known = {figure.key: figure for figure in runs[0].figures}
+            if drop not in known:
+                return
+            sign = -1 if known[keys.reworded].lower_is_better else 1
+            losses.append(-sign * values(runs)[drop])
+            found = cells(runs, has_intervals=False)
+            for key in (keys.original, keys.reworded, drop):
+                titles[key] = known[key].title
+                row.append(found[key])
+        rows.append((losses[0], row))
+    note = (
+        "In percent. Services have their original names. A service is seen if the original train "
+        "split has it. Those in which the first system loses most under other words come first. "
+        f"Figures of few {group.unit} are rough."
+    )
+    heads = [Column(title, s.label) for s in group.systems for title in titles.values()]
+    ranked = [row for _, row in sorted(rows, key=lambda row: (np.isnan(row[0]), -row[0]))]
+    if ranked:
+        title = "Where it breaks, by service"
+        yield table(title, ["service", group.unit, *heads], ranked, note=note, folded=True)
 
 
-# ---- tables of some tasks
+# ---- tables of some tasks, out of scores.json
 
 
 def task_tables(group: Group) -> Iterator[Table]:
-    """What only some tasks have, out of scores.json: official metrics, decisions, validation."""
+    """What only some tasks have: official metrics, decisions, validation."""
     if group.task.name == "state":
         yield from _official_metrics(group)
     for system in group.systems:
@@ -241,12 +216,18 @@ def task_tables(group: Group) -> Iterator[Table]:
 
 def _official_metrics(group: Group) -> Iterator[Table]:
     """The official scorer's 13 metrics and ours, which scores.json has of all frames alone."""
-    rows: list[list[str | Cell]] = []
+    rows: Rows = []
     for metric in METRICS:
-        rows.append([metric])
+        row: list[str | Cell] = [metric]
         for system in group.systems:
-            of_runs = [_official(run.stored, metric) for run in system.runs]
-            rows[-1] += [format_over_runs(of_figure) for of_figure in zip(*of_runs)]
+            of_runs = []
+            for stored in (run.stored for run in system.runs):
+                sgdx = stored.get("sgdx", {})
+                original = stored.get("variants", {}).get(ORIGINAL, {}).get(ALL_SERVICES, {})
+                others = (sgdx.get(key, {}) for key in ("mean_v1-5", "sensitivity"))
+                of_runs.append([of.get(metric) for of in (original, *others)])
+            row += [format_over_runs(of_figure) for of_figure in zip(*of_runs)]
+        rows.append(row)
     note = (
         "In percent, over all services: each metric under the original schemas, its mean under v1 "
         "to v5, and its schema sensitivity (SS). The metrics beyond the 13 are ours. A dash marks "
@@ -258,65 +239,60 @@ def _official_metrics(group: Group) -> Iterator[Table]:
         yield table(title, ["metric", *heads], rows, note=note, folded=True)
 
 
-def _official(stored: Mapping[str, Any], metric: str) -> Sequence[float | None]:
-    """A metric under the original, over v1 to v5, and its sensitivity, as stored."""
-    original = stored.get("variants", {}).get(ORIGINAL, {}).get(ALL_SERVICES, {})
-    sgdx = stored.get("sgdx", {})
-    return original.get(metric), *(
-        sgdx.get(k, {}).get(metric) for k in ("mean_v1-5", "sensitivity")
-    )
+# ---- figures of the runs of a system, and their cells
 
 
-def entailment(validation: Validation) -> Table:
-    """A test of a model of entailment on gold responses, beside Table 2 of the paper."""
-    headers, rows = validation_table(validation.by_evaluator)
-    note = (
-        "In percent, as in Table 2 of Chen et al. 2023 (arXiv 2301.12568). The paper's figures are "
-        "of roberta-large-mnli on 10,000 sampled test turns. Recall is the share of actions that "
-        "the gold response entails. Precision says how rarely it also entails a tampered action. "
-        "The sentences are made from the schemas of the evaluator. Valid turns are those that pass."
-    )
-    parts = dict(part.split(":", 1) for part in validation.signature.split("|")[1:])
-    turns = max(test["turns"] for test in validation.by_evaluator.values())
-    made = table("Entailment on gold responses", headers, rows, note=note)
-    signatures = {validation.signature: ""}
-    return replace(made, caveats=data_caveats(parts, turns, "turns"), signatures=signatures)
+def values(runs: Sequence[Sample]) -> dict[str, float]:
+    """The figures as means over runs, by key; NaN where undefined."""
+    of_runs = [run.values() for run in runs]
+    return {
+        key: float(np.mean([np.nan if (x := of[key]) is None else x for of in of_runs]))
+        for key in of_runs[0]
+    }
 
 
-def published_trackers() -> Table:
-    """The published scores of trackers."""
-    keys = "jga_orig", "jga_v1-5", "relative_difference", "ss_jga"
-    rows: list[list[str | Cell]] = [
-        [
-            Cell(row.name, "oracle" if row.oracle else ""),
-            services,
-            *(number(of.get(key), 1) for key in keys),
-            row.data,
-            row.where,
-            row.not_comparable,
-        ]
-        for row in read_published()
-        for services, of in zip(("all", "seen", "unseen"), (row.all, row.seen, row.unseen))
-        if of is not None
+def cells(runs: Sequence[Sample], has_intervals: bool = True) -> dict[str, Cell]:
+    """The figures of one run with their intervals, or of several as mean and deviation, by key."""
+    of_runs = [run.values() for run in runs]
+    ends = runs[0].intervals() if has_intervals and len(runs) == 1 else {}
+    return {
+        figure.key: format_over_runs(
+            [of_run.get(figure.key) for of_run in of_runs],
+            ends.get(figure.key),
+            partial(shown, figure),
+        )
+        for figure in runs[0].figures
+    }
+
+
+def shown(figure: Figure, value: float, is_difference: bool = False) -> str:
+    """A figure as a text; a difference has its sign."""
+    decimals = 2 if figure.title.startswith("SER") else 1  # slot error rates are small
+    if np.isnan(value) or not (is_difference or figure.key.endswith("drop")):
+        return number(figure.scale * value, decimals)
+    return f"{figure.scale * value + 0.0:+.{decimals}f}"
+
+
+def change_cell(figure: Figure, change: Mapping[str, Any]) -> Cell:
+    """A difference with its interval; a dash where there is none."""
+    text = partial(shown, figure, is_difference=True)
+    if change.get("difference") is None:
+        return Cell(NO_VALUE)
+    return Cell(text(change["difference"]), interval(change["interval"], text))
+
+
+def differences(first: System, second: System, members: Ints | None) -> Comparison:
+    """The second system's figures less the first's, as `compare`; those that both have."""
+    left, right = first.samples(members), second.samples(members)
+    known = {figure.key for figure in left[0].figures} & {f.key for f in right[0].figures}
+    sides = [
+        [Sample([f for f in run.figures if f.key in known], run.dialogue) for run in side]
+        for side in (left, right)
     ]
-    texts = ("services", "data", "source", "not comparable because")
-    heads = ["system", "services", "JGA_orig", "JGA_v1-5", "Diff_rel", "SS_JGA", *texts[1:]]
-    note = (
-        "In percent, from papers, whose authors measured with their own code. Do not compare them "
-        "with the runs of this report, because the systems were trained in another way."
-    )
-    return table("Published figures of trackers", heads, rows, texts, note=note, folded=True)
+    return compare(sides[0], sides[1], trials=1)
 
 
-def published_generators() -> Table:
-    """The published scores of generators, each with its data and the scale of its BLEU."""
-    headers, rows = published_table()
-    texts = {"system", "BLEU's scale", "data", "source", "note"}
-    note = (
-        "These figures are from papers and their result files, measured with the authors' own "
-        "code. BLEU is on several scales, and most papers do not state theirs; BLEU of different "
-        "scales cannot be compared. Here, seen and unseen are about domains. Three figures with "
-        "slashes are of all, seen and unseen turns. No pretrained model of entailment was run in "
-        "this project to check any of these figures."
-    )
-    return table("Published figures of generators", headers, rows, texts, note=note, folded=True)
+def changes(runs: Sequence[Sample]) -> Comparison:
+    """By how much a mean differs under each variant from that under the original."""
+    trials = RESAMPLES if len(runs) == 1 else TRIALS  # Of one run as scores.json has them.
+    return changes_to_original([run.figures for run in runs], runs[0].dialogue, trials)

@@ -485,11 +485,11 @@ SABOTAGES = {
         "baselines/use.py", '"history": history[:turn],', '"history": history[: turn + 1],',
         f"{_BASELINES}/test_use.py -k ones_own"),
     "an oracle leads those that saw nothing": Sabotage(
-        "sgdx_eval/report/figures.py",
-        "[s for s in group.systems if not s.first.oracle] or list(group.systems)",
+        "sgdx_eval/report/verdict.py",
+        "[s for s in group.systems if not s.first.oracle] or group.systems",
         "list(group.systems)", f"{_EVAL}/report/test_figures.py -k oracle_leads"),
     "a lead by chance is a lead": Sabotage(
-        "sgdx_eval/report/figures.py", "for end in ends) > 0:\n", "for end in ends) > -1:\n",
+        "sgdx_eval/report/verdict.py", "for end in ends) > 0:\n", "for end in ends) > -1:\n",
         f"{_EVAL}/report/test_figures.py -k chance"),
     "a report of a choice shows what is stored of all": Sabotage(
         "sgdx_eval/report/runs.py", "return {} if self.is_choice else", "return",
@@ -501,13 +501,13 @@ SABOTAGES = {
         "sgdx_eval/results.py", "enumerate(dict.fromkeys(scored))",
         "enumerate(sorted(set(scored)))", f"{_EVAL}/test_results.py -k as_they_were_scored"),
     "a frame that was wrong before counts as broken by new words": Sabotage(
-        "sgdx_eval/report/slots.py", "if was_right and now < 1", "if now < 1",
+        "sgdx_eval/report/slots.py", "if not broken or min(before) < 1:", "if not broken:",
         f"{_EVAL}/report/test_slots.py -k cost_most"),
     "a rewording loses what it wins": Sabotage(
         "sgdx_eval/report/slots.py", "counts[int(now == 1), number", "counts[0, number",
         f"{_EVAL}/report/test_slots.py -k two_seeds"),
     "another service said a value in a later turn": Sabotage(
-        "sgdx_eval/report/slots.py", "earlier <= until", "True",
+        "sgdx_eval/report/slots.py", "earlier <= int(turn)", "True",
         f"{_EVAL}/report/test_slots.py -k copied"),
     "words of others are markup of a report": Sabotage(
         "sgdx_eval/tables.py", 'html.escape(" ".join(text.split()), quote=False)',

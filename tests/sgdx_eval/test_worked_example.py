@@ -84,9 +84,9 @@ def test_all_commands_take_it(predictions: Path, command: Run) -> None:
     assert done.returncode == 0, done.stderr
     mean = json.loads(Path("m.json").read_text())["groups"]["all"]["intent.flips"]
     assert (mean["mean"], mean["sd"]) == (pytest.approx(55 / 273), 0)
-    (part,) = build_page([Path("first.json")], "command").parts
-    assert part.verdict and part.verdict.sentences[0].text.startswith("first: 89.9 % intent ")
-    names = [picture.name for picture in part.pictures]
+    (part,) = build_page([Path("first.json")], "command")["parts"]
+    assert part["verdict"] and part["verdict"].sentences[0].text.startswith("first: 89.9 % intent ")
+    names = [picture.name for picture in part["pictures"]]
     assert names == ["intents_by_variant", "intents_drop_beside_flips", "intents_by_turn"]
     done = command("sgdx_metric", "explain", *words, "--flips")
     assert done.returncode == 0, done.stderr

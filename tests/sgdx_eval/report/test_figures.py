@@ -11,9 +11,11 @@ import pytest
 
 from sgdx_cli import main
 from sgdx_eval.references import References
-from sgdx_eval.report import figures, tables
-from sgdx_eval.report.figures import change_cell, differences, signed, verdict
+from sgdx_eval.report import tables
+from sgdx_eval.report import verdict as verdicts
 from sgdx_eval.report.runs import Group, System, read_run, read_runs
+from sgdx_eval.report.tables import change_cell, differences, shown
+from sgdx_eval.report.verdict import verdict
 from sgdx_eval.tables import NO_VALUE, Cell, Table
 from sgdx_metric.statistics import Figure, compare
 
@@ -121,8 +123,11 @@ def test_a_difference_has_its_sign_and_its_interval() -> None:
     change = {"difference": 0.0153, "interval": [-0.002, 0.03]}
     assert change_cell(figure, change) == Cell("+1.5", "-0.2 to +3.0")
     assert change_cell(figure, {}) == Cell(NO_VALUE)
-    assert signed(figure._replace(title="SER orig"), 0.0012) == "+0.12"
-    assert signed(figure._replace(scale=1), -1.04) == "-1.0" and signed(figure, np.nan) == NO_VALUE
+    assert shown(figure._replace(title="SER orig"), 0.0012, True) == "+0.12"
+    assert shown(figure._replace(scale=1), -1.04, True) == "-1.0"
+    assert [shown(figure, end, True) for end in (np.nan, -0.0002, 0.0002, -0.0)] == [
+        NO_VALUE, "-0.0", "+0.0", "+0.0"  # which side of zero it is on
+    ]  # fmt: skip
 
 
 def test_the_leader_and_how_far_it_is_ahead(group: Group, runs: dict[str, Path]) -> None:
@@ -149,7 +154,7 @@ def test_an_oracle_leads_only_oracles(runs: dict[str, Path]) -> None:
 
 def test_a_lead_that_may_be_chance_is_none(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     little = {"jga_v1-5": {"difference": 0.01, "interval": [-0.001, 0.021]}}
-    monkeypatch.setattr(figures, "differences", lambda *_: little)
+    monkeypatch.setattr(verdicts, "differences", lambda *_: little)
     said = verdict(group, {})
     assert said is not None
     assert "cannot be told" in said.sentences[1].text
@@ -192,7 +197,7 @@ def test_figures_of_a_choice_are_those_of_score(
     words += ["--dialogues", chosen, *(w for s in services for w in ("--service", s))]
     assert main([*map(str, words), "--output", str(out)]) == 0
     ((run,), _, _), expected = read_runs([runs["tiny"]], chosen, services), scores_of(tmp_path)
-    (sample,) = figures.samples(System("x", [run]))
+    (sample,) = System("x", [run]).samples()
     assert len(run.results.raw.items.ids) == expected["frames"]["all"] and run.stored == {}
     for key, value in sample.values().items():
         assert value == pytest.approx(expected["sgdx"][key])

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sgdx_eval.references import References
-from sgdx_eval.report.figures import Verdict
-from sgdx_eval.report.page import Page, Part, render_html, render_markdown
+from sgdx_eval.report.page import render_html, render_markdown
 from sgdx_eval.report.plots import Picture, by_turn, drop_beside_flips
 from sgdx_eval.report.runs import Group
 from sgdx_eval.report.slots import Error, Words
+from sgdx_eval.report.verdict import Verdict
 from sgdx_eval.tables import Cell, table
 
 from ...browser import browser as browser
@@ -82,7 +82,7 @@ def test_markdown_has_no_markup_of_others(made: Path) -> None:
             assert re.fullmatch(r"!\[[^\]]+\]\(figures/\w+\.svg\)", line)
 
 
-def page_of(text: str, group: Group) -> Page:
+def page_of(text: str) -> dict[str, Any]:
     """A page in which every text that comes from runs or data is this one."""
     shown = table(text, [text, text], [[Cell(text, text), Cell(text, text)]] * 2)
     words, frame_id = Words(text, text), f"d/1/{text.replace('/', ' ')}"
@@ -91,20 +91,28 @@ def page_of(text: str, group: Group) -> Page:
     )  # fmt: skip
     said = Verdict([Cell(text, text)], text, [(text,) * 4])
     picture = Picture("name", "Title", "A note.", b"<svg/>", b"", 9)
-    lists = [picture], {text: shown}, [shown], [[[error]]], 1, [error]
-    part = Part(text, [shown], group, said, *lists)
-    return Page(text, text, [part, part], [text], text, [text], [text], text, [shown])
+    part = {
+        "title": text, "caveats": [text], "verdict": said, "tables": [shown],
+        "pictures": [picture], "rewordings": [shown], "classes": [shown], "mistakes": [[[error]]],
+        "number_of_mistakes": 1, "errors": [error], "paths": [(text, text)],
+        "signatures": {text.replace("|", ""): text},  # A part of it may be on a line of its own.
+    }  # fmt: skip
+    lists = {key: [text] for key in ("left_out", "not_analysed", "meanings")}
+    return lists | {
+        "title": text, "systems": text, "parts": [part, part], "warning": text, "command": text,
+        "published": [shown],
+    }  # fmt: skip
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.text("<>&\"'`|\\*_[]()#!-=/ aZ\n\x1b\u202e", min_size=1, max_size=30))
-def test_every_text_of_others_stays_text(group: Group, text: str) -> None:
+def test_every_text_of_others_stays_text(text: str) -> None:
     """The tags and attributes are those of a harmless text, and rows of Markdown stay rows."""
-    plain, page = (Tags(render_html(page_of(of, group))).tags for of in ("a", text))
+    plain, page = (Tags(render_html(page_of(of))).tags for of in ("a", text))
     assert [name for name, _ in page] == [name for name, _ in plain]
     assert [{*attrs} for _, attrs in page] == [{*attrs} for _, attrs in plain]
-    written = render_markdown(page_of(text, group))
-    assert "<" not in re.sub("`[^`\n]*`", "", written)
+    written = render_markdown(page_of(text))
+    assert "<" not in re.sub(r"(?<!\\)`[^`\n]*`", "", written)
     assert "\x1b" not in written and "\u202e" not in written
     rows = [line for line in written.splitlines() if line.startswith("|")]
     assert {len(re.findall(r"(?<!\\)\|", line.replace("\\\\", ""))) for line in rows} == {3}
@@ -206,7 +214,8 @@ def test_in_a_browser(page: Any) -> None:
     urls = [
         m["params"]["request"]["url"] for m in sent if m["method"] == "Network.requestWillBeSent"
     ]
-    assert {url.partition(":")[0] for url in urls} <= {"file", "data", "chrome"}
+    own = {"chrome", "chrome-untrusted"}  # of the tab that the browser opens with
+    assert {url.partition(":")[0] for url in urls} <= {"file", "data", *own}
     widths = "return [...document.images].map((image) => image.naturalWidth)"
     assert all(page.execute_script(widths))
 

@@ -141,9 +141,6 @@ def test_seeds_are_one_system_and_other_augmentations_are_not(group: Group) -> N
         ("sgp_dst [random weights]", 1),
     ]
     assert group.caveats == ["the small sample corpus, not SGD", "only 273 frames"]
-    assert [[of.name for of in family] for family in group.families()] == [
-        ["t5dst", "t5dst, backtrans"]
-    ]
     plain, backtrans, tiny = (system.first for system in group.systems)
     assert plain.system_key() != backtrans.system_key()
     assert plain.system_key(True) == backtrans.system_key(True) != tiny.system_key(True)

@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
+from sgdx_cli import main
 from sgdx_dataset.__main__ import main as dataset
 from sgdx_eval.references import References
-from sgdx_eval.report.figures import verdict
 from sgdx_eval.report.runs import group_runs, read_run
 from sgdx_eval.report.slots import (
     CLASSES,
@@ -22,6 +22,7 @@ from sgdx_eval.report.slots import (
     classify,
     error_classes,
 )
+from sgdx_eval.report.verdict import verdict
 
 from .conftest import VARIANTS, Change, Row, only_group, values, with_state, write_run
 
@@ -228,6 +229,23 @@ def test_errors_are_left_out_where_they_cannot_be_known(
     file.write_text(text.rsplit("\n", 1)[0])
     assert "v2.jsonl: 1 of 273 frames" in left_out(run)
     assert "no such source" in left_out(run, str(tmp_path / "nowhere"))
+
+
+def test_a_variant_of_ones_own_leaves_the_others_analysed(tmp_path: Path) -> None:
+    """No source has its words, but a folder of frames may."""
+    words, run, frames = tmp_path / "words.json", tmp_path / "run", tmp_path / "frames"
+    words.write_text('{"Flats_1": {"slots": {"bedrooms": {"name": "chambers"}}}}')
+    shared = ["--source", "sample", "--variant", f"team={words}"]
+    assert main(["evaluate", "--tracker", "lexical", *shared, "--output", str(run)]) == 0
+    assert main(["frames", *shared, "--split", "test", "--output", str(frames)]) == 0
+    released = {"v1", "v2", "v3", "v4", "v5"}
+    for references, reasons, variants in (
+        (None, ["lexical under team"], released),
+        (frames, [], released | {"team"}),
+    ):
+        analyses, without = analyse_group(only_group(run), None, references)
+        assert list(without) == reasons
+        assert {error.variant for error in analyses["lexical"].errors} == variants
 
 
 @pytest.mark.slow
