@@ -28,7 +28,6 @@ DEFAULT_PARAMETERS: Json = {"temperature": 0, "seed": 0, "max_tokens": 1024}
 # Fields that the project decides; everything else in a body can be set or left out.
 _FIXED_FIELDS = ("model", "messages", "tools", "response_format", "stream", "n")
 _ROLES = {"USER": "user", "SYSTEM": "assistant"}
-_SPEAKERS = {"USER": "User", "SYSTEM": "Assistant"}
 _IN_JSON = (
     "\nAnswer with one JSON object and nothing else. It holds the arguments of the function, as the"
     " JSON schema of its parameters describes them.\n"
@@ -67,9 +66,11 @@ class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
             raise SgdxError("--text-calls: expected only for the task calls")
         if self.distractors < 0 or (self.distractors and self.task != "calls"):
             raise SgdxError("--distractors: expected 0 or more, and only for the task calls")
-        self.provider.check_option(self.answer, f"--answer {self.answer}")
-        if self.strict:
-            self.provider.check_option("strict", "--strict")
+        ignored = self.provider.ignores
+        if self.answer in ignored:
+            raise SgdxError(f"--answer {self.answer}: {self.provider.name} {ignored[self.answer]}")
+        if self.strict and "strict" in ignored:
+            raise SgdxError(f"--strict: {self.provider.name} {ignored['strict']}")
 
     def fields(self, how: Json) -> Json:
         """The fields of a body: the defaults, ``how`` to answer, and what is set and left out."""
@@ -121,47 +122,24 @@ def state_body(row: Mapping[str, Any], service: Service, settings: RequestSettin
         schema = {"name": function["name"], "schema": function["parameters"]}
         strict = {"strict": True} if settings.strict else {}
         how = {"response_format": {"type": "json_schema", "json_schema": {**schema, **strict}}}
-    return _body(settings, [{"role": "user", "content": _transcript(row, function)}], how)
+    # The function and the dialogue as one text.
+    shown = json.dumps(function, ensure_ascii=False)
+    speakers = {"user": "User", "assistant": "Assistant"}
+    turns = "\n".join(f"{speakers[turn['role']]}: {turn['content']}" for turn in _turns(row))
+    text = f"The API as a function:\n{shown}\n\nThe dialogue:\n{turns}"
+    return _body(settings, [{"role": "user", "content": text}], how)
 
 
 def call_body(
     row: Mapping[str, Any], services: Sequence[Service], settings: RequestSettings
 ) -> Json:
     """The request for the call that the system makes after a user turn."""
-    functions = call_functions(services)
     tools = [
         {"type": "function", "function": call_function(name, *pair)}
-        for name, pair in functions.items()
+        for name, pair in call_functions(services).items()
     ]
     how = {"tools": tools, "tool_choice": settings.tool_choice, "parallel_tool_calls": False}
     return _body(settings, _turns(row), how)
-
-
-def with_seed(body: Json, attempt: int, field: str = "seed") -> Json:
-    """The body of an attempt, counted from 0; each attempt after the first has another seed."""
-    # Servers that know no seed may refuse one.
-    return {**body, field: body[field] + attempt} if attempt and field in body else body
-
-
-def request_key(body: Json, host: str, repeat: int, attempt: int = 0) -> str:
-    """The key of an answer: a SHA-256 of the body, the host that is asked and the repeat.
-
-    The order of its parts counts, since a model reads them in it.
-    """
-    asked = [body, host, repeat, *([attempt] if attempt else [])]
-    text = json.dumps(asked, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def custom_id(variant: str, frame_id: str, repeat: int) -> str:
-    """The name of a request in batch files and for programs."""
-    return f"{variant}|{frame_id}|{repeat}"
-
-
-def _body(settings: RequestSettings, messages: list[Json], how: Json) -> Json:
-    """A body whose parts that requests share come first, so that a server can cache the prompt."""
-    system = {"role": "system", "content": instruction(settings.task, settings.answer)}
-    return {"model": settings.model, **settings.fields(how), "messages": [system, *messages]}
 
 
 def _turns(row: Mapping[str, Any]) -> list[Json]:
@@ -172,9 +150,26 @@ def _turns(row: Mapping[str, Any]) -> list[Json]:
     return [*turns, {"role": "user", "content": row["utterance"]}]
 
 
-def _transcript(row: Mapping[str, Any], function: Json) -> str:
-    """The function and the dialogue as one text."""
-    turns = [f"{_SPEAKERS[turn['speaker']]}: {turn['utterance']}" for turn in row["history"]]
-    shown = json.dumps(function, ensure_ascii=False)
-    dialogue = "\n".join([*turns, f"User: {row['utterance']}"])
-    return f"The API as a function:\n{shown}\n\nThe dialogue:\n{dialogue}"
+def _body(settings: RequestSettings, messages: list[Json], how: Json) -> Json:
+    """A body whose parts that requests share come first, so that a server can cache the prompt."""
+    system = {"role": "system", "content": instruction(settings.task, settings.answer)}
+    return {"model": settings.model, **settings.fields(how), "messages": [system, *messages]}
+
+
+def with_seed(body: Json, number: int, field: str = "seed") -> Json:
+    """The body with another seed for each number, where it has a seed."""
+    return {**body, field: body[field] + number} if number and field in body else body
+
+
+def request_key(body: Json, host: str, repeat: int) -> str:
+    """The key of an answer: a SHA-256 of the body, the host that is asked and the repeat.
+
+    The order of its parts counts, since a model reads them in it.
+    """
+    text = json.dumps([body, host, repeat], separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def custom_id(variant: str, frame_id: str, repeat: int) -> str:
+    """The name of a request in batch files and for programs."""
+    return f"{variant}|{frame_id}|{repeat}"

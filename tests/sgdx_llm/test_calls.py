@@ -10,16 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sgdx_llm.batch_files import read_answer_line
 from sgdx_llm.calls import (
-    Call,
-    calls_in_text,
     chat_completion,
     chat_messages,
     decode_arguments,
     listed_calls,
+    read_answer_line,
     with_plain_calls,
 )
+from sgdx_llm.text_calls import Call, calls_in_text
 
 ROME, DAVOS = Call("get_weather", {"city": "Rome"}), Call("get_weather", {"city": "Davos"})
 NOW = Call("now", {})
