@@ -28,29 +28,21 @@ from .signature import data_digest
 
 @dataclass(frozen=True)
 class ToolRequest:
-    """One request; it has one body, and the key under which the answer to that is kept."""
+    """One request."""
 
     custom_id: str
-    bodies: Sequence[Json]
-    keys: Sequence[str]
+    body: Json
+    key: str  # under which the answer is kept
     # The case as a program reads it: `id`, `messages` and `tools` as worded.
     case: Json = field(default_factory=dict)
 
     def line(self) -> Json:
         """The line that a program reads."""
-        return {"custom_id": self.custom_id, "case": self.case, "body": self.bodies[0]}
-
-
-class AskedOnce:
-    """A plan whose requests have one body each."""
-
-    def missing(self, request: ToolRequest, answers: AnswerFile) -> int | None:
-        """0 where a request has no answer yet, else None."""
-        return None if request.keys[0] in answers else 0
+        return {"custom_id": self.custom_id, "case": self.case, "body": self.body}
 
 
 @dataclass(frozen=True)
-class ToolPlan(AskedOnce):
+class ToolPlan:
     """The requests of a run."""
 
     tool_set: ToolSet
@@ -120,7 +112,7 @@ class ToolPlan(AskedOnce):
         for repeat in range(1, self.repeats + 1):
             key = request_key(body, host, repeat)
             case_shown = {"id": case.id, "messages": messages, "tools": shown}
-            yield ToolRequest(custom_id(name, case.id, repeat), [body], [key], case_shown)
+            yield ToolRequest(custom_id(name, case.id, repeat), body, key, case_shown)
 
     def _ids(self, case: Case) -> list[str] | None:
         """The ids of a case's tools, and of its distractors if there are to be any; None for all.
@@ -176,7 +168,7 @@ class ToolPlan(AskedOnce):
 
     def missing_counts(self, answers: AnswerFile) -> Counter[str]:
         """How many requests have no answer, by variant."""
-        requests = (r for r in self.requests() if r.keys[0] not in answers)
+        requests = (r for r in self.requests() if r.key not in answers)
         return Counter(request.custom_id.split("|", 1)[0] for request in requests)
 
 
