@@ -25,6 +25,7 @@ from .options import SendingOptions, ServerOptions
 from .predictions import format_counts
 from .program import run_program
 from .providers import base_url
+from .requests import Request
 from .usage import Price, tokens_of
 
 if TYPE_CHECKING:
@@ -39,30 +40,11 @@ MOST_GIVEN_UP = 8  # requests in a row that are given up before the server is ta
 MOST_REFUSALS = 8
 
 
-class Request(Protocol):
-    """One request."""
-
-    @property
-    def custom_id(self) -> str:
-        """The request's name, for whoever reads the file of answers."""
-
-    @property
-    def body(self) -> Json:
-        """What is sent to a server."""
-
-    @property
-    def key(self) -> str:
-        """The key under which the answer is kept."""
-
-    def line(self) -> Json:
-        """What is sent to a program."""
-
-
 class RequestSource(Protocol):
     """What is asked: the plan of a run."""
 
-    def requests(self) -> Iterator[Any]:
-        """All requests, each a ``Request``, in order."""
+    def requests(self) -> Iterator[Request]:
+        """All requests, in order."""
 
     def is_unread(self, request: Any, body: Any) -> bool:
         """Whether an answer to a request cannot be read."""

@@ -31,7 +31,8 @@ def write_requests(plan: Plan, answers: AnswerFile, folder: Path) -> tuple[list[
     Returns the files, and how many requests are in them.
     """
     if folder.exists():
-        if others := [file.name for file in folder.iterdir() if not file.match("requests-*.jsonl")]:
+        there = folder.iterdir() if folder.is_dir() else [folder]
+        if others := [file.name for file in there if not file.match("requests-*.jsonl")]:
             raise SgdxError(f"{folder}: found {others[0]}, expected only files of requests")
         shutil.rmtree(folder)
     parts: list[Path] = []

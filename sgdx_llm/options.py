@@ -56,7 +56,8 @@ class ServerOptions:
             try:
                 parameters[name] = json.loads(value)
             except (ValueError, RecursionError):
-                raise SgdxError(f"--set {name}={value}: expected {form}") from None
+                # The value is not repeated, as it may be a key.
+                raise SgdxError(f"--set {name}: found no JSON, expected {form}") from None
         return parameters
 
     @property

@@ -28,27 +28,27 @@ from sgdx_metric.variants import ORIGINAL
 
 from .answers import read_answer, read_call
 from .functions import Json, call_functions
-from .requests import READS, RequestSettings, call_body, custom_id, request_key, state_body
+from .requests import (
+    READS,
+    Request,
+    RequestSettings,
+    call_body,
+    custom_id,
+    request_key,
+    state_body,
+)
 
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Request:
-    """One request, which is about a frame, or for the task ``calls`` about a user turn."""
+@dataclass(frozen=True, kw_only=True)
+class FrameRequest(Request):
+    """A request about a frame, or for the task ``calls`` about a user turn."""
 
-    custom_id: str  # ``<variant>|<frame_id>|<repeat>``, with the turn's first frame
-    dialogue_id: str
     # The frame rows that the answer is for, with what a tracker may see of them.
     rows: Sequence[Row]
     # The service of the frame; for ``calls``, the services whose functions are offered.
     services: Sequence[Service]
-    body: Json
-    key: str  # under which the answer is kept
-
-    def line(self) -> Json:
-        """The line that a program reads: the request's name, the frame and the body for a model."""
-        return {"custom_id": self.custom_id, "frame": self.rows[0], "body": self.body}
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Plan:
             return [name for name in self.data.ids if name in table.ranges]
         return list(choose_dialogues(table.services, len(table.services), seed=1))
 
-    def requests(self) -> Iterator[Request]:
+    def requests(self) -> Iterator[FrameRequest]:
         """All requests, in order; they are made one after the other."""
         # A turn is asked about under all variants before the next turn. Requests under way at the
         # same time then begin differently, and the beginning that a turn shares with the one before
@@ -110,13 +110,18 @@ class Plan:
             for requests in zip(*by_name, strict=True):
                 yield from requests
 
-    def requests_of(self, name: str, dialogue: str) -> Iterator[Request]:
+    def requests_of(self, name: str, dialogue: str) -> Iterator[FrameRequest]:
         """The requests for the predictions called ``name`` about one dialogue."""
         config, repeat = self.names[name]
         for rows, services, body in self.tables[config].bodies(dialogue):
-            identity = custom_id(name, rows[0]["frame_id"], repeat)
-            key = request_key(body, self.host, repeat)
-            yield Request(identity, dialogue, rows, services, body, key)
+            yield FrameRequest(
+                custom_id=custom_id(name, rows[0]["frame_id"], repeat),
+                body=body,
+                key=request_key(body, self.host, repeat),
+                shown={"frame": rows[0]},
+                rows=rows,
+                services=services,
+            )
 
     def count(self) -> int:
         """How many requests there are, without making them."""
@@ -130,7 +135,7 @@ class Plan:
         table = rows.select_columns(columns).with_format("arrow")[:]
         return {row["frame_id"]: row for row in table.to_pylist()}
 
-    def read(self, request: Request, body: Any) -> tuple[list[Row], Counter[str]]:
+    def read(self, request: FrameRequest, body: Any) -> tuple[list[Row], Counter[str]]:
         """The prediction rows of a request's frames that an answer makes, and its counts."""
         # Under the request's own variant, which may be that of a repeat.
         variant = request.custom_id.partition("|")[0]
@@ -157,7 +162,7 @@ class Plan:
         ]
         return predicted, call.counts
 
-    def is_unread(self, request: Request, body: Any) -> bool:
+    def is_unread(self, request: FrameRequest, body: Any) -> bool:
         """Whether an answer to a request cannot be read."""
         return bool(self.read(request, body)[1]["unread"])
 

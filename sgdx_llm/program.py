@@ -21,20 +21,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import escape_controls
 
 from .answer_file import AnswerFile
 from .calls import read_answer_line
-
-if TYPE_CHECKING:
-    from .asking import Request
+from .requests import Request
 
 HOST = "command:"  # stands before the command line where a program is the host of answers
 MOST_BYTES = 10_000_000  # of a line
-_MOMENT = 5.0  # seconds for the last lines of a program that has ended
+_MOMENT = 2.0  # seconds for the last lines of a program that has ended
 _FORM = "an object with the custom_id of a request and its state, calls or response"
 
 
@@ -71,38 +68,42 @@ def run_program(
     arguments, name = split_command(line), public_name(line)
     keys: dict[str, str] = {}  # of what was asked, by the request's name
     strange: list[bytes] = []  # the first line that answers nothing
-    faults: list[SgdxError] = []
+    faults: list[Exception] = []
 
     def feed() -> None:
-        with suppress(OSError, ValueError):  # the program has ended, or closed its input
-            try:
-                for request in requests:
-                    keys[request.custom_id] = request.key
-                    counts["requests"] += 1
-                    written = json.dumps(request.line(), ensure_ascii=False)
-                    program.stdin.write(written.encode() + b"\n")  # type: ignore[union-attr]
-            except SgdxError as error:
-                faults.append(error)
-            finally:
-                program.stdin.close()  # type: ignore[union-attr]
+        assert program.stdin  # noqa: S101 - it is a pipe
+        try:
+            for request in requests:
+                keys[request.custom_id] = request.key
+                counts["requests"] += 1
+                written = json.dumps(request.line(), ensure_ascii=False).encode() + b"\n"
+                try:
+                    program.stdin.write(written)
+                except OSError:  # the program has ended, or closed its input
+                    break
+        except Exception as error:  # it is raised below, in the main thread
+            faults.append(error)
+        finally:
+            with suppress(OSError):
+                program.stdin.close()
 
     def read() -> None:
-        # A longer line comes in parts, none of which is an answer.
-        while written := program.stdout.readline(MOST_BYTES):  # type: ignore[union-attr]
-            asked, body = read_answer_line(written)
-            key = keys.get(asked) if isinstance(asked, str) else None
-            if key is not None and body is not None and key not in answers:
-                try:
+        assert program.stdout  # noqa: S101 - it is a pipe
+        try:
+            # A longer line comes in parts, none of which is an answer.
+            while written := program.stdout.readline(MOST_BYTES):
+                asked, body = read_answer_line(written)
+                key = keys.get(asked) if isinstance(asked, str) else None
+                if key is not None and body is not None and key not in answers:
                     answers.add(key, asked, body)
-                except SgdxError as error:  # such as of a full disk
-                    faults.append(error)
-                    program.kill()
-                    return
-                counts["answered"] += 1
-                advance()
-            elif written.strip():
-                counts["strange_lines"] += 1
-                strange.extend([written] if not strange else [])
+                    counts["answered"] += 1
+                    advance()
+                elif written.strip():
+                    counts["strange_lines"] += 1
+                    strange.extend([written] if not strange else [])
+        except Exception as error:  # such as of a full disk
+            faults.append(error)
+            program.kill()
 
     with tempfile.TemporaryFile() as errors:
         try:
@@ -127,8 +128,8 @@ def run_program(
             with suppress(OSError):
                 os.killpg(program.pid, signal.SIGKILL)
             program.wait()
-            reader.join()
-            feeder.join()
+            reader.join(_MOMENT)  # what has a session of its own may hold the pipes open still
+            feeder.join(_MOMENT)
         if faults:
             raise faults[0]
         if status:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -27,11 +29,27 @@ ToolChoice = Literal["required", "auto"]
 DEFAULT_PARAMETERS: Json = {"temperature": 0, "seed": 0, "max_tokens": 1024}
 # Fields that the project decides; everything else in a body can be set or left out.
 _FIXED_FIELDS = ("model", "messages", "tools", "response_format", "stream", "n")
+# Fields that hold a key, which would be written with the others into the header of predictions.
+_SECRET = re.compile(r"(api_?key|secret|password|authorization|token)$", re.IGNORECASE)
 _ROLES = {"USER": "user", "SYSTEM": "assistant"}
 _IN_JSON = (
     "\nAnswer with one JSON object and nothing else. It holds the arguments of the function, as the"
     " JSON schema of its parameters describes them.\n"
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """One request, as it is sent to a server or a program."""
+
+    custom_id: str  # its name, as ``custom_id`` makes it
+    body: Json
+    key: str  # under which the answer is kept, as ``request_key`` makes it
+    shown: Json = field(default_factory=dict)  # what a program is shown beside the body
+
+    def line(self) -> Json:
+        """The line that a program reads."""
+        return {"custom_id": self.custom_id, **self.shown, "body": self.body}
 
 
 class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +76,8 @@ class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if wrong := [name for name in (*self.parameters, *self.omitted) if name in _FIXED_FIELDS]:
             raise SgdxError(f"--set, --omit: found {wrong[0]}, which cannot be set or left out")
+        if secret := [name for name in self.parameters if _SECRET.search(name)]:
+            raise SgdxError(f"--set {secret[0]}: expected no key, which --header sends unwritten")
         if self.task == "calls" and self.answer != "tool":
             raise SgdxError(f"--answer {self.answer}: expected tool for the task calls")
         if self.task == "calls" and self.strict:

@@ -37,7 +37,7 @@ from inspect_ai.util import JSONSchema
 from sgdx_dataset import SgdxError
 from sgdx_eval.prediction_files import Header
 from sgdx_llm.harness import VARIANTS, references, task_plan
-from sgdx_llm.plan import Plan, Request
+from sgdx_llm.plan import FrameRequest, Plan
 from sgdx_llm.predictions import header
 from sgdx_llm.requests import AnswerForm, RequestSettings
 from sgdx_metric.calls import CALL_PREDICTION, CALL_REFERENCE, score_calls
@@ -107,7 +107,7 @@ def _task(plan: Plan) -> Task:
 
 
 @solver
-def _ask(requests: dict[str, Request], plan: Plan) -> Solver:
+def _ask(requests: dict[str, FrameRequest], plan: Plan) -> Solver:
     """Ask the model once, with the function or the schema of the request's own service."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
@@ -201,18 +201,18 @@ _METRICS = [
 
 
 @scorer(metrics=_METRICS)
-def _joint_goal_accuracy(requests: dict[str, Request], plan: Plan) -> Scorer:
+def _joint_goal_accuracy(requests: dict[str, FrameRequest], plan: Plan) -> Scorer:
     """The official joint goal accuracy of each frame."""
     return _scorer(requests, plan, "joint_goal_accuracy")
 
 
 @scorer(metrics=_METRICS)
-def _call_accuracy(requests: dict[str, Request], plan: Plan) -> Scorer:
+def _call_accuracy(requests: dict[str, FrameRequest], plan: Plan) -> Scorer:
     """Whether the right function is called with the right arguments."""
     return _scorer(requests, plan, "call_accuracy")
 
 
-def _scorer(requests: dict[str, Request], plan: Plan, measure: str) -> Scorer:
+def _scorer(requests: dict[str, FrameRequest], plan: Plan, measure: str) -> Scorer:
     is_state = plan.settings.task == "state"
     columns, predicted_columns = (
         (REFERENCE, PREDICTION) if is_state else (CALL_REFERENCE, CALL_PREDICTION)

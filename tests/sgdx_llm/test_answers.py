@@ -271,6 +271,13 @@ def test_a_call_in_a_text_where_it_counts() -> None:
     )
 
 
+def test_a_value_in_a_tag_is_text_as_the_function_has_it() -> None:
+    parameters = "<parameter=title>007</parameter><parameter=seats>2</parameter>"
+    written = f"<function=Media_9__PlayFilm>{parameters}</function>"
+    found = read_call(text(written), FUNCTIONS, text_calls=True)
+    assert found.parameters == {"title": "007", "seats": "2"}
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: (

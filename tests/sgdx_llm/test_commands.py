@@ -236,6 +236,8 @@ def test_requests_that_are_equal_are_counted_once(
     ("options", "named"),
     [
         (["--set", "seed"], "--set seed: "),
+        (["--set", "seed=sk-x"], "--set seed: found no JSON"),
+        (["--set", 'api_key="sk-x"'], "--set api_key: "),
         (["--omit", "model"], "--set, --omit: found model"),
         (["--max-cost", "1"], "--max-cost: found no --price"),
         (["--concurrency", "0"], "--concurrency 0: "),
@@ -257,7 +259,7 @@ def test_wrong_options(
     assert ask("predict", *words, "--output", tmp_path / "out", *options) == 2
     said = capsys.readouterr().err
     assert said.startswith("sgdx: error: ")
-    assert named in said and said.count("\n") == 1
+    assert named in said and said.count("\n") == 1 and "sk-x" not in said
     assert not list(tmp_path.rglob("*.jsonl"))
 
 

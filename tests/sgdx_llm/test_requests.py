@@ -216,7 +216,7 @@ def test_functions_of_other_services_are_offered_too(three: Path) -> None:
     assert services == reworded
     few = plan_of(three, settings=RequestSettings(model="m", task="calls", distractors=5))
     (first, *_) = few.requests_of("original", few.dialogues[0])
-    whole = {r.custom_id: r.key for r in plan.requests_of("original", first.dialogue_id)}
+    whole = {r.custom_id: r.key for r in plan.requests_of("original", few.dialogues[0])}
     assert whole[first.custom_id] == first.key
     with pytest.raises(SgdxError, match="^--distractors: "):
         RequestSettings(model="m", distractors=1)
