@@ -104,7 +104,7 @@ def _write(
         repeat = int(request.custom_id.rpartition("|")[2])
         unread = bool(reading.counts["unread"])
         said = beginning(line["body"]) if unread else ""
-        case = request.case["id"]
+        case = request.shown["case"]["id"]
         predictions.append(Prediction(case, name, reading.calls, repeat, unread, said))
     figures = tally.facts(price)
     header = msgspec.structs.replace(plan.header(name), counts=figures, versions=versions())
@@ -128,7 +128,7 @@ def _answered(plan: ToolPlan, name: str) -> Iterator[tuple[str, Json, str]]:
     """Each request's key and body, and its expected calls as JSON; empty where none is right."""
     cases = {case.id: case for case in plan.tool_set.cases}
     for request in plan.requests_of(name):
-        calls = plan.worded[name].expect(cases[request.case["id"]]) or ()
+        calls = plan.worded[name].expect(cases[request.shown["case"]["id"]]) or ()
         made = [msgspec.structs.asdict(call) for call in calls]
         answer = json.dumps(made, ensure_ascii=False) if made else ""
         yield request.key, request.body, answer

@@ -15,11 +15,10 @@ from typing import Any
 
 from sgdx_dataset.io.json import parse_text
 from sgdx_llm.answer_file import AnswerFile
-from sgdx_llm.requests import RequestSettings, request_key, with_seed
+from sgdx_llm.requests import Request, RequestSettings, request_key, with_seed
 
 from .data import ElementId, Json, Tool
 from .json_schema import NAME, Element, elements_of
-from .plan import ToolRequest
 from .pool import KINDS, ElementPool, Pool
 from .predictions import read_calls
 
@@ -145,11 +144,11 @@ class RewordPlan:
     # What the words are for, which is a file of ``prompts``: reword or improve.
     goal: str = FUNCTION
 
-    def requests(self) -> Iterator[ToolRequest]:
+    def requests(self) -> Iterator[Request]:
         """All requests, in order."""
         return (self.request(rewording) for rewording in self.rewordings if rewording.missing())
 
-    def request(self, rewording: ToolRewording) -> ToolRequest:
+    def request(self, rewording: ToolRewording) -> Request:
         """The request for the words that a rewording lacks."""
         choice = self.settings.provider.chosen(FUNCTION)
         body = {
@@ -160,9 +159,9 @@ class RewordPlan:
         turn = rewording.number + 1000 * self.attempt
         body = with_seed(body, turn, self.settings.provider.seed)
         name = f"{rewording.tool.id}|{rewording.number}|{self.attempt + 1}"
-        return ToolRequest(name, body, request_key(body, self.host, turn))
+        return Request(custom_id=name, body=body, key=request_key(body, self.host, turn))
 
-    def is_unread(self, request: ToolRequest, body: Any) -> bool:
+    def is_unread(self, request: Request, body: Any) -> bool:
         """Whether an answer has no words at all."""
         return not read_calls(body, text_calls=True).calls and _elements_in_text(body) is None
 

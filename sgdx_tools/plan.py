@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,27 +18,12 @@ from sgdx_dataset import SgdxError
 from sgdx_eval.prediction_files import Header
 from sgdx_llm.answer_file import AnswerFile
 from sgdx_llm.program import HOST
-from sgdx_llm.requests import RequestSettings, custom_id, request_key
+from sgdx_llm.requests import Request, RequestSettings, custom_id, request_key
 
-from .data import Case, Json, ToolSet
+from .data import Case, ToolSet
 from .predictions import read_calls
 from .renaming import WordedTools
 from .signature import data_digest
-
-
-@dataclass(frozen=True)
-class ToolRequest:
-    """One request."""
-
-    custom_id: str
-    body: Json
-    key: str  # under which the answer is kept
-    # The case as a program reads it: `id`, `messages` and `tools` as worded.
-    case: Json = field(default_factory=dict)
-
-    def line(self) -> Json:
-        """The line that a program reads."""
-        return {"custom_id": self.custom_id, "case": self.case, "body": self.body}
 
 
 @dataclass(frozen=True)
@@ -76,21 +61,19 @@ class ToolPlan:
         variants = self.tool_set.variants
         return {name: WordedTools(self.tool_set.tools, variants[name]) for name in self.names}
 
-    def requests(self) -> Iterator[ToolRequest]:
+    def requests(self) -> Iterator[Request]:
         """All requests, in order; they are made one after the other."""
         for case in self.tool_set.cases:
             ids = self._ids(case)
             for name in self.names:
                 yield from self._requests_of(name, case, ids)
 
-    def requests_of(self, name: str) -> Iterator[ToolRequest]:
+    def requests_of(self, name: str) -> Iterator[Request]:
         """The requests under one variant."""
         for case in self.tool_set.cases:
             yield from self._requests_of(name, case, self._ids(case))
 
-    def _requests_of(
-        self, name: str, case: Case, ids: Sequence[str] | None
-    ) -> Iterator[ToolRequest]:
+    def _requests_of(self, name: str, case: Case, ids: Sequence[str] | None) -> Iterator[Request]:
         worded = self.worded[name]
         tools = [worded.tool(tool) for tool in worded.shown(ids)]
         shown = [
@@ -112,7 +95,12 @@ class ToolPlan:
         for repeat in range(1, self.repeats + 1):
             key = request_key(body, host, repeat)
             case_shown = {"id": case.id, "messages": messages, "tools": shown}
-            yield ToolRequest(custom_id(name, case.id, repeat), body, key, case_shown)
+            yield Request(
+                custom_id=custom_id(name, case.id, repeat),
+                body=body,
+                key=key,
+                shown={"case": case_shown},
+            )
 
     def _ids(self, case: Case) -> list[str] | None:
         """The ids of a case's tools, and of its distractors if there are to be any; None for all.
@@ -139,7 +127,7 @@ class ToolPlan:
         """How many requests there are."""
         return len(self.tool_set.cases) * len(self.names) * self.repeats
 
-    def is_unread(self, request: ToolRequest, body: Any) -> bool:
+    def is_unread(self, request: Request, body: Any) -> bool:
         """Whether an answer cannot be read."""
         return bool(read_calls(body, self.settings.text_calls).counts["unread"])
 
