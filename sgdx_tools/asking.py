@@ -99,7 +99,7 @@ def _write(
         line = answers.get(request.key)
         if line is None:
             raise SgdxError(f"{request.custom_id}: its answer has gone while it was being read")
-        reading = read_calls(line["body"], plan.settings.text_calls)
+        reading = read_calls(line["body"], plan.settings.text_calls, request.body.get("tools", ()))
         tally.add(line, reading.counts)
         repeat = int(request.custom_id.rpartition("|")[2])
         unread = bool(reading.counts["unread"])

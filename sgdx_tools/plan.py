@@ -129,7 +129,11 @@ class ToolPlan:
 
     def is_unread(self, request: Request, body: Any) -> bool:
         """Whether an answer cannot be read."""
-        return bool(read_calls(body, self.settings.text_calls).counts["unread"])
+        return bool(
+            read_calls(body, self.settings.text_calls, request.body.get("tools", ())).counts[
+                "unread"
+            ]
+        )
 
     def header(self, name: str) -> Header:
         """What the header of a prediction file says of the run, its answers aside."""

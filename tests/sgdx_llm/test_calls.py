@@ -129,7 +129,7 @@ def test_a_value_in_a_tag_has_the_type_of_the_tools_parameter(
 ) -> None:
     text = f"<function=f>\n<parameter=a>\n{written}\n</parameter>\n</function>"
     properties = {} if schema is None else {"a": schema}
-    tools = [{"name": "other"}, {"name": "f", "parameters": {"properties": properties}}]
+    tools: list[Any] = [{"name": "other"}, {"name": "f", "parameters": {"properties": properties}}]
     assert calls_in_text(text, tools) == ([Call("f", {"a": value})], False)
 
 
