@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 import threading
 import time
@@ -128,22 +129,23 @@ def _progress(count: int) -> Iterator[Callable[[], None]]:
 def _cost_before(plan: RequestSource, answers: AnswerFile, price: Price) -> str:
     """A line about what a run will cost, before its first request."""
     count_tokens, counter = token_counter()
-    requests = tokens = most = 0
+    requests, tokens, most = 0, 0, 0.0
     for request in unanswered(plan, answers, Counter(), lambda: None):
         requests += 1
         tokens += body_tokens(request.body, count_tokens)
-        most += most_tokens(request.body)
-    cost, highest = price.cost({"in": tokens}), price.cost({"out": most})
+        most += _highest_cost(request.body, price)
+    cost = price.cost({"in": tokens})
     return (
         f"asking {requests:,} requests of {tokens:,} tokens by {counter}, which cost {cost:.4g}; "
-        f"their answers cost {highest:.4g} at most"
+        f"with the longest answers they cost {most:.4g}"
     )
 
 
-def most_tokens(body: Json) -> int:
-    """The most tokens that an answer may have."""
+def _highest_cost(body: Json, price: Price) -> float:
+    """An upper bound for the cost of a request: tokens have two bytes at least, and a limit."""
     most = body.get("max_tokens", body.get("max_completion_tokens"))
-    return most if isinstance(most, int) else 1024
+    sent = len(json.dumps(body, ensure_ascii=False).encode(errors="replace")) // 2
+    return price.cost({"in": sent, "out": most if isinstance(most, int) else 1024})
 
 
 def unanswered(
@@ -184,9 +186,8 @@ class Run:
     tokens: Counter[str] = field(default_factory=Counter)  # of all answers of this run
     stopped: str = ""  # why the run ended before all requests were sent
     fault: SgdxError | None = None
-    sending: int = 0  # requests that are with the server
     given_up: int = 0  # requests in a row
-    highest_cost: float | None = None  # of an answer so far
+    sending: dict[str, float] = field(default_factory=dict)  # what those under way may cost, by key
     # Refusals that are answers only if the server answers another request.
     held: list[tuple[Request, RefusedError]] = field(default_factory=list)
     read: int = 0  # answers, those of earlier runs included
@@ -219,20 +220,24 @@ class Run:
         """Send a request within the limits, and keep its answer."""
         from .server import NoAnswerError, RefusedError
 
+        most = _highest_cost(request.body, self.price) if self.price else 0.0
+        if not await self._may_send(most):
+            return
+        self.counts["requests"] += 1
+        self.sending[request.key] = most
+        start = time.monotonic()
         try:
-            if not await self._may_send(request.body):
-                return
-            self.counts["requests"] += 1
-            self.sending += 1
-            start = time.monotonic()
-            try:
-                answer = await self.send(request.body, retries)
-            finally:
-                self.sending -= 1
+            answer = await self.send(request.body, retries)
             self.answers.add(request.key, request.custom_id, answer, time.monotonic() - start)
             self.counts["answered"] += 1
             self.given_up = 0
-            self._charge(answer)
+            tokens = tokens_of(answer)
+            self.tokens.update(tokens)
+            if self.limits.max_cost is not None and not tokens["in"]:
+                raise SgdxError(
+                    f"--max-cost {self.limits.max_cost:g}: the server does not say how many tokens "
+                    "a request has, expected its usage"
+                )
             self._check_unread(request, answer)
         except RefusedError as refusal:
             self.counts["refused"] += 1
@@ -250,6 +255,8 @@ class Run:
                 self.stopped = self.stopped or f"the server does not answer: {later}"
         except SgdxError as fault:
             self.fault = self.fault or fault
+        finally:
+            del self.sending[request.key]
         works = self.counts["answered"] or self.counts["cached"]
         if works or any(error.is_about_one for _, error in self.held):
             held, self.held = self.held, []
@@ -258,24 +265,19 @@ class Run:
                 self._check_unread(refused, error.answer)
         self.advance()
 
-    async def _may_send(self, body: Json) -> bool:
-        """Whether one more request is within the limits; the run is over where it is not."""
+    async def _may_send(self, most: float) -> bool:
+        """Whether a request that may cost so much is within the limits; else the run is over."""
         limits = self.limits
         if limits.max_cost is not None and self.price is not None:
-            # Each request with the server, and this one, may cost as much as the dearest so far.
-            # What may be too dear waits until the others have said what they cost.
+            # What may be too dear waits until those with the server have said what they cost.
             while True:
-                spent, next_cost = self.price.cost(self.tokens), self.highest_cost
-                if next_cost is None:
-                    # An upper bound, as tokens have about four characters in English.
-                    tokens = {"in": len(str(body)) // 2, "out": most_tokens(body)}
-                    next_cost = self.price.cost(tokens)
-                if spent + (self.sending + 1) * next_cost <= limits.max_cost:
+                spent = self.price.cost(self.tokens)
+                if spent + sum(self.sending.values()) + most <= limits.max_cost:
                     break
                 if not self.sending:
                     self.stopped = (
-                        f"one more request could cost more than --max-cost {limits.max_cost:g}: "
-                        f"the answers so far cost {spent:.4g}"
+                        f"one more request may cost {most:.4g}, and more than --max-cost "
+                        f"{limits.max_cost:g} with the {spent:.4g} of the answers so far"
                     )
                 if self.stopped or self.fault:
                     return False
@@ -283,18 +285,6 @@ class Run:
         if limits.max_requests is not None and self.counts["requests"] >= limits.max_requests:
             self.stopped = self.stopped or f"--max-requests {limits.max_requests} is reached"
         return not self.stopped
-
-    def _charge(self, answer: Any) -> None:
-        """Add what an answer costs."""
-        tokens = tokens_of(answer)
-        self.tokens.update(tokens)
-        if self.limits.max_cost is not None and not tokens["in"]:
-            raise SgdxError(
-                f"--max-cost {self.limits.max_cost:g}: the server does not say how many tokens a"
-                " request has, expected its usage"
-            )
-        if self.price is not None:
-            self.highest_cost = max(self.highest_cost or 0.0, self.price.cost(tokens))
 
     def _see(self, request: Request) -> None:
         """Count an answer of an earlier run, where that matters."""

@@ -150,36 +150,12 @@ def from_inspect(log: Path, /, *, output: Path) -> None:
     output
         Write VARIANT.jsonl for every variant into this folder.
     """
-    import json
-
     from sgdx_dataset.io.extras import require
 
-    logs = require("inspect_ai.log", "inspect")
-    if not log.is_file():
-        raise SgdxError(f"{log}: No such file")
-    try:
-        content = logs.read_eval_log(str(log))
-    except Exception as error:  # any of several libraries' own errors
-        raise SgdxError(f"{log}: cannot be read as a log: {error}") from None
-    from sgdx.tasks import predictions_of  # it needs inspect_ai
+    require("inspect_ai", "inspect")
+    from sgdx.logs import write_predictions_of
 
-    from sgdx_dataset.io.files import locked, write_bytes
-    from sgdx_eval.prediction_files import write_predictions
-
-    from .predictions import DONE
-
-    files, dialogues, lacking = predictions_of(content)
-    with locked(output):
-        for name, (header, rows) in files.items():
-            print(write_predictions(output / f"{name}.jsonl", header, rows))
-        if lacking:
-            write_bytes(output / DONE, json.dumps(dialogues).encode() + b"\n")
-            print(
-                f"note: the log is of an unfinished run; the predictions are of the "
-                f"{len(dialogues)} of {len(dialogues) + lacking} dialogues that have all of their "
-                f"answers, which {output / DONE} lists for --dialogues",
-                file=sys.stderr,
-            )
+    write_predictions_of(log, output)
 
 
 def _read_plan(

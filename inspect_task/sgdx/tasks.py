@@ -11,7 +11,7 @@ are scored as any others. Inspect itself shows only the headline figures, which 
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from typing import Any
 
 import msgspec
@@ -34,8 +34,6 @@ from inspect_ai.tool import ToolChoice as ToolChoiceOfInspect
 from inspect_ai.tool import ToolFunction, ToolInfo, ToolParams
 from inspect_ai.util import JSONSchema
 
-from sgdx_dataset import SgdxError
-from sgdx_eval.prediction_files import Header
 from sgdx_llm.harness import VARIANTS, references, task_plan
 from sgdx_llm.plan import FrameRequest, Plan
 from sgdx_llm.predictions import header
@@ -43,7 +41,6 @@ from sgdx_llm.requests import AnswerForm, RequestSettings
 from sgdx_metric.calls import CALL_PREDICTION, CALL_REFERENCE, score_calls
 from sgdx_metric.rows import PREDICTION, REFERENCE
 from sgdx_metric.scoring import score_frames
-from sgdx_metric.signature import dialogues_mark
 from sgdx_metric.statistics import flipped, variation, worst_case
 
 HOST = "inspect_ai"
@@ -250,42 +247,3 @@ def _scorer(requests: dict[str, FrameRequest], plan: Plan, measure: str) -> Scor
         )
 
     return score
-
-
-def predictions_of(
-    log: Any,
-) -> tuple[dict[str, tuple[Header, list[dict[str, Any]]]], list[str], int]:
-    """Of a log: headers and rows by variant, the dialogues with all answers, how many lack some."""
-
-    def dialogue_of(sample_id: str) -> str:  # <variant>|<dialogue>/<turn>/<service>|<repeat>
-        return sample_id.split("|")[1].rsplit("/", 2)[0]
-
-    metadata = log.eval.metadata or {}
-    if "sgdx" not in metadata:
-        raise SgdxError(f"{log.location}: found a log of {log.eval.task}, expected of sgdx/state")
-    scored: dict[str, Any] = {}
-    for sample in log.samples or ():
-        for score in (sample.scores or {}).values():
-            scored |= {str(sample.id): score.metadata} if score.metadata else {}
-    planned = [str(name) for name in log.eval.dataset.sample_ids or scored]
-    lacking = {dialogue_of(name) for name in planned if name not in scored}
-    whole = sorted({dialogue_of(name) for name in planned} - lacking)
-    if not whole:
-        raise SgdxError(f"{log.location}: found no dialogue that has all of its answers")
-    rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for name, record in scored.items():
-        if dialogue_of(name) not in lacking:
-            variant = name.partition("|")[0]
-            rows[variant] += json.loads(record["predictions"])
-            counts[variant].update({"requests": 1, **record["counts"]})
-    files = {}
-    for name, stated in msgspec.json.decode(metadata["sgdx"], type=dict[str, Header]).items():
-        stated = msgspec.structs.replace(
-            stated,
-            system={**stated.system, "model": log.eval.model},
-            counts={"unread": 0, **counts[name], "dates": [log.eval.created]},
-            dialogues=dialogues_mark(whole) if lacking else stated.dialogues,
-        )
-        files[name] = stated, sorted(rows[name], key=lambda row: str(row["frame_id"]))
-    return files, whole, len(lacking)

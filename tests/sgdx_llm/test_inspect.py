@@ -78,7 +78,7 @@ def test_the_figures_are_those_of_the_metric(log: Any) -> None:
 
 
 def test_an_unfinished_log_gives_the_dialogues_that_are_whole(log: Any, tmp_path: Path) -> None:
-    from sgdx.tasks import predictions_of
+    from sgdx.logs import predictions_of
 
     from sgdx_dataset import SgdxError
 

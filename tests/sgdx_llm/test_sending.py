@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import resource
 import socket
@@ -295,11 +296,24 @@ PRICE = Price(1.0, 0.5, 10.0)  # an answer of ``failing_send`` costs 0.002
 @pytest.mark.parametrize("concurrency", [1, 16])
 def test_the_cost_is_kept(plan: Plan, tmp_path: Path, concurrency: int) -> None:
     send, bodies = failing_send()
-    limits = SendingOptions(concurrency=concurrency, max_cost=0.0205)
+    limits = SendingOptions(concurrency=concurrency, max_cost=0.05)
     found = sent(plan, tmp_path / "a.jsonl", send, limits, PRICE)
-    assert "--max-cost 0.0205" in found.stopped
-    assert PRICE.cost(found.tokens) <= 0.0205
-    assert len(bodies) == 10  # no fewer either, however many are asked at once
+    assert "--max-cost 0.05" in found.stopped
+    assert 0.036 < PRICE.cost(found.tokens) <= 0.05  # the longest answer would cost 0.0102
+    assert len(bodies) in (18, 19)  # however many are asked at once
+
+
+def test_the_cost_is_kept_where_one_answer_is_far_longer(plan: Plan, tmp_path: Path) -> None:
+    numbers = itertools.count()
+
+    async def send(body: Json, retries: int) -> Json:
+        made = 1024 if next(numbers) % 10 == 9 else 10
+        return empty_state(body) | {"usage": {"prompt_tokens": 900, "completion_tokens": made}}
+
+    for limit in (0.011, 0.02, 0.03, 0.04):
+        limits = SendingOptions(max_cost=limit)
+        found = sent(plan, tmp_path / f"{limit}.jsonl", send, limits, PRICE)
+        assert PRICE.cost(found.tokens) <= limit
 
 
 def test_the_first_request_may_be_too_dear(plan: Plan, tmp_path: Path) -> None:
