@@ -27,8 +27,18 @@ from inspect_ai.model import (
     ResponseSchema,
     get_model,
 )
-from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer, stderr
-from inspect_ai.scorer import mean as mean_of_all
+from inspect_ai.scorer import (
+    Metric,
+    SampleScore,
+    Score,
+    Scorer,
+    Target,
+    Value,
+    mean,
+    metric,
+    scorer,
+    stderr,
+)
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import ToolChoice as ToolChoiceOfInspect
 from inspect_ai.tool import ToolFunction, ToolInfo, ToolParams
@@ -138,63 +148,35 @@ def _ask(requests: dict[str, FrameRequest], plan: Plan) -> Solver:
     return solve
 
 
-def _figure(name: str) -> Metric:
-    """A figure of all samples; NaN where one of the variants that it is of is missing."""
+@metric
+def figures() -> Metric:
+    """The headline figures, in [0, 1]; NaN where one of the variants that they are of is missing.
 
-    def compute(scores: list[SampleScore]) -> float:
+    ``original`` and ``v1_5`` are accuracies, ``sensitivity`` is the schema sensitivity under v1 to
+    v5, ``worst`` the mean over frames of the least score under these six variants, and ``flips``
+    the share of frames that are right under one of them and wrong under another.
+    """
+
+    def compute(scores: list[SampleScore]) -> Value:
         by_frame: dict[str, dict[str, float]] = defaultdict(dict)
         for sample in scores:
             identity = sample.sample_metadata or {}
             by_frame[identity["frame_id"]][identity["variant"]] = sample.score.as_float()
         names = VARIANTS.split(",")
-        rows = [[frame.get(variant, np.nan) for variant in names] for frame in by_frame.values()]
-        table = np.array(rows).reshape(-1, len(names)).T  # [variants, frames]
-        values = {
-            "original": table[0],
-            "v1_5": table[1:].mean(axis=0),
-            "sensitivity": variation(table[1:]),
-            "worst": worst_case(table),
-            "flips": flipped(table),
+        rows = [[frame.get(name, np.nan) for name in names] for frame in by_frame.values()]
+        table = np.array(rows or [[np.nan] * len(names)]).T  # [variants, frames]
+        return {
+            "original": float(table[0].mean()),
+            "v1_5": float(table[1:].mean()),
+            "sensitivity": float(variation(table[1:]).mean()),
+            "worst": float(worst_case(table).mean()),
+            "flips": float(flipped(table).mean()),
         }
-        return float(np.mean(values[name]))
 
     return compute
 
 
-@metric
-def original() -> Metric:
-    """The accuracy under the original schemas, in [0, 1]."""
-    return _figure("original")
-
-
-@metric
-def v1_5() -> Metric:
-    """The mean over v1 to v5 of the accuracy, in [0, 1]."""
-    return _figure("v1_5")
-
-
-@metric
-def sensitivity() -> Metric:
-    """Schema sensitivity: the mean over frames of sample deviation / mean under v1 to v5."""
-    return _figure("sensitivity")
-
-
-@metric
-def worst() -> Metric:
-    """The mean over frames of the least score under the original and v1 to v5."""
-    return _figure("worst")
-
-
-@metric
-def flips() -> Metric:
-    """The share of frames that are right under one of these six and wrong under another."""
-    return _figure("flips")
-
-
-_METRICS = [
-    original(), v1_5(), sensitivity(), worst(), flips(), mean_of_all(),
-    stderr(cluster="dialogue_id"),
-]  # fmt: skip
+_METRICS = [figures(), mean(), stderr(cluster="dialogue_id")]
 
 
 @scorer(metrics=_METRICS)
