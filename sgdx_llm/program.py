@@ -20,6 +20,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sgdx_dataset import SgdxError
@@ -66,48 +67,9 @@ def run_program(
 ) -> None:
     """Ask a program all of these requests, and keep what it answers."""
     arguments, name = split_command(line), public_name(line)
-    keys: dict[str, str] = {}  # of what was asked, by the request's name
-    strange: list[bytes] = []  # the first line that answers nothing
-    faults: list[Exception] = []
-
-    def feed() -> None:
-        assert program.stdin  # noqa: S101 - it is a pipe
-        try:
-            for request in requests:
-                keys[request.custom_id] = request.key
-                counts["requests"] += 1
-                written = json.dumps(request.line(), ensure_ascii=False).encode() + b"\n"
-                try:
-                    program.stdin.write(written)
-                except OSError:  # the program has ended, or closed its input
-                    break
-        except Exception as error:  # it is raised below, in the main thread
-            faults.append(error)
-        finally:
-            with suppress(OSError):
-                program.stdin.close()
-
-    def read() -> None:
-        assert program.stdout  # noqa: S101 - it is a pipe
-        try:
-            # A longer line comes in parts, none of which is an answer.
-            while written := program.stdout.readline(MOST_BYTES):
-                asked, body = read_answer_line(written)
-                key = keys.get(asked) if isinstance(asked, str) else None
-                if key is not None and body is not None and key not in answers:
-                    answers.add(key, asked, body)
-                    counts["answered"] += 1
-                    advance()
-                elif written.strip():
-                    counts["strange_lines"] += 1
-                    strange.extend([written] if not strange else [])
-        except Exception as error:  # such as of a full disk
-            faults.append(error)
-            program.kill()
-
     with tempfile.TemporaryFile() as errors:
         try:
-            program = subprocess.Popen(
+            process = subprocess.Popen(
                 arguments,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -116,28 +78,80 @@ def run_program(
             )
         except OSError as error:
             raise SgdxError(f"--command {name}: cannot be started: {error.strerror}") from None
+        program = _Program(process, answers, counts, advance)
         # Threads, as program and reader could wait for each other with full pipes.
-        feeder = threading.Thread(target=feed, daemon=True)
-        reader = threading.Thread(target=read, daemon=True)
+        feeder = threading.Thread(target=program.feed, args=(requests,), daemon=True)
+        reader = threading.Thread(target=program.read, daemon=True)
         feeder.start()
         reader.start()
         try:
-            status = program.wait()
+            status = process.wait()
             reader.join(_MOMENT)  # longer where a child of the program holds its output open
         finally:
             with suppress(OSError):
-                os.killpg(program.pid, signal.SIGKILL)
-            program.wait()
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
             reader.join(_MOMENT)  # what has a session of its own may hold the pipes open still
             feeder.join(_MOMENT)
-        if faults:
-            raise faults[0]
+        if program.fault:
+            raise program.fault
         if status:
             errors.seek(max(errors.seek(0, os.SEEK_END) - 4096, 0))
             last = errors.read().decode(errors="replace").strip().rpartition("\n")[2] or "nothing"
             raise SgdxError(f"--command {name}: exit status {status}; it said: {last[:300]}")
-    if strange:
-        found = f"found the line {strange[0][:1000].decode(errors='replace').strip()[:200]!r}"
+    if program.strange:
+        found = f"found the line {program.strange[:1000].decode(errors='replace').strip()[:200]!r}"
         if not counts["answered"]:
             raise SgdxError(f"--command {name}: {found}, expected {_FORM}")
         print(f"note: {escape_controls(found)}, expected {_FORM}", file=sys.stderr)
+
+
+@dataclass
+class _Program:
+    """A program that runs, what it was asked, and what it has answered."""
+
+    process: subprocess.Popen[bytes]
+    answers: AnswerFile
+    counts: Counter[str]
+    advance: Callable[[], None]
+    keys: dict[str, str] = field(default_factory=dict)  # of what was asked, by the request's name
+    strange: bytes = b""  # the first line that answers nothing
+    fault: Exception | None = None  # which the main thread raises
+
+    def feed(self, requests: Iterable[Request]) -> None:
+        """Write a line for each request."""
+        pipe = self.process.stdin
+        assert pipe  # noqa: S101 - it was asked for
+        try:
+            for request in requests:
+                self.keys[request.custom_id] = request.key
+                self.counts["requests"] += 1
+                written = json.dumps(request.line(), ensure_ascii=False).encode() + b"\n"
+                try:
+                    pipe.write(written)
+                except OSError:  # the program has ended, or closed its input
+                    break
+        except Exception as error:
+            self.fault = self.fault or error
+        finally:
+            with suppress(OSError):
+                pipe.close()
+
+    def read(self) -> None:
+        """Keep the answers in its lines; a line that is too long comes in parts."""
+        pipe = self.process.stdout
+        assert pipe  # noqa: S101 - it was asked for
+        try:
+            while written := pipe.readline(MOST_BYTES):
+                name, body = read_answer_line(written)
+                key = self.keys.get(name) if isinstance(name, str) else None
+                if key is not None and body is not None and key not in self.answers:
+                    self.answers.add(key, name, body)
+                    self.counts["answered"] += 1
+                    self.advance()
+                elif written.strip():
+                    self.counts["strange_lines"] += 1
+                    self.strange = self.strange or written
+        except Exception as error:  # such as of a full disk
+            self.fault = self.fault or error
+            self.process.kill()

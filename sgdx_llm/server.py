@@ -76,7 +76,7 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
             except (ValueError, RecursionError):  # such as an answer that was cut off
                 why = "the answer is not JSON"
             if why:
-                status, content = 502, bytearray(json.dumps({"message": why[:300]}).encode())
+                status, content = 502, bytearray(json.dumps({"message": why}).encode())
         # Nothing is decoded, as what is compressed could have any size.
         headers = {k: v for k, v in response.headers.items() if not k.startswith("content-enc")}
         return type(response)(status, headers=headers, content=bytes(content), request=request)
@@ -156,7 +156,7 @@ class Server:
         body = body if isinstance(body, dict) else {"message": body}
         code = body.get("code") or error.code
         message = " ".join(str(body.get("message") or error.response.text).split())
-        text = self._without_secrets(message[:10_000])[:300]
+        text = self._without_secrets(message)[:300]  # cut last, so that no part of a key is left
         lasting = code in ("insufficient_quota", "billing_hard_limit_reached")
         if (status in (408, 409, 425, 429) or status >= 500) and not lasting:
             wait = error.response.headers.get("retry-after")

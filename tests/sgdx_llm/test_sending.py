@@ -137,6 +137,19 @@ def test_a_key_is_in_no_file_and_no_message(
     assert key not in str(error.value)
 
 
+@pytest.mark.parametrize("status", [200, 401, 429])
+def test_no_part_of_a_key_is_left_where_a_message_is_cut(
+    status: int, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret" * 20)
+    for before in range(240, 310, 10):
+        said = {"error": {"message": "x" * before + "sk-secret" * 20}}
+        stand_in.faults.append((status, {}, json.dumps(said).encode()))
+        with pytest.raises((NoAnswerError, SgdxError)) as error:
+            asyncio.run(connect(stand_in.url)(BODY, 0))
+        assert "sk-" not in str(error.value)
+
+
 def test_a_key_as_the_code_of_a_refusal_is_not_kept(
     stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
