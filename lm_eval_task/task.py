@@ -9,24 +9,20 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import Any
 
 import msgspec
 from datasets import Dataset
 
-from sgdx_dataset import frame_tables
 from sgdx_dataset.schema import Service
 from sgdx_eval.prediction_files import prediction_row
-from sgdx_eval.requested import RequestedData
 from sgdx_llm.answers import read_answer
-from sgdx_llm.gold_replay import gold_state
-from sgdx_llm.plan import Plan
+from sgdx_llm.functions import gold_state
+from sgdx_llm.harness import VARIANTS, references, task_plan
 from sgdx_llm.requests import RequestSettings
 from sgdx_metric import score
 from sgdx_metric.rows import REFERENCE
 
-_VARIANTS = "original,v1,v2,v3,v4,v5"
 # The figures, each with what is made of every document: a prediction and its reference, as JSON.
 _FIGURES = (
     "jga_orig", "jga_v1-5", "canonical_orig", "canonical_v1-5", "ss_jga", "jga_worst", "flips",
@@ -37,36 +33,21 @@ _Pair = tuple[str, str]
 def documents(
     source: str | None = None,
     split: str = "test",
-    variants: str = _VARIANTS,
+    variants: str = VARIANTS,
     dialogues: str | None = None,
-    **_: Any,
+    **_: Any,  # what the harness itself adds
 ) -> dict[str, Dataset]:
-    """A document for every frame and variant; ``--metadata`` has the arguments.
-
-    Args:
-        source: Where SGD is, as for ``sgdx_dataset.load``.
-        split: ``train``, ``validation`` or ``test``.
-        variants: The variants, with commas between them.
-        dialogues: A file of ``sgdx subset``; None for the whole split.
-        _: What the harness itself adds.
-    """
+    """A document for every frame and variant; ``--metadata`` has the arguments of ``task_plan``."""
     settings = RequestSettings(model="lm_eval", answer="text")
-    path = Path(dialogues) if dialogues else None
-    data = RequestedData(source, split, {}, path)
-    plan = Plan(data, variants.split(","), settings, "lm_eval")
-    references = {
-        (row["variant"], row["frame_id"]): row
-        for name in plan.names
-        for row in frame_tables(data.release, split, name, REFERENCE.names).to_pylist()
-    }
-    rows = []
+    plan = task_plan(settings, variants, dialogues, source, split)
+    gold, rows = references(plan, REFERENCE.names), []
     for request in plan.requests():
-        variant, frame_id, _repeat = request.custom_id.split("|")
-        reference, (service,) = references[variant, frame_id], request.services
+        frame, (service,) = request.rows[0], request.services
+        reference = gold[frame["variant"], frame["frame_id"]]
         rows.append(
             {
-                "prompt": "\n\n".join(m["content"] for m in request.bodies[0]["messages"]),
-                "target": json.dumps(gold_state(reference, service, settings)),
+                "prompt": "\n\n".join(one["content"] for one in request.body["messages"]),
+                "target": json.dumps(gold_state(reference, service)),
                 "service": msgspec.json.encode(service).decode(),
                 "reference": json.dumps(reference),
             }
@@ -77,10 +58,10 @@ def documents(
 def read(document: dict[str, Any], results: Sequence[str]) -> dict[str, Any]:
     """The prediction that a model's text says, with its reference, for each of the figures."""
     service = msgspec.json.decode(document["service"], type=Service)
-    reference = json.loads(document["reference"])
     choice = {"message": {"content": results[0]}, "finish_reason": "stop"}
     state = read_answer({"choices": [choice]}, service, in_call=False)
     values = {slot: [value] for slot, value in state.slot_values.items()}
+    reference = json.loads(document["reference"])
     row = prediction_row(reference, state.active_intent, state.requested_slots, values)
     pair = json.dumps(row), document["reference"]
     return {**dict.fromkeys(_FIGURES, pair), "unread": state.counts["unread"]}
@@ -88,8 +69,8 @@ def read(document: dict[str, Any], results: Sequence[str]) -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def _scores(pairs: tuple[_Pair, ...]) -> dict[str, Any]:
-    predictions, references = ([json.loads(row) for row in side] for side in zip(*pairs))
-    figures: dict[str, Any] = score(predictions, references)["sgdx"]
+    predictions, gold = ([json.loads(row) for row in side] for side in zip(*pairs))
+    figures: dict[str, Any] = score(predictions, gold)["sgdx"]
     return figures
 
 

@@ -14,20 +14,22 @@ from typing import Any, Self
 
 from sgdx_dataset import SgdxError
 
-from .functions import Json
+Json = dict[str, Any]
+_BEGINNING = b'{"key":"'  # of each line
 
 
 class AnswerFile:
     """Answers on disk, by the key of their request (``requests.request_key``)."""
 
-    # Only the offset of each line is kept in memory. A file without answers is removed at the end.
+    # Only the offset of each line is kept in memory. A new file without answers is removed.
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._offsets: dict[str, int] = {}
+        self._is_new = not path.exists()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            if path.exists() and not path.is_file():
+            if not self._is_new and not path.is_file():
                 raise SgdxError(f"{path}: found no regular file, expected a file of answers")
             self._file = path.open("a+b")
         except OSError as error:
@@ -42,19 +44,22 @@ class AnswerFile:
         self._file.seek(0)
         offset = 0
         for number, line in enumerate(self._file, 1):
-            if not line.endswith(b"\n"):
-                self._file.truncate(offset)
-                break
             try:
                 answer = json.loads(line)
                 if "body" not in answer:
                     raise KeyError("body")
                 self._offsets.setdefault(answer["key"], offset)
             except (ValueError, KeyError, TypeError, RecursionError):
+                # A line of ours that was being written when the run was killed.
+                if not line.endswith(b"\n") and line.startswith(_BEGINNING[: len(line)]):
+                    self._file.truncate(offset)
+                    return
                 raise SgdxError(
                     f"{self._path}:{number}: found no answer, expected an object with key and body;"
                     " remove the line to have it asked again"
                 ) from None
+            if not line.endswith(b"\n"):
+                self._file.write(b"\n")
             offset += len(line)
 
     def __enter__(self) -> Self:
@@ -62,7 +67,7 @@ class AnswerFile:
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
-        if not self._offsets:
+        if self._is_new and not self._offsets:
             self._path.unlink(missing_ok=True)
 
     def __contains__(self, key: str) -> bool:
@@ -72,8 +77,10 @@ class AnswerFile:
         return len(self._offsets)
 
     def get(self, key: str) -> Json | None:
-        """The line of an answer: ``key``, ``custom_id``, ``at`` and ``body``; None without one."""
-        # Where it is known, ``seconds`` says how long the answer took.
+        """The line of an answer: ``key``, ``custom_id``, ``at`` and ``body``; None without one.
+
+        Where it is known, ``seconds`` says how long the answer took.
+        """
         if key not in self._offsets:
             return None
         self._file.seek(self._offsets[key])
@@ -90,8 +97,8 @@ class AnswerFile:
             line["seconds"] = round(seconds, 3)
         # As ASCII, since a model's text may hold lone surrogates, which UTF-8 cannot encode.
         written = json.dumps(line, separators=(",", ":")).encode() + b"\n"
+        offset = self._file.seek(0, 2)
         try:
-            offset = self._file.seek(0, 2)
             self._file.write(written)
             self._file.flush()
         except OSError as error:

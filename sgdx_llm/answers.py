@@ -1,4 +1,4 @@
-"""Reading the answers of models. Nothing here raises, whatever a model or a server writes.
+"""Reading states and calls from answers. Nothing here raises, whatever a model or a server writes.
 
 Parts that cannot be used are left out and counted, and the counts are shown beside the scores.
 """
@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from sgdx_dataset.io.json import parse_at, parse_text
 from sgdx_dataset.schema import DONTCARE, NONE_INTENT, Intent, Service, Slot, allowed_value
 
-from .calls import answer_text, calls_in_text, chat_completion, has_text, listed_calls
-from .functions import STATE_KEYS, safe_names, slots_by_any_name
+from .calls import Json, answer_text, chat_completion, has_text, listed_calls
+from .functions import STATE_KEYS, call_function, safe_names, slots_by_any_name
+from .text_calls import calls_in_text
 
 # The counts, in the order in which they are shown. From `from_text` to `extra_calls` they are
 # about whole answers. A `from_text` answer was read from a text that has more in it, or in place of
@@ -36,65 +36,74 @@ _REASONS = ("truncated", "refused", "refused_requests", "empty", "wrong_names")
 _LONGEST_TEXT, _MOST_OBJECTS = 100_000, 1000
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
-Json = dict[str, Any]
 
-
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """What an answer says of the dialogue state."""
 
+    # How often each of ``COUNTS`` occurred; those that did not are left out.
+    counts: Counter[str]
     active_intent: str = NONE_INTENT  # name of the intent, or ``NONE``
     requested_slots: tuple[str, ...] = ()  # names of the slots that the user asks for
     # The value of each slot that is set, by the slot's name in the schema.
-    slot_values: Mapping[str, str] = field(default_factory=dict)
-    # How often each of ``COUNTS`` occurred; those that did not are left out.
-    counts: Counter[str] = field(default_factory=Counter)
+    slot_values: Mapping[str, str] = {}
 
 
-@dataclass(frozen=True)
-class CallReading:
+class CallReading(NamedTuple):
     """Which call an answer makes."""
 
+    counts: Counter[str]  # as above
     service: str = ""  # name of the service in the schema; empty where no function was called
     method: str = ""  # name of the intent
     # The value of each parameter, by the slot's name in the schema.
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    # How often each of ``COUNTS`` occurred; those that did not are left out.
-    counts: Counter[str] = field(default_factory=Counter)
+    parameters: Mapping[str, str] = {}
+
+
+def why_unread(counts: Mapping[str, int]) -> str:
+    """Why an answer with these counts is unread: the name of another count, or ``unreadable``."""
+    return next((reason for reason in _REASONS if counts.get(reason)), "unreadable")
 
 
 def read_answer(body: Any, service: Service, in_call: bool) -> Reading:
     """Read the state from a completion, an error, or ``{"state": {...}}`` of another system."""
     if isinstance(body, dict) and "state" in body:
-        return read_state(body["state"], service)
+        return read_state(body["state"], service, Counter())
     counts: Counter[str] = Counter()
     message = _message(body, counts)
-    arguments = None
-    if in_call:
-        name = service.service_name
-        arguments = _arguments(message, {name, safe_names([name])[name]}, counts)
+    arguments = _arguments(message, service.service_name, counts) if in_call else None
     if arguments is None:
         arguments = _find_object(answer_text(message), STATE_KEYS, counts, expected=not in_call)
     if arguments is None:
-        _count_if_empty(message, counts)
+        counts["empty"] += int(_is_empty(message, counts))
         counts["unread"] += 1
-        return Reading(counts=+counts)
+        return Reading(+counts)
     return read_state(arguments, service, counts)
 
 
-def read_state(
-    arguments: Any, service: Service, earlier_counts: Counter[str] | None = None
-) -> Reading:
+def read_state(arguments: Any, service: Service, counts: Counter[str]) -> Reading:
     """Read a state that is written as the arguments of ``functions.state_function``."""
-    counts = Counter(earlier_counts or {})
     if not isinstance(arguments, dict) or not set(STATE_KEYS) & arguments.keys():
         counts["unread"] += 1
         counts["empty"] += int(arguments in ({}, None))
-        return Reading(counts=+counts)
-    intent = _read_intent(arguments.get("active_intent"), service, counts)
-    requested = _read_requests(arguments.get("requested_slots"), service, counts)
+        return Reading(+counts)
+    intent, written = NONE_INTENT, arguments.get("active_intent")
+    if written is not None and written != "":
+        names = [*(intent.name for intent in service.intents), NONE_INTENT]
+        found = allowed_value(written, names) if isinstance(written, str) else None
+        counts["unknown_intents"] += int(found is None)
+        intent = found or NONE_INTENT
+    listed = arguments.get("requested_slots")
+    if listed is not None and not isinstance(listed, list):
+        counts["wrong_types"] += 1
+        listed = [listed]
+    requested = []
+    for name in listed or ():
+        slot = slots_by_any_name(service).get(name) if isinstance(name, str) else None
+        if slot is None:
+            counts["unknown_requests"] += 1
+        else:
+            requested.append(slot.name)
     values = _read_values(arguments.get("slot_values"), service, service.tracked, counts)
-    return Reading(intent, requested, values, +counts)
+    return Reading(+counts, intent, tuple(dict.fromkeys(requested)), values)
 
 
 def read_call(
@@ -106,34 +115,36 @@ def read_call(
     """
     counts: Counter[str] = Counter()
     if isinstance(body, dict) and body.get("calls") == []:
-        return CallReading()
+        return CallReading(counts)
     message = _message(body, counts)
     listed = listed_calls(message)
-    calls = listed or calls_said(message, counts, text_calls)
+    tools = [call_function(name, *pair) for name, pair in functions.items()] if text_calls else ()
+    calls = listed or calls_said(message, counts, text_calls, tools)
     counts["extra_calls"] += max(len(calls) - 1, 0)
     name, arguments = calls[0] if calls else (None, None)
     if not isinstance(name, str) or name not in functions:
-        if listed:
-            counts["wrong_names"] += 1
-        else:
-            _count_if_empty(message, counts)
+        counts["wrong_names"] += int(bool(listed))
+        counts["empty"] += int(_is_empty(message, counts))
         counts["unread"] += 1
-        return CallReading(counts=+counts)
+        return CallReading(+counts)
     service, intent = functions[name]
     inputs = {*intent.required_slots, *intent.optional_slots}
     values = _read_values(_decode_arguments(arguments, counts), service, inputs, counts)
-    return CallReading(service.service_name, intent.name, values, +counts)
+    return CallReading(+counts, service.service_name, intent.name, values)
 
 
-def calls_said(message: Json, counts: Counter[str], text_calls: bool) -> list[tuple[Any, Any]]:
+def calls_said(
+    message: Json, counts: Counter[str], text_calls: bool, tools: Sequence[Json] = ()
+) -> list[tuple[Any, Any]]:
     """The calls in the text of a message that lists none, where such calls count.
 
     None stands for the name and the arguments of what looks like a call and cannot be read. Where
     such calls do not count, as no client carries them out, it is counted that there are some.
+    ``tools`` are the functions that were offered, each with ``name`` and ``parameters``.
     """
     if counts["truncated"]:  # a call that is whole in it may be one of several
         return []
-    calls, has_more = calls_in_text(answer_text(message))
+    calls, has_more = calls_in_text(answer_text(message), tools)
     if not text_calls:
         counts["text_calls"] += int(bool(calls) or has_more)
         return []
@@ -156,55 +167,45 @@ def _message(body: Any, counts: Counter[str]) -> Json:
     if not isinstance(choice, dict):
         return {}
     message = choice.get("message")
-    if choice.get("finish_reason") == "length":
-        counts["truncated"] += 1
+    counts["truncated"] += int(choice.get("finish_reason") == "length")
     refused = isinstance(message, dict) and bool(message.get("refusal"))
-    if refused or choice.get("finish_reason") == "content_filter":
-        counts["refused"] += 1
+    counts["refused"] += int(refused or choice.get("finish_reason") == "content_filter")
     return message if isinstance(message, dict) else {}
 
 
-def why_unread(counts: Mapping[str, int]) -> str:
-    """Why an answer with these counts is unread: the name of another count, or ``unreadable``."""
-    return next((reason for reason in _REASONS if counts.get(reason)), "unreadable")
-
-
-def _count_if_empty(message: Json, counts: Counter[str]) -> None:
-    """Count an answer without text and without calls as empty, if nothing was refused."""
+def _is_empty(message: Json, counts: Counter[str]) -> bool:
+    """Whether an answer has neither text nor calls, and nothing was refused."""
     is_refused = counts["refused"] or counts["refused_requests"]
-    if not has_text(message) and not listed_calls(message) and not is_refused:
-        counts["empty"] += 1
+    return not (has_text(message) or listed_calls(message) or is_refused)
 
 
-def _arguments(message: Json, names: Collection[str], counts: Counter[str]) -> Any:
+def _arguments(message: Json, name: str, counts: Counter[str]) -> Any:
     """The arguments of the calls of a function, as those of one call; None if it is not called."""
-    calls = listed_calls(message)
-    own_calls = [arguments for name, arguments in calls if isinstance(name, str) and name in names]
+    calls, names = listed_calls(message), (name, safe_names([name])[name])
+    own_calls = [arguments for called, arguments in calls if called in names]
     if not own_calls:
         counts["wrong_names"] += int(bool(calls))
         counts["extra_calls"] += max(len(calls) - 1, 0)
         return None
     counts["extra_calls"] += len(calls) - len(own_calls)
-    first, *others = (_decode_arguments(arguments, counts) for arguments in own_calls)
+    state, *others = (_decode_arguments(arguments, counts) for arguments in own_calls)
     for other in others:
-        if isinstance(first, dict) and isinstance(other, dict):
-            first = _merge(first, other)
-            counts["merged_calls"] += 1
-        else:
+        if not isinstance(state, dict) or not isinstance(other, dict):
             counts["extra_calls"] += 1
-    return first
-
-
-def _merge(first: Json, second: Json) -> Json:
-    """Two parts of a state as one: where both say the same thing, the second goes before."""
-    merged = {**first, **{key: value for key, value in second.items() if value not in (None, "")}}
-    if first.get("active_intent") and second.get("active_intent") == NONE_INTENT:
-        merged["active_intent"] = first["active_intent"]
-    for key, kind in (("slot_values", dict), ("requested_slots", list)):
-        parts = [state[key] for state in (first, second) if isinstance(state.get(key), kind)]
-        if len(parts) == 2:
-            merged[key] = {**parts[0], **parts[1]} if kind is dict else [*parts[0], *parts[1]]
-    return merged
+            continue
+        # Two parts of a state make one: where both say the same thing, the second goes before.
+        counts["merged_calls"] += 1
+        merged = {**state, **{k: value for k, value in other.items() if value not in (None, "")}}
+        if state.get("active_intent") and other.get("active_intent") == NONE_INTENT:
+            merged["active_intent"] = state["active_intent"]
+        first, second = state.get("slot_values"), other.get("slot_values")
+        if isinstance(first, dict) and isinstance(second, dict):
+            merged["slot_values"] = {**first, **second}
+        first, second = state.get("requested_slots"), other.get("requested_slots")
+        if isinstance(first, list) and isinstance(second, list):
+            merged["requested_slots"] = [*first, *second]
+        state = merged
+    return state
 
 
 def _decode_arguments(arguments: Any, counts: Counter[str]) -> Any:
@@ -221,62 +222,33 @@ def _find_object(
     text: str, keys: Collection[str], counts: Counter[str], expected: bool
 ) -> Json | None:
     """The first JSON object in a text that has one of some keys, or any where there are none."""
+
+    def object_at(text: str, start: int) -> tuple[Json | None, int]:
+        try:
+            value, end = parse_at(text, start)
+        except ValueError:
+            return None, start
+        is_one = isinstance(value, dict) and (not keys or bool(value.keys() & set(keys)))
+        return (value if is_one else None), end
+
     bare = text.strip()
-    whole = _parse_at(bare, 0)
-    if whole is not None and whole[1] == len(bare) and _has_a_key(whole[0], keys):
+    whole, end = object_at(bare, 0)
+    if whole is not None and end == len(bare):
         counts["from_text"] += int(not expected)
-        return dict(whole[0])
+        return whole
     if counts["truncated"]:  # what is whole in it may be a draft, or a part
         return None
-    # A code fence needs no special case: the search below finds the object inside it.
-    text = text[:_LONGEST_TEXT]
-    start = text.find("{")
+    # A code fence needs no special case: the search finds the object inside it.
+    text, start = text[:_LONGEST_TEXT], -1
     for _ in range(_MOST_OBJECTS):
+        start = text.find("{", start + 1)
         if start < 0:
             return None
-        parsed = _parse_at(text, start)
-        if parsed is not None and _has_a_key(parsed[0], keys):
+        found, _ = object_at(text, start)
+        if found is not None:
             counts["from_text"] += 1
-            return dict(parsed[0])
-        start = text.find("{", start + 1)
+            return found
     return None
-
-
-def _parse_at(text: str, start: int) -> tuple[Any, int] | None:
-    """The JSON value that begins at ``start`` in a text, and its end; None if there is none."""
-    try:
-        return parse_at(text, start)
-    except ValueError:
-        return None
-
-
-def _has_a_key(value: Any, keys: Collection[str]) -> bool:
-    return isinstance(value, dict) and (not keys or bool(value.keys() & set(keys)))
-
-
-def _read_intent(written: Any, service: Service, counts: Counter[str]) -> str:
-    if written is None or written == "":
-        return NONE_INTENT
-    names = [intent.name for intent in service.intents]
-    name = allowed_value(written, [*names, NONE_INTENT]) if isinstance(written, str) else None
-    counts["unknown_intents"] += int(name is None)
-    return name or NONE_INTENT
-
-
-def _read_requests(written: Any, service: Service, counts: Counter[str]) -> tuple[str, ...]:
-    if written is None:
-        return ()
-    if not isinstance(written, list):
-        counts["wrong_types"] += 1
-        written = [written]
-    names = []
-    for name in written:
-        slot = slots_by_any_name(service).get(name) if isinstance(name, str) else None
-        if slot is None:
-            counts["unknown_requests"] += 1
-        else:
-            names.append(slot.name)
-    return tuple(dict.fromkeys(names))
 
 
 def _read_values(
@@ -310,17 +282,9 @@ def _read_value(written: Any, slot: Slot, counts: Counter[str]) -> str | None:
     text = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", str(written))
     if not text.strip():
         return None
+    is_none = text.strip().casefold() in ("none", "null")
     if not slot.values:
-        return None if text.strip().casefold() in ("none", "null") else text
+        return None if is_none else text
     value = allowed_value(text, [*slot.values, DONTCARE])
-    if value is None and text.strip().casefold() not in ("none", "null"):
-        counts["bad_values"] += 1
+    counts["bad_values"] += int(value is None and not is_none)
     return value
-
-
-def total_counts(readings: Sequence[Counter[str]]) -> dict[str, int]:
-    """The counts of many answers, in the order of ``COUNTS``; those that are 0 as well."""
-    total: Counter[str] = Counter()
-    for counts in readings:
-        total.update(counts)
-    return {name: total[name] for name in COUNTS}

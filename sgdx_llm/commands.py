@@ -11,12 +11,7 @@ from cyclopts import App, Parameter
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_eval.data_options import DataOptions
 
-from .options import (
-    AnswerOptions,
-    RequestOptions,
-    SendingOptions,
-    read_plan,
-)
+from .options import AnswerOptions, RequestOptions, SendingOptions
 
 if TYPE_CHECKING:
     from .answer_file import AnswerFile
@@ -54,11 +49,10 @@ def estimate(
     json
         Print JSON instead of a table.
     """
-    from .estimate import estimate, token_counter
-    from .tables import print_estimates
+    from .estimate import estimate, print_estimates, token_counter
 
     count_tokens, counter = token_counter()
-    estimates = estimate(read_plan(data, request, repeats), count_tokens)
+    estimates = estimate(_read_plan(data, request, repeats), count_tokens)
     print_estimates(estimates, counter, request.prices, as_json=json)
 
 
@@ -80,16 +74,16 @@ def predict(
         Ask this program instead of a server. It reads lines with custom_id, frame and body. It
         writes lines with custom_id and state, or with a chat completion as response.
     """
-    from .asking import ask, open_answers
-    from .predictions import unfinished_names
-    from .program import split_command
+    from sgdx_eval.prediction_files import finished_names
 
-    if command:
-        split_command(command)  # an error in it is told before anything is read
-    sending.limits(request.prices)  # likewise
-    plan = read_plan(data, request, repeats, files.retry_unread, command)
+    from .asking import ask, open_answers
+    from .predictions import header
+
+    sending.check(request.prices)
+    plan = _read_plan(data, request, repeats, command)
     with open_answers(files.output, files.answers) as answers:
-        if not unfinished_names(plan, files.output):
+        headers = {name: header(plan, name) for name in plan.names}
+        if len(finished_names(files.output, headers)) == len(headers):
             print(*(files.output / f"{name}.jsonl" for name in plan.names), sep="\n")
             return 0
         ask(plan, plan.count(), answers, request, sending, command)
@@ -108,7 +102,7 @@ def requests(
     from .asking import open_answers
     from .batch_files import write_requests
 
-    plan = read_plan(data, request, repeats, files.retry_unread)
+    plan = _read_plan(data, request, repeats)
     with open_answers(files.output, files.answers) as answers:
         paths, count = write_requests(plan, answers, files.output / "requests")
     print(f"{count} requests; collect reads the answers", file=sys.stderr)
@@ -134,9 +128,9 @@ def collect(
     """
     from .asking import open_answers
     from .batch_files import collect
-    from .tables import format_counts
+    from .predictions import format_counts
 
-    plan = read_plan(data, request, repeats, files.retry_unread)
+    plan = _read_plan(data, request, repeats)
     with open_answers(files.output, files.answers) as answers:
         counts = collect(plan, answers, answer_files)
         print(f"lines: {format_counts(counts) or 'none'}", file=sys.stderr)
@@ -156,49 +150,40 @@ def from_inspect(log: Path, /, *, output: Path) -> None:
     output
         Write VARIANT.jsonl for every variant into this folder.
     """
-    import json
-
     from sgdx_dataset.io.extras import require
 
-    logs = require("inspect_ai.log", "inspect")
-    if not log.is_file():
-        raise SgdxError(f"{log}: No such file")
-    try:
-        content = logs.read_eval_log(str(log))
-    except Exception as error:  # any of several libraries' own errors
-        raise SgdxError(f"{log}: cannot be read as a log: {error}") from None
-    from sgdx.tasks import predictions_of  # it needs inspect_ai
+    require("inspect_ai", "inspect")
+    from sgdx.logs import write_predictions_of
 
-    from sgdx_dataset.io.files import locked, write_bytes
-    from sgdx_eval.prediction_files import write_predictions
+    write_predictions_of(log, output)
 
-    from .predictions import DONE
 
-    files, dialogues, lacking = predictions_of(content)
-    with locked(output):
-        for name, (header, rows) in files.items():
-            print(write_predictions(output / f"{name}.jsonl", header, rows))
-        if lacking:
-            write_bytes(output / DONE, json.dumps(dialogues).encode() + b"\n")
-            print(
-                f"note: the log is of an unfinished run; the predictions are of the "
-                f"{len(dialogues)} of {len(dialogues) + lacking} dialogues that have all of their "
-                f"answers, which {output / DONE} lists for --dialogues",
-                file=sys.stderr,
-            )
+def _read_plan(
+    data: DataOptions, request: RequestOptions, repeats: int, program: str | None = None
+) -> Plan:
+    """The plan of a run, whose dialogues are read here, before anything is written."""
+    from .plan import Plan
+    from .program import HOST, public_name
+    from .providers import base_url, host_of
+
+    name = public_name(program) if program else None
+    settings = request.settings(name)
+    host = host_of(base_url(request.base_url, settings.provider))
+    requested, configs = data.read()
+    if repeats > 1 and not data.config:
+        configs = ["original"]
+    plan = Plan(requested, configs, settings, f"{HOST}{name}" if name else host, repeats)
+    if not plan.dialogues:
+        raise SgdxError("found no dialogues, expected one at least")
+    return plan
 
 
 def _write(plan: Plan, answers: AnswerFile, output: Path, request: RequestOptions) -> int:
     """Write the predictions of every variant that has all of its answers; returns the status."""
     from .predictions import DONE, write_finished
-    from .tables import done_line, prediction_line
 
-    written, missing = write_finished(plan, answers, output, request.prices)
-    for name, figures in written.items():
-        print(prediction_line(name, figures), file=sys.stderr)
-        print(output / f"{name}.jsonl")
-    if not missing:
-        print(done_line(written.values(), plan.settings.task), file=sys.stderr)
+    missing = write_finished(plan, answers, output, request.prices)
+    if not missing.total():
         return 0
     parts = ", ".join(f"{name} {number}" for name, number in missing.items())
     print(

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from .functions import Json
-from .gold_replay import gold_call, gold_state
-from .plan import Plan
-from .usage import Usage
+from .functions import Json, gold_call, gold_state
+from .usage import Price
+
+if TYPE_CHECKING:
+    from .plan import Plan
 
 ENCODING = "o200k_base"
 _PER_MESSAGE = 4  # about as many tokens mark the speaker and the end of a message
 TokenCounter = Callable[[str], int]
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """The expected requests about one variant, and their tokens."""
-
-    name: str  # the name of its predictions
-    requests: int  # how many there are
-    repeated: int  # how many of them equal an earlier one of the run, and so are not sent
-    longest: int  # tokens of the longest
-    usage: Usage  # tokens of all that are sent, and of the right answers to them
 
 
 def token_counter() -> tuple[TokenCounter, str]:
@@ -39,24 +29,24 @@ def token_counter() -> tuple[TokenCounter, str]:
     return lru_cache(1 << 16)(lambda text: len(encoding.encode_ordinary(text))), ENCODING
 
 
-def estimate(plan: Plan, count: TokenCounter) -> list[Estimate]:
+def estimate(plan: Plan, count: TokenCounter) -> list[Json]:
     """Count the requests of a plan and their tokens, one variant after the other."""
     counted_keys: set[str] = set()
-    return [
-        estimate_variant(name, _answered(plan, name), count, counted_keys) for name in plan.names
-    ]
-
-
-def _answered(plan: Plan, name: str) -> Iterator[tuple[str, Json, str]]:
-    gold = plan.gold(name)
-    for dialogue in plan.dialogues:
-        for request in plan.requests_of(name, dialogue):
-            rows, services = [gold[row["frame_id"]] for row in request.rows], request.services
-            if plan.settings.task == "calls":
-                answer = gold_call(rows, services)
-            else:
-                answer = gold_state(rows[0], services[0], plan.settings)
-            yield request.keys[0], request.bodies[0], json.dumps(answer, ensure_ascii=False)
+    estimates = []
+    for name in plan.names:
+        gold = plan.gold(name)
+        answered = []
+        for dialogue in plan.dialogues:
+            for request in plan.requests_of(name, dialogue):
+                rows = [gold[row["frame_id"]] for row in request.rows]
+                if plan.settings.task == "calls":
+                    answer = gold_call(rows, request.services)
+                else:
+                    answer = gold_state(rows[0], request.services[0], plan.settings.strict)
+                written = json.dumps(answer, ensure_ascii=False)
+                answered.append((request.key, request.body, written))
+        estimates.append(estimate_variant(name, answered, count, counted_keys))
+    return estimates
 
 
 def estimate_variant(
@@ -64,44 +54,67 @@ def estimate_variant(
     requests: Iterable[tuple[str, Json, str]],
     count: TokenCounter,
     counted_keys: set[str],
-) -> Estimate:
-    """Count requests, of which there are the key, the body and the right answer."""
-    # Those whose keys are counted already are not sent; the keys of the others are added.
-    number = repeated = longest = sent = made = 0
+) -> Json:
+    """Count requests, of which there are the key, the body and the right answer.
+
+    Those whose keys are counted already are ``repeated``, as they are not sent; the keys of the
+    others are added. ``longest`` is the number of tokens of the longest request.
+    """
+    found = dict.fromkeys(("requests", "repeated", "tokens_in", "longest", "tokens_out"), 0)
     for key, body, answer in requests:
-        number += 1
+        found["requests"] += 1
         if key in counted_keys:
-            repeated += 1
+            found["repeated"] += 1
             continue
         counted_keys.add(key)
         tokens = body_tokens(body, count)
-        longest = max(longest, tokens)
-        sent, made = sent + tokens, made + count(answer)
-    return Estimate(name, number, repeated, longest, Usage(sent=sent, made=made))
+        found["tokens_in"] += tokens
+        found["longest"] = max(found["longest"], tokens)
+        found["tokens_out"] += count(answer)
+    return {"variant": name, **found}
 
 
 def body_tokens(body: Json, count: TokenCounter) -> int:
-    """Tokens of a request: of its messages and of its functions or JSON schema."""
-    total = sum(_message_tokens(message, count) + _PER_MESSAGE for message in body["messages"])
+    """Tokens of a request: of its messages, with their calls, and of its functions or schema."""
+    total = 0
+    for message in body["messages"]:
+        content = message.get("content") or ""
+        shown = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+        total += count(shown) + _PER_MESSAGE
+        if message.get("tool_calls"):
+            total += count(json.dumps(message["tool_calls"], ensure_ascii=False))
     for key in ("tools", "response_format"):
         if key in body:
             total += count(json.dumps(body[key], ensure_ascii=False))
     return total
 
 
-def _message_tokens(message: Json, count: TokenCounter) -> int:
-    """Tokens of a message: of its text, or of its parts, and of its calls."""
-    content, calls = message.get("content"), message.get("tool_calls")
-    text = content if isinstance(content, str) else json.dumps(content or "", ensure_ascii=False)
-    return count(text) + (count(json.dumps(calls, ensure_ascii=False)) if calls else 0)
+def print_estimates(
+    estimates: Sequence[Json], counter: str, price: Price | None, as_json: bool
+) -> None:
+    """Print estimates as a table or as JSON."""
 
-
-def total(estimates: Sequence[Estimate]) -> Estimate:
-    """The estimates of all variants as one, called ``all``."""
-    return Estimate(
-        "all",
-        sum(estimate.requests for estimate in estimates),
-        sum(estimate.repeated for estimate in estimates),
-        max(estimate.longest for estimate in estimates),
-        sum((estimate.usage for estimate in estimates), Usage()),
-    )
+    costs: list[Json] = [
+        {"cost": price.cost({"in": one["tokens_in"], "out": one["tokens_out"]})} if price else {}
+        for one in estimates
+    ]
+    if as_json:
+        rounded = [{key: round(cost, 4) for key, cost in found.items()} for found in costs]
+        print(json.dumps([one | cost for one, cost in zip(estimates, rounded)], indent=1))
+        return
+    estimates = [one | cost for one, cost in zip(estimates, costs)]
+    total: Json = {"variant": "all", "longest": max(one["longest"] for one in estimates)}
+    for key in ("requests", "repeated", "tokens_in", "tokens_out", "cost"):
+        total[key] = sum(one.get(key, 0) for one in estimates)
+    head = f"{'variant':<12}{'requests':>10}{'tokens in':>13}{'each':>7}{'most':>7}"
+    print(head + f"{'tokens out':>13}{'each':>7}" + (f"{'cost':>10}" if price else ""))
+    for one in [*estimates, *([total] if len(estimates) > 1 else [])]:
+        sent, made = one["tokens_in"], one["tokens_out"]
+        number = one["requests"] - one["repeated"]
+        each_in, each_out = (round(tokens / max(number, 1)) for tokens in (sent, made))
+        line = f"{one['variant']:<12}{number:>10,}{sent:>13,}{each_in:>7,}{one['longest']:>7,}"
+        print(line + f"{made:>13,}{each_out:>7,}" + (f"{one['cost']:>10.2f}" if price else ""))
+    print(f"Tokens by {counter}, of distinct requests.")
+    print("Out: tokens of the gold answers, without the reasoning of a model.")
+    if price:
+        print("The cost has no discount for caching.")

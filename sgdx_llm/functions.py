@@ -1,4 +1,4 @@
-"""A service's schema as a function that a model can call.
+"""A service's schema as a function that a model can call, and the right calls of it.
 
 Names and descriptions come from the schema and change with its variant. The words that this project
 adds are the same under every variant.
@@ -7,7 +7,7 @@ adds are the same under every variant.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -157,3 +157,34 @@ def _object(properties: Json, required: list[str]) -> Json:
         "required": required,
         "properties": properties,
     }
+
+
+def gold_state(row: Mapping[str, Any], service: Service, strict: bool = False) -> Json:
+    """The arguments of ``state_function`` that record a frame row's gold state."""
+    parameters = parameter_names(service)
+    values = {parameters[entry["slot"]]: entry["values"][0] for entry in row["slot_values"]}
+    if strict:
+        inputs = (parameters[s.name] for s in service.slots if s.name in service.tracked)
+        values = {name: values.get(name) for name in inputs}
+    return {
+        "active_intent": row["active_intent"],
+        "requested_slots": [parameters[slot] for slot in row["requested_slots"]],
+        "slot_values": values,
+    }
+
+
+def gold_call(rows: Sequence[Mapping[str, Any]], services: Sequence[Service]) -> Json:
+    """The name and arguments of the call that the system makes after a turn; empty without one."""
+    for row in rows:
+        if (call := row["service_call"]) is not None:
+            # As in the state, whose variant was spoken; the values of the call are canonical.
+            spoken = {entry["slot"]: entry["values"][0] for entry in row["slot_values"]}
+            for name, (service, intent) in call_functions(services).items():
+                if (service.service_name, intent.name) == (row["service"], call["method"]):
+                    parameters = parameter_names(service)
+                    arguments = {
+                        parameters[entry["slot"]]: spoken.get(entry["slot"], entry["value"])
+                        for entry in call["parameters"]
+                    }
+                    return {"name": name, "arguments": arguments}
+    return {}

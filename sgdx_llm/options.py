@@ -10,27 +10,12 @@ from cyclopts import Parameter
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.options import EACH, split_pairs
-from sgdx_eval.data_options import DataOptions
+
+from .providers import PROVIDERS, Provider, ProviderName
+from .usage import Price, read_price
 
 if TYPE_CHECKING:
-    from .plan import Plan
-    from .providers import Provider
     from .requests import RequestSettings
-    from .sending import SendLimits
-    from .usage import Price
-
-ProviderName = Literal[
-    "openai",
-    "openai-reasoning",
-    "anthropic",
-    "gemini",
-    "groq",
-    "mistral",
-    "ollama",
-    "llamacpp",
-    "vllm",
-    "litellm",
-]
 
 
 @Parameter(name="*")
@@ -71,39 +56,18 @@ class ServerOptions:
             try:
                 parameters[name] = json.loads(value)
             except (ValueError, RecursionError):
-                raise SgdxError(f"--set {name}={value}: expected {form}") from None
+                # The value is not repeated, as it may be a key.
+                raise SgdxError(f"--set {name}: found no JSON, expected {form}") from None
         return parameters
 
     @property
-    def prices(self) -> "Price | None":
+    def prices(self) -> Price | None:
         """The prices of tokens, if they are given."""
-        if self.price is None:
-            return None
-        from .usage import read_price
+        return None if self.price is None else read_price(self.price)
 
-        return read_price(self.price)
-
-    def known_provider(self) -> "Provider":
+    def known_provider(self) -> Provider:
         """What is known of the provider's server."""
-        from .providers import PROVIDERS
-
         return PROVIDERS[self.provider]
-
-
-Headers = Annotated[tuple[str, ...], EACH, Parameter(metavar="NAME=VALUE")]
-
-
-def read_headers(arguments: Sequence[str]) -> dict[str, str]:
-    """The headers of ``--header``, by name."""
-    headers = {}
-    for name, value in split_pairs("--header", arguments, "NAME=VALUE"):
-        # The value is not repeated, as it may be a key.
-        if not (name.isascii() and name.replace("-", "").replace("_", "").isalnum()):
-            raise SgdxError(f"--header {name}: expected letters, digits and - in its name")
-        if not (value.isascii() and value.isprintable()):
-            raise SgdxError(f"--header {name}: expected a value of printable ASCII characters")
-        headers[name] = value
-    return headers
 
 
 @Parameter(name="*")
@@ -111,54 +75,66 @@ def read_headers(arguments: Sequence[str]) -> dict[str, str]:
 class SendingOptions:
     """How requests are sent, and when to stop."""
 
-    header: Headers = ()
+    header: Annotated[tuple[str, ...], EACH, Parameter(metavar="NAME=VALUE")] = ()
     """Send this header with every request, which some gateways need. It is written to no file. The
     option may be given several times."""
 
-    on_refusal: Literal["count", "stop"] = "count"
-    """If the server refuses one request, as Groq does after a call of a wrong form, count it as an
-    unread answer, or stop. A server that refuses all requests ends the run."""
+    timeout: Annotated[float, Parameter(metavar="SECONDS")] = 300
+    """Give a request up for this run if its answer is not whole after so many seconds."""
 
     stop_unread: Annotated[str | None, Parameter(metavar="SHARE/AFTER")] = None
     """Stop if this share of answers cannot be read. 0.5/50 means: half of the answers, once there
     are 50 or more."""
 
     concurrency: int = 16
-    """Send at most this number of requests at once. If the server has too many, fewer are sent."""
+    """Send at most this number of requests at once."""
 
     max_requests: int | None = None
-    """Stop after this number of requests."""
+    """Stop after this number of requests. One that is tried again counts once."""
 
     max_cost: float | None = None
     """Stop before the requests cost more than this, by --price."""
 
     def __post_init__(self) -> None:
         """Read every value, so that a wrong one is told before anything else is done."""
-        read_headers(self.header)
-        for name in ("concurrency", "max_requests", "max_cost"):
+        self.headers, self.unread_limit  # noqa: B018
+        for name in ("timeout", "concurrency", "max_requests", "max_cost"):
             value = getattr(self, name)
-            if value is not None and not value > 0:
+            if value is not None and not 0 < value < float("inf"):
                 raise SgdxError(f"--{name.replace('_', '-')} {value}: expected more than 0")
 
     @property
     def headers(self) -> dict[str, str]:
         """The headers, by name."""
-        return read_headers(self.header)
+        headers = {}
+        for name, value in split_pairs("--header", self.header, "NAME=VALUE"):
+            # The value is not repeated, as it may be a key.
+            if not (name.isascii() and name.replace("-", "").replace("_", "").isalnum()):
+                raise SgdxError(f"--header {name}: expected letters, digits and - in its name")
+            if not (value.isascii() and value.isprintable()):
+                raise SgdxError(f"--header {name}: expected a value of printable ASCII characters")
+            headers[name] = value
+        return headers
 
-    def limits(self, price: "Price | None") -> "SendLimits":
-        """The limits at which sending stops."""
-        from .sending import SendLimits, read_unread_limit
+    @property
+    def unread_limit(self) -> tuple[float, int] | None:
+        """The share of unread answers at which the run stops, and after how many answers."""
+        if self.stop_unread is None:
+            return None
+        share, _, after = self.stop_unread.partition("/")
+        try:
+            limit = float(share), int(after)
+        except ValueError:
+            limit = 0.0, 0
+        if not (0 < limit[0] <= 1 and limit[1] >= 1):
+            found = f"--stop-unread {self.stop_unread}"
+            raise SgdxError(f"{found}: expected SHARE/AFTER, such as 0.5/50")
+        return limit
 
+    def check(self, price: Price | None) -> None:
+        """Refuse a limit of costs where no price is known."""
         if self.max_cost is not None and price is None:
             raise SgdxError("--max-cost: found no --price, expected what tokens cost")
-        return SendLimits(
-            self.concurrency,
-            self.max_requests,
-            self.max_cost,
-            price,
-            self.on_refusal,
-            read_unread_limit(self.stop_unread) if self.stop_unread else None,
-        )
 
 
 @Parameter(name="*")
@@ -223,34 +199,3 @@ class AnswerOptions:
     answers: Path | None = None
     """Keep answers in this file, and look them up there. Default: answers.jsonl in the output
     folder."""
-
-    retry_unread: int = 0
-    """If an answer cannot be read, ask up to this number of times more, with other seeds. The
-    predictions then say so."""
-
-
-def read_plan(
-    data: DataOptions,
-    request: RequestOptions,
-    repeats: int,
-    retries: int = 0,
-    program: str | None = None,
-) -> "Plan":
-    """The plan of a run, whose dialogues are read here, before anything is written."""
-    if program and retries:
-        raise SgdxError("--retry-unread: expected only for a server, not with --command")
-    from .endpoint import base_url, host_of
-    from .plan import Plan
-    from .program import HOST, public_name
-
-    name = public_name(program) if program else None
-    settings = request.settings(name)
-    url = base_url(request.base_url, settings.provider)
-    host = f"{HOST}{name}" if name else host_of(url)
-    requested, configs = data.read()
-    if repeats > 1 and not data.config:
-        configs = ["original"]
-    plan = Plan(requested, configs, settings, host, repeats, retries)
-    if not plan.dialogues:
-        raise SgdxError("found no dialogues, expected one at least")
-    return plan

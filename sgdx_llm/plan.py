@@ -16,8 +16,6 @@ from itertools import groupby
 from typing import Any
 
 import msgspec
-import numpy as np
-import pyarrow.compute as pc
 from datasets import Dataset
 
 from sgdx_dataset import SgdxError
@@ -28,35 +26,29 @@ from sgdx_eval.prediction_files import prediction_row
 from sgdx_eval.requested import RequestedData, frame_rows
 from sgdx_metric.variants import ORIGINAL
 
-from .answer_file import AnswerFile
-from .answers import CallReading, Reading, read_answer, read_call
+from .answers import read_answer, read_call
 from .functions import Json, call_functions
 from .requests import (
     READS,
+    Request,
     RequestSettings,
     call_body,
     custom_id,
     request_key,
     state_body,
-    with_seed,
 )
 
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Request:
-    """One request, which is about a frame, or for the task ``calls`` about a user turn."""
+@dataclass(frozen=True, kw_only=True)
+class FrameRequest(Request):
+    """A request about a frame, or for the task ``calls`` about a user turn."""
 
-    custom_id: str  # ``<variant>|<frame_id>|<repeat>``, with the turn's first frame
-    dialogue_id: str
     # The frame rows that the answer is for, with what a tracker may see of them.
     rows: Sequence[Row]
     # The service of the frame; for ``calls``, the services whose functions are offered.
     services: Sequence[Service]
-    # The bodies to send: first the first one, and the next one if its answer is unread.
-    bodies: Sequence[Json]
-    keys: Sequence[str]  # the key under which the answer to each body is kept
 
 
 @dataclass(frozen=True)
@@ -70,11 +62,10 @@ class Plan:
     # How often every request is sent. With more than 1 there is one schema variant, and the
     # predictions are called ``r1``, ``r2``, and so on.
     repeats: int = 1
-    retry_unread: int = 0  # how often a request is sent again after an unread answer
 
     def __post_init__(self) -> None:
-        if self.repeats < 1 or self.retry_unread < 0:
-            raise SgdxError("--repeats: expected 1 or more, --retry-unread: expected 0 or more")
+        if self.repeats < 1:
+            raise SgdxError(f"--repeats {self.repeats}: expected 1 or more")
         if self.repeats > 1 and len(self.configs) != 1:
             raise SgdxError(
                 f"--repeats {self.repeats}: found {len(self.configs)} variants, expected one, as in"
@@ -91,30 +82,25 @@ class Plan:
     @cached_property
     def tables(self) -> dict[str, FrameTable]:
         """The frame rows of each schema variant."""
-        return {
-            config: FrameTable(
-                self.data.rows(config, frame_rows), self.settings, self._all_services(config)
-            )
-            for config in self.configs
-        }
-
-    def _all_services(self, config: str) -> dict[str, Service]:
-        """All services of the split by their original names, if they are distractors."""
-        if not self.settings.distractors:
-            return {}
         release, split = self.data.release, self.data.split
-        originals = (service.service_name for service in release.schema(split, ORIGINAL))
-        return dict(zip(originals, release.schema(split, config), strict=True))
+        tables = {}
+        for config in self.configs:
+            others: dict[str, Service] = {}
+            if self.settings.distractors:
+                originals = [service.service_name for service in release.schema(split, ORIGINAL)]
+                others = dict(zip(originals, release.schema(split, config), strict=True))
+            tables[config] = FrameTable(self.data.rows(config, frame_rows), self.settings, others)
+        return tables
 
     @cached_property
     def dialogues(self) -> list[str]:
         """The ids of the dialogues, in the order in which they are asked about."""
         table = next(iter(self.tables.values()))
         if self.data.ids is not None:
-            return [name for name in self.data.ids if name in table.row_ranges]
+            return [name for name in self.data.ids if name in table.ranges]
         return list(choose_dialogues(table.services, len(table.services), seed=1))
 
-    def requests(self) -> Iterator[Request]:
+    def requests(self) -> Iterator[FrameRequest]:
         """All requests, in order; they are made one after the other."""
         # A turn is asked about under all variants before the next turn. Requests under way at the
         # same time then begin differently, and the beginning that a turn shares with the one before
@@ -124,24 +110,22 @@ class Plan:
             for requests in zip(*by_name, strict=True):
                 yield from requests
 
-    def requests_of(self, name: str, dialogue: str) -> Iterator[Request]:
+    def requests_of(self, name: str, dialogue: str) -> Iterator[FrameRequest]:
         """The requests for the predictions called ``name`` about one dialogue."""
         config, repeat = self.names[name]
-        rows = self.tables[config].rows(dialogue)
-        for frames, services, body in _bodies(rows, self.tables[config], self.settings):
-            attempts = range(self.retry_unread + 1)
-            bodies = [with_seed(body, attempt, self.settings.provider.seed) for attempt in attempts]
-            yield Request(
-                custom_id(name, frames[0]["frame_id"], repeat),
-                dialogue,
-                frames,
-                services,
-                bodies,
-                [
-                    request_key(each_body, self.host, repeat, attempt if each_body is body else 0)
-                    for attempt, each_body in zip(attempts, bodies)
-                ],
+        for rows, services, body in self.tables[config].bodies(dialogue):
+            yield FrameRequest(
+                custom_id=custom_id(name, rows[0]["frame_id"], repeat),
+                body=body,
+                key=request_key(body, self.host, repeat),
+                shown={"frame": rows[0]},
+                rows=rows,
+                services=services,
             )
+
+    def count(self) -> int:
+        """How many requests there are, without making them."""
+        return sum(self.tables[config].count for config, _ in self.names.values())
 
     def gold(self, name: str) -> dict[str, Row]:
         """The gold columns of each frame by id, for estimates and tests, never for a request."""
@@ -151,176 +135,107 @@ class Plan:
         table = rows.select_columns(columns).with_format("arrow")[:]
         return {row["frame_id"]: row for row in table.to_pylist()}
 
-    def count(self) -> int:
-        """How many requests there are, without making them."""
-        numbers = (self.tables[config].requests for config, _ in self.names.values())
-        return sum(numbers)
+    def read(self, request: FrameRequest, body: Any) -> tuple[list[Row], Counter[str]]:
+        """The prediction rows of a request's frames that an answer makes, and its counts."""
+        # Under the request's own variant, which may be that of a repeat.
+        variant = request.custom_id.partition("|")[0]
+        rows = [{**row, "variant": variant} for row in request.rows]
+        if self.settings.task == "state":
+            state = read_answer(body, request.services[0], self.settings.answer == "tool")
+            values = {slot: [value] for slot, value in state.slot_values.items()}
+            row = prediction_row(rows[0], state.active_intent, state.requested_slots, values)
+            return [row], state.counts
+        call = read_call(body, call_functions(request.services), self.settings.text_calls)
+        parameters = [{"slot": s, "value": v} for s, v in sorted(call.parameters.items())]
+        made = {"service": call.service, "method": call.method, "parameters": parameters}
+        # The call of a service without a frame in the turn is put into the first frame, where it
+        # counts as wrong.
+        services = [row["service"] for row in rows]
+        place = services.index(call.service) if call.service in services else 0
+        predicted = [
+            {
+                "frame_id": row["frame_id"],
+                "variant": variant,
+                "service_call": made if call.service and index == place else None,
+            }
+            for index, row in enumerate(rows)
+        ]
+        return predicted, call.counts
 
-    def read(self, request: Request, body: Any) -> Reading | CallReading:
-        """What an answer to a request says."""
-        if self.settings.task == "calls":
-            return read_call(body, call_functions(request.services), self.settings.text_calls)
-        return read_answer(body, request.services[0], self.settings.answer == "tool")
-
-    def is_unread(self, request: Request, body: Any) -> bool:
+    def is_unread(self, request: FrameRequest, body: Any) -> bool:
         """Whether an answer to a request cannot be read."""
-        return bool(self.read(request, body).counts["unread"])
-
-    def missing(self, request: Request, answers: AnswerFile) -> int | None:
-        """Which body of a request is to be sent next; None if the request has its answer."""
-        for attempt, key in enumerate(request.keys):
-            if key not in answers:
-                return attempt
-            if attempt + 1 == len(request.keys):
-                break
-            if not self.is_unread(request, (answers.get(key) or {}).get("body")):
-                break
-        return None
-
-    def answered(self, request: Request, answers: AnswerFile) -> Answered | None:
-        """The first valid answer, or else the first answer; None while one is missing."""
-        if self.missing(request, answers) is not None:
-            return None
-        lines = [line for key in request.keys if (line := answers.get(key)) is not None]
-        readings = [self.read(request, line["body"]) for line in lines]
-        valid = [index for index, reading in enumerate(readings) if not reading.counts["unread"]]
-        index = valid[0] if valid else 0
-        return Answered(lines, index, readings[index])
-
-
-@dataclass(frozen=True)
-class Answered:
-    """The answer to a request."""
-
-    # The lines of the file of answers, with those of answers that were unread and asked again.
-    lines: Sequence[Json]
-    index: int  # index of the line that counts
-    reading: Reading | CallReading  # what that line says
-
-    def rows(self, request: Request) -> list[Row]:
-        """The prediction rows of the request's frames, under the request's own variant."""
-        variant = request.custom_id.split("|", 1)[0]
-        frames = [{**row, "variant": variant} for row in request.rows]
-        if isinstance(self.reading, CallReading):
-            return _call_rows(frames, self.reading)
-        values = {slot: [value] for slot, value in self.reading.slot_values.items()}
-        state = self.reading.active_intent, self.reading.requested_slots, values
-        return [prediction_row(frame, *state) for frame in frames]
-
-
-def _call_rows(frames: Sequence[Row], call: CallReading) -> list[Row]:
-    """The prediction rows of a turn's frames, with the call in the frame of its service."""
-    # The call of a service without a frame in the turn is put into the first frame, where it counts
-    # as wrong.
-    services = [frame["service"] for frame in frames]
-    call_index = services.index(call.service) if call.service in services else 0
-    parameters = [{"slot": s, "value": v} for s, v in sorted(call.parameters.items())]
-    made = {"service": call.service, "method": call.method, "parameters": parameters}
-    return [
-        {
-            "frame_id": frame["frame_id"],
-            "variant": frame["variant"],
-            "service_call": made if call.service and index == call_index else None,
-        }
-        for index, frame in enumerate(frames)
-    ]
+        return bool(self.read(request, body)[1]["unread"])
 
 
 class FrameTable:
     """The frame rows of a schema variant, dialogue by dialogue."""
 
     def __init__(
-        self, rows: Dataset, settings: RequestSettings, all_services: Mapping[str, Service]
+        self, rows: Dataset, settings: RequestSettings, others: Mapping[str, Service]
     ) -> None:
+        self.settings = settings
         self.frames = input_columns(rows, READS).with_format("arrow")
-        # Of the split by their original names, if they are distractors; else empty.
-        self.all_services = all_services
+        # All services of the split by their original names, if they are distractors; else empty.
+        self.others = others
         self.schemas: dict[str, Service] = {}  # that were read so far, by name
-        turns = [frame_id.rsplit("/", 1) for frame_id in rows["frame_id"]]
+        # The rows of each dialogue [start, end), and its services' original names.
+        self.ranges: dict[str, tuple[int, int]] = {}
         services: dict[str, set[str]] = {}
-        for turn, service in turns:
-            services.setdefault(turn.rsplit("/", 1)[0], set()).add(service)
-        # By the dialogue's id, its services' original names and its rows [start, end).
+        turns = []
+        for place, frame_id in enumerate(rows["frame_id"]):
+            turn, service = frame_id.rsplit("/", 1)
+            dialogue = turn.rsplit("/", 1)[0]
+            start, _ = self.ranges.get(dialogue, (place, place))
+            self.ranges[dialogue] = start, place + 1
+            services.setdefault(dialogue, set()).add(service)
+            turns.append(turn)
         self.services = {dialogue: sorted(names) for dialogue, names in services.items()}
-        ids = np.array([turn.rsplit("/", 1)[0] for turn, _ in turns])
-        # A dialogue begins where its id differs from that of the row before.
-        first = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]])) if len(ids) else ids
-        ends = [*first[1:], len(ids)]
-        self.row_ranges = {str(ids[i]): (int(i), int(end)) for i, end in zip(first, ends)}
-        # Whether there is a request for each row's turn [rows], and how many there are.
-        self.asked, self.requests = np.ones(len(turns), dtype=np.bool_), len(turns)
+        # The turns that are asked about; for the state, every frame is.
+        self.turns, self.count = set(turns), len(turns)
         if settings.task == "calls":
             if settings.tool_choice == "required":
                 # Which turns are followed by a call is gold, and decides only which are asked about
                 # where a call is demanded: no reluctance to call is counted as misreading then.
-                column = rows.with_format("arrow")[:]["service_call"].combine_chunks()
-                called = pc.is_valid(column).to_numpy(zero_copy_only=False)
-                turns_called = {turn for (turn, _), is_called in zip(turns, called) if is_called}
-                self.asked = np.array([turn in turns_called for turn, _ in turns], dtype=np.bool_)
-            asked_turns = {turn for (turn, _), is_asked in zip(turns, self.asked) if is_asked}
-            self.requests = len(asked_turns)
+                called = rows.with_format("arrow")[:]["service_call"].is_valid().to_pylist()
+                self.turns = {turn for turn, is_called in zip(turns, called) if is_called}
+            self.count = len(self.turns)
 
-    def rows(self, dialogue: str) -> list[Row]:
-        """The rows of a dialogue, in order; ``asked`` says which of them are asked about."""
-        start, end = self.row_ranges[dialogue]
+    def bodies(self, dialogue: str) -> Iterator[tuple[list[Row], list[Service], Json]]:
+        """The frames, the services and the body of each request about a dialogue."""
+        start, end = self.ranges[dialogue]
         rows: list[Row] = self.frames[start:end].to_pylist()
-        return [{**row, "asked": bool(self.asked[start + i])} for i, row in enumerate(rows)]
-
-    def service(self, row: Row) -> Service:
-        """The service of a row, read once."""
-        if row["service"] not in self.schemas:
-            self.schemas[row["service"]] = read_service(row["schema"])
-        return self.schemas[row["service"]]
-
-
-def _bodies(
-    rows: Sequence[Row], table: FrameTable, settings: RequestSettings
-) -> Iterator[tuple[Sequence[Row], Sequence[Service], Json]]:
-    """The frames, services and first body of each request about a dialogue's rows."""
-    if settings.task == "state":
+        own: dict[str, Service] = {}  # by their original names
         for row in rows:
-            service = table.service(row)
-            yield [row], [service], state_body(row, service, settings)
-        return
-    by_name = {row["frame_id"].rsplit("/", 1)[1]: table.service(row) for row in rows}
-    services = [by_name[name] for name in sorted(by_name)]
-    if settings.distractors:
-        services = _with_distractors(by_name, rows[0]["dialogue_id"], table, settings.distractors)
-    for _, group in groupby(rows, key=lambda row: row["turn"]):
-        frames = list(group)
-        if frames[0]["asked"]:
-            yield frames, services, call_body(frames[0], services, settings)
+            if row["service"] not in self.schemas:
+                self.schemas[row["service"]] = read_service(row["schema"])
+            own[row["frame_id"].rsplit("/", 1)[1]] = self.schemas[row["service"]]
+        if self.settings.task == "state":
+            for row in rows:
+                service = self.schemas[row["service"]]
+                yield [row], [service], state_body(row, service, self.settings)
+            return
+        services = [own[name] for name in sorted(own)]
+        if self.settings.distractors:
+            services = self._with_distractors(own, dialogue)
+        for turn, group in groupby(rows, key=lambda row: row["frame_id"].rsplit("/", 1)[0]):
+            if turn in self.turns:
+                frames = list(group)
+                yield frames, services, call_body(frames[0], services, self.settings)
 
+    def _with_distractors(self, own: Mapping[str, Service], dialogue: str) -> list[Service]:
+        """A dialogue's services among others that have as many functions as there are to be."""
+        # Both the choice and the order are by a hash, the same under every variant, so that neither
+        # says which services are the dialogue's.
 
-def _with_distractors(
-    own: Mapping[str, Service], dialogue: str, table: FrameTable, count: int
-) -> list[Service]:
-    """A dialogue's services among others that have as many functions in all as there are to be."""
-    # Both the choice and the order are by a hash, the same under every variant, so that neither
-    # says which services are the dialogue's.
+        def drawn(name: str) -> str:
+            return hashlib.sha256(f"{dialogue}/{name}".encode()).hexdigest()
 
-    def drawn(name: str) -> str:
-        return hashlib.sha256(f"{dialogue}/{name}".encode()).hexdigest()
-
-    offered = dict(own)
-    missing = count
-    for name in sorted(table.all_services.keys() - own.keys(), key=drawn):
-        if not missing:
-            break
-        service = table.all_services[name]
-        offered[name] = msgspec.structs.replace(service, intents=service.intents[:missing])
-        missing -= len(offered[name].intents)
-    return [offered[name] for name in sorted(offered, key=drawn)]
-
-
-def done_dialogues(plan: Plan, answers: AnswerFile) -> tuple[list[str], Counter[str]]:
-    """The dialogues whose requests all have an answer, and the number without one by name."""
-    done, missing = [], Counter[str]()
-    for dialogue in plan.dialogues:
-        before = missing.total()
-        for name in plan.names:
-            for request in plan.requests_of(name, dialogue):
-                missing[name] += int(plan.missing(request, answers) is not None)
-        if missing.total() == before:
-            done.append(dialogue)
-    return done, missing
+        offered = dict(own)
+        missing = self.settings.distractors
+        for name in sorted(self.others.keys() - own.keys(), key=drawn):
+            if not missing:
+                break
+            service = self.others[name]
+            offered[name] = msgspec.structs.replace(service, intents=service.intents[:missing])
+            missing -= len(offered[name].intents)
+        return [offered[name] for name in sorted(offered, key=drawn)]

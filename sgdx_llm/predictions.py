@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from statistics import fmean
+from typing import Any
 
 import msgspec
 
 from sgdx_dataset.io.files import write_bytes
-from sgdx_eval.prediction_files import Header, finished_names, versions, write_predictions
+from sgdx_eval.prediction_files import Header, versions, write_predictions
 
 from .answer_file import AnswerFile
-from .answers import total_counts, why_unread
+from .answers import COUNTS, why_unread
 from .functions import MAPPING, Json
-from .plan import Plan, Row, done_dialogues
-from .usage import Price, Usage, usage_of
+from .plan import Plan
+from .usage import KINDS, Price, tokens_of
 
 DONE = "done.json"
+# The reasons of ``why_unread`` in words.
+_REASONS = {
+    "truncated": "cut off at the limit of tokens",
+    "refused": "refused by the model or a filter",
+    "refused_requests": "refused by the server",
+    "empty": "empty",
+    "wrong_names": "calls of another function",
+    "unreadable": "without what was asked for",
+}
 
 
 def header(plan: Plan, name: str) -> Header:
@@ -31,110 +41,128 @@ def header(plan: Plan, name: str) -> Header:
         **plan.settings.facts(),
         "mapping": MAPPING,
         "services": "dialogue" if plan.settings.task == "calls" else "frame",
-        "retry_unread": plan.retry_unread,
         "system_acts": False,
     }
     task = plan.settings.task
     return Header(task=task, variant=name, system=facts, **plan.data.facts(config))
 
 
-def unfinished_names(plan: Plan, output: Path) -> list[str]:
-    """The names without predictions in a folder, or with others than would be made."""
-    finished = finished_names(output, {name: header(plan, name) for name in plan.names})
-    return [name for name in plan.names if name not in finished]
-
-
 def write_finished(
     plan: Plan, answers: AnswerFile, output: Path, price: Price | None = None
-) -> tuple[dict[str, Json], Counter[str]]:
-    """Write the predictions of every variant whose answers are all there."""
-    # While answers are missing, ``done.json`` in the folder lists the dialogues that have all of
-    # theirs, which is what ``--dialogues`` takes.
-    done, missing = done_dialogues(plan, answers)
-    written: dict[str, Json] = {}
+) -> Counter[str]:
+    """Write the predictions of every variant whose answers are all there, and say what they are.
+
+    Returns how many answers the others lack, by their names. While there are some, ``done.json``
+    lists the dialogues that have all of their answers, which is what ``--dialogues`` takes.
+    """
+    done, missing = [], Counter[str]()
+    for dialogue in plan.dialogues:
+        before = missing.total()
+        for name in plan.names:
+            lacking = (r.key not in answers for r in plan.requests_of(name, dialogue))
+            missing[name] += sum(lacking)
+        if missing.total() == before:
+            done.append(dialogue)
+    requests, reasons = 0, Counter[str]()
     for name in plan.names:
         if missing[name]:
             continue
-        tally = AnswerTally()
-        rows = list(tally.rows(plan, name, answers))
+        tally, rows = AnswerTally(), []
+        for dialogue in sorted(plan.dialogues):
+            for request in plan.requests_of(name, dialogue):
+                line = answers.get(request.key) or {}
+                predicted, counts = plan.read(request, line.get("body"))
+                tally.add(line, counts)
+                rows += predicted
         figures = tally.facts(price)
         stated = msgspec.structs.replace(header(plan, name), counts=figures, versions=versions())
         write_predictions(output / f"{name}.jsonl", stated, rows)
-        written[name] = figures
+        requests += figures["requests"]
+        reasons.update(figures["unread_because"])
+        print(prediction_line(name, figures), file=sys.stderr)
+        print(output / f"{name}.jsonl")
     if +missing:
         write_bytes(output / DONE, msgspec.json.encode(done) + b"\n")
-    else:
-        (output / DONE).unlink(missing_ok=True)
-    return written, +missing
+        return +missing
+    (output / DONE).unlink(missing_ok=True)
+    said = f"done: all {requests} answers could be read"
+    if unread := reasons.total():
+        parts = ", ".join(f"{_REASONS[why]} {number}" for why, number in reasons.most_common())
+        counted = "the empty state" if plan.settings.task == "state" else "no call"
+        said = (
+            f"done, WARNING: {unread} of {requests} answers ({100 * unread / requests:.1f} %) "
+            f"could not be read and count as {counted}: {parts}"
+        )
+        said += "; --set max_tokens=N gives them more room" if reasons["truncated"] else ""
+    print(said, file=sys.stderr)
+    return missing
 
 
 class AnswerTally:
-    """Figures about the answers of one file, summed while its rows are made."""
+    """Figures about the answers of one file."""
 
     def __init__(self) -> None:
-        self._counts: list[Counter[str]] = []
-        self._requests = self._answers = 0
-        self._usage = Usage()
-        self._seconds: list[float] = []
-        self._reasons: Counter[str] = Counter()
-        self._refusals: Counter[str] = Counter()
-        self._models: Counter[str] = Counter()
-        self._fingerprints: Counter[str] = Counter()
-        self._dates: list[str] = []
+        self.requests = 0
+        self.counts, self.tokens = Counter[str](), Counter[str]()
+        self.reasons, self.refusals = Counter[str](), Counter[str]()  # why answers are unread
+        self.models, self.fingerprints = Counter[str](), Counter[str]()
+        self.seconds: list[float] = []
+        self.dates: list[str] = []
 
-    def rows(self, plan: Plan, name: str, answers: AnswerFile) -> Iterator[Row]:
-        """The prediction rows, in the order of the frame rows."""
-        for dialogue in sorted(plan.dialogues):
-            for request in plan.requests_of(name, dialogue):
-                answered = plan.answered(request, answers)
-                if answered is not None:
-                    self.add(answered.lines, answered.index, answered.reading.counts)
-                    yield from answered.rows(request)
-
-    def add(self, lines: Sequence[Json], index: int, counts: Counter[str]) -> None:
-        """Count the answer to a request."""
-        line = lines[index]
+    def add(self, line: Json, counts: Counter[str]) -> None:
+        """Count a line of the file of answers, and what was counted in reading it."""
         body = line["body"]
-        self._requests += 1
-        self._answers += len(lines)
-        self._counts.append(counts)
+        self.requests += 1
+        self.counts.update(counts)
+        self.tokens.update(tokens_of(body))
+        self.dates.append(str(line.get("at", "")))
         if counts["unread"]:
-            self._reasons[why_unread(counts)] += 1
+            self.reasons[why_unread(counts)] += 1
         if counts["refused_requests"]:
             error = body["error"]
-            self._refusals[_ascii_name(str(error.get("code") or error["refused_with"]))] += 1
-        for answer_line in lines:
-            self._usage += usage_of(answer_line["body"])
-            # Answers to batches and of programs have no time.
-            if "seconds" in answer_line:
-                self._seconds.append(float(answer_line["seconds"]))
-        for key, names in (("model", self._models), ("system_fingerprint", self._fingerprints)):
+            self.refusals[_ascii_name(str(error.get("code") or error["refused_with"]))] += 1
+        if "seconds" in line:  # answers to batches and of programs have no time
+            self.seconds.append(float(line["seconds"]))
+        for key, names in (("model", self.models), ("system_fingerprint", self.fingerprints)):
             if isinstance(body, Mapping) and isinstance(body.get(key), str):
                 names[_ascii_name(body[key])] += 1
-        self._dates.append(str(line.get("at", "")))
 
     def facts(self, price: Price | None) -> Json:
         """The counts for the header of the prediction file."""
-        asked_again = self._answers - self._requests
         figures: Json = {
-            "requests": self._requests,
-            "asked_again": asked_again,
-            **total_counts(self._counts),
-            "unread_because": dict(self._reasons.most_common()),
-            **({"refusals": dict(self._refusals.most_common(5))} if self._refusals else {}),
-            "tokens": self._usage.facts(),
-            "served_models": dict(self._models.most_common(5)),
-            "fingerprints": dict(self._fingerprints.most_common(5)),
-            "dates": [min(self._dates), max(self._dates)] if self._dates else [],
+            "requests": self.requests,
+            **{name: self.counts[name] for name in COUNTS},
+            "unread_because": dict(self.reasons.most_common()),
+            **({"refusals": dict(self.refusals.most_common(5))} if self.refusals else {}),
+            "tokens": {kind: self.tokens[kind] for kind in KINDS},
+            "served_models": dict(self.models.most_common(5)),
+            "fingerprints": dict(self.fingerprints.most_common(5)),
+            "dates": [min(self.dates), max(self.dates)] if self.dates else [],
         }
-        if self._seconds:
-            figures["seconds_per_answer"] = round(fmean(self._seconds), 3)
+        if self.seconds:
+            figures["seconds_per_answer"] = round(sum(self.seconds) / len(self.seconds), 3)
         if price is not None:
             figures["price"] = msgspec.to_builtins(price)
-            figures["cost"] = round(self._usage.cost(price), 6)
+            figures["cost"] = round(price.cost(self.tokens), 6)
         return figures
 
 
 def _ascii_name(text: str) -> str:
     """A name that a server gives, escaped to ASCII and cut to 200 characters."""
     return json.dumps(text)[1:-1][:200]
+
+
+def format_counts(counts: Mapping[str, Any]) -> str:
+    """The counts that are not 0, in one line."""
+    return ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in counts.items() if n)
+
+
+def prediction_line(name: str, figures: Json) -> str:
+    """One line about a prediction file, from the counts in its header."""
+    numbers = {key: value for key, value in figures.items() if isinstance(value, int)}
+    line = f"{name}: {format_counts(numbers)}"
+    if figures["tokens"]["in"]:
+        line += f"; tokens {figures['tokens']['in']} in, {figures['tokens']['out']} out"
+    if "cost" in figures:
+        line += f"; cost {figures['cost']:.4f}"
+    return line

@@ -10,90 +10,30 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import escape_controls
 
 from .answer_file import AnswerFile
-from .batch_files import read_answer_line
-from .endpoint import MOST_BYTES
-from .functions import Json
-from .plan import Request
-from .sending import RequestSource
+from .calls import read_answer_line
+from .requests import Request
 
 HOST = "command:"  # stands before the command line where a program is the host of answers
-
-
-def run_program(
-    line: str,
-    plan: RequestSource,
-    answers: AnswerFile,
-    advance: Callable[[], None] = lambda: None,
-    line_of: Callable[[Any], Json] | None = None,
-) -> Counter[str]:
-    """Ask a program everything that has no answer yet, and keep what it answers."""
-    arguments, name = split_command(line), public_name(line)
-    keys: dict[str, str] = {}
-    counts: Counter[str] = Counter()
-    strange = b""
-    with tempfile.TemporaryFile() as errors:
-        try:
-            program = subprocess.Popen(
-                arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
-            )
-        except OSError as error:
-            raise SgdxError(f"--command {name}: cannot be started: {error.strerror}") from None
-        assert program.stdin and program.stdout  # noqa: S101 - as they are pipes
-        lines = _lines(plan, answers, keys, counts, line_of or request_line, advance)
-        feeder = _Feeder(lines, program.stdin)
-        feeder.start()
-        try:
-            for written in program.stdout:
-                if _keep(written, keys, answers):
-                    counts["answered"] += 1
-                    advance()
-                elif written.strip():
-                    counts["strange_lines"] += 1
-                    strange = strange or written
-            status = program.wait()
-        finally:
-            program.kill()
-            program.wait()
-            feeder.join()
-        if feeder.fault is not None:
-            raise feeder.fault
-        if status:
-            errors.seek(0)
-            last = errors.read().decode(errors="replace").strip().rpartition("\n")[2] or "nothing"
-            raise SgdxError(f"--command {name}: exit status {status}; it said: {last[:300]}")
-    if strange:
-        found = f"found the line {strange.decode(errors='replace').strip()[:200]!r}"
-        form = "an object with the custom_id of a request and its state, calls or response"
-        if not counts["answered"]:
-            raise SgdxError(f"--command {name}: {found}, expected {form}")
-        print(f"note: {escape_controls(found)}, expected {form}", file=sys.stderr)
-    return counts
-
-
-def public_name(line: str) -> str:
-    """What files say of a command line: its programs without folders, and a digest of the rest.
-
-    Keys and private folders may stand in a command line, and files are published.
-    """
-    program, *others = split_command(line)
-    known = [program, *(word for word in others[:1] if Path(word).is_file())]
-    names = " ".join(Path(word).name for word in known)
-    return f"{names}@{hashlib.sha256(line.encode()).hexdigest()[:8]}"
+MOST_BYTES = 10_000_000  # of a line
+_MOMENT = 2.0  # seconds for the last lines of a program that has ended
+_FORM = "an object with the custom_id of a request and its state, calls or response"
 
 
 def split_command(line: str) -> list[str]:
@@ -107,68 +47,111 @@ def split_command(line: str) -> list[str]:
     return arguments
 
 
-def request_line(request: Request) -> Json:
-    """The line that a program reads: the request's name, the frame row and the body for a model."""
-    # The frame row has only what a tracker may see.
-    frame = {name: value for name, value in request.rows[0].items() if name != "asked"}
-    return {"custom_id": request.custom_id, "frame": frame, "body": request.bodies[0]}
+def public_name(line: str) -> str:
+    """What files say of a command line: its programs without folders, and a digest of the rest.
+
+    Keys and private folders may stand in a command line, and files are published.
+    """
+    program, *others = split_command(line)
+    known = [program, *(word for word in others[:1] if Path(word).is_file())]
+    names = " ".join(Path(word).name for word in known)
+    return f"{names}@{hashlib.sha256(line.encode()).hexdigest()[:8]}"
 
 
-def _lines(
-    plan: RequestSource,
+def run_program(
+    line: str,
+    requests: Iterable[Request],
     answers: AnswerFile,
-    keys: dict[str, str],
     counts: Counter[str],
-    line_of: Callable[[Any], Json],
-    advance: Callable[[], None],
-) -> Iterator[Json]:
-    """The lines of requests without an answer; adds the key of each answer to ``keys``."""
-    asked = set()
-    for request in plan.requests():
-        key = request.keys[0]
-        if key in asked:
-            advance()
-            continue
-        asked.add(key)
-        if key in answers:
-            counts["cached"] += 1
-            advance()
-            continue
-        keys[request.custom_id] = key
-        counts["requests"] += 1
-        yield line_of(request)
-
-
-def _keep(written: bytes, keys: dict[str, str], answers: AnswerFile) -> bool:
-    """Keep the answer in a line; False if the line has none, or none to a request of this run."""
-    if len(written) > MOST_BYTES:
-        return False
-    name, body = read_answer_line(written)
-    if not isinstance(name, str) or name not in keys or body is None or keys[name] in answers:
-        return False
-    answers.add(keys[name], name, body)
-    return True
-
-
-class _Feeder(threading.Thread):
-    """Writes lines to a program while its answers are read."""
-
-    # Without a thread of its own, program and reader could wait for each other with full pipes.
-
-    def __init__(self, lines: Iterator[Json], to: IO[bytes]) -> None:
-        super().__init__(daemon=True)
-        self._lines = lines
-        self._to = to
-        self.fault: SgdxError | None = None
-
-    def run(self) -> None:
+    advance: Callable[[], None] = lambda: None,
+) -> None:
+    """Ask a program all of these requests, and keep what it answers."""
+    arguments, name = split_command(line), public_name(line)
+    with tempfile.TemporaryFile() as errors:
         try:
-            for line in self._lines:
-                self._to.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
-        except SgdxError as error:
-            self.fault = error
-        except (OSError, ValueError):  # the program has ended, or closed its input
-            pass
+            process = subprocess.Popen(
+                arguments,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise SgdxError(f"--command {name}: cannot be started: {error.strerror}") from None
+        program = _Program(process, answers, counts, advance)
+        # Threads, as program and reader could wait for each other with full pipes.
+        feeder = threading.Thread(target=program.feed, args=(requests,), daemon=True)
+        reader = threading.Thread(target=program.read, daemon=True)
+        feeder.start()
+        reader.start()
+        try:
+            status = process.wait()
+            reader.join(_MOMENT)  # longer where a child of the program holds its output open
         finally:
-            with suppress(OSError, ValueError):
-                self._to.close()
+            with suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            reader.join(_MOMENT)  # what has a session of its own may hold the pipes open still
+            feeder.join(_MOMENT)
+        if program.fault:
+            raise program.fault
+        if status:
+            errors.seek(max(errors.seek(0, os.SEEK_END) - 4096, 0))
+            last = errors.read().decode(errors="replace").strip().rpartition("\n")[2] or "nothing"
+            raise SgdxError(f"--command {name}: exit status {status}; it said: {last[:300]}")
+    if program.strange:
+        found = f"found the line {program.strange[:1000].decode(errors='replace').strip()[:200]!r}"
+        if not counts["answered"]:
+            raise SgdxError(f"--command {name}: {found}, expected {_FORM}")
+        print(f"note: {escape_controls(found)}, expected {_FORM}", file=sys.stderr)
+
+
+@dataclass
+class _Program:
+    """A program that runs, what it was asked, and what it has answered."""
+
+    process: subprocess.Popen[bytes]
+    answers: AnswerFile
+    counts: Counter[str]
+    advance: Callable[[], None]
+    keys: dict[str, str] = field(default_factory=dict)  # of what was asked, by the request's name
+    strange: bytes = b""  # the first line that answers nothing
+    fault: Exception | None = None  # which the main thread raises
+
+    def feed(self, requests: Iterable[Request]) -> None:
+        """Write a line for each request."""
+        pipe = self.process.stdin
+        assert pipe  # noqa: S101 - it was asked for
+        try:
+            for request in requests:
+                self.keys[request.custom_id] = request.key
+                self.counts["requests"] += 1
+                written = json.dumps(request.line(), ensure_ascii=False).encode() + b"\n"
+                try:
+                    pipe.write(written)
+                except OSError:  # the program has ended, or closed its input
+                    break
+        except Exception as error:
+            self.fault = self.fault or error
+        finally:
+            with suppress(OSError):
+                pipe.close()
+
+    def read(self) -> None:
+        """Keep the answers in its lines; a line that is too long comes in parts."""
+        pipe = self.process.stdout
+        assert pipe  # noqa: S101 - it was asked for
+        try:
+            while written := pipe.readline(MOST_BYTES):
+                name, body = read_answer_line(written)
+                key = self.keys.get(name) if isinstance(name, str) else None
+                if key is not None and body is not None and key not in self.answers:
+                    self.answers.add(key, name, body)
+                    self.counts["answered"] += 1
+                    self.advance()
+                elif written.strip():
+                    self.counts["strange_lines"] += 1
+                    self.strange = self.strange or written
+        except Exception as error:  # such as of a full disk
+            self.fault = self.fault or error
+            self.process.kill()

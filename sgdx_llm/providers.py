@@ -1,47 +1,55 @@
-"""What each provider's server wants of a request, where it differs from OpenAI's.
+"""Whose server is asked: its address, its key, and what it wants of a request.
 
-All of them are asked through OpenAI's interface. A preset says what their documentation and their
+All servers are asked through OpenAI's interface. The table says what their documentation and their
 users' threads say.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import urlsplit, urlunsplit
 
-from sgdx_dataset import SgdxError
+import msgspec
 
-Json = dict[str, Any]
+from sgdx_dataset.io.errors import SgdxError
+
+ProviderName = Literal[
+    "openai",
+    "openai-reasoning",
+    "anthropic",
+    "gemini",
+    "groq",
+    "mistral",
+    "huggingface",
+    "openrouter",
+    "ollama",
+    "llamacpp",
+    "vllm",
+    "litellm",
+]
 OPENAI_URL = "https://api.openai.com/v1"
-OPENAI_KEY = "OPENAI_API_KEY"
 # Thinking counts as part of the answer. OpenAI's guide of reasoning models advises to reserve this.
 _TOKENS_WITH_THINKING = 25_000
 
 
-@dataclass(frozen=True)
-class Provider:
+class Provider(msgspec.Struct, frozen=True):
     """A preset of ``--provider``."""
 
-    name: str  # the preset's name
+    name: ProviderName
     url: str  # the server's address, unless ``--base-url`` gives another
-    key: str = OPENAI_KEY  # the environment variable that holds the key
+    key: str = "OPENAI_API_KEY"  # the environment variable that holds the key
     needs_key: bool = True  # whether the server at ``url`` refuses requests without a key
     # Fields of the body that it needs, in place of the defaults of the same name.
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = {}
     omitted: tuple[str, ...] = ()  # fields of the body that it refuses or ignores
     seed: str = "seed"  # the body's field for a seed; empty where there is none
     # Whether ``tool_choice`` may name the function that has to be called. Otherwise ``required``
     # demands a call, which is the same where there is one function.
     named_choice: bool = True
-    # Options whose effect the server ignores, by what they ask for (``json_schema``, ``strict``),
-    # with what to do instead.
-    ignores: Mapping[str, str] = field(default_factory=dict)
-
-    def check_option(self, asked: str, option: str) -> None:
-        """Refuse an option that the server would ignore."""
-        if reason := self.ignores.get(asked):
-            raise SgdxError(f"{option}: {self.name} {reason}")
+    # Options that the server ignores (``json_schema``, ``strict``), with what to do instead.
+    ignores: Mapping[str, str] = {}
 
     def chosen(self, name: str) -> Any:
         """The ``tool_choice`` that demands a call of the only function, which has this name."""
@@ -50,10 +58,31 @@ class Provider:
         return {"type": "function", "function": {"name": name}}
 
 
-OPENAI = Provider("openai", OPENAI_URL)
-_ANTHROPIC_TOOL = "its answers then have any form; use --answer tool"
+def base_url(option: str | None, provider: Provider) -> str:
+    """The server's address: that of the option, else the provider's."""
+    default = provider.url
+    if default == OPENAI_URL:
+        default = os.environ.get("OPENAI_BASE_URL") or default
+    return (option or default).rstrip("/")
 
-PROVIDERS: Mapping[str, Provider] = {
+
+def host_of(url: str) -> str:
+    """A server's address without the user name and password that it may contain."""
+    try:
+        parts = urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError as error:
+        raise SgdxError(f"--base-url: cannot be read: {error}") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise SgdxError("--base-url: expected an address such as http://localhost:8000/v1")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return urlunsplit((parts.scheme, f"{host}{port}", parts.path, "", ""))
+
+
+OPENAI = Provider("openai", OPENAI_URL)
+_INSTEAD = "so that its answers have any form; use --answer tool"
+
+PROVIDERS: Mapping[ProviderName, Provider] = {
     provider.name: provider
     for provider in (
         OPENAI,
@@ -78,8 +107,8 @@ PROVIDERS: Mapping[str, Provider] = {
             omitted=("seed",),
             seed="",
             ignores={
-                "json_schema": f"ignores response_format, so that {_ANTHROPIC_TOOL}",
-                "strict": f"ignores strict, so that {_ANTHROPIC_TOOL}",
+                "json_schema": f"ignores response_format, {_INSTEAD}",
+                "strict": f"ignores strict, {_INSTEAD}",
             },
         ),
         # 400 'Unknown name "seed": Cannot find field.', and in some versions the same, or
@@ -108,6 +137,15 @@ PROVIDERS: Mapping[str, Provider] = {
             omitted=("seed",),
             seed="random_seed",
         ),
+        # The model's name may say which provider it is asked at, as in NAME:groq, or NAME:fastest.
+        # What that one does not know it may refuse.
+        # https://huggingface.co/docs/inference-providers/index
+        Provider("huggingface", "https://router.huggingface.co/v1", key="HF_TOKEN"),
+        # Fields that the provider behind it does not know are left out without a word, unless
+        # `provider` says {"require_parameters": true}. Faults come with status 200.
+        # https://openrouter.ai/docs/guides/routing/provider-selection
+        # https://github.com/maximhq/bifrost/issues/5425
+        Provider("openrouter", "https://openrouter.ai/api/v1", key="OPENROUTER_API_KEY"),
         # Prompts are cut without a word at the context of the server, 4,096 tokens unless it is
         # started with OLLAMA_CONTEXT_LENGTH, and no field of a request changes that.
         # https://github.com/ollama/ollama/issues/2963, https://github.com/ollama/ollama/pull/5357

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -27,12 +29,27 @@ ToolChoice = Literal["required", "auto"]
 DEFAULT_PARAMETERS: Json = {"temperature": 0, "seed": 0, "max_tokens": 1024}
 # Fields that the project decides; everything else in a body can be set or left out.
 _FIXED_FIELDS = ("model", "messages", "tools", "response_format", "stream", "n")
+# Fields that hold a key, which would be written with the others into the header of predictions.
+_SECRET = re.compile(r"(api_?key|secret|password|authorization|token)$", re.IGNORECASE)
 _ROLES = {"USER": "user", "SYSTEM": "assistant"}
-_SPEAKERS = {"USER": "User", "SYSTEM": "Assistant"}
 _IN_JSON = (
     "\nAnswer with one JSON object and nothing else. It holds the arguments of the function, as the"
     " JSON schema of its parameters describes them.\n"
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """One request, as it is sent to a server or a program."""
+
+    custom_id: str  # its name, as ``custom_id`` makes it
+    body: Json
+    key: str  # under which the answer is kept, as ``request_key`` makes it
+    shown: Json = field(default_factory=dict)  # what a program is shown beside the body
+
+    def line(self) -> Json:
+        """The line that a program reads."""
+        return {"custom_id": self.custom_id, **self.shown, "body": self.body}
 
 
 class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +76,8 @@ class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if wrong := [name for name in (*self.parameters, *self.omitted) if name in _FIXED_FIELDS]:
             raise SgdxError(f"--set, --omit: found {wrong[0]}, which cannot be set or left out")
+        if secret := [name for name in self.parameters if _SECRET.search(name)]:
+            raise SgdxError(f"--set {secret[0]}: expected no key, which --header sends unwritten")
         if self.task == "calls" and self.answer != "tool":
             raise SgdxError(f"--answer {self.answer}: expected tool for the task calls")
         if self.task == "calls" and self.strict:
@@ -67,9 +86,11 @@ class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
             raise SgdxError("--text-calls: expected only for the task calls")
         if self.distractors < 0 or (self.distractors and self.task != "calls"):
             raise SgdxError("--distractors: expected 0 or more, and only for the task calls")
-        self.provider.check_option(self.answer, f"--answer {self.answer}")
-        if self.strict:
-            self.provider.check_option("strict", "--strict")
+        ignored = self.provider.ignores
+        if self.answer in ignored:
+            raise SgdxError(f"--answer {self.answer}: {self.provider.name} {ignored[self.answer]}")
+        if self.strict and "strict" in ignored:
+            raise SgdxError(f"--strict: {self.provider.name} {ignored['strict']}")
 
     def fields(self, how: Json) -> Json:
         """The fields of a body: the defaults, ``how`` to answer, and what is set and left out."""
@@ -121,47 +142,24 @@ def state_body(row: Mapping[str, Any], service: Service, settings: RequestSettin
         schema = {"name": function["name"], "schema": function["parameters"]}
         strict = {"strict": True} if settings.strict else {}
         how = {"response_format": {"type": "json_schema", "json_schema": {**schema, **strict}}}
-    return _body(settings, [{"role": "user", "content": _transcript(row, function)}], how)
+    # The function and the dialogue as one text.
+    shown = json.dumps(function, ensure_ascii=False)
+    speakers = {"user": "User", "assistant": "Assistant"}
+    turns = "\n".join(f"{speakers[turn['role']]}: {turn['content']}" for turn in _turns(row))
+    text = f"The API as a function:\n{shown}\n\nThe dialogue:\n{turns}"
+    return _body(settings, [{"role": "user", "content": text}], how)
 
 
 def call_body(
     row: Mapping[str, Any], services: Sequence[Service], settings: RequestSettings
 ) -> Json:
     """The request for the call that the system makes after a user turn."""
-    functions = call_functions(services)
     tools = [
         {"type": "function", "function": call_function(name, *pair)}
-        for name, pair in functions.items()
+        for name, pair in call_functions(services).items()
     ]
     how = {"tools": tools, "tool_choice": settings.tool_choice, "parallel_tool_calls": False}
     return _body(settings, _turns(row), how)
-
-
-def with_seed(body: Json, attempt: int, field: str = "seed") -> Json:
-    """The body of an attempt, counted from 0; each attempt after the first has another seed."""
-    # Servers that know no seed may refuse one.
-    return {**body, field: body[field] + attempt} if attempt and field in body else body
-
-
-def request_key(body: Json, host: str, repeat: int, attempt: int = 0) -> str:
-    """The key of an answer: a SHA-256 of the body, the host that is asked and the repeat.
-
-    The order of its parts counts, since a model reads them in it.
-    """
-    asked = [body, host, repeat, *([attempt] if attempt else [])]
-    text = json.dumps(asked, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def custom_id(variant: str, frame_id: str, repeat: int) -> str:
-    """The name of a request in batch files and for programs."""
-    return f"{variant}|{frame_id}|{repeat}"
-
-
-def _body(settings: RequestSettings, messages: list[Json], how: Json) -> Json:
-    """A body whose parts that requests share come first, so that a server can cache the prompt."""
-    system = {"role": "system", "content": instruction(settings.task, settings.answer)}
-    return {"model": settings.model, **settings.fields(how), "messages": [system, *messages]}
 
 
 def _turns(row: Mapping[str, Any]) -> list[Json]:
@@ -172,9 +170,26 @@ def _turns(row: Mapping[str, Any]) -> list[Json]:
     return [*turns, {"role": "user", "content": row["utterance"]}]
 
 
-def _transcript(row: Mapping[str, Any], function: Json) -> str:
-    """The function and the dialogue as one text."""
-    turns = [f"{_SPEAKERS[turn['speaker']]}: {turn['utterance']}" for turn in row["history"]]
-    shown = json.dumps(function, ensure_ascii=False)
-    dialogue = "\n".join([*turns, f"User: {row['utterance']}"])
-    return f"The API as a function:\n{shown}\n\nThe dialogue:\n{dialogue}"
+def _body(settings: RequestSettings, messages: list[Json], how: Json) -> Json:
+    """A body whose parts that requests share come first, so that a server can cache the prompt."""
+    system = {"role": "system", "content": instruction(settings.task, settings.answer)}
+    return {"model": settings.model, **settings.fields(how), "messages": [system, *messages]}
+
+
+def with_seed(body: Json, number: int, field: str = "seed") -> Json:
+    """The body with another seed for each number, where it has a seed."""
+    return {**body, field: body[field] + number} if number and field in body else body
+
+
+def request_key(body: Json, host: str, repeat: int) -> str:
+    """The key of an answer: a SHA-256 of the body, the host that is asked and the repeat.
+
+    The order of its parts counts, since a model reads them in it.
+    """
+    text = json.dumps([body, host, repeat], separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def custom_id(variant: str, frame_id: str, repeat: int) -> str:
+    """The name of a request in batch files and for programs."""
+    return f"{variant}|{frame_id}|{repeat}"

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass
 from typing import Any
 
 import msgspec
 
-from sgdx_dataset import SgdxError
+from sgdx_dataset.io.errors import SgdxError
+
+# Tokens of requests, how many of these the server had cached; tokens of answers, how many of these
+# were the model's reasoning.
+KINDS = ("in", "cached", "out", "reasoning")
 
 
 class Price(msgspec.Struct, frozen=True):
-    """Prices of tokens, in any currency."""
+    """Prices of a million tokens, in any currency."""
 
-    sent: float  # the price of a million tokens of requests
-    cached: float  # the price of a million of those tokens where the server had them cached
-    made: float  # the price of a million tokens of answers
+    sent: float  # of requests
+    cached: float  # of requests, where the server had them cached
+    made: float  # of answers
+
+    def cost(self, tokens: Mapping[str, int]) -> float:
+        """What tokens cost, which are counted by ``KINDS``."""
+        cached, fresh = tokens.get("cached", 0), tokens.get("in", 0) - tokens.get("cached", 0)
+        made = tokens.get("out", 0)
+        return (fresh * self.sent + cached * self.cached + made * self.made) / 1e6
 
 
 def read_price(text: str) -> Price:
@@ -32,46 +42,17 @@ def read_price(text: str) -> Price:
     return Price(*numbers)
 
 
-@dataclass(frozen=True)
-class Usage:
-    """Numbers of tokens."""
-
-    sent: int = 0  # tokens of requests
-    cached: int = 0  # how many of those the server had cached
-    made: int = 0  # tokens of answers
-    reasoning: int = 0  # how many of those were the model's reasoning
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(*map(sum, zip(astuple(self), astuple(other))))
-
-    def cost(self, price: Price) -> float:
-        """What the tokens cost, in the currency of the price."""
-        fresh = self.sent - self.cached
-        return (fresh * price.sent + self.cached * price.cached + self.made * price.made) / 1e6
-
-    def facts(self) -> dict[str, int]:
-        """The numbers under the names that the header of a prediction file has for them."""
-        return {
-            "in": self.sent,
-            "cached": self.cached,
-            "out": self.made,
-            "reasoning": self.reasoning,
-        }
-
-
-def usage_of(answer: Any) -> Usage:
-    """The numbers of tokens that an answer's body reports; 0 for those that it does not report."""
+def tokens_of(answer: Any) -> Counter[str]:
+    """The tokens that an answer's body reports, by ``KINDS``; 0 for what it does not report."""
+    counts = dict.fromkeys(KINDS, 0)
     usage = answer.get("usage") if isinstance(answer, Mapping) else None
-    sent, made = _number(usage, "prompt_tokens"), _number(usage, "completion_tokens")
-    cached = _number(_part(usage, "prompt_tokens_details"), "cached_tokens")
-    reasoning = _number(_part(usage, "completion_tokens_details"), "reasoning_tokens")
-    return Usage(sent, min(cached, sent), made, min(reasoning, made))
-
-
-def _part(mapping: Any, name: str) -> Any:
-    return mapping.get(name) if isinstance(mapping, Mapping) else None
-
-
-def _number(mapping: Any, name: str) -> int:
-    number = _part(mapping, name)
-    return number if isinstance(number, int) and 0 <= number < 2**53 else 0
+    for kind, name, details, part in (
+        ("in", "prompt_tokens", "prompt_tokens_details", "cached_tokens"),
+        ("out", "completion_tokens", "completion_tokens_details", "reasoning_tokens"),
+    ):
+        known = usage if isinstance(usage, Mapping) else {}
+        inner = known.get(details)
+        numbers = known.get(name), inner.get(part) if isinstance(inner, Mapping) else None
+        whole, share = (n if isinstance(n, int) and 0 <= n < 2**53 else 0 for n in numbers)
+        counts[kind], counts["cached" if kind == "in" else "reasoning"] = whole, min(share, whole)
+    return Counter(counts)

@@ -13,19 +13,18 @@ from sgdx_dataset import SgdxError
 from sgdx_eval.prediction_files import finished_names, versions, write_predictions
 from sgdx_llm.answer_file import AnswerFile
 from sgdx_llm.asking import ask, open_answers
-from sgdx_llm.endpoint import base_url, host_of
-from sgdx_llm.estimate import estimate_variant, token_counter
+from sgdx_llm.estimate import estimate_variant, print_estimates, token_counter
 from sgdx_llm.options import SendingOptions, ServerOptions
-from sgdx_llm.predictions import AnswerTally
+from sgdx_llm.predictions import AnswerTally, prediction_line
 from sgdx_llm.program import HOST, public_name
+from sgdx_llm.providers import base_url, host_of
 from sgdx_llm.requests import RequestSettings
-from sgdx_llm.tables import prediction_line, print_estimates
 from sgdx_llm.usage import Price
 
 from .data import Json
 from .folder import read_tool_set
 from .options import AskOptions
-from .plan import ToolPlan, ToolRequest
+from .plan import ToolPlan
 from .predictions import Prediction, beginning, read_calls
 
 
@@ -65,12 +64,12 @@ def run_plan(folder: Path, asked: AskOptions, sending: SendingOptions, output: P
 
     The exit status is 1 where answers are missing still.
     """
-    sending.limits(asked.prices)  # an error in it is told before anything is read
+    sending.check(asked.prices)  # an error in it is told before anything is read
     plan = read_plan(folder, asked)
     with open_answers(output) as answers:
         headers = {name: plan.header(name) for name in plan.names}
         if len(finished_names(output, headers)) < len(headers):
-            ask(plan, plan.count(), answers, asked, sending, asked.command, ToolRequest.line)
+            ask(plan, plan.count(), answers, asked, sending, asked.command)
             missing = plan.missing_counts(answers)
             for name in plan.names:
                 if not missing[name]:
@@ -97,15 +96,15 @@ def _write(
     """Write the predictions under a variant; returns the figures in their header."""
     tally, predictions = AnswerTally(), []
     for request in plan.requests_of(name):
-        line = answers.get(request.keys[0])
+        line = answers.get(request.key)
         if line is None:
             raise SgdxError(f"{request.custom_id}: its answer has gone while it was being read")
-        reading = read_calls(line["body"], plan.settings.text_calls)
-        tally.add([line], 0, reading.counts)
+        reading = read_calls(line["body"], plan.settings.text_calls, request.body.get("tools", ()))
+        tally.add(line, reading.counts)
         repeat = int(request.custom_id.rpartition("|")[2])
         unread = bool(reading.counts["unread"])
         said = beginning(line["body"]) if unread else ""
-        case = request.case["id"]
+        case = request.shown["case"]["id"]
         predictions.append(Prediction(case, name, reading.calls, repeat, unread, said))
     figures = tally.facts(price)
     header = msgspec.structs.replace(plan.header(name), counts=figures, versions=versions())
@@ -129,7 +128,7 @@ def _answered(plan: ToolPlan, name: str) -> Iterator[tuple[str, Json, str]]:
     """Each request's key and body, and its expected calls as JSON; empty where none is right."""
     cases = {case.id: case for case in plan.tool_set.cases}
     for request in plan.requests_of(name):
-        calls = plan.worded[name].expect(cases[request.case["id"]]) or ()
+        calls = plan.worded[name].expect(cases[request.shown["case"]["id"]]) or ()
         made = [msgspec.structs.asdict(call) for call in calls]
         answer = json.dumps(made, ensure_ascii=False) if made else ""
-        yield request.keys[0], request.bodies[0], answer
+        yield request.key, request.body, answer

@@ -15,11 +15,10 @@ from typing import Any
 
 from sgdx_dataset.io.json import parse_text
 from sgdx_llm.answer_file import AnswerFile
-from sgdx_llm.requests import RequestSettings, request_key, with_seed
+from sgdx_llm.requests import Request, RequestSettings, request_key, with_seed
 
 from .data import ElementId, Json, Tool
 from .json_schema import NAME, Element, elements_of
-from .plan import AskedOnce, ToolRequest
 from .pool import KINDS, ElementPool, Pool
 from .predictions import read_calls
 
@@ -133,7 +132,7 @@ def _elements_in_text(answer: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class RewordPlan(AskedOnce):
+class RewordPlan:
     """The requests of one attempt: for every rewording that lacks words, one."""
 
     rewordings: Sequence[ToolRewording]
@@ -145,11 +144,11 @@ class RewordPlan(AskedOnce):
     # What the words are for, which is a file of ``prompts``: reword or improve.
     goal: str = FUNCTION
 
-    def requests(self) -> Iterator[ToolRequest]:
+    def requests(self) -> Iterator[Request]:
         """All requests, in order."""
         return (self.request(rewording) for rewording in self.rewordings if rewording.missing())
 
-    def request(self, rewording: ToolRewording) -> ToolRequest:
+    def request(self, rewording: ToolRewording) -> Request:
         """The request for the words that a rewording lacks."""
         choice = self.settings.provider.chosen(FUNCTION)
         body = {
@@ -160,9 +159,9 @@ class RewordPlan(AskedOnce):
         turn = rewording.number + 1000 * self.attempt
         body = with_seed(body, turn, self.settings.provider.seed)
         name = f"{rewording.tool.id}|{rewording.number}|{self.attempt + 1}"
-        return ToolRequest(name, [body], [request_key(body, self.host, turn)])
+        return Request(custom_id=name, body=body, key=request_key(body, self.host, turn))
 
-    def is_unread(self, request: ToolRequest, body: Any) -> bool:
+    def is_unread(self, request: Request, body: Any) -> bool:
         """Whether an answer has no words at all."""
         return not read_calls(body, text_calls=True).calls and _elements_in_text(body) is None
 
@@ -218,10 +217,10 @@ def ask_model(
         if not pending or attempts == MOST_ATTEMPTS:
             break
         plan = RewordPlan(pending, attempt, settings, host, goal)
-        if any(request.keys[0] not in answers for request in plan.requests()):
+        if any(request.key not in answers for request in plan.requests()):
             attempts += 1
             ask_plan(plan, len(pending))
-        lines = [answers.get(plan.request(rewording).keys[0]) for rewording in pending]
+        lines = [answers.get(plan.request(rewording).key) for rewording in pending]
         if missing := sum(line is None for line in lines):
             raise IncompleteError(missing)
         for rewording, line in zip(pending, lines):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,39 +18,16 @@ from sgdx_dataset import SgdxError
 from sgdx_eval.prediction_files import Header
 from sgdx_llm.answer_file import AnswerFile
 from sgdx_llm.program import HOST
-from sgdx_llm.requests import RequestSettings, custom_id, request_key
+from sgdx_llm.requests import Request, RequestSettings, custom_id, request_key
 
-from .data import Case, Json, ToolSet
+from .data import Case, ToolSet
 from .predictions import read_calls
 from .renaming import WordedTools
 from .signature import data_digest
 
 
 @dataclass(frozen=True)
-class ToolRequest:
-    """One request; it has one body, and the key under which the answer to that is kept."""
-
-    custom_id: str
-    bodies: Sequence[Json]
-    keys: Sequence[str]
-    # The case as a program reads it: `id`, `messages` and `tools` as worded.
-    case: Json = field(default_factory=dict)
-
-    def line(self) -> Json:
-        """The line that a program reads."""
-        return {"custom_id": self.custom_id, "case": self.case, "body": self.bodies[0]}
-
-
-class AskedOnce:
-    """A plan whose requests have one body each."""
-
-    def missing(self, request: ToolRequest, answers: AnswerFile) -> int | None:
-        """0 where a request has no answer yet, else None."""
-        return None if request.keys[0] in answers else 0
-
-
-@dataclass(frozen=True)
-class ToolPlan(AskedOnce):
+class ToolPlan:
     """The requests of a run."""
 
     tool_set: ToolSet
@@ -84,21 +61,19 @@ class ToolPlan(AskedOnce):
         variants = self.tool_set.variants
         return {name: WordedTools(self.tool_set.tools, variants[name]) for name in self.names}
 
-    def requests(self) -> Iterator[ToolRequest]:
+    def requests(self) -> Iterator[Request]:
         """All requests, in order; they are made one after the other."""
         for case in self.tool_set.cases:
             ids = self._ids(case)
             for name in self.names:
                 yield from self._requests_of(name, case, ids)
 
-    def requests_of(self, name: str) -> Iterator[ToolRequest]:
+    def requests_of(self, name: str) -> Iterator[Request]:
         """The requests under one variant."""
         for case in self.tool_set.cases:
             yield from self._requests_of(name, case, self._ids(case))
 
-    def _requests_of(
-        self, name: str, case: Case, ids: Sequence[str] | None
-    ) -> Iterator[ToolRequest]:
+    def _requests_of(self, name: str, case: Case, ids: Sequence[str] | None) -> Iterator[Request]:
         worded = self.worded[name]
         tools = [worded.tool(tool) for tool in worded.shown(ids)]
         shown = [
@@ -120,7 +95,12 @@ class ToolPlan(AskedOnce):
         for repeat in range(1, self.repeats + 1):
             key = request_key(body, host, repeat)
             case_shown = {"id": case.id, "messages": messages, "tools": shown}
-            yield ToolRequest(custom_id(name, case.id, repeat), [body], [key], case_shown)
+            yield Request(
+                custom_id=custom_id(name, case.id, repeat),
+                body=body,
+                key=key,
+                shown={"case": case_shown},
+            )
 
     def _ids(self, case: Case) -> list[str] | None:
         """The ids of a case's tools, and of its distractors if there are to be any; None for all.
@@ -147,9 +127,13 @@ class ToolPlan(AskedOnce):
         """How many requests there are."""
         return len(self.tool_set.cases) * len(self.names) * self.repeats
 
-    def is_unread(self, request: ToolRequest, body: Any) -> bool:
+    def is_unread(self, request: Request, body: Any) -> bool:
         """Whether an answer cannot be read."""
-        return bool(read_calls(body, self.settings.text_calls).counts["unread"])
+        return bool(
+            read_calls(body, self.settings.text_calls, request.body.get("tools", ())).counts[
+                "unread"
+            ]
+        )
 
     def header(self, name: str) -> Header:
         """What the header of a prediction file says of the run, its answers aside."""
@@ -176,7 +160,7 @@ class ToolPlan(AskedOnce):
 
     def missing_counts(self, answers: AnswerFile) -> Counter[str]:
         """How many requests have no answer, by variant."""
-        requests = (r for r in self.requests() if r.keys[0] not in answers)
+        requests = (r for r in self.requests() if r.key not in answers)
         return Counter(request.custom_id.split("|", 1)[0] for request in requests)
 
 

@@ -28,7 +28,7 @@ from sgdx_llm.calls import (
     listed_calls,
 )
 
-from .data import ToolSet
+from .data import Json, ToolSet
 
 ANSWERS = "answers.jsonl"  # what a run keeps beside its predictions
 _LONGEST = 300  # characters of an answer that cannot be read
@@ -167,13 +167,15 @@ class CallsReading(NamedTuple):
     counts: Counter[str]
 
 
-def read_calls(body: Any, text_calls: bool = False) -> CallsReading:
+def read_calls(body: Any, text_calls: bool = False, tools: Sequence[Json] = ()) -> CallsReading:
     """Read an answer in any form that ``sgdx_llm.calls`` knows, or ``{"error": ...}``.
 
-    Calls in the answer's text are read only with ``text_calls``. What looks like a call, and cannot
+    Calls in the answer's text are read only with ``text_calls``, with values of the types that the
+    parameters of ``tools`` have, as they stand in the request. What looks like a call, and cannot
     be read, makes the whole answer unread.
     """
     counts: Counter[str] = Counter()
+    functions = [tool["function"] for tool in tools]
     try:
         completion = chat_completion(body)
         if completion.get("error"):
@@ -185,7 +187,7 @@ def read_calls(body: Any, text_calls: bool = False) -> CallsReading:
             counts["truncated"] += 1
         if choice.get("finish_reason") == "content_filter" or message.get("refusal"):
             counts["refused"] += 1
-        written = listed_calls(message) or calls_said(message, counts, text_calls)
+        written = listed_calls(message) or calls_said(message, counts, text_calls, functions)
         calls = tuple(_call(name, arguments) for name, arguments in written)
         is_list = isinstance(body.get("calls"), list)  # of a program, which may make none
         if not (calls or counts["refused"] or has_text(message) or is_list):

@@ -25,8 +25,9 @@ from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.files import read_input, write_bytes
 from sgdx_dataset.io.yaml import parse_yaml
 from sgdx_eval.files import check_outputs, write_scores
-from sgdx_llm.options import ProviderName, SendingOptions, ServerOptions
+from sgdx_llm.options import SendingOptions, ServerOptions
 from sgdx_llm.program import split_command
+from sgdx_llm.providers import ProviderName
 
 from .asking import run_plan
 from .data import Rule, Source, Tool

@@ -310,7 +310,7 @@ SABOTAGES = {
         "sgdx_tools/review.py", "if _FORMULA.match(cell) else cell for", "if False else cell for",
         f"{_TOOLS}/test_rewording.py -k would_obey"),
     "conversations go where a server points": Sabotage(
-        "sgdx_llm/endpoint.py", "follow_redirects=False", "follow_redirects=True",
+        "sgdx_llm/server.py", "follow_redirects=False", "follow_redirects=True",
         f"{_SENDING} -k another_host"),
     "a program answers for another case": Sabotage(
         "sgdx_tools/plan.py", 'host += f"|{case.id}"', "pass",
@@ -450,34 +450,34 @@ SABOTAGES = {
         "if tensor.is_floating_point() and not tensor.isfinite().all():", "if False:",
         f"{_FAULTS} -k made_up"),
     "the key is written with the answers": Sabotage(
-        "sgdx_llm/endpoint.py",
-        'text = text.replace(secret, "[key]")', "pass",
+        "sgdx_llm/server.py",
+        'content = content.replace(secret.encode(), b"[key]")', "pass",
         f"{_SENDING} -k key_is"),
     "a gateway's error is an answer": Sabotage(
-        "sgdx_llm/endpoint.py", "if why := why_no_answer(answer):", "if why := str():",
-        f"{_SENDING} -k status_200"),
+        "sgdx_llm/server.py", "why = why_no_answer(json.loads(content))", "why = str()",
+        f"{_SENDING} -k outlived"),
     "a password stands in the headers of files": Sabotage(
-        "sgdx_llm/endpoint.py", 'f"{host}{port}", parts.path', "parts.netloc, parts.path",
+        "sgdx_llm/providers.py", 'f"{host}{port}", parts.path', "parts.netloc, parts.path",
         f"{_SENDING} -k credentials"),
     "tokens that were cached cost twice": Sabotage(
-        "sgdx_llm/usage.py", "fresh = self.sent - self.cached", "fresh = self.sent",
+        "sgdx_llm/usage.py", 'tokens.get("in", 0) - tokens.get("cached", 0)', 'tokens.get("in", 0)',
         f"{_SENDING} -k own_price"),
     "equal requests are paid for twice": Sabotage(
         "sgdx_llm/estimate.py", "        counted_keys.add(key)\n", "",
         f"{_LLM}/test_commands.py -k counted_once"),
     "one request more is sent than allowed": Sabotage(
-        "sgdx_llm/sending.py", ">= limits.max_requests:", "> limits.max_requests:",
+        "sgdx_llm/asking.py", ">= limits.max_requests:", "> limits.max_requests:",
         f"{_SENDING} -k number_of_requests"),
-    "an answer that is unread is asked for in vain": Sabotage(
-        "sgdx_llm/plan.py", "with_seed(body, attempt, self.settings.provider.seed) for",
-        "body for", f"{_SENDING} -k unread_answer"),
+    "a slow server is asked again and again": Sabotage(
+        "sgdx_llm/server.py", "raise openai.APITimeoutError(request) from None", "raise",
+        f"{_SENDING} -k not_asked_twice"),
     "a draft that was cut off is the answer": Sabotage(
         "sgdx_llm/answers.py",
         '    if counts["truncated"]:  # what is whole in it may be a draft, or a part\n',
         "    if False:\n", f"{_LLM}/test_answers.py -k cut_off"),
     "a half-written answer is kept": Sabotage(
-        "sgdx_llm/answer_file.py", "self._file.truncate(offset)\n                break",
-        "break", f"{_SENDING} -k half_written"),
+        "sgdx_llm/answer_file.py", "self._file.truncate(offset)\n                    return",
+        "return", f"{_SENDING} -k half_written"),
     "undefined figures are zero in the harness": Sabotage(
         "lm_eval_task/task.py", 'float("nan") if value is None', "0.0 if value is None",
         f"{_LLM}/test_lm_eval.py -k without_their"),

@@ -14,13 +14,16 @@ from sgdx_cli import main
 from sgdx_dataset import frame_tables, open_release
 from sgdx_eval.requested import RequestedData
 from sgdx_llm.answer_file import AnswerFile
+from sgdx_llm.asking import Run
+from sgdx_llm.options import SendingOptions
 from sgdx_llm.plan import Plan
+from sgdx_llm.providers import OPENAI, Provider
 from sgdx_llm.requests import RequestSettings
-from sgdx_llm.sending import RetryPolicy, SendingReport, SendLimits, send_all
+from sgdx_llm.server import Server
+from sgdx_llm.usage import Price
 
 from .server import StandIn, serving
 
-QUICK = RetryPolicy(tries=3, first=0.0, longest=0.001)
 VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
 
 
@@ -63,9 +66,20 @@ def stand_in() -> Iterator[StandIn]:
         yield server
 
 
+def connect(url: str, provider: Provider = OPENAI, seconds: float = 60) -> Any:
+    """What sends a body to a server, trying again so often."""
+    return Server(url, provider, seconds).ask
+
+
 def sent(
-    plan: Plan, path: Path, send: Any, limits: SendLimits | None = None, retry: RetryPolicy = QUICK
-) -> SendingReport:
+    plan: Plan,
+    path: Path,
+    send: Any,
+    limits: SendingOptions = SendingOptions(),
+    price: Price | None = None,
+) -> Run:
     """Ask for all answers of a plan."""
     with AnswerFile(path) as answers:
-        return asyncio.run(send_all(plan, answers, send, limits or SendLimits(), retry))
+        run = Run(plan, answers, send, limits, price)
+        asyncio.run(run.ask_all())
+    return run

@@ -12,8 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from sgdx_dataset.schema import Service
-from sgdx_llm.functions import safe_names
-from sgdx_llm.gold_replay import gold_state
+from sgdx_llm.functions import gold_state, safe_names
 from sgdx_llm.requests import RequestSettings
 
 Json = dict[str, Any]
@@ -37,7 +36,7 @@ def call_completion(name: str, arguments: str) -> Json:
 
 def gold_answer(row: Mapping[str, Any], service: Service, settings: RequestSettings) -> Json:
     """The chat completion that records a frame row's gold state."""
-    written = json.dumps(gold_state(row, service, settings), ensure_ascii=False)
+    written = json.dumps(gold_state(row, service, settings.strict), ensure_ascii=False)
     if settings.answer == "tool":
         return call_completion(safe_names([service.service_name])[service.service_name], written)
     return completion({"role": "assistant", "content": written}, "stop")
@@ -82,7 +81,7 @@ class StandIn:
         return 200, {}, json.dumps(answer).encode()
 
 
-def failing(status: int, code: str = "", retry_after: str = "0", **error: Any) -> Fault:
+def failing(status: int, code: str = "", retry_after: str = "0.01", **error: Any) -> Fault:
     """An error of the server, which may be told to say more."""
     said = {"message": f"status {status}", "code": code or None} | error
     return status, {"Retry-After": retry_after}, json.dumps({"error": said}).encode()

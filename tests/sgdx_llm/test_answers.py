@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sgdx_dataset.schema import Service, read_service
 from sgdx_eval.prediction_files import prediction_row
 from sgdx_llm.answers import COUNTS, read_answer, read_call, read_state, why_unread
-from sgdx_llm.endpoint import read_body, why_no_answer
+from sgdx_llm.calls import read_body, why_no_answer
 from sgdx_llm.functions import call_functions
 from sgdx_llm.requests import AnswerForm, RequestSettings
 from sgdx_metric.rows import PREDICTION
@@ -210,7 +210,7 @@ def test_text_is_expected_where_no_call_is() -> None:
     ],
 )  # fmt: skip
 def test_values(given_values: Any, values: dict[str, Any], counts: dict[str, int]) -> None:
-    found = read_state({"slot_values": given_values}, SERVICE)
+    found = read_state({"slot_values": given_values}, SERVICE, Counter())
     assert found.slot_values == values
     assert found.counts == counts
 
@@ -228,7 +228,7 @@ def test_values(given_values: Any, values: dict[str, Any], counts: dict[str, int
 def test_intents_and_requests(
     wanted: Any, requests: Any, state: tuple[str, tuple[str, ...]], counts: dict[str, int]
 ) -> None:
-    found = read_state({"active_intent": wanted, "requested_slots": requests}, SERVICE)
+    found = read_state({"active_intent": wanted, "requested_slots": requests}, SERVICE, Counter())
     assert (found.active_intent, found.requested_slots) == state
     assert found.counts == counts
 
@@ -269,6 +269,13 @@ def test_a_call_in_a_text_where_it_counts() -> None:
         {"seats": "2"},
         {"from_text": 1},
     )
+
+
+def test_a_value_in_a_tag_is_text_as_the_function_has_it() -> None:
+    parameters = "<parameter=title>007</parameter><parameter=seats>2</parameter>"
+    written = f"<function=Media_9__PlayFilm>{parameters}</function>"
+    found = read_call(text(written), FUNCTIONS, text_calls=True)
+    assert found.parameters == {"title": "007", "seats": "2"}
 
 
 JSON = st.recursive(

@@ -10,16 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sgdx_llm.batch_files import read_answer_line
 from sgdx_llm.calls import (
-    Call,
-    calls_in_text,
     chat_completion,
     chat_messages,
     decode_arguments,
     listed_calls,
+    read_answer_line,
     with_plain_calls,
 )
+from sgdx_llm.text_calls import Call, calls_in_text
 
 ROME, DAVOS = Call("get_weather", {"city": "Rome"}), Call("get_weather", {"city": "Davos"})
 NOW = Call("now", {})
@@ -101,6 +100,37 @@ MANY = Call("f", {"n": 3, "on": True, "text": "a\nb", "list": [1, "x"], "none": 
 )
 def test_forms_in_a_text(text: str, calls: list[Call]) -> None:
     assert calls_in_text(text) == (calls, False)
+
+
+@pytest.mark.parametrize(
+    ("schema", "written", "value"),
+    [
+        ({"type": "string"}, "007", "007"),
+        ({"type": "string"}, "1e3", "1e3"),
+        ({"type": "string"}, "true", "true"),
+        ({"type": "string"}, "null", "null"),
+        ({"type": "string"}, '{"a": 1}', '{"a": 1}'),
+        ({"type": ["string", "null"]}, "null", None),
+        ({"type": ["string", "null"]}, "12", "12"),
+        ({"type": "integer"}, "12", 12),
+        ({"type": "integer"}, "twelve", "twelve"),
+        ({"type": "number"}, "1.50", 1.5),
+        ({"type": "boolean"}, "True", True),
+        ({"type": "boolean"}, "false", False),
+        ({"type": "array", "items": {"type": "string"}}, '["1"]', ["1"]),
+        ({"type": ["integer", "string"]}, "12", 12),
+        ({"anyOf": [{"type": "string"}]}, "12", 12),
+        ({}, "12", 12),
+        (None, "12", 12),
+    ],
+)
+def test_a_value_in_a_tag_has_the_type_of_the_tools_parameter(
+    schema: Any, written: str, value: Any
+) -> None:
+    text = f"<function=f>\n<parameter=a>\n{written}\n</parameter>\n</function>"
+    properties = {} if schema is None else {"a": schema}
+    tools: list[Any] = [{"name": "other"}, {"name": "f", "parameters": {"properties": properties}}]
+    assert calls_in_text(text, tools) == ([Call("f", {"a": value})], False)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ import msgspec
 import pytest
 
 from sgdx_llm.plan import Plan
-from sgdx_llm.program import request_line
 from sgdx_llm.requests import RequestSettings
 from sgdx_metric.__main__ import main as metric
 
@@ -46,7 +45,7 @@ def gold_answers_of(plan: Plan) -> dict[str, dict[str, Any]]:
             for request in plan.requests_of(name, dialogue):
                 row = gold[request.rows[0]["frame_id"]]
                 answer = gold_answer(row, request.services[0], plan.settings)
-                found[json.dumps(request.bodies[0], sort_keys=True)] = answer
+                found[json.dumps(request.body, sort_keys=True)] = answer
     return found
 
 
@@ -171,7 +170,7 @@ def test_a_program_is_asked(
     host = header["system"]["host"]
     assert re.fullmatch(rf"command:{Path(sys.executable).name} system\.py@[0-9a-f]{{8}}", host)
     assert any(row["slot_values"] for row in rows)
-    line = request_line(next(plan.requests()))
+    line = next(plan.requests()).line()
     assert set(line) == {"custom_id", "frame", "body"}
     assert set(line["frame"]) == {
         "frame_id", "variant", "dialogue_id", "turn", "service", "history", "utterance", "schema",
@@ -237,6 +236,8 @@ def test_requests_that_are_equal_are_counted_once(
     ("options", "named"),
     [
         (["--set", "seed"], "--set seed: "),
+        (["--set", "seed=sk-x"], "--set seed: found no JSON"),
+        (["--set", 'api_key="sk-x"'], "--set api_key: "),
         (["--omit", "model"], "--set, --omit: found model"),
         (["--max-cost", "1"], "--max-cost: found no --price"),
         (["--concurrency", "0"], "--concurrency 0: "),
@@ -244,7 +245,8 @@ def test_requests_that_are_equal_are_counted_once(
         (["--base-url", "localhost"], "--base-url: "),
         (["--dialogues", "no.json"], "no.json: "),
         (["--repeats", "2"], "--repeats 2: "),
-        (["--command", "x", "--retry-unread", "1"], "--retry-unread: "),
+        (["--timeout", "0"], "--timeout 0.0: "),
+        (["--stop-unread", "2/1"], "--stop-unread 2/1: "),
         (["--command", "no-such-program"], "--command no-such-program@"),
         (["--command", "'"], "--command: "),
         (["--command", f"{sys.executable} -c \"import sys; sys.exit('no memory')\""], "no memory"),
@@ -257,7 +259,7 @@ def test_wrong_options(
     assert ask("predict", *words, "--output", tmp_path / "out", *options) == 2
     said = capsys.readouterr().err
     assert said.startswith("sgdx: error: ")
-    assert named in said and said.count("\n") == 1
+    assert named in said and said.count("\n") == 1 and "sk-x" not in said
     assert not list(tmp_path.rglob("*.jsonl"))
 
 

@@ -31,7 +31,7 @@ def log(dialogues: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     from sgdx.tasks import state
 
     from sgdx_eval.requested import RequestedData
-    from sgdx_llm.gold_replay import gold_state
+    from sgdx_llm.functions import gold_state
     from sgdx_llm.plan import Plan
     from sgdx_llm.requests import RequestSettings
 
@@ -41,9 +41,9 @@ def log(dialogues: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     right = {}
     for request in plan.requests():
         gold = plan.gold(request.rows[0]["variant"])[request.rows[0]["frame_id"]]
-        key = json.dumps([one["content"] for one in request.bodies[0]["messages"]])
-        name = request.bodies[0]["tools"][0]["function"]["name"]
-        right[key, name] = gold_state(gold, request.services[0], settings)
+        key = json.dumps([one["content"] for one in request.body["messages"]])
+        name = request.body["tools"][0]["function"]["name"]
+        right[key, name] = gold_state(gold, request.services[0])
 
     def answer(messages: Any, tools: Any, choice: Any, config: Any) -> ModelOutput:
         assert choice.name == tools[0].name
@@ -78,7 +78,7 @@ def test_the_figures_are_those_of_the_metric(log: Any) -> None:
 
 
 def test_an_unfinished_log_gives_the_dialogues_that_are_whole(log: Any, tmp_path: Path) -> None:
-    from sgdx.tasks import predictions_of
+    from sgdx.logs import predictions_of
 
     from sgdx_dataset import SgdxError
 

@@ -128,7 +128,7 @@ def test_a_plan_never_sees_gold(plan: Plan) -> None:
         for row in request.rows:
             assert set(row) == {
                 "frame_id", "variant", "dialogue_id", "turn", "service", "history", "utterance",
-                "schema", "asked",
+                "schema",
             }  # fmt: skip
             assert all(set(turn) == {"speaker", "utterance"} for turn in row["history"])
 
@@ -136,7 +136,7 @@ def test_a_plan_never_sees_gold(plan: Plan) -> None:
 def test_each_turn_adds_to_the_messages_of_the_one_before(plan: Plan) -> None:
     messages: list[Any] = []
     for request in plan.requests_of("original", "1_00000"):
-        found = request.bodies[0]["messages"]
+        found = request.body["messages"]
         assert found[: len(messages)] == messages
         messages = found
 
@@ -170,7 +170,7 @@ def test_repeats_are_of_one_variant(plan: Plan) -> None:
     one, two = (next(twice.requests_of(name, "1_00000")) for name in twice.names)
     assert one.custom_id == "r1|1_00000/0/Cabs_1|1"
     assert two.custom_id == "r2|1_00000/0/Cabs_1|2"
-    assert one.bodies == two.bodies and one.keys != two.keys
+    assert one.body == two.body and one.key != two.key
 
 
 @pytest.mark.parametrize("choice", ["required", "auto"])
@@ -186,8 +186,8 @@ def test_calls_are_asked_about_turns(plan: Plan, choice: ToolChoice) -> None:
     assert len(requests) == len(wanted) == calls.count()
     assert 0 < len(called) < len(turns)
     for request in requests:
-        assert request.bodies[0]["tool_choice"] == choice
-        names = [tool["function"]["name"] for tool in request.bodies[0]["tools"]]
+        assert request.body["tool_choice"] == choice
+        names = [tool["function"]["name"] for tool in request.body["tools"]]
         assert all("__" in name for name in names)
 
 
@@ -200,7 +200,7 @@ def test_functions_of_other_services_are_offered_too(three: Path) -> None:
         for config in plan.names:
             requests = (next(plan.requests_of(config, d), None) for d in plan.dialogues[:8])
             names[config, distractors] = [
-                [tool["function"]["name"] for tool in request.bodies[0]["tools"]]
+                [tool["function"]["name"] for tool in request.body["tools"]]
                 for request in requests
                 if request
             ]
@@ -216,8 +216,8 @@ def test_functions_of_other_services_are_offered_too(three: Path) -> None:
     assert services == reworded
     few = plan_of(three, settings=RequestSettings(model="m", task="calls", distractors=5))
     (first, *_) = few.requests_of("original", few.dialogues[0])
-    whole = {r.custom_id: r.keys for r in plan.requests_of("original", first.dialogue_id)}
-    assert whole[first.custom_id] == first.keys
+    whole = {r.custom_id: r.key for r in plan.requests_of("original", few.dialogues[0])}
+    assert whole[first.custom_id] == first.key
     with pytest.raises(SgdxError, match="^--distractors: "):
         RequestSettings(model="m", distractors=1)
 

@@ -54,7 +54,7 @@ def test_a_program_may_answer_by_the_case_and_a_model_cannot(folder: Path) -> No
     settings = RequestSettings(model="m", task="calls")
     for host, count in (("command:x", 2), ("http://localhost", 1)):
         plan = ToolPlan(tool_set, ["original"], settings, host)
-        assert len({request.keys[0] for request in plan.requests()}) == count
+        assert len({request.key for request in plan.requests()}) == count
 
 
 def test_run_and_score_a_program(

@@ -1,0 +1,178 @@
+"""One request to a server with OpenAI's interface, whose client tries again where that may help."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import openai
+
+from sgdx_dataset import SgdxError
+
+from .calls import REFUSED, Json, read_body, why_no_answer
+from .providers import Provider, host_of
+
+MOST_BYTES = 10_000_000  # of an answer; the longest that a model writes has a twentieth
+# Secrets of fewer characters are names such as "none" or "x", which stand in any answer.
+_SHORTEST_SECRET = 16
+# Statuses that may be about one request alone, as where a model's call has a wrong form.
+_REFUSED = (400, 413, 422)
+# Codes of such refusals that are about one request for certain: a prompt that is too long, and
+# what Groq says of an answer of a wrong form.
+_ABOUT_ONE = ("context_length_exceeded", "tool_use_failed", "json_validate_failed")
+_HINTS = {
+    400: "; --set and --omit change what is sent",
+    404: "; is --base-url right, and --model a model of this server?",
+    422: "; --omit leaves out fields that the server does not know",
+}
+
+
+class NoAnswerError(Exception):
+    """The server did not answer, and may do so later."""
+
+
+class RefusedError(SgdxError):
+    """The server refused a request, perhaps for what is in this one alone."""
+
+    def __init__(self, message: str, answer: Json, is_about_one: bool) -> None:
+        super().__init__(message)
+        # What is kept where the refusal counts as an answer: ``error`` with code and message.
+        self.answer = answer
+        self.is_about_one = is_about_one  # and for certain not about all requests
+
+
+class BoundedClient(openai.DefaultAsyncHttpxClient):
+    """A client with one limit of time and one of size for a whole answer, whatever its status."""
+
+    seconds: float
+    requests = 0  # that were sent, those that were tried again included
+
+    async def send(self, request: Any, **options: Any) -> Any:
+        """Send one request and read its answer; one that tells of an error has status 502."""
+        self.requests += 1
+        content = bytearray()
+        try:
+            async with asyncio.timeout(self.seconds):
+                response = await super().send(request, **{**options, "stream": True})
+                try:
+                    async for part in response.aiter_raw():
+                        content += part
+                        if len(content) > MOST_BYTES:
+                            long = f"the answer has over {MOST_BYTES} bytes"
+                            raise openai.APIError(long, request, body=None)
+                finally:
+                    await response.aclose()
+        except TimeoutError:
+            raise openai.APITimeoutError(request) from None
+        status = response.status_code
+        if status == 200:
+            try:
+                why = why_no_answer(json.loads(content))
+            except (ValueError, RecursionError):  # such as an answer that was cut off
+                why = "the answer is not JSON"
+            if why:
+                status, content = 502, bytearray(json.dumps({"message": why}).encode())
+        # Nothing is decoded, as what is compressed could have any size.
+        headers = {k: v for k, v in response.headers.items() if not k.startswith("content-enc")}
+        return type(response)(status, headers=headers, content=bytes(content), request=request)
+
+
+class Server:
+    """A server that is asked, with the key in the provider's variable."""
+
+    # No message has the key, a password or the value of a header, even if the server repeats it,
+    # and no answer has a long one: a short one may be a word of the answer.
+
+    def __init__(
+        self, url: str, provider: Provider, seconds: float, headers: Mapping[str, str] | None = None
+    ) -> None:
+        self.host, self.key_name, self.seconds = host_of(url), provider.key, seconds
+        key = os.environ.get(provider.key, "")
+        if not key and provider.needs_key and url == provider.url:
+            raise SgdxError(
+                f"found no key in the environment variable {provider.key}, expected one of "
+                f"{provider.name}"
+            )
+        parts, headers = urlsplit(url), dict(headers or {})
+        user, password = unquote(parts.username or ""), unquote(parts.password or "")
+        basic = base64.b64encode(f"{user}:{password}".encode()).decode() if user or password else ""
+        secrets = {key, parts.password or "", password, basic, *headers.values()}
+        self.secrets = sorted(filter(None, secrets), key=len, reverse=True)
+        # A conversation is for the server that was named, and for no other.
+        self.http = BoundedClient(follow_redirects=False)
+        self.http.seconds = seconds
+        self.client = openai.AsyncOpenAI(
+            base_url=url,
+            api_key=key or "none",
+            timeout=seconds,
+            http_client=self.http,
+            default_headers={"Accept-Encoding": "identity", **headers},
+        )
+
+    async def ask(self, body: Json, retries: int) -> Any:
+        """The answer to the body of a request, tried again so often after faults that may pass.
+
+        Raises:
+            NoAnswerError: Where there is none now.
+            RefusedError: Where the server refuses what may be wrong in this request alone.
+            SgdxError: Where it refuses every request.
+        """
+        options: Any = {"max_retries": retries, "headers": {"X-Stainless-Raw-Response": "true"}}
+        try:
+            answer = await self.client.post(
+                "/chat/completions", body=body, cast_to=object, options=options
+            )
+        except openai.APIStatusError as error:
+            return self._answer_of(error)
+        except openai.APITimeoutError:
+            said = f"no whole answer in {self.seconds:g} seconds, which --timeout sets"
+            raise NoAnswerError(said) from None
+        except openai.OpenAIError as error:  # of the connection
+            cause = error.__cause__ or error
+            raise NoAnswerError(self._without_secrets(f"{type(error).__name__}: {cause}")) from None
+        content: bytes = answer.content  # type: ignore[attr-defined]
+        for secret in self.secrets:
+            if len(secret) >= _SHORTEST_SECRET:
+                content = content.replace(secret.encode(), b"[key]")
+        return read_body(content)
+
+    def _answer_of(self, error: openai.APIStatusError) -> Json:
+        """What an error's status says: an answer where a filter stopped it; else this raises."""
+        status = error.status_code
+        if 300 <= status < 400:
+            address = self._without_secrets(error.response.headers.get("location", "nowhere"))
+            raise SgdxError(
+                f"{self.host}: redirects to {address} with status {status}, expected an answer; "
+                "--base-url takes another address"
+            )
+        # Gemini puts the error into a list.
+        body: Any = error.body[0] if isinstance(error.body, list) and error.body else error.body
+        body = body.get("error", body) if isinstance(body, dict) else {}
+        body = body if isinstance(body, dict) else {"message": body}
+        code = body.get("code") or error.code
+        message = " ".join(str(body.get("message") or error.response.text).split())
+        text = self._without_secrets(message)[:300]  # cut last, so that no part of a key is left
+        lasting = code in ("insufficient_quota", "billing_hard_limit_reached")
+        if (status in (408, 409, 425, 429) or status >= 500) and not lasting:
+            wait = error.response.headers.get("retry-after")
+            later = f"; Retry-After: {self._without_secrets(wait)[:60]}" if wait else ""
+            raise NoAnswerError(f"status {status}: {text}{later}")
+        hint = f"; the key is read from {self.key_name}" if status == 401 else _HINTS.get(status)
+        line = f"{self.host}: refused a request with status {status}: {text}{hint or ''}"
+        if status not in _REFUSED:
+            raise SgdxError(line)
+        kept = json.loads(self._without_secrets(json.dumps(code)))
+        answer = {"error": {"code": kept, "message": text, REFUSED: status}}
+        if code == "content_filter":
+            return answer
+        raise RefusedError(line, answer, code in _ABOUT_ONE)
+
+    def _without_secrets(self, text: str) -> str:
+        for secret in self.secrets:
+            text = text.replace(secret, "[key]")
+        return text
