@@ -23,7 +23,7 @@ from sgdx_eval.tables import print_line, table, terminal, to_terminal
 
 from .data import ToolSet
 from .folder import read_tool_set
-from .json_schema import Element, elements_of
+from .json_schema import Element
 
 _EVIDENCE = Path(__file__).parent / "evidence.json"
 _STOP_WORDS = frozenset(
@@ -146,7 +146,7 @@ def check(tool_set: ToolSet) -> list[Finding]:
     rules = sorted((key for key in RULES if key in measured), key=lambda k: -measured[k].loss)
     findings: dict[str, list[Finding]] = {key: [] for key in rules}
     for i, tool in tool_set.tools.items():
-        parameters = {path: e for path, e in elements_of(tool).items() if path and e.name}
+        parameters = {path: e for path, e in tool.elements.items() if path and e.name}
         for path, element in parameters.items():
             texts = ((key, RULES[key](element, parameters)) for key in rules)
             key, text = next(((k, t) for k, t in texts if t), ("", ""))
@@ -162,7 +162,7 @@ def rivals(tool_set: ToolSet) -> list[tuple[str, str, float]]:
     the cases. What a small margin costs was not measured.
     """
     own = {
-        i: set().union(*(words(f"{e.name} {e.description}") for e in elements_of(tool).values()))
+        i: set().union(*(words(f"{e.name} {e.description}") for e in tool.elements.values()))
         for i, tool in tool_set.tools.items()
     }
     margins: dict[str, dict[str, list[float]]] = {}
@@ -187,7 +187,7 @@ def show_check(folder: Path) -> None:
     """Print the findings with their evidence."""
     tool_set = read_tool_set(folder)
     findings, known, console = check(tool_set), evidence(), terminal()
-    count = sum(len(elements_of(tool)) for tool in tool_set.tools.values())
+    count = sum(len(tool.elements) for tool in tool_set.tools.values())
     print_line(f"{len(findings)} findings in the words of {count} tools and parameters\n", console)
     rows = [
         [escape_controls(f"{f.tool} {f.path}"), escape_controls(f.text), _loss(known.rules[f.rule])]

@@ -7,13 +7,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from functools import cached_property
+from typing import Literal
 
 import msgspec
 
 from sgdx_metric.variants import ORIGINAL
 
-Json = dict[str, Any]
+from .json_schema import Element, Layout
+from .json_schema import Json as Json
+
 Rule = Literal["exact", "bfcl", "fuzzy"]
 # An argument that is an object with one of these keys alone is no value of a tool's.
 ANY_OF, ABSENT = "any_of", "absent"
@@ -21,7 +24,7 @@ ANY_OF, ABSENT = "any_of", "absent"
 ElementId = tuple[str, str]
 
 
-class Tool(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class Tool(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, dict=True):
     """A tool, as a model's provider gets it."""
 
     # What a call says; letters, digits, ``_`` and ``-``, 64 at most.
@@ -39,6 +42,16 @@ class Tool(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     def __post_init__(self) -> None:
         if not self.id:
             msgspec.structs.force_setattr(self, "id", self.name)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where the words of its parameters stand; ``SgdxError`` where they are not understood."""
+        return Layout(self.parameters, f"tool {self.id}")
+
+    @cached_property
+    def elements(self) -> dict[str, Element]:
+        """What can be reworded, by path; the tool itself has the empty path."""
+        return {"": Element(self.name, self.description), **self.layout.elements}
 
 
 class ExpectedCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

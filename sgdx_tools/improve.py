@@ -27,7 +27,6 @@ from .asking import run_plan
 from .data import Case, ElementId, Rule, ToolSet, ToolWords, Variant, Words
 from .elements import Outcome, differences
 from .folder import read_tool_set, write_tool_set, write_variant
-from .json_schema import elements_of
 from .options import AskOptions, RewordOptions
 from .pool import ElementPool, Pool, distinct
 from .predictions import PredictionFile, drop_other_variants, read_predictions
@@ -152,7 +151,7 @@ def blamed_elements(
             found = differences(case, outcome, worded, rules)
             nearest = (next(filter(None, d.elements), set[ElementId]()) for d in found)
             counts.update(set().union(*nearest))
-    return Counter({e: n for e, n in counts.items() if e[1] in elements_of(worded.tool(e[0]))})
+    return Counter({e: n for e, n in counts.items() if e[1] in worded.tool(e[0]).elements})
 
 
 def proposed(

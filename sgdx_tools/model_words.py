@@ -18,7 +18,7 @@ from sgdx_llm.answer_file import AnswerFile
 from sgdx_llm.requests import RequestSettings, request_key, with_seed
 
 from .data import ElementId, Json, Tool
-from .json_schema import NAME, Element, elements_of
+from .json_schema import NAME, Element
 from .plan import AskedOnce, ToolRequest
 from .pool import KINDS, ElementPool, Pool
 from .predictions import read_calls
@@ -71,7 +71,7 @@ class ToolRewording:
     @property
     def elements(self) -> dict[str, Element]:
         """The tool's elements by path."""
-        return elements_of(self.tool)
+        return self.tool.elements
 
     def missing(self) -> list[str]:
         """The paths of elements whose words are not there yet."""
@@ -230,7 +230,7 @@ def ask_model(
     without_words = []
     for tool in tools.values():
         own = [rewording.words for rewording in rewordings if rewording.tool.id == tool.id]
-        for path, element in elements_of(tool).items():
+        for path, element in tool.elements.items():
             new = {}
             for kind in KINDS:
                 texts = (words[path, kind] for words in own if (path, kind) in words)

@@ -19,7 +19,7 @@ from sgdx_dataset.rewording.compose import nearest_first
 from sgdx_dataset.rewording.distances import description_distance, name_distance
 
 from .data import ElementId, Tool, ToolWords, Variant, Words
-from .json_schema import Layout, check_name, elements_of
+from .json_schema import check_name
 
 
 class ElementPool(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -55,7 +55,7 @@ def check_pool(pool: Pool, tools: Mapping[str, Tool], where: str) -> None:
     """Refuse a pool that is empty or does not fit the tools."""
     if not any(element.name or element.description for element in pool.values()):
         raise SgdxError(f"{where}: found no paraphrases, expected some by tool")
-    elements = {tool: elements_of(tools[tool]) for tool, _ in pool if tool in tools}
+    elements = {tool: tools[tool].elements for tool, _ in pool if tool in tools}
     for (tool, path), element in pool.items():
         record = f"{where}: tool {tool}" + (f": path {path}" if path else "")
         if tool not in elements or path not in elements[tool]:
@@ -82,7 +82,7 @@ def compose_variants(
     beside it has in the same variant is left out of that variant, as names must differ.
     """
     changes: list[dict[ElementId, Words]] = [{} for _ in range(count)]
-    originals = {tool: elements_of(tools[tool]) for tool, _ in pool}
+    originals = {tool: tools[tool].elements for tool, _ in pool}
     for (tool, path), element in pool.items():
         original = originals[tool][path]
         names = _spread(nearest_first(original.name, element.name, name_distance), count)
@@ -119,7 +119,7 @@ def distinct(tools: Mapping[str, Tool], variant: Variant) -> Variant:
 
 def _distinct_parameters(tool: Tool, words: Mapping[str, Words]) -> dict[str, Words]:
     """New words of parameters, without names that would not be distinct in their object."""
-    layout = Layout(tool.parameters, f"tool {tool.id}")
+    layout = tool.layout
     # One property in several places has one name, that of its first place which has one.
     places: dict[str, set[str]] = {}
     for members in layout.members.values():

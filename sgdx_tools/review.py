@@ -21,7 +21,6 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_input, write_bytes
 
 from .data import ElementId, Tool
-from .json_schema import elements_of
 from .pool import KINDS, ElementPool, Pool, check_pool
 
 TSV, HTML = "review.tsv", "review.html"
@@ -99,7 +98,7 @@ def write_review(folder: Path, tools: Mapping[str, Tool], pool: Pool, made_by: s
     lines = [
         ReviewLine(tool, path, kind, getattr(original, kind), text, made_by)
         for (tool, path), paraphrases in pool.items()
-        for original in [elements_of(tools[tool])[path]]
+        for original in [tools[tool].elements[path]]
         for kind in KINDS
         for text in getattr(paraphrases, kind)
     ]
@@ -123,7 +122,7 @@ def read_review(path: Path, tools: Mapping[str, Tool]) -> tuple[Pool, str]:
     """The pool of the lines that are left in a table, and who found the words."""
     words: dict[ElementId, dict[str, list[str]]] = {}
     makers = set()
-    elements = {tool: elements_of(tools[tool]) for tool in tools}
+    elements = {tool: tools[tool].elements for tool in tools}
     for number, row in read_table(path, ReviewLine._fields):
         line = ReviewLine(*row)
         if line.kind not in KINDS:

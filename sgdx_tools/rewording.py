@@ -18,7 +18,7 @@ from sgdx_llm.options import SendingOptions, ServerOptions
 from .asking import settings_of
 from .data import ElementId, Tool, ToolSet, Variant
 from .folder import check_variant, read_tool_set, read_tools, read_variant, write_variant
-from .json_schema import NAME, elements_of
+from .json_schema import NAME
 from .model_words import FUNCTION, PARAMETERS, IncompleteError, RewordPlan, ask_model
 from .options import RewordOptions
 from .pool import ElementPool, Pool, compose_variants, read_pool
@@ -170,7 +170,7 @@ def backtranslated(
         raise SgdxError(f"--with backtranslate:{translators}: expected FORWARD,BACKWARD")
     if any(programs) and count > 1:
         raise SgdxError(f"--count {count}: programs translate in one way, expected --count 1")
-    elements = {i: elements_of(tool) for i, tool in tools.items()}
+    elements = {i: tool.elements for i, tool in tools.items()}
     texts = {
         text: None
         for of_tool in elements.values()

@@ -31,7 +31,6 @@ from sgdx_llm.calls import chat_messages, chat_messages_of
 from .data import Case, ExpectedCall, Json
 from .explain import calls_text, message_text
 from .folder import CASES, check_case, read_tool_set
-from .json_schema import Layout
 from .predictions import beginning, read_calls
 from .review import Page, read_table, write_table
 from .values import as_expected
@@ -70,8 +69,6 @@ def add_traces(folder: Path, traces: Sequence[Path]) -> tuple[list[Path], list[s
     The notes say what became of every record. ``SgdxError`` says why there is no case at all.
     """
     tool_set = read_tool_set(folder)
-    tools, with_values = tool_set.tools, tool_set.source.rules != "bfcl"
-    layouts = {i: Layout(tool.parameters, f"tool {i}") for i, tool in tools.items()}
     cases = {case.id: case for case in tool_set.all_cases}
     # What a person has reviewed stays as it is, whatever was called in the same conversation.
     reviewed = {_digest(case.messages) for case in cases.values() if not case.unreviewed}
@@ -83,7 +80,7 @@ def add_traces(folder: Path, traces: Sequence[Path]) -> tuple[list[Path], list[s
                 continue
             try:
                 case, is_like_calls = _case(record, place)
-                check_case(case, tools, layouts, place, with_values)
+                check_case(case, tool_set.tools, place, tool_set.source.rules)
             except SgdxError as error:
                 counts["left out"] += 1
                 notes.append(f"left out: {error}")

@@ -33,10 +33,10 @@ def variant_between(
     """
     facts: list[Callable[[Tool], Hashable]] = [
         lambda tool: tool.description,
-        lambda tool: _form(tool.parameters, with_names=True),
+        lambda tool: _form(tool.layout, tool.layout.nodes["#"], True),
     ]
     if len(tools) == len(others):
-        facts.append(lambda tool: _form(tool.parameters, with_names=False))
+        facts.append(lambda tool: _form(tool.layout, tool.layout.nodes["#"], False))
     pairs = _paired(tools, others, facts)
     words = {i: _words_between(tools[i], others[other]) for i, other in pairs.items()}
     changed = {tool: new for tool, new in words.items() if new != ToolWords()}
@@ -70,8 +70,7 @@ def changes(tools: Mapping[str, Tool], variant: Variant) -> dict[ElementId, str]
     for i, tool in (variant.version or {}).items():
         if i in tools:
             worded = WordedTools(tools, replace(variant, version=None)).tool(i)
-            of_tool = _changes(_layout(worded), _layout(tool))
-            found |= {(i, path): change for path, change in of_tool}
+            found |= {(i, path): change for path, change in _changes(worded.layout, tool.layout)}
         else:
             found[i, ""] = f"is a rival of {tool.rival_of}" if tool.rival_of else "is added"
     return found
@@ -96,7 +95,7 @@ def _paired(
 
 def _words_between(tool: Tool, other: Tool) -> ToolWords:
     """The words of another version of a tool."""
-    layout, new_layout = _layout(tool), _layout(other)
+    layout, new_layout = tool.layout, other.layout
     names: dict[str, str] = {}
     descriptions: dict[str, str] = {}
     for node, new in _nodes(layout, new_layout, layout.nodes["#"], new_layout.nodes["#"]):
@@ -116,31 +115,26 @@ def _words_between(tool: Tool, other: Tool) -> ToolWords:
     )
 
 
-def _layout(tool: Tool) -> Layout:
-    return Layout(tool.parameters, f"tool {tool.id}")
-
-
 def _nodes(
     layout: Layout, new_layout: Layout, node: Node, new: Node
 ) -> Iterator[tuple[Node, Node]]:
     """A node of two schemas, and the nodes inside it that belong together."""
     yield node, new
     children, others = (
-        {child.pointer.removeprefix(within.pointer): child for child in of.children(within)}
+        {child.pointer.removeprefix(within.pointer): (of, child) for child in of.children(within)}
         for of, within in ((layout, node), (new_layout, new))
     )
     # Only properties have names by which they are called otherwise.
-    facts: list[Callable[[Node], Hashable]] = [
-        lambda child: child.name and child.schema.get("description"),
-        lambda child: child.name and _form(child.schema, with_names=False),
+    facts: list[Callable[[tuple[Layout, Node]], Hashable]] = [
+        lambda of: of[1].name and of[1].schema.get("description"),
+        lambda of: of[1].name and _form(*of, False),
     ]
     for key, other in _paired(children, others, facts).items():
-        yield from _nodes(layout, new_layout, children[key], others[other])
+        yield from _nodes(layout, new_layout, children[key][1], others[other][1])
 
 
-def _form(schema: Any, with_names: bool) -> str:
+def _form(layout: Layout, root: Node, with_names: bool) -> str:
     """What a schema is without its words, and if asked without the names of its properties."""
-    layout = Layout(schema, "")
 
     def form(node: Node) -> Any:
         own = _own(node)
@@ -150,7 +144,6 @@ def _form(schema: Any, with_names: bool) -> str:
         inner = [[child.name if with_names else "", form(child)] for child in layout.children(node)]
         return [own, sorted(inner, key=json.dumps)]
 
-    root = layout.nodes["#"]
     return json.dumps(form(root), sort_keys=True) if root.schema else ""  # without any, no fact
 
 

@@ -19,8 +19,7 @@ from sgdx_dataset.io.files import read_input
 from sgdx_llm.functions import safe_names
 
 from ..data import Case, Json, Rule, Source, Tool, ToolServer, Variant
-from ..folder import CASES, SOURCE, VARIANTS, write_tool_set
-from ..json_schema import Layout
+from ..folder import CASES, SOURCE, VARIANTS, check_case, check_variant, write_tool_set
 
 _LONGEST_LIST = 20  # lines about what was left out
 _MOST_TOOLS = 128  # which OpenAI's interface takes in one request
@@ -68,6 +67,10 @@ class Collection:
 
     def write(self, folder: Path) -> None:
         """Write a new folder of tools."""
+        for case in self.cases:
+            check_case(case, self.tools, f"case {case.id}", self.rules)
+        for variant in self.variants:
+            check_variant(variant, self.tools, self.cases, f"variant {variant.name}")
         write_tool_set(folder, self.tools.values(), self.cases, self.source(), self.variants)
 
     def source(self) -> Source:
@@ -128,8 +131,9 @@ class Collection:
                 self.left_out.append(f"{where}: found it twice: the second is left out")
                 continue
             parameters = _of_object(tool.parameters)
+            new = replace(tool, name=names[name], id=names[name], parameters=parameters)
             try:
-                Layout(parameters, where).check()
+                replace(new, id=name).layout  # noqa: B018 - which reads the whole schema
             except SgdxError as error:
                 self.left_out.append(f"{error}: the tool is left out")
                 continue
@@ -137,9 +141,7 @@ class Collection:
                 self.renamed.append(
                     f"{where}: providers do not take its name: it is {names[name]} here"
                 )
-            self.tools[names[name]] = replace(
-                tool, name=names[name], id=names[name], parameters=parameters
-            )
+            self.tools[names[name]] = new
         if not self.tools:
             reason = f": {self.left_out[0]}" if self.left_out else ""
             raise SgdxError(f"{files}: found no tool, expected one at least{reason}")

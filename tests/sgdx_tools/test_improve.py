@@ -17,7 +17,6 @@ from sgdx_tools.data import Case, ToolSet
 from sgdx_tools.demo import SAMPLE
 from sgdx_tools.folder import read_tool_set, write_tool_set
 from sgdx_tools.improve import Gain, halves
-from sgdx_tools.json_schema import elements_of
 from sgdx_tools.renaming import WordedTools
 
 from ..sgdx_llm.server import Json, StandIn, call_completion, completion, serving
@@ -55,10 +54,10 @@ def write_pool(path: Path, tool_set: ToolSet, better: ToolSet) -> None:
     """For each description the one that the reader knows, and one that it does not."""
     pool: dict[str, Any] = {}
     for (i, tool), old in zip(tool_set.tools.items(), better.tools.values()):
-        known = [element.description for element in elements_of(old).values()]
+        known = [element.description for element in old.elements.values()]
         words = {
             path: {"description": [f"Something about {number}", text]}
-            for number, (path, text) in enumerate(zip(elements_of(tool), known))
+            for number, (path, text) in enumerate(zip(tool.elements, known))
         }
         pool[i] = words.pop("") | {"parameters": words}
     path.write_text(json.dumps(pool))
@@ -100,7 +99,7 @@ def test_where_words_are_not_the_cause_nothing_is_proved(
     folder = tmp_path / "sample"
     pool: dict[str, Any] = {}
     for i, tool in sample.tools.items():
-        elements = elements_of(tool)
+        elements = tool.elements
         words = {path: {"description": [f"{e.description}!"]} for path, e in elements.items()}
         pool[i] = words.pop("") | {"parameters": words}
     (tmp_path / "pool.json").write_text(json.dumps(pool))

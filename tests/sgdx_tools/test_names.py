@@ -14,9 +14,11 @@ from jsonschema import Draft202012Validator
 
 from sgdx_dataset import SgdxError
 from sgdx_tools.data import Json, Tool, ToolWords, Variant, Words
+from sgdx_tools.folder import check_words
 from sgdx_tools.importing.openapi import import_openapi
-from sgdx_tools.json_schema import INNER, Layout, Renaming, elements_of
+from sgdx_tools.json_schema import INNER, Layout
 from sgdx_tools.pool import distinct
+from sgdx_tools.renaming import Renaming
 
 # Awkward in pointers, patterns and paths. ``a.b`` may be two parts of one path.
 NAMES = ("amount", "a/b", "~x-y", "a.b", "%25")
@@ -73,11 +75,11 @@ def schemas(draw: st.DrawFn) -> Json:
 def renamed(schema: Json) -> Renaming:
     """Every property under a new name, ``new_0`` and so on."""
     tool = Tool("t", "", schema)
-    named = [path for path, element in elements_of(tool).items() if path and element.name]
+    named = [path for path, element in tool.elements.items() if path and element.name]
     words = {path: Words(f"new_{i}") for i, path in enumerate(named)}
     new = distinct({"t": tool}, Variant("v", {"t": ToolWords(parameters=words)})).tools["t"]
     layout = Layout(schema, "t")
-    layout.check_words(new.parameters, "v")
+    check_words(new.parameters, layout, "v")
     return Renaming(layout, new.parameters)
 
 
@@ -85,14 +87,14 @@ def renamed(schema: Json) -> Renaming:
 @given(schemas(), st.data())
 def test_no_old_name_stays_and_what_is_valid_stays_so(schema: Json, data: st.DataObject) -> None:
     try:
-        Layout(schema, "t").check()
+        Layout(schema, "t")
     except SgdxError as error:
         assert "of two parts" in str(error)
         return
     renaming = renamed(schema)
     new = renaming.schema()
     layout = Layout(new, "t")
-    layout.check()  # every reference leads to a part
+    # every reference leads to a part
     assert len(layout.nodes) == len(renaming.layout.nodes)
     for old_node, node in zip(renaming.layout.nodes.values(), layout.nodes.values()):
         had = renaming.names.get(old_node.path, {}).keys()
@@ -169,7 +171,7 @@ def test_an_import_keeps_or_names_everything(document: Json) -> None:
         path.write_text(json.dumps(document))
         collection = import_openapi(path)
     schema = collection.tools["a"].parameters
-    Layout(schema, "a").check()
+    Layout(schema, "a")
     text = json.dumps(schema)
     assert "#/components" not in text and "discriminator" not in text
     assert '"readOnly": true' not in text
@@ -180,6 +182,6 @@ def test_an_import_keeps_or_names_everything(document: Json) -> None:
             assert f'"{value}"' in told or value in lost
         assert all(prop in text or prop in lost for prop in component.get("properties", {}))
     renaming = renamed(schema)
-    Layout(renaming.schema(), "a").check()
+    Layout(renaming.schema(), "a")
     for node in renaming.layout.nodes.values():
         assert not node.name or node.name in renaming.names[node.parent]

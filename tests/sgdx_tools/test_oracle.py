@@ -18,7 +18,6 @@ from sgdx_llm.requests import RequestSettings
 from sgdx_tools.__main__ import main
 from sgdx_tools.data import Rule, Tool, ToolWords, Variant, Words
 from sgdx_tools.folder import read_tool_set, write_variant
-from sgdx_tools.json_schema import elements_of
 from sgdx_tools.plan import ToolPlan
 from sgdx_tools.scoring import score
 
@@ -96,7 +95,7 @@ def add_cases(folder: Path, calls: list[Json]) -> None:
 def reworded(tool: Tool) -> ToolWords:
     """Other names and descriptions for all that a tool has."""
     parameters = {}
-    for i, (path, element) in enumerate(elements_of(tool).items()):
+    for i, (path, element) in enumerate(tool.elements.items()):
         if path:
             name = f"q{i}" if element.name else None
             parameters[path] = Words(name, f"Reworded {i}." if element.description else None)
