@@ -42,6 +42,8 @@ class Cell(NamedTuple):
     text: str
     detail: str = ""
     link: str = ""
+    # Whether Markdown shows it as code, in which nobody is mentioned and nothing is a link.
+    code: bool = False
 
 
 class Column(NamedTuple):
@@ -275,6 +277,11 @@ def to_markdown(shown: Table) -> str:
 
 
 def _markdown_cell(cell: Cell) -> str:
+    if cell.code:
+        text = " ".join(printable(cell.text).split()).replace("|", "\\|")
+        fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+        blank = " " if text.startswith("`") or text.endswith("`") else ""
+        return f"{fence}{blank}{text}{blank}{fence}" if text else ""
     text = markdown(printable(cell.text))
     text = f"[{text}]({quote(cell.link)})" if cell.link else text
     return f"{text} ({markdown(printable(cell.detail))})" if cell.detail else text
