@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Literal
 
@@ -135,6 +136,13 @@ class Variant(msgspec.Struct, frozen=True):
             elements |= {(tool, path): new for path, new in words.parameters.items()}
         return elements
 
+    def digest(self) -> str:
+        """A digest of its words."""
+        words = dict(sorted(self.tools.items()))
+        # A model reads another version in its order, also that of parameters.
+        version = [] if self.version is None else self.version.values()
+        return digest([words, *map(msgspec.json.encode, version)])
+
 
 class ToolServer(msgspec.Struct, frozen=True):
     """A server that was asked for its tools."""
@@ -192,3 +200,17 @@ class ToolSet(msgspec.Struct, frozen=True):
         if limit is None:
             return self
         return msgspec.structs.replace(self, cases=self.cases[:limit])
+
+    def digest(self, name: str) -> str:
+        """A digest of what models are shown under a variant: tools, conversations and words."""
+        conversations = [(case.id, case.messages, case.tools) for case in self.all_cases]
+        shown = digest([*self.tools.values(), *conversations])
+        return f"{shown}-{self.variants[name].digest()}"
+
+
+def digest(records: Iterable[object]) -> str:
+    """The first 8 hex digits of the SHA-256 of records as JSON."""
+    found = hashlib.sha256()
+    for record in records:
+        found.update(msgspec.json.encode(record, order="deterministic") + b"\n")
+    return found.hexdigest()[:8]

@@ -67,9 +67,9 @@ def rank_elements(
                 tools |= {ids[call["name"]] for call in outcome.made if call["name"] in ids}
             cases.update(tools)
             if before.is_right and not after.is_right:
-                lost.update(blamed(case, after, worded[name], elements, rules))
+                lost.update(blamed(case, after, worded[name], rules, elements))
             elif after.is_right and not before.is_right:
-                won.update(blamed(case, before, worded[ORIGINAL], elements, rules))
+                won.update(blamed(case, before, worded[ORIGINAL], rules, elements))
         for tool, path in lost.keys() | won.keys():
             element = tool, path
             ranked.append(
@@ -155,8 +155,8 @@ def blamed(
     case: Case,
     outcome: Outcome,
     worded: WordedTools,
-    elements: Mapping[ElementId, object],
     rules: Rule,
+    elements: Mapping[ElementId, object],
 ) -> set[ElementId]:
     """Those of a variant's elements that a wrong outcome, under these words, has to do with."""
     if outcome.unread is not None:

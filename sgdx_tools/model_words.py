@@ -17,9 +17,9 @@ from sgdx_dataset.io.json import parse_text
 from sgdx_llm.answer_file import AnswerFile
 from sgdx_llm.requests import RequestSettings, request_key, with_seed
 
+from .asking import AskedOnce, ToolRequest
 from .data import ElementId, Json, Tool
 from .json_schema import NAME, Element
-from .plan import AskedOnce, ToolRequest
 from .pool import KINDS, ElementPool, Pool
 from .predictions import read_calls
 
@@ -88,7 +88,7 @@ class ToolRewording:
     def accept(self, answer: Any) -> None:
         """Take the words of an answer that can be used, and note why others cannot."""
         self.refusals, elements = [], self.elements
-        calls = read_calls(answer, text_calls=True).calls
+        calls, _ = read_calls(answer, text_calls=True)
         words = calls[0].arguments.get("elements") if calls else _elements_in_text(answer)
         if not isinstance(words, list):
             self.refusals.append(f"expected a call of {FUNCTION} with elements")
@@ -164,7 +164,7 @@ class RewordPlan(AskedOnce):
 
     def is_unread(self, request: ToolRequest, body: Any) -> bool:
         """Whether an answer has no words at all."""
-        return not read_calls(body, text_calls=True).calls and _elements_in_text(body) is None
+        return not read_calls(body, text_calls=True)[0] and _elements_in_text(body) is None
 
 
 def _messages(rewording: ToolRewording, goal: str) -> list[Json]:

@@ -250,19 +250,19 @@ def _case(record: Any, place: str) -> tuple[Case, bool]:
                 raise ValueError("found no response")
             messages = chat_messages(request)
             answer, name, dialogue = _body(record["response"]), record.get("custom_id", ""), ""
-        reading = read_calls(answer)
+        calls, counts = read_calls(answer)
         if not messages:
             raise ValueError("found no messages")
-        if reading.counts["unread"]:
+        if counts["unread"]:
             raise ValueError(f"found the answer {beginning(answer)!r:.200}, which is unread")
     except _ERRORS as error:
         found = f"found no {error}" if isinstance(error, KeyError) else str(error)
         expected = "expected a request with messages and a response, or a span of a model's call"
         raise SgdxError(f"{place}: {found}, {expected}") from None
-    expect = tuple(ExpectedCall(c.name, as_expected(c.arguments)) for c in reading.calls)
+    expect = tuple(ExpectedCall(c.name, as_expected(c.arguments)) for c in calls)
     name = str(name) or f"{Path(place.split(':')[0]).stem}-{_digest(messages)}"
     case = Case(name, tuple(messages), expect or None, dialogue=str(dialogue), unreviewed=True)
-    return case, bool(reading.counts["text_calls"])
+    return case, bool(counts["text_calls"])
 
 
 def _of_span(attributes: Json) -> tuple[list[Json], Json]:

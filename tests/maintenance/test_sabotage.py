@@ -246,7 +246,7 @@ SABOTAGES = {
         "sgdx_tools/improve.py", "for key in ordered[start::2] for", "for key in ordered for",
         f"{_TOOLS}/test_improve.py"),
     "a gain by chance is proved": Sabotage(
-        "sgdx_tools/improve.py", "return self.ends[0] > 0", "return True",
+        "sgdx_tools/improve.py", "if ends[0] <= 0:", "if False:",
         f"{_TOOLS}/test_improve.py -k chance"),
     "an answer that cannot be read is shown as right": Sabotage(
         "sgdx_tools/report.py", '{"is": "unread", ', '{"is": "right", ',
@@ -268,8 +268,8 @@ SABOTAGES = {
         "sgdx_tools/verdict.py", "if low > limit:", "if high > limit:",
         f"{_TOOLS}/test_verdict.py -k a_loss"),
     "answers to other conversations are scored": Sabotage(
-        "sgdx_tools/signature.py", "_digest([*tool_set.tools.values(), *conversations])",
-        "_digest(tool_set.tools.values())", f"{_TOOLS}/test_scoring.py -k model_is_shown"),
+        "sgdx_tools/data.py", "digest([*self.tools.values(), *conversations])",
+        "digest(self.tools.values())", f"{_TOOLS}/test_scoring.py -k model_is_shown"),
     "a model gives an element another one's name": Sabotage(
         "sgdx_tools/model_words.py", "elif text in others:", "elif False:",
         f"{_TOOLS}/test_rewording.py -k other_elements"),
@@ -312,7 +312,7 @@ SABOTAGES = {
         "sgdx_llm/endpoint.py", "follow_redirects=False", "follow_redirects=True",
         f"{_SENDING} -k another_host"),
     "a program answers for another case": Sabotage(
-        "sgdx_tools/plan.py", 'host += f"|{case.id}"', "pass",
+        "sgdx_tools/asking.py", 'host += f"|{case.id}"', "pass",
         f"{_TOOLS}/test_commands.py -k by_the_case"),
     "an error in place of an answer is no call": Sabotage(
         "sgdx_tools/predictions.py", 'raise ValueError("an error in place of an answer")', "return",

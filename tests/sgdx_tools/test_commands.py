@@ -10,12 +10,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from sgdx_llm.requests import RequestSettings
 from sgdx_tools.__main__ import main
+from sgdx_tools.asking import ToolPlan
 from sgdx_tools.data import Json
 from sgdx_tools.demo import SAMPLE
 from sgdx_tools.folder import read_tool_set
-from sgdx_tools.plan import ToolPlan
+from sgdx_tools.options import AskOptions
 
 from .conftest import CASES, RIGHT, Rows, rows
 
@@ -51,9 +51,9 @@ def test_a_program_may_answer_by_the_case_and_a_model_cannot(folder: Path) -> No
     """Two cases with one conversation are two requests to a program, and one to a model."""
     alike = tuple(msgspec.structs.replace(CASES[1], id=case_id) for case_id in "bx")
     tool_set = msgspec.structs.replace(read_tool_set(folder), cases=alike)
-    settings = RequestSettings(model="m", task="calls")
-    for host, count in (("command:x", 2), ("http://localhost", 1)):
-        plan = ToolPlan(tool_set, ["original"], settings, host)
+    model = AskOptions(model="m", base_url="http://localhost", variant=["original"])
+    for asked, count in ((AskOptions(command="x", variant=["original"]), 2), (model, 1)):
+        plan = ToolPlan(tool_set, asked)
         assert len({request.keys[0] for request in plan.requests()}) == count
 
 
