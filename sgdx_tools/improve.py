@@ -27,9 +27,8 @@ from .data import Case, ElementId, ToolSet, ToolWords, Variant, Words
 from .elements import Outcome, differences
 from .folder import read_tool_set, tool_set_of, write_tool_set, write_variant
 from .options import AskOptions, RewordOptions
-from .pool import Pool, distinct
+from .pool import Pool, distinct, new_pool
 from .predictions import drop_other_variants
-from .rewording import new_pool
 from .scoring import Scored, score_files
 from .verdict import fewest
 

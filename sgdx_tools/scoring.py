@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from sgdx_dataset import SgdxError
 from sgdx_eval.prediction_files import check_one_system
-from sgdx_eval.tasks.tools import NO_CALL, TITLES
 from sgdx_metric.call_rules import CaseScore, score_case
 from sgdx_metric.calls import TASK_SUCCESS
 from sgdx_metric.columns import Floats
@@ -42,7 +41,7 @@ METRICS = {
     "call_accuracy": "call",
     "no_call_accuracy": "no_call",
 }
-HEADLINE = "call_accuracy"
+HEADLINE, NO_CALL = "call_accuracy", "no_call_accuracy"
 _RIGHT = "right"  # the score of a case's calls, or of making none where none is right
 Outcomes = Sequence[Sequence[Outcome]]  # [runs][cases]
 _NOT_ANSWERED = CaseScore(name=0.0, arguments=None, call=0.0, no_call=None)
@@ -225,7 +224,7 @@ def _scores(
 def _calls(scores: Scores) -> dict[str, Any]:
     """The figures of each metric that applies to any case, of the cases that it applies to."""
     calls = {}
-    for metric in TITLES:
+    for metric in (*METRICS, TASK_SUCCESS):
         if metric in scores.metrics:
             # Arguments have no score where the tool is wrong, and are of the same cases as calls.
             of = metric if metric in (NO_CALL, TASK_SUCCESS) else HEADLINE

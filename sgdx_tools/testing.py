@@ -46,7 +46,6 @@ from .importing.collection import Collection
 from .options import AskOptions, RewordOptions
 from .predictions import drop_other_variants
 from .report import write_report
-from .review import write_review
 from .rewording import new_variants
 from .scoring import score_files
 from .summary import Result, junit_xml, summary_text
@@ -375,6 +374,8 @@ def _tool_set(
                 return None
             variants, pool, made_by = found
             if pool and options.review is None:
+                from .review import write_review
+
                 print(*write_review(words, tools, pool, made_by), sep="\n")
             for path in (made, *words.glob("*.json")):  # of other words
                 path.unlink(missing_ok=True)

@@ -50,7 +50,7 @@ def import_openapi(path: Path, with_headers: bool = False, only: Sequence[str] =
     if not isinstance(version, str) or not _VERSION.fullmatch(version):
         facts = [f"{key}: {parsed[key]}"[:100] for key in ("openapi", "swagger") if key in parsed]
         raise SgdxError(f"{path}: found {(*facts, 'no openapi')[0]}, {expected}")
-    document = Document(parsed, version.startswith("3.0."), path, collection.add_file)
+    document = Document(parsed, path, collection.add_file)
     tools = []
     operations = list(_operations(document, collection))
     for operation, name in zip(operations, _names(operations, collection)):

@@ -334,7 +334,8 @@ SABOTAGES = {
         "sgdx_tools/renaming.py", "return list(self._version)", "return list(self._tools)",
         f"{_TOOLS}/test_rewording.py -k as_it_is"),
     "a case that cannot be right is judged": Sabotage(
-        "sgdx_tools/folder.py", "                if why:\n                    left_out", "                if False:\n                    left_out", f"{_TOOLS}/test_rewording.py -k as_it_is"),
+        "sgdx_tools/folder.py", "if why:", "if False:",
+        f"{_TOOLS}/test_rewording.py -k as_it_is"),
     "any call is wrong where some tools are forbidden": Sabotage(
         "sgdx_tools/scoring.py",
         'judged = [c for c in made if ids.get(c["name"]) in case.forbid] if case.forbid else made',
