@@ -7,7 +7,6 @@ farthest.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -20,10 +19,8 @@ from sgdx_dataset.rewording.compose import nearest_first
 from sgdx_dataset.rewording.distances import description_distance, name_distance
 from sgdx_dataset.rewording.phrases import identifier, one_line, phrase
 from sgdx_dataset.rewording.translations import read_settings, translate_round_trip
-from sgdx_llm.asking import ask, open_answers
 from sgdx_llm.options import SendingOptions, ServerOptions
 
-from .asking import settings_of
 from .data import ElementId, Tool, ToolSet, ToolWords, Variant, Words
 from .json_schema import NAME, check_name
 from .options import RewordOptions
@@ -96,26 +93,12 @@ def new_pool(
     if options.review is not None:
         pool, made_by = read_review(options.review, tools)
     elif what and way == "model":
-        from .model_words import PARAMETERS, IncompleteError, RewordPlan, ask_model
+        from .model_words import ask_model
 
-        omitted = server.known_provider().omitted
-        defaults = {name: value for name, value in PARAMETERS.items() if name not in omitted}
-        settings, host = settings_of(server, what, defaults)
-        with open_answers(options.output) as answers:
-
-            def ask_plan(plan: RewordPlan, count: int) -> None:
-                ask(plan, count, answers, server, sending)
-
-            try:
-                pool, notes = ask_model(
-                    tools, options.count, settings, host, answers, ask_plan, goal
-                )
-            except IncompleteError as error:
-                again = "give the same command again to continue"
-                print(f"{error} answers are missing: {again}", file=sys.stderr)
-                return None
-        for note in notes:
-            print(f"note: {note}", file=sys.stderr)
+        found = ask_model(what, tools, options, server, sending, goal)
+        if found is None:
+            return None
+        pool = found
     elif what and way == "pool":
         pool, made_by = read_pool(Path(what), tools), f"pool:{Path(what).name}"
     elif what and way == "backtranslate":

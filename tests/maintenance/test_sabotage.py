@@ -271,7 +271,7 @@ SABOTAGES = {
         "sgdx_tools/data.py", "digest([*self.tools.values(), *conversations])",
         "digest(self.tools.values())", f"{_TOOLS}/test_scoring.py -k model_is_shown"),
     "a model gives an element another one's name": Sabotage(
-        "sgdx_tools/model_words.py", "elif text in others:", "elif False:",
+        "sgdx_tools/model_words.py", "text in old_names | {*self.names()}:", "False:",
         f"{_TOOLS}/test_rewording.py -k other_elements"),
     "flips are those of a mean over runs": Sabotage(
         "sgdx_metric/figures.py", "one_run(metric) in scores.metrics else metric",
