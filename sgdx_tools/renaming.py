@@ -88,16 +88,14 @@ class WordedTools:
         """The calls that are right under the variant, by the tools' names."""
         if case.expect is None or not self._renames:
             return case.expect
-        return tuple(
-            ExpectedCall(self.name(c.name), self._value(c.name, c.arguments, case, True))
-            for c in case.expect
-        )
-
-    def _value(self, tool: str, arguments: Any, case: Case, is_expected: bool = False) -> Any:
-        try:
-            return self.renaming(tool).value(arguments, is_expected=is_expected)
-        except SgdxError as error:
-            raise SgdxError(f"case {case.id}: variant {self._variant.name}: {error}") from None
+        calls = []
+        for call in case.expect:
+            try:
+                arguments = self.renaming(call.name).value(call.arguments, is_expected=True)
+            except SgdxError as error:
+                raise SgdxError(f"case {case.id}: variant {self._variant.name}: {error}") from None
+            calls.append(ExpectedCall(self.name(call.name), arguments))
+        return tuple(calls)
 
     def messages(self, case: Case) -> list[Json]:
         """The conversation with its earlier calls and their results in the variant's words.
@@ -116,7 +114,7 @@ class WordedTools:
                     tool_of[call.get("id", "")] = tool = function["name"]
                     arguments = function.get("arguments", "{}")
                     value = json.loads(arguments)
-                    new_value = self._value(tool, value, case)
+                    new_value = self.renaming(tool).value(value)
                     if new_value != value:
                         arguments = json.dumps(new_value, ensure_ascii=False)
                     renamed = {"name": self.name(tool), "arguments": arguments}
@@ -155,9 +153,9 @@ class Renaming:
         self.names: dict[str, dict[str, str]] = {}
         for path, members in layout.members.items() if words else ():
             for name, paths in members.items():
-                new_name = self._new_name(paths[0])
-                if new_name is not None and new_name != name:
-                    self.names.setdefault(path, {})[name] = new_name
+                new_words = words.get(paths[0])
+                if new_words and new_words.name not in (None, name):
+                    self.names.setdefault(path, {})[name] = str(new_words.name)
         # By the path of each schema of keys, under ``propertyNames``, those of their objects.
         self._keys: dict[str, list[str]] = {}
         for node in layout.nodes.values() if words else ():
@@ -166,35 +164,30 @@ class Renaming:
                 for path in layout.scopes[step(node.path, "propertyNames")]:
                     self._keys.setdefault(path, []).extend(owners)
 
-    def _new_name(self, path: str) -> str | None:
-        words = self.words.get(path)
-        return words.name if words else None
-
     # ---- values
 
-    def value(self, value: Any, path: str = "", is_expected: bool = False) -> Any:
-        """A value of the schema, or of the part of it at a path, with the new names of its keys.
+    def value(self, value: Any, paths: Sequence[str] = ("",), is_expected: bool = False) -> Any:
+        """A value of the schema, or of a part of it at some paths, with the new names of its keys.
 
         Where it is of an expected call, alternatives, ``{"any_of": [...]}``, are values too. An
         object in which two keys would get one name, as one of them is not in the schema, is
         refused.
         """
-        return self._value(value, (path,), is_expected) if self.names else value
-
-    def _value(self, value: Any, paths: Sequence[str], is_expected: bool) -> Any:
+        if not self.names:
+            return value
         if isinstance(value, list):
             return [
-                self._value(item, self.layout.item(paths, i), is_expected)
+                self.value(item, self.layout.item(paths, i), is_expected)
                 for i, item in enumerate(value)
             ]
         if not isinstance(value, dict):
             return value
         if is_expected and value.keys() == {ANY_OF} and isinstance(value[ANY_OF], list):
-            return {ANY_OF: [self._value(item, paths, True) for item in value[ANY_OF]]}
+            return {ANY_OF: [self.value(item, paths, True) for item in value[ANY_OF]]}
         scope = self.layout.scope(paths)
         names = {old: new for p in scope for old, new in self.names.get(p, {}).items()}
         renamed = {
-            names.get(key, key): self._value(item, self.layout.member(paths, key), is_expected)
+            names.get(key, key): self.value(item, self.layout.member(paths, key), is_expected)
             for key, item in value.items()
         }
         if len(renamed) < len(value):
@@ -230,9 +223,9 @@ class Renaming:
         words = self.words.get(self.layout.element_paths.get(pointer, ""))
         if words and words.description is not None:
             schema["description"] = words.description
-        new_name = self._new_name(node.path) if node.name else None
-        if new_name not in (None, node.name) and isinstance(schema.get("title"), str):
-            schema["title"] = _title(str(new_name))  # a title repeats the old name
+        new_name = self.names.get(node.parent, {}).get(node.name) if node.name else None
+        if new_name and isinstance(schema.get("title"), str):
+            schema["title"] = _title(new_name)  # a title repeats the old name
         return original if isinstance(original, bool) and not schema else schema
 
     def _keyword(self, node: Node, keyword: str, value: Any) -> Any:
@@ -259,9 +252,9 @@ class Renaming:
             return _in_pattern(value, of_keys) if is_pattern else _mention(value, of_keys)
         is_list = keyword in VALUE_LISTS or keyword.endswith("examples")
         if is_list and isinstance(value, list):
-            return [self.value(item, node.path) for item in value]
+            return [self.value(item, (node.path,)) for item in value]
         if keyword in VALUES or "example" in keyword:
-            return self.value(value, node.path)
+            return self.value(value, (node.path,))
         if keyword in NO_NAMES:
             return value
         if keyword == "discriminator" and isinstance(value, dict):

@@ -42,7 +42,6 @@ from .folder import (
     write_tool_set,
     write_variant,
 )
-from .importing.collection import Collection
 from .options import AskOptions, RewordOptions
 from .predictions import drop_other_variants
 from .report import write_report
@@ -105,7 +104,7 @@ class NewVariants(Server, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 
 class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When a test fails."""
+    """What makes a test fail."""
 
     max_drop: float
 
@@ -152,6 +151,7 @@ class TestFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cases: str
     models: tuple[Server, ...]
     variants: NewVariants
+    # When a test fails; never without it.
     gate: Gate | None = None
     rules: Rule = "exact"
 
@@ -305,12 +305,6 @@ def _collect(tools: str | ImportedTools, listed: Path | None) -> tuple[Mapping[s
     if isinstance(tools, str):
         tool_set = read_tool_set(Path(tools))
         return tool_set.tools, tool_set.source
-    collection = _import(tools)
-    collection.report_losses(listed)
-    return collection.tools, collection.source()
-
-
-def _import(tools: ImportedTools) -> Collection:
     (form, (file, *_)), servers = tools.form(), tools.servers()
     only = (tools.only,) if isinstance(tools.only, str) else tools.only
     for key in ("start", "env", "headers"):
@@ -322,14 +316,17 @@ def _import(tools: ImportedTools) -> Collection:
         programs = [tools.start] if tools.start else []
         access = Access.of(tools.env, tools.headers, [*servers, *programs])
         with started(tools.start, servers, access) if programs else contextlib.nullcontext():
-            return import_servers(servers, only, access)
-    if form == "openapi":
+            collection = import_servers(servers, only, access)
+    elif form == "openapi":
         from .importing.openapi import import_openapi
 
-        return import_openapi(Path(file), only=only)
-    from .importing.tool_lists import import_list
+        collection = import_openapi(Path(file), only=only)
+    else:
+        from .importing.tool_lists import import_list
 
-    return import_list(form, Path(file), only)
+        collection = import_list(form, Path(file), only)
+    collection.report_losses(listed)
+    return collection.tools, collection.source()
 
 
 def _tool_set(

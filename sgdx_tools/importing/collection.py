@@ -130,7 +130,12 @@ class Collection:
             if names[name] in self.tools:
                 self.left_out.append(f"{where}: found it twice: the second is left out")
                 continue
-            parameters = _of_object(tool.parameters)
+            parameters = tool.parameters  # which say that they are an object, as servers want it
+            kind = parameters.get("type")
+            if kind is None or (isinstance(kind, list) and "object" in kind):
+                parameters = {"type": "object", **parameters} | {"type": "object"}
+            if parameters.keys() <= {"type", "$schema"} and parameters["type"] == "object":
+                parameters = {}
             new = replace(tool, name=names[name], id=names[name], parameters=parameters)
             try:
                 replace(new, id=name).layout  # noqa: B018 - which reads the whole schema
@@ -145,17 +150,6 @@ class Collection:
         if not self.tools:
             reason = f": {self.left_out[0]}" if self.left_out else ""
             raise SgdxError(f"{files}: found no tool, expected one at least{reason}")
-
-
-def _of_object(schema: Json) -> Json:
-    """A schema of arguments that says that they are an object, as servers want it.
-
-    Of no arguments it is empty.
-    """
-    kind = schema.get("type")
-    if kind is None or (isinstance(kind, list) and "object" in kind):
-        schema = {"type": "object", **schema} | {"type": "object"}
-    return {} if schema.keys() <= {"type", "$schema"} and schema["type"] == "object" else schema
 
 
 def tool_records(content: Any, keys: tuple[str, ...], path: Path) -> list[Json]:
