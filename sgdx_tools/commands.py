@@ -133,6 +133,12 @@ def _pairs(option: str, given: Sequence[str]) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in given)
 
 
+def _files_of(folder: Path, *predictions: Path) -> list[Path]:
+    """What is read of a folder of tools and of folders of predictions."""
+    folders = (folder, folder / "variants", *predictions)
+    return [file for place in folders for file in place.glob("*.json*")]
+
+
 @tools.command
 def reword(
     folder: Tools,
@@ -275,10 +281,7 @@ def score(
 
     if max_drop is not None:
         check_limit(max_drop, "--max-drop")
-    if output is not None:
-        folders = (folder, folder / "variants", predictions)
-        read = [file for place in folders for file in place.glob("*.json*")]
-        check_outputs({"--output": output}, read)
+    check_outputs({"--output": output}, _files_of(folder, predictions))
     tool_set = read_tool_set(folder).first(limit)
     files = read_predictions(predictions, tool_set)
     scored = score_files(tool_set, files, rules)
@@ -347,6 +350,8 @@ def report(
     output
         Write this file, such as report.html. It needs no other file.
     """
+    from sgdx_eval.files import check_outputs
+
     from .folder import read_tool_set
     from .predictions import read_predictions
     from .report import write_report
@@ -355,6 +360,7 @@ def report(
 
     if max_drop is not None:
         check_limit(max_drop, "--max-drop")
+    check_outputs({"--output": output}, _files_of(folder, *predictions))
     tool_set, models = read_tool_set(folder).first(limit), {}
     names = [run.resolve().name for run in predictions]
     if len({*names}) < len(names):

@@ -57,6 +57,20 @@ def test_a_program_may_answer_by_the_case_and_a_model_cannot(folder: Path) -> No
         assert len({request.keys[0] for request in plan.requests()}) == count
 
 
+@pytest.mark.parametrize("command", ["score", "report"])
+@pytest.mark.parametrize(
+    "name", ["tools.json", "cases.jsonl", "variants/v1.json", "../run/v1.jsonl"]
+)
+def test_what_is_read_is_not_written_over(
+    folder: Path, write_rows: Callable[[Rows], Path], command: str, name: str
+) -> None:
+    run = write_rows(rows())
+    before = (folder / name).read_bytes()
+    output = ["--predictions", str(run), "--output", str(folder / name)]
+    assert main([command, str(folder), *output]) == 2
+    assert (folder / name).read_bytes() == before
+
+
 def test_run_and_score_a_program(
     folder: Path, tmp_path: Path, run_of: Asks, capsys: pytest.CaptureFixture[str]
 ) -> None:
