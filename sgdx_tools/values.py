@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
@@ -16,14 +15,16 @@ from sgdx_metric.call_rules import alternatives, is_absent
 from .data import ABSENT, ANY_OF, Json, Tool
 from .json_schema import step
 
-# Of these a value may be right that has alternatives in it, or lacks a part that may be left out.
+# Of these a value may be right that has alternatives in it, or lacks a part that may be left out;
+# or they have patterns, which are of another language, and on which a hostile one has no end.
 _NOT_TOLD = {
     *("not", "if", "contains", "uniqueItems", "minProperties", "maxProperties"),
     *("dependentRequired", "dependentSchemas", "$dynamicRef", "format"),
+    *("pattern", "patternProperties", "unevaluatedProperties", "unevaluatedItems"),
 }
 # Keywords that tell only which names there are, and not which values.
 _OF_NAMES = {
-    *("properties", "patternProperties", "additionalProperties", "items", "prefixItems"),
+    *("properties", "additionalProperties", "items", "prefixItems"),
     *("$ref", "allOf", "anyOf", "oneOf", "required"),
 }
 _MEANINGS = {
@@ -38,6 +39,7 @@ def fault(expected: Json, tool: Tool, with_values: bool = True) -> str:
     Without `with_values` only names are looked at, and no types and enums of values.
     """
     from jsonschema.exceptions import UnknownType, best_match
+    from referencing import Registry
     from referencing.exceptions import Unresolvable
 
     layout = tool.layout
@@ -56,8 +58,10 @@ def fault(expected: Json, tool: Tool, with_values: bool = True) -> str:
     if why := next(_two_meanings(expected, ("",), tool, ""), ""):
         return why
     try:
-        error = best_match(_validator(with_values)(tool.parameters).iter_errors(expected))
-    except (TypeError, AttributeError, re.error, RecursionError, UnknownType, Unresolvable):
+        # The registry is empty, so that no address in a schema is asked.
+        validator = _validator(with_values)(tool.parameters, registry=Registry())
+        error = best_match(validator.iter_errors(expected))
+    except (TypeError, AttributeError, RecursionError, UnknownType, Unresolvable):
         return ""  # the schema is none by the standard, such as one with a type of another language
     if error is None:
         return ""
@@ -101,6 +105,10 @@ def _validator(with_values: bool) -> Any:
 
     checks = {**Draft202012Validator.VALIDATORS, "required": _required}
     checks["oneOf"] = checks["anyOf"]  # of which alternatives may fit several
+    closed = checks["additionalProperties"]
+    checks["additionalProperties"] = lambda validator, value, instance, schema: (
+        () if "patternProperties" in schema else closed(validator, value, instance, schema)
+    )
     kept = [key for key in checks if key not in _NOT_TOLD and (with_values or key in _OF_NAMES)]
     of_nothing = dict.fromkeys(checks.keys() - kept, lambda *_: ())
     return extend(Draft202012Validator, {k: _for_one(checks[k]) for k in kept} | of_nothing)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +112,8 @@ STAY: Json = {
     "type": "object",
     "properties": {
         "nights": {"type": "integer", "minimum": 1, "maximum": 30},
-        "code": {"type": "string", "pattern": "^[A-Z]"},
+        "code": {"type": "string", "pattern": "^(b+)+$!"},
+        "labels": {"patternProperties": {"^x-": {}}, "additionalProperties": False},
         "beds": {"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}]},
         "room": {"enum": ["single", "double"]},
         "guests": {"type": "array", "items": {"$ref": "#/$defs/Guest"}},
@@ -149,8 +151,9 @@ STAY: Json = {
         ({"nights": 2, "guests": [{"name": "A", "of": {"name": 1}}]}, r"guests\[0\].of.name: 1"),
         ({"nights": 2, "guests": [{"name": "A", "age": 3}]}, r"guests\[0\]: .*'age'"),
         ({"nights": {"any_of": [0, 40]}}, "nights: 0 .*minimum"),
-        ({"nights": 2, "code": "b7"}, "code: 'b7'"),
-        ({"nights": 2, "code": {"any_of": ["b7", "A1"]}}, None),
+        ({"nights": 2, "code": "b" * 40}, None),  # a pattern is no rule, as it may have no end
+        ({"nights": 2, "labels": {"x-a": 1, "b": 2}}, None),
+        ({"nights": 2, "labels": {"c": {"any_of": ["x", "y"]}}}, None),
         ({"nights": 2, "beds": [2, "sofa"]}, None),
         ({"nights": 2, "beds": [2, 3]}, r"beds\[1\]: 3"),
         ({"nights": 2, "beds": {"any_of": [["sofa"], [2, {"any_of": [3, "sofa"]}]]}}, None),
@@ -174,6 +177,19 @@ def test_what_only_other_languages_have_refuses_no_case(tmp_path: Path, odd: Jso
     case = Case("c", (USER,), (ExpectedCall("f", {"day": "now" if "minimum" not in odd else 1}),))
     write_tool_set(tmp_path / "api", [Tool("f", "", schema)], [case])
     assert read_tool_set(tmp_path / "api").cases
+
+
+def test_no_address_in_a_schema_is_asked(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.2)
+        address = f"http://127.0.0.1:{server.getsockname()[1]}/schema"
+        inner = {"$id": address, "properties": {"b": {"$ref": "#/$defs/B"}}}
+        schema = {"type": "object", "properties": {"a": inner}, "$defs": {"B": {}}}
+        case = Case("c", (USER,), (ExpectedCall("f", {"a": {"b": 1}}),))
+        write_tool_set(tmp_path / "api", [Tool("f", "", schema)], [case])
+        assert read_tool_set(tmp_path / "api").cases
+        with pytest.raises(TimeoutError):
+            server.accept()
 
 
 DEEP = '[{"name": "a", "parameters": ' + '{"not":' * 5000 + "{}" + "}" * 5001 + "]"
