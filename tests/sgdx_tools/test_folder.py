@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -177,19 +176,6 @@ def test_what_only_other_languages_have_refuses_no_case(tmp_path: Path, odd: Jso
     case = Case("c", (USER,), (ExpectedCall("f", {"day": "now" if "minimum" not in odd else 1}),))
     write_tool_set(tmp_path / "api", [Tool("f", "", schema)], [case])
     assert read_tool_set(tmp_path / "api").cases
-
-
-def test_no_address_in_a_schema_is_asked(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(0.2)
-        address = f"http://127.0.0.1:{server.getsockname()[1]}/schema"
-        inner = {"$id": address, "properties": {"b": {"$ref": "#/$defs/B"}}}
-        schema = {"type": "object", "properties": {"a": inner}, "$defs": {"B": {}}}
-        case = Case("c", (USER,), (ExpectedCall("f", {"a": {"b": 1}}),))
-        write_tool_set(tmp_path / "api", [Tool("f", "", schema)], [case])
-        assert read_tool_set(tmp_path / "api").cases
-        with pytest.raises(TimeoutError):
-            server.accept()
 
 
 DEEP = '[{"name": "a", "parameters": ' + '{"not":' * 5000 + "{}" + "}" * 5001 + "]"
