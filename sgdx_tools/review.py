@@ -29,14 +29,6 @@ _FORMULA = re.compile("'*[=+@-]")
 Row = Sequence[str]
 
 
-class Page(NamedTuple):
-    """What a page says above its table, and the heads of the columns that it shows."""
-
-    title: str
-    text: str
-    heads: Row
-
-
 class ReviewLine(NamedTuple):
     """A line of the table of new words: one new name or description."""
 
@@ -52,9 +44,19 @@ class ReviewLine(NamedTuple):
 
 
 def write_table(
-    folder: Path, columns: Row, lines: Sequence[Row], page: Page, show: Callable[[Row], Row]
+    folder: Path,
+    columns: Row,
+    lines: Sequence[Row],
+    title: str,
+    text: str,
+    heads: Row,
+    show: Callable[[Row], Row],
 ) -> list[Path]:
-    """Write both tables; ``show`` gives the cells of a line on the page. Returns their paths."""
+    """Write both tables; returns their paths.
+
+    The page has a title and a text above its table, whose columns have other heads, and whose cells
+    ``show`` gives of a line.
+    """
     write_bytes(folder / TSV, "".join(map(_row, [columns, *lines])).encode())
     rows, before = [], [""]
     for line in lines:
@@ -67,9 +69,9 @@ def write_table(
         data = escape(_row(line).removesuffix("\n"))
         rows.append(f'<tr{mark} tabindex="0" data-line="{data}">{shown}</tr>')
     html = Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(
-        TITLE=escape(page.title),
-        TEXT=escape(page.text),
-        HEADS="".join(f"<th>{escape(head)}</th>" for head in page.heads),
+        TITLE=escape(title),
+        TEXT=escape(text),
+        HEADS="".join(f"<th>{escape(head)}</th>" for head in heads),
         ROWS="\n".join(rows),
         COUNT=len(lines),
         COLUMNS="\t".join(columns),
@@ -114,8 +116,8 @@ def write_review(folder: Path, tools: Mapping[str, Tool], pool: Pool, made_by: s
         "variants: {review: review.tsv} in sgdx.yaml."
     )
     heads = ("tool and parameter", "kind", "original", "reworded")
-    page = Page("New words, for review", text, heads)
-    return write_table(folder, ReviewLine._fields, lines, page, show)
+    title = "New words, for review"
+    return write_table(folder, ReviewLine._fields, lines, title, text, heads, show)
 
 
 def read_review(path: Path, tools: Mapping[str, Tool]) -> tuple[Pool, str]:

@@ -32,19 +32,16 @@ from .data import Case, ExpectedCall, Json, digest
 from .explain import calls_text, message_text
 from .folder import CASES, check_case, read_tool_set
 from .predictions import beginning, read_calls
-from .review import TSV, Page, read_table, write_table
+from .review import TSV, read_table, write_table
 from .values import as_expected
 
 REVIEW = "review"  # the folder of the table
 # The last says which cases the whole table had, in a digest of their ids.
 _COLUMNS = ("id", "said", "expected", "table")
-_PAGE = Page(
-    "Cases of traces, for review",
-    "What was called in each conversation. A case expects these calls: were they right? Strike out "
-    "the cases in which they were not, or mend them in cases.jsonl. Give the saved table to sgdx "
-    "tools cases FOLDER --review review.tsv.",
-    _COLUMNS[:3],
-)
+_TITLE = "Cases of traces, for review"
+_TEXT = """What was called in each conversation. A case expects these calls: were they right? Strike
+out the cases in which they were not, or mend them in cases.jsonl. Give the saved table to sgdx
+tools cases FOLDER --review review.tsv."""
 _INPUT, _OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
 _SYSTEM, _CONVERSATION = "gen_ai.system_instructions", "gen_ai.conversation.id"
 # Where messages stand in other attributes: each a number, then its parts, in dotted names.
@@ -146,7 +143,8 @@ def _write(folder: Path, cases: Sequence[Case]) -> list[Path]:
         said = "\n".join(f"{m['role']}: {message_text(m)}" for m in case.messages)
         expected = calls_text([msgspec.structs.asdict(call) for call in case.expect or ()])
         lines.append((case.id, said, expected, table))
-    written = write_table(folder / REVIEW, _COLUMNS, lines, _PAGE, lambda line: line[:3])
+    heads, place = _COLUMNS[:3], folder / REVIEW
+    written = write_table(place, _COLUMNS, lines, _TITLE, _TEXT, heads, lambda line: line[:3])
     return [folder / CASES, *written]
 
 
