@@ -189,10 +189,11 @@ def show_check(folder: Path) -> None:
     findings, known, console = check(tool_set), evidence(), terminal()
     count = sum(len(tool.elements) for tool in tool_set.tools.values())
     print_line(f"{len(findings)} findings in the words of {count} tools and parameters\n", console)
-    rows = [
-        [escape_controls(f"{f.tool} {f.path}"), escape_controls(f.text), _loss(known.rules[f.rule])]
-        for f in findings
-    ]
+    rows = []
+    for found in findings:
+        cost = known.rules[found.rule]
+        loss = f"-{cost.loss:.1f} ({-cost.high:.1f} to {-cost.low:.1f})"
+        rows.append([f"{found.tool} {found.path}", found.text, loss])
     if rows:
         heads = ["words of", "finding", "measured"]
         rank = known.ranking
@@ -207,7 +208,3 @@ def show_check(folder: Path) -> None:
         for tool, other, margin in near:
             print_line(escape_controls(f"  {tool}: {other} ({100 * margin:+.0f} %)"), console)
         print_line("What this costs was not measured.", console)
-
-
-def _loss(found: Evidence) -> str:
-    return f"-{found.loss:.1f} ({-found.high:.1f} to {-found.low:.1f})"

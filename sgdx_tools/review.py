@@ -92,7 +92,8 @@ def read_table(path: Path, columns: Row) -> Iterator[tuple[int, list[str]]]:
         if any(row):
             if len(row) != len(columns):
                 raise SgdxError(f"{path}:{number}: found {row[:3]}, expected {', '.join(columns)}")
-            yield number, [_unguarded(cell) for cell in row]
+            cells = [c[1:] if c[:1] == "'" and _FORMULA.match(c[1:]) else c for c in row]
+            yield number, cells
 
 
 def write_review(folder: Path, tools: Mapping[str, Tool], pool: Pool, made_by: str) -> list[Path]:
@@ -151,7 +152,3 @@ def _row(cells: Iterable[str]) -> str:
     guarded = [f"'{cell}" if _FORMULA.match(cell) else cell for cell in cells]
     csv.writer(text, "excel-tab", lineterminator="\n").writerow(guarded)
     return text.getvalue()
-
-
-def _unguarded(cell: str) -> str:
-    return cell[1:] if cell[:1] == "'" and _FORMULA.match(cell[1:]) else cell

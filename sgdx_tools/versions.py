@@ -68,11 +68,18 @@ def changes(tools: Mapping[str, Tool], variant: Variant) -> dict[ElementId, str]
     """What another version adds, removes or changes beside words, by tool and path."""
     found: dict[ElementId, str] = {}
     for i, tool in (variant.version or {}).items():
-        if i in tools:
-            worded = WordedTools(tools, replace(variant, version=None)).tool(i)
-            found |= {(i, path): change for path, change in _changes(worded.layout, tool.layout)}
-        else:
+        if i not in tools:
             found[i, ""] = f"is a rival of {tool.rival_of}" if tool.rival_of else "is added"
+            continue
+        old = WordedTools(tools, replace(variant, version=None)).tool(i).layout.nodes
+        new = tool.layout.nodes
+        for pointer, node in old.items():  # in the same words
+            if pointer not in new:
+                found[i, node.path or ROOT] = "is removed"
+            elif (before := _own(node)) != (after := _own(new[pointer])):
+                keywords = sorted(k for k in {**before, **after} if before.get(k) != after.get(k))
+                found[i, node.path or ROOT] = f"differs in {', '.join(keywords)}"
+        found |= {(i, n.path or ROOT): "is added" for p, n in new.items() if p not in old}
     return found
 
 
@@ -152,16 +159,3 @@ def _own(node: Node) -> Json:
     kept = {k: v for k, v in node.schema.items() if k not in INNER and k != "title"}
     required = sorted(map(str, kept.get("required", [])))
     return {**kept, "description": kept.get("description", ""), "required": required}
-
-
-def _changes(worded: Layout, given: Layout) -> Iterator[tuple[str, str]]:
-    """What differs in two schemas in the same words, and the path where it does."""
-    for pointer, node in worded.nodes.items():
-        if pointer not in given.nodes:
-            yield node.path or ROOT, "is removed"
-        elif (old := _own(node)) != (new := _own(given.nodes[pointer])):
-            keywords = sorted(k for k in {**old, **new} if old.get(k) != new.get(k))
-            yield node.path or ROOT, f"differs in {', '.join(keywords)}"
-    for pointer, node in given.nodes.items():
-        if pointer not in worded.nodes:
-            yield node.path or ROOT, "is added"

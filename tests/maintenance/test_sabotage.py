@@ -287,7 +287,7 @@ SABOTAGES = {
         f"{_TOOLS}/test_json_schema.py -k everything"),
     "alternatives keep the old names": Sabotage(
         "sgdx_tools/renaming.py",
-        "return {ANY_OF: [self._value(item, paths, True) for item in value[ANY_OF]]}",
+        "return {ANY_OF: [self.value(item, paths, True) for item in value[ANY_OF]]}",
         "return value",
         f"{_TOOLS}/test_json_schema.py -k every_depth"),
     "earlier calls give the old names away": Sabotage(
@@ -328,7 +328,7 @@ SABOTAGES = {
         f"{_TOOLS}/importing/test_openapi.py -k in_the_path"),
     "a new version differs in more than its words": Sabotage(
         "sgdx_tools/versions.py",
-        "elif (old := _own(node)) != (new := _own(given.nodes[pointer])):", "elif False:",
+        "elif (before := _own(node)) != (after := _own(new[pointer])):", "elif False:",
         f"{_TOOLS}/test_rewording.py -k another_version"),
     "a pull request's added tools are not shown": Sabotage(
         "sgdx_tools/renaming.py", "return list(self._version)", "return list(self._tools)",
