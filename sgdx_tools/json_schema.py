@@ -40,13 +40,14 @@ SINGLE = {
 }
 # Keywords under which only other schemas stand.
 INNER = {*OBJECTS, *LISTS, *SINGLE} - {"dependencies"}
+REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 VALUES = ("default", "example", "const")  # keywords that hold a value
 VALUE_LISTS = ("examples", "enum")
 # Keywords whose texts are no names of properties. Any other may mention some, as ``required`` and
 # ``propertyOrdering`` do, and ``x-order`` and ``errorMessage`` of other programs.
 NO_NAMES = {
-    *("$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveRef"),
-    *("$comment", "$vocabulary", "$ref", "title", "description", "type", "format", "pattern"),
+    *("$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", *REFERENCES),
+    *("$comment", "$vocabulary", "title", "description", "type", "format", "pattern"),
     *("contentEncoding", "contentMediaType", *VALUES, *VALUE_LISTS, *LISTS, *SINGLE),
     *("properties", "$defs", "definitions", "patternProperties"),
 }
@@ -164,18 +165,29 @@ class Layout:
                 self.element_paths[pointer] = node.path or ROOT
 
     def _scopes(self) -> dict[str, tuple[str, ...]]:
+        anchors = {
+            f"#{node.schema[key]}": node.path
+            for node in self.nodes.values()
+            for key in ("$anchor", "$dynamicAnchor")
+            if key in node.schema
+        }
         direct: dict[str, list[str]] = {}
         for node in self.nodes.values():
             paths = direct.setdefault(node.path, [node.path])
-            if (reference := node.schema.get("$ref")) is None:
-                continue
-            where = f"{self.where}: {node.pointer}/$ref: found {shown(reference)}"
-            if not isinstance(reference, str) or (reference != "#" and reference[:2] != "#/"):
-                expected = "expected a pointer inside the schema, such as #/$defs/Place"
-                raise SgdxError(f"{where}, {expected}")
-            if unquote(reference) not in self.nodes:
-                raise SgdxError(f"{where}, which is not in the schema")
-            paths.append(self.nodes[unquote(reference)].path)
+            for keyword in REFERENCES:
+                if keyword not in node.schema:
+                    continue
+                reference = node.schema[keyword]
+                where = f"{self.where}: {node.pointer}/{keyword}: found {shown(reference)}"
+                if not isinstance(reference, str) or reference[:1] != "#":
+                    expected = "expected a pointer inside the schema, such as #/$defs/Place"
+                    raise SgdxError(f"{where}, {expected}")
+                if reference in anchors:
+                    paths.append(anchors[reference])
+                elif unquote(reference) in self.nodes:
+                    paths.append(self.nodes[unquote(reference)].path)
+                else:
+                    raise SgdxError(f"{where}, which is not in the schema")
         scopes = {}
         for path in direct:
             scope, pending = dict.fromkeys([path]), [path]

@@ -19,6 +19,7 @@ from .json_schema import (
     LISTS,
     NO_NAMES,
     OBJECTS,
+    REFERENCES,
     SINGLE,
     VALUE_LISTS,
     VALUES,
@@ -242,8 +243,8 @@ class Renaming:
             return [self._schema(f"{pointer}/{i}", child) for i, child in enumerate(value)]
         if keyword in SINGLE:
             return self._schema(pointer, value)
-        if keyword == "$ref":
-            return self._pointer(value)
+        if keyword in REFERENCES:
+            return self._pointer(value) if value[:2] == "#/" else value
         if node.path in self._keys and keyword in (*VALUES, *VALUE_LISTS, "pattern"):
             of_keys: dict[str, str] = {}
             for path in self._keys[node.path]:

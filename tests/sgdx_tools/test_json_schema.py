@@ -183,6 +183,22 @@ def test_a_part_may_require_what_only_another_part_has() -> None:
     assert base == {"required": ["town"], "x-order": ["town"]}
 
 
+@pytest.mark.parametrize(
+    ("anchor", "reference"),
+    [
+        ({"$anchor": "node"}, {"$ref": "#node"}),
+        ({"$dynamicAnchor": "node"}, {"$dynamicRef": "#node"}),
+        ({"$recursiveAnchor": True}, {"$recursiveRef": "#"}),
+    ],
+)
+def test_every_kind_of_reference_is_followed(anchor: Json, reference: Json) -> None:
+    schema = objects(label={}, parts={"type": "array", "items": reference}) | anchor
+    tree = renaming(schema, {"label": Words("text")})
+    assert tree.schema() == objects(text={}, parts={"type": "array", "items": reference}) | anchor
+    value = {"label": "a", "parts": [{"label": "b"}]}
+    assert tree.value(value) == {"text": "a", "parts": [{"text": "b"}]}
+
+
 def test_two_names_change_places() -> None:
     swap = renaming(objects(a={}, b={}), {"a": Words("b"), "b": Words("a")})
     assert swap.schema() == objects(b={}, a={})
