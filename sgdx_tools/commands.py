@@ -317,13 +317,18 @@ def explain(
     variant
         Show this variant. Default: all variants that lose the case.
     """
+    from msgspec.structs import replace
+
     from .explain import explain
     from .folder import read_tool_set
     from .predictions import read_predictions
     from .scoring import score_files
 
     tool_set = read_tool_set(folder)
-    scored = score_files(tool_set, read_predictions(predictions, tool_set), rules)
+    files = read_predictions(predictions, tool_set)
+    if chosen := tuple(one for one in tool_set.cases if one.id == case):
+        tool_set = replace(tool_set, cases=chosen)
+    scored = score_files(tool_set, files, rules)
     print(*explain(tool_set, scored, case, variant), sep="\n")
 
 

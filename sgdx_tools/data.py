@@ -144,17 +144,6 @@ class Variant(msgspec.Struct, frozen=True):
         return digest([words, *map(msgspec.json.encode, version)])
 
 
-class ToolServer(msgspec.Struct, frozen=True):
-    """A server that was asked for its tools."""
-
-    name: str
-    version: str
-    # The version of MCP that it spoke.
-    protocol: str
-    # The day, in UTC.
-    date: str
-
-
 class Source(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """Where tools and cases come from."""
 
@@ -170,7 +159,8 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     renamed: tuple[str, ...] = ()
     # What definitions say that no model is shown, by whose it is, such as ``tool book``.
     beside: Mapping[str, Json] = {}
-    servers: tuple[ToolServer, ...] = ()
+    # Of each server that was asked its name and version, the protocol's, and the day in UTC.
+    servers: tuple[Mapping[str, str], ...] = ()
 
 
 class ToolSet(msgspec.Struct, frozen=True):

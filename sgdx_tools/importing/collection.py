@@ -18,7 +18,7 @@ from sgdx_dataset.io.console import escape_controls, say
 from sgdx_dataset.io.files import read_input
 from sgdx_llm.functions import safe_names
 
-from ..data import Case, Json, Rule, Source, Tool, ToolServer, Variant
+from ..data import Case, Json, Rule, Source, Tool, Variant
 from ..folder import CASES, SOURCE, VARIANTS, check_case, check_variant, write_tool_set
 
 _LONGEST_LIST = 20  # lines about what was left out
@@ -48,7 +48,7 @@ class Collection:
     renamed: list[str] = field(default_factory=list)
     # What definitions say that models are not shown, by whose it is.
     beside: dict[str, Json] = field(default_factory=dict)
-    servers: list[ToolServer] = field(default_factory=list)
+    servers: list[dict[str, str]] = field(default_factory=list)
     # What one should know of what was expressed.
     remarks: list[str] = field(default_factory=list)
     _fitting: set[str] = field(default_factory=set)  # patterns of `only` that fit a tool
@@ -124,7 +124,7 @@ class Collection:
             if pattern not in self._fitting:
                 raise SgdxError(f"only: found no tool whose name, path or tag fits {pattern!r}")
         names, files = safe_names(tool.name for tool in definitions), ", ".join(self.files)
-        files = files or ", ".join(server.name for server in self.servers)
+        files = files or ", ".join(server["name"] for server in self.servers)
         for tool in definitions:
             name, where = tool.name, f"tool {tool.name}"
             if names[name] in self.tools:

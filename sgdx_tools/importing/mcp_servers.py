@@ -32,7 +32,7 @@ from sgdx_dataset.io.extras import require
 from sgdx_llm.functions import safe_names
 from sgdx_llm.program import split_command
 
-from ..data import Json, ToolServer
+from ..data import Json
 from .collection import Collection
 from .tool_lists import tools_of
 
@@ -104,20 +104,20 @@ def import_servers(
         shown = _public(server)
         say("sgdx", f"asking {shown} for its tools")
         of_server, records = _answer(server, shown, access)
-        name, number = of_server.name, 1
+        name, number = of_server["name"], 1
         while name in names:
             number += 1
-            name = f"{of_server.name}_{number}"
+            name = f"{of_server['name']}_{number}"
         names.add(name)
         prefix = f"{safe_names([name])[name]}__" if len(servers) > 1 else ""
         for tool in tools_of("mcp", records, shown, collection, prefix):
             tools.append(replace(tool, name=prefix + tool.name, id=prefix + tool.id))
-        collection.servers.append(replace(of_server, name=name))
+        collection.servers.append({**of_server, "name": name})
     collection.add_tools(tools)
     return collection
 
 
-def _answer(server: str, shown: str, access: Access) -> tuple[ToolServer, list[Json]]:
+def _answer(server: str, shown: str, access: Access) -> tuple[dict[str, str], list[Json]]:
     """What a server says of itself, and the records of its tools; errors are one line."""
     from pydantic import ValidationError
 
@@ -232,7 +232,7 @@ def _public(server: str) -> str:
 
 async def _ask(
     server: str, shown: str, access: Access, said: TextIO
-) -> tuple[ToolServer, list[Json]]:
+) -> tuple[dict[str, str], list[Json]]:
     """What a server says of itself, and the records of all of its tools.
 
     What a program says on standard error goes into a file.
@@ -273,4 +273,5 @@ async def _ask(
             raise SgdxError(f"found over {_MOST_PAGES} pages of tools, expected an end")
         info, today = client.server_info, datetime.now(UTC).date().isoformat()
         name, version = (info.name, info.version) if info else (shown, "")
-        return ToolServer(name, version, client.protocol_version, today), records
+        facts = {"name": name, "version": version, "protocol": client.protocol_version}
+        return {**facts, "date": today}, records
