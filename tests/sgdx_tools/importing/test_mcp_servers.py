@@ -150,7 +150,7 @@ def test_all_pages_of_both_eras_are_read(by_hand: str, mode: str, server: dict[s
     descriptions = {name: tool.description for name, tool in collection.tools.items()}
     assert descriptions == {"tool0": "Page 0", "tool1": "Page 1", "tool2": "Page 2"}
     assert collection.beside["tool tool2"] == {"annotations": {"title": "2"}}
-    assert collection.servers[0].protocol == server["protocol"]
+    assert collection.servers[0]["protocol"] == server["protocol"]
     assert mode == "modern" or collection.servers == [server]
 
 
