@@ -42,6 +42,8 @@ class Cell(NamedTuple):
     text: str
     detail: str = ""
     link: str = ""
+    # Whether Markdown shows it as code, in which nobody is mentioned and nothing is a link.
+    code: bool = False
 
 
 class Column(NamedTuple):
@@ -242,6 +244,11 @@ def to_markdown(shown: Table) -> str:
     """A table in Markdown; its title is a heading."""
 
     def cell(of: Cell) -> str:
+        if of.code:
+            text = " ".join(printable(of.text).split()).replace("|", "\\|")
+            fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+            blank = " " if text.startswith("`") or text.endswith("`") else ""
+            return f"{fence}{blank}{text}{blank}{fence}" if text else ""
         text = markdown(printable(of.text))
         text = f"[{text}]({quote(of.link)})" if of.link else text
         return f"{text} ({markdown(printable(of.detail))})" if of.detail else text

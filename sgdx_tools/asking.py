@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from sgdx_dataset import SgdxError
-from sgdx_eval.prediction_files import finished_names, versions, write_predictions
+from sgdx_eval.prediction_files import Header, finished_names, versions, write_predictions
 from sgdx_llm.answer_file import AnswerFile
 from sgdx_llm.asking import ask, open_answers
 from sgdx_llm.estimate import estimate_variant, print_estimates, token_counter
@@ -18,14 +21,218 @@ from sgdx_llm.options import SendingOptions, ServerOptions
 from sgdx_llm.predictions import AnswerTally, prediction_line
 from sgdx_llm.program import HOST, public_name
 from sgdx_llm.providers import base_url, host_of
-from sgdx_llm.requests import RequestSettings
-from sgdx_llm.usage import Price
+from sgdx_llm.requests import Request, RequestSettings, custom_id, request_key
 
-from .data import Json
-from .folder import read_tool_set
+from .data import Case, Json, ToolSet
 from .options import AskOptions
-from .plan import ToolPlan
-from .predictions import Prediction, beginning, read_calls
+from .predictions import (
+    Prediction,
+    PredictionFile,
+    beginning,
+    by_run,
+    read_calls,
+    read_prediction_file,
+)
+from .renaming import WordedTools
+
+
+def ask_cases(
+    tool_set: ToolSet, asked: AskOptions, sending: SendingOptions, output: Path
+) -> dict[str, PredictionFile] | None:
+    """Ask what has no answer yet, and write the predictions under each variant into a folder.
+
+    Returns them, or None where answers are missing still. What is finished there is read.
+    """
+    sending.check(asked.prices)  # an error in it is told before anything is asked
+    plan = ToolPlan(tool_set, asked)
+    _tell_left_out(tool_set)
+    headers = {name: plan.header(name) for name in plan.names}
+    paths = {name: output / f"{name}.jsonl" for name in plan.names}
+    with open_answers(output) as answers:
+        if len(finished_names(output, headers)) == len(headers):
+            print(*paths.values(), sep="\n")
+            return {name: read_prediction_file(path, tool_set) for name, path in paths.items()}
+        count = len(tool_set.cases) * len(plan.names) * asked.repeats
+        ask(plan, count, answers, asked, sending, asked.command)
+        missing = Counter(
+            request.custom_id.split("|", 1)[0]
+            for request in plan.requests()
+            if request.key not in answers
+        )
+        files = {}
+        for name in plan.names:
+            if missing[name]:
+                continue
+            predictions, counts = plan.predictions(name, answers)
+            header = msgspec.structs.replace(headers[name], counts=counts, versions=versions())
+            write_predictions(paths[name], header, predictions)
+            of_variant = [(str(paths[name]), prediction) for prediction in predictions]
+            files[name] = PredictionFile(header, by_run(of_variant, tool_set, str(paths[name])))
+            print(prediction_line(name, counts), file=sys.stderr)
+            if texts := counts["text_calls"]:
+                found = f"{texts} texts under {name} look like calls, and count as none"
+                print(f"note: {found}; --text-calls reads them", file=sys.stderr)
+    if missing:
+        parts = ", ".join(f"{name} {missing[name]}" for name in plan.names if missing[name])
+        again = "give the same command again to continue"
+        print(f"{missing.total()} answers are missing ({parts}): {again}", file=sys.stderr)
+        return None
+    print(*paths.values(), sep="\n")
+    return files
+
+
+def show_estimate(tool_set: ToolSet, asked: AskOptions, as_json: bool) -> None:
+    """Print how many requests and tokens a run would send, variant by variant."""
+    plan, cases = ToolPlan(tool_set, asked), {case.id: case for case in tool_set.cases}
+    _tell_left_out(tool_set)
+    count_tokens, counter = token_counter()
+    counted_keys, estimates = set[str](), []
+    for name in plan.names:
+        answered = []  # each request's key and body, and the expected calls as JSON
+        for request in plan.requests([name]):
+            calls = plan.worded[name].expect(cases[request.shown["case"]["id"]]) or ()
+            made = [msgspec.structs.asdict(call) for call in calls]
+            answer = json.dumps(made, ensure_ascii=False) if made else ""
+            answered.append((request.key, request.body, answer))
+        estimates.append(estimate_variant(name, answered, count_tokens, counted_keys))
+    print_estimates(estimates, counter, asked.prices, as_json)
+
+
+def _tell_left_out(tool_set: ToolSet) -> None:
+    for case, why in tool_set.left_out.items():
+        print(f"note: case {case} is left out: it cannot be right under {why}", file=sys.stderr)
+
+
+class ToolPlan:
+    """What is asked of a model or a program: every case under every variant, and again if repeated.
+
+    A case is asked under all variants before the next one, so that a run that is stopped has whole
+    cases under all of them.
+    """
+
+    def __init__(self, tool_set: ToolSet, asked: AskOptions) -> None:
+        program = public_name(asked.command) if asked.command else None
+        model = asked.model or program
+        if not model:
+            raise SgdxError("found neither --model nor --command, expected one of them")
+        self.tool_set, self.asked = tool_set, asked
+        self.settings, host = settings_of(asked, model, text_calls=asked.text_calls)
+        # The server or program that is asked, without credentials.
+        self.host = f"{HOST}{program}" if program else host
+        # The variants to ask under, and the tools under each.
+        self.names = list(dict.fromkeys(asked.variant or tool_set.variants))
+        if not tool_set.cases:
+            raise SgdxError(f"{tool_set.path}: found no cases, expected cases.jsonl")
+        if unknown := [name for name in self.names if name not in tool_set.variants]:
+            known_names = ", ".join(tool_set.variants)
+            raise SgdxError(f"--variant {unknown[0]}: expected one of {known_names}")
+        if asked.repeats < 1 or asked.distractors < 0:
+            raise SgdxError("--repeats: expected 1 or more, --distractors: expected 0 or more")
+        if asked.distractors and all(case.tools is None for case in tool_set.cases):
+            found = "found cases that may call all tools, expected cases with tools of their own"
+            raise SgdxError(f"--distractors {asked.distractors}: {found}")
+        variants, tools = tool_set.variants, tool_set.tools
+        self.worded = {name: WordedTools(tools, variants[name]) for name in self.names}
+
+    def requests(self, names: Iterable[str] | None = None) -> Iterator[Request]:
+        """All requests, or those under some variants, in order, made one after the other."""
+        for case in self.tool_set.cases:
+            ids = self._ids(case)
+            for name in self.names if names is None else names:
+                worded = self.worded[name]
+                shown = [
+                    {
+                        "name": tool.name,
+                        "description": tool.description,
+                        "parameters": tool.parameters or {"type": "object", "properties": {}},
+                        **({"strict": True} if tool.strict else {}),
+                    }
+                    for tool in map(worded.tool, worded.shown(ids))
+                ]
+                messages = worded.messages(case)
+                functions = [{"type": "function", "function": tool} for tool in shown]
+                fields = self.settings.fields(
+                    {"tools": functions, "tool_choice": "auto"} if functions else {}
+                )
+                body = {"model": self.settings.model, **fields, "messages": messages}
+                host = self.host
+                if host.startswith(HOST):  # a program may answer by the case's id, a model cannot
+                    host += f"|{case.id}"
+                case_shown = {"id": case.id, "messages": messages, "tools": shown}
+                for repeat in range(1, self.asked.repeats + 1):
+                    key = request_key(body, host, repeat)
+                    yield Request(
+                        custom_id=custom_id(name, case.id, repeat),
+                        body=body,
+                        key=key,
+                        shown={"case": case_shown},
+                    )
+
+    def _ids(self, case: Case) -> list[str] | None:
+        """The ids of a case's tools, and of its distractors if there are to be any; None for all.
+
+        Distractors are other tools of ``tools.json`` whose names differ from those of all shown
+        before under every variant. Which, and in which order, depends on the case alone.
+        """
+        if case.tools is None:
+            return None
+        ids, worded = list(case.tools), self.worded.items()
+        if not self.asked.distractors:
+            return ids
+        taken = {(name, of_variant.name(i)) for i in ids for name, of_variant in worded}
+        for tool in _in_random_order(case, self.tool_set.tools):
+            if len(ids) == len(case.tools) + self.asked.distractors:
+                break
+            new_names = {(name, of_variant.name(tool)) for name, of_variant in worded}
+            if not new_names & taken:
+                ids.append(tool)
+                taken |= new_names
+        return _in_random_order(case, ids)
+
+    def is_unread(self, request: Request, body: Any) -> bool:
+        """Whether an answer cannot be read."""
+        tools = request.body.get("tools", ())
+        return bool(read_calls(body, self.settings.text_calls, tools)[1]["unread"])
+
+    def predictions(self, name: str, answers: AnswerFile) -> tuple[list[Prediction], Json]:
+        """The calls that all answers under a variant make, and the counts of its header."""
+        tally, predictions = AnswerTally(), []
+        for request in self.requests([name]):
+            line = answers.get(request.key)
+            if line is None:
+                raise SgdxError(f"{request.custom_id}: its answer has gone while it was being read")
+            calls, counts = read_calls(
+                line["body"], self.settings.text_calls, request.body.get("tools", ())
+            )
+            tally.add(line, counts)
+            repeat, unread = int(request.custom_id.rpartition("|")[2]), bool(counts["unread"])
+            said = beginning(line["body"]) if unread else ""
+            case = request.shown["case"]["id"]
+            predictions.append(Prediction(case, name, calls, repeat, unread, said))
+        return predictions, tally.facts(self.asked.prices)
+
+    def header(self, name: str) -> Header:
+        """What the header of a prediction file says of the run, its answers aside."""
+        settings, tool_set, asked = self.settings, self.tool_set, self.asked
+        kept = len(tool_set.cases) + len(tool_set.left_out)
+        return Header(
+            task="tools",
+            variant=name,
+            source=Path(tool_set.path).resolve().name,  # without private folders
+            data=tool_set.digest(name),
+            system={
+                "model": settings.model,
+                "host": self.host,
+                "provider": settings.provider.name,
+                "parameters": settings.fields({}),
+                "omitted": list(settings.omitted),
+                "tool_choice": settings.tool_choice,
+                "repeats": asked.repeats,
+                "distractors": asked.distractors,
+                **({"text_calls": True} if settings.text_calls else {}),
+                **({"limit": len(tool_set.cases)} if kept < len(tool_set.all_cases) else {}),
+            },
+        )
 
 
 def settings_of(
@@ -44,91 +251,5 @@ def settings_of(
     return settings, host_of(base_url(asked.base_url, settings.provider))
 
 
-def read_plan(folder: Path, asked: AskOptions) -> ToolPlan:
-    """The plan of a run, from the options."""
-    program = public_name(asked.command) if asked.command else None
-    model = asked.model or program
-    if not model:
-        raise SgdxError("found neither --model nor --command, expected one of them")
-    settings, server = settings_of(asked, model, text_calls=asked.text_calls)
-    host = f"{HOST}{program}" if program else server
-    tool_set = read_tool_set(folder).first(asked.limit)
-    for case, why in tool_set.left_out.items():
-        print(f"note: case {case} is left out: it cannot be right under {why}", file=sys.stderr)
-    names = list(dict.fromkeys(asked.variant or tool_set.variants))
-    return ToolPlan(tool_set, names, settings, host, asked.repeats, asked.distractors)
-
-
-def run_plan(folder: Path, asked: AskOptions, sending: SendingOptions, output: Path) -> int:
-    """Ask what has no answer yet, and write the predictions of variants that have all of theirs.
-
-    The exit status is 1 where answers are missing still.
-    """
-    sending.check(asked.prices)  # an error in it is told before anything is read
-    plan = read_plan(folder, asked)
-    with open_answers(output) as answers:
-        headers = {name: plan.header(name) for name in plan.names}
-        if len(finished_names(output, headers)) < len(headers):
-            ask(plan, plan.count(), answers, asked, sending, asked.command)
-            missing = plan.missing_counts(answers)
-            for name in plan.names:
-                if not missing[name]:
-                    figures = _write(plan, name, answers, output, asked.prices)
-                    print(prediction_line(name, figures), file=sys.stderr)
-                    if texts := figures["text_calls"]:
-                        found = f"{texts} texts under {name} look like calls, and count as none"
-                        print(f"note: {found}; --text-calls reads them", file=sys.stderr)
-            if missing:
-                parts = ", ".join(f"{name} {missing[name]}" for name in plan.names if missing[name])
-                print(
-                    f"{missing.total()} answers are missing ({parts}): give the same command again "
-                    "to continue",
-                    file=sys.stderr,
-                )
-                return 1
-        print(*(output / f"{name}.jsonl" for name in plan.names), sep="\n")
-        return 0
-
-
-def _write(
-    plan: ToolPlan, name: str, answers: AnswerFile, output: Path, price: Price | None
-) -> Json:
-    """Write the predictions under a variant; returns the figures in their header."""
-    tally, predictions = AnswerTally(), []
-    for request in plan.requests_of(name):
-        line = answers.get(request.key)
-        if line is None:
-            raise SgdxError(f"{request.custom_id}: its answer has gone while it was being read")
-        reading = read_calls(line["body"], plan.settings.text_calls, request.body.get("tools", ()))
-        tally.add(line, reading.counts)
-        repeat = int(request.custom_id.rpartition("|")[2])
-        unread = bool(reading.counts["unread"])
-        said = beginning(line["body"]) if unread else ""
-        case = request.shown["case"]["id"]
-        predictions.append(Prediction(case, name, reading.calls, repeat, unread, said))
-    figures = tally.facts(price)
-    header = msgspec.structs.replace(plan.header(name), counts=figures, versions=versions())
-    write_predictions(output / f"{name}.jsonl", header, predictions)
-    return figures
-
-
-def show_estimate(folder: Path, asked: AskOptions, as_json: bool) -> None:
-    """Print how many requests and tokens a run would send, variant by variant."""
-    plan = read_plan(folder, asked)
-    count_tokens, counter = token_counter()
-    counted_keys = set[str]()
-    estimates = [
-        estimate_variant(name, _answered(plan, name), count_tokens, counted_keys)
-        for name in plan.names
-    ]
-    print_estimates(estimates, counter, asked.prices, as_json)
-
-
-def _answered(plan: ToolPlan, name: str) -> Iterator[tuple[str, Json, str]]:
-    """Each request's key and body, and its expected calls as JSON; empty where none is right."""
-    cases = {case.id: case for case in plan.tool_set.cases}
-    for request in plan.requests_of(name):
-        calls = plan.worded[name].expect(cases[request.shown["case"]["id"]]) or ()
-        made = [msgspec.structs.asdict(call) for call in calls]
-        answer = json.dumps(made, ensure_ascii=False) if made else ""
-        yield request.key, request.body, answer
+def _in_random_order(case: Case, ids: Iterable[str]) -> list[str]:
+    return sorted(ids, key=lambda tool: hashlib.sha256(f"{case.id}\n{tool}".encode()).digest())

@@ -23,7 +23,7 @@ from sgdx_eval.tables import print_line, table, terminal, to_terminal
 
 from .data import ToolSet
 from .folder import read_tool_set
-from .json_schema import Element, elements_of
+from .json_schema import Element
 
 _EVIDENCE = Path(__file__).parent / "evidence.json"
 _STOP_WORDS = frozenset(
@@ -146,7 +146,7 @@ def check(tool_set: ToolSet) -> list[Finding]:
     rules = sorted((key for key in RULES if key in measured), key=lambda k: -measured[k].loss)
     findings: dict[str, list[Finding]] = {key: [] for key in rules}
     for i, tool in tool_set.tools.items():
-        parameters = {path: e for path, e in elements_of(tool).items() if path and e.name}
+        parameters = {path: e for path, e in tool.elements.items() if path and e.name}
         for path, element in parameters.items():
             texts = ((key, RULES[key](element, parameters)) for key in rules)
             key, text = next(((k, t) for k, t in texts if t), ("", ""))
@@ -162,7 +162,7 @@ def rivals(tool_set: ToolSet) -> list[tuple[str, str, float]]:
     the cases. What a small margin costs was not measured.
     """
     own = {
-        i: set().union(*(words(f"{e.name} {e.description}") for e in elements_of(tool).values()))
+        i: set().union(*(words(f"{e.name} {e.description}") for e in tool.elements.values()))
         for i, tool in tool_set.tools.items()
     }
     margins: dict[str, dict[str, list[float]]] = {}
@@ -187,12 +187,13 @@ def show_check(folder: Path) -> None:
     """Print the findings with their evidence."""
     tool_set = read_tool_set(folder)
     findings, known, console = check(tool_set), evidence(), terminal()
-    count = sum(len(elements_of(tool)) for tool in tool_set.tools.values())
+    count = sum(len(tool.elements) for tool in tool_set.tools.values())
     print_line(f"{len(findings)} findings in the words of {count} tools and parameters\n", console)
-    rows = [
-        [escape_controls(f"{f.tool} {f.path}"), escape_controls(f.text), _loss(known.rules[f.rule])]
-        for f in findings
-    ]
+    rows = []
+    for found in findings:
+        cost = known.rules[found.rule]
+        loss = f"-{cost.loss:.1f} ({-cost.high:.1f} to {-cost.low:.1f})"
+        rows.append([f"{found.tool} {found.path}", found.text, loss])
     if rows:
         heads = ["words of", "finding", "measured"]
         rank = known.ranking
@@ -207,7 +208,3 @@ def show_check(folder: Path) -> None:
         for tool, other, margin in near:
             print_line(escape_controls(f"  {tool}: {other} ({100 * margin:+.0f} %)"), console)
         print_line("What this costs was not measured.", console)
-
-
-def _loss(found: Evidence) -> str:
-    return f"-{found.loss:.1f} ({-found.high:.1f} to {-found.low:.1f})"

@@ -133,6 +133,12 @@ def _pairs(option: str, given: Sequence[str]) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in given)
 
 
+def _files_of(folder: Path, *predictions: Path) -> list[Path]:
+    """What is read of a folder of tools and of folders of predictions."""
+    folders = (folder, folder / "variants", *predictions)
+    return [file for place in folders for file in place.glob("*.json*")]
+
+
 @tools.command
 def reword(
     folder: Tools,
@@ -145,9 +151,10 @@ def reword(
 
     The variants are v1, v2, and so on; v1 is nearest to the original.
     """
+    from .folder import read_tool_set
     from .rewording import reword
 
-    return reword(folder, options, server, sending)
+    return reword(read_tool_set(folder), options, server, sending)
 
 
 @tools.command
@@ -206,8 +213,9 @@ def estimate(folder: Tools, /, asked: AskOptions = AskOptions(), *, json: bool =
         Print JSON instead of a table.
     """
     from .asking import show_estimate
+    from .folder import read_tool_set
 
-    show_estimate(folder, asked, json)
+    show_estimate(read_tool_set(folder).first(asked.limit), asked, json)
 
 
 @tools.command
@@ -229,9 +237,11 @@ def run(
         Write VARIANT.jsonl for every variant into this folder. To continue a run, give the same
         folder.
     """
-    from .asking import run_plan
+    from .asking import ask_cases
+    from .folder import read_tool_set
 
-    return run_plan(folder, asked, sending, output)
+    tool_set = read_tool_set(folder).first(asked.limit)
+    return int(ask_cases(tool_set, asked, sending, output) is None)
 
 
 @tools.command
@@ -271,22 +281,19 @@ def score(
 
     if max_drop is not None:
         check_limit(max_drop, "--max-drop")
-    if output is not None:
-        folders = (folder, folder / "variants", predictions)
-        read = [file for place in folders for file in place.glob("*.json*")]
-        check_outputs({"--output": output}, read)
+    check_outputs({"--output": output}, _files_of(folder, predictions))
     tool_set = read_tool_set(folder).first(limit)
     files = read_predictions(predictions, tool_set)
-    content, scores = score_files(tool_set, files, rules)
+    scored = score_files(tool_set, files, rules)
     if output is not None:
-        write_scores(content, output)
+        write_scores(scored.content, output)
     if lacking := [name for name in tool_set.variants if name not in files]:
         print(f"note: found no predictions for {', '.join(lacking)}", file=sys.stderr)
     if not quiet:
-        print_scores(content, scores, explain, terminal())
+        print_scores(scored, explain, terminal())
     if max_drop is None:
         return 0
-    verdict = judge(tool_set, files, content, max_drop)
+    verdict = judge(tool_set, files, scored.content, max_drop)
     print(verdict)
     return verdict.status
 
@@ -310,10 +317,19 @@ def explain(
     variant
         Show this variant. Default: all variants that lose the case.
     """
+    from msgspec.structs import replace
+
     from .explain import explain
     from .folder import read_tool_set
+    from .predictions import read_predictions
+    from .scoring import score_files
 
-    print(*explain(read_tool_set(folder), predictions, case, variant, rules), sep="\n")
+    tool_set = read_tool_set(folder)
+    files = read_predictions(predictions, tool_set)
+    if chosen := tuple(one for one in tool_set.cases if one.id == case):
+        tool_set = replace(tool_set, cases=chosen)
+    scored = score_files(tool_set, files, rules)
+    print(*explain(tool_set, scored, case, variant), sep="\n")
 
 
 @tools.command
@@ -339,12 +355,27 @@ def report(
     output
         Write this file, such as report.html. It needs no other file.
     """
+    from sgdx_eval.files import check_outputs
+
+    from .folder import read_tool_set
+    from .predictions import read_predictions
     from .report import write_report
-    from .verdict import check_limit
+    from .scoring import score_files
+    from .verdict import check_limit, judge
 
     if max_drop is not None:
         check_limit(max_drop, "--max-drop")
-    write_report(folder, predictions, rules, limit, output, max_drop)
+    check_outputs({"--output": output}, _files_of(folder, *predictions))
+    tool_set, models = read_tool_set(folder).first(limit), {}
+    names = [run.resolve().name for run in predictions]
+    if len({*names}) < len(names):
+        raise SgdxError(f"--predictions: found {', '.join(names)}, expected folders of other names")
+    for name, run in zip(names, predictions):
+        files = read_predictions(run, tool_set)
+        scored = score_files(tool_set, files, rules)
+        told = None if max_drop is None else judge(tool_set, files, scored.content, max_drop)
+        models[name] = scored, told
+    write_report(tool_set, models, output)
     print(output)
 
 

@@ -6,14 +6,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+import hashlib
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Literal
 
 import msgspec
 
 from sgdx_metric.variants import ORIGINAL
 
-Json = dict[str, Any]
+from .json_schema import Element, Layout
+from .json_schema import Json as Json
+
 Rule = Literal["exact", "bfcl", "fuzzy"]
 # An argument that is an object with one of these keys alone is no value of a tool's.
 ANY_OF, ABSENT = "any_of", "absent"
@@ -21,7 +25,7 @@ ANY_OF, ABSENT = "any_of", "absent"
 ElementId = tuple[str, str]
 
 
-class Tool(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class Tool(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, dict=True):
     """A tool, as a model's provider gets it."""
 
     # What a call says; letters, digits, ``_`` and ``-``, 64 at most.
@@ -39,6 +43,16 @@ class Tool(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     def __post_init__(self) -> None:
         if not self.id:
             msgspec.structs.force_setattr(self, "id", self.name)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where the words of its parameters stand; ``SgdxError`` where they are not understood."""
+        return Layout(self.parameters, f"tool {self.id}")
+
+    @cached_property
+    def elements(self) -> dict[str, Element]:
+        """What can be reworded, by path; the tool itself has the empty path."""
+        return {"": Element(self.name, self.description), **self.layout.elements}
 
 
 class ExpectedCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -122,16 +136,12 @@ class Variant(msgspec.Struct, frozen=True):
             elements |= {(tool, path): new for path, new in words.parameters.items()}
         return elements
 
-
-class ToolServer(msgspec.Struct, frozen=True):
-    """A server that was asked for its tools."""
-
-    name: str
-    version: str
-    # The version of MCP that it spoke.
-    protocol: str
-    # The day, in UTC.
-    date: str
+    def digest(self) -> str:
+        """A digest of its words."""
+        words = dict(sorted(self.tools.items()))
+        # A model reads another version in its order, also that of parameters.
+        version = [] if self.version is None else self.version.values()
+        return digest([words, *map(msgspec.json.encode, version)])
 
 
 class Source(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -149,7 +159,8 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     renamed: tuple[str, ...] = ()
     # What definitions say that no model is shown, by whose it is, such as ``tool book``.
     beside: Mapping[str, Json] = {}
-    servers: tuple[ToolServer, ...] = ()
+    # Of each server that was asked its name and version, the protocol's, and the day in UTC.
+    servers: tuple[Mapping[str, str], ...] = ()
 
 
 class ToolSet(msgspec.Struct, frozen=True):
@@ -179,3 +190,17 @@ class ToolSet(msgspec.Struct, frozen=True):
         if limit is None:
             return self
         return msgspec.structs.replace(self, cases=self.cases[:limit])
+
+    def digest(self, name: str) -> str:
+        """A digest of what models are shown under a variant: tools, conversations and words."""
+        conversations = [(case.id, case.messages, case.tools) for case in self.all_cases]
+        shown = digest([*self.tools.values(), *conversations])
+        return f"{shown}-{self.variants[name].digest()}"
+
+
+def digest(records: Iterable[object]) -> str:
+    """The first 8 hex digits of the SHA-256 of records as JSON."""
+    found = hashlib.sha256()
+    for record in records:
+        found.update(msgspec.json.encode(record, order="deterministic") + b"\n")
+    return found.hexdigest()[:8]

@@ -21,8 +21,8 @@ from sgdx_metric.statistics import RIGHT
 from sgdx_metric.variants import ORIGINAL
 
 from .data import Case, ElementId, Json, Rule, ToolSet, Words
-from .json_schema import Renaming, elements_of, step
-from .renaming import WordedTools
+from .json_schema import step
+from .renaming import Renaming, WordedTools
 from .versions import changes
 
 
@@ -67,9 +67,9 @@ def rank_elements(
                 tools |= {ids[call["name"]] for call in outcome.made if call["name"] in ids}
             cases.update(tools)
             if before.is_right and not after.is_right:
-                lost.update(blamed(case, after, worded[name], elements, rules))
+                lost.update(blamed(case, after, worded[name], rules, elements))
             elif after.is_right and not before.is_right:
-                won.update(blamed(case, before, worded[ORIGINAL], elements, rules))
+                won.update(blamed(case, before, worded[ORIGINAL], rules, elements))
         for tool, path in lost.keys() | won.keys():
             element = tool, path
             ranked.append(
@@ -128,7 +128,7 @@ def changed_elements(tool_set: ToolSet, name: str) -> dict[ElementId, dict[str, 
     """
     variant = tool_set.variants[name]
     words, structure = variant.elements(), changes(tool_set.tools, variant)
-    old = {tool: elements_of(tool_set.tools[tool]) for tool in variant.tools}
+    old = {tool: tool_set.tools[tool].elements for tool in variant.tools}
     elements = {}
     for element in {**words, **structure}:
         tool, path = element
@@ -155,8 +155,8 @@ def blamed(
     case: Case,
     outcome: Outcome,
     worded: WordedTools,
-    elements: Mapping[ElementId, object],
     rules: Rule,
+    elements: Mapping[ElementId, object],
 ) -> set[ElementId]:
     """Those of a variant's elements that a wrong outcome, under these words, has to do with."""
     if outcome.unread is not None:
@@ -233,7 +233,7 @@ def _leaves(
                 leaves += _leaves(expected[key], value[key], inner, where, renaming)
     elif isinstance(expected, list) and isinstance(value, list) and len(expected) == len(value):
         for i, (one, other) in enumerate(zip(expected, value)):
-            inner = [renaming.items(around[0], i), *around]
+            inner = [renaming.layout.item(around[0], i), *around]
             if one != other:
                 leaves += _leaves(one, other, inner, f"{place}[{i}]", renaming)
     return leaves or whole
@@ -242,7 +242,7 @@ def _leaves(
 def _used(expected: Any, paths: tuple[str, ...], renaming: Renaming) -> tuple[str, ...]:
     """The paths of all that an expected value has inside."""
     if isinstance(expected, list):
-        inner = [(item, renaming.items(paths, i)) for i, item in enumerate(expected)]
+        inner = [(item, renaming.layout.item(paths, i)) for i, item in enumerate(expected)]
     elif isinstance(expected, dict):
         inner = [(item, renaming.member(paths, key)) for key, item in expected.items()]
     else:

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file, read_input, staged, write_bytes
-from sgdx_dataset.io.json import check_value, decode_json, parse_json
+from sgdx_dataset.io.json import check_value, decode_json, parse_json, pretty_json
 from sgdx_llm.calls import with_plain_calls
 from sgdx_metric.variants import ORIGINAL
 
-from .data import Case, ExpectedCall, Json, Rule, Source, Tool, ToolSet, ToolWords, Variant
+from .data import Case, ExpectedCall, Json, Rule, Source, Tool, ToolSet, ToolWords, Variant, Words
 from .json_schema import Layout, check_name
 from .renaming import WordedTools
 from .values import fault as no_valid_call
@@ -39,31 +40,35 @@ def read_tool_set(folder: Path) -> ToolSet:
         data = read_input(source_file)
         source = parse_json(data, Source, str(source_file), "where tools come from")
     cases = read_cases(cases_file, tools, source.rules) if cases_file.exists() else ()
-    variants = {ORIGINAL: Variant(ORIGINAL)}
-    for path in sorted((folder / VARIANTS).glob("*.json")):
-        variants[path.stem] = read_variant(path, tools, cases)
-    left_out = {
-        case.id: f"{name}: {why}"
-        for name, variant in variants.items()
-        if variant.version is not None
-        for case in cases
-        if (why := _why_never_right(case, variant, tools, source.rules))
-    }
+    paths = sorted((folder / VARIANTS).glob("*.json"))
+    variants = [read_variant(path, tools, cases) for path in paths]
+    return tool_set_of(folder, tools, cases, variants, source)
+
+
+def tool_set_of(
+    folder: Path,
+    tools: Mapping[str, Tool],
+    cases: Sequence[Case],
+    variants: Iterable[Variant],
+    source: Source,
+) -> ToolSet:
+    """Tools, cases and variants that are checked, without cases that no valid call is right in."""
+    by_name = {ORIGINAL: Variant(ORIGINAL), **{variant.name: variant for variant in variants}}
+    left_out: dict[str, str] = {}
+    for name, variant in by_name.items():
+        worded, version = WordedTools(tools, variant), variant.version
+        for case in () if version is None else cases:
+            for call, new in zip(case.expect or (), worded.expect(case) or ()):
+                if call.name not in (version or ()):
+                    why = f"there is no tool {call.name}"
+                else:
+                    tool = worded.tool(call.name)
+                    why = no_valid_call(new.arguments, tool, with_values=source.rules != "bfcl")
+                    why = why and f"{new.name}: {why}"
+                if why:
+                    left_out.setdefault(case.id, f"{name}: {why}")
     kept = tuple(case for case in cases if case.id not in left_out)
-    return ToolSet(str(folder), tools, kept, variants, source, cases, left_out)
-
-
-def _why_never_right(case: Case, variant: Variant, tools: Mapping[str, Tool], rules: Rule) -> str:
-    """Why no valid call of another version's tools is right in a case; empty where one can be."""
-    assert variant.version is not None  # noqa: S101
-    worded = WordedTools(tools, variant)
-    for call, new in zip(case.expect or (), worded.expect(case) or ()):
-        if call.name not in variant.version:
-            return f"there is no tool {call.name}"
-        layout = Layout(worded.tool(call.name).parameters, f"tool {new.name}")
-        if why := no_valid_call(new.arguments, layout, with_values=rules != "bfcl"):
-            return f"{new.name}: {why}"
-    return ""
+    return ToolSet(str(folder), tools, kept, by_name, source, tuple(cases), left_out)
 
 
 def write_tool_set(
@@ -78,17 +83,13 @@ def write_tool_set(
         raise SgdxError(f"{folder}: exists already, expected a new folder")
     with staged(folder) as staging:
         staging.mkdir()
-        (staging / TOOLS).write_bytes(_pretty([_record(tool) for tool in tools]))
+        (staging / TOOLS).write_bytes(pretty_json([_record(tool) for tool in tools], 1))
         if lines := list(cases):
             (staging / CASES).write_bytes(msgspec.json.Encoder().encode_lines(lines))
         if source is not None:
-            (staging / SOURCE).write_bytes(_pretty(source))
+            (staging / SOURCE).write_bytes(pretty_json(source, 1))
         for variant in variants:
             write_variant(staging / VARIANTS / f"{variant.name}.json", variant)
-        try:
-            read_tool_set(staging)
-        except SgdxError as error:
-            raise SgdxError(str(error).replace(str(staging), str(folder))) from None
 
 
 def _record(tool: Tool) -> Json:
@@ -98,6 +99,9 @@ def _record(tool: Tool) -> Json:
     more: Json = {"strict": True} if tool.strict else {}
     more |= {"rival_of": tool.rival_of} if tool.rival_of else {}
     return {**own_id, **words, "parameters": tool.parameters, **more}
+
+
+# ---- tools
 
 
 def read_tools(path: Path) -> dict[str, Tool]:
@@ -117,50 +121,12 @@ def _tools(records: Sequence[msgspec.Raw], place: str) -> dict[str, Tool]:
         if tool.id in tools:
             raise SgdxError(f"{where}: found this id twice, expected distinct ids")
         _check_values(tool.parameters, where)
-        Layout(tool.parameters, where).check()
+        try:
+            tool.layout  # noqa: B018 - which reads the whole schema
+        except SgdxError as error:
+            raise SgdxError(f"{place}: {error}") from None
         tools[tool.id] = tool
     return tools
-
-
-def read_cases(path: Path, tools: Mapping[str, Tool], rules: Rule) -> tuple[Case, ...]:
-    """Read ``cases.jsonl``, whose cases may expect only calls that are valid.
-
-    The rule ``bfcl`` takes values of other types than the schema's too.
-    """
-    cases: dict[str, Case] = {}
-    layouts = {i: Layout(tool.parameters, f"tool {i}") for i, tool in tools.items()}
-    distinct = set[tuple[str, ...] | None]()
-    for number, line in enumerate(read_input(path).splitlines(), 1):
-        if line.strip():
-            record = f"{path}:{number}"
-            case = parse_json(line, Case, record, "a case")
-            where = f"{record}: case {case.id}"
-            case = _plain(case, where)
-            _check_values([case.messages, [call.arguments for call in case.expect or ()]], where)
-            if case.id in cases or not case.id:
-                raise SgdxError(f"{where}: expected an id that no other case has")
-            check_case(case, tools, layouts, where, with_values=rules != "bfcl")
-            if case.tools not in distinct:
-                check_distinct_names(case.tools, tools, Variant(ORIGINAL), where)
-                distinct.add(case.tools)
-            cases[case.id] = case
-    return tuple(cases.values())
-
-
-def _plain(case: Case, where: str) -> Case:
-    """A case in the one form that all others read: of earlier calls, and of expected values."""
-    messages = []
-    for i, message in enumerate(case.messages):
-        try:
-            messages.append(with_plain_calls(message))
-        except ValueError as error:
-            raise SgdxError(f"{where}: messages[{i}]: {error}") from None
-        except (TypeError, LookupError, AttributeError):  # no message, as its check will say
-            messages.append(message)
-    expect = case.expect and tuple(
-        ExpectedCall(call.name, with_plain_alternatives(call.arguments)) for call in case.expect
-    )
-    return msgspec.structs.replace(case, messages=tuple(messages), expect=expect)
 
 
 def _check_values(values: Any, where: str) -> None:
@@ -170,14 +136,46 @@ def _check_values(values: Any, where: str) -> None:
         raise SgdxError(f"{where}: {error}") from None
 
 
-def check_case(
-    case: Case,
-    tools: Mapping[str, Tool],
-    layouts: Mapping[str, Layout],
-    where: str,
-    with_values: bool,
-) -> None:
-    """Raise ``SgdxError`` where a case speaks of a tool or an argument that there is not."""
+# ---- cases
+
+
+def read_cases(path: Path, tools: Mapping[str, Tool], rules: Rule) -> tuple[Case, ...]:
+    """Read ``cases.jsonl``, whose cases may expect only calls that are valid."""
+    cases: dict[str, Case] = {}
+    worded, distinct = WordedTools(tools, Variant(ORIGINAL)), set[tuple[str, ...] | None]()
+    for number, line in enumerate(read_input(path).splitlines(), 1):
+        if not line.strip():
+            continue
+        case = parse_json(line, Case, f"{path}:{number}", "a case")
+        where = f"{path}:{number}: case {case.id}"
+        messages = []
+        for i, message in enumerate(case.messages):
+            try:
+                messages.append(with_plain_calls(message))
+            except ValueError as error:
+                raise SgdxError(f"{where}: messages[{i}]: {error}") from None
+            except (TypeError, LookupError, AttributeError):  # no message, as its check will say
+                messages.append(message)
+        expect = case.expect and tuple(
+            ExpectedCall(call.name, with_plain_alternatives(call.arguments)) for call in case.expect
+        )
+        case = replace(case, messages=tuple(messages), expect=expect)
+        _check_values([case.messages, [call.arguments for call in case.expect or ()]], where)
+        if case.id in cases or not case.id:
+            raise SgdxError(f"{where}: expected an id that no other case has")
+        cases[case.id] = case
+        check_case(case, tools, where, rules)
+        if case.tools not in distinct:
+            _check_distinct_names(worded, case.tools, where)
+            distinct.add(case.tools)
+    return tuple(cases.values())
+
+
+def check_case(case: Case, tools: Mapping[str, Tool], where: str, rules: Rule) -> None:
+    """Raise ``SgdxError`` where a case speaks of a tool or an argument that there is not.
+
+    The rule ``bfcl`` takes values of other types than the schema's too.
+    """
     for key, named in {"tools": case.tools or (), "forbid": case.forbid}.items():
         for tool in named:
             if tool not in tools:
@@ -185,53 +183,34 @@ def check_case(
     ids: Collection[str] = tools if case.tools is None else case.tools
     if len(set(ids)) < len(ids):
         raise SgdxError(f"{where}: tools: found a tool twice, expected each once")
+    called = [(call.name, "expect") for call in case.expect or ()]
     for i, message in enumerate(case.messages):
-        _check_message(message, ids, f"{where}: messages[{i}]")
+        place = f"messages[{i}]"
+        role, content = message.get("role"), message.get("content")
+        if role not in _ROLES:
+            expected = f"expected one of {', '.join(_ROLES)}"
+            raise SgdxError(f"{where}: {place}: role is {role!r}, {expected}")
+        if not isinstance(content, str | list | None):
+            raise SgdxError(f"{where}: {place}: content: found {content!r:.100}, expected text")
+        try:
+            names = [str(call["function"]["name"]) for call in message.get("tool_calls") or ()]
+        except (TypeError, LookupError):
+            raise SgdxError(f"{where}: {place}: tool_calls: expected calls of functions") from None
+        called += [(name, f"{place}: tool_calls") for name in names]
     if case.expect is not None and not case.expect:
         raise SgdxError(f"{where}: expect: found no calls, expected null where none is to be made")
     if case.expect and case.forbid:
         raise SgdxError(f"{where}: forbid: found calls to expect, expected null beside it")
+    for name, place in called:
+        if name not in ids:
+            known = f"expected one of {', '.join(ids)}"
+            raise SgdxError(f"{where}: {place}: {name!r} is no tool of the case, {known}")
     for call in case.expect or ():
-        _check_called(call.name, ids, f"{where}: expect")
-        if why := no_valid_call(call.arguments, layouts[call.name], with_values):
+        if why := no_valid_call(call.arguments, tools[call.name], with_values=rules != "bfcl"):
             raise SgdxError(f"{where}: expect: {call.name}: {why}")
 
 
-class _Function(msgspec.Struct):
-    name: str
-    arguments: str = "{}"
-
-
-class _Call(msgspec.Struct):
-    function: _Function
-    id: str = ""
-
-
-class _Message(msgspec.Struct):
-    """What is needed of a message; it may have more."""
-
-    role: str
-    content: str | list[Any] | None = None
-    tool_calls: list[_Call] | None = None
-
-
-def _check_message(message: Json, ids: Collection[str], where: str) -> None:
-    try:
-        read = msgspec.convert(message, _Message)
-    except msgspec.ValidationError as error:
-        raise SgdxError(f"{where}: {error}") from None
-    if read.role not in _ROLES:
-        raise SgdxError(f"{where}: role is {read.role!r}, expected one of {', '.join(_ROLES)}")
-    for call in read.tool_calls or ():
-        _check_called(call.function.name, ids, f"{where}: tool_calls")
-        arguments = call.function.arguments.encode()
-        decode_json(arguments, dict[str, Any], f"{where}: arguments", "an object")
-
-
-def _check_called(name: str, ids: Collection[str], where: str) -> None:
-    if name not in ids:
-        known = ", ".join(ids)
-        raise SgdxError(f"{where}: {name!r} is no tool of the case, expected one of {known}")
+# ---- variants
 
 
 def read_variant(path: Path, tools: Mapping[str, Tool], cases: Iterable[Case] = ()) -> Variant:
@@ -261,7 +240,7 @@ def write_variant(path: Path, variant: Variant) -> Path:
     made_by = {_MADE_BY: variant.made_by} if variant.made_by else {}
     version = variant.version
     tools = {} if version is None else {_VERSION: [_record(tool) for tool in version.values()]}
-    write_bytes(path, _pretty({**made_by, **variant.tools, **tools}), renews=True)
+    write_bytes(path, pretty_json({**made_by, **variant.tools, **tools}, 1), renews=True)
     return path
 
 
@@ -278,29 +257,48 @@ def check_variant(
             raise SgdxError(f"{record} is not in {TOOLS}, expected one of {', '.join(tools):.300}")
         if words.name is not None:
             check_name(words.name, record)
-        if words.parameters:
-            Layout(tools[i].parameters, record).check_words(words.parameters, record)
+        check_words(words.parameters, tools[i].layout, record)
     sets = dict.fromkeys([None, *(case.tools for case in cases)] if cases else [None])
+    worded = WordedTools(tools, variant)
     shared = len({tool.name for tool in tools.values()}) < len(tools)
     for ids in sets:
         if ids is not None or not shared:  # tools that share a name stand in no case together
-            check_distinct_names(ids, tools, variant, where)
+            _check_distinct_names(worded, ids, where)
 
 
-def check_distinct_names(
-    ids: Collection[str] | None, tools: Mapping[str, Tool], variant: Variant, where: str
-) -> None:
-    """Refuse a variant under which two tools that a model sees together have one name."""
+def check_words(words: Mapping[str, Words], layout: Layout, where: str) -> None:
+    """Refuse new words by path that do not fit a schema."""
+    for path, new in words.items():
+        element = layout.elements.get(path)
+        if element is None:
+            known = ", ".join(layout.elements)
+            expected = f"expected one of {known}" if known else "the tool has no parameters"
+            raise SgdxError(f"{where}: path {path} is not in the tool, {expected[:500]}")
+        if new.name is not None and not element.name:
+            raise SgdxError(f"{where}: path {path}: found a name, expected a description alone")
+        if new.name is not None:
+            check_name(new.name, f"{where}: path {path}")
+    names = {path: new.name for path, new in words.items() if new.name is not None}
+    for path, members in layout.members.items() if names else ():
+        place = f"{where}: properties of {path or 'the tool'}"
+        originals: dict[str, str] = {}
+        for name, paths in members.items():
+            new_name, *others = sorted({names.get(p, name) for p in paths})
+            if others:
+                nodes, found = " and ".join(paths), [new_name, *others]
+                raise SgdxError(f"{place}: {nodes} are one property, found {found} for it")
+            other = originals.setdefault(new_name, name)
+            if other != name:
+                both = f"{other} and {name} are both {new_name!r}"
+                raise SgdxError(f"{place}: {both}, expected distinct names")
+
+
+def _check_distinct_names(worded: WordedTools, ids: Collection[str] | None, where: str) -> None:
+    """Refuse words under which two tools that a model sees together have one name."""
     first: dict[str, str] = {}
-    worded = WordedTools(tools, variant)
     for i in worded.shown(ids):
         name = worded.name(i)
         other = first.setdefault(name, i)
         if other != i:
-            raise SgdxError(
-                f"{where}: tools {other} and {i} are both called {name!r}, expected distinct names"
-            )
-
-
-def _pretty(content: Any) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n"
+            both = f"tools {other} and {i} are both called {name!r}"
+            raise SgdxError(f"{where}: {both}, expected distinct names")

@@ -12,7 +12,6 @@ import shutil
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -23,37 +22,18 @@ from sgdx_llm.estimate import token_counter
 from sgdx_llm.options import SendingOptions
 from sgdx_metric.variants import ORIGINAL
 
-from .asking import run_plan
-from .data import Case, ElementId, Rule, ToolSet, ToolWords, Variant, Words
+from .asking import ask_cases
+from .data import Case, ElementId, ToolSet, ToolWords, Variant, Words
 from .elements import Outcome, differences
-from .folder import read_tool_set, write_tool_set, write_variant
-from .json_schema import elements_of
+from .folder import read_tool_set, tool_set_of, write_tool_set, write_variant
 from .options import AskOptions, RewordOptions
-from .pool import ElementPool, Pool, distinct
-from .predictions import PredictionFile, drop_other_variants, read_predictions
-from .renaming import WordedTools
-from .rewording import new_words
-from .scoring import score_files, score_variant
+from .pool import Pool, distinct, new_pool
+from .predictions import drop_other_variants
+from .scoring import Scored, score_files
 from .verdict import fewest
 
 IMPROVED = "improved"  # the variant, and its file
 IMPROVE = "improve"  # the prompt
-
-
-class Gain(NamedTuple):
-    """What new words gain on cases that they were not chosen on."""
-
-    points: float
-    ends: Sequence[float]
-    cases: int
-    # How many tokens the tools of a request have more, and of how many.
-    tokens: int
-    of_tokens: int
-
-    @property
-    def is_proved(self) -> bool:
-        """Whether the gain is more than chance explains."""
-        return self.ends[0] > 0
 
 
 def improve(folder: Path, words: RewordOptions, asked: AskOptions, sending: SendingOptions) -> int:
@@ -65,12 +45,21 @@ def improve(folder: Path, words: RewordOptions, asked: AskOptions, sending: Send
             f"{folder}: found {len(tool_set.cases)} cases, expected {2 * fewest()} that "
             "stand alone, of which half are for choosing"
         )
-    rules = tool_set.source.rules
-    before = _ask(tool_set, choosing, [], output / "before", asked, sending)
+
+    def score(cases: Sequence[Case], variants: Iterable[Variant], step: str) -> Scored | None:
+        """Ask for the calls of some cases under the original and other words; None if some lack."""
+        place, run = output / step / "tools", output / step / "run"
+        shutil.rmtree(place, ignore_errors=True)
+        of_step = tool_set_of(place, tool_set.tools, cases, variants, tool_set.source)
+        write_tool_set(place, tool_set.tools.values(), cases, tool_set.source, variants)
+        drop_other_variants(run, of_step)
+        files = ask_cases(of_step, asked, sending, run)
+        return None if files is None else score_files(of_step, files)
+
+    before = score(choosing, [], "before")
     if before is None:
         return 1
-    found, outcomes = _outcomes(tool_set, choosing, {}, before, rules)
-    blamed = blamed_elements(choosing, outcomes[ORIGINAL], found[ORIGINAL], rules)
+    blamed = blamed_elements(choosing, before)
     if not blamed:
         print("no case of the half for choosing is wrong: there is nothing to improve")
         return 1
@@ -81,37 +70,38 @@ def improve(folder: Path, words: RewordOptions, asked: AskOptions, sending: Send
     if (words.by or "").startswith("model:"):  # about these tools alone
         tools = {i: tool_set.tools[i] for i in dict.fromkeys(tool for tool, _ in blamed)}
         asking = msgspec.structs.replace(tool_set, tools=tools)
-    made = new_words(words, asking, asked, sending, IMPROVE)
+    made = new_pool(asking, words, asked, sending, IMPROVE)
     if made is None:
         return 1
-    pool = {
-        element: ElementPool((), part.description) if words.keep_names else part
-        for element, part in made.pool.items()
-        if element[0] in {tool for tool, _ in blamed}
-    }
-    proposals = {
-        variant.name: variant
-        for variant in proposed(tool_set, pool, blamed, words.count, made.made_by)
-    }
-    after = _ask(tool_set, choosing, proposals.values(), output / "choosing", asked, sending)
+    of_blamed = {tool for tool, _ in blamed}
+    pool = {element: part for element, part in made[0].items() if element[0] in of_blamed}
+    proposals = [*proposed(tool_set, pool, blamed, words.count, made[1])]
+    after = score(choosing, proposals, "choosing")
     if after is None:
         return 1
-    _, outcomes = _outcomes(tool_set, choosing, proposals, after, rules)
-    improved = best_words(choosing, outcomes, proposals)
-    if not improved.tools:
-        print(
-            "nothing is proved: no proposal is better than the old words on the half for choosing"
-        )
+    chosen = best_words(choosing, after.outcomes, {v.name: v for v in proposals})
+    if not chosen:
+        why = "no proposal is better than the old words on the half for choosing"
+        print(f"nothing is proved: {why}")
         return 1
-    last = _ask(tool_set, proving, [improved], output / "proving", asked, sending)
+    improved = Variant(IMPROVED, chosen, made[1])
+    last = score(proving, [improved], "proving")
     if last is None:
         return 1
-    gain = _gain(tool_set, proving, improved, last, rules, output)
-    points, of = percent(gain.points), f"of {gain.cases} cases that they were not chosen on"
-    within = f"95 % interval {interval(gain.ends)}"
-    print(f"New words of {', '.join(improved.tools)} change {points} points {of}, {within}")
-    print(f"They add {gain.tokens} tokens to the {gain.of_tokens} of the tools")
-    if not gain.is_proved:
+    write_scores(last.content, output / "scores.json")
+    gain, ends = last.content["right"]["drop"], last.content["right"]["confidence"]["drop"]
+    of = f"of {len(proving)} cases that they were not chosen on, 95 % interval {interval(ends)}"
+    print(f"New words of {', '.join(chosen)} change {percent(gain)} points {of}")
+    count_tokens, _ = token_counter()
+    tokens = {
+        name: sum(
+            count_tokens(msgspec.json.encode(worded.tool(i)).decode()) for i in tool_set.tools
+        )
+        for name, worded in last.worded.items()
+    }
+    added = tokens[IMPROVED] - tokens[ORIGINAL]
+    print(f"They add {added} tokens to the {tokens[ORIGINAL]} of the tools")
+    if ends[0] <= 0:
         print("nothing is proved: chance may explain it")
         return 1
     print(f"proved: {write_variant(output / f'{IMPROVED}.json', improved)}")
@@ -142,17 +132,15 @@ def _dialogue(case: Case) -> str:
     return f"d {case.dialogue}" if case.dialogue else f"c {case.id}"
 
 
-def blamed_elements(
-    cases: Sequence[Case], outcomes: Sequence[Outcome], worded: WordedTools, rules: Rule
-) -> Counter[ElementId]:
-    """How many wrong cases have to do with the words of each element."""
-    counts = Counter[ElementId]()
-    for case, outcome in zip(cases, outcomes):
+def blamed_elements(cases: Sequence[Case], scored: Scored) -> Counter[ElementId]:
+    """How many of the wrong cases have to do with the words of each element."""
+    counts, worded = Counter[ElementId](), scored.worded[ORIGINAL]
+    for case, outcome in zip(cases, scored.outcomes[ORIGINAL]):
         if not outcome.is_right:
-            found = differences(case, outcome, worded, rules)
+            found = differences(case, outcome, worded, scored.rules)
             nearest = (next(filter(None, d.elements), set[ElementId]()) for d in found)
             counts.update(set().union(*nearest))
-    return Counter({e: n for e, n in counts.items() if e[1] in elements_of(worded.tool(e[0]))})
+    return Counter({e: n for e, n in counts.items() if e[1] in worded.tool(e[0]).elements})
 
 
 def proposed(
@@ -181,7 +169,7 @@ def best_words(
     cases: Sequence[Case],
     outcomes: Mapping[str, Sequence[Outcome]],
     proposals: Mapping[str, Variant],
-) -> Variant:
+) -> dict[str, ToolWords]:
     """Of each tool the proposal with the most right cases, if the old words have fewer."""
     chosen: dict[str, ToolWords] = {}
     for tool in dict.fromkeys(tool for variant in proposals.values() for tool in variant.tools):
@@ -190,65 +178,4 @@ def best_words(
         best = max(proposals, key=lambda name: right[name])
         if right[best] > right[ORIGINAL] and tool in proposals[best].tools:
             chosen[tool] = proposals[best].tools[tool]
-    return Variant(IMPROVED, chosen, next(iter(proposals.values())).made_by)
-
-
-def _ask(
-    tool_set: ToolSet,
-    cases: Sequence[Case],
-    variants: Iterable[Variant],
-    output: Path,
-    asked: AskOptions,
-    sending: SendingOptions,
-) -> Mapping[str, PredictionFile] | None:
-    """Ask for the calls of some cases under the original and other words; None if some lack."""
-    folder = output / "tools"
-    shutil.rmtree(folder, ignore_errors=True)
-    write_tool_set(folder, tool_set.tools.values(), cases, tool_set.source, variants)
-    drop_other_variants(output / "run", read_tool_set(folder))
-    if run_plan(folder, asked, sending, output / "run"):
-        return None
-    return read_predictions(output / "run", read_tool_set(folder))
-
-
-def _outcomes(
-    tool_set: ToolSet,
-    cases: Sequence[Case],
-    variants: Mapping[str, Variant],
-    files: Mapping[str, PredictionFile],
-    rules: Rule,
-) -> tuple[dict[str, WordedTools], dict[str, Sequence[Outcome]]]:
-    """The tools and what became of the cases, under each variant."""
-    known = {ORIGINAL: Variant(ORIGINAL), **variants}
-    worded = {name: WordedTools(tool_set.tools, known[name]) for name in files}
-    outcomes = {n: score_variant(cases, worded[n], file, rules)[0] for n, file in files.items()}
-    return worded, outcomes
-
-
-def _gain(
-    tool_set: ToolSet,
-    cases: Sequence[Case],
-    improved: Variant,
-    files: Mapping[str, PredictionFile],
-    rules: Rule,
-    output: Path,
-) -> Gain:
-    proved = msgspec.structs.replace(
-        tool_set,
-        cases=tuple(cases),
-        all_cases=tuple(cases),
-        variants={ORIGINAL: Variant(ORIGINAL), IMPROVED: improved},
-    )
-    content, _ = score_files(proved, files, rules)
-    write_scores(content, output / "scores.json")
-    right = content["right"]
-    count, _ = token_counter()
-    tokens = [
-        sum(
-            count(msgspec.json.encode(msgspec.to_builtins(worded.tool(i))).decode())
-            for i in tool_set.tools
-        )
-        for worded in (WordedTools(proved.tools, w) for w in proved.variants.values())
-    ]
-    ends = right["confidence"]["drop"]
-    return Gain(right["drop"], ends, len(cases), tokens[1] - tokens[0], tokens[0])
+    return chosen

@@ -8,24 +8,27 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sgdx_dataset.io.json import parse_text
-from sgdx_llm.answer_file import AnswerFile
+from sgdx_llm.asking import ask, open_answers
+from sgdx_llm.options import SendingOptions, ServerOptions
 from sgdx_llm.requests import Request, RequestSettings, request_key, with_seed
 
+from .asking import settings_of
 from .data import ElementId, Json, Tool
-from .json_schema import NAME, Element, elements_of
+from .json_schema import NAME
+from .options import RewordOptions
 from .pool import KINDS, ElementPool, Pool
 from .predictions import read_calls
 
 # Words that differ from time to time need chance, and those of many parameters many tokens.
-PARAMETERS: Json = {"temperature": 1.0, "max_tokens": 8192}
-MOST_ATTEMPTS = 4  # times that a run asks about a tool whose words are refused
-FUNCTION = "reword"
+_PARAMETERS: Json = {"temperature": 1.0, "max_tokens": 8192}
+_MOST_ATTEMPTS = 4  # times that a run asks about a tool whose words are refused
+_FUNCTION = "reword"
 _PROMPTS = Path(__file__).parent / "prompts"
 _ELEMENT = {
     "type": "object",
@@ -42,7 +45,7 @@ _ELEMENT = {
 _TOOL: Json = {
     "type": "function",
     "function": {
-        "name": FUNCTION,
+        "name": _FUNCTION,
         "description": "Give the elements of the tool their new words",
         "parameters": {
             "type": "object",
@@ -53,30 +56,74 @@ _TOOL: Json = {
 }
 
 
-@dataclass
+def ask_model(
+    model: str,
+    tools: Mapping[str, Tool],
+    options: RewordOptions,
+    server: ServerOptions,
+    sending: SendingOptions,
+    goal: str,
+) -> Pool | None:
+    """The distinct words of each element by a model, which rewords every tool several times.
+
+    `goal` is a file of ``prompts``. What an earlier run was answered is not asked again, and does
+    not count as an attempt. None where answers are missing still, as asking was stopped.
+    """
+    omitted = server.known_provider().omitted
+    defaults = {name: value for name, value in _PARAMETERS.items() if name not in omitted}
+    settings, host = settings_of(server, model, defaults)
+    names, numbers = {tool.name for tool in tools.values()}, range(1, options.count + 1)
+    rewordings = [ToolRewording(tool, i, names) for tool in tools.values() for i in numbers]
+    attempts = 0
+    with open_answers(options.output) as answers:
+        for attempt in itertools.count():
+            pending = [rewording for rewording in rewordings if rewording.missing()]
+            if not pending or attempts == _MOST_ATTEMPTS:
+                break
+            plan = RewordPlan(pending, attempt, settings, host, goal)
+            requests = list(plan.requests())
+            if any(request.key not in answers for request in requests):
+                attempts += 1
+                ask(plan, len(pending), answers, server, sending)
+            lines = [answers.get(request.key) for request in requests]
+            if missing := sum(line is None for line in lines):
+                again = "give the same command again to continue"
+                print(f"{missing} answers are missing: {again}", file=sys.stderr)
+                return None
+            for rewording, line in zip(pending, lines):
+                rewording.accept((line or {})["body"])
+    pool: dict[ElementId, ElementPool] = {}
+    for tool in tools.values():
+        own = [rewording.words for rewording in rewordings if rewording.tool.id == tool.id]
+        for path, element in tool.elements.items():
+            found = (
+                dict.fromkeys(words[path, kind] for words in own if (path, kind) in words)
+                for kind in KINDS
+            )
+            new = pool[tool.id, path] = ElementPool(*map(tuple, found))
+            lacking = [kind for kind in KINDS if getattr(element, kind) and not getattr(new, kind)]
+            if lacking:
+                place = f"tool {tool.id}" + (f" path {path}" if path else "")
+                print(f"note: {place}: no new {' and no new '.join(lacking)}", file=sys.stderr)
+    return pool
+
+
 class ToolRewording:
     """The words that one tool has been given in one round of asking."""
 
-    tool: Tool
-    # Which of the several rewordings it is, from 1.
-    number: int
-    # The names of all tools, of which a model may not give one to another.
-    tool_names: Collection[str] = ()
-    # The words that were accepted, by path and kind: ``name`` or ``description``.
-    words: dict[tuple[str, str], str] = field(default_factory=dict)
-    # Why words were refused in the last attempt, a line for each.
-    refusals: list[str] = field(default_factory=list)
-
-    @property
-    def elements(self) -> dict[str, Element]:
-        """The tool's elements by path."""
-        return elements_of(self.tool)
+    def __init__(self, tool: Tool, number: int, tool_names: Collection[str] = ()) -> None:
+        """Which of the several rewordings of a tool it is, from 1, and the names of all tools."""
+        self.tool, self.number, self._tool_names = tool, number, tool_names
+        # The words that were accepted, by path and kind: ``name`` or ``description``.
+        self.words: dict[tuple[str, str], str] = {}
+        # Why words were refused in the last attempt, a line for each.
+        self.refusals: list[str] = []
 
     def missing(self) -> list[str]:
         """The paths of elements whose words are not there yet."""
         return [
             path
-            for path, element in self.elements.items()
+            for path, element in self.tool.elements.items()
             if any(getattr(element, kind) and (path, kind) not in self.words for kind in KINDS)
         ]
 
@@ -86,12 +133,12 @@ class ToolRewording:
 
     def accept(self, answer: Any) -> None:
         """Take the words of an answer that can be used, and note why others cannot."""
-        self.refusals, elements = [], self.elements
-        calls = read_calls(answer, text_calls=True).calls
-        words = calls[0].arguments.get("elements") if calls else _elements_in_text(answer)
+        self.refusals, elements = [], self.tool.elements
+        words = _elements_in(answer)
         if not isinstance(words, list):
-            self.refusals.append(f"expected a call of {FUNCTION} with elements")
+            self.refusals.append(f"expected a call of {_FUNCTION} with elements")
             return
+        old_names = {element.name for element in elements.values()} | {*self._tool_names}
         for entry in words:
             path = entry.get("path") if isinstance(entry, dict) else None
             if not isinstance(path, str) or path not in elements:
@@ -99,31 +146,50 @@ class ToolRewording:
                 continue
             for kind in KINDS:
                 text, original = entry.get(kind), getattr(elements[path], kind)
-                if not isinstance(text, str) or not text.strip() or not original:
+                is_new = (path, kind) not in self.words
+                if not (is_new and isinstance(text, str) and text.strip() and original):
                     continue
-                if (path, kind) in self.words:
-                    continue
-                if fault := self._fault(kind, text, original):
+                fault = ""
+                if text.strip() == original:
+                    fault = f"the {kind} is the old one"
+                elif kind == "name" and not NAME.fullmatch(text):
+                    fault = "the name is not of 1 to 64 letters, digits, _ and -"
+                elif kind == "name" and text in old_names | {*self.names()}:
+                    fault = f"another element is called {text}"
+                if fault:
                     self.refusals.append(f"{path or 'the tool'}: {fault}")
                 else:
                     self.words[path, kind] = " ".join(text.split())
 
-    def _fault(self, kind: str, text: str, original: str) -> str:
-        """Why new words cannot be used; empty where they can."""
-        if text.strip() == original:
-            return f"the {kind} is the old one"
-        if kind == "name":
-            others = {element.name for element in self.elements.values()}
-            others |= {*self.names(), *self.tool_names}
-            if not NAME.fullmatch(text):
-                return "the name is not of 1 to 64 letters, digits, _ and -"
-            elif text in others:
-                return f"another element is called {text}"
-        return ""
+    def messages(self, goal: str) -> list[Json]:
+        """What a model is told: the elements, and what is missing or was refused."""
+        shown = [
+            {
+                "path": path,
+                **({"name": element.name} if element.name else {}),
+                **({"description": element.description} if element.description else {}),
+            }
+            for path, element in self.tool.elements.items()
+        ]
+        messages: list[Json] = [
+            {"role": "system", "content": (_PROMPTS / f"{goal}.txt").read_text(encoding="utf-8")},
+            {"role": "user", "content": json.dumps(shown, ensure_ascii=False, indent=1)},
+        ]
+        if self.words or self.refusals:
+            paths = ", ".join(path or "the tool" for path in self.missing())
+            refused = "".join(f"\n- {refusal}" for refusal in self.refusals)
+            refused = f"\nRefused were:{refused}" if refused else ""
+            taken = ", ".join(self.names()) or "none"
+            text = f"Words are missing still, of: {paths}.{refused}\nNames that are taken: {taken}"
+            messages.append({"role": "user", "content": text})
+        return messages
 
 
-def _elements_in_text(answer: Any) -> Any:
-    """The elements in the text of an answer that is JSON instead of a call."""
+def _elements_in(answer: Any) -> Any:
+    """The elements of an answer: of its call, or in its text that is JSON; None for none."""
+    calls, _ = read_calls(answer, text_calls=True)
+    if calls:
+        return calls[0].arguments.get("elements", ())
     try:
         content = parse_text(answer["choices"][0]["message"]["content"])
         return content["elements"] if isinstance(content, dict) else content
@@ -131,113 +197,36 @@ def _elements_in_text(answer: Any) -> Any:
         return None
 
 
-@dataclass(frozen=True)
 class RewordPlan:
     """The requests of one attempt: for every rewording that lacks words, one."""
 
-    rewordings: Sequence[ToolRewording]
-    # Which attempt it is, from 0.
-    attempt: int
-    settings: RequestSettings
-    # The server, without credentials.
-    host: str
-    # What the words are for, which is a file of ``prompts``: reword or improve.
-    goal: str = FUNCTION
+    def __init__(
+        self,
+        rewordings: Sequence[ToolRewording],
+        attempt: int,
+        settings: RequestSettings,
+        host: str,
+        goal: str,
+    ) -> None:
+        """Take the attempt's number, from 0, and the server without credentials."""
+        self.rewordings, self.attempt, self.goal = rewordings, attempt, goal
+        self.settings, self.host = settings, host
 
     def requests(self) -> Iterator[Request]:
         """All requests, in order."""
-        return (self.request(rewording) for rewording in self.rewordings if rewording.missing())
-
-    def request(self, rewording: ToolRewording) -> Request:
-        """The request for the words that a rewording lacks."""
-        choice = self.settings.provider.chosen(FUNCTION)
-        body = {
-            "model": self.settings.model,
-            **self.settings.fields({"tools": [_TOOL], "tool_choice": choice}),
-            "messages": _messages(rewording, self.goal),
-        }
-        turn = rewording.number + 1000 * self.attempt
-        body = with_seed(body, turn, self.settings.provider.seed)
-        name = f"{rewording.tool.id}|{rewording.number}|{self.attempt + 1}"
-        return Request(custom_id=name, body=body, key=request_key(body, self.host, turn))
+        for rewording in self.rewordings:
+            choice = self.settings.provider.chosen(_FUNCTION)
+            body = {
+                "model": self.settings.model,
+                **self.settings.fields({"tools": [_TOOL], "tool_choice": choice}),
+                "messages": rewording.messages(self.goal),
+            }
+            turn = rewording.number + 1000 * self.attempt
+            body = with_seed(body, turn, self.settings.provider.seed)
+            name = f"{rewording.tool.id}|{rewording.number}|{self.attempt + 1}"
+            key = request_key(body, self.host, turn)
+            yield Request(custom_id=name, body=body, key=key)
 
     def is_unread(self, request: Request, body: Any) -> bool:
         """Whether an answer has no words at all."""
-        return not read_calls(body, text_calls=True).calls and _elements_in_text(body) is None
-
-
-def _messages(rewording: ToolRewording, goal: str) -> list[Json]:
-    shown = [
-        {
-            "path": path,
-            **({"name": element.name} if element.name else {}),
-            **({"description": element.description} if element.description else {}),
-        }
-        for path, element in rewording.elements.items()
-    ]
-    messages: list[Json] = [
-        {"role": "system", "content": (_PROMPTS / f"{goal}.txt").read_text(encoding="utf-8")},
-        {"role": "user", "content": json.dumps(shown, ensure_ascii=False, indent=1)},
-    ]
-    if rewording.words or rewording.refusals:
-        paths = ", ".join(path or "the tool" for path in rewording.missing())
-        refused = "".join(f"\n- {refusal}" for refusal in rewording.refusals)
-        refused = f"\nRefused were:{refused}" if refused else ""
-        taken = ", ".join(rewording.names()) or "none"
-        text = f"Words are missing still, of: {paths}.{refused}\nNames that are taken: {taken}"
-        messages.append({"role": "user", "content": text})
-    return messages
-
-
-class IncompleteError(Exception):
-    """Answers are missing, as asking was stopped; the argument says how many."""
-
-
-def ask_model(
-    tools: Mapping[str, Tool],
-    count: int,
-    settings: RequestSettings,
-    host: str,
-    answers: AnswerFile,
-    ask_plan: Callable[[RewordPlan, int], None],
-    goal: str = FUNCTION,
-) -> tuple[Pool, list[str]]:
-    """Have a model reword every tool ``count`` times, by asking so many requests of plans.
-
-    What an earlier run was answered is not asked again, and does not count as an attempt. Returns
-    the distinct words of each element, and a line for each element that has none.
-    """
-    names = {tool.name for tool in tools.values()}
-    rewordings = [
-        ToolRewording(tool, i, names) for tool in tools.values() for i in range(1, count + 1)
-    ]
-    attempts = 0
-    for attempt in itertools.count():
-        pending = [rewording for rewording in rewordings if rewording.missing()]
-        if not pending or attempts == MOST_ATTEMPTS:
-            break
-        plan = RewordPlan(pending, attempt, settings, host, goal)
-        if any(request.key not in answers for request in plan.requests()):
-            attempts += 1
-            ask_plan(plan, len(pending))
-        lines = [answers.get(plan.request(rewording).key) for rewording in pending]
-        if missing := sum(line is None for line in lines):
-            raise IncompleteError(missing)
-        for rewording, line in zip(pending, lines):
-            rewording.accept((line or {})["body"])
-    pool: dict[ElementId, ElementPool] = {}
-    without_words = []
-    for tool in tools.values():
-        own = [rewording.words for rewording in rewordings if rewording.tool.id == tool.id]
-        for path, element in elements_of(tool).items():
-            new = {}
-            for kind in KINDS:
-                texts = (words[path, kind] for words in own if (path, kind) in words)
-                new[kind] = tuple(dict.fromkeys(texts))
-            pool[tool.id, path] = ElementPool(**new)
-            if lacking := [kind for kind in KINDS if getattr(element, kind) and not new[kind]]:
-                of_path = f" path {path}" if path else ""
-                without_words.append(
-                    f"tool {tool.id}{of_path}: no new {' and no new '.join(lacking)}"
-                )
-    return pool, without_words
+        return _elements_in(body) is None

@@ -17,9 +17,15 @@ from sgdx_dataset.io.files import read_input
 from sgdx_dataset.io.json import first_repeated, parse_json
 from sgdx_dataset.rewording.compose import nearest_first
 from sgdx_dataset.rewording.distances import description_distance, name_distance
+from sgdx_dataset.rewording.phrases import identifier, one_line, phrase
+from sgdx_dataset.rewording.translations import read_settings, translate_round_trip
+from sgdx_llm.options import SendingOptions, ServerOptions
 
-from .data import ElementId, Tool, ToolWords, Variant, Words
-from .json_schema import Layout, check_name, elements_of
+from .data import ElementId, Tool, ToolSet, ToolWords, Variant, Words
+from .json_schema import NAME, check_name
+from .options import RewordOptions
+
+_COMMAND = "command:"  # before a program that translates
 
 
 class ElementPool(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -55,7 +61,7 @@ def check_pool(pool: Pool, tools: Mapping[str, Tool], where: str) -> None:
     """Refuse a pool that is empty or does not fit the tools."""
     if not any(element.name or element.description for element in pool.values()):
         raise SgdxError(f"{where}: found no paraphrases, expected some by tool")
-    elements = {tool: elements_of(tools[tool]) for tool, _ in pool if tool in tools}
+    elements = {tool: tools[tool].elements for tool, _ in pool if tool in tools}
     for (tool, path), element in pool.items():
         record = f"{where}: tool {tool}" + (f": path {path}" if path else "")
         if tool not in elements or path not in elements[tool]:
@@ -72,6 +78,95 @@ def check_pool(pool: Pool, tools: Mapping[str, Tool], where: str) -> None:
                 raise SgdxError(f"{record}: {repeated!r} appears twice, expected once")
 
 
+def new_pool(
+    tool_set: ToolSet,
+    options: RewordOptions,
+    server: ServerOptions,
+    sending: SendingOptions,
+    goal: str = "reword",
+) -> tuple[Pool, str] | None:
+    """Paraphrases, and who found them; None where answers of a model are missing still."""
+    from .review import read_review
+
+    tools, (way, _, what) = tool_set.tools, (options.by or "").partition(":")
+    made_by = options.by or ""
+    if options.review is not None:
+        pool, made_by = read_review(options.review, tools)
+    elif what and way == "model":
+        from .model_words import ask_model
+
+        found = ask_model(what, tools, options, server, sending, goal)
+        if found is None:
+            return None
+        pool = found
+    elif what and way == "pool":
+        pool, made_by = read_pool(Path(what), tools), f"pool:{Path(what).name}"
+    elif what and way == "backtranslate":
+        pool = backtranslated(tools, what, options.count, options.output, options.languages)
+    else:
+        ways = "model:NAME, pool:FILE, backtranslate:F,B, file:FILE, tools:FILE or rivals:KIND"
+        raise SgdxError(f"--with {options.by}: expected {ways}")
+    if options.keep_names:
+        pool = {element: ElementPool((), part.description) for element, part in pool.items()}
+    return pool, made_by
+
+
+def backtranslated(
+    tools: Mapping[str, Tool],
+    translators: str,
+    count: int,
+    output: Path,
+    languages: Sequence[str] | None = None,
+) -> dict[ElementId, ElementPool]:
+    """Paraphrases by translating names and descriptions ``count`` times to a language and back.
+
+    ``FORWARD,BACKWARD`` are two models, or programs after ``command:``; models are sampled where
+    they translate several times. Unfinished translations are kept in the output folder.
+    """
+    forward, _, backward = translators.partition(",")
+    programs = [t.startswith(_COMMAND) for t in (forward, backward)]
+    if not (forward and backward):
+        raise SgdxError(f"--with backtranslate:{translators}: expected FORWARD,BACKWARD")
+    if any(programs) and count > 1:
+        raise SgdxError(f"--count {count}: programs translate in one way, expected --count 1")
+    elements = {i: tool.elements for i, tool in tools.items()}
+    texts = {
+        text: None
+        for of_tool in elements.values()
+        for element in of_tool.values()
+        for text in (phrase(element.name), one_line(element.description))
+        if any(character.isalpha() for character in text)
+    }
+    rounds = []
+    batches = [output / f".backtranslate-{seed}.partial.jsonl" for seed in range(count)]
+    for seed, unfinished in enumerate(batches):
+        settings = read_settings(
+            **dict(map(_translator, ("forward", "backward"), (forward, backward))),
+            languages=languages,
+            sample=count > 1,
+            seed=seed,
+        )
+        rounds.append(translate_round_trip(list(texts), settings, unfinished))
+    for unfinished in batches:
+        unfinished.unlink(missing_ok=True)
+    pool = {}
+    for i, of_tool in elements.items():
+        for path, element in of_tool.items():
+            name, description = phrase(element.name), one_line(element.description)
+            names = [identifier(r[name].text, element.name) for r in rounds if name in r]
+            descriptions = [r[description].text for r in rounds if description in r]
+            new_names = [n for n in dict.fromkeys(names) if n != element.name and NAME.fullmatch(n)]
+            new = [d for d in dict.fromkeys(descriptions) if d != description and d.strip()]
+            pool[i, path] = ElementPool(tuple(new_names), tuple(new))
+    return pool
+
+
+def _translator(way: str, translator: str) -> tuple[str, str]:
+    if translator.startswith(_COMMAND):
+        return f"{way}_command", translator.removeprefix(_COMMAND)
+    return way, translator
+
+
 def compose_variants(
     tools: Mapping[str, Tool], pool: Pool, count: int, made_by: str
 ) -> list[Variant]:
@@ -82,7 +177,7 @@ def compose_variants(
     beside it has in the same variant is left out of that variant, as names must differ.
     """
     changes: list[dict[ElementId, Words]] = [{} for _ in range(count)]
-    originals = {tool: elements_of(tools[tool]) for tool, _ in pool}
+    originals = {tool: tools[tool].elements for tool, _ in pool}
     for (tool, path), element in pool.items():
         original = originals[tool][path]
         names = _spread(nearest_first(original.name, element.name, name_distance), count)
@@ -119,7 +214,7 @@ def distinct(tools: Mapping[str, Tool], variant: Variant) -> Variant:
 
 def _distinct_parameters(tool: Tool, words: Mapping[str, Words]) -> dict[str, Words]:
     """New words of parameters, without names that would not be distinct in their object."""
-    layout = Layout(tool.parameters, f"tool {tool.id}")
+    layout = tool.layout
     # One property in several places has one name, that of its first place which has one.
     places: dict[str, set[str]] = {}
     for members in layout.members.values():

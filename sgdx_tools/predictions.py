@@ -60,7 +60,7 @@ class Prediction(msgspec.Struct, frozen=True, omit_defaults=True):
     said: str = ""
 
 
-class PredictionFile(msgspec.Struct, frozen=True):
+class PredictionFile(NamedTuple):
     """The predictions under one variant."""
 
     header: Header
@@ -80,22 +80,24 @@ def read_predictions(folder: Path, tool_set: ToolSet) -> dict[str, PredictionFil
         raise SgdxError(
             f"{folder}: found no predictions, expected {next(iter(tool_set.variants))}.jsonl"
         )
-    files = {}
-    for name in [name for name in tool_set.variants if name in paths]:
-        path, predictions = paths[name], []
-        lines, header = read_prediction_lines(path, variant=name)
-        for number, line in numbered(lines):
-            where = f"{path}:{number}"
-            prediction = parse_json(line, Prediction, where, "a prediction")
-            try:
-                check_value([call.arguments for call in prediction.calls])
-            except SgdxError as error:
-                raise SgdxError(f"{where}: case {prediction.id}: {error}") from None
-            if prediction.variant != name:
-                raise SgdxError(f"{where}: variant is {prediction.variant!r}, expected {name!r}")
-            predictions.append((where, prediction))
-        files[name] = PredictionFile(header, _runs(predictions, tool_set, str(path)))
-    return files
+    return {n: read_prediction_file(paths[n], tool_set) for n in tool_set.variants if n in paths}
+
+
+def read_prediction_file(path: Path, tool_set: ToolSet) -> PredictionFile:
+    """Read the predictions under one variant, whose name the file has."""
+    predictions = []
+    lines, header = read_prediction_lines(path, variant=path.stem)
+    for number, line in numbered(lines):
+        where = f"{path}:{number}"
+        prediction = parse_json(line, Prediction, where, "a prediction")
+        try:
+            check_value([call.arguments for call in prediction.calls])
+        except SgdxError as error:
+            raise SgdxError(f"{where}: case {prediction.id}: {error}") from None
+        if prediction.variant != path.stem:
+            raise SgdxError(f"{where}: variant is {prediction.variant!r}, expected {path.stem!r}")
+        predictions.append((where, prediction))
+    return PredictionFile(header, by_run(predictions, tool_set, str(path)))
 
 
 def drop_other_variants(folder: Path, tool_set: ToolSet) -> None:
@@ -122,14 +124,14 @@ def predictions_from_rows(rows: Iterable[Any], tool_set: ToolSet) -> dict[str, P
         raise SgdxError("predictions: found no rows, expected one for each case")
     return {
         name: PredictionFile(
-            NO_HEADER, _runs(predictions[name], tool_set, f"predictions for {name}")
+            NO_HEADER, by_run(predictions[name], tool_set, f"predictions for {name}")
         )
         for name in tool_set.variants
         if name in predictions
     }
 
 
-def _runs(
+def by_run(
     predictions: Iterable[tuple[str, Prediction]], tool_set: ToolSet, whose: str
 ) -> list[dict[str, Prediction]]:
     """The predictions of each run by case, of those that errors name by where each stands."""
@@ -157,25 +159,20 @@ def _runs(
     return [runs[repeat] for repeat in sorted(runs)]
 
 
-class CallsReading(NamedTuple):
-    """The calls of an answer; none where the answer is text, or cannot be read."""
-
-    calls: tuple[MadeCall, ...]
-    # How often each occurred: ``unread``, the answer cannot be read; ``truncated``, it reached the
-    # limit of tokens; ``refused`` by the server, a filter or the model; ``text_calls``, it is a
-    # text that looks like calls; ``from_text``, the calls were read from its text.
-    counts: Counter[str]
-
-
-def read_calls(body: Any, text_calls: bool = False, tools: Sequence[Json] = ()) -> CallsReading:
+def read_calls(
+    body: Any, text_calls: bool = False, tools: Sequence[Json] = ()
+) -> tuple[tuple[MadeCall, ...], Counter[str]]:
     """Read an answer in any form that ``sgdx_llm.calls`` knows, or ``{"error": ...}``.
 
-    Calls in the answer's text are read only with ``text_calls``, with values of the types that the
-    parameters of ``tools`` have, as they stand in the request. What looks like a call, and cannot
-    be read, makes the whole answer unread.
+    Returns its calls, none where it is text or cannot be read, and how often each occurred:
+    ``unread``, the answer cannot be read; ``truncated``, it reached the limit of tokens;
+    ``refused`` by the server, a filter or the model; ``text_calls``, it is a text that looks like
+    calls; ``from_text``, the calls were read from its text. Those are read only with
+    ``text_calls``, with values of the types that the parameters of ``tools`` have, as they stand in
+    the request. What looks like a call, and cannot be read, makes the whole answer unread.
     """
     counts: Counter[str] = Counter()
-    functions = [tool["function"] for tool in tools]
+    calls, functions = [], [tool["function"] for tool in tools]
     try:
         completion = chat_completion(body)
         if completion.get("error"):
@@ -187,24 +184,21 @@ def read_calls(body: Any, text_calls: bool = False, tools: Sequence[Json] = ()) 
             counts["truncated"] += 1
         if choice.get("finish_reason") == "content_filter" or message.get("refusal"):
             counts["refused"] += 1
-        written = listed_calls(message) or calls_said(message, counts, text_calls, functions)
-        calls = tuple(_call(name, arguments) for name, arguments in written)
+        said = listed_calls(message) or calls_said(message, counts, text_calls, functions)
+        for name, arguments in said:
+            if not isinstance(name, str):
+                raise ValueError("no call")
+            check_value(name)
+            calls.append(MadeCall(name, decode_arguments(arguments)))
         is_list = isinstance(body.get("calls"), list)  # of a program, which may make none
         if not (calls or counts["refused"] or has_text(message) or is_list):
             raise ValueError("neither text nor a call")
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         counts["unread"] += 1
-        calls = ()
+        calls = []
     if counts["truncated"] and not calls and not counts["unread"]:
         counts["unread"] += 1  # the limit may have been reached before a call began
-    return CallsReading(calls, +counts)
-
-
-def _call(name: Any, arguments: Any) -> MadeCall:
-    if not isinstance(name, str):
-        raise ValueError("no call")
-    check_value(name)
-    return MadeCall(name, decode_arguments(arguments))
+    return tuple(calls), +counts
 
 
 def beginning(body: Any) -> str:

@@ -1,19 +1,33 @@
-"""Tools and cases under a variant: what a model is shown, and which calls are then right."""
+"""Other words put in: into tools, into the calls that are right, and into what was said before."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections import ChainMap
-from collections.abc import Iterable, Mapping
-from functools import cache, cached_property
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
+from urllib.parse import unquote
 
 from msgspec.structs import replace
 
 from sgdx_dataset import SgdxError
 
-from .data import Case, ExpectedCall, Json, Tool, ToolWords, Variant
-from .json_schema import Layout, Renaming, title
+from .data import ANY_OF, Case, ExpectedCall, Json, Tool, ToolWords, Variant, Words
+from .json_schema import (
+    LISTS,
+    NO_NAMES,
+    OBJECTS,
+    REFERENCES,
+    SINGLE,
+    VALUE_LISTS,
+    VALUES,
+    Layout,
+    Node,
+    escape,
+    step,
+)
 
 _NO_WORDS = ToolWords()
 
@@ -25,6 +39,15 @@ class WordedTools:
         self._tools, self._variant = tools, variant
         # What is shown; of another version, which has words of its own.
         self._version = tools if variant.version is None else variant.version
+        self._rivals: dict[str, list[str]] = {}
+        for i, tool in self._version.items():
+            self._rivals.setdefault(tool.rival_of, []).append(i)
+        self._ids = {self.name(tool): tool for tool in self._version}
+        # Whether a call under the variant can differ from the original one.
+        self._renames = any(tool.name != i for i, tool in tools.items()) or any(
+            words.name is not None or any(part.name for part in words.parameters.values())
+            for words in variant.tools.values()
+        )
         self.renaming = cache(self._renaming)
         self.tool = cache(self._tool)
 
@@ -40,26 +63,14 @@ class WordedTools:
         beside = (j for i in ids for j in (i, *self._rivals.get(i, ())))
         return [i for i in beside if i in self._version]  # what another version lacks is not
 
-    @cached_property
-    def _rivals(self) -> dict[str, list[str]]:
-        rivals: dict[str, list[str]] = {}
-        for i, tool in self._version.items():
-            rivals.setdefault(tool.rival_of, []).append(i)
-        return rivals
-
     def ids(self, case: Case) -> Mapping[str, str]:
         """The id of each tool by its name under the variant; a case's own tools go first."""
         own = {self.name(tool): tool for tool in self.shown(case.tools or ())}
         return ChainMap(own, self._ids)
 
-    @cached_property
-    def _ids(self) -> dict[str, str]:
-        return {self.name(tool): tool for tool in self._version}
-
     def _renaming(self, tool: str) -> Renaming:
         """The new words of a tool's parameters, ready to be put into values of them."""
-        original = self._tools.get(tool) or self._version[tool]
-        layout = Layout(original.parameters, f"tool {tool}")
+        layout = (self._tools.get(tool) or self._version[tool]).layout
         return Renaming(layout, self._variant.tools.get(tool, _NO_WORDS).parameters)
 
     def _tool(self, tool: str) -> Tool:
@@ -68,35 +79,24 @@ class WordedTools:
         words = self._variant.tools.get(tool)
         if words is None or self._variant.version is not None:
             return original
-        parameters = self.renaming(tool).schema()
-        if self.name(tool) != original.name and isinstance(parameters.get("title"), str):
-            parameters = parameters | {"title": title(self.name(tool))}
+        name, parameters = self.name(tool), self.renaming(tool).schema()
+        if name != original.name and isinstance(parameters.get("title"), str):
+            parameters = parameters | {"title": _title(name)}
         description = original.description if words.description is None else words.description
-        name = self.name(tool)
         return replace(original, name=name, description=description, parameters=parameters)
-
-    @cached_property
-    def _renames(self) -> bool:
-        """Whether a call under the variant can differ from the original one."""
-        return any(self._tools[tool].name != tool for tool in self._tools) or any(
-            words.name is not None or any(part.name for part in words.parameters.values())
-            for words in self._variant.tools.values()
-        )
 
     def expect(self, case: Case) -> tuple[ExpectedCall, ...] | None:
         """The calls that are right under the variant, by the tools' names."""
         if case.expect is None or not self._renames:
             return case.expect
-        return tuple(
-            ExpectedCall(self.name(c.name), self._value(c.name, c.arguments, case.id, True))
-            for c in case.expect
-        )
-
-    def _value(self, tool: str, arguments: Any, where: str, is_expected: bool = False) -> Any:
-        try:
-            return self.renaming(tool).value(arguments, is_expected=is_expected)
-        except SgdxError as error:
-            raise SgdxError(f"case {where}: variant {self._variant.name}: {error}") from None
+        calls = []
+        for call in case.expect:
+            try:
+                arguments = self.renaming(call.name).value(call.arguments, is_expected=True)
+            except SgdxError as error:
+                raise SgdxError(f"case {case.id}: variant {self._variant.name}: {error}") from None
+            calls.append(ExpectedCall(self.name(call.name), arguments))
+        return tuple(calls)
 
     def messages(self, case: Case) -> list[Json]:
         """The conversation with its earlier calls and their results in the variant's words.
@@ -106,41 +106,220 @@ class WordedTools:
         """
         if not self._renames:
             return list(case.messages)
-        ids: dict[str, str] = {}  # the tool of each earlier call
-        return [self._message(message, ids, case.id) for message in case.messages]
-
-    def _message(self, message: Json, ids: dict[str, str], where: str) -> Json:
-        if message.get("tool_calls"):
-            calls = []
-            for call in message["tool_calls"]:
-                function = call["function"]
-                ids[call.get("id", "")] = tool = function["name"]
-                arguments = function.get("arguments", "{}")
-                value = json.loads(arguments)
-                new_value = self._value(tool, value, where)
-                if new_value != value:
-                    arguments = json.dumps(new_value, ensure_ascii=False)
-                renamed = {"name": self.name(tool), "arguments": arguments}
-                calls.append(call | {"function": function | renamed})
-            return message | {"tool_calls": calls}
-        if message["role"] != "tool":
-            return message
-        tool = ids.get(message.get("tool_call_id", "")) or str(message.get("name"))
-        if tool not in self._tools:
-            return message
-        name = {"name": self.name(tool)} if "name" in message else {}
-        return message | name | {"content": self._result(tool, message.get("content"))}
+        messages, tool_of = [], dict[str, str]()  # the tool of each earlier call
+        for message in case.messages:
+            if message.get("tool_calls"):
+                calls = []
+                for call in message["tool_calls"]:
+                    function = call["function"]
+                    tool_of[call.get("id", "")] = tool = function["name"]
+                    arguments = function.get("arguments", "{}")
+                    value = json.loads(arguments)
+                    new_value = self.renaming(tool).value(value)
+                    if new_value != value:
+                        arguments = json.dumps(new_value, ensure_ascii=False)
+                    renamed = {"name": self.name(tool), "arguments": arguments}
+                    calls.append(call | {"function": function | renamed})
+                message = message | {"tool_calls": calls}
+            elif message["role"] == "tool":
+                tool = tool_of.get(message.get("tool_call_id", "")) or str(message.get("name"))
+                if tool in self._tools:
+                    name = {"name": self.name(tool)} if "name" in message else {}
+                    result = self._result(tool, message.get("content"))
+                    message = message | name | {"content": result}
+            messages.append(message)
+        return messages
 
     def _result(self, tool: str, content: Any) -> Any:
         """The result of a call, with the new names of keys that are names of parameters."""
         try:
             result = json.loads(content)
-            renaming = self.renaming(tool)
-            new_result = (
-                [renaming.value(item) for item in result]
-                if isinstance(result, list)
-                else renaming.value(result)
-            )
+            items = result if isinstance(result, list) else [result]
+            new = [self.renaming(tool).value(item) for item in items]
         except (TypeError, ValueError, RecursionError):  # text, or names that would be one
             return content
-        return content if new_result == result else json.dumps(new_result, ensure_ascii=False)
+        return (
+            content
+            if new == items
+            else json.dumps(new if isinstance(result, list) else new[0], ensure_ascii=False)
+        )
+
+
+class Renaming:
+    """New words of a schema by path, ready to be put into it and into values of it."""
+
+    def __init__(self, layout: Layout, words: Mapping[str, Words]) -> None:
+        self.layout, self.words = layout, words
+        # By the path of an object, the new names of its properties that get one.
+        self.names: dict[str, dict[str, str]] = {}
+        for path, members in layout.members.items() if words else ():
+            for name, paths in members.items():
+                new_words = words.get(paths[0])
+                if new_words and new_words.name not in (None, name):
+                    self.names.setdefault(path, {})[name] = str(new_words.name)
+        # By the path of each schema of keys, under ``propertyNames``, those of their objects.
+        self._keys: dict[str, list[str]] = {}
+        for node in layout.nodes.values() if words else ():
+            if "propertyNames" in node.schema:
+                owners = [path for path, scope in layout.scopes.items() if node.path in scope]
+                for path in layout.scopes[step(node.path, "propertyNames")]:
+                    self._keys.setdefault(path, []).extend(owners)
+
+    # ---- values
+
+    def value(self, value: Any, paths: Sequence[str] = ("",), is_expected: bool = False) -> Any:
+        """A value of the schema, or of a part of it at some paths, with the new names of its keys.
+
+        Where it is of an expected call, alternatives, ``{"any_of": [...]}``, are values too. An
+        object in which two keys would get one name, as one of them is not in the schema, is
+        refused.
+        """
+        if not self.names:
+            return value
+        if isinstance(value, list):
+            return [
+                self.value(item, self.layout.item(paths, i), is_expected)
+                for i, item in enumerate(value)
+            ]
+        if not isinstance(value, dict):
+            return value
+        if is_expected and value.keys() == {ANY_OF} and isinstance(value[ANY_OF], list):
+            return {ANY_OF: [self.value(item, paths, True) for item in value[ANY_OF]]}
+        scope = self.layout.scope(paths)
+        names = {old: new for p in scope for old, new in self.names.get(p, {}).items()}
+        renamed = {
+            names.get(key, key): self.value(item, self.layout.member(paths, key), is_expected)
+            for key, item in value.items()
+        }
+        if len(renamed) < len(value):
+            keys = ", ".join(map(str, value))
+            raise SgdxError(f"{self.layout.where}: of the keys {keys} two would get one name")
+        return renamed
+
+    def member(self, paths: Sequence[str], name: str) -> tuple[str, ...]:
+        """The paths of a property by its new name, of an object that some paths describe."""
+        found: list[str] = []
+        for path in paths:
+            new_names = self.names.get(path, {})
+            for old, members in self.layout.members.get(path, {}).items():
+                if new_names.get(old, old) == name:
+                    found += members
+            if not found:
+                found = [p for p in (step(path, "*"),) if p in self.layout.elements]
+        return self.layout.scope(found)
+
+    # ---- the schema
+
+    def schema(self) -> Json:
+        """The schema in the new words."""
+        schema: Json = self._schema("#", self.layout.schema) if self.words else self.layout.schema
+        return schema
+
+    def _schema(self, pointer: str, original: Any) -> Any:
+        """A node in the new words; ``true`` and ``false`` stay where they get none."""
+        node = self.layout.nodes[pointer]
+        schema = {
+            keyword: self._keyword(node, keyword, value) for keyword, value in node.schema.items()
+        }
+        words = self.words.get(self.layout.element_paths.get(pointer, ""))
+        if words and words.description is not None:
+            schema["description"] = words.description
+        new_name = self.names.get(node.parent, {}).get(node.name) if node.name else None
+        if new_name and isinstance(schema.get("title"), str):
+            schema["title"] = _title(new_name)  # a title repeats the old name
+        return original if isinstance(original, bool) and not schema else schema
+
+    def _keyword(self, node: Node, keyword: str, value: Any) -> Any:
+        """What stands under a keyword, in the new words."""
+        pointer, names = f"{node.pointer}/{keyword}", self.names.get(node.path, {})
+        if keyword in OBJECTS:
+            return {
+                self._key(node, keyword, key): _mention(child, names)
+                if isinstance(child, list)
+                else self._schema(f"{pointer}/{escape(key)}", child)
+                for key, child in value.items()
+            }
+        if keyword in LISTS and isinstance(value, list):
+            return [self._schema(f"{pointer}/{i}", child) for i, child in enumerate(value)]
+        if keyword in SINGLE:
+            return self._schema(pointer, value)
+        if keyword in REFERENCES:
+            return self._pointer(value) if value[:2] == "#/" else value
+        if node.path in self._keys and keyword in (*VALUES, *VALUE_LISTS, "pattern"):
+            of_keys: dict[str, str] = {}
+            for path in self._keys[node.path]:
+                of_keys |= self.names.get(path, {})
+            is_pattern = keyword == "pattern" and isinstance(value, str)
+            return _in_pattern(value, of_keys) if is_pattern else _mention(value, of_keys)
+        is_list = keyword in VALUE_LISTS or keyword.endswith("examples")
+        if is_list and isinstance(value, list):
+            return [self.value(item, (node.path,)) for item in value]
+        if keyword in VALUES or "example" in keyword:
+            return self.value(value, (node.path,))
+        if keyword in NO_NAMES:
+            return value
+        if keyword == "discriminator" and isinstance(value, dict):
+            name, mapping = str(value.get("propertyName")), value.get("mapping")
+            new = value | ({"propertyName": names[name]} if name in names else {})
+            for key, to in mapping.items() if isinstance(mapping, dict) else ():
+                to = self._pointer(to) if isinstance(to, str) and to[:2] == "#/" else to
+                new["mapping"] = new["mapping"] | {key: to}
+            return new
+        if keyword not in ("required", "dependentRequired"):  # such as x-depends-on of a property
+            names = {**self.names.get(node.parent, {}), **names}
+        return _mention(value, names)
+
+    def _key(self, node: Node, keyword: str, key: str) -> str:
+        """The key of a schema under a keyword, in the new words."""
+        names = self.names.get(node.path, {})
+        if keyword == "patternProperties":
+            return _in_pattern(key, names)
+        by_name = keyword in ("properties", "dependentSchemas", "dependencies")
+        return names.get(key, key) if by_name else key
+
+    def _pointer(self, pointer: str) -> str:
+        """A JSON pointer into the schema in the new words."""
+        old, new = ["#"], ["#"]
+        for token in unquote(pointer).split("/")[1:]:
+            owner = self.layout.nodes.get("/".join(old[:-1]))
+            if owner and old[-1] in OBJECTS:
+                key = token.replace("~1", "/").replace("~0", "~")
+                new.append(escape(self._key(owner, old[-1], key)))
+            else:
+                new.append(token)
+            old.append(token)
+        return "/".join(new)
+
+
+def _mention(value: Any, names: Mapping[str, str]) -> Any:
+    """What stands under a keyword that mentions properties, at any depth, with new names."""
+    if isinstance(value, str):
+        return names.get(value, value)
+    if isinstance(value, list):
+        return [_mention(item, names) for item in value]
+    if isinstance(value, dict):
+        return {names.get(key, key): _mention(item, names) for key, item in value.items()}
+    return value
+
+
+def _in_pattern(pattern: str, names: Mapping[str, str]) -> str:
+    """A regular expression for names, with new names in place of whole ones that it spells out.
+
+    >>> _in_pattern("^(city|x-.*)$", {"city": "town", "x": "y"})
+    '^(town|x-.*)$'
+    """
+    if not names:
+        return pattern
+    spelled = {re.escape(old): new for old, new in names.items()}
+    longest = "|".join(map(re.escape, sorted(spelled, key=len, reverse=True)))
+    whole = rf"(?<![\w\\-])(?:{longest})(?![\w-])"
+    return re.sub(whole, lambda match: spelled[match[0]], pattern)
+
+
+def _title(name: str) -> str:
+    """A name as a title.
+
+    >>> _title("party_size")
+    'Party Size'
+    """
+    return " ".join(word[:1].upper() + word[1:] for word in re.split("[_-]+", name) if word)

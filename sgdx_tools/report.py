@@ -14,59 +14,39 @@ from typing import Any
 
 import msgspec
 
-from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import write_bytes
 from sgdx_eval.tables import percent
 from sgdx_eval.tasks.tools import TITLES
 
-from .data import Case, ElementId, Json, Rule, ToolSet
-from .elements import Outcome, blamed, changed_elements, differences
+from .data import Json, ToolSet
+from .elements import blamed, changed_elements, differences
 from .explain import message_text
-from .folder import read_tool_set
-from .predictions import read_predictions
-from .renaming import WordedTools
-from .scoring import score_files, score_variant
+from .scoring import Scored
 from .tables import headline
-from .verdict import judge
+from .verdict import Verdict
 
 _TEMPLATE = Path(__file__).parent / "templates" / "report.html"
 _MOST_ELEMENTS, _MOST_PAIRS = 20, 20
-Words = Mapping[str, dict[ElementId, dict[str, dict[str, str]]]]  # what each variant changes
 
 
 def write_report(
-    folder: Path,
-    runs: Sequence[Path],
-    rules: Rule | None,
-    limit: int | None,
-    output: Path,
-    max_drop: float | None = None,
+    tool_set: ToolSet, models: Mapping[str, tuple[Scored, Verdict | None]], output: Path
 ) -> None:
-    """Write the page of one or several runs, with the verdict on each where there is a limit."""
-    tool_set = read_tool_set(folder).first(limit)
-    names = [run.resolve().name for run in runs]
-    if len({*names}) < len(names):
-        raise SgdxError(f"--predictions: found {', '.join(names)}, expected folders of other names")
-    content = report_content(tool_set, dict(zip(names, runs)), rules, max_drop)
+    """Write the page of one or several models, each with its verdict if there is one."""
     # No text of others ends the element that holds the data.
-    data = msgspec.json.encode(content).decode().replace("<", "\\u003c")
-    title = html.escape(f"{folder.resolve().name} under other words")
+    data = msgspec.json.encode(_content(tool_set, models)).decode().replace("<", "\\u003c")
+    title = html.escape(f"{Path(tool_set.path).resolve().name} under other words")
     page = Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(TITLE=title, DATA=data)
     write_bytes(output, page.encode())
 
 
-def report_content(
-    tool_set: ToolSet,
-    runs: Mapping[str, Path],
-    rules: Rule | None,
-    max_drop: float | None = None,
+def _content(
+    tool_set: ToolSet, models: Mapping[str, tuple[Scored, Verdict | None]]
 ) -> dict[str, Any]:
     """What the page shows, with every text that stands in many places once, in ``texts``."""
-    rules = rules or tool_set.source.rules
     texts: dict[str, int] = {}
-    words: Words = {name: changed_elements(tool_set, name) for name in tool_set.variants}
-    keys = {name: {element: i for i, element in enumerate(words[name])} for name in words}
-    worded = {n: WordedTools(tool_set.tools, w) for n, w in tool_set.variants.items()}
+    words = {name: changed_elements(tool_set, name) for name in tool_set.variants}
+    places = {name: {element: i for i, element in enumerate(words[name])} for name in words}
     cases: list[dict[str, Any]] = [
         {
             "id": case.id,
@@ -76,22 +56,31 @@ def report_content(
         }
         for case in tool_set.cases
     ]
-    models = []
-    for model, run in runs.items():
-        files = read_predictions(run, tool_set)
-        content, _ = score_files(tool_set, files, rules)
-        verdict = None if max_drop is None else judge(tool_set, files, content, max_drop)
-        models.append({**_model(model, content), "verdict": verdict and str(verdict)})
-        for name, file in files.items():
-            (outcomes, *_) = score_variant(tool_set.cases, worded[name], file, rules)
+
+    def positions(calls: Sequence[Json] | None) -> list[int]:
+        encoded = (msgspec.json.encode(call).decode() for call in calls or ())
+        return [texts.setdefault(text, len(texts)) for text in encoded]
+
+    for model, (scored, _) in models.items():
+        for name, outcomes in scored.outcomes.items():
             for case, shown, outcome in zip(tool_set.cases, cases, outcomes):
-                cell = _cell(case, outcome, worded[name], words[name], rules, texts)
-                if "blamed" in cell:
-                    cell["blamed"] = [keys[name][element] for element in cell["blamed"]]
+                # What became of a case; where `made` is not there, it is what is expected.
+                cell: dict[str, Any] = {"is": "right" if outcome.is_right else "wrong"}
+                cell["expected"] = positions(outcome.expected)
                 shown["cells"].setdefault(model, {})[name] = cell
+                if outcome.unread is not None:
+                    cell |= {"is": "unread", "said": outcome.unread}
+                    continue
+                if (made := positions(outcome.made)) != cell["expected"]:
+                    cell["made"] = made
+                if not outcome.is_right:
+                    how = case, outcome, scored.worded[name], scored.rules
+                    cell["differs"] = [difference.text for difference in differences(*how)]
+                    found = sorted(blamed(*how, words[name]))
+                    cell["blamed"] = [places[name][element] for element in found]
     return {
         "variants": list(tool_set.variants),
-        "models": models,
+        "models": [_model(name, *of_model) for name, of_model in models.items()],
         "words": {
             name: [[tool, path, *changed.values()] for (tool, path), changed in of.items()]
             for name, of in words.items()
@@ -102,7 +91,8 @@ def report_content(
     }
 
 
-def _model(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
+def _model(name: str, scored: Scored, verdict: Verdict | None) -> dict[str, Any]:
+    content = scored.content
     costly = [element for element in content["elements"] if element["net"] > 0]
     figures = [
         [TITLES[metric][0], *(percent(of[key]) for key in ("original", "reworded", "worst"))]
@@ -116,34 +106,5 @@ def _model(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
         "confusion": content["confusion"][:_MOST_PAIRS],
         "noise": content["noise"],
         "signature": content["signature"],
+        "verdict": verdict and str(verdict),
     }
-
-
-def _cell(
-    case: Case,
-    outcome: Outcome,
-    worded: WordedTools,
-    words: Mapping[ElementId, object],
-    rules: Rule,
-    texts: dict[str, int],
-) -> dict[str, Any]:
-    """What became of a case under a variant; its calls are positions in ``texts``.
-
-    Where ``made`` is not there, it is what is expected.
-    """
-
-    def positions(calls: Sequence[Json] | None) -> list[int]:
-        encoded = (msgspec.json.encode(call).decode() for call in calls or ())
-        return [texts.setdefault(text, len(texts)) for text in encoded]
-
-    cell: dict[str, Any] = {"is": "right" if outcome.is_right else "wrong"}
-    cell["expected"] = positions(outcome.expected)
-    if outcome.unread is not None:
-        return cell | {"is": "unread", "said": outcome.unread}
-    if (made := positions(outcome.made)) != cell["expected"]:
-        cell["made"] = made
-    if not outcome.is_right:
-        found = differences(case, outcome, worded, rules)
-        cell["differs"] = [difference.text for difference in found]
-        cell["blamed"] = sorted(blamed(case, outcome, worded, words, rules))
-    return cell

@@ -21,21 +21,12 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_input, write_bytes
 
 from .data import ElementId, Tool
-from .json_schema import elements_of
 from .pool import KINDS, ElementPool, Pool, check_pool
 
 TSV, HTML = "review.tsv", "review.html"
 _TEMPLATE = Path(__file__).parent / "templates" / "review.html"
 _FORMULA = re.compile("'*[=+@-]")
 Row = Sequence[str]
-
-
-class Page(NamedTuple):
-    """What a page says above its table, and the heads of the columns that it shows."""
-
-    title: str
-    text: str
-    heads: Row
 
 
 class ReviewLine(NamedTuple):
@@ -53,9 +44,19 @@ class ReviewLine(NamedTuple):
 
 
 def write_table(
-    folder: Path, columns: Row, lines: Sequence[Row], page: Page, show: Callable[[Row], Row]
+    folder: Path,
+    columns: Row,
+    lines: Sequence[Row],
+    title: str,
+    text: str,
+    heads: Row,
+    show: Callable[[Row], Row],
 ) -> list[Path]:
-    """Write both tables; ``show`` gives the cells of a line on the page. Returns their paths."""
+    """Write both tables; returns their paths.
+
+    The page has a title and a text above its table, whose columns have other heads, and whose cells
+    ``show`` gives of a line.
+    """
     write_bytes(folder / TSV, "".join(map(_row, [columns, *lines])).encode(), renews=True)
     rows, before = [], [""]
     for line in lines:
@@ -68,9 +69,9 @@ def write_table(
         data = escape(_row(line).removesuffix("\n"))
         rows.append(f'<tr{mark} tabindex="0" data-line="{data}">{shown}</tr>')
     html = Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(
-        TITLE=escape(page.title),
-        TEXT=escape(page.text),
-        HEADS="".join(f"<th>{escape(head)}</th>" for head in page.heads),
+        TITLE=escape(title),
+        TEXT=escape(text),
+        HEADS="".join(f"<th>{escape(head)}</th>" for head in heads),
         ROWS="\n".join(rows),
         COUNT=len(lines),
         COLUMNS="\t".join(columns),
@@ -91,7 +92,8 @@ def read_table(path: Path, columns: Row) -> Iterator[tuple[int, list[str]]]:
         if any(row):
             if len(row) != len(columns):
                 raise SgdxError(f"{path}:{number}: found {row[:3]}, expected {', '.join(columns)}")
-            yield number, [_unguarded(cell) for cell in row]
+            cells = [c[1:] if c[:1] == "'" and _FORMULA.match(c[1:]) else c for c in row]
+            yield number, cells
 
 
 def write_review(folder: Path, tools: Mapping[str, Tool], pool: Pool, made_by: str) -> list[Path]:
@@ -99,7 +101,7 @@ def write_review(folder: Path, tools: Mapping[str, Tool], pool: Pool, made_by: s
     lines = [
         ReviewLine(tool, path, kind, getattr(original, kind), text, made_by)
         for (tool, path), paraphrases in pool.items()
-        for original in [elements_of(tools[tool])[path]]
+        for original in [tools[tool].elements[path]]
         for kind in KINDS
         for text in getattr(paraphrases, kind)
     ]
@@ -115,15 +117,15 @@ def write_review(folder: Path, tools: Mapping[str, Tool], pool: Pool, made_by: s
         "variants: {review: review.tsv} in sgdx.yaml."
     )
     heads = ("tool and parameter", "kind", "original", "reworded")
-    page = Page("New words, for review", text, heads)
-    return write_table(folder, ReviewLine._fields, lines, page, show)
+    title = "New words, for review"
+    return write_table(folder, ReviewLine._fields, lines, title, text, heads, show)
 
 
 def read_review(path: Path, tools: Mapping[str, Tool]) -> tuple[Pool, str]:
     """The pool of the lines that are left in a table, and who found the words."""
     words: dict[ElementId, dict[str, list[str]]] = {}
     makers = set()
-    elements = {tool: elements_of(tools[tool]) for tool in tools}
+    elements = {tool: tools[tool].elements for tool in tools}
     for number, row in read_table(path, ReviewLine._fields):
         line = ReviewLine(*row)
         if line.kind not in KINDS:
@@ -150,7 +152,3 @@ def _row(cells: Iterable[str]) -> str:
     guarded = [f"'{cell}" if _FORMULA.match(cell) else cell for cell in cells]
     csv.writer(text, "excel-tab", lineterminator="\n").writerow(guarded)
     return text.getvalue()
-
-
-def _unguarded(cell: str) -> str:
-    return cell[1:] if cell[:1] == "'" and _FORMULA.match(cell[1:]) else cell

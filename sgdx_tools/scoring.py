@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from sgdx_dataset import SgdxError
 from sgdx_eval.prediction_files import check_one_system
-from sgdx_eval.tasks.tools import NO_CALL, TITLES
 from sgdx_metric.call_rules import CaseScore, score_case
 from sgdx_metric.calls import TASK_SUCCESS
 from sgdx_metric.columns import Floats
@@ -24,16 +23,16 @@ from sgdx_metric.figures import (
     variant_differences,
 )
 from sgdx_metric.robustness import paired_scores
-from sgdx_metric.statistics import RIGHT, flipped, mean_defined, variation
+from sgdx_metric.statistics import RESAMPLES, RIGHT, SEED, flipped, mean_defined, variation
 from sgdx_metric.units import Items, Scores
 from sgdx_metric.variants import ORIGINAL
+from sgdx_metric.version import __version__
 
-from .data import Case, Rule, ToolSet
+from .data import Case, Rule, ToolSet, digest
 from .elements import Outcome, confusion, rank_elements
 from .folder import read_tool_set
 from .predictions import PredictionFile, predictions_from_rows, read_predictions
 from .renaming import WordedTools
-from .signature import data_digest, signature
 
 # A score of a case's calls is one of these; `call_accuracy` is the headline.
 METRICS = {
@@ -42,11 +41,24 @@ METRICS = {
     "call_accuracy": "call",
     "no_call_accuracy": "no_call",
 }
-HEADLINE = "call_accuracy"
+HEADLINE, NO_CALL = "call_accuracy", "no_call_accuracy"
 _RIGHT = "right"  # the score of a case's calls, or of making none where none is right
 Outcomes = Sequence[Sequence[Outcome]]  # [runs][cases]
 _NOT_ANSWERED = CaseScore(name=0.0, arguments=None, call=0.0, no_call=None)
 _NO_CALL_NOT_ANSWERED = CaseScore(name=None, arguments=None, call=None, no_call=0.0)
+
+
+class Scored(NamedTuple):
+    """What became of all cases."""
+
+    # The content of scores.json, and the scores of single cases.
+    content: dict[str, Any]
+    raw: Scores
+    # By variant the tools, and what became of each case in the first run.
+    worded: Mapping[str, WordedTools]
+    outcomes: Mapping[str, Sequence[Outcome]]
+    # How values were compared.
+    rules: Rule
 
 
 def score(
@@ -84,16 +96,21 @@ def score(
         if isinstance(predictions, str | Path)
         else predictions_from_rows(predictions, tool_set)
     )
-    return score_files(tool_set, files, rules)[0]
+    return score_files(tool_set, files, rules).content
 
 
 def score_files(
-    tool_set: ToolSet,
-    files: Mapping[str, PredictionFile],
-    rules: Rule | None = None,
-) -> tuple[dict[str, Any], Scores]:
-    """The content of scores.json, and the scores of all cases, of predictions that were read."""
-    check_files(tool_set, files)
+    tool_set: ToolSet, files: Mapping[str, PredictionFile], rules: Rule | None = None
+) -> Scored:
+    """Score predictions that were read or made."""
+    for name, file in files.items():  # of other tools or words, or of different systems
+        shown, own = tool_set.digest(name), file.header.data
+        if own not in (None, shown):
+            raise SgdxError(
+                f"predictions for {name}: were made from other tools, words or conversations than "
+                f"those of {tool_set.path}: found {own}, expected {shown}; run again"
+            )
+    check_one_system({name: file.header for name, file in files.items()})
     rules = rules or tool_set.source.rules
     worded = {
         name: WordedTools(tool_set.tools, tool_set.variants[name])
@@ -137,22 +154,10 @@ def score_files(
             for name, file in files.items()
         },
         "predictions": {name: msgspec.to_builtins(file.header) for name, file in files.items()},
-        "signature": signature(tool_set, files, rules),
+        "signature": _signature(tool_set, files, rules),
         "paired": paired_scores(scores, "case_id") | {"dialogue": dialogues},
     }
-    return content, scores
-
-
-def check_files(tool_set: ToolSet, files: Mapping[str, PredictionFile]) -> None:
-    """Refuse predictions that say they are of other tools or words, or of different systems."""
-    for name, file in files.items():
-        digest, own = data_digest(tool_set, name), file.header.data
-        if own not in (None, digest):
-            raise SgdxError(
-                f"predictions for {name}: were made from other tools, words or conversations than "
-                f"those of {tool_set.path}: found {own}, expected {digest}; run again"
-            )
-    check_one_system({name: file.header for name, file in files.items()})
+    return Scored(content, scores, worded, first_runs, rules)
 
 
 def score_variant(
@@ -219,7 +224,7 @@ def _scores(
 def _calls(scores: Scores) -> dict[str, Any]:
     """The figures of each metric that applies to any case, of the cases that it applies to."""
     calls = {}
-    for metric in TITLES:
+    for metric in (*METRICS, TASK_SUCCESS):
         if metric in scores.metrics:
             # Arguments have no score where the tool is wrong, and are of the same cases as calls.
             of = metric if metric in (NO_CALL, TASK_SUCCESS) else HEADLINE
@@ -231,3 +236,32 @@ def _calls(scores: Scores) -> dict[str, Any]:
                     difference["low"], difference["high"] = ends
             calls[metric] = over_variants_of_few(of_metric, metric) | {"differences": differences}
     return calls
+
+
+def _signature(tool_set: ToolSet, files: Mapping[str, PredictionFile], rules: Rule) -> str:
+    """The line ``sgdx_tools|key:value|...``, with digests of all tools, cases and words."""
+    makers = {tool_set.variants[name].made_by for name in files if name != ORIGINAL}
+    distractors = {str(file.header.system.get("distractors", 0)) for file in files.values()} - {"0"}
+    reads_texts = any(file.header.system.get("text_calls") for file in files.values())
+    made_elsewhere = any(file.header.data is None for file in files.values())
+    parts = {
+        "variants": "+".join(
+            name if name == ORIGINAL else f"{name}@{tool_set.variants[name].digest()}"
+            for name in files
+        ),
+        **({"reworded-by": "+".join(sorted(m or "unknown" for m in makers))} if makers else {}),
+        "tools": f"{len(tool_set.tools)}@{digest(tool_set.tools.values())}",
+        "cases": f"{len(tool_set.cases)}@{digest(tool_set.cases)}",
+        **({"distractors": "+".join(sorted(distractors))} if distractors else {}),
+        **({"text-calls": "read"} if reads_texts else {}),
+        "repeats": max(len(file.predictions) for file in files.values()),
+        "rules": rules,
+        **({"predictions": "made-elsewhere"} if made_elsewhere else {}),
+        "zero-mean": "0",
+        "sd": "sample",
+        "ci": f"95%-bootstrap-{RESAMPLES}-seed-{SEED}",
+        "ci-drop": "95%-bounded",
+        "version": __version__,
+    }
+    shown = (f"{key}:{str(value).replace('|', '/')}" for key, value in parts.items())
+    return "|".join(["sgdx_tools", *shown])

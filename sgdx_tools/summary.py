@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 from sgdx_dataset.io.console import escape_controls
-from sgdx_eval.tables import printable
-from sgdx_eval.tasks.tools import CALL, NO_CALL
-from sgdx_metric.statistics import RIGHT
+from sgdx_eval.tables import Cell, table, to_markdown
 from sgdx_metric.variants import ORIGINAL
 
+from .scoring import Scored
 from .tables import headline, short_words
 from .verdict import Verdict
 
@@ -23,64 +22,46 @@ class Result(NamedTuple):
     """What became of a model."""
 
     name: str
-    # The content of its scores.json; None where the run did not end.
-    content: Mapping[str, Any] | None
+    # None where the run did not end.
+    scored: Scored | None
     # None where there is no limit to judge by.
     verdict: Verdict | None
 
 
 def summary_text(results: Sequence[Result]) -> str:
-    """What a pull request is told, in Markdown."""
-    rows = [
-        [
-            _code(result.name),
-            headline(result.content) if result.content else "",
-            result.verdict.end if result.verdict else "",
-            _code(result.verdict.why) if result.verdict else "",
-        ]
-        for result in results
-    ]
-    headers = ["model", "cases right, in %", "verdict", "why"]
-    parts = ["### Tools under other words", _table(headers, rows)]
-    for result in results:
-        content = result.content or {"elements": ()}
-        rows = [
-            [
-                _code(f"{element['tool']} {element['path']}".rstrip()),
-                *(_code(short_words(element[key])) for key in ("original", "reworded")),
-                f"{element['lost']} of {element['cases']}",
-            ]
-            for element in content["elements"][:_MOST_ELEMENTS]
-            if element["net"] > 0
-        ]
+    """What a pull request is told, in Markdown; texts of others are code."""
+
+    def shown(title: str, heads: Sequence[str], rows: list[list[Cell]], note: str = "") -> str:
+        return to_markdown(table(title, heads, rows, heads, note=note))
+
+    rows = []
+    for name, scored, verdict in results:
+        figures = headline(scored.content) if scored else ""
+        end, why = (verdict.end, verdict.why) if verdict else ("", "")
+        rows.append([Cell(name, code=True), Cell(figures), Cell(end), Cell(why, code=True)])
+    heads = ["model", "cases right, in %", "verdict", "why"]
+    parts = [shown("Tools under other words", heads, rows)]
+    for name, scored, _ in results:
+        costly = [e for e in scored.content["elements"] if e["net"] > 0] if scored else []
+        rows = []
+        for element in costly[:_MOST_ELEMENTS]:
+            of = f"{element['tool']} {element['path']}".rstrip()
+            words = [short_words(element[key]) for key in ("original", "reworded")]
+            lost = Cell(f"{element['lost']} of {element['cases']}")
+            rows.append([*(Cell(text, code=True) for text in (of, *words)), lost])
         if rows:
-            parts.append(f"### Words that cost {_code(result.name)} the most cases")
-            parts.append(_table(["words of", "before", "after", "lost"], rows))
-    content = next((result.content for result in results if result.content), {})
+            title = f"Words that cost {name} the most cases"
+            parts.append(shown(title, ["words of", "before", "after", "lost"], rows))
+    content = next((result.scored.content for result in results if result.scored), {})
     if left_out := content.get("left_out", {}):
         everything = content["cases"]["all"] + len(left_out)
-        listed = list(left_out.items())[:_MOST_CASES]
-        parts.append(f"### {len(left_out)} of {everything} cases are left out")
-        parts.append("They cannot be right any more under the new tools.")
-        parts.append(_table(["case", "why"], [[_code(case), _code(why)] for case, why in listed]))
-        if len(left_out) > len(listed):
-            parts.append(f"And {len(left_out) - len(listed)} more.")
+        rows = [[Cell(case, code=True), Cell(why, code=True)] for case, why in left_out.items()]
+        more = len(rows) - _MOST_CASES
+        note = "They cannot be right any more under the new tools."
+        note += f" There are {more} more." if more > 0 else ""
+        title = f"{len(left_out)} of {everything} cases are left out"
+        parts.append(shown(title, ["case", "why"], rows[:_MOST_CASES], note))
     return "\n\n".join(parts) + "\n"
-
-
-def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [headers, ["---"] * len(headers), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _code(text: str) -> str:
-    """A text of others in a table: as code, in which nobody is mentioned and nothing is a link."""
-    text = " ".join(printable(text).split()).replace("|", "\\|")
-    if not text:
-        return ""
-    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
-    blank = " " if "`" in (text[0], text[-1]) else ""
-    return f"{fence}{blank}{text}{blank}{fence}"
 
 
 def junit_xml(results: Sequence[Result]) -> bytes:
@@ -100,11 +81,14 @@ def junit_xml(results: Sequence[Result]) -> bytes:
             properties = ElementTree.SubElement(suite, "properties")
             ElementTree.SubElement(properties, "property", name="verdict", value=end)
             ElementTree.SubElement(properties, "property", name="why", value=why)
-        if result.content is None:
+        if result.scored is None:
             case = ElementTree.SubElement(suite, "testcase", classname=name, name="run")
             ElementTree.SubElement(case, "error", message=why)
             counts |= {"tests": 1, "errors": 1}
-        for case_id, wrong in _wrong(result.content).items() if result.content else ():
+        outcomes = result.scored.outcomes if result.scored else {}
+        ids = result.scored.content["paired"]["case_id"] if result.scored else ()
+        for i, case_id in enumerate(ids):
+            wrong = [variant for variant, of in outcomes.items() if not of[i].is_right]
             shown = _xml_text(case_id)
             case = ElementTree.SubElement(suite, "testcase", classname=name, name=shown)
             counts["tests"] += 1
@@ -121,18 +105,6 @@ def junit_xml(results: Sequence[Result]) -> bytes:
             suite.set(key, str(count))
     xml: bytes = ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True)
     return xml
-
-
-def _wrong(content: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The variants under which each case is wrong."""
-    paired = content["paired"]
-    wrong = {}
-    for i, case in enumerate(paired["case_id"]):
-        for metric in (CALL, NO_CALL):  # one of which every case has
-            scores = {name: rows[i] for name, rows in paired.get(metric, {}).items()}
-            if scores and None not in scores.values():
-                wrong[case] = [name for name, score in scores.items() if score < RIGHT]
-    return wrong
 
 
 def _xml_text(text: str) -> str:

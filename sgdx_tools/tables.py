@@ -10,7 +10,8 @@ from rich.console import Console
 from sgdx_eval import show
 from sgdx_eval.tables import interval, legend, percent, print_line
 from sgdx_eval.tasks.tools import Tools
-from sgdx_metric.units import Scores
+
+from .scoring import Scored
 
 _LOST_TERM = (
     "lost 2 of 5: of 5 cases that expect the tool or call it, 2 are right under the original words "
@@ -20,8 +21,9 @@ _MOST_ELEMENTS, _FEW_ELEMENTS = 10, 3
 _LONGEST = 74  # characters of the words of an element
 
 
-def print_scores(scores: Mapping[str, Any], raw: Scores, details: bool, console: Console) -> None:
+def print_scores(scored: Scored, details: bool, console: Console) -> None:
     """Print what other words cost, the words that cost the most, and scores in percent."""
+    scores = scored.content
     if line := cost_line(scores):
         print_line(f"{line}\n", console)
     if unreviewed := scores["cases"].get("unreviewed"):
@@ -52,7 +54,7 @@ def print_scores(scores: Mapping[str, Any], raw: Scores, details: bool, console:
         if texts := scores["predictions"][name].get("counts", {}).get("text_calls"):
             lines.append(f"{name}: {texts} texts look like calls, and count as none")
     more = [legend(lines), ""] if lines else []
-    show.print_scores(Tools(), raw, scores, console, more, details)
+    show.print_scores(Tools(), scored.raw, scores, console, more, details)
 
 
 def _print_elements(scores: Mapping[str, Any], most: int, console: Console) -> None:

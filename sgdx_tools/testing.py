@@ -13,6 +13,7 @@ import json
 import os
 import re
 import shutil
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,23 +26,32 @@ from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.files import read_input, write_bytes
 from sgdx_dataset.io.yaml import parse_yaml
 from sgdx_eval.files import check_outputs, write_scores
-from sgdx_llm.options import SendingOptions, ServerOptions
+from sgdx_llm.options import SendingOptions
 from sgdx_llm.program import split_command
 from sgdx_llm.providers import ProviderName
 
-from .asking import run_plan
-from .data import Rule, Source, Tool
-from .folder import SOURCE, TOOLS, VARIANTS, read_cases, read_tool_set, write_tool_set
-from .importing.collection import Collection
+from .asking import ask_cases
+from .data import Rule, Source, Tool, ToolSet
+from .folder import (
+    SOURCE,
+    VARIANTS,
+    check_variant,
+    read_cases,
+    read_tool_set,
+    read_variant,
+    tool_set_of,
+    write_tool_set,
+    write_variant,
+)
 from .options import AskOptions, RewordOptions
-from .predictions import drop_other_variants, read_predictions
+from .predictions import drop_other_variants
 from .report import write_report
-from .rewording import reword
+from .rewording import new_variants
 from .scoring import score_files
 from .summary import Result, junit_xml, summary_text
 from .tables import headline
 from .verdict import Verdict, check_limit, judge
-from .versions import is_same
+from .versions import is_same, variant_between
 
 FILE, RUN = "sgdx.yaml", "sgdx-run"
 _MADE = "made"  # a digest of what the variants were made of
@@ -63,11 +73,11 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     # Whether a call that stands in the text of an answer is one.
     text_calls: bool = False
 
-    def server(self) -> dict[str, Any]:
-        """The fields of ``ServerOptions``."""
+    def asked(self) -> AskOptions:
+        """The same as options."""
+        names = ("model", "command", "provider", "base_url", "omit", "price", "text_calls")
         fields = tuple(f"{key}={json.dumps(value)}" for key, value in self.set.items())
-        options = {"provider": self.provider, "base_url": self.base_url, "set": fields}
-        return {**options, "omit": self.omit, "price": self.price}
+        return AskOptions(set=fields, **{name: getattr(self, name) for name in names})
 
 
 class NewVariants(Server, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -82,19 +92,20 @@ class NewVariants(Server, frozen=True, forbid_unknown_fields=True, kw_only=True)
     count: int = 5
     keep_names: bool = False
 
-    def options(self) -> dict[str, Any]:
-        """The fields of ``RewordOptions``, but for the folder."""
+    def options(self, output: Path) -> RewordOptions:
+        """The same as options."""
         ways = ("model", "pool", "file", "tools", "rivals", "review")
         given = [(way, value) for way in ways if (value := getattr(self, way))]
         if len(given) != 1:
             raise SgdxError(f"{FILE}: variants: found {len(given)}, expected one of {ways}")
         ((way, value),) = given
-        words = {"review": Path(value)} if way == "review" else {"by": f"{way}:{value}"}
-        return {**words, "count": self.count, "keep_names": self.keep_names}
+        by, review = (None, Path(value)) if way == "review" else (f"{way}:{value}", None)
+        names, count = self.keep_names, self.count
+        return RewordOptions(by=by, review=review, count=count, keep_names=names, output=output)
 
 
 class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When a test fails."""
+    """What makes a test fail."""
 
     max_drop: float
 
@@ -116,19 +127,21 @@ class ImportedTools(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # Patterns: a tool is taken if one fits its name, its path or a tag of it.
     only: str | tuple[str, ...] = ()
 
-    def form(self) -> tuple[str, str | tuple[str, ...]]:
+    def form(self) -> tuple[str, tuple[str, ...]]:
         """The form that is given, and its file or servers."""
         names = ("mcp", "openai", "anthropic", "openapi")
         given = [(name, value) for name in names if (value := getattr(self, name))]
         if len(given) != 1:
             found = ", ".join(name for name, _ in given) or "none"
             raise SgdxError(f"{FILE}: tools: found {found}, expected one of {', '.join(names)}")
-        return given[0]
+        ((name, value),) = given
+        return name, (value,) if isinstance(value, str) else value
 
     def servers(self) -> tuple[str, ...]:
         """The commands and addresses of live servers."""
-        listed = (self.mcp,) if isinstance(self.mcp, str) else self.mcp
-        return () if len(listed) == 1 and Path(listed[0]).is_file() else listed
+        form, listed = self.form()
+        is_file = len(listed) == 1 and Path(listed[0]).is_file()
+        return () if form != "mcp" or is_file else listed
 
 
 class TestFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -139,6 +152,7 @@ class TestFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cases: str
     models: tuple[Server, ...]
     variants: NewVariants
+    # When a test fails; never without it.
     gate: Gate | None = None
     rules: Rule = "exact"
 
@@ -164,20 +178,26 @@ def test(
     check_outputs({"--junit": junit, "--summary": summary}, [path, *_inputs(file, base or path)])
     for old in filter(None, (junit, summary, report)):
         old.unlink(missing_ok=True)
+    death = None
     try:
         results = _results(path, base, file, run, limit, sending)
     except SgdxError as error:
-        died = Verdict("cannot tell", f"the test did not end: {error}")
-        _tell([Result("test", None, died)], junit, summary)
-        raise
-    _tell(results, junit, summary)
+        death = error
+        why = f"the test did not end: {error}"
+        results = [Result("test", None, Verdict("cannot tell", why))]
+    if junit:
+        write_bytes(junit, junit_xml(results))
+    if summary:
+        write_bytes(summary, summary_text(results).encode())
+    if death:
+        raise death
     if report.exists():
         print(os.path.relpath(report))
-    for result in results:
-        if result.verdict:
-            print(escape_controls(f"{result.name}: {result.verdict}"))
-        if result.content:
-            print(escape_controls(f"sgdx: {result.name}: {headline(result.content)}"))
+    for name, scored, verdict in results:
+        if verdict:
+            print(escape_controls(f"{name}: {verdict}"))
+        if scored:
+            print(escape_controls(f"sgdx: {name}: {headline(scored.content)}"))
     statuses = {result.verdict.status for result in results if result.verdict}
     return 1 if 1 in statuses else max(statuses, default=0)
 
@@ -191,22 +211,13 @@ def _read(path: Path) -> TestFile:
 
 def _inputs(file: TestFile, path: Path) -> Iterable[Path]:
     """The files that a test reads."""
-    forms = [file.tools if isinstance(file.tools, str) else file.tools.form()[1]]
+    tools = (file.tools,) if isinstance(file.tools, str) else file.tools.form()[1]
     words = file.variants
-    named = [file.cases, words.pool, words.file, words.tools, words.review]
     yield path
-    for value in (*forms, *filter(None, named)):
-        for name in [value] if isinstance(value, str) else value:
-            with contextlib.suppress(OSError):  # such as of a command that is too long for a name
-                if (place := path.parent / name).exists():
-                    yield place
-
-
-def _tell(results: Sequence[Result], junit: Path | None, summary: Path | None) -> None:
-    if junit:
-        write_bytes(junit, junit_xml(results))
-    if summary:
-        write_bytes(summary, summary_text(results).encode())
+    for name in (*tools, file.cases, words.pool, words.file, words.tools, words.review):
+        with contextlib.suppress(OSError):  # such as of a command that is too long for a name
+            if name and (place := path.parent / name).exists():
+                yield place
 
 
 def _results(
@@ -226,46 +237,42 @@ def _results(
             of_head = replace(head.tools, env=kept.env, headers=kept.headers)
             head = replace(head, tools=of_head)
         with contextlib.chdir(path.parent):
-            new, _ = _collect(head, None)
-        live = _live(head) & _live(file)
+            new, _ = _collect(head.tools, None)
+            live = _live(head.tools)
     path = base or path
     names = _names(file.models, path)
-    results = []
+
+    def untold(why: str) -> list[Result]:
+        return [Result(name, None, Verdict("cannot tell", why)) for name in names]
+
     with contextlib.chdir(path.parent):
         run = Path(os.path.relpath(run))
-        folder = run / "tools"
-        tools, source = _collect(file, folder / SOURCE)
+        tools, source = _collect(file.tools, run / "tools" / SOURCE)
+        live &= _live(file.tools)
         if new is not None and live and is_same(tools, new):
             asked = f"both versions were asked at {', '.join(sorted(live))}, and are the same"
-            why = f"{asked}; tools: start in {FILE} says how the server of each is started"
-            return [Result(name, None, Verdict("cannot tell", why)) for name in names]
-        if _make_folder(file, tools, source, folder, new, sending):
-            why = "the run did not end: the model that rewords has not answered everything"
-            return [Result(name, None, Verdict("cannot tell", why)) for name in names]
+            return untold(f"{asked}; tools: start in {FILE} says how the server of each is started")
+        tool_set = _tool_set(file, tools, replace(source, rules=file.rules), run, new, sending)
+        if tool_set is None:
+            return untold("the run did not end: the model that rewords has not answered everything")
+        tool_set = tool_set.first(limit)
+        results, models = [], {}
         for name, server in zip(names, file.models):
             output = run / "runs" / name
-            options = AskOptions(
-                **server.server(),
-                model=server.model,
-                command=server.command,
-                text_calls=server.text_calls,
-                limit=limit,
-            )
-            tool_set = read_tool_set(folder).first(limit)
             drop_other_variants(output, tool_set)
-            if run_plan(folder, options, sending, output):
-                why = "the run did not end: answers are missing"
-                results.append(Result(name, None, Verdict("cannot tell", why)))
+            files = ask_cases(tool_set, server.asked(), sending, output)
+            if files is None:
+                verdict = Verdict("cannot tell", "the run did not end: answers are missing")
+                results.append(Result(name, None, verdict))
                 continue
-            files = read_predictions(output, tool_set)
-            content, _ = score_files(tool_set, files, file.rules)
-            write_scores(content, output / "scores.json")
-            gate = file.gate
-            verdict = judge(tool_set, files, content, gate.max_drop) if gate else None
-            results.append(Result(name, content, verdict))
-        if ended := [run / "runs" / result.name for result in results if result.content]:
+            scored = score_files(tool_set, files)
+            write_scores(scored.content, output / "scores.json")
             max_drop = file.gate.max_drop if file.gate else None
-            write_report(folder, ended, file.rules, limit, run / "report.html", max_drop)
+            told = None if max_drop is None else judge(tool_set, files, scored.content, max_drop)
+            models[name] = scored, told
+            results.append(Result(name, scored, told))
+        if models:
+            write_report(tool_set, models, run / "report.html")
     return results
 
 
@@ -286,29 +293,21 @@ def _names(models: Sequence[Server], path: Path) -> list[str]:
     return names
 
 
-def _live(file: TestFile) -> set[str]:
+def _live(tools: str | ImportedTools) -> set[str]:
     """The addresses of servers that run already, whoever asks them."""
-    if isinstance(file.tools, str) or file.tools.start:
+    if isinstance(tools, str) or tools.start:
         return set()
     # A program may only hand on to an address, as `npx mcp-remote https://...` does.
-    words = [word for server in file.tools.servers() for word in server.split()]
-    return {word for word in words if "://" in word}
+    return {word for server in tools.servers() for word in server.split() if "://" in word}
 
 
-def _collect(file: TestFile, source: Path | None) -> tuple[Mapping[str, Tool], Source]:
-    """The tools that the file names; what is lost is said, and stands in a file of that name."""
-    if isinstance(file.tools, str):
-        tool_set = read_tool_set(Path(file.tools))
+def _collect(tools: str | ImportedTools, listed: Path | None) -> tuple[Mapping[str, Tool], Source]:
+    """The tools, and where they come from; what is lost is said, and stands in a file `listed`."""
+    if isinstance(tools, str):
+        tool_set = read_tool_set(Path(tools))
         return tool_set.tools, tool_set.source
-    collection = _import(file.tools)
-    collection.report_losses(source)
-    return collection.tools, collection.source()
-
-
-def _import(tools: ImportedTools) -> Collection:
-    form, value = tools.form()
+    (form, (file, *_)), servers = tools.form(), tools.servers()
     only = (tools.only,) if isinstance(tools.only, str) else tools.only
-    servers = tools.servers()
     for key in ("start", "env", "headers"):
         if getattr(tools, key) and not servers:
             raise SgdxError(f"{FILE}: tools: {key}: expected servers under mcp beside it")
@@ -318,53 +317,69 @@ def _import(tools: ImportedTools) -> Collection:
         programs = [tools.start] if tools.start else []
         access = Access.of(tools.env, tools.headers, [*servers, *programs])
         with started(tools.start, servers, access) if programs else contextlib.nullcontext():
-            return import_servers(servers, only, access)
-    (file,) = value if isinstance(value, tuple) else (value,)
-    if form == "openapi":
+            collection = import_servers(servers, only, access)
+    elif form == "openapi":
         from .importing.openapi import import_openapi
 
-        return import_openapi(Path(file), only=only)
-    from .importing.tool_lists import import_list
+        collection = import_openapi(Path(file), only=only)
+    else:
+        from .importing.tool_lists import import_list
 
-    return import_list(form, Path(file), only)
+        collection = import_list(form, Path(file), only)
+    collection.report_losses(listed)
+    return collection.tools, collection.source()
 
 
-def _make_folder(
+def _tool_set(
     file: TestFile,
     tools: Mapping[str, Tool],
     source: Source,
-    folder: Path,
+    run: Path,
     new: Mapping[str, Tool] | None,
     sending: SendingOptions,
-) -> int:
-    """Make the folder of tools anew, and its variants where they are of other tools or words.
+) -> ToolSet | None:
+    """Tools, cases and variants, which are made where they are of other tools or words.
 
-    The exit status is 1 where answers of the model that rewords are missing still.
+    All is written into the folder ``tools``. None where answers of the model that rewords are
+    missing still.
     """
-    cases = read_cases(Path(file.cases), tools, file.rules)
-    other = folder.with_name("new")
-    for made in (folder, other):
-        shutil.rmtree(made, ignore_errors=True)
-    write_tool_set(folder, tools.values(), cases, replace(source, rules=file.rules))
-    variants = file.variants
+    folder, words = run / "tools", run / "words"
+    cases = read_cases(Path(file.cases), tools, source.rules)
+    shutil.rmtree(folder, ignore_errors=True)
+    write_tool_set(folder, tools.values(), cases, source)
     if new is not None:
-        write_tool_set(other, new.values())
-        variants = NewVariants(tools=str(other / TOOLS))
-    options = variants.options()
-    words = folder.with_name("words")
-    given = (variants.pool, variants.file, variants.tools, variants.review)
-    read = [read_input(Path(name)) for name in given if name]
-    encoded = msgspec.json.encode([variants, list(tools.values()), read], order="deterministic")
-    digest = hashlib.sha256(encoded).hexdigest().encode()
-    if not (words / _MADE).exists() or (words / _MADE).read_bytes() != digest:
-        for variant in words.glob("*.json"):
-            variant.unlink()
-        # A model that is asked too is asked for words at the same server.
-        same = [s for s in file.models if s.model == variants.model and variants.base_url is None]
-        server = ServerOptions(**(same[0] if variants.model and same else variants).server())
-        if status := reword(folder, RewordOptions(**options, output=words), server, sending):
-            return status
-        write_bytes(words / _MADE, digest)
-    for variant in words.glob("*.json"):
-        write_bytes(folder / VARIANTS / variant.name, variant.read_bytes())
-    return 0
+        variant, notes = variant_between(tools, new)
+        for note in notes:
+            print(f"note: {note}", file=sys.stderr)
+        check_variant(variant, tools, cases, "the other version")
+        variants = [variant]
+    else:
+        asked = file.variants
+        options = asked.options(words)
+        given = [name for name in (asked.pool, asked.file, asked.tools, asked.review) if name]
+        read = [read_input(Path(name)) for name in given]
+        content = msgspec.json.encode([asked, list(tools.values()), read], order="deterministic")
+        digest, made = hashlib.sha256(content).hexdigest().encode(), words / _MADE
+        if made.exists() and made.read_bytes() == digest:
+            variants = [read_variant(path, tools, cases) for path in sorted(words.glob("*.json"))]
+        else:
+            # A model that is asked too is asked for words at the same server.
+            same = [s for s in file.models if s.model == asked.model and asked.base_url is None]
+            server = (same[0] if asked.model and same else asked).asked()
+            tool_set = tool_set_of(folder, tools, cases, (), source)
+            found = new_variants(tool_set, options, server, sending)
+            if found is None:
+                return None
+            variants, pool, made_by = found
+            if pool and options.review is None:
+                from .review import write_review
+
+                print(*write_review(words, tools, pool, made_by), sep="\n")
+            for path in (made, *words.glob("*.json")):  # of other words
+                path.unlink(missing_ok=True)
+            for variant in variants:
+                print(write_variant(words / f"{variant.name}.json", variant))
+            write_bytes(made, digest)
+    for variant in variants:
+        write_variant(folder / VARIANTS / f"{variant.name}.json", variant)
+    return tool_set_of(folder, tools, cases, variants, source)

@@ -24,27 +24,24 @@ from typing import Any
 import msgspec
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.files import read_input, write_bytes
+from sgdx_dataset.io.files import locked, read_input, write_bytes
 from sgdx_dataset.io.json import parse_at, parse_text
 from sgdx_llm.calls import chat_messages, chat_messages_of
 
-from .data import Case, ExpectedCall, Json
+from .data import Case, ExpectedCall, Json, digest
 from .explain import calls_text, message_text
 from .folder import CASES, check_case, read_tool_set
-from .json_schema import Layout
 from .predictions import beginning, read_calls
-from .review import Page, read_table, write_table
+from .review import TSV, read_table, write_table
 from .values import as_expected
 
 REVIEW = "review"  # the folder of the table
-_COLUMNS = ("id", "said", "expected")
-_PAGE = Page(
-    "Cases of traces, for review",
-    "What was called in each conversation. A case expects these calls: were they right? Strike out "
-    "the cases in which they were not, or mend them in cases.jsonl. Give the saved table to sgdx "
-    "tools cases FOLDER --review review.tsv.",
-    _COLUMNS,
-)
+# The last says which cases the whole table had, in a digest of their ids.
+_COLUMNS = ("id", "said", "expected", "table")
+_TITLE = "Cases of traces, for review"
+_TEXT = """What was called in each conversation. A case expects these calls: were they right? Strike
+out the cases in which they were not, or mend them in cases.jsonl. Give the saved table to sgdx
+tools cases FOLDER --review review.tsv."""
 _INPUT, _OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
 _SYSTEM, _CONVERSATION = "gen_ai.system_instructions", "gen_ai.conversation.id"
 # Where messages stand in other attributes: each a number, then its parts, in dotted names.
@@ -69,9 +66,18 @@ def add_traces(folder: Path, traces: Sequence[Path]) -> tuple[list[Path], list[s
 
     The notes say what became of every record. ``SgdxError`` says why there is no case at all.
     """
+    with locked(folder):
+        return _add_traces(folder, traces)
+
+
+def _add_traces(folder: Path, traces: Sequence[Path]) -> tuple[list[Path], list[str]]:
     tool_set = read_tool_set(folder)
-    tools, with_values = tool_set.tools, tool_set.source.rules != "bfcl"
-    layouts = {i: Layout(tool.parameters, f"tool {i}") for i, tool in tools.items()}
+    table = folder / REVIEW / TSV
+    unreviewed = {case.id for case in tool_set.all_cases if case.unreviewed}
+    rows = [row for _, row in read_table(table, _COLUMNS)] if table.exists() else []
+    if rows and rows[0][3] == digest(sorted(unreviewed)) and len(rows) < len(unreviewed):
+        struck = f"found {len(unreviewed) - len(rows)} lines struck out, which would be lost"
+        raise SgdxError(f"{table}: {struck}: expected that --review took it")
     cases = {case.id: case for case in tool_set.all_cases}
     # What a person has reviewed stays as it is, whatever was called in the same conversation.
     reviewed = {_digest(case.messages) for case in cases.values() if not case.unreviewed}
@@ -83,7 +89,7 @@ def add_traces(folder: Path, traces: Sequence[Path]) -> tuple[list[Path], list[s
                 continue
             try:
                 case, is_like_calls = _case(record, place)
-                check_case(case, tools, layouts, place, with_values)
+                check_case(case, tool_set.tools, place, tool_set.source.rules)
             except SgdxError as error:
                 counts["left out"] += 1
                 notes.append(f"left out: {error}")
@@ -108,34 +114,38 @@ def add_traces(folder: Path, traces: Sequence[Path]) -> tuple[list[Path], list[s
 
 def review_cases(folder: Path, table: Path) -> int:
     """Take the cases that are left in a table as reviewed, and drop those that are not."""
-    tool_set = read_tool_set(folder)
-    left = {row[0] for _, row in read_table(table, _COLUMNS)}
-    if unknown := sorted(left - {case.id for case in tool_set.all_cases}):
-        raise SgdxError(f"{table}: case {unknown[0]} is not in {folder / CASES}")
-    kept = [
-        msgspec.structs.replace(case, unreviewed=False)
-        for case in tool_set.all_cases
-        if not case.unreviewed or case.id in left
-    ]
-    write_bytes(folder / CASES, msgspec.json.Encoder().encode_lines(kept), renews=True)
+    with locked(folder):
+        tool_set = read_tool_set(folder)
+        rows = [row for _, row in read_table(table, _COLUMNS)]
+        left = {row[0] for row in rows}
+        if unknown := sorted(left - {case.id for case in tool_set.all_cases}):
+            raise SgdxError(f"{table}: case {unknown[0]} is not in {folder / CASES}")
+        unreviewed = sorted(case.id for case in tool_set.all_cases if case.unreviewed)
+        is_last = table.resolve() == (folder / REVIEW / TSV).resolve()
+        if {row[3] for row in rows} != {digest(unreviewed)} and (rows or not is_last):
+            expected = f"expected the last one, of {folder / REVIEW}"
+            raise SgdxError(f"{table}: found a table of other cases, {expected}")
+        kept = [
+            msgspec.structs.replace(case, unreviewed=False)
+            for case in tool_set.all_cases
+            if not case.unreviewed or case.id in left
+        ]
+        write_bytes(folder / CASES, msgspec.json.Encoder().encode_lines(kept), renews=True)
     return len(kept)
 
 
 def _write(folder: Path, cases: Sequence[Case]) -> list[Path]:
     write_bytes(folder / CASES, msgspec.json.Encoder().encode_lines(cases), renews=True)
-    lines = [
-        (
-            case.id,
-            "\n".join(f"{m['role']}: {message_text(m)}" for m in case.messages),
-            calls_text([msgspec.structs.asdict(call) for call in case.expect or ()]),
-        )
-        for case in cases
-        if case.unreviewed
-    ]
-    return [
-        folder / CASES,
-        *write_table(folder / REVIEW, _COLUMNS, lines, _PAGE, lambda line: line),
-    ]
+    unreviewed = [case for case in cases if case.unreviewed]
+    table = digest(sorted(case.id for case in unreviewed))
+    lines = []
+    for case in unreviewed:
+        said = "\n".join(f"{m['role']}: {message_text(m)}" for m in case.messages)
+        expected = calls_text([msgspec.structs.asdict(call) for call in case.expect or ()])
+        lines.append((case.id, said, expected, table))
+    heads, place = _COLUMNS[:3], folder / REVIEW
+    written = write_table(place, _COLUMNS, lines, _TITLE, _TEXT, heads, lambda line: line[:3])
+    return [folder / CASES, *written]
 
 
 def _key(case: Case) -> bytes:
@@ -253,19 +263,19 @@ def _case(record: Any, place: str) -> tuple[Case, bool]:
                 raise ValueError("found no response")
             messages = chat_messages(request)
             answer, name, dialogue = _body(record["response"]), record.get("custom_id", ""), ""
-        reading = read_calls(answer)
+        calls, counts = read_calls(answer)
         if not messages:
             raise ValueError("found no messages")
-        if reading.counts["unread"]:
+        if counts["unread"]:
             raise ValueError(f"found the answer {beginning(answer)!r:.200}, which is unread")
     except _ERRORS as error:
         found = f"found no {error}" if isinstance(error, KeyError) else str(error)
         expected = "expected a request with messages and a response, or a span of a model's call"
         raise SgdxError(f"{place}: {found}, {expected}") from None
-    expect = tuple(ExpectedCall(c.name, as_expected(c.arguments)) for c in reading.calls)
+    expect = tuple(ExpectedCall(c.name, as_expected(c.arguments)) for c in calls)
     name = str(name) or f"{Path(place.split(':')[0]).stem}-{_digest(messages)}"
     case = Case(name, tuple(messages), expect or None, dialogue=str(dialogue), unreviewed=True)
-    return case, bool(reading.counts["text_calls"])
+    return case, bool(counts["text_calls"])
 
 
 def _of_span(attributes: Json) -> tuple[list[Json], Json]:

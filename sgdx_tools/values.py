@@ -1,38 +1,143 @@
-"""Whether an expected value is one that a JSON Schema allows, so that a valid call can be right."""
+"""Whether an expected value is one that a JSON Schema allows, so that a valid call can be right.
+
+``jsonschema`` decides. An expected value may list alternatives, of which one valid one is enough.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 from sgdx_metric.call_rules import alternatives, is_absent
 
-from .data import ABSENT, ANY_OF, Json
-from .json_schema import Layout, Node, step
+from .data import ABSENT, ANY_OF, Json, Tool
+from .json_schema import step
 
-_TYPES: dict[str, type | tuple[type, ...]] = {
-    "string": str,
-    "number": (int, float),
-    "integer": int,
-    "boolean": bool,
-    "array": list,
-    "object": dict,
-    "null": type(None),
+# Of these a value may be right that has alternatives in it, or lacks a part that may be left out;
+# or they have patterns, which are of another language, and on which a hostile one has no end.
+_NOT_TOLD = {
+    *("not", "if", "contains", "uniqueItems", "minProperties", "maxProperties"),
+    *("dependentRequired", "dependentSchemas", "$dynamicRef", "format"),
+    *("pattern", "patternProperties", "unevaluatedProperties", "unevaluatedItems"),
+}
+# Keywords that tell only which names there are, and not which values.
+_OF_NAMES = {
+    *("properties", "additionalProperties", "items", "prefixItems"),
+    *("$ref", "allOf", "anyOf", "oneOf", "required"),
+}
+_MEANINGS = {
+    ABSENT: ("says that it is left out", '{"absent": {"any_of": [true]}}'),
+    ANY_OF: ("lists right values", '{"any_of": [{"any_of": [...]}]}'),
 }
 
 
-def fault(expected: Json, layout: Layout, with_values: bool = True) -> str:
-    """Why no valid call has the expected arguments; empty where one can.
+def fault(expected: Json, tool: Tool, with_values: bool = True) -> str:
+    """Why no valid call of a tool has the expected arguments; empty where one can.
 
     Without `with_values` only names are looked at, and no types and enums of values.
     """
-    names = layout.properties()
+    from jsonschema.exceptions import UnknownType, best_match
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+
+    layout = tool.layout
+    names = layout.members.get("", {})
     unknown = [name for name in expected if name not in names]
-    if unknown and not layout.is_open():
+    is_open = any(
+        node.schema.get("patternProperties")
+        or node.schema.get("additionalProperties", False) is not False
+        or node.schema.get("unevaluatedProperties", False) is not False
+        for node in layout.nodes.values()
+        if node.path in layout.scopes[""]
+    )
+    if unknown and not is_open:
         known = f"expected one of {', '.join(names)}" if names else "the tool has no parameters"
         return f"there is no argument {unknown[0]!r}, {known}"
-    return next(_faults(expected, [layout.nodes["#"]], layout, "", with_values), "")
+    if why := next(_two_meanings(expected, ("",), tool, ""), ""):
+        return why
+    try:
+        # The registry is empty, so that no address in a schema is asked.
+        validator = _validator(with_values)(tool.parameters, registry=Registry())
+        error = best_match(validator.iter_errors(expected))
+    except (TypeError, AttributeError, RecursionError, UnknownType, Unresolvable):
+        return ""  # the schema is none by the standard, such as one with a type of another language
+    if error is None:
+        return ""
+    place = ""
+    for key in error.absolute_path:
+        place = f"{place}[{key}]" if isinstance(key, int) else step(place, key)
+    return f"{place or 'the whole'}: {error.message:.300}"
+
+
+def _two_meanings(expected: Any, paths: tuple[str, ...], tool: Tool, place: str) -> Iterator[str]:
+    """Where a value may be alternatives, or an object of the tool's own with such an argument."""
+    layout, accepted = tool.layout, alternatives(expected)
+    known = {name for path in layout.scope(paths) for name in layout.members.get(path, ())}
+    key = ABSENT if is_absent(expected) else ANY_OF if accepted != [expected] else ""
+    is_written_out = any(isinstance(v, dict) and v.keys() == {ANY_OF} for v in accepted)
+    if key in known and not (key == ANY_OF and is_written_out):
+        value = json.dumps(expected[key], ensure_ascii=False)[:60]
+        meaning, written = _MEANINGS[key]
+        yield (
+            f'{place or "the whole"} is {{"{key}": {value}}}, which {meaning}, and the tool has an '
+            f"argument {key} there: expected {written} for that argument"
+        )
+    elif key == ANY_OF:
+        for value in accepted:
+            if not is_absent(value):
+                yield from _two_meanings(value, paths, tool, place)
+    elif isinstance(expected, dict) and not key:
+        for name, value in expected.items():
+            inner = layout.member(paths, name)
+            yield from _two_meanings(value, inner, tool, step(place, name))
+    elif isinstance(expected, list):
+        for i, value in enumerate(expected):
+            yield from _two_meanings(value, layout.item(paths, i), tool, f"{place}[{i}]")
+
+
+@cache
+def _validator(with_values: bool) -> Any:
+    """A validator of JSON Schema 2020-12 for which alternatives are valid where one of them is."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
+
+    checks = {**Draft202012Validator.VALIDATORS, "required": _required}
+    checks["oneOf"] = checks["anyOf"]  # of which alternatives may fit several
+    closed = checks["additionalProperties"]
+    checks["additionalProperties"] = lambda validator, value, instance, schema: (
+        () if "patternProperties" in schema else closed(validator, value, instance, schema)
+    )
+    kept = [key for key in checks if key not in _NOT_TOLD and (with_values or key in _OF_NAMES)]
+    of_nothing = dict.fromkeys(checks.keys() - kept, lambda *_: ())
+    return extend(Draft202012Validator, {k: _for_one(checks[k]) for k in kept} | of_nothing)
+
+
+def _for_one(check: Callable[..., Any]) -> Callable[..., Iterator[Any]]:
+    """A keyword's check that has no fault in alternatives of which one is valid."""
+
+    def checked(validator: Any, value: Any, instance: Any, schema: Json) -> Iterator[Any]:
+        accepted = alternatives(instance)
+        if any(map(is_absent, accepted)):
+            return  # it may be left out, whatever else is right
+        if accepted == [instance]:
+            yield from check(validator, value, instance, schema) or ()
+            return
+        faults = [next(validator.evolve(schema=schema).iter_errors(one), None) for one in accepted]
+        if faults and all(faults):
+            yield faults[0]
+
+    return checked
+
+
+def _required(validator: Any, names: Any, instance: Any, schema: Json) -> Iterator[Any]:
+    """``required``, of values that may say that they are left out."""
+    from jsonschema import ValidationError
+
+    for name in names if isinstance(instance, dict) else ():
+        if all(map(is_absent, alternatives(instance.get(name, {ABSENT: True})))):
+            yield ValidationError(f"the required {name} is missing")
 
 
 def as_expected(made: Any) -> Any:
@@ -70,117 +175,3 @@ def with_plain_alternatives(expected: Any, is_value: bool = True) -> Any:
     if accepted != [expected] or (is_value and is_absent(expected)):
         return {key: {ANY_OF: [value]} for key, value in inner.items()}
     return inner
-
-
-def _faults(
-    expected: Any, nodes: Sequence[Node], layout: Layout, place: str, with_values: bool
-) -> Iterator[str]:
-    """The faults of a value that all of some nodes describe."""
-    accepted = alternatives(expected)
-    if why := _two_meanings(expected, nodes, layout):
-        yield f"{place or 'the whole'} {why}"
-        return
-    if any(map(is_absent, accepted)):
-        return  # it may be left out, whatever else is right
-    if accepted != [expected]:
-        found = [next(_faults(v, nodes, layout, place, with_values), "") for v in accepted]
-        yield from found[:1] if all(found) else ()
-        return
-    for node in _all_of(nodes, layout):
-        schema = node.schema
-        if with_values:
-            yield from _faults_of_value(expected, schema, place)
-        for keyword in ("anyOf", "oneOf"):
-            if branches := _inside(node, layout, keyword):
-                found = [
-                    next(_faults(expected, [branch], layout, place, with_values), "")
-                    for branch in branches
-                ]
-                yield from found[:1] if all(found) else ()
-        if isinstance(expected, dict):
-            required = schema.get("required")
-            names = required if isinstance(required, list) else []
-            for name in (name for name in names if isinstance(name, str)):
-                if all(map(is_absent, alternatives(expected.get(name, {"absent": True})))):
-                    yield f"the required {step(place, name)} is missing"
-            is_closed = schema.get("additionalProperties") is False and "properties" in schema
-            properties = {child.name: child for child in layout.children(node) if child.name}
-            for name, value in expected.items():
-                where = step(place, name)
-                if name in properties:
-                    yield from _faults(value, [properties[name]], layout, where, with_values)
-                elif is_closed and "patternProperties" not in schema:
-                    yield f"there is no {where}, expected one of {', '.join(properties)}"
-        if isinstance(expected, list):
-            items = [n for n in _inside(node, layout, "items") if "prefixItems" not in schema]
-            for i, item in enumerate(expected if len(items) == 1 else ()):
-                yield from _faults(item, items, layout, f"{place}[{i}]", with_values)
-
-
-def _two_meanings(expected: Any, nodes: Sequence[Node], layout: Layout) -> str:
-    """Why a value may be alternatives, or an object of the tool's own; empty where it is clear."""
-    key = ABSENT if is_absent(expected) else ANY_OF
-    if alternatives(expected) == [expected] and key == ANY_OF:
-        return ""
-    own = [*nodes]
-    for node in _all_of(nodes, layout):
-        own += [branch for of in ("anyOf", "oneOf") for branch in _inside(node, layout, of)]
-    known = {child.name for node in _all_of(own, layout) for child in layout.children(node)}
-    named = [v for v in alternatives(expected) if isinstance(v, dict) and v.keys() == {ANY_OF}]
-    if key not in known or (key == ANY_OF and named):
-        return ""
-    value = json.dumps(expected[key], ensure_ascii=False)[:60]
-    meaning = {ABSENT: "says that it is left out", ANY_OF: "lists right values"}[key]
-    written = {
-        ABSENT: '{"absent": {"any_of": [true]}}',
-        ANY_OF: '{"any_of": [{"any_of": [...]}]}',
-    }[key]
-    return (
-        f'is {{"{key}": {value}}}, which {meaning}, and the tool has an argument {key} there: '
-        f"expected {written} for that argument"
-    )
-
-
-def _all_of(nodes: Sequence[Node], layout: Layout) -> list[Node]:
-    """Nodes, and those that they refer to or that are parts of them."""
-    found = {node.pointer: node for node in nodes}
-    pending = list(nodes)
-    while pending:
-        node = pending.pop()
-        others = _inside(node, layout, "allOf")
-        if "$ref" in node.schema:
-            others.append(layout.referred(node, node.schema["$ref"]))
-        pending += [other for other in others if other.pointer not in found]
-        found |= {other.pointer: other for other in others}
-    return list(found.values())
-
-
-def _inside(node: Node, layout: Layout, keyword: str) -> list[Node]:
-    """The nodes under a keyword of a node."""
-    beginning = f"{node.pointer}/{keyword}"
-    children = layout.children(node)
-    return [n for n in children if f"{n.pointer}/".startswith(f"{beginning}/")]
-
-
-def _faults_of_value(value: Any, schema: Any, place: str) -> Iterator[str]:
-    kinds = schema.get("type", [])
-    kinds = kinds if isinstance(kinds, list) else [kinds]
-    known = [kind for kind in _TYPES if kind in kinds]
-    where = place or "the whole"
-    if known and not any(_is_of(value, kind) for kind in known):
-        yield f"{where} is {_short(value)}, expected type {' or '.join(known)}"
-    listed = schema.get("enum", [schema["const"]] if "const" in schema else None)
-    if isinstance(listed, list) and not any(_short(value) == _short(item) for item in listed):
-        expected = ", ".join(map(_short, listed))
-        yield f"{where} is {_short(value)}, expected one of {expected:.300}"
-
-
-def _is_of(value: Any, kind: str) -> bool:
-    if kind == "integer" and isinstance(value, float):
-        return value.is_integer()
-    is_flag = isinstance(value, bool) and kind in ("integer", "number")
-    return isinstance(value, _TYPES[kind]) and not is_flag
-
-
-def _short(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False)

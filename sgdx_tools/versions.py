@@ -33,10 +33,10 @@ def variant_between(
     """
     facts: list[Callable[[Tool], Hashable]] = [
         lambda tool: tool.description,
-        lambda tool: _form(tool.parameters, with_names=True),
+        lambda tool: _form(tool.layout, tool.layout.nodes["#"], True),
     ]
     if len(tools) == len(others):
-        facts.append(lambda tool: _form(tool.parameters, with_names=False))
+        facts.append(lambda tool: _form(tool.layout, tool.layout.nodes["#"], False))
     pairs = _paired(tools, others, facts)
     words = {i: _words_between(tools[i], others[other]) for i, other in pairs.items()}
     changed = {tool: new for tool, new in words.items() if new != ToolWords()}
@@ -68,12 +68,18 @@ def changes(tools: Mapping[str, Tool], variant: Variant) -> dict[ElementId, str]
     """What another version adds, removes or changes beside words, by tool and path."""
     found: dict[ElementId, str] = {}
     for i, tool in (variant.version or {}).items():
-        if i in tools:
-            worded = WordedTools(tools, replace(variant, version=None)).tool(i)
-            of_tool = _changes(_layout(worded), _layout(tool))
-            found |= {(i, path): change for path, change in of_tool}
-        else:
+        if i not in tools:
             found[i, ""] = f"is a rival of {tool.rival_of}" if tool.rival_of else "is added"
+            continue
+        old = WordedTools(tools, replace(variant, version=None)).tool(i).layout.nodes
+        new = tool.layout.nodes
+        for pointer, node in old.items():  # in the same words
+            if pointer not in new:
+                found[i, node.path or ROOT] = "is removed"
+            elif (before := _own(node)) != (after := _own(new[pointer])):
+                keywords = sorted(k for k in {**before, **after} if before.get(k) != after.get(k))
+                found[i, node.path or ROOT] = f"differs in {', '.join(keywords)}"
+        found |= {(i, n.path or ROOT): "is added" for p, n in new.items() if p not in old}
     return found
 
 
@@ -96,7 +102,7 @@ def _paired(
 
 def _words_between(tool: Tool, other: Tool) -> ToolWords:
     """The words of another version of a tool."""
-    layout, new_layout = _layout(tool), _layout(other)
+    layout, new_layout = tool.layout, other.layout
     names: dict[str, str] = {}
     descriptions: dict[str, str] = {}
     for node, new in _nodes(layout, new_layout, layout.nodes["#"], new_layout.nodes["#"]):
@@ -116,31 +122,26 @@ def _words_between(tool: Tool, other: Tool) -> ToolWords:
     )
 
 
-def _layout(tool: Tool) -> Layout:
-    return Layout(tool.parameters, f"tool {tool.id}")
-
-
 def _nodes(
     layout: Layout, new_layout: Layout, node: Node, new: Node
 ) -> Iterator[tuple[Node, Node]]:
     """A node of two schemas, and the nodes inside it that belong together."""
     yield node, new
     children, others = (
-        {child.pointer.removeprefix(within.pointer): child for child in of.children(within)}
+        {child.pointer.removeprefix(within.pointer): (of, child) for child in of.children(within)}
         for of, within in ((layout, node), (new_layout, new))
     )
     # Only properties have names by which they are called otherwise.
-    facts: list[Callable[[Node], Hashable]] = [
-        lambda child: child.name and child.schema.get("description"),
-        lambda child: child.name and _form(child.schema, with_names=False),
+    facts: list[Callable[[tuple[Layout, Node]], Hashable]] = [
+        lambda of: of[1].name and of[1].schema.get("description"),
+        lambda of: of[1].name and _form(*of, False),
     ]
     for key, other in _paired(children, others, facts).items():
-        yield from _nodes(layout, new_layout, children[key], others[other])
+        yield from _nodes(layout, new_layout, children[key][1], others[other][1])
 
 
-def _form(schema: Any, with_names: bool) -> str:
+def _form(layout: Layout, root: Node, with_names: bool) -> str:
     """What a schema is without its words, and if asked without the names of its properties."""
-    layout = Layout(schema, "")
 
     def form(node: Node) -> Any:
         own = _own(node)
@@ -150,7 +151,6 @@ def _form(schema: Any, with_names: bool) -> str:
         inner = [[child.name if with_names else "", form(child)] for child in layout.children(node)]
         return [own, sorted(inner, key=json.dumps)]
 
-    root = layout.nodes["#"]
     return json.dumps(form(root), sort_keys=True) if root.schema else ""  # without any, no fact
 
 
@@ -159,16 +159,3 @@ def _own(node: Node) -> Json:
     kept = {k: v for k, v in node.schema.items() if k not in INNER and k != "title"}
     required = sorted(map(str, kept.get("required", [])))
     return {**kept, "description": kept.get("description", ""), "required": required}
-
-
-def _changes(worded: Layout, given: Layout) -> Iterator[tuple[str, str]]:
-    """What differs in two schemas in the same words, and the path where it does."""
-    for pointer, node in worded.nodes.items():
-        if pointer not in given.nodes:
-            yield node.path or ROOT, "is removed"
-        elif (old := _own(node)) != (new := _own(given.nodes[pointer])):
-            keywords = sorted(k for k in {**old, **new} if old.get(k) != new.get(k))
-            yield node.path or ROOT, f"differs in {', '.join(keywords)}"
-    for pointer, node in given.nodes.items():
-        if pointer not in worded.nodes:
-            yield node.path or ROOT, "is added"

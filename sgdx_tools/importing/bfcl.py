@@ -65,8 +65,8 @@ def import_bfcl(files: Sequence[Path], answer_files: Sequence[Path]) -> Collecti
     for path in files:
         for where, question in _read_lines(path, _Question, collection):
             _check_category(question.id, where)
-            for function in question.function:
-                _check_types(function.parameters, f"{where}: function {function.name}")
+            for function in question.function:  # which refuses types of other languages
+                json_schema(function.parameters, f"{where}: function {function.name}")
             if question.id in case_ids:
                 raise SgdxError(f"{where}: found case {question.id} twice, expected distinct ids")
             case_ids.add(question.id)
@@ -92,21 +92,6 @@ def _check_category(name: str, where: str) -> None:
             f"{where}: category {found[1]} is not supported, expected cases of one turn whose "
             "calls are known, such as simple_python, parallel, live_multiple or irrelevance"
         )
-
-
-def _check_types(schema: Any, where: str) -> None:
-    """Refuse types of another language, such as Java's, of which values are written as text."""
-    if isinstance(schema, dict):
-        kind = schema.get("type", "any")
-        if isinstance(kind, str) and kind not in _KNOWN_TYPES:
-            raise SgdxError(
-                f"{where}: found the type {kind!r}, expected those of Python or JSON Schema; "
-                "files of Java and JavaScript are not supported"
-            )
-        properties = schema.get("properties")
-        for name, child in properties.items() if isinstance(properties, dict) else ():
-            _check_types(child, f"{where}: {name}")
-        _check_types(schema.get("items"), where)
 
 
 def _read_lines(path: Path, kind: type[Any], collection: Collection) -> list[tuple[str, Any]]:
@@ -180,26 +165,32 @@ def _expected_arguments(accepted: dict[str, list[Any]], schema: Json) -> tuple[J
     return arguments, ""
 
 
-def json_schema(schema: Json) -> Json:
+def json_schema(schema: Any, where: str = "") -> Any:
     """A schema with JSON Schema's types in place of Python's.
+
+    Those of another language, such as Java's, of which values are written as text, are refused.
 
     >>> json_schema({"type": "tuple", "items": {"type": "float"}})
     {'type': 'array', 'items': {'type': 'number'}}
     """
-    converted = dict(schema)
-    kind = schema.get("type")
-    if isinstance(kind, str) and kind in _TYPES:
-        converted["type"] = _TYPES[kind]
+    if not isinstance(schema, dict):
+        return schema
+    converted, kind = dict(schema), schema.get("type", "any")
+    if isinstance(kind, str) and kind not in _KNOWN_TYPES:
+        raise SgdxError(
+            f"{where}: found the type {kind!r}, expected those of Python or JSON Schema; "
+            "files of Java and JavaScript are not supported"
+        )
+    if isinstance(kind, str):
+        converted["type"] = _TYPES.get(kind, kind)
         if kind == "any":
             del converted["type"]
-    if isinstance(schema.get("items"), dict):
-        converted["items"] = json_schema(schema["items"])
-    if isinstance(schema.get("properties"), dict):
-        properties = schema["properties"].items()
+    if isinstance(properties := schema.get("properties"), dict):
         converted["properties"] = {
-            name: json_schema(child) if isinstance(child, dict) else child
-            for name, child in properties
+            name: json_schema(child, f"{where}: {name}") for name, child in properties.items()
         }
+    if "items" in schema:
+        converted["items"] = json_schema(schema["items"], where)
     return converted
 
 

@@ -18,9 +18,8 @@ from sgdx_dataset.io.console import escape_controls, say
 from sgdx_dataset.io.files import read_input
 from sgdx_llm.functions import safe_names
 
-from ..data import Case, Json, Rule, Source, Tool, ToolServer, Variant
-from ..folder import CASES, SOURCE, VARIANTS, write_tool_set
-from ..json_schema import Layout
+from ..data import Case, Json, Rule, Source, Tool, Variant
+from ..folder import CASES, SOURCE, VARIANTS, check_case, check_variant, write_tool_set
 
 _LONGEST_LIST = 20  # lines about what was left out
 _MOST_TOOLS = 128  # which OpenAI's interface takes in one request
@@ -49,7 +48,7 @@ class Collection:
     renamed: list[str] = field(default_factory=list)
     # What definitions say that models are not shown, by whose it is.
     beside: dict[str, Json] = field(default_factory=dict)
-    servers: list[ToolServer] = field(default_factory=list)
+    servers: list[dict[str, str]] = field(default_factory=list)
     # What one should know of what was expressed.
     remarks: list[str] = field(default_factory=list)
     _fitting: set[str] = field(default_factory=set)  # patterns of `only` that fit a tool
@@ -68,6 +67,10 @@ class Collection:
 
     def write(self, folder: Path) -> None:
         """Write a new folder of tools."""
+        for case in self.cases:
+            check_case(case, self.tools, f"case {case.id}", self.rules)
+        for variant in self.variants:
+            check_variant(variant, self.tools, self.cases, f"variant {variant.name}")
         write_tool_set(folder, self.tools.values(), self.cases, self.source(), self.variants)
 
     def source(self) -> Source:
@@ -121,15 +124,21 @@ class Collection:
             if pattern not in self._fitting:
                 raise SgdxError(f"only: found no tool whose name, path or tag fits {pattern!r}")
         names, files = safe_names(tool.name for tool in definitions), ", ".join(self.files)
-        files = files or ", ".join(server.name for server in self.servers)
+        files = files or ", ".join(server["name"] for server in self.servers)
         for tool in definitions:
             name, where = tool.name, f"tool {tool.name}"
             if names[name] in self.tools:
                 self.left_out.append(f"{where}: found it twice: the second is left out")
                 continue
-            parameters = _of_object(tool.parameters)
+            parameters = tool.parameters  # which say that they are an object, as servers want it
+            kind = parameters.get("type")
+            if kind is None or (isinstance(kind, list) and "object" in kind):
+                parameters = {"type": "object", **parameters} | {"type": "object"}
+            if parameters.keys() <= {"type", "$schema"} and parameters["type"] == "object":
+                parameters = {}
+            new = replace(tool, name=names[name], id=names[name], parameters=parameters)
             try:
-                Layout(parameters, where).check()
+                replace(new, id=name).layout  # noqa: B018 - which reads the whole schema
             except SgdxError as error:
                 self.left_out.append(f"{error}: the tool is left out")
                 continue
@@ -137,23 +146,10 @@ class Collection:
                 self.renamed.append(
                     f"{where}: providers do not take its name: it is {names[name]} here"
                 )
-            self.tools[names[name]] = replace(
-                tool, name=names[name], id=names[name], parameters=parameters
-            )
+            self.tools[names[name]] = new
         if not self.tools:
             reason = f": {self.left_out[0]}" if self.left_out else ""
             raise SgdxError(f"{files}: found no tool, expected one at least{reason}")
-
-
-def _of_object(schema: Json) -> Json:
-    """A schema of arguments that says that they are an object, as servers want it.
-
-    Of no arguments it is empty.
-    """
-    kind = schema.get("type")
-    if kind is None or (isinstance(kind, list) and "object" in kind):
-        schema = {"type": "object", **schema} | {"type": "object"}
-    return {} if schema.keys() <= {"type", "$schema"} and schema["type"] == "object" else schema
 
 
 def tool_records(content: Any, keys: tuple[str, ...], path: Path) -> list[Json]:

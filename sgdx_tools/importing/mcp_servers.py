@@ -16,11 +16,12 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TextIO, cast
+from logging.handlers import BufferingHandler
+from typing import Any, TextIO, cast
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
@@ -31,12 +32,9 @@ from sgdx_dataset.io.extras import require
 from sgdx_llm.functions import safe_names
 from sgdx_llm.program import split_command
 
-from ..data import Json, ToolServer
+from ..data import Json
 from .collection import Collection
 from .tool_lists import tools_of
-
-if TYPE_CHECKING:
-    from mcp import Client
 
 _PATIENCE = 30  # seconds for each answer
 _START = 60  # seconds that a server may take until it listens
@@ -106,24 +104,28 @@ def import_servers(
         shown = _public(server)
         say("sgdx", f"asking {shown} for its tools")
         of_server, records = _answer(server, shown, access)
-        name, number = of_server.name, 1
+        name, number = of_server["name"], 1
         while name in names:
             number += 1
-            name = f"{of_server.name}_{number}"
+            name = f"{of_server['name']}_{number}"
         names.add(name)
         prefix = f"{safe_names([name])[name]}__" if len(servers) > 1 else ""
         for tool in tools_of("mcp", records, shown, collection, prefix):
             tools.append(replace(tool, name=prefix + tool.name, id=prefix + tool.id))
-        collection.servers.append(replace(of_server, name=name))
+        collection.servers.append({**of_server, "name": name})
     collection.add_tools(tools)
     return collection
 
 
-def _answer(server: str, shown: str, access: Access) -> tuple[ToolServer, list[Json]]:
+def _answer(server: str, shown: str, access: Access) -> tuple[dict[str, str], list[Json]]:
     """What a server says of itself, and the records of its tools; errors are one line."""
     from pydantic import ValidationError
 
-    with tempfile.TemporaryFile("w+", errors="replace") as said, _quiet() as log:
+    # The SDK's log, which has tracebacks, is kept from the terminal.
+    log, logger = BufferingHandler(capacity=1_000_000), logging.getLogger("mcp")
+    propagated, logger.propagate = logger.propagate, False
+    logger.addHandler(log)
+    with tempfile.TemporaryFile("w+", errors="replace") as said:
         try:
             answer = asyncio.run(_ask(server, shown, access, cast(TextIO, said)))
         except Exception as error:
@@ -140,7 +142,10 @@ def _answer(server: str, shown: str, access: Access) -> tuple[ToolServer, list[J
             if last := access.last_line(cast(TextIO, said)):
                 text += f"; it said: {last}"
             raise SgdxError(f"--mcp-server {shown}: {text}") from None
-    if noise := sum(record.name == "mcp.client.stdio" for record in log):
+        finally:
+            logger.removeHandler(log)
+            logger.propagate = propagated
+    if noise := sum(record.name == "mcp.client.stdio" for record in log.buffer):
         say("sgdx", f"{shown}: ignored what it printed beside messages of MCP, {noise} times")
     return answer
 
@@ -151,25 +156,6 @@ def _hint(server: str) -> str:
     if path.endswith("/sse"):
         return "; SSE, the older transport, is not spoken: try /mcp in place of /sse"
     return "" if path.endswith("/mcp") else "; most servers listen at an address that ends in /mcp"
-
-
-@contextmanager
-def _quiet() -> Iterator[list[logging.LogRecord]]:
-    """Keep the SDK's log, which has tracebacks, from the terminal."""
-    log: list[logging.LogRecord] = []
-
-    class Keeper(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            log.append(record)
-
-    handler, logger = Keeper(), logging.getLogger("mcp")
-    propagated, logger.propagate = logger.propagate, False
-    logger.addHandler(handler)
-    try:
-        yield log
-    finally:
-        logger.removeHandler(handler)
-        logger.propagate = propagated
 
 
 @contextmanager
@@ -244,33 +230,32 @@ def _public(server: str) -> str:
     return shlex.quote(split_command(server)[0])
 
 
-@asynccontextmanager
-async def _client(server: str, access: Access, said: TextIO) -> AsyncIterator[Client]:
-    """A connection to a server; what its program says on standard error goes into a file."""
+async def _ask(
+    server: str, shown: str, access: Access, said: TextIO
+) -> tuple[dict[str, str], list[Json]]:
+    """What a server says of itself, and the records of all of its tools.
+
+    What a program says on standard error goes into a file.
+    """
     import httpx2
     from mcp import Client, StdioServerParameters
     from mcp.client.stdio import stdio_client
     from mcp.client.streamable_http import streamable_http_client
 
-    if _is_address(server):
-        timeout = httpx2.Timeout(_PATIENCE, read=10 * _PATIENCE)
-        async with httpx2.AsyncClient(headers=dict(access.headers), timeout=timeout) as http:
-            target = streamable_http_client(server, http_client=http)
-            async with Client(target, read_timeout_seconds=_PATIENCE, cache=None) as client:
-                yield client
-    else:
-        program, *arguments = split_command(server)
-        parameters = StdioServerParameters(command=program, args=arguments, env=dict(access.env))
-        target = stdio_client(parameters, errlog=said)
-        async with Client(target, read_timeout_seconds=_PATIENCE, cache=None) as client:
-            yield client
-
-
-async def _ask(
-    server: str, shown: str, access: Access, said: TextIO
-) -> tuple[ToolServer, list[Json]]:
-    """What a server says of itself, and the records of all of its tools."""
-    async with _client(server, access, said) as client:
+    async with AsyncExitStack() as stack:
+        if _is_address(server):
+            timeout = httpx2.Timeout(_PATIENCE, read=10 * _PATIENCE)
+            http = httpx2.AsyncClient(headers=dict(access.headers), timeout=timeout)
+            await stack.enter_async_context(http)
+            target: Any = streamable_http_client(server, http_client=http)
+        else:
+            program, *arguments = split_command(server)
+            parameters = StdioServerParameters(
+                command=program, args=arguments, env=dict(access.env)
+            )
+            target = stdio_client(parameters, errlog=said)
+        client = Client(target, read_timeout_seconds=_PATIENCE, cache=None)
+        await stack.enter_async_context(client)
         records: list[Json] = []
         cursors: dict[str | None, None] = {None: None}
         while len(cursors) <= _MOST_PAGES:
@@ -286,8 +271,7 @@ async def _ask(
             cursors[page.next_cursor] = None
         else:
             raise SgdxError(f"found over {_MOST_PAGES} pages of tools, expected an end")
-        info = client.server_info
-        name = info.name if info else shown
-        version = info.version if info else ""
-        today = datetime.now(UTC).date().isoformat()
-        return ToolServer(name, version, client.protocol_version, today), records
+        info, today = client.server_info, datetime.now(UTC).date().isoformat()
+        name, version = (info.name, info.version) if info else (shown, "")
+        facts = {"name": name, "version": version, "protocol": client.protocol_version}
+        return {**facts, "date": today}, records

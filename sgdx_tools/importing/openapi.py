@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sgdx_dataset import SgdxError
 from sgdx_llm.functions import safe_names
@@ -39,6 +38,20 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 BODY = "body"
 
 
+class _Operation(NamedTuple):
+    """An operation of a document."""
+
+    # As ``GET /pets/{petId}``.
+    where: str
+    method: str
+    path: str
+    # The path item, whose parameters all of its operations have, and the operation object.
+    item: Json
+    content: Json
+    # Its ``operationId``; empty where there is none.
+    id: str
+
+
 def import_openapi(path: Path, with_headers: bool = False, only: Sequence[str] = ()) -> Collection:
     """Read the operations of an OpenAPI document in JSON or YAML."""
     collection = Collection("openapi", only=only)
@@ -50,17 +63,22 @@ def import_openapi(path: Path, with_headers: bool = False, only: Sequence[str] =
     if not isinstance(version, str) or not _VERSION.fullmatch(version):
         facts = [f"{key}: {parsed[key]}"[:100] for key in ("openapi", "swagger") if key in parsed]
         raise SgdxError(f"{path}: found {(*facts, 'no openapi')[0]}, {expected}")
-    document = Document(parsed, version.startswith("3.0."), path, collection.add_file)
+    document = Document(parsed, path, collection.add_file)
     tools = []
     operations = list(_operations(document, collection))
     for operation, name in zip(operations, _names(operations, collection)):
-        operation.with_headers = with_headers
-        if not collection.takes(name, operation.path, *operation.tags):
+        tags = operation.content.get("tags")
+        tags = tags if isinstance(tags, list) else []
+        if not collection.takes(name, operation.path, *(t for t in tags if isinstance(t, str))):
             continue
+        said = [operation.content.get("summary"), operation.content.get("description")]
+        texts = [text.strip() for text in said if isinstance(text, str) and text.strip()]
         try:
-            tools.append(Tool(name, operation.description, operation.schema()))
+            schema = _Arguments(document, operation, collection, with_headers).schema()
         except SgdxError as error:
             collection.left_out.append(f"{error}: the tool is left out")
+            continue
+        tools.append(Tool(name, "\n\n".join(dict.fromkeys(texts)), schema))
     webhooks = parsed.get("webhooks")
     for name in webhooks if isinstance(webhooks, dict) else ():
         collection.left_out.append(f"webhook {name}: the API calls it, and not the model")
@@ -86,13 +104,16 @@ def _operations(document: Document, collection: Collection) -> Iterator[_Operati
         of_path = {method: item.get(method) for method in _METHODS}
         others = item.get("additionalOperations")
         for method, part in {**of_path, **(others if isinstance(others, dict) else {})}.items():
-            if isinstance(part, dict):
-                try:
-                    operation = document.part(part, f"{method.upper()} {path}")
-                except SgdxError as error:
-                    collection.left_out.append(f"{error}: the tool is left out")
-                    continue
-                yield _Operation(document, collection, method, path, item, operation)
+            where = f"{method.upper()} {path}"
+            try:
+                content = document.part(part, where) if isinstance(part, dict) else None
+            except SgdxError as error:
+                collection.left_out.append(f"{error}: the tool is left out")
+                continue
+            if content is not None:
+                found = content.get("operationId")
+                name = found if isinstance(found, str) else ""
+                yield _Operation(where, method, path, item, content, name)
 
 
 def _names(operations: list[_Operation], collection: Collection) -> list[str]:
@@ -106,9 +127,8 @@ def _names(operations: list[_Operation], collection: Collection) -> list[str]:
         name = operation.id
         if first.get(name) is not operation:
             made = _UNSAFE.sub("_", f"{operation.method} {operation.path}").strip("_")
-            name = next(
-                form for n in count(1) if (form := made if n == 1 else f"{made}_{n}") not in first
-            )
+            forms = (made if n == 1 else f"{made}_{n}" for n in count(1))
+            name = next(form for form in forms if form not in first)
             first[name] = operation
             if operation.id:
                 other = first[operation.id].where
@@ -119,120 +139,90 @@ def _names(operations: list[_Operation], collection: Collection) -> list[str]:
     return names
 
 
-@dataclass
-class _Operation:
-    """An operation of the document, whose arguments are being read."""
+class _Arguments:
+    """The arguments of an operation while they are read."""
 
-    document: Document
-    collection: Collection
-    # In lower case.
-    method: str
-    # As ``/pets/{petId}``.
-    path: str
-    # The path item, whose parameters all of its operations have, and the operation object.
-    item: Json
-    content: Json
-    # The schemas of arguments by name.
-    properties: Json = field(default_factory=dict)
-    # Whether headers are arguments too.
-    with_headers: bool = False
-    required: list[str] = field(default_factory=list)
-
-    @property
-    def where(self) -> str:
-        return f"{self.method.upper()} {self.path}"
-
-    @property
-    def id(self) -> str:
-        """Empty where there is none."""
-        found = self.content.get("operationId")
-        return found if isinstance(found, str) else ""
-
-    @property
-    def tags(self) -> list[str]:
-        """The names under which the document groups it."""
-        tags = self.content.get("tags")
-        return [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
-
-    @property
-    def description(self) -> str:
-        """The summary and the description, where they differ."""
-        parts = [self.content.get("summary"), self.content.get("description")]
-        texts = [part.strip() for part in parts if isinstance(part, str) and part.strip()]
-        return "\n\n".join(dict.fromkeys(texts))
+    def __init__(
+        self,
+        document: Document,
+        operation: _Operation,
+        collection: Collection,
+        with_headers: bool,
+    ) -> None:
+        self._document, self._operation = document, operation
+        self._collection, self._with_headers = collection, with_headers
+        self._converter = SchemaConverter(document, operation.where)
 
     def schema(self) -> Json:
         """The schema of all arguments; empty where there are none."""
-        converter = SchemaConverter(self.document, self.where)
+        where, converter = self._operation.where, self._converter
+        properties: Json = {}
+        required: list[str] = []
         parameters = self._parameters()
-        keys = [f"{parameter['name']} in {parameter['in']}" for parameter in parameters]
-        names = self._names(parameters)
-        for key, parameter in zip(keys, parameters):
-            name = names[key]
+        for name, parameter in self._named(parameters).items():
             if name != parameter["name"]:
-                self.collection.renamed.append(f"{self.where}: parameter {key} is called {name}")
-            self.properties[name] = self._parameter(converter, parameter)
+                key = f"{parameter['name']} in {parameter['in']}"
+                self._collection.renamed.append(f"{where}: parameter {key} is called {name}")
+            properties[name] = self._parameter(parameter)
             if parameter.get("required") is True or parameter["in"] == "path":
-                self.required.append(name)
-        self._add_body(converter)
+                required.append(name)
+        if entry := self._operation.content.get("requestBody"):
+            body = self._document.part(entry, where)
+            if (schema := self._body(body)) is not None:
+                properties[BODY] = schema
+                required += [BODY] if body.get("required") is True else []
         definitions = converter.definitions()
         if converter.read_only:
             self._note(f"only read, never sent: {', '.join(converter.read_only)}")
         for line in converter.lost:
             self._note(line)
-        if not self.properties:
+        if not properties:
             return {}
-        schema: Json = {"type": "object", "properties": self.properties}
-        if self.required:
-            schema["required"] = self.required
-        return {**schema, **definitions}
+        needed = {"required": required} if required else {}
+        return {"type": "object", "properties": properties, **needed, **definitions}
 
     def _note(self, what: str) -> None:
-        self.collection.left_out.append(f"{self.where}: {what}")
+        self._collection.left_out.append(f"{self._operation.where}: {what}")
 
     def _parameters(self) -> list[Json]:
         """The operation's parameters, which replace the path's of the same name and location."""
         by_key: dict[tuple[str, str], Json] = {}
-        for owner in (self.item, self.content):
+        where = self._operation.where
+        for owner in (self._operation.item, self._operation.content):
             listed = owner.get("parameters") or []
             if not isinstance(listed, list):
-                raise SgdxError(f"{self.where}: parameters: expected a list")
+                raise SgdxError(f"{where}: parameters: expected a list")
             for entry in listed:
-                parameter = self.document.part(entry, self.where)
+                parameter = self._document.part(entry, where)
                 name, location = parameter.get("name"), parameter.get("in")
                 if not isinstance(name, str) or location not in _LOCATIONS:
                     fault = f"found the parameter {str(name)[:60]!r} in {str(location)[:60]!r}"
-                    raise SgdxError(f"{self.where}: {fault}")
+                    raise SgdxError(f"{where}: {fault}")
                 if location == "header" and name.lower() in _IGNORED_HEADERS:
                     self._note(f"header {name}: OpenAPI has it in other places")
-                    continue
-                if location == "header" and not self.with_headers:
+                elif location == "header" and not self._with_headers:
                     self._note(f"header {name}: programs send it; --with-headers keeps it")
-                    continue
-                by_key[name, location] = parameter
+                else:
+                    by_key[name, location] = parameter
         return list(by_key.values())
 
-    def _names(self, parameters: list[Json]) -> dict[str, str]:
-        """Names of arguments that providers take, distinct, by ``NAME in PLACE``."""
-        has_body = bool(self.content.get("requestBody"))
-        taken = {BODY} if has_body else set[str]()
-        plain_names = {}
+    def _named(self, parameters: list[Json]) -> dict[str, Json]:
+        """Parameters by names that providers take, which are distinct."""
+        taken = [BODY] if self._operation.content.get("requestBody") else []
         for parameter in parameters:
             name, location = parameter["name"], parameter["in"]
             plain = _UNSAFE.sub("_", name).strip("_") if _UNSAFE.search(name) else name
             forms = [plain, *(f"{plain}_{location}{number}" for number in ("", *range(2, 100)))]
-            plain = next(form for form in forms if form not in taken)
-            taken.add(plain)
-            plain_names[f"{name} in {location}"] = plain
-        safe = safe_names([*([BODY] if has_body else []), *plain_names.values()])
-        return {key: safe[name] for key, name in plain_names.items()}
+            taken.append(next(form for form in forms if form not in taken))
+        safe = safe_names(taken)
+        return {safe[name]: p for name, p in zip(taken[-len(parameters) :], parameters)}
 
-    def _parameter(self, converter: SchemaConverter, parameter: Json) -> Json:
+    def _parameter(self, parameter: Json) -> Json:
         schema = parameter.get("schema")
         if schema is None:
             media_type: Any = next(iter((parameter.get("content") or {}).values()), {})
             schema = media_type.get("schema", {}) if isinstance(media_type, dict) else {}
-        converted = _as_object(converter.convert(schema))
+        converted = _as_object(self._converter.convert(schema))
         if isinstance(parameter.get("description"), str):
             converted["description"] = parameter["description"]
         examples = parameter.get("examples")
@@ -245,15 +235,11 @@ class _Operation:
             converted["deprecated"] = True
         return converted
 
-    def _add_body(self, converter: SchemaConverter) -> None:
-        entry = self.content.get("requestBody")
-        if not entry:
-            return
-        body = self.document.part(entry, self.where)
+    def _body(self, body: Json) -> Json | None:
         content = body.get("content")
         if not isinstance(content, dict) or not content:
             self._note("its body has no form")
-            return
+            return None
         media_type = next(t for form in _MEDIA_TYPES for t in content if form.match(t))
         others = [t for t in content if t != media_type and content[t] != content[media_type]]
         if others:
@@ -261,12 +247,10 @@ class _Operation:
         form = content[media_type] if isinstance(content[media_type], dict) else {}
         # A body that is not of JSON or of a form is text or a file.
         default = {} if "json" in media_type or "form" in media_type else {"type": "string"}
-        schema = _as_object(converter.convert(form.get("schema", default)))
+        schema = _as_object(self._converter.convert(form.get("schema", default)))
         if isinstance(body.get("description"), str):
             schema["description"] = body["description"]
-        self.properties[BODY] = schema
-        if body.get("required") is True:
-            self.required.append(BODY)
+        return schema
 
 
 def _as_object(schema: Any) -> Json:

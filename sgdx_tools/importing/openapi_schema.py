@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -33,6 +32,7 @@ _OBJECTS = ("patternProperties", "dependentSchemas", "dependencies")
 # These keywords are about other forms than JSON, or about programs that are made of schemas. What
 # is referred to of ``$defs`` becomes a definition of the tool.
 _DROPPED = ("xml", "externalDocs", "discriminator", "$defs", "definitions")
+_ALL, _ONE = "allOf", ("oneOf", "anyOf")
 
 
 def read_document(data: bytes, path: Path) -> Any:
@@ -49,39 +49,19 @@ def read_document(data: bytes, path: Path) -> Any:
     return parsed
 
 
-@dataclass
 class Document:
     """An OpenAPI document, and the other files of its folder that it refers to."""
 
-    content: Json
-    # Whether its schemas are of OpenAPI 3.0's dialect.
-    is_3_0: bool
-    path: Path
-    # Reads a file, and notes it.
-    read: Callable[[Path], bytes]
-    # The other files by their names inside the folder.
-    _others: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def where(self) -> str:
-        """The file, for error messages."""
-        return str(self.path)
-
-    @cached_property
-    def heirs(self) -> dict[str, list[str]]:
-        """By a reference, those to the schemas that have it in their ``allOf``."""
-        components = self.content.get("components")
-        schemas = components.get("schemas") if isinstance(components, dict) else None
-        heirs: dict[str, list[str]] = {}
-        for name, schema in schemas.items() if isinstance(schemas, dict) else ():
-            parts = schema.get("allOf") if isinstance(schema, dict) else None
-            if isinstance(parts, list) and len(parts) == 1 and "properties" not in schema:
-                continue  # the same schema with other words
-            for part in parts if isinstance(parts, list) else ():
-                if isinstance(part, dict) and isinstance(part.get("$ref"), str):
-                    pointer = name.replace("~", "~0").replace("/", "~1")
-                    heirs.setdefault(part["$ref"], []).append(f"#/components/schemas/{pointer}")
-        return heirs
+    def __init__(self, content: Json, path: Path, read: Callable[[Path], bytes]) -> None:
+        """Take the content of a file; `read` reads another one, and notes it."""
+        self.content, self.path, self._read = content, path, read
+        self.where = str(path)  # for error messages
+        # Whether its schemas are of OpenAPI 3.0's dialect.
+        self.is_3_0 = str(content["openapi"]).startswith("3.0.")
+        # The other files by their names inside the folder.
+        self._others: dict[str, Any] = {}
+        self.line = cache(self._line)
+        self.bases = cache(self._bases)
 
     def part(self, entry: Any, where: str) -> Json:
         """An object of the document, or what its ``$ref`` leads to."""
@@ -125,9 +105,83 @@ class Document:
             elif not file.is_file():
                 raise SgdxError(f"{where}: found $ref {name[:200]}, which is no file")
             else:
-                content = read_document(self.read(file), Path(name))
+                content = read_document(self._read(file), Path(name))
                 self._others[name] = _moved(content, name, posixpath.dirname(name))
         return self._others[name]
+
+    # ---- schemas that inherit from others by ``allOf``, and discriminators that tell them apart
+
+    def described(
+        self, schema: Any, keywords: Iterable[str], where: str
+    ) -> Iterator[tuple[str, Json]]:
+        """A schema and all that it refers to or has under some keywords, with their references."""
+        pending, visited = [("", schema)], {""}
+        while pending:
+            name, part = pending.pop(0)
+            if not isinstance(part, dict):
+                continue
+            yield name, part
+            reference = part.get("$ref")
+            if isinstance(reference, str) and reference not in visited:
+                visited.add(reference)
+                pending.append((reference, self.lookup(reference, where)))
+            for keyword in keywords:
+                listed = part.get(keyword)
+                pending += [("", inner) for inner in listed] if isinstance(listed, list) else []
+
+    def _line(self, reference: str) -> frozenset[str]:
+        """A reference, and those to all that the schema inherits from."""
+        line = {reference}
+        with suppress(SgdxError):  # where the schema is used, it is told
+            parts = self.described({"$ref": reference}, (_ALL,), self.where)
+            line |= {name for name, _ in parts if name}
+        return frozenset(line)
+
+    @cached_property
+    def _heirs(self) -> dict[str, list[str]]:
+        """By a reference, those to the components that inherit from the schema."""
+        components = self.content.get("components")
+        schemas = components.get("schemas") if isinstance(components, dict) else None
+        heirs: dict[str, list[str]] = {}
+        for name, schema in schemas.items() if isinstance(schemas, dict) else ():
+            parts = schema.get(_ALL) if isinstance(schema, dict) else None
+            if not isinstance(parts, list) or (len(parts) == 1 and "properties" not in schema):
+                continue  # the same schema with other words
+            own = f"#/components/schemas/{name.replace('~', '~0').replace('/', '~1')}"
+            for reference in self.line(own) - {own}:
+                heirs.setdefault(reference, []).append(own)
+        return heirs
+
+    def variants(self, schema: Json, reference: str) -> dict[str, list[str]]:
+        """By the reference to each variant that a discriminator tells, the values that tell it.
+
+        The variants are the branches of ``oneOf`` or ``anyOf``, or else all that the discriminator
+        lists, and all that inherit from the schema.
+        """
+        values: dict[str, list[str]] = {}
+        mapping = schema["discriminator"].get("mapping")
+        for value, target in mapping.items() if isinstance(mapping, dict) else ():
+            is_name = isinstance(target, str) and not {"/", "#", "."} & {*target}
+            to = f"#/components/schemas/{target}" if is_name else str(target)
+            values.setdefault(to, []).append(str(value))
+        branches = next((schema[k] for k in _ONE if isinstance(schema.get(k), list)), None)
+        told = [*values, *self._heirs.get(reference, ())]
+        if branches is not None:
+            found = [part.get("$ref") for part in branches if isinstance(part, dict)]
+            told = [reference for reference in found if isinstance(reference, str)]
+        return {to: values.get(to) or [_unescape(to.split("/")[-1])] for to in [*told, *values]}
+
+    def _bases(self, reference: str) -> dict[str, tuple[str, list[str]]]:
+        """What a schema inherits from and is a variant of, with the property and its values."""
+        bases = {}
+        for base in sorted(self.line(reference) - {reference}):
+            schema = self.lookup(base, self.where)
+            if not isinstance(schema, dict) or not isinstance(schema.get("discriminator"), dict):
+                continue
+            values = self.variants(schema, base)
+            if reference in values:
+                bases[base] = schema["discriminator"].get("propertyName"), values[reference]
+        return bases
 
 
 def _moved(content: Any, name: str, folder: str) -> Any:
@@ -151,23 +205,22 @@ class _Use(NamedTuple):
     reference: str
     # Properties that the place hides, since it says that they are only read.
     hidden: frozenset[str] = frozenset()
-    # Whether it stands for itself alone, and not for the variants that its discriminator tells.
-    is_base: bool = False
+    # What stands for itself alone there, and not for the variants that its discriminator tells.
+    bases: frozenset[str] = frozenset()
 
 
-@dataclass
 class SchemaConverter:
     """Converts the schemas of one tool, and collects what they refer to."""
 
-    document: Document
-    # Such as ``GET /pets``, for error messages.
-    where: str
-    # Names of the properties that were left out, as they are only in responses.
-    read_only: dict[str, None] = field(default_factory=dict)
-    # What else was lost, a line for each.
-    lost: dict[str, None] = field(default_factory=dict)
-    _names: dict[_Use, str] = field(default_factory=dict)  # of definitions
-    _pending: list[_Use] = field(default_factory=list)
+    def __init__(self, document: Document, where: str) -> None:
+        """Take the document, and the tool for error messages, such as ``GET /pets``."""
+        self.document, self.where = document, where
+        # Names of the properties that were left out, as they are only in responses.
+        self.read_only: dict[str, None] = {}
+        # What else was lost, a line for each.
+        self.lost: dict[str, None] = {}
+        self._names: dict[_Use, str] = {}  # of definitions
+        self._pending: list[_Use] = []
 
     def definitions(self) -> Json:
         """``$defs`` with all that the converted schemas refer to, where they refer to anything."""
@@ -175,8 +228,6 @@ class SchemaConverter:
         while self._pending:
             use = self._pending.pop(0)
             schema = self.document.lookup(use.reference, self.where)
-            if use.is_base:  # its variants refer to it, and not it to them
-                schema = {k: v for k, v in schema.items() if k not in ("oneOf", "anyOf")}
             schemas[self._names[use]] = self.convert(schema, use.hidden, use)
         return {"$defs": schemas} if schemas else {}
 
@@ -193,35 +244,43 @@ class SchemaConverter:
             raise SgdxError(f"{self.where}: found {str(schema)[:100]!r}, expected a schema")
         if "$ref" in schema:
             return self._reference(schema, hidden)
-        hidden |= frozenset(self._read_only(schema, set()))
+        hidden |= self._read_only(schema)
+        of_use = self.document.bases(use.reference) if use else {}
+        bases = use.bases if use and use.bases else frozenset(of_use)
+        is_base = use is not None and use.reference in use.bases
         converted = {
-            keyword: self._keyword(keyword, value, hidden, use)
+            keyword: self._keyword(keyword, value, hidden, bases)
             for keyword, value in schema.items()
-            if keyword not in _DROPPED
+            if keyword not in _DROPPED and not (is_base and keyword in _ONE)
         }
         for keyword in ("required", "dependentRequired"):
             if converted.get(keyword) in ([], {}):
                 del converted[keyword]
-        if isinstance(schema.get("discriminator"), dict) and not (use and use.is_base):
-            self._add_variants(converted, schema, hidden, use)
+        if isinstance(schema.get("discriminator"), dict) and not is_base:
+            self._add_variants(converted, schema, hidden, use.reference if use else "")
+        for base, (name, values) in of_use.items():
+            if use and base not in use.bases and name not in hidden:
+                converted[_ALL] = [*converted.get(_ALL, ()), _told(name, values)]
         return _modern(converted) if self.document.is_3_0 else converted
 
     def _keyword(
-        self, keyword: str, value: Any, hidden: frozenset[str], use: _Use | None = None
+        self, keyword: str, value: Any, hidden: frozenset[str], bases: frozenset[str]
     ) -> Any:
-        if keyword == "properties" and isinstance(value, dict):
-            self.read_only |= dict.fromkeys(name for name in value if name in hidden)
-            return {n: self.convert(child) for n, child in value.items() if n not in hidden}
         if keyword == "required" and isinstance(value, list):
             return [name for name in value if name not in hidden]
         if keyword == "dependentRequired" and isinstance(value, dict):
             return {
-                n: self._keyword("required", v, hidden) for n, v in value.items() if n not in hidden
+                name: self._keyword("required", names, hidden, bases)
+                for name, names in value.items()
+                if name not in hidden
             }
-        if keyword == "allOf" and isinstance(value, list) and use:
+        if keyword == "properties" and isinstance(value, dict):
+            self.read_only |= dict.fromkeys(name for name in value if name in hidden)
+            return {n: self.convert(child) for n, child in value.items() if n not in hidden}
+        if keyword == _ALL and isinstance(value, list):
             return [
-                self._reference(child, hidden, is_base=True)
-                if self._is_variant(use.reference, child)
+                self._reference(child, hidden, bases)
+                if isinstance(child, dict) and "$ref" in child
                 else self.convert(child, hidden)
                 for child in value
             ]
@@ -229,26 +288,31 @@ class SchemaConverter:
             passed = hidden if keyword != "prefixItems" else frozenset[str]()
             return [self.convert(child, passed) for child in value]
         if keyword in _OBJECTS and isinstance(value, dict):
-            of_names = keyword != "patternProperties"
+            passed = hidden if keyword != "patternProperties" else frozenset[str]()
             return {
-                key: self._keyword("required", child, hidden)
+                key: self._keyword("required", child, hidden, bases)
                 if isinstance(child, list)
-                else self.convert(child, hidden if of_names else frozenset())
+                else self.convert(child, passed)
                 for key, child in value.items()
-                if not (of_names and key in hidden)
+                if key not in passed
             }
         if keyword in _SCHEMAS and not (keyword == "items" and isinstance(value, list)):
             return self.convert(value)
         return value
 
     def _reference(
-        self, schema: Json, hidden: frozenset[str] = frozenset(), is_base: bool = False
+        self, schema: Json, hidden: frozenset[str], bases: frozenset[str] = frozenset()
     ) -> Json:
         reference = schema["$ref"]
         part = self.document.lookup(reference, self.where)
+        names: set[str] = set()
+        for _, described in self.document.described(part, (_ALL, *_ONE), self.where):
+            for keyword in ("properties", "required"):
+                if isinstance(found := described.get(keyword), dict | list):
+                    names |= {name for name in found if isinstance(name, str)}
         # Only what the part would show without being told.
-        shown = frozenset(self._properties(part, set())) - {*self._read_only(part, set())}
-        use = _Use(reference, hidden & shown, is_base)
+        shown = frozenset(names) - self._read_only(part)
+        use = _Use(reference, hidden & shown, bases & self.document.line(reference))
         if use not in self._names:
             self._pending.append(use)
             self._names[use] = self._definition_name(reference)
@@ -273,97 +337,54 @@ class SchemaConverter:
         return name
 
     def _add_variants(
-        self, converted: Json, schema: Json, hidden: frozenset[str], use: _Use | None
+        self, converted: Json, schema: Json, hidden: frozenset[str], own: str
     ) -> None:
         """Put what a discriminator says into JSON Schema: which variant has which value.
 
-        The variants are the branches of ``oneOf`` or ``anyOf``, or else all that have the schema in
-        their ``allOf``. In each, the property has to have the variant's value.
+        In each, the property has to have the variant's value. What inherits from the schema says so
+        itself.
         """
-        name, own = schema["discriminator"].get("propertyName"), use.reference if use else ""
-        values: dict[str, list[str]] = {}  # by the reference to the variant
-        for value, target in _mapping(schema):
-            values.setdefault(target, []).append(value)
-        keyword = next((k for k in ("oneOf", "anyOf") if isinstance(schema.get(k), list)), "")
-        variants: dict[str, Json] = {}
+        name, variants = schema["discriminator"].get("propertyName"), dict[str, Json]()
+        keyword = next((k for k in _ONE if isinstance(schema.get(k), list)), "")
         if keyword:
             for part, branch in zip(schema[keyword], converted[keyword]):
                 if isinstance(part, dict) and isinstance(part.get("$ref"), str):
                     variants[part["$ref"]] = branch
-        else:
-            heirs = self.document.heirs.get(own, [])
-            for reference in dict.fromkeys([*values, *heirs]):
-                with suppress(SgdxError):  # which is told below
-                    use_itself = reference == own
-                    variants[reference] = self._reference({"$ref": reference}, hidden, use_itself)
-            if variants and {*variants} <= {*heirs, own}:  # which have all that it has
+        told = self.document.variants(schema, own)
+        inherits = {reference: own in self.document.line(reference) for reference in told}
+        for reference, values in told.items():
+            with suppress(SgdxError):  # which is told below
+                if not keyword:
+                    bases = frozenset({own} if reference == own else ())
+                    variants[reference] = self._reference({"$ref": reference}, hidden, bases)
+            if reference not in variants:
+                lost = ", ".join(values)
+                self.lost[f"the variant by {name}: {lost}: there is no {reference[:200]}"] = None
+            elif name not in hidden and (reference == own or not inherits[reference]):
+                variants[reference] |= _told(name, values)
+        if variants and not keyword:
+            if all(inherits[reference] for reference in variants):  # and have all that it has
                 words = {k: v for k, v in converted.items() if k in ("title", "description")}
                 converted.clear()
                 converted.update(words)
-            converted |= {"anyOf": [*variants.values()]} if variants else {}
-        for reference, branch in variants.items():
-            told = values.get(reference) or [_unescape(reference.split("/")[-1])]
-            if name not in hidden:
-                branch["properties"] = {name: {"type": "string", "enum": told}}
-                branch["required"] = [name]
-        for reference in values.keys() - variants.keys():
-            lost = ", ".join(values[reference])
-            self.lost[f"the variant by {name}: {lost}: there is no {reference[:200]}"] = None
+            converted["anyOf"] = [*variants.values()]
 
-    def _is_variant(self, reference: str, parent: Any) -> bool:
-        """Whether the discriminator of a part of ``allOf`` tells the schema at a reference."""
-        if not isinstance(parent, dict) or not isinstance(parent.get("$ref"), str):
-            return False
-        found = self.document.lookup(parent["$ref"], self.where)
-        if not isinstance(found, dict) or not isinstance(found.get("discriminator"), dict):
-            return False
-        branches = [*(found.get("oneOf") or ()), *(found.get("anyOf") or ())]
-        told = [target for _, target in _mapping(found)]
-        return reference in (*self.document.heirs.get(parent["$ref"], ()), *told) or any(
-            isinstance(branch, dict) and branch.get("$ref") == reference for branch in branches
-        )
-
-    def _properties(self, schema: Any, visited: set[str]) -> Iterator[str]:
-        """Names of an object's properties, or that it requires, through its parts."""
-        if not isinstance(schema, dict):
-            return
-        reference = schema.get("$ref")
-        if isinstance(reference, str) and reference not in visited:
-            visited.add(reference)
-            yield from self._properties(self.document.lookup(reference, self.where), visited)
-        for keyword in ("properties", "required"):
-            if isinstance(names := schema.get(keyword), dict | list):
-                yield from (name for name in names if isinstance(name, str))
-        for keyword in ("allOf", "anyOf", "oneOf"):
-            branches = schema.get(keyword)
-            for branch in branches if isinstance(branches, list) else ():
-                yield from self._properties(branch, visited)
-
-    def _read_only(self, schema: Any, visited: set[str]) -> Iterator[str]:
-        """Names of an object's read-only properties, through ``allOf`` and ``$ref``."""
-        if not isinstance(schema, dict):
-            return
-        reference = schema.get("$ref")
-        if isinstance(reference, str) and reference not in visited:
-            visited.add(reference)
-            yield from self._read_only(self.document.lookup(reference, self.where), visited)
-        properties = schema.get("properties")
-        for name, child in properties.items() if isinstance(properties, dict) else ():
-            if isinstance(child, dict) and isinstance(child.get("$ref"), str):
-                child = self.document.lookup(child["$ref"], self.where)
-            if isinstance(child, dict) and child.get("readOnly") is True:
-                yield name
-        branches = schema.get("allOf")
-        for branch in branches if isinstance(branches, list) else ():
-            yield from self._read_only(branch, visited)
+    def _read_only(self, schema: Any) -> frozenset[str]:
+        """Names of an object's read-only properties, its parts' too."""
+        names = set()
+        for _, part in self.document.described(schema, (_ALL,), self.where):
+            properties = part.get("properties")
+            for name, child in properties.items() if isinstance(properties, dict) else ():
+                if isinstance(child, dict) and isinstance(child.get("$ref"), str):
+                    child = self.document.lookup(child["$ref"], self.where)
+                if isinstance(child, dict) and child.get("readOnly") is True:
+                    names.add(name)
+        return frozenset(names)
 
 
-def _mapping(schema: Json) -> Iterator[tuple[str, str]]:
-    """The values that a discriminator lists, and the reference that each stands for."""
-    mapping = schema["discriminator"].get("mapping")
-    for value, target in mapping.items() if isinstance(mapping, dict) else ():
-        is_name = isinstance(target, str) and not {"/", "#", "."} & {*target}
-        yield str(value), f"#/components/schemas/{target}" if is_name else str(target)
+def _told(name: str, values: list[str]) -> Json:
+    """What has to be in a variant, for a discriminator to tell it."""
+    return {"properties": {name: {"type": "string", "enum": values}}, "required": [name]}
 
 
 def _modern(schema: Json) -> Json:

@@ -81,10 +81,6 @@ class _Tools:
             self.by_id[tool_id] = Tool(tool_id, function["description"], function["parameters"])
             self.ids[service.service_name, intent.name] = tool_id
 
-    def ids_of(self, service: str) -> list[str]:
-        """The tools of a service."""
-        return [self.ids[service, intent.name] for intent in self.services[service].intents]
-
     def words(self, worded: Sequence[Service]) -> Iterator[tuple[str, ToolWords]]:
         """The words of each tool under another variant, whose services are in the same order."""
         functions = list(call_functions(worded).items())
@@ -115,8 +111,8 @@ def _cases(
     """The cases of a split, in the order of its dialogues."""
     with progress("Reading calls", steps(release, [config], [split])):
         for _, table in row_tables(release, split, config, "frames", _COLUMNS):
-            rows = table.to_pylist()
-            for dialogue, group in groupby(rows, key=lambda row: _dialogue(row["frame_id"])):
+            of_dialogues = groupby(table.to_pylist(), key=lambda row: _dialogue(row["frame_id"]))
+            for dialogue, group in of_dialogues:
                 if subset is None or dialogue in subset:
                     tools.dialogue_ids.add(dialogue)
                     yield from _cases_of(dialogue, list(group), tools)
@@ -124,7 +120,7 @@ def _cases(
 
 def _cases_of(dialogue: str, rows: Sequence[Json], tools: _Tools) -> Iterator[Case]:
     services = dict.fromkeys(row["service"] for row in rows)
-    ids = tuple(i for service in services for i in tools.ids_of(service))
+    ids = tuple(tools.ids[s, i.name] for s in services for i in tools.services[s].intents)
     for turn, group in groupby(rows, key=lambda row: row["frame_id"].rsplit("/", 1)[0]):
         frames = list(group)
         calls = [_expected(row, tools) for row in frames if row["service_call"] is not None]

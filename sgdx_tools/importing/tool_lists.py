@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -21,30 +21,23 @@ from sgdx_dataset.io.json import parse_json
 from ..data import Json, Tool
 from .collection import Collection, tool_records
 
-_T = TypeVar("_T", bound=msgspec.Struct)
+# What is read of a tool in each form, its schema first.
+_FIELDS = {
+    "openai": ("parameters", "name", "description", "type", "strict"),
+    "anthropic": ("input_schema", "name", "description", "type", "strict", "input_examples"),
+    "mcp": ("inputSchema", "name", "description"),
+}
+# What a tool says it is that a program runs, and not the provider; None where it says nothing.
+_KINDS = {"openai": (None, "function"), "anthropic": (None, "custom")}
 
 
-class _OpenAI(msgspec.Struct):
+class _Tool(msgspec.Struct):
     name: str
-    description: str | None = None
-    parameters: Json | None = None
-    type: str = "function"
-    strict: bool | None = None
-
-
-class _Anthropic(msgspec.Struct):
-    name: str
-    parameters: Json = msgspec.field(name="input_schema")
+    schema: Json | None = None
     description: str | None = None
     type: str | None = None
     strict: bool | None = None
     input_examples: list[Json] = []
-
-
-class _MCP(msgspec.Struct):
-    name: str
-    parameters: Json = msgspec.field(name="inputSchema")
-    description: str | None = None
 
 
 class _Namespace(msgspec.Struct):
@@ -52,16 +45,6 @@ class _Namespace(msgspec.Struct):
     tools: list[Json]
     type: str = "namespace"
     description: str | None = None
-
-
-_TYPES: dict[str, type[_OpenAI | _Anthropic | _MCP]] = {
-    "openai": _OpenAI,
-    "anthropic": _Anthropic,
-    "mcp": _MCP,
-}
-# What a tool says it is that a program runs, and not the provider; None where it says nothing.
-_KINDS = {"openai": (None, "function"), "anthropic": (None, "custom")}
-_NO_NAMESPACE = _Namespace("", [])
 
 
 def import_list(form: str, path: Path, only: Sequence[str] = ()) -> Collection:
@@ -89,13 +72,17 @@ def tools_of(
     """
     for i, record in enumerate(records, 1):
         where = f"{place}: tool {i}"
-        if form == "openai" and record.get("type") == "namespace":
-            namespace = _converted(record, _Namespace, where)
-            _keep(namespace, record, f"namespace {namespace.name}", collection)
-            for n, inner in enumerate(namespace.tools, 1):
-                yield from _tools(form, inner, f"{where}: tool {n}", collection, namespace)
-        else:
-            yield from _tools(form, record, where, collection, _NO_NAMESPACE, prefix)
+        if form != "openai" or record.get("type") != "namespace":
+            yield from _tools(form, record, where, collection, prefix)
+            continue
+        try:
+            space = msgspec.convert(record, _Namespace)
+        except msgspec.ValidationError as error:
+            raise SgdxError(f"{where}: {error}") from None
+        _keep(record, space.__struct_fields__, f"namespace {space.name}", collection)
+        for n, inner in enumerate(space.tools, 1):
+            place_of = f"{where}: tool {n}"
+            yield from _tools(form, inner, place_of, collection, "", space.name, space.description)
 
 
 def _tools(
@@ -103,43 +90,41 @@ def _tools(
     record: Json,
     where: str,
     collection: Collection,
-    namespace: _Namespace,
     prefix: str = "",
+    namespace: str = "",
+    said: str | None = None,
 ) -> Iterator[Tool]:
-    """The tool of a record; none where the provider runs it."""
+    """The tool of a record, perhaps of a namespace; none where the provider runs it."""
     kind = record.get("type")
     if form in _KINDS and kind not in _KINDS[form]:
         name = record.get("name", record.get("mcp_server_name", where.rpartition(" ")[2]))
         hint = ": import them with --mcp-server" if kind == "mcp_toolset" else ""
         collection.left_out.append(f"tool {name}: it is of type {kind}{hint}")
         return
-    inner = record
     if form == "openai" and isinstance(record.get("function"), dict):
-        beside = {key: value for key, value in record.items() if key != "function"}
-        inner = {**beside, **record["function"]}
-    tool = _converted(inner, _TYPES[form], where)
+        record = {k: v for k, v in record.items() if k != "function"} | record["function"]
+    schema, *others = _FIELDS[form]
+    known = {key: record[key] for key in others if key in record}
+    try:
+        if form != "openai" and schema not in record:
+            raise msgspec.ValidationError(f"Object missing required field `{schema}`")
+        tool = msgspec.convert({**known, "schema": record.get(schema)}, _Tool)
+    except msgspec.ValidationError as error:
+        fault = str(error).replace("$.schema", f"$.{schema}")
+        raise SgdxError(f"{where}: {fault}") from None
     if not tool.name:
         raise SgdxError(f"{where}: name: found it empty, expected a name")
-    name = f"{namespace.name}__{tool.name}" if namespace.name else tool.name
+    name = f"{namespace}__{tool.name}" if namespace else tool.name
     if not collection.takes(prefix + name):
         return
-    _keep(tool, inner, f"tool {prefix}{name}", collection)
-    description = "\n\n".join(filter(None, (namespace.description, tool.description)))
-    parameters = tool.parameters or {}
-    if examples := getattr(tool, "input_examples", []):
-        parameters = {**parameters, "examples": examples}
-    yield Tool(name, description, parameters, strict=getattr(tool, "strict", None) is True)
+    _keep(record, (schema, *others), f"tool {prefix}{name}", collection)
+    examples = {"examples": tool.input_examples} if tool.input_examples else {}
+    description = "\n\n".join(filter(None, (said, tool.description)))
+    parameters = {**(tool.schema or {}), **examples}
+    yield Tool(name, description, parameters, strict=tool.strict is True)
 
 
-def _converted(record: Json, kind: type[_T], where: str) -> _T:
-    try:
-        return msgspec.convert(record, kind)
-    except msgspec.ValidationError as error:
-        raise SgdxError(f"{where}: {error}") from None
-
-
-def _keep(read: msgspec.Struct, record: Json, whose: str, collection: Collection) -> None:
+def _keep(record: Json, read: Iterable[str], whose: str, collection: Collection) -> None:
     """Keep what a record has that was not read."""
-    beside = {k: v for k, v in record.items() if k not in read.__struct_encode_fields__}
-    if beside:
+    if beside := {key: value for key, value in record.items() if key not in read}:
         collection.beside[whose] = beside

@@ -247,7 +247,7 @@ SABOTAGES = {
         "sgdx_tools/improve.py", "for key in ordered[start::2] for", "for key in ordered for",
         f"{_TOOLS}/test_improve.py"),
     "a gain by chance is proved": Sabotage(
-        "sgdx_tools/improve.py", "return self.ends[0] > 0", "return True",
+        "sgdx_tools/improve.py", "if ends[0] <= 0:", "if False:",
         f"{_TOOLS}/test_improve.py -k chance"),
     "an answer that cannot be read is shown as right": Sabotage(
         "sgdx_tools/report.py", '{"is": "unread", ', '{"is": "right", ',
@@ -269,10 +269,10 @@ SABOTAGES = {
         "sgdx_tools/verdict.py", "if low > limit:", "if high > limit:",
         f"{_TOOLS}/test_verdict.py -k a_loss"),
     "answers to other conversations are scored": Sabotage(
-        "sgdx_tools/signature.py", "_digest([*tool_set.tools.values(), *conversations])",
-        "_digest(tool_set.tools.values())", f"{_TOOLS}/test_scoring.py -k model_is_shown"),
+        "sgdx_tools/data.py", "digest([*self.tools.values(), *conversations])",
+        "digest(self.tools.values())", f"{_TOOLS}/test_scoring.py -k model_is_shown"),
     "a model gives an element another one's name": Sabotage(
-        "sgdx_tools/model_words.py", "elif text in others:", "elif False:",
+        "sgdx_tools/model_words.py", "text in old_names | {*self.names()}:", "False:",
         f"{_TOOLS}/test_rewording.py -k other_elements"),
     "flips are those of a mean over runs": Sabotage(
         "sgdx_metric/figures.py", "one_run(metric) in scores.metrics else metric",
@@ -281,14 +281,14 @@ SABOTAGES = {
         "sgdx_tools/predictions.py", "if len(run) < len(ids):", "if not run:",
         f"{_TOOLS}/test_scoring.py -k faults_of"),
     "a call that is never right is expected": Sabotage(
-        "sgdx_tools/values.py", "if unknown and not layout.is_open():", "if False:",
+        "sgdx_tools/values.py", "if unknown and not is_open:", "if False:",
         f"{_TOOLS}/test_folder.py -k faults_of_cases"),
     "a schema requires the old names": Sabotage(
-        "sgdx_tools/json_schema.py", "return _mention(value, names)", "return value",
+        "sgdx_tools/renaming.py", "return _mention(value, names)", "return value",
         f"{_TOOLS}/test_json_schema.py -k everything"),
     "alternatives keep the old names": Sabotage(
-        "sgdx_tools/json_schema.py",
-        "return {ANY_OF: [self._value(item, paths, True) for item in value[ANY_OF]]}",
+        "sgdx_tools/renaming.py",
+        "return {ANY_OF: [self.value(item, paths, True) for item in value[ANY_OF]]}",
         "return value",
         f"{_TOOLS}/test_json_schema.py -k every_depth"),
     "earlier calls give the old names away": Sabotage(
@@ -313,7 +313,7 @@ SABOTAGES = {
         "sgdx_llm/server.py", "follow_redirects=False", "follow_redirects=True",
         f"{_SENDING} -k another_host"),
     "a program answers for another case": Sabotage(
-        "sgdx_tools/plan.py", 'host += f"|{case.id}"', "pass",
+        "sgdx_tools/asking.py", 'host += f"|{case.id}"', "pass",
         f"{_TOOLS}/test_commands.py -k by_the_case"),
     "an error in place of an answer is no call": Sabotage(
         "sgdx_tools/predictions.py", 'raise ValueError("an error in place of an answer")', "return",
@@ -329,14 +329,14 @@ SABOTAGES = {
         f"{_TOOLS}/importing/test_openapi.py -k in_the_path"),
     "a new version differs in more than its words": Sabotage(
         "sgdx_tools/versions.py",
-        "elif (old := _own(node)) != (new := _own(given.nodes[pointer])):", "elif False:",
+        "elif (before := _own(node)) != (after := _own(new[pointer])):", "elif False:",
         f"{_TOOLS}/test_rewording.py -k another_version"),
     "a pull request's added tools are not shown": Sabotage(
         "sgdx_tools/renaming.py", "return list(self._version)", "return list(self._tools)",
         f"{_TOOLS}/test_rewording.py -k as_it_is"),
     "a case that cannot be right is judged": Sabotage(
-        "sgdx_tools/folder.py", "if (why := _why_never_right(case, variant, tools, source.rules))",
-        'if (why := "")', f"{_TOOLS}/test_rewording.py -k as_it_is"),
+        "sgdx_tools/folder.py", "if why:", "if False:",
+        f"{_TOOLS}/test_rewording.py -k as_it_is"),
     "any call is wrong where some tools are forbidden": Sabotage(
         "sgdx_tools/scoring.py",
         'judged = [c for c in made if ids.get(c["name"]) in case.forbid] if case.forbid else made',

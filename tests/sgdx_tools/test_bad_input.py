@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from sgdx_metric.call_rules import score_case
 from sgdx_tools import score
 from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolWords, Variant, Words
-from sgdx_tools.folder import read_tool_set, write_tool_set, write_variant
-from sgdx_tools.json_schema import Layout, Renaming
+from sgdx_tools.folder import check_words, read_tool_set, write_tool_set, write_variant
+from sgdx_tools.json_schema import Layout
 from sgdx_tools.predictions import MadeCall, beginning, read_calls
-from sgdx_tools.renaming import WordedTools
+from sgdx_tools.renaming import Renaming, WordedTools
 
 from ..mutations import is_read, mutations
 from .conftest import call, user
@@ -164,7 +164,7 @@ def test_a_value_in_a_tag_has_the_type_of_its_parameter() -> None:
     body = message(content="<function=a>\n<parameter=zip>\n00501\n</parameter>\n</function>")
     schema = {"type": "object", "properties": {"zip": {"type": "string"}}}
     tools = [{"type": "function", "function": {"name": "a", "parameters": schema}}]
-    assert read_calls(body, True, tools).calls == (MadeCall("a", {"zip": "00501"}),)
+    assert read_calls(body, True, tools)[0] == (MadeCall("a", {"zip": "00501"}),)
 
 
 def test_how_an_unread_answer_begins() -> None:
@@ -206,11 +206,10 @@ def test_names_go_there_and_back(schema: Json, value: Any) -> None:
     """Every name is replaced by a new one and that by the old one: nothing is lost."""
     schema = {**schema, "type": "object"}
     layout = Layout(schema, "schema")
-    layout.check()
     names = {e.name for e in layout.elements.values() if e.name}
     new_names = {name: f"n{i}" for i, name in enumerate(sorted(names))}
     words = {path: Words(new_names[e.name]) for path, e in layout.elements.items() if e.name}
-    layout.check_words(words, "words")
+    check_words(words, layout, "words")
     tool = Tool("t", "", schema)
     worded = WordedTools({"t": tool}, Variant("v1", {"t": ToolWords(parameters=words)}))
     new_layout = Layout(worded.tool("t").parameters, "")

@@ -10,12 +10,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from sgdx_llm.requests import RequestSettings
 from sgdx_tools.__main__ import main
+from sgdx_tools.asking import ToolPlan
 from sgdx_tools.data import Json
 from sgdx_tools.demo import SAMPLE
 from sgdx_tools.folder import read_tool_set
-from sgdx_tools.plan import ToolPlan
+from sgdx_tools.options import AskOptions
 
 from .conftest import CASES, RIGHT, Rows, rows
 
@@ -51,10 +51,24 @@ def test_a_program_may_answer_by_the_case_and_a_model_cannot(folder: Path) -> No
     """Two cases with one conversation are two requests to a program, and one to a model."""
     alike = tuple(msgspec.structs.replace(CASES[1], id=case_id) for case_id in "bx")
     tool_set = msgspec.structs.replace(read_tool_set(folder), cases=alike)
-    settings = RequestSettings(model="m", task="calls")
-    for host, count in (("command:x", 2), ("http://localhost", 1)):
-        plan = ToolPlan(tool_set, ["original"], settings, host)
+    model = AskOptions(model="m", base_url="http://localhost", variant=["original"])
+    for asked, count in ((AskOptions(command="x", variant=["original"]), 2), (model, 1)):
+        plan = ToolPlan(tool_set, asked)
         assert len({request.key for request in plan.requests()}) == count
+
+
+@pytest.mark.parametrize("command", ["score", "report"])
+@pytest.mark.parametrize(
+    "name", ["tools.json", "cases.jsonl", "variants/v1.json", "../run/v1.jsonl"]
+)
+def test_what_is_read_is_not_written_over(
+    folder: Path, write_rows: Callable[[Rows], Path], command: str, name: str
+) -> None:
+    run = write_rows(rows())
+    before = (folder / name).read_bytes()
+    output = ["--predictions", str(run), "--output", str(folder / name)]
+    assert main([command, str(folder), *output]) == 2
+    assert (folder / name).read_bytes() == before
 
 
 def test_run_and_score_a_program(

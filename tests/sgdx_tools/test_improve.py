@@ -16,8 +16,7 @@ from sgdx_tools.__main__ import main
 from sgdx_tools.data import Case, ToolSet
 from sgdx_tools.demo import SAMPLE
 from sgdx_tools.folder import read_tool_set, write_tool_set
-from sgdx_tools.improve import Gain, halves
-from sgdx_tools.json_schema import elements_of
+from sgdx_tools.improve import halves
 from sgdx_tools.renaming import WordedTools
 
 from ..sgdx_llm.server import Json, StandIn, call_completion, completion, serving
@@ -55,10 +54,10 @@ def write_pool(path: Path, tool_set: ToolSet, better: ToolSet) -> None:
     """For each description the one that the reader knows, and one that it does not."""
     pool: dict[str, Any] = {}
     for (i, tool), old in zip(tool_set.tools.items(), better.tools.values()):
-        known = [element.description for element in elements_of(old).values()]
+        known = [element.description for element in old.elements.values()]
         words = {
             path: {"description": [f"Something about {number}", text]}
-            for number, (path, text) in enumerate(zip(elements_of(tool), known))
+            for number, (path, text) in enumerate(zip(tool.elements, known))
         }
         pool[i] = words.pop("") | {"parameters": words}
     path.write_text(json.dumps(pool))
@@ -100,7 +99,7 @@ def test_where_words_are_not_the_cause_nothing_is_proved(
     folder = tmp_path / "sample"
     pool: dict[str, Any] = {}
     for i, tool in sample.tools.items():
-        elements = elements_of(tool)
+        elements = tool.elements
         words = {path: {"description": [f"{e.description}!"]} for path, e in elements.items()}
         pool[i] = words.pop("") | {"parameters": words}
     (tmp_path / "pool.json").write_text(json.dumps(pool))
@@ -130,16 +129,21 @@ def model(body: Json) -> Json:
     return call_completion("book", json.dumps(arguments))
 
 
-def test_a_model_proposes_and_only_what_is_new_is_asked_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-nobody")
+def tables() -> list[Case]:
+    """Twenty cases that ask for a table for 2, 3, and so on."""
     (case, *_) = (c for c in CASES if c.id == "b")
-    cases = [
+    return [
         replace(case, id=f"c{n}", messages=(user(f"Table for {n}"),),
                 expect=(replace(case.expect[0], arguments={"people": n}),))  # type: ignore[index]
         for n in range(2, 22)
     ]  # fmt: skip
+
+
+def test_a_model_proposes_and_only_what_is_new_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-nobody")
+    cases = tables()
     write_tool_set(tmp_path / "api", TOOLS, cases)
     with serving(StandIn(answer=model)) as server:
         words = ("--with", "model:m", "--model", "m", "--base-url", server.url, "--count", "1")
@@ -166,9 +170,26 @@ def test_halves_have_whole_dialogues_and_half_of_each_tool(sample: ToolSet) -> N
     assert not {c.dialogue for c in one} & {c.dialogue for c in other}
 
 
-def test_a_gain_that_chance_explains_is_not_proved() -> None:
-    assert Gain(0.1, (0.01, 0.2), 30, 5, 800).is_proved
-    assert not Gain(0.1, (0.0, 0.2), 30, 5, 800).is_proved
+def test_a_gain_that_chance_explains_is_not_proved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One case of each half is wrong, and right with the new words."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-nobody")
+    cases = tables()
+    write_tool_set(tmp_path / "api", TOOLS, cases)
+    hard = {half[0].messages[0]["content"] for half in halves(cases)}
+
+    def answer(body: Json) -> Json:
+        text = body["messages"][-1]["content"]
+        if body["tools"][0]["function"]["name"] == "reword" or text in hard:
+            return model(body)
+        return call_completion("book", json.dumps({"people": int(text.split()[-1])}))
+
+    with serving(StandIn(answer=answer)) as server:
+        words = ("--with", "model:m", "--model", "m", "--base-url", server.url, "--count", "1")
+        assert run(tmp_path / "api", tmp_path / "out", *words) == 1
+    assert "change 10.00 points of 10 cases" in capsys.readouterr().out
+    assert not (tmp_path / "out" / "improved.json").exists()
 
 
 def test_too_few_cases_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

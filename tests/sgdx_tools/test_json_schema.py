@@ -6,7 +6,9 @@ import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_tools.data import Json, Words
-from sgdx_tools.json_schema import Element, Layout, Renaming
+from sgdx_tools.folder import check_words
+from sgdx_tools.json_schema import Element, Layout
+from sgdx_tools.renaming import Renaming
 
 from .conftest import objects
 
@@ -52,8 +54,7 @@ WORDS = {
 
 def renaming(schema: Json, words: dict[str, Words]) -> Renaming:
     layout = Layout(schema, "tools.json: tool t")
-    layout.check()
-    layout.check_words(words, "v1.json: tool t")
+    check_words(words, layout, "v1.json: tool t")
     return Renaming(layout, words)
 
 
@@ -108,7 +109,7 @@ def test_a_schema_keeps_everything_but_its_words() -> None:
         ),
         "$defs": {"Address": objects(["town"], town=town, next=TO_ADDRESS) | PLACE},
     }
-    Layout(schema, "").check()
+    Layout(schema, "")
 
 
 def test_values_have_the_new_names_at_every_depth() -> None:
@@ -182,6 +183,22 @@ def test_a_part_may_require_what_only_another_part_has() -> None:
     assert base == {"required": ["town"], "x-order": ["town"]}
 
 
+@pytest.mark.parametrize(
+    ("anchor", "reference"),
+    [
+        ({"$anchor": "node"}, {"$ref": "#node"}),
+        ({"$dynamicAnchor": "node"}, {"$dynamicRef": "#node"}),
+        ({"$recursiveAnchor": True}, {"$recursiveRef": "#"}),
+    ],
+)
+def test_every_kind_of_reference_is_followed(anchor: Json, reference: Json) -> None:
+    schema = objects(label={}, parts={"type": "array", "items": reference}) | anchor
+    tree = renaming(schema, {"label": Words("text")})
+    assert tree.schema() == objects(text={}, parts={"type": "array", "items": reference}) | anchor
+    value = {"label": "a", "parts": [{"label": "b"}]}
+    assert tree.value(value) == {"text": "a", "parts": [{"text": "b"}]}
+
+
 def test_two_names_change_places() -> None:
     swap = renaming(objects(a={}, b={}), {"a": Words("b"), "b": Words("a")})
     assert swap.schema() == objects(b={}, a={})
@@ -239,7 +256,7 @@ def test_one_property_in_two_places_needs_one_name() -> None:
 )
 def test_what_is_no_schema_is_refused(schema: Json, message: str) -> None:
     with pytest.raises(SgdxError, match=f"tools.json: tool t: .*{message}"):
-        Layout(schema, "tools.json: tool t").check()
+        Layout(schema, "tools.json: tool t")
 
 
 def test_a_schema_may_not_be_nested_without_end() -> None:
@@ -247,4 +264,4 @@ def test_a_schema_may_not_be_nested_without_end() -> None:
     for _ in range(200):
         schema = objects(a=schema)
     with pytest.raises(SgdxError, match="over 100 schemas"):
-        Layout(schema, "t").check()
+        Layout(schema, "t")

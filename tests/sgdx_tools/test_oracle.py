@@ -14,12 +14,11 @@ from typing import Any, get_args
 
 import pytest
 
-from sgdx_llm.requests import RequestSettings
 from sgdx_tools.__main__ import main
+from sgdx_tools.asking import ToolPlan
 from sgdx_tools.data import Rule, Tool, ToolWords, Variant, Words
 from sgdx_tools.folder import read_tool_set, write_variant
-from sgdx_tools.json_schema import elements_of
-from sgdx_tools.plan import ToolPlan
+from sgdx_tools.options import AskOptions
 from sgdx_tools.scoring import score
 
 from .conftest import call, user
@@ -96,7 +95,7 @@ def add_cases(folder: Path, calls: list[Json]) -> None:
 def reworded(tool: Tool) -> ToolWords:
     """Other names and descriptions for all that a tool has."""
     parameters = {}
-    for i, (path, element) in enumerate(elements_of(tool).items()):
+    for i, (path, element) in enumerate(tool.elements.items()):
         if path:
             name = f"q{i}" if element.name else None
             parameters[path] = Words(name, f"Reworded {i}." if element.description else None)
@@ -159,8 +158,7 @@ def test_bfcl_under_two_variants_takes_seconds(bfcl_data: Path, tmp_path: Path) 
         words = {tool: reworded(tools[tool]) for tool in list(tools)[::every]}
         write_variant(folder / "variants" / f"{name}.json", Variant(name, words))
     tool_set = read_tool_set(folder)
-    settings = RequestSettings(model="m", task="calls", tool_choice="auto")
-    plan = ToolPlan(tool_set, list(tool_set.variants), settings, "http://localhost")
+    plan = ToolPlan(tool_set, AskOptions(model="m", base_url="http://localhost"))
     assert sum(1 for _ in plan.requests()) == 3 * len(tool_set.cases) > 8_000
     assert time.process_time() - begin < 5
     right = {"original": 1.0, "all": 1.0, "third": 1.0}

@@ -12,9 +12,7 @@ import pytest
 from sgdx_dataset import SgdxError
 from sgdx_tools import score
 from sgdx_tools.data import Json
-from sgdx_tools.explain import explain
 from sgdx_tools.folder import read_tool_set
-from sgdx_tools.signature import data_digest
 
 from .conftest import Rows, call, rows
 
@@ -149,16 +147,14 @@ def test_a_header_of_other_words_or_another_system_is_refused(
 ) -> None:
     run, tool_set = write_rows(rows()), read_tool_set(folder)
     for name in ("original", "v1"):
-        header = {"system": {"model": "a"}, "data": data_digest(tool_set, name)}
+        header = {"system": {"model": "a"}, "data": tool_set.digest(name)}
         stated = {"metadata": header | (change if name == "v1" else {})}
         path = run / f"{name}.jsonl"
         path.write_text(json.dumps(stated) + "\n" + path.read_text())
     with pytest.raises(SgdxError, match="v1"):
         score(folder, run)
-    with pytest.raises(SgdxError, match="v1"):
-        list(explain(tool_set, run, "a", None, None))
     (run / "v1.jsonl").unlink()
-    of_original = {"system": {"model": "a"}, "data": data_digest(tool_set, "original")}
+    of_original = {"system": {"model": "a"}, "data": tool_set.digest("original")}
     assert score(folder, run)["predictions"] == {"original": of_original, "v2": {}}
 
 
@@ -175,11 +171,11 @@ def test_a_header_of_other_words_or_another_system_is_refused(
 def test_a_digest_is_of_what_a_model_is_shown(
     folder: Path, file: str, old: str, new: str, same: bool
 ) -> None:
-    before = data_digest(read_tool_set(folder), "v1")
+    before = read_tool_set(folder).digest("v1")
     text = (folder / file).read_text()
     assert text.count(old) == 1
     (folder / file).write_text(text.replace(old, new))
-    assert (data_digest(read_tool_set(folder), "v1") == before) == same
+    assert (read_tool_set(folder).digest("v1") == before) == same
 
 
 ROW = {"id": "a", "variant": "v1", "calls": []}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -151,6 +153,44 @@ def test_reviewed_cases_stay_and_others_go(
     assert [(case.id, case.unreviewed) for case in cases][-2:] == [("d", False), ("=a", False)]
     kept = [row for row in [*rows(), *extra] if row["id"] != "x"]
     assert "unreviewed" not in score(folder, kept)["cases"]
+
+
+def test_a_review_is_never_lost(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither by cases that come later, nor are those by a table that is older."""
+    added(folder, "\n".join([line("A", BOOKED, custom_id="a1"), line("B", TEXT, custom_id="b1")]))
+    table, log = folder / "review" / "review.tsv", folder.parent / "log0.jsonl"
+    whole = table.read_text()
+    struck = "\n".join(row for row in whole.splitlines() if row[:3] != "b1\t")
+    table.write_text(struck)
+    log.write_text(line("C", BOOKED, custom_id="c1"))
+    cases = (folder / "cases.jsonl").read_bytes()
+    assert main(["cases", str(folder), "--from", str(log)]) == 2
+    assert "--review" in capsys.readouterr().err
+    assert table.read_text() == struck and (folder / "cases.jsonl").read_bytes() == cases
+    table.write_text(whole)
+    assert main(["cases", str(folder), "--from", str(log)]) == 0
+    older = folder.parent / "older.tsv"
+    older.write_text(struck)
+    assert main(["cases", str(folder), "--review", str(older)]) == 2
+    assert {"b1", "c1"} <= {case.id for case in read_tool_set(folder).all_cases}
+    table.write_text(table.read_text().splitlines()[0])  # all are struck out
+    assert main(["cases", str(folder), "--review", str(table)]) == 0
+    assert not any(case.unreviewed for case in read_tool_set(folder).all_cases)
+
+
+def test_several_at_once_lose_no_case(folder: Path) -> None:
+    """Each adds its cases, or says that another one is writing and adds none."""
+    processes = []
+    for i in range(3):
+        log = folder.parent / f"at-once-{i}.jsonl"
+        log.write_text("\n".join(line(f"{i} {n}", BOOKED, custom_id=f"{i}-{n}") for n in range(9)))
+        command = [sys.executable, "-m", "sgdx_tools", "cases", str(folder), "--from", str(log)]
+        processes.append(subprocess.Popen(command, stderr=subprocess.PIPE))
+    ended = [process.wait() for process in processes]
+    ids = {case.id for case in read_tool_set(folder).all_cases}
+    for i, status in enumerate(ended):
+        assert status in (0, 2)
+        assert sum(name.startswith(f"{i}-") for name in ids) == (0 if status else 9)
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def verdict_of(
             row: Json = {"id": f"c{i}", "variant": variant, "calls": calls}
             rows.append(row | {"unread": right is None})
     files = predictions_from_rows(rows, tool_set)
-    content, _ = score_files(tool_set, files)
+    content = score_files(tool_set, files).content
     return judge(tool_set, files, content, max_drop)
 
 

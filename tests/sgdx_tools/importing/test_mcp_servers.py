@@ -17,7 +17,6 @@ import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_tools.__main__ import main
-from sgdx_tools.data import ToolServer
 from sgdx_tools.folder import read_tool_set
 from sgdx_tools.importing.mcp_servers import Access, import_servers, started
 
@@ -88,6 +87,11 @@ for line in sys.stdin:
 TODAY = datetime.now(UTC).date().isoformat()
 
 
+def facts(name: str, version: str, protocol: str, date: str) -> dict[str, str]:
+    """What is noted of a server."""
+    return {"name": name, "version": version, "protocol": protocol, "date": date}
+
+
 @pytest.fixture
 def by_sdk(tmp_path: Path) -> str:
     (tmp_path / "by_sdk.py").write_text(BY_SDK)
@@ -123,7 +127,7 @@ def test_a_server_by_the_sdk_over_stdio_makes_a_folder(by_sdk: str, tmp_path: Pa
     assert (list(tool_set.tools), book.description) == (["book_table", "now"], "Book a table.")
     assert list(book.parameters["properties"]) == ["city", "guests"]
     assert tool_set.source.form == "mcp"
-    assert tool_set.source.servers == (ToolServer("kitchen", "1.2", "2026-07-28", TODAY),)
+    assert tool_set.source.servers == (facts("kitchen", "1.2", "2026-07-28", TODAY),)
     assert tool_set.source.beside["tool now"]["title"] == "The time"
     assert str(tmp_path) not in (output / "source.json").read_text()
 
@@ -131,22 +135,22 @@ def test_a_server_by_the_sdk_over_stdio_makes_a_folder(by_sdk: str, tmp_path: Pa
 def test_a_server_over_http(url: str) -> None:
     collection = import_servers([url])
     assert list(collection.tools) == ["book_table", "now"]
-    assert collection.servers == [ToolServer("kitchen", "1.2", "2026-07-28", TODAY)]
+    assert collection.servers == [facts("kitchen", "1.2", "2026-07-28", TODAY)]
 
 
 @pytest.mark.parametrize(
     ("mode", "server"),
     [
-        ("older", ToolServer("by hand", "0.1", "2025-06-18", TODAY)),
-        ("modern", ToolServer(PYTHON, "", "2026-07-28", TODAY)),
+        ("older", facts("by hand", "0.1", "2025-06-18", TODAY)),
+        ("modern", facts(PYTHON, "", "2026-07-28", TODAY)),
     ],
 )
-def test_all_pages_of_both_eras_are_read(by_hand: str, mode: str, server: ToolServer) -> None:
+def test_all_pages_of_both_eras_are_read(by_hand: str, mode: str, server: dict[str, str]) -> None:
     collection = import_servers([f"{by_hand} {mode}"])
     descriptions = {name: tool.description for name, tool in collection.tools.items()}
     assert descriptions == {"tool0": "Page 0", "tool1": "Page 1", "tool2": "Page 2"}
     assert collection.beside["tool tool2"] == {"annotations": {"title": "2"}}
-    assert collection.servers[0].protocol == server.protocol
+    assert collection.servers[0]["protocol"] == server["protocol"]
     assert mode == "modern" or collection.servers == [server]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.yaml import parse_yaml_document
@@ -344,8 +345,12 @@ def _component(name: str) -> Json:
 
 def _told(name: str, kind: str, *values: str) -> Json:
     """A variant that a discriminator tells by values."""
+    return {"$ref": f"#/$defs/{name}"} | _tells(kind, *values)
+
+
+def _tells(kind: str, *values: str) -> Json:
     part = objects(**{kind: {"type": "string", "enum": [*values]}})
-    return {"$ref": f"#/$defs/{name}", "properties": part["properties"], "required": [kind]}
+    return {"properties": part["properties"], "required": [kind]}
 
 
 def test_a_discriminator_tells_the_branches_of_one_of(tmp_path: Path) -> None:
@@ -376,15 +381,57 @@ def test_a_discriminator_tells_the_heirs_of_a_schema(tmp_path: Path) -> None:
     body, definitions = _body(tmp_path, _component("Sent"), Sent=parent, **heirs)
     assert body == {"$ref": "#/$defs/Sent"}
     plain = {k: v for k, v in parent.items() if k != "discriminator"}
+    base = {"$ref": "#/$defs/Sent_2"}
     assert definitions == {
         "Sent": {
             "description": "Something sent.",
-            "anyOf": [_told("Sea", "kind", "sea"), _told("Air", "kind", "Air")],
+            "anyOf": [{"$ref": "#/$defs/Sea"}, {"$ref": "#/$defs/Air"}],
         },
-        "Sea": {"allOf": [{"$ref": "#/$defs/Sent_2"}, objects(["vessel"], vessel={})]},
-        "Air": {"allOf": [{"$ref": "#/$defs/Sent_2"}, objects(["flight"], flight={})]},
+        "Sea": {"allOf": [base, objects(["vessel"], vessel={}), _tells("kind", "sea")]},
+        "Air": {"allOf": [base, objects(["flight"], flight={}), _tells("kind", "Air")]},
         "Sent_2": plain,
     }
+
+
+SEA = objects(["kind"], kind={"type": "string"}) | {
+    "discriminator": {"propertyName": "kind", "mapping": {"sea": "Sea", "car ferry": "Ferry"}}
+}
+
+
+@pytest.mark.parametrize(
+    ("of", "value", "is_valid"),
+    [
+        ("Sent", {"kind": "sea", "vessel": "Ann"}, True),
+        ("Sent", {"kind": "car ferry", "vessel": "Ann", "cars": 2}, True),
+        ("Sent", {"kind": "car ferry", "vessel": "Ann"}, False),
+        ("Sent", {"kind": "ship", "vessel": "Ann", "cars": 2}, False),
+        ("Sea", {"kind": "sea", "vessel": "Ann"}, True),
+        ("Sea", {"kind": "car ferry", "vessel": "Ann"}, False),
+        ("Ferry", {"kind": "car ferry", "vessel": "Ann", "cars": 2}, True),
+        ("Ferry", {"kind": "sea", "vessel": "Ann", "cars": 2}, False),
+        ("Named", {"kind": "sea", "vessel": "Ann"}, True),
+        ("Named", {"kind": "sea"}, False),
+    ],
+)
+def test_what_inherits_through_another_schema_has_its_own_value(
+    tmp_path: Path, of: str, value: Json, is_valid: bool
+) -> None:
+    """The same where the schemas inherit from each other in a circle."""
+    sea = {"allOf": [_component("Sent"), objects(["vessel"], vessel={})]}
+    ferry = {"allOf": [_component("Sea"), objects(["cars"], cars={})]}
+    named = {"allOf": [_component("Sent")], "description": "Other words"}
+    for circle in ({}, {"allOf": [_component("Ferry")]}):
+        folder = tmp_path / str(len(circle))
+        folder.mkdir()
+        schemas = {"Sent": SEA, "Sea": sea, "Ferry": ferry, "Named": named}
+        if circle:
+            schemas["Sent"] = SEA | {"properties": {}} | circle
+        body, definitions = _body(folder, _component(of), **schemas)
+        text = json.dumps(definitions)
+        assert of == "Sea" or "car ferry" in text
+        if not circle:  # which is valid for nobody, as no validator finds its end
+            schema = {**body, "$defs": definitions}
+            assert Draft202012Validator(schema).is_valid(value) == is_valid
 
 
 def test_a_variant_that_is_not_in_the_file_is_named(tmp_path: Path) -> None:
