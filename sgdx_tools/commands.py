@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -294,6 +295,70 @@ def score(
     if max_drop is None:
         return 0
     verdict = judge(tool_set, files, scored.content, max_drop)
+    print(verdict)
+    return verdict.status
+
+
+@tools.command
+def search(
+    folder: Tools,
+    /,
+    *,
+    embeddings: Annotated[str | None, Parameter(metavar="MODEL")] = None,
+    base_url: Annotated[str | None, Parameter(metavar="URL")] = None,
+    limit: Limit = None,
+    output: Path | None = None,
+    explain: Details = False,
+    quiet: Annotated[bool, Parameter(help="Print no figures, only the verdict.")] = False,
+    max_drop: float | None = None,
+) -> int:
+    """Is the right tool still found by its words? No model is asked.
+
+    Clients with many tools load only those that a search finds. For each case and variant, all
+    tools are ranked by BM25 for what the user has said so far.
+
+    Parameters
+    ----------
+    embeddings
+        Rank by the embeddings of this model instead. The key is read from $OPENAI_API_KEY.
+    base_url
+        Ask for embeddings at this address, such as http://localhost:11434/v1. Default: OpenAI's.
+    output
+        Also write the ranks of all cases to this JSON file.
+    max_drop
+        Judge the loss in recall@5, the share of cases whose tool is among the first five. If its
+        whole 95 % interval is above this number of points, the exit status is 1, and otherwise 0.
+    """
+    from sgdx_eval.files import check_outputs, write_scores
+    from sgdx_eval.tables import terminal
+
+    from . import search as searching
+    from .folder import read_tool_set
+    from .tables import print_search
+    from .verdict import Verdict, check_limit, judge_loss
+
+    if max_drop is not None:
+        check_limit(max_drop, "--max-drop")
+    if base_url and not embeddings:
+        raise SgdxError("--base-url: found no --embeddings, whose server this is")
+    check_outputs({"--output": output}, folder.glob("**/*.json*"))
+    tool_set = read_tool_set(folder).first(limit)
+    ranker: searching.Ranker = searching.bm25
+    name = "bm25-lucene"
+    if embeddings:
+        key = os.environ.get("OPENAI_API_KEY")
+        ranker, name = searching.embeddings(embeddings, base_url, key), embeddings
+    searched = searching.search(tool_set, ranker, name)
+    if output is not None:
+        write_scores(searched.content, output)
+    if not quiet:
+        print_search(searched, explain, terminal())
+    if max_drop is None:
+        return 0
+    figures = searched.content["search"][searching.GATED]
+    verdict = Verdict("cannot tell", "found no other words, expected some in variants/")
+    if figures["confidence"]["drop"]:
+        verdict = judge_loss(figures, searched.content["cases"], max_drop)
     print(verdict)
     return verdict.status
 

@@ -8,10 +8,11 @@ from typing import Any
 from rich.console import Console
 
 from sgdx_eval import show
-from sgdx_eval.tables import interval, legend, percent, print_line
+from sgdx_eval.tables import interval, legend, percent, print_line, table, to_terminal
 from sgdx_eval.tasks.tools import Tools
 
 from .scoring import Scored
+from .search import Searched
 
 _LOST_TERM = (
     "lost 2 of 5: of 5 cases that expect the tool or call it, 2 are right under the original words "
@@ -55,6 +56,46 @@ def print_scores(scored: Scored, details: bool, console: Console) -> None:
             lines.append(f"{name}: {texts} texts look like calls, and count as none")
     more = [legend(lines), ""] if lines else []
     show.print_scores(Tools(), scored.raw, scores, console, more, details)
+
+
+def print_search(searched: Searched, details: bool, console: Console) -> None:
+    """Print how often the right tool is found, and which tools are found less under other words."""
+    content, count = searched.content, searched.content["cases"]["all"]
+    figures = content["search"]
+    first = figures["recall@5"]
+    text = f"The right tool is among the first five in {percent(first['original'], 1)} % of cases"
+    if first["drop"] is not None:
+        ends = first["confidence"]["drop"]
+        chance = ", which may be chance" if ends and ends[0] <= 0 <= ends[1] else ""
+        text += f", and in {percent(first['reworded'], 1)} % under other words{chance}"
+    print_line(f"{legend([text])}.\n", console)
+    ends_of = {m: of["confidence"]["drop"] for m, of in figures.items()}
+    rows = [
+        [
+            metric.replace("_", " "),
+            *(percent(of[key]) for key in ("original", "reworded", "drop")),
+            interval(ends_of[metric]),
+            *(percent(of[key]) for key in ("worst", "flips")),
+        ]
+        for metric, of in figures.items()
+    ]
+    headers = ["figure", "original", "reworded", "drop", "95 % interval", "worst", "flips"]
+    to_terminal(table(f"All {count} cases that expect a call, in %", headers, rows), console)
+    rows = [
+        [name, *(percent(of["by_variant"][name]) for of in figures.values())]
+        for name in searched.raw.variants
+    ]
+    headers = ["variant", *(metric.replace("_", " ") for metric in figures)]
+    to_terminal(table("By variant", headers, rows), console)
+    lost = [row for row in content["tools"] if row["new_rank"] > row["rank"]]
+    if lost:
+        print_line("Tools that fall the most, by their mean rank", console)
+    for row in lost[: _MOST_ELEMENTS if details else _FEW_ELEMENTS]:
+        rank = f"{row['rank']:.1f} -> {row['new_rank']:.1f} in {row['cases']} cases"
+        print_line(f"{row['variant']} {row['tool']}: {rank}", console)
+        print_line(f"    {short_words(row['original'])}", console)
+        print_line(f" -> {short_words(row['reworded'])}", console)
+    print_line(f"\n{content['signature']}", console)
 
 
 def _print_elements(scores: Mapping[str, Any], most: int, console: Console) -> None:

@@ -79,13 +79,19 @@ def judge(
         return Verdict("cannot tell", why)
     if not figures["original"]:
         return Verdict("cannot tell", "no case is right under the original: nothing to lose")
-    count, limit = content["cases"]["dialogues"], max_drop / 100
-    of = "cases" if count == content["cases"]["all"] else "dialogues"
+    beside = f", with {left_out} of {everything} cases left out" if left_out else ""
+    return judge_loss(figures, content["cases"], max_drop, beside)
+
+
+def judge_loss(
+    figures: Mapping[str, Any], counts: Mapping[str, int], max_drop: float, beside: str = ""
+) -> Verdict:
+    """Whether the whole 95 % interval of a drop, as of `over_variants_of_few`, is above a limit."""
+    count, limit = counts["dialogues"], max_drop / 100
+    of = "cases" if count == counts["all"] else "dialogues"
     low, high = (0.0 - end for end in reversed(figures["confidence"]["drop"]))
     sure = f"95 % interval {interval([low, high])}, p = {figures['p']:.4f}"
-    cost = f"other words cost {percent(0.0 - figures['drop'])} points ({sure})"
-    if left_out:
-        cost += f", with {left_out} of {everything} cases left out"
+    cost = f"other words cost {percent(0.0 - figures['drop'])} points ({sure}){beside}"
     if low > limit:
         return Verdict("failed", f"{cost}, all of it more than {max_drop:g}")
     least = _least_loss(count, limit)

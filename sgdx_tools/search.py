@@ -1,0 +1,228 @@
+"""Is the right tool still found under other words? The rank of each case's tool among all tools.
+
+Clients with many tools load a tool only when a search by words finds it ("deferred tools"). What a
+user says is the query, and a tool's document its name, its description and those of its parameters,
+in the words of the variant. No model answers, so that all cases take seconds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from sgdx_dataset import SgdxError
+from sgdx_metric.columns import Floats, Ints
+from sgdx_metric.figures import over_variants_of_few
+from sgdx_metric.robustness import paired_scores
+from sgdx_metric.statistics import RESAMPLES, SEED
+from sgdx_metric.units import Items, Scores
+from sgdx_metric.version import __version__
+
+from .data import Case, Tool, ToolSet, digest
+from .renaming import WordedTools
+
+# Of so many tools a client loads the first; the one that a gate is about.
+DEPTHS, GATED = (1, 3, 5, 10), "recall@5"
+RANK = "reciprocal_rank"
+# Of requests for embeddings: how long each may take, and how many texts it has.
+_SECONDS, _AT_ONCE = 120, 128
+# What gives each query a score for each document, more being better [queries, documents].
+Ranker = Callable[[Sequence[str], Sequence[str]], Floats]
+
+
+class Searched(NamedTuple):
+    """Where the right tools stand."""
+
+    # The content of a scores.json, and the scores of single cases.
+    content: dict[str, Any]
+    raw: Scores
+
+
+def search(tool_set: ToolSet, ranker: Ranker, name: str) -> Searched:
+    """Rank all tools for each case that expects a call, under every variant.
+
+    Args:
+        tool_set: Tools, cases and variants.
+        ranker: Scores documents for queries; `name` is what the signature calls it.
+
+    Returns:
+        As content: ``search``, by metric what ``sgdx_metric.figures.over_variants_of_few`` returns;
+        the metrics are ``recall@1``, ``@3``, ``@5`` and ``@10``, the share of a case's tools among
+        the first 1, 3, 5 or 10 of all, and ``reciprocal_rank``, the mean of 1 / rank; ``tools``,
+        for each tool and variant the mean rank under the original words and under these; ``cases``,
+        ``signature`` and ``paired``. Tools that score alike share the worst rank of them, so that a
+        tool that has no word in common with the query comes last.
+
+    Raises:
+        SgdxError: No case expects a call.
+    """
+    cases = [case for case in tool_set.cases if case.expect]
+    if not cases:
+        raise SgdxError(
+            f"{tool_set.path}: found no case that expects a call, expected one at least"
+        )
+    queries = [query(case) for case in cases]
+    variants = list(tool_set.variants)
+    # The rank of each expected tool, by variant, and which case expects which tool.
+    expected = [(i, call.name) for i, case in enumerate(cases) for call in case.expect or ()]
+    of_case = np.array([i for i, _ in expected])
+    ranks = np.stack(
+        [
+            _ranks(
+                WordedTools(tool_set.tools, tool_set.variants[variant]), queries, expected, ranker
+            )
+            for variant in variants
+        ]
+    )  # [variants, expected tools]
+    counts = np.bincount(of_case)
+
+    def mean_of_case(values: Floats) -> Floats:
+        return np.stack([np.bincount(of_case, row) / counts for row in values])
+
+    metrics = {f"recall@{k}": mean_of_case((ranks <= k).astype(np.float64)) for k in DEPTHS}
+    metrics[RANK] = mean_of_case(1 / ranks)
+    dialogues = [f"d {case.dialogue}" if case.dialogue else f"c {case.id}" for case in cases]
+    dialogue = np.unique(dialogues, return_inverse=True)[1].astype(np.int64)
+    ids = pa.array([case.id for case in cases], pa.string())
+    services = np.array([""] * len(cases), dtype=object)
+    scores = Scores(variants, Items(ids, dialogue, np.arange(len(cases)), services, {}), metrics)
+    content = {
+        "search": {metric: over_variants_of_few(scores, metric) for metric in metrics},
+        "tools": _by_tool(tool_set, [tool for _, tool in expected], ranks),
+        "cases": {"all": len(cases), "dialogues": len(set(dialogues))},
+        "signature": _signature(tool_set, cases, name),
+        "paired": paired_scores(scores, "case_id") | {"dialogue": dialogues},
+    }
+    return Searched(content, scores)
+
+
+def query(case: Case) -> str:
+    """All that the user has said: a last turn such as "yes, please" names no tool."""
+    said = []
+    for message in case.messages:
+        content = message.get("content")
+        if message.get("role") == "user" and content:
+            parts = [{"text": content}] if isinstance(content, str) else content
+            said += [part["text"] for part in parts if isinstance(part.get("text"), str)]
+    return "\n".join(said)
+
+
+def document(tool: Tool) -> str:
+    """The words of a tool: its name, its description, and those of its parameters."""
+    words = (text for e in tool.elements.values() for text in (split_name(e.name), e.description))
+    return "\n".join(filter(None, words))
+
+
+def split_name(name: str) -> str:
+    """The words of a name: ``searchHotels_2`` is ``search Hotels 2``."""
+    return " ".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+", name))
+
+
+def bm25(documents: Sequence[str], queries: Sequence[str]) -> Floats:
+    """BM25 as Lucene has it (Kamphuis et al. 2020), by the library bm25s (Lù 2024)."""
+    try:
+        import bm25s
+    except ImportError:
+        raise SgdxError("search: found no bm25s, expected it: pip install 'sgdx[search]'") from None
+    split = {"stopwords": "en", "show_progress": False}
+    index = bm25s.BM25(method="lucene")
+    index.index(bm25s.tokenize(list(documents), **split), show_progress=False)
+    words = bm25s.tokenize(list(queries), return_ids=False, **split)
+    return np.stack(
+        [index.get_scores(of_query) if of_query else np.zeros(len(documents)) for of_query in words]
+    )
+
+
+def embeddings(model: str, base_url: str | None, key: str | None) -> Ranker:
+    """Cosine similarity of the embeddings of a model at a server with OpenAI's interface."""
+    try:
+        import openai
+    except ImportError:
+        raise SgdxError("search: found no openai, expected it: pip install 'sgdx[llm]'") from None
+
+    def rank(documents: Sequence[str], queries: Sequence[str]) -> Floats:
+        texts = list(dict.fromkeys([*documents, *queries]))
+        rows = list[list[float]]()
+        try:
+            client = openai.OpenAI(base_url=base_url, api_key=key or "none", timeout=_SECONDS)
+            for start in range(0, len(texts), _AT_ONCE):
+                part = [text or " " for text in texts[start : start + _AT_ONCE]]
+                of_part = client.embeddings.create(model=model, input=part, encoding_format="float")
+                if len(of_part.data) != len(part):
+                    found = f"found {len(of_part.data)} embeddings of {len(part)} texts"
+                    raise SgdxError(f"{model}: {found}, expected one of each")
+                rows += [row.embedding for row in sorted(of_part.data, key=lambda row: row.index)]
+            vectors = np.array(rows, dtype=np.float64)
+        except SgdxError:
+            raise
+        except openai.OpenAIError as error:
+            raise SgdxError(f"{model}: {str(error).replace(key or 'none', '***')}") from None
+        except ValueError:
+            raise SgdxError(f"{model}: found embeddings of several lengths, expected one") from None
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True).clip(min=1e-12)
+        place = {text: i for i, text in enumerate(texts)}
+        of_documents, of_queries = ([place[t] for t in side] for side in (documents, queries))
+        return np.asarray(vectors[of_queries] @ vectors[of_documents].T)
+
+    return rank
+
+
+def _ranks(
+    worded: WordedTools, queries: Sequence[str], expected: Sequence[tuple[int, str]], ranker: Ranker
+) -> Ints:
+    """The rank of each expected tool for its case's query, from 1 [expected tools]."""
+    ids = worded.shown(None)
+    place = {tool: i for i, tool in enumerate(ids)}
+    scores = ranker([document(worded.tool(tool)) for tool in ids], queries)
+    rows, columns = (np.array(part) for part in zip(*((i, place[tool]) for i, tool in expected)))
+    own = scores[rows, columns]
+    # Of tools that score alike, the rank is that of the last.
+    return np.asarray((scores[rows] >= own[:, None]).sum(axis=1))
+
+
+def _by_tool(tool_set: ToolSet, expected: Sequence[str], ranks: Ints) -> list[dict[str, Any]]:
+    """The mean rank of each tool under the original and another variant, the worst loss first."""
+    rows = []
+    tools = np.array(expected)
+    for i, (name, variant) in enumerate(tool_set.variants.items()):
+        worded = WordedTools(tool_set.tools, variant)
+        for tool in dict.fromkeys(expected) if i else ():
+            is_tool = tools == tool
+            before, after = (float(of[is_tool].mean()) for of in (ranks[0], ranks[i]))
+            old, new = tool_set.tools[tool], worded.tool(tool)
+            rows.append(
+                {
+                    "variant": name,
+                    "tool": tool,
+                    "cases": int(is_tool.sum()),
+                    "rank": before,
+                    "new_rank": after,
+                    "original": {"name": old.name, "description": old.description},
+                    "reworded": {"name": new.name, "description": new.description},
+                }
+            )
+    return sorted(rows, key=lambda row: row["rank"] - row["new_rank"])
+
+
+def _signature(tool_set: ToolSet, cases: Sequence[Case], ranker: str) -> str:
+    """The line ``sgdx_tools_search|key:value|...``, with digests of all tools, cases and words."""
+    parts: Mapping[str, object] = {
+        "variants": "+".join(
+            f"{name}@{variant.digest()}" if variant.tools or variant.version else name
+            for name, variant in tool_set.variants.items()
+        ),
+        "tools": f"{len(tool_set.tools)}@{digest(tool_set.tools.values())}",
+        "cases": f"{len(cases)}@{digest(cases)}",
+        "ranker": ranker,
+        "query": "all-user-turns",
+        "ties": "worst",
+        "ci": f"95%-bootstrap-{RESAMPLES}-seed-{SEED}",
+        "ci-drop": "95%-bounded",
+        "version": __version__,
+    }
+    shown = (f"{key}:{str(value).replace('|', '/')}" for key, value in parts.items())
+    return "|".join(["sgdx_tools_search", *shown])

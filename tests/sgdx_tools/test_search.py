@@ -1,0 +1,171 @@
+"""Tool search: ranks by hand, ties, the two rankers, and the command with its statuses."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sgdx_dataset import SgdxError
+from sgdx_metric.columns import Floats
+from sgdx_tools.data import Case, ExpectedCall, Tool, ToolWords, Variant
+from sgdx_tools.folder import read_tool_set, write_tool_set
+from sgdx_tools.search import RANK, bm25, document, embeddings, query, search, split_name
+
+from ..conftest import Run
+from .conftest import objects, user
+
+CITY = objects(cityName={"type": "string", "description": "Town"})
+TOOLS = (
+    Tool(
+        "bookTable", "Reserve a seat", objects(cityName={"type": "string", "description": "Town"})
+    ),
+    Tool("get_weather", "Forecast of rain"),
+    Tool("play_song", "Start music"),
+    Tool("stop_song", "End music"),
+)
+WORDS = Variant("v1", {"get_weather": ToolWords("look_outside", "How wet the day becomes")})
+SAME = Variant("v2", {"play_song": ToolWords(description="Start music now")})
+
+
+def case(name: str, text: str, *tools: str, said_before: str = "") -> Case:
+    before = (user(said_before), {"role": "assistant", "content": "rain"}) if said_before else ()
+    return Case(name, (*before, user(text)), tuple(ExpectedCall(tool) for tool in tools) or None)
+
+
+CASES = (
+    case("a", "forecast, please", "get_weather"),
+    case("b", "yes", "bookTable", said_before="reserve a seat"),
+    case("c", "some music", "play_song"),
+    case("d", "hello"),
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_tool_set(tmp_path / "tools", TOOLS, CASES, variants=[WORDS, SAME])
+    return tmp_path / "tools"
+
+
+def words_in_common(documents: Sequence[str], queries: Sequence[str]) -> Floats:
+    texts = [{*text.lower().replace(",", " ").split()} for text in documents]
+    return np.array([[len(t & {*q.replace(",", " ").split()}) for t in texts] for q in queries])
+
+
+@pytest.mark.parametrize("ranker", [words_in_common, bm25])
+def test_ranks_are_those_by_hand(folder: Path, ranker: Any) -> None:
+    """Under v1 nothing of the first case's tool fits; of two tools of music each is second."""
+    content, raw = search(read_tool_set(folder), ranker, "by hand")
+    assert raw.items.ids.to_pylist() == ["a", "b", "c"]
+    assert raw.metrics["recall@1"].tolist() == [[1, 1, 0], [0, 1, 0], [1, 1, 0]]
+    assert raw.metrics["recall@3"].tolist() == [[1, 1, 1], [0, 1, 1], [1, 1, 1]]
+    assert raw.metrics[RANK].tolist() == [[1, 1, 0.5], [0.25, 1, 0.5], [1, 1, 0.5]]
+    figures = content["search"]["recall@1"]
+    assert figures["original"] == pytest.approx(2 / 3)
+    assert figures["drop"] == pytest.approx(-1 / 6)
+    assert (figures["worst"], figures["flips"]) == pytest.approx((1 / 3, 1 / 3))
+    worst = content["tools"][0]
+    assert (worst["variant"], worst["tool"], worst["rank"], worst["new_rank"]) == (
+        ("v1", "get_weather", 1, 4)
+    )
+    assert content["cases"] == {"all": 3, "dialogues": 3}
+    assert content["signature"].startswith("sgdx_tools_search|variants:original+v1@")
+    assert "|tools:4@" in content["signature"] and "|ranker:by hand|" in content["signature"]
+
+
+def test_a_case_of_two_tools_counts_each_of_them(tmp_path: Path) -> None:
+    both = case("both", "forecast and a seat", "get_weather", "play_song")
+    write_tool_set(tmp_path / "tools", TOOLS, [both])
+    _, raw = search(read_tool_set(tmp_path / "tools"), words_in_common, "by hand")
+    # One of its tools is among the first two, and the other has nothing in common with it.
+    assert raw.metrics["recall@3"].tolist() == [[0.5]]
+    assert raw.metrics[RANK].tolist() == [[pytest.approx((1 / 2 + 1 / 4) / 2)]]
+
+
+def test_words_of_tools_and_of_what_is_said() -> None:
+    assert split_name("searchHotels_2") == "search Hotels 2"
+    assert split_name("HTTPServer.get-größe") == "HTTP Server get größe"
+    assert document(TOOLS[0]) == "book Table\nReserve a seat\ncity Name\nTown"
+    assert query(CASES[1]) == "reserve a seat\nyes"
+    parts = Case("p", ({"role": "user", "content": [{"type": "text", "text": "hi"}]},), None)
+    assert query(parts) == "hi"
+
+
+@contextmanager
+def embedding_server(answer: Callable[[list[str]], Any]) -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            assert self.path == "/v1/embeddings" and body["model"] == "m"
+            assert self.headers["Authorization"] == "Bearer s3cret-key"
+            data = json.dumps(answer(body["input"])).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+        server.shutdown()
+
+
+def letters(texts: list[str]) -> dict[str, Any]:
+    """How often each letter is there, as the embedding; the last text comes first."""
+    rows = [
+        {"object": "embedding", "index": i, "embedding": [text.count(c) for c in "aeiou"]}
+        for i, text in enumerate(texts)
+    ]
+    return {"object": "list", "model": "m", "data": rows[::-1], "usage": {}}
+
+
+def test_embeddings_come_from_a_server(folder: Path) -> None:
+    with embedding_server(letters) as url:
+        scores = embeddings("m", url, "s3cret-key")(["aa", "e", "", "ae" * 100], ["a", "ee"])
+        assert scores == pytest.approx(
+            np.array([[1, 0, 0, 0.5**0.5], [0, 1, 0, 0.5**0.5]]), abs=1e-12
+        )
+        many = [f"{'a' * i}e" for i in range(300)]  # more than one request has
+        assert embeddings("m", url, "s3cret-key")(many, ["e"])[0].argmax() == 0
+    with (
+        embedding_server(lambda texts: letters(texts[1:])) as url,
+        pytest.raises(SgdxError),
+    ):
+        embeddings("m", url, "s3cret-key")(["a"], ["b"])
+
+
+def test_command_says_what_is_lost_and_ends_as_the_gate_says(
+    folder: Path, tmp_path: Path, run: Run
+) -> None:
+    output = tmp_path / "search.json"
+    done = run("sgdx_tools", "search", folder, "--output", output)
+    assert done.returncode == 0, done.stderr
+    content = json.loads(output.read_text())
+    assert content["search"]["recall@5"]["original"] == 1  # four tools are always among five
+    assert len(content["paired"]["recall@1"]["v1"]) == 3
+    assert run("sgdx_tools", "search", folder, "--max-drop", 3).returncode == 2  # too few cases
+    lone = tmp_path / "lone"
+    write_tool_set(lone, TOOLS, CASES)
+    assert run("sgdx_tools", "search", lone, "--max-drop", 3).returncode == 2
+    write_tool_set(tmp_path / "none", TOOLS, CASES[3:])
+    assert run("sgdx_tools", "search", tmp_path / "none").returncode == 2
+
+
+def test_a_surely_lost_tool_fails(tmp_path: Path, run: Run) -> None:
+    tools = [Tool(f"t{i}", f"word{i}") for i in range(12)]
+    cases = [case(f"c{i}", f"word{i % 12}", f"t{i % 12}") for i in range(24)]
+    words = Variant("v1", {tool.id: ToolWords(description="thing") for tool in tools})
+    write_tool_set(tmp_path / "tools", tools, cases, variants=[words])
+    assert run("sgdx_tools", "search", tmp_path / "tools", "--max-drop", 3).returncode == 1
+    assert run("sgdx_tools", "search", tmp_path / "tools", "--max-drop", 99).returncode == 0
