@@ -13,15 +13,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from sgdx_dataset.io.console import run
 from sgdx_dataset.io.extras import require
 from sgdx_dataset.io.files import write_bytes
 from sgdx_eval.report.runs import group_runs, read_run
-from sgdx_eval.results import Results
 from sgdx_metric.statistics import Sample
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
+from sgdx_tools.search import GATED
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "pictures"
@@ -45,14 +46,24 @@ class Picture(NamedTuple):
     """What a picture shows.
 
     Attributes:
-        systems: From the best: their names in it, and their folders.
+        systems: From the best: their names in it, and their folders, or files of `tools search`.
         apart: Whether their lines are so far apart that names and figures can stand beside them.
         highest: Where the axis ends, in percent.
+        title, items: What its figure is, and what is the same under all variants.
     """
 
     systems: Mapping[str, str]
     apart: bool
     highest: float
+    title: str = "Joint goal accuracy, in %"
+    items: str = "the same dialogues, the schema in six variants"
+
+
+class System(NamedTuple):
+    """The estimates of a system under each of the six variants, and under the worst of them."""
+
+    by_variant: Sequence[Estimate]
+    worst: Estimate
 
 
 PICTURES = {
@@ -73,6 +84,16 @@ PICTURES = {
         },
         apart=False,
         highest=18,
+    ),
+    "tool-search": Picture(
+        {
+            "among 38 tools": "results/tool-search/sgd.json",
+            "among 2,487 tools": "results/tool-search/sgd-and-bfcl.json",
+        },
+        apart=True,
+        highest=100,
+        title="The right tool is among the first five, in %",
+        items="the same cases, the tools in six variants",
     ),
 }
 
@@ -121,16 +142,26 @@ def _write(folder: Path) -> None:
             print(path)
 
 
-def read_systems(picture: Picture) -> dict[str, Results]:
-    """The scores of a picture's systems by their names in it; all are of the same frames."""
-    runs = [read_run(ROOT / folder) for folder in picture.systems.values()]
+def read_systems(picture: Picture) -> dict[str, System]:
+    """The systems of a picture by their names in it; all are of the same frames or cases."""
+    paths = {name: ROOT / path for name, path in picture.systems.items()}
+    if all(path.suffix == ".json" for path in paths.values()):
+        return {name: _searched(path) for name, path in paths.items()}
+    runs = [read_run(path) for path in paths.values()]
     (_,) = group_runs(runs)  # they compare
-    return dict(zip(picture.systems, (run.results for run in runs)))
+    systems = {}
+    for name, run_ in zip(paths, runs):
+        by_variant = _estimates(run_.results.by_variant(), _VARIANTS)
+        systems[name] = System(by_variant, *_estimates(run_.results.sample(), ["jga_worst"]))
+    return systems
 
 
-def worst_case(results: Results) -> Estimate:
-    """The mean with each frame under its worst variant."""
-    return _estimates(results.sample(), ["jga_worst"])[0]
+def _searched(path: Path) -> System:
+    """How often the right tool is among the first five."""
+    content = msgspec.json.decode(path.read_bytes())
+    figures, ends = content["search"][GATED], content["intervals"][GATED]
+    means = [Estimate(figures["by_variant"][name], *ends[name]) for name in _VARIANTS]
+    return System(means, Estimate(figures["worst"], *figures["confidence"]["worst"]))
 
 
 def _estimates(sample: Sample, keys: Sequence[str]) -> list[Estimate]:
@@ -138,7 +169,7 @@ def _estimates(sample: Sample, keys: Sequence[str]) -> list[Estimate]:
     return [Estimate(float(values[key] or 0), *(ends[key] or (np.nan, np.nan))) for key in keys]
 
 
-def draw(picture: Picture, systems: Mapping[str, Results], theme: Theme) -> bytes:
+def draw(picture: Picture, systems: Mapping[str, System], theme: Theme) -> bytes:
     """The picture as an SVG whose text stays text, the same bytes each time.
 
     Args:
@@ -163,30 +194,28 @@ def draw(picture: Picture, systems: Mapping[str, Results], theme: Theme) -> byte
         else:
             lines = [bars[0] for bars in axes.containers[::2]]  # of each two: then the worst case
             axes.legend(lines, systems, frameon=False, loc="upper right")
-        _finish(axes, theme)
+        _finish(axes, picture, theme)
         file = io.BytesIO()
         metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
         figure.savefig(file, format="svg", transparent=True, metadata=metadata)
     return file.getvalue()
 
 
-def _draw_system(axes: Any, system: Results, colour: str, marker: str, apart: bool) -> None:
-    estimates = _by_variant(system)
+def _draw_system(axes: Any, system: System, colour: str, marker: str, apart: bool) -> None:
     line = {"color": colour, "marker": marker, "markersize": 6, "capsize": 3, "elinewidth": 1}
-    axes.errorbar(range(len(_VARIANTS)), *_percent(estimates), linewidth=1.8, **line)
-    worst = worst_case(system)
-    axes.errorbar([_ALL_SIX], *_percent([worst]), linestyle="none", **line)
-    original = 100 * estimates[0].value
+    axes.errorbar(range(len(_VARIANTS)), *_percent(system.by_variant), linewidth=1.8, **line)
+    axes.errorbar([_ALL_SIX], *_percent([system.worst]), linestyle="none", **line)
+    original, worst = 100 * system.by_variant[0].value, 100 * system.worst.value
     _label(axes, -0.2, original, f"{original:.0f}", colour, "right")
     if apart:
-        _label(axes, _ALL_SIX + 0.25, 100 * worst.value, f"{100 * worst.value:.0f}", colour, "left")
+        _label(axes, _ALL_SIX + 0.25, worst, f"{worst:.0f}", colour, "left")
 
 
-def _name_systems(axes: Any, systems: Mapping[str, Results], colours: Sequence[str]) -> None:
+def _name_systems(axes: Any, systems: Mapping[str, System], colours: Sequence[str]) -> None:
     """Write the best system's name above its intervals, and each other one's below its own."""
     gap = _NAME_GAP * axes.get_ylim()[1]
     for number, (name, system) in enumerate(systems.items()):
-        values, (downs, ups) = _percent(_by_variant(system))
+        values, (downs, ups) = _percent(system.by_variant)
         height = (values + ups).max() + gap
         if number:
             height = (values - downs).min() - gap
@@ -197,24 +226,20 @@ def _label(axes: Any, x: float, y: float, text: str, colour: str, side: str) -> 
     axes.text(x, y, text, color=colour, fontweight="bold", ha=side, va="center")
 
 
-def _by_variant(results: Results) -> list[Estimate]:
-    return _estimates(results.by_variant(), _VARIANTS)
-
-
 def _percent(estimates: Sequence[Estimate]) -> tuple[Any, Any]:
     """Heights and lengths of the intervals below and above them, in percent."""
     values, low, high = 100 * np.array(estimates).T
     return values, (values - low, high - values)
 
 
-def _finish(axes: Any, theme: Theme) -> None:
+def _finish(axes: Any, picture: Picture, theme: Theme) -> None:
     axes.set_xticks(
         [*range(len(_VARIANTS)), _ALL_SIX],
         ["original\nwords", *PAPER_VARIANTS, "worst of\nall six"],
     )
     axes.set_xlim(-0.9, _ALL_SIX + 0.85)
-    axes.set_title("Joint goal accuracy, in %", loc="left", fontsize="medium")
-    axes.set_xlabel("the same dialogues, the schema in six variants")
+    axes.set_title(picture.title, loc="left", fontsize="medium")
+    axes.set_xlabel(picture.items)
     axes.axvline(_ALL_SIX - 0.65, color=theme.faint, linewidth=1)
     axes.tick_params(length=0)
     for side in ("top", "right"):

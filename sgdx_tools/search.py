@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from sgdx_dataset import SgdxError
 from sgdx_metric.columns import Floats, Ints
-from sgdx_metric.figures import over_variants_of_few
+from sgdx_metric.figures import over_variants_of_few, under_each
 from sgdx_metric.robustness import paired_scores
-from sgdx_metric.statistics import RESAMPLES, SEED
+from sgdx_metric.statistics import RESAMPLES, SEED, Sample
 from sgdx_metric.units import Items, Scores
 from sgdx_metric.version import __version__
 
@@ -52,7 +52,8 @@ def search(tool_set: ToolSet, ranker: Ranker, name: str) -> Searched:
     Returns:
         As content: ``search``, by metric what ``sgdx_metric.figures.over_variants_of_few`` returns;
         the metrics are ``recall@1``, ``@3``, ``@5`` and ``@10``, the share of a case's tools among
-        the first 1, 3, 5 or 10 of all, and ``reciprocal_rank``, the mean of 1 / rank; ``tools``,
+        the first 1, 3, 5 or 10 of all, and ``reciprocal_rank``, the mean of 1 / rank;
+        ``intervals``, by metric the 95 % interval under each variant; ``tools``,
         for each tool and variant the mean rank under the original words and under these; ``cases``,
         ``signature`` and ``paired``. Tools that score alike share the worst rank of them, so that a
         tool that has no word in common with the query comes last.
@@ -92,6 +93,7 @@ def search(tool_set: ToolSet, ranker: Ranker, name: str) -> Searched:
     scores = Scores(variants, Items(ids, dialogue, np.arange(len(cases)), services, {}), metrics)
     content = {
         "search": {metric: over_variants_of_few(scores, metric) for metric in metrics},
+        "intervals": {m: Sample(under_each(scores, m), dialogue).intervals() for m in metrics},
         "tools": _by_tool(tool_set, [tool for _, tool in expected], ranks),
         "cases": {"all": len(cases), "dialogues": len(set(dialogues))},
         "signature": _signature(tool_set, cases, name),

@@ -253,6 +253,22 @@ def test_figures_of_the_language_model_are_those_of_its_scores() -> None:
     assert shows_with_intervals([*rows[0][1:3], *rows[0][4:6]], "smollm2-135m", keys)
 
 
+def test_figures_of_tool_search_are_those_of_its_scores() -> None:
+    (rows,) = tables("tool-search", "| figure | original")
+    metrics = ("recall@1", "recall@3", "recall@5", "recall@10")
+    expected = [(f, m) for f in ("sgd", "sgd-and-bfcl") for m in metrics]
+    for (file, metric), row in zip(expected, rows, strict=True):
+        content = json.loads((ROOT / "results" / "tool-search" / f"{file}.json").read_text())
+        figures = content["search"][metric]
+        keys = ("original", "reworded", "drop")
+        values = [figures[key] for key in keys] + figures["confidence"]["drop"]
+        values += [figures["worst"], figures["flips"]]
+        assert row[0].endswith(metric)
+        assert shows(row[1:], [100 * value for value in values]), row
+    text = (ROOT / "docs" / "results-tool-search.md").read_text()
+    assert "86.1 %" in text and "64.7 %" in text and "32.5 %" in text and "64.1 %" in text
+
+
 def test_figures_of_generators_are_those_of_their_scores() -> None:
     (rows,) = tables("generation", "| generator | BLEU_orig")
     for name, row in zip(("gold", "templates", "derived", "empty"), rows, strict=True):
