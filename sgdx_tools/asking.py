@@ -34,6 +34,7 @@ from .predictions import (
     read_prediction_file,
 )
 from .renaming import WordedTools
+from .skills import skill_tool
 
 
 def ask_cases(
@@ -149,6 +150,8 @@ class ToolPlan:
                     }
                     for tool in map(worded.tool, worded.shown(ids))
                 ]
+                if self.tool_set.source.shown_as == "skill" and shown:
+                    shown = [skill_tool(shown)]
                 messages = worded.messages(case)
                 functions = [{"type": "function", "function": tool} for tool in shown]
                 fields = self.settings.fields(
@@ -230,6 +233,7 @@ class ToolPlan:
                 "repeats": asked.repeats,
                 "distractors": asked.distractors,
                 **({"text_calls": True} if settings.text_calls else {}),
+                **({"shown_as": "skill"} if tool_set.source.shown_as == "skill" else {}),
                 **({"limit": len(tool_set.cases)} if kept < len(tool_set.all_cases) else {}),
             },
         )

@@ -36,6 +36,8 @@ def import_tools(
     header: Sequence[str] = (),
     openapi: Path | None = None,
     with_headers: bool = False,
+    skills: Sequence[str] = (),
+    as_tools: bool = False,
     only: Sequence[str] = (),
     bfcl: Sequence[Path] = (),
     answers: Sequence[Path] = (),
@@ -70,6 +72,11 @@ def import_tools(
     with_headers
         With --openapi: take headers for arguments too, which models then fill and which are
         reworded.
+    skills
+        Read the names and descriptions of these files, such as "skills/*/SKILL.md". A model is
+        shown one tool that lists them.
+    as_tools
+        With --skills: show each skill as a tool.
     only
         Take only tools whose name, path or tag fits this pattern, such as 'get_*' or '/pets*'.
     bfcl
@@ -84,9 +91,10 @@ def import_tools(
     """
     given = {"--openai": openai, "--anthropic": anthropic, "--mcp": mcp, "--openapi": openapi}
     forms = [*(name for name, path in given.items() if path), *(["--bfcl"] if bfcl else [])]
-    forms += [name for name, of in {"--sgd": sgd, "--mcp-server": mcp_server}.items() if of]
+    several = {"--sgd": sgd, "--mcp-server": mcp_server, "--skills": skills}
+    forms += [name for name, of in several.items() if of]
     if len(forms) != 1:
-        found, known = ", ".join(forms) or "none", [*given, "--mcp-server", "--bfcl", "--sgd"]
+        found, known = ", ".join(forms) or "none", [*given, *several, "--bfcl"]
         raise SgdxError(f"import: found {found}, expected one of {', '.join(known)}")
     if answers and not bfcl:
         raise SgdxError("--answers: found no --bfcl, whose answers these are")
@@ -96,9 +104,15 @@ def import_tools(
         raise SgdxError("--only: found --bfcl or --sgd, whose cases name their tools")
     if (env or header) and not mcp_server:
         raise SgdxError("--env and --header: found no --mcp-server that takes them")
+    if as_tools and not skills:
+        raise SgdxError("--as-tools: found no --skills, which it shows")
     if output.exists():
         raise SgdxError(f"{output}: exists already, expected a new folder")
-    if bfcl:
+    if skills:
+        from .importing.skills import import_skills
+
+        collection = import_skills(skills, only, as_tools)
+    elif bfcl:
         from .importing.bfcl import import_bfcl
 
         collection = import_bfcl(bfcl, answers)

@@ -161,6 +161,8 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     beside: Mapping[str, Json] = {}
     # Of each server that was asked its name and version, the protocol's, and the day in UTC.
     servers: tuple[Mapping[str, str], ...] = ()
+    # Whether a model is shown each tool, or one in which they are listed, as skills are.
+    shown_as: Literal["tools", "skill"] = "tools"
 
 
 class ToolSet(msgspec.Struct, frozen=True):

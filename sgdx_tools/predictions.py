@@ -29,6 +29,7 @@ from sgdx_llm.calls import (
 )
 
 from .data import Json, ToolSet
+from .skills import skill_called
 
 ANSWERS = "answers.jsonl"  # what a run keeps beside its predictions
 _LONGEST = 300  # characters of an answer that cannot be read
@@ -146,6 +147,11 @@ def by_run(
         run = runs.setdefault(prediction.repeat, {})
         if prediction.id in run:
             raise SgdxError(f"{where}: found case {prediction.id!r} twice, expected it once")
+        if tool_set.source.form == "skills":  # whatever else a call says is not looked at
+            calls = tuple(
+                MadeCall(skill_called(call.name, call.arguments)) for call in prediction.calls
+            )
+            prediction = msgspec.structs.replace(prediction, calls=calls)
         run[prediction.id] = prediction
     if sorted(runs) != list(range(1, len(runs) + 1)) or not runs:
         raise SgdxError(f"{whose}: found the repeats {sorted(runs)}, expected 1, 2, and so on")

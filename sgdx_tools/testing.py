@@ -16,7 +16,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -118,6 +118,9 @@ class ImportedTools(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     openai: str = ""
     anthropic: str = ""
     openapi: str = ""
+    # Patterns of files SKILL.md, and whether each is shown as a tool of its own.
+    skills: str | tuple[str, ...] = ()
+    as_: Literal["tools", ""] = msgspec.field(name="as", default="")
     # The command that starts the servers, where they have addresses.
     start: str = ""
     # Variables of the environment of programs, and headers of requests to addresses. ``${NAME}`` is
@@ -129,7 +132,7 @@ class ImportedTools(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def form(self) -> tuple[str, tuple[str, ...]]:
         """The form that is given, and its file or servers."""
-        names = ("mcp", "openai", "anthropic", "openapi")
+        names = ("mcp", "openai", "anthropic", "openapi", "skills")
         given = [(name, value) for name in names if (value := getattr(self, name))]
         if len(given) != 1:
             found = ", ".join(name for name, _ in given) or "none"
@@ -306,11 +309,13 @@ def _collect(tools: str | ImportedTools, listed: Path | None) -> tuple[Mapping[s
     if isinstance(tools, str):
         tool_set = read_tool_set(Path(tools))
         return tool_set.tools, tool_set.source
-    (form, (file, *_)), servers = tools.form(), tools.servers()
+    (form, files), servers = tools.form(), tools.servers()
     only = (tools.only,) if isinstance(tools.only, str) else tools.only
     for key in ("start", "env", "headers"):
         if getattr(tools, key) and not servers:
             raise SgdxError(f"{FILE}: tools: {key}: expected servers under mcp beside it")
+    if tools.as_ and form != "skills":
+        raise SgdxError(f"{FILE}: tools: as: expected skills beside it")
     if servers:
         from .importing.mcp_servers import Access, import_servers, started
 
@@ -318,14 +323,18 @@ def _collect(tools: str | ImportedTools, listed: Path | None) -> tuple[Mapping[s
         access = Access.of(tools.env, tools.headers, [*servers, *programs])
         with started(tools.start, servers, access) if programs else contextlib.nullcontext():
             collection = import_servers(servers, only, access)
+    elif form == "skills":
+        from .importing.skills import import_skills
+
+        collection = import_skills(files, only, as_tools=tools.as_ == "tools")
     elif form == "openapi":
         from .importing.openapi import import_openapi
 
-        collection = import_openapi(Path(file), only=only)
+        collection = import_openapi(Path(files[0]), only=only)
     else:
         from .importing.tool_lists import import_list
 
-        collection = import_list(form, Path(file), only)
+        collection = import_list(form, Path(files[0]), only)
     collection.report_losses(listed)
     return collection.tools, collection.source()
 

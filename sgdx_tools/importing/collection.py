@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
@@ -36,6 +36,8 @@ class Collection:
     # Patterns as of a shell: a tool is taken if one fits its name, its path or a tag of it. Without
     # any, all are.
     only: Sequence[str] = ()
+    # Whether models are shown each tool, or one that lists them.
+    shown_as: Literal["tools", "skill"] = "tools"
     # By their ids.
     tools: dict[str, Tool] = field(default_factory=dict)
     cases: list[Case] = field(default_factory=list)
@@ -53,10 +55,10 @@ class Collection:
     remarks: list[str] = field(default_factory=list)
     _fitting: set[str] = field(default_factory=set)  # patterns of `only` that fit a tool
 
-    def add_file(self, path: Path) -> bytes:
+    def add_file(self, path: Path, name: str = "") -> bytes:
         """Read a file, and note it."""
         data = read_input(path)
-        self.files[path.name] = hashlib.sha256(data).hexdigest()
+        self.files[name or path.name] = hashlib.sha256(data).hexdigest()
         return data
 
     def takes(self, *texts: str) -> bool:
@@ -77,7 +79,16 @@ class Collection:
         """Where the tools and cases come from."""
         left_out, servers = tuple(self.left_out), tuple(self.servers)
         renamed = tuple(self.renamed)
-        return Source(self.form, self.files, self.rules, left_out, renamed, self.beside, servers)
+        return Source(
+            self.form,
+            self.files,
+            self.rules,
+            left_out,
+            renamed,
+            self.beside,
+            servers,
+            self.shown_as,
+        )
 
     def report_losses(self, source: Path | None) -> None:
         """Say what was left out, and how many names were changed; a file may list all of it."""

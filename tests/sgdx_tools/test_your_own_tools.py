@@ -165,6 +165,7 @@ def test_every_block_is_in_a_section_that_is_walked_here() -> None:
         ("", ""),  # what a model of 100 cases may give
         ("program.yaml", "yaml"),
         ("", ""),  # what it says
+        ("", "bash"),  # search, whose tests run it
         ("", "bash"),  # improve, whose tests run it
         (".github/workflows/tools.yml", "yaml"),
     ]

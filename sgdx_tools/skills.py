@@ -1,0 +1,65 @@
+"""Skills (agentskills.io): files SKILL.md, of which a model sees a name and a description each.
+
+Clients show all skills in one tool, which is called with the name of a skill. Here a skill is a
+tool without arguments, so that cases, variants, ranks and checks speak of it by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from sgdx_dataset import SgdxError
+from sgdx_dataset.io.yaml import parse_yaml
+
+from .data import Json
+
+# The tool that shows skills, and its argument.
+SKILL, ARGUMENT = "Skill", "skill"
+
+
+class FrontMatter(msgspec.Struct):
+    """What a model sees of a skill."""
+
+    name: str
+    description: str
+
+
+def read_front_matter(data: bytes, path: Path) -> tuple[FrontMatter, Json]:
+    """Read a SKILL.md's first lines, between two lines ``---``: what is shown, and the rest."""
+    try:
+        lines = [line.rstrip() for line in data.decode("utf-8-sig").splitlines()]
+    except ValueError as error:
+        raise SgdxError(f"{path}: {error}") from None
+    if lines[:1] != ["---"] or "---" not in lines[1:]:
+        raise SgdxError(f"{path}: found no lines between ---, expected name and description there")
+    front = "\n".join(lines[1 : lines.index("---", 1)]).encode()
+    shown, rest = parse_yaml(front, FrontMatter, str(path)), parse_yaml(front, dict, str(path))
+    for key in ("name", "description"):
+        if not rest.pop(key).strip():
+            raise SgdxError(f"{path}: {key}: found nothing, expected text")
+    return shown, {str(key): str(value) for key, value in rest.items()}
+
+
+def skill_tool(skills: Sequence[Json]) -> Json:
+    """The tool in which a client shows skills, of tools with a name and a description."""
+    listed = "\n".join(f"- {skill['name']}: {skill['description']}" for skill in skills)
+    names = [skill["name"] for skill in skills]
+    argument = {"type": "string", "description": "The name of the skill", "enum": names}
+    return {
+        "name": SKILL,
+        "description": f"Use a skill where its description fits the task. Skills:\n{listed}",
+        "parameters": {
+            "type": "object",
+            "properties": {ARGUMENT: argument},
+            "required": [ARGUMENT],
+        },
+    }
+
+
+def skill_called(name: str, arguments: object) -> str:
+    """The skill that a call names, or, of another tool, that tool."""
+    skill = arguments.get(ARGUMENT) if isinstance(arguments, dict) else None
+    return skill if name == SKILL and isinstance(skill, str) else name

@@ -1,0 +1,125 @@
+"""Skills: what is read of SKILL.md, the one tool that shows them, and whose calls count."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sgdx_dataset import SgdxError
+from sgdx_tools.folder import read_tool_set
+from sgdx_tools.importing.skills import import_skills
+from sgdx_tools.scoring import score
+
+from ...conftest import Run
+
+FORMS = "---\nname: pdf-forms\ndescription: Fills in forms\nlicense: MIT\n---\n# Forms\n"
+TABLES = "\ufeff---\r\nname: tables\r\ndescription: >\r\n  Reads\r\n  tables\r\n---\r\n---\r\n"
+# A client: it uses the first listed skill whose description has a word that was said.
+CLIENT = """
+import json, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    (tool,) = request["case"]["tools"]
+    assert request["body"]["tools"][0]["function"] == tool
+    said = request["case"]["messages"][-1]["content"].split()
+    lines = [line[2:].split(": ", 1) for line in tool["description"].splitlines()[1:]]
+    assert [name for name, _ in lines] == tool["parameters"]["properties"]["skill"]["enum"]
+    called = [name for name, words in lines if {*said} & {*words.lower().split()}][:1]
+    calls = [{"name": "Skill", "arguments": {"skill": name, "args": "x"}} for name in called]
+    print(json.dumps({"custom_id": request["custom_id"], "calls": calls}))
+"""
+CASES = (
+    {"id": "a", "say": "sign these forms", "expect": [{"name": "pdf-forms"}]},
+    {"id": "b", "say": "sum up my tables", "expect": [{"name": "tables"}]},
+    {"id": "c", "say": "a joke", "expect": None},
+)
+WORDS = {"pdf-forms": {"name": "paper", "description": "Completes documents"}}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    for name, text in (("one", FORMS), ("two", TABLES)):
+        (tmp_path / "skills" / name).mkdir(parents=True)
+        (tmp_path / "skills" / name / "SKILL.md").write_bytes(text.encode())
+    (tmp_path / "client.py").write_text(CLIENT)
+    lines = [
+        {"id": c["id"], "messages": [{"role": "user", "content": c["say"]}], "expect": c["expect"]}
+        for c in CASES
+    ]
+    (tmp_path / "cases.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    (tmp_path / "v1.json").write_text(json.dumps(WORDS))
+    return tmp_path
+
+
+def test_front_matter_is_read_and_the_rest_is_kept(place: Path) -> None:
+    found = import_skills([f"{place}/skills/*/SKILL.md"])
+    assert {name: tool.description for name, tool in found.tools.items()} == {
+        "pdf-forms": "Fills in forms",
+        "tables": "Reads tables",
+    }
+    assert found.beside == {"skill pdf-forms": {"license": "MIT"}}
+    assert [*found.files] == ["one/SKILL.md", "two/SKILL.md"]
+    assert [*import_skills([f"{place}/skills/*/SKILL.md"], only=["pdf*"]).tools] == ["pdf-forms"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name: x\ndescription: y\n",
+        "---\nname: x\ndescription: y\n",
+        "---\nname: x\n---\n",
+        "---\nname: x\ndescription: '  '\n---\n",
+        "---\nname: [x]\ndescription: y\n---\n",
+        "---\nname: pdf-forms\ndescription: the same name\n---\n",
+        "---\n- x\n---\n",
+        "---\nname: \xff\n---\n".encode("latin-1"),
+    ],
+)
+def test_what_is_no_skill_is_refused(place: Path, text: str | bytes) -> None:
+    content = text if isinstance(text, bytes) else text.encode()
+    (place / "skills" / "two" / "SKILL.md").write_bytes(content)
+    with pytest.raises(SgdxError, match=r"two/SKILL\.md"):
+        import_skills([f"{place}/skills/*/SKILL.md"])
+    with pytest.raises(SgdxError):
+        import_skills([f"{place}/none/*"])
+
+
+@pytest.mark.parametrize(("shown", "right"), [("", [1, 2 / 3]), (", as: tools", [1 / 3, 1 / 3])])
+def test_a_client_is_shown_one_tool_of_all_skills(
+    place: Path, run: Run, monkeypatch: pytest.MonkeyPatch, shown: str, right: list[float]
+) -> None:
+    """Under other words one description has no word of the case, whose skill is then not called.
+
+    Where each skill is a tool of its own, the client above finds no list and dies: unread.
+    """
+    monkeypatch.chdir(place)
+    Path("sgdx.yaml").write_text(
+        f'tools: {{skills: "skills/*/SKILL.md"{shown}}}\ncases: cases.jsonl\n'
+        'models: [{command: "python client.py"}]\nvariants: {file: v1.json}\n'
+    )
+    done = run("sgdx_tools", "test", "sgdx.yaml")
+    if shown:
+        assert done.returncode == 2
+        return
+    assert done.returncode == 0, done.stderr
+    scores = json.loads(Path("sgdx-run/runs/client/scores.json").read_text())["right"]
+    assert [scores["original"], scores["reworded"]] == pytest.approx(right)
+
+
+def test_calls_of_a_skill_count_however_they_are_written(place: Path, run: Run) -> None:
+    folder = place / "api"
+    patterns = ("--skills", f"{place}/skills/*/SKILL.md", "--as-tools")
+    assert run("sgdx_tools", "import", *patterns, "--output", folder).returncode == 0
+    (folder / "cases.jsonl").write_text((place / "cases.jsonl").read_text())
+    calls = {
+        "a": [{"name": "Skill", "arguments": {"skill": "pdf-forms", "args": "sign"}}],
+        "b": [{"name": "tables", "arguments": {"file": "x"}}],
+        "c": [],
+    }
+    rows = [{"id": i, "variant": "original", "calls": made} for i, made in calls.items()]
+    assert score(read_tool_set(folder), rows)["right"]["original"] == 1
+    rows[0]["calls"] = [{"name": "Skill", "arguments": {"skill": "tables"}}]
+    rows[1]["calls"] = [{"name": "Skill", "arguments": "tables"}]
+    assert score(read_tool_set(folder), rows)["right"]["original"] == pytest.approx(1 / 3)
