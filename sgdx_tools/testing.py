@@ -50,7 +50,7 @@ from .rewording import new_variants
 from .scoring import score_files
 from .summary import Result, junit_xml, summary_text
 from .tables import headline
-from .verdict import Verdict, check_limit, judge
+from .verdict import Verdict, check_limit, judge, power
 from .versions import is_same, variant_between
 
 FILE, RUN = "sgdx.yaml", "sgdx-run"
@@ -259,6 +259,8 @@ def _results(
         if tool_set is None:
             return untold("the run did not end: the model that rewords has not answered everything")
         tool_set = tool_set.first(limit)
+        if file.gate:
+            print(f"note: {power(tool_set, file.gate.max_drop)}", file=sys.stderr)
         results, models = [], {}
         for name, server in zip(names, file.models):
             output = run / "runs" / name

@@ -110,6 +110,17 @@ def fewest(limit: float = 0.0) -> int:
     return int(log(0.025) / log((1 + limit) / 2)) + 1
 
 
+def power(tool_set: ToolSet, max_drop: float) -> str:
+    """What so many cases can show, in a sentence, before any model is asked."""
+    count = len({case.dialogue or case.id for case in tool_set.cases})
+    of = "cases" if count == len(tool_set.cases) else "dialogues"
+    least = _least_loss(count, max_drop / 100)
+    if least is None:
+        needed = fewest(max_drop / 100) if max_drop < 100 else "more"
+        return f"{count} {of} are too few to show any loss above {max_drop:g}: {needed} are needed"
+    return f"{count} {of}: the gate of {max_drop:g} fails from {percent(least)} points lost"
+
+
 @cache
 def _least_loss(dialogues: int, limit: float) -> float | None:
     """The smallest share of lost dialogues whose interval is above a limit; None where none is."""

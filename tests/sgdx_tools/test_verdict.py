@@ -14,7 +14,7 @@ from sgdx_tools.__main__ import main
 from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolSet, ToolWords, Variant
 from sgdx_tools.predictions import predictions_from_rows
 from sgdx_tools.scoring import score_files
-from sgdx_tools.verdict import Verdict, fewest, judge
+from sgdx_tools.verdict import Verdict, fewest, judge, power
 
 TOOLS = {"book": Tool("book", "Book a table", {"type": "object", "properties": {}})}
 OTHER = Variant("v1", {"book": ToolWords("reserve")})
@@ -170,3 +170,16 @@ def test_all_that_a_test_writes_has_the_same_verdict(
     assert Path("again.html").read_text() == page.replace("sgdx-run", "sgdx-run")
     written = [path.read_text() for path in Path().rglob("*") if path.is_file()]
     assert sum("sk-secret" in text for text in written) == 1  # the file of the test alone
+
+
+@pytest.mark.parametrize(
+    ("cases", "limit", "words"),
+    [(5, 3, ("5 cases", ": 6 ")), (20, 3, ("20 cases", "35.00")), (40, 3, ("40 cases", "17.50"))],
+)
+def test_what_so_many_cases_can_show_is_said_before(
+    cases: int, limit: float, words: tuple[str, ...]
+) -> None:
+    """The same losses as those from which a verdict fails, and as many cases as it needs."""
+    listed = tuple(Case(str(i), (), ()) for i in range(cases))
+    text = power(ToolSet("x", {}, listed), limit)
+    assert all(word in text for word in words), text
