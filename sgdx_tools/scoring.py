@@ -33,6 +33,7 @@ from .elements import Outcome, confusion, rank_elements
 from .folder import read_tool_set
 from .predictions import PredictionFile, predictions_from_rows, read_predictions
 from .renaming import WordedTools
+from .values import as_expected, fault
 
 # A score of a case's calls is one of these; `call_accuracy` is the headline.
 METRICS = {
@@ -84,8 +85,8 @@ def score(
         descriptions by the cases that they cost; ``confusion``, which tool was called in place of
         which, and how often under each variant; ``noise``, what changes from run to run under one
         variant; ``left_out``, the cases that cannot be right under another version's tools, and
-        why; ``cases``, ``unread``, ``predictions``, ``signature``; and ``paired``, the scores of
-        every case.
+        why; ``cases``; ``unread``; ``valid``, by variant the share of calls that their tool's
+        schema allows; ``predictions``, ``signature``; and ``paired``, the scores of every case.
 
     Raises:
         SgdxError: A file or row is malformed, or the rows do not fit the cases.
@@ -153,6 +154,7 @@ def score_files(
             name: sum(p.unread for run in file.predictions for p in run.values())
             for name, file in files.items()
         },
+        "valid": {name: _valid(worded[name], tool_set.cases, files[name]) for name in files},
         "predictions": {name: msgspec.to_builtins(file.header) for name, file in files.items()},
         "signature": _signature(tool_set, files, rules),
         "paired": paired_scores(scores, "case_id") | {"dialogue": dialogues},
@@ -181,6 +183,19 @@ def score_variant(
                 continue
             of_run.append(Outcome(score, expected, made))
     return outcomes
+
+
+def _valid(worded: WordedTools, cases: Sequence[Case], file: PredictionFile) -> float | None:
+    """The share of all calls that name a tool and fit its schema; None where none is made."""
+    valid = list[bool]()
+    for case in cases:
+        ids = worded.ids(case)
+        for run in file.predictions:
+            for call in run[case.id].calls:
+                tool = ids.get(call.name)
+                is_known = tool is not None and isinstance(call.arguments, dict)
+                valid.append(is_known and not fault(as_expected(call.arguments), worded.tool(tool)))
+    return sum(valid) / len(valid) if valid else None
 
 
 def _scores(

@@ -48,6 +48,10 @@ def print_scores(scored: Scored, details: bool, console: Console) -> None:
     for name, noise in scores["noise"].items():
         flips = f"flips {percent(noise['flips'])}, sensitivity {percent(noise['sensitivity'])}"
         lines.append(f"noise of {noise['repeats']} runs under {name}: {flips}")
+    valid = {name: share for name, share in scores["valid"].items() if share is not None}
+    if any(share < 1 for share in valid.values()):
+        shares = ", ".join(f"{name} {percent(share)}" for name, share in valid.items())
+        lines.append(f"calls that the tool's schema allows, in %: {shares}")
     for name, unread in scores["unread"].items():
         if unread:
             counted = "answers could not be read; they count as wrong"

@@ -244,3 +244,14 @@ def test_only_forbidden_tools_are_wrong_where_some_are(folder: Path) -> None:
     assert scores["calls"]["no_call_accuracy"]["by_variant"] == by_variant
     assert [(e["tool"], e["path"]) for e in scores["elements"]] == [("book", "")]
     assert [(pair["called"], pair["cases"]["v1"]) for pair in scores["confusion"]] == [("book", 1)]
+
+
+def test_calls_that_no_schema_allows_are_counted(folder: Path) -> None:
+    """Of three calls under v1, one has a text for a number, and one is of no tool."""
+    changes = [
+        ("v1", "a", call("reserve", guests="four")),
+        ("v1", "b", call("book", people=2)),
+        *(("v2", case, []) for case in "abc"),
+    ]
+    valid = score(read_tool_set(folder), rows(changes))["valid"]
+    assert valid == {"original": 1.0, "v1": pytest.approx(1 / 3), "v2": None}
