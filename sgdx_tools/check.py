@@ -9,20 +9,23 @@ docs/check.md has them too.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from rapidfuzz.fuzz import ratio
 
 from sgdx_dataset.io.console import escape_controls
+from sgdx_dataset.io.files import read_input
 from sgdx_dataset.io.json import decode_json
+from sgdx_dataset.io.yaml import parse_yaml_document
 from sgdx_eval.tables import print_line, table, terminal, to_terminal
+from sgdx_metric.version import __version__
 
 from .data import ToolSet
-from .folder import read_tool_set
+from .folder import TOOLS, read_tool_set
 from .json_schema import Element
 
 _EVIDENCE = Path(__file__).parent / "evidence.json"
@@ -140,7 +143,7 @@ def evidence() -> AllEvidence:
     return decode_json(_EVIDENCE.read_bytes(), AllEvidence, str(_EVIDENCE), "evidence")
 
 
-def check(tool_set: ToolSet) -> list[Finding]:
+def find(tool_set: ToolSet) -> list[Finding]:
     """What is known to cost, the costliest first."""
     measured = evidence().rules
     rules = sorted((key for key in RULES if key in measured), key=lambda k: -measured[k].loss)
@@ -183,10 +186,40 @@ def rivals(tool_set: ToolSet) -> list[tuple[str, str, float]]:
     return sorted(nearest, key=lambda pair: pair[2])
 
 
-def show_check(folder: Path) -> None:
+def read_tools(path: Path) -> ToolSet:
+    """The tools of a folder, of a file in any form that `import` knows, or of files SKILL.md."""
+    if path.is_dir() and not (path / TOOLS).exists() and sorted(path.glob("*/SKILL.md")):
+        path = path / "*" / "SKILL.md"
+    elif path.is_dir():
+        return read_tool_set(path)
+    if path.name == "SKILL.md":
+        from .importing.skills import import_skills
+
+        collection = import_skills([str(path)])
+    else:
+        document = parse_yaml_document(read_input(path), str(path))  # of which JSON is a part
+        listed = document  # or an object that has the list, as a request or an answer
+        for key in ("result", "tools"):
+            listed = listed.get(key, listed) if isinstance(listed, dict) else listed
+        first = listed[0] if isinstance(listed, list) and listed else None
+        fields = first if isinstance(first, dict) else {}
+        if isinstance(document, dict) and ("openapi" in document or "swagger" in document):
+            from .importing.openapi import import_openapi
+
+            collection = import_openapi(path)
+        else:
+            from .importing.tool_lists import import_list
+
+            keys = {"inputSchema": "mcp", "input_schema": "anthropic"}
+            form = next((form for key, form in keys.items() if key in fields), "openai")
+            collection = import_list(form, path)
+    collection.report_losses(None)
+    return ToolSet(str(path), collection.tools)
+
+
+def show_check(tool_set: ToolSet, findings: Sequence[Finding]) -> None:
     """Print the findings with their evidence."""
-    tool_set = read_tool_set(folder)
-    findings, known, console = check(tool_set), evidence(), terminal()
+    known, console = evidence(), terminal()
     count = sum(len(tool.elements) for tool in tool_set.tools.values())
     print_line(f"{len(findings)} findings in the words of {count} tools and parameters\n", console)
     rows = []
@@ -208,3 +241,54 @@ def show_check(folder: Path) -> None:
         for tool, other, margin in near:
             print_line(escape_controls(f"  {tool}: {other} ({100 * margin:+.0f} %)"), console)
         print_line("What this costs was not measured.", console)
+
+
+def as_json(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    """The findings as records, each with what its rule was measured to cost."""
+    measured = evidence().rules
+    return [
+        finding._asdict() | {"measured": msgspec.to_builtins(measured[finding.rule])}
+        for finding in findings
+    ]
+
+
+def as_sarif(tool_set: ToolSet, findings: Sequence[Finding]) -> dict[str, Any]:
+    """The findings in SARIF 2.1.0 (OASIS), as code scanning reads them.
+
+    A finding stands at the first line of its file that has the tool's name.
+    """
+    path = Path(tool_set.path)
+    file = path / TOOLS if path.is_dir() else path
+    lines = file.read_text("utf-8").splitlines() if file.is_file() else []
+    known = evidence()
+    results = []
+    for found in findings:
+        at = (i for i, line in enumerate(lines, 1) if found.tool in line)
+        place = {"artifactLocation": {"uri": file.as_posix()}, "region": {"startLine": next(at, 1)}}
+        name = f"{found.tool} {found.path}"
+        results.append(
+            {
+                "ruleId": found.rule,
+                "level": "warning",
+                "message": {"text": f"{name}: {found.text}"},
+                "locations": [
+                    {
+                        "physicalLocation": place,
+                        "logicalLocations": [{"fullyQualifiedName": name}],
+                    }
+                ],
+            }
+        )
+    rules = [
+        {
+            "id": key,
+            "shortDescription": {"text": (RULES[key].__doc__ or "").partition("\n")[0]},
+            "help": {"text": f"measured loss {cost.loss:.2f} points, {known.measured_on}"},
+        }
+        for key, cost in known.rules.items()
+        if key in RULES
+    ]
+    driver = {"name": "sgdx tools check", "version": __version__, "rules": rules}
+    schema = "https://json.schemastore.org/sarif-2.1.0.json"
+    run = {"tool": {"driver": driver}, "results": results}
+    return {"$schema": schema, "version": "2.1.0", "runs": [run]}

@@ -208,14 +208,59 @@ def cases(
 
 
 @tools.command
-def check(folder: Tools, /) -> None:
+def check(
+    tools: Path | None = None,
+    /,
+    *,
+    mcp_server: Sequence[str] = (),
+    json: bool = False,
+    sarif: Annotated[Path | None, Parameter(metavar="FILE")] = None,
+    fail_on: Sequence[str] = (),
+) -> int:
     """Find words that are known to cost, in seconds and without a model.
 
     Every rule has the loss that was measured for it.
-    """
-    from .check import show_check
 
-    show_check(folder)
+    Parameters
+    ----------
+    tools
+        Read the tools of this folder of 'sgdx tools import', of a file of OpenAI's, Anthropic's,
+        MCP's or OpenAPI's form, of a SKILL.md, or of a folder that has skills.
+    mcp_server
+        Ask this MCP server instead, a command or a URL. The option may be given several times.
+    json
+        Print the findings as JSON.
+    sarif
+        Also write them to this file in SARIF, which code scanning reads.
+    fail_on
+        End with 1 if this rule has a finding: is_alike, is_abbreviated or is_numbered. The option
+        may be given several times.
+    """
+    from sgdx_dataset.io.files import write_bytes
+    from sgdx_dataset.io.json import pretty_json
+
+    from .check import as_json, as_sarif, evidence, find, read_tools, show_check
+    from .data import ToolSet
+
+    if bool(tools) == bool(mcp_server):
+        raise SgdxError("check: expected one of a folder or file, and --mcp-server")
+    if unknown := [rule for rule in fail_on if rule not in evidence().rules]:
+        known = ", ".join(evidence().rules)
+        raise SgdxError(f"--fail-on {unknown[0]}: expected one of {known}")
+    if tools:
+        tool_set = read_tools(tools)
+    else:
+        from .importing.mcp_servers import import_servers
+
+        tool_set = ToolSet("server", import_servers(mcp_server).tools)
+    findings = find(tool_set)
+    if sarif:
+        write_bytes(sarif, pretty_json(as_sarif(tool_set, findings), 1))
+    if json:
+        print(pretty_json(as_json(findings), 1).decode(), end="")
+    else:
+        show_check(tool_set, findings)
+    return int(any(finding.rule in fail_on for finding in findings))
 
 
 @tools.command

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from sgdx_tools import check as linter
 from sgdx_tools.__main__ import main
-from sgdx_tools.check import RULES, AllEvidence, Evidence, Finding, Ranking, check, evidence, rivals
+from sgdx_tools.check import RULES, AllEvidence, Evidence, Finding, Ranking, evidence, find, rivals
 from sgdx_tools.data import Case, ExpectedCall, Tool
 from sgdx_tools.folder import read_tool_set, write_tool_set
 from sgdx_tools.json_schema import Element
@@ -80,7 +81,7 @@ def test_the_costliest_rule_is_told_first(folder: Path, monkeypatch: pytest.Monk
     rules = {rule: Evidence(loss, loss - 1, loss + 1) for rule, loss in losses.items()}
     known = AllEvidence(rules, Ranking(0.5, 0.4, 0.6), "here")
     monkeypatch.setattr(linter, "evidence", lambda: known)
-    found = check(read_tool_set(folder))
+    found = find(read_tool_set(folder))
     assert [finding[:3] for finding in found] == [
         ("book", "arg1", "is_numbered"),
         ("book", "when", "adds_nothing"),
@@ -88,7 +89,7 @@ def test_the_costliest_rule_is_told_first(folder: Path, monkeypatch: pytest.Monk
     ]
     assert found[0] == Finding("book", "arg1", "is_numbered", "its name 'arg1' says nothing")
     monkeypatch.setattr(linter, "evidence", lambda: AllEvidence({}, Ranking(0, 0, 0), "here"))
-    assert check(read_tool_set(folder)) == []
+    assert find(read_tool_set(folder)) == []
 
 
 def test_a_rival_whose_words_are_said_more_is_named(folder: Path) -> None:
@@ -101,3 +102,80 @@ def test_the_command_needs_no_model(folder: Path, capsys: pytest.CaptureFixture[
     out = capsys.readouterr().out
     assert "arg1" in out and "reserve_table" in out
     assert main(["check", str(folder / "nowhere")]) == 2
+
+
+SCHEMA = objects(
+    a={"type": "string", "description": "First name of the guest"},
+    b={"type": "string", "description": "First name of the host"},
+)
+FORMS = {
+    "openai": [{"type": "function", "function": {"name": "greet", "parameters": SCHEMA}}],
+    "request": {"tools": [{"type": "function", "name": "greet", "parameters": SCHEMA}]},
+    "anthropic": {"tools": [{"name": "greet", "input_schema": SCHEMA}]},
+    "mcp": {"result": {"tools": [{"name": "greet", "inputSchema": SCHEMA}]}},
+    "openapi": {
+        "openapi": "3.1.0",
+        "info": {"title": "x", "version": "1"},
+        "paths": {
+            "/greet": {
+                "get": {
+                    "operationId": "greet",
+                    "responses": {},
+                    "parameters": [
+                        {"name": n, "in": "query", "schema": {"type": "string"}, "description": d}
+                        for n, d in (
+                            ("a", "First name of the guest"),
+                            ("b", "First name of the host"),
+                        )
+                    ],
+                }
+            }
+        },
+    },
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_file_of_any_form_is_checked_as_it_is(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "api.json"
+    file.write_text(json.dumps(FORMS[form], indent=1))
+    assert main(["check", str(file), "--json", "--sarif", str(tmp_path / "out.sarif")]) == 0
+    findings = json.loads(capsys.readouterr().out)
+    assert [(f["tool"], f["path"], f["rule"]) for f in findings] == [
+        ("greet", "a", "is_alike"),
+        ("greet", "b", "is_alike"),
+    ]
+    assert findings[0]["measured"]["loss"] == pytest.approx(evidence().rules["is_alike"].loss)
+    (run,) = json.loads((tmp_path / "out.sarif").read_text())["runs"]
+    place = run["results"][0]["locations"][0]
+    assert place["physicalLocation"]["artifactLocation"]["uri"] == str(file)
+    line = place["physicalLocation"]["region"]["startLine"]
+    assert "greet" in file.read_text().splitlines()[line - 1]
+    assert place["logicalLocations"] == [{"fullyQualifiedName": "greet a"}]
+    assert {rule["id"] for rule in run["tool"]["driver"]["rules"]} == {*evidence().rules}
+
+
+def test_the_status_is_that_of_the_rules_that_are_to_fail(tmp_path: Path) -> None:
+    file = tmp_path / "api.json"
+    file.write_text(json.dumps(FORMS["openai"]))
+    before = file.read_bytes()
+    assert main(["check", str(file), "--fail-on", "is_alike"]) == 1
+    assert main(["check", str(file), "--fail-on", "is_abbreviated"]) == 0
+    assert main(["check", str(file), "--fail-on", "is_wrong"]) == 2
+    assert main(["check", str(file), "--sarif", str(file)]) == 2
+    assert main(["check"]) == 2
+    assert file.read_bytes() == before
+    for content in ("null", "[1]", '{"tools": 3}', "{"):
+        file.write_text(content)
+        assert main(["check", str(file)]) == 2, content
+
+
+def test_skills_and_servers_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = tmp_path / "skills" / "one"
+    place.mkdir(parents=True)
+    (place / "SKILL.md").write_text("---\nname: one\ndescription: Does one thing\n---\n")
+    for path in (tmp_path / "skills", place / "SKILL.md"):
+        assert main(["check", str(path)]) == 0
+        assert capsys.readouterr().out.startswith("0 findings in the words of 1 tools")
