@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from baselines import predict, train
-from baselines.training.optimizer import has_bf16
+from baselines.precision import has_bf16
 
 from .conftest import Recipe, Refuse, command, train_once, write_recipe
 
@@ -111,6 +112,39 @@ def test_what_cannot_be_trained(
         settings = {"model": str(tmp_path / "model")}
     assert named in refuse(train, *recipe(**settings), *words)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ("learning_rat=1", "expected one of tracker, model, "),
+        ("augment.ratios=1", "expected one of schemas, ratio, seed"),
+        ("steps.most=1", "steps is 12"),
+        ("steps", "KEY=VALUE"),
+        ("steps=many", "$.steps"),
+    ],
+)
+def test_changes_of_a_recipe_that_it_has_not(
+    change: str, named: str, refuse: Refuse, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are told before torch is imported."""
+    monkeypatch.setitem(sys.modules, "baselines.loop", None)
+    assert named in refuse(train, *recipe(), "--set", change)
+
+
+def test_changes_of_a_recipe_and_of_the_launcher_are_recorded(
+    recipe: Recipe, refuse: Refuse, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    changes = ("--set", "steps=1", "--set", "augment.schemas=corrupt", "--set", "clip=null")
+    monkeypatch.setenv("ACCELERATE_MIXED_PRECISION", "fp16")
+    assert refuse(train, *recipe(evaluate_frames=1), *changes).startswith("ACCELERATE_MIXED_")
+    monkeypatch.setenv("ACCELERATE_MIXED_PRECISION", "no")
+    assert command(monkeypatch, train, *recipe(evaluate_frames=1), *changes) == 0
+    record = json.loads((tmp_path / "run" / "run.json").read_text())["record"]
+    settings = record["settings"]
+    assert (settings["steps"], settings["clip"]) == (1, None)
+    assert settings["augment"]["schemas"] == "corrupt"
+    assert record["launch"] == {"ACCELERATE_MIXED_PRECISION": "no"}
 
 
 def test_folders_of_other_runs(

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from baselines.copies.systems import copy_system, generate
+from baselines.copies import copy_system, generate
 from sgdx_dataset import frame_tables, open_release
 from sgdx_eval.report.page import Page, build_page, render_html, render_markdown
 from sgdx_eval.report.runs import read_run
