@@ -67,99 +67,42 @@ class FrameEvidence(NamedTuple):
     evidence: Evidence
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The state of a frame while the rules are applied."""
-
-    intent: str = NONE_INTENT
-    requested: tuple[str, ...] = ()
-    values: Values = field(default_factory=dict)  # that are set so far
-    # The final state, which the service's next turn starts from.
-    saved: State = State()  # noqa: RUF009  # immutable
-
-    def replace_values(self, values: dict[str, str]) -> Outcome:
-        """A copy with other values for some slots."""
-        return replace(self, values=self.values | {slot: [v] for slot, v in values.items()})
-
-    def fill_unset(self, values: dict[str, str]) -> Outcome:
-        """A copy with values for those of the slots that have none yet."""
-        return self.replace_values(
-            {slot: v for slot, v in values.items() if slot not in self.values}
-        )
+def join(frame: FrameEvidence) -> State:
+    """The state of a frame by the nine rules of the paper, in its order."""
+    evidence = frame.evidence
+    # 1 and 2: the likeliest intent, and the slots that are requested with p > 0.9. 8: values of
+    # slots that no intent requires or has as optional are dropped. 9: what is returned is the
+    # previous state of the service's next turn.
+    tracked = {s: v for s, v in values_so_far(frame).items() if s in frame.schema.tracked}
+    return State(evidence.intent, tracked, _requested(evidence))
 
 
-Rule = Callable[[FrameEvidence, Outcome], Outcome]
+def values_so_far(frame: FrameEvidence) -> Values:
+    """The values that the answers so far give a frame: rules 3 to 7."""
+    evidence, requested = frame.evidence, _requested(frame.evidence)
+    # 3: the values of the service's previous predicted state are carried over.
+    values = dict(frame.previous.values)
+    # 4: spans with P(start) + P(end) > 1 are set. ``settle_claims`` comes first and leaves a string
+    # that several slots claim to the likeliest.
+    values |= {s: [span.text] for s, span in evidence.spans.items() if span.score > SPAN}
+    # 5: values and ``dontcare`` with p > 0.8 are set, unless the slot is requested.
+    for slot, best in evidence.values.items():
+        if best and best.score > VALUE and slot not in requested:
+            values[slot] = [best.value]
+    # 6: unset slots get the likeliest value of another service, if p > 0.9.
+    for slot, candidates in evidence.cross.items():
+        likeliest = max(candidates, key=lambda candidate: candidate.score)
+        if likeliest.score > CROSS:
+            values.setdefault(slot, [likeliest.value])
+    # 7: unset slots get the system's latest value, if p > 0.85.
+    for slot, copied in evidence.copied.items():
+        if copied.score > COPY:
+            values.setdefault(slot, [copied.value])
+    return values
 
 
-def set_intent(frame: FrameEvidence, outcome: Outcome) -> Outcome:
-    """Rule 1: take the most likely intent."""
-    return replace(outcome, intent=frame.evidence.intent)
-
-
-def set_requested(frame: FrameEvidence, outcome: Outcome) -> Outcome:
-    """Rule 2: take the slots that are requested with p > 0.9."""
-    asked = (slot for slot, score in frame.evidence.requested.items() if score > REQUESTED)
-    return replace(outcome, requested=tuple(asked))
-
-
-def carry_over(frame: FrameEvidence, outcome: Outcome) -> Outcome:
-    """Rule 3: start from the values of the service's previous predicted state."""
-    return replace(outcome, values=dict(frame.previous.values))
-
-
-def put_spans(frame: FrameEvidence, outcome: Outcome) -> Outcome:
-    """Rule 4: set spans with P(start) + P(end) > 1."""
-    # ``settle_claims`` comes first and leaves a string that several slots claim to the likeliest.
-    spans = frame.evidence.spans.items()
-    return outcome.replace_values({slot: span.text for slot, span in spans if span.score > SPAN})
-
-
-def put_values(frame: FrameEvidence, outcome: Outcome) -> Outcome:
-    """Rule 5: set values and ``dontcare`` with p > 0.8, unless the slot is requested."""
-    return outcome.replace_values(
-        {
-            slot: best.value
-            for slot, best in frame.evidence.values.items()
-            if best and best.score > VALUE and slot not in outcome.requested
-        }
-    )
-
-
-def copy_across(frame: FrameEvidence, outcome: Outcome) -> Outcome:
-    """Rule 6: fill unset slots with the likeliest value of another service, if p > 0.9."""
-    cross = frame.evidence.cross.items()
-    best = {slot: max(values, key=lambda value: value.score) for slot, values in cross}
-    return outcome.fill_unset({slot: v.value for slot, v in best.items() if v.score > CROSS})
-
-
-def copy_within(frame: FrameEvidence, outcome: Outcome) -> Outcome:
-    """Rule 7: fill unset slots with the system's latest value, if p > 0.85."""
-    copied = frame.evidence.copied.items()
-    return outcome.fill_unset({slot: value.value for slot, value in copied if value.score > COPY})
-
-
-def drop_untracked(frame: FrameEvidence, outcome: Outcome) -> Outcome:
-    """Rule 8: drop slots that no intent requires or has as optional."""
-    tracked = {s: values for s, values in outcome.values.items() if s in frame.schema.tracked}
-    return replace(outcome, values=tracked)
-
-
-def save(frame: FrameEvidence, outcome: Outcome) -> Outcome:
-    """Rule 9: save the state, from which rule 3 starts in the service's next turn."""
-    return replace(outcome, saved=State(outcome.intent, outcome.values, outcome.requested))
-
-
-RULES: tuple[Rule, ...] = (
-    set_intent,
-    set_requested,
-    carry_over,
-    put_spans,
-    put_values,
-    copy_across,
-    copy_within,
-    drop_untracked,
-    save,
-)
+def _requested(evidence: Evidence) -> tuple[str, ...]:
+    return tuple(slot for slot, score in evidence.requested.items() if score > REQUESTED)
 
 
 def settle_claims(frames: Sequence[FrameEvidence]) -> list[FrameEvidence]:
@@ -174,19 +117,6 @@ def settle_claims(frames: Sequence[FrameEvidence]) -> list[FrameEvidence]:
         spans = {s: span for s, span in frame.evidence.spans.items() if span is best[span.text]}
         settled.append(frame._replace(evidence=replace(frame.evidence, spans=spans)))
     return settled
-
-
-def apply(frame: FrameEvidence, rules: Sequence[Rule]) -> Outcome:
-    """Apply rules in order."""
-    outcome = Outcome()
-    for rule in rules:
-        outcome = rule(frame, outcome)
-    return outcome
-
-
-def join(frame: FrameEvidence, rules: Sequence[Rule] = RULES) -> State:
-    """Apply the rules in order; returns the predicted state of the frame."""
-    return apply(frame, rules).saved
 
 
 class Answer(NamedTuple):
@@ -288,51 +218,34 @@ def track_dialogues(submodels: Submodels, dialogues: Sequence[Dialogue]) -> list
 
 def predict_states(submodels: Submodels, queries: Queries) -> list[State]:
     """Predict the states of frames that do not depend on each other."""
-    # A copied value matters only for a slot that is still unset after the earlier rules.
-    frames = _first_evidence(submodels, queries)
-    for rule, candidates, ask in (
-        (copy_across, cross_candidates, submodels.cross),
-        (copy_within, copy_candidates, submodels.copy),
-    ):
-        before = RULES[: RULES.index(rule)]
-        lists: list[list[Candidate]] = []
-        for query, frame in zip(queries, frames):
-            values = apply(frame, before).values
-            in_frame = candidates(*query, frame.evidence.intent)
-            lists.append([candidate for candidate in in_frame if candidate.slot not in values])
-        answers = ask(queries, lists)
-        frames = [
-            _with_copies(frame, rule is copy_across, of_frame, scores)
-            for frame, of_frame, scores in zip(frames, lists, answers, strict=True)
-        ]
-    return [join(frame) for frame in frames]
-
-
-def _first_evidence(submodels: Submodels, queries: Queries) -> list[FrameEvidence]:
-    """The evidence of ``intent`` and ``combine``; no two frames of a turn claim one string."""
     intents, combined = submodels.intent(queries), submodels.combine(queries)
     frames: list[FrameEvidence] = []
-    for query, intent, answers in zip(queries, intents, combined, strict=True):
-        schema = query.frame.schema
-        previous = query.memory.state(schema.service_name)
-        frames.append(FrameEvidence(schema, previous, Evidence(intent, *answers)))
-    # The frames of a turn are adjacent.
-    settled: list[FrameEvidence] = []
-    for _, turn in groupby(zip(queries, frames), lambda pair: id(pair[0].turn)):
-        settled += settle_claims([frame for _, frame in turn])
-    return settled
-
-
-def _with_copies(
-    frame: FrameEvidence, across: bool, candidates: Sequence[Candidate], scores: Sequence[float]
-) -> FrameEvidence:
-    """The evidence of a frame, with candidates for copying and their probabilities added."""
-    by_slot: dict[str, list[Scored]] = {}
-    for candidate, score in zip(candidates, scores, strict=True):
-        by_slot.setdefault(candidate.slot, []).append(Scored(candidate.values[0], score))
-    if across:
-        evidence = replace(frame.evidence, cross=by_slot)
-    else:
-        latest = {slot: values[-1] for slot, values in by_slot.items()}
-        evidence = replace(frame.evidence, copied=latest)
-    return frame._replace(evidence=evidence)
+    by_turn = groupby(zip(queries, intents, combined, strict=True), lambda of: id(of[0].turn))
+    for _, of_turn in by_turn:  # the frames of a turn are adjacent
+        claims = []
+        for query, intent, answers in of_turn:
+            schema = query.frame.schema
+            previous = query.memory.state(schema.service_name)
+            claims.append(FrameEvidence(schema, previous, Evidence(intent, *answers)))
+        frames += settle_claims(claims)
+    # A copied value matters only for a slot that is still unset after the earlier rules.
+    for across in (True, False):
+        candidates_of = cross_candidates if across else copy_candidates
+        lists: list[list[Candidate]] = []
+        for query, frame in zip(queries, frames):
+            values = values_so_far(frame)
+            candidates = candidates_of(*query, frame.evidence.intent)
+            lists.append([one for one in candidates if one.slot not in values])
+        answers = (submodels.cross if across else submodels.copy)(queries, lists)
+        for index, (of_frame, scores) in enumerate(zip(lists, answers, strict=True)):
+            found: dict[str, list[Scored]] = {}
+            for candidate, score in zip(of_frame, scores, strict=True):
+                found.setdefault(candidate.slot, []).append(Scored(candidate.values[0], score))
+            evidence = frames[index].evidence
+            if across:
+                evidence = replace(evidence, cross=found)
+            else:
+                latest = {slot: scored[-1] for slot, scored in found.items()}
+                evidence = replace(evidence, copied=latest)
+            frames[index] = frames[index]._replace(evidence=evidence)
+    return [join(frame) for frame in frames]

@@ -20,8 +20,7 @@ from transformers import PreTrainedTokenizerBase
 from sgdx_dataset import SgdxError
 
 from ..batching import Ints
-from .formats import Format, shown_schema
-from .formats.values import gold_state
+from .formats import Format, gold_state, shown_schema
 
 Row = dict[str, Any]
 IGNORED = -100  # the label of padding, which the loss leaves out

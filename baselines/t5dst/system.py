@@ -30,8 +30,7 @@ from ..system import Predictions, Row, Tracker, TrainableSystem
 from ..task import Evaluation, Run, Task, score_dev
 from ..trained import TrainedModel, Weights
 from .data import Inputs, Texts, TokenLimits
-from .formats import Format, get_format, shown_schema
-from .formats.values import AnswerState
+from .formats import AnswerState, Format, get_format, shown_schema
 from .model import (
     T5Provenance,
     answer_all,

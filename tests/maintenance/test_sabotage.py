@@ -401,14 +401,14 @@ SABOTAGES = {
         "span.score < best[span.text].score", f"{_BASELINES}/sgp_dst/test_rules.py -k likelier"),
     "copies replace what is set": Sabotage(
         "baselines/sgp_dst/rules.py",
-        "{slot: v for slot, v in values.items() if slot not in self.values}", "values",
+        "values.setdefault(slot, [copied.value])", "values[slot] = [copied.value]",
         f"{_BASELINES}/sgp_dst/test_rules.py -k only_what_is_unset"),
     "the value None is no value": Sabotage(
-        "baselines/t5dst/formats/values.py",
+        "baselines/t5dst/formats.py",
         "return f'\"{value}\"' if _RESERVED.fullmatch(value) else value", "return value",
         f"{_BASELINES}/t5dst/test_formats.py -k literal_texts"),
     "a value is spelt as it was said first": Sabotage(
-        "baselines/t5dst/formats/values.py", "return spellings[-1]", "return spellings[0]",
+        "baselines/t5dst/formats.py", "return spellings[-1]", "return spellings[0]",
         f"{_BASELINES}/t5dst/test_formats.py -k case_is"),
     "an offer is taken by who wants another": Sabotage(
         "baselines/lexical.py", " and _NO.search(utterance) is None", "",
