@@ -236,8 +236,8 @@ def predict_states(submodels: Submodels, queries: Queries) -> list[State]:
             values = values_so_far(frame)
             candidates = candidates_of(*query, frame.evidence.intent)
             lists.append([one for one in candidates if one.slot not in values])
-        answers = (submodels.cross if across else submodels.copy)(queries, lists)
-        for index, (of_frame, scores) in enumerate(zip(lists, answers, strict=True)):
+        chances = (submodels.cross if across else submodels.copy)(queries, lists)
+        for index, (of_frame, scores) in enumerate(zip(lists, chances, strict=True)):
             found: dict[str, list[Scored]] = {}
             for candidate, score in zip(of_frame, scores, strict=True):
                 found.setdefault(candidate.slot, []).append(Scored(candidate.values[0], score))
