@@ -30,19 +30,14 @@ from ..settings import Acts, OnePassOptions, OnePassSettings, Settings
 from ..system import Predictions, Row
 from ..task import Evaluation, Provenance, Run, Task, joint_goal_accuracy
 from ..trained import EncoderTracker, answer_batches, predict_dialogues, with_steps
+from .data import Answer, Item, decode, make_batch, merge_parts, read_answers
 from .examples import (
-    Answer,
     Example,
     FrameExamples,
-    Item,
     SchemaNoise,
     StateNoise,
     all_examples,
-    decode,
     drop_acts_of_some,
-    make_batch,
-    merge_parts,
-    read_answers,
 )
 from .frames import FrameInput, Reader, Reading, track_dialogues
 from .layout import MARKERS, Vocabulary, sequences

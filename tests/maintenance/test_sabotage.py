@@ -383,7 +383,7 @@ SABOTAGES = {
         "baselines/data/augment.py", "augment.schemas == ORACLE or leak.oracle)",
         "augment.schemas == ORACLE)", f"{_BASELINES}/data/test_augment.py -k own_schemas"),
     "two slots have one span": Sabotage(
-        "baselines/onepass/examples.py", "span.start < other.end", "span.start < other.start",
+        "baselines/onepass/data.py", "span.start < other.end", "span.start < other.start",
         f"{_BASELINES}/onepass/test_labels.py -k next_one"),
     "models learn to copy at any time": Sabotage(
         "baselines/onepass/frames.py", "return frame.first or gold.state.intent != frame.intent",

@@ -9,17 +9,8 @@ import pytest
 import torch
 
 from baselines.data.dialogues import Gold, State
-from baselines.onepass.examples import (
-    Answer,
-    CandidateSpan,
-    Example,
-    FrameExamples,
-    SchemaNoise,
-    SlotAnswer,
-    StateNoise,
-    decode,
-    gold_answer,
-)
+from baselines.onepass.data import Answer, CandidateSpan, SlotAnswer, decode
+from baselines.onepass.examples import Example, FrameExamples, SchemaNoise, StateNoise, gold_answer
 from baselines.onepass.frames import (
     DONTCARE,
     FROM,

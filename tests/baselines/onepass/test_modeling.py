@@ -16,7 +16,7 @@ from transformers import (
 )
 
 from baselines.data.dialogues import Gold, State
-from baselines.onepass.examples import Item, Tensors, label_batch, make_batch
+from baselines.onepass.data import Item, Tensors, label_batch, make_batch
 from baselines.onepass.frames import GIVEN, KEEP, SAY, FrameInput, labels_of
 from baselines.onepass.layout import Variant, Vocabulary, sequences, variant_of
 from baselines.onepass.modeling import (

@@ -14,7 +14,7 @@ from datasets import Dataset
 from baselines.data.dialogues import read_dialogues
 from baselines.data.rows import dev_rows, whole_dialogues
 from baselines.data.rows import predict as track
-from baselines.onepass.examples import Answer
+from baselines.onepass.data import Answer
 from baselines.onepass.frames import FrameInput
 from baselines.onepass.modeling import OnePassModel
 from baselines.onepass.system import BIASES, OnePassTracker, TextOnlyTracker, best_keep_bias
