@@ -157,12 +157,18 @@ class EncoderTracker(
         if config.get("model_type") == config_class.model_type:  # a model of this tracker
             start = cls.load(settings.model, options, run.accelerator)
             others = [cls.load(name, options, run.accelerator) for name in settings.average]
-            models = [start.model, *(other.model for other in others)]
+            own = dict(start.model.named_parameters())
+            for name, other in zip(settings.average, others):
+                theirs = dict(other.model.named_parameters())
+                shapes = [{n: w.shape for n, w in each.items()} for each in (own, theirs)]
+                if shapes[0] != shapes[1]:
+                    raise SgdxError(f"average: {name}: has other sizes than {settings.model}")
+                if other.tokenizer.get_vocab() != start.tokenizer.get_vocab():
+                    raise SgdxError(f"average: {name}: has other words than {settings.model}")
+            models = [own, *(dict(other.model.named_parameters()) for other in others)]
             with torch.no_grad():  # the first becomes the mean
-                for weights in zip(*(model.parameters() for model in models), strict=True):
-                    if len({weight.shape for weight in weights}) > 1:
-                        raise SgdxError("average: found models of different sizes, expected one")
-                    weights[0].copy_(torch.stack(weights).mean(0))
+                for name, weight in own.items():
+                    weight.copy_(torch.stack([model[name] for model in models]).mean(0))
             return replace(start, provenance=provenance)
         if settings.average:
             raise SgdxError(

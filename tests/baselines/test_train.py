@@ -194,6 +194,17 @@ def test_a_training_starts_from_the_mean_of_trackers(
     assert all(torch.equal(mean[name], tensor / 2) for name, tensor in weights.items())
     seen = json.loads((run / "run.json").read_text())["record"]["seen"]
     assert seen["train"] == ["original", "backtrans-ja"]
+    file = other / "tokenizer.json"
+    words = json.loads(file.read_text())
+    vocabulary = words["model"]["vocab"]
+    words["model"]["vocab"] = {f"{word}x": number for word, number in vocabulary.items()}
+    words["model"]["vocab"] |= {w: vocabulary[w] for w in ("[UNK]", "[PAD]", "[CLS]", "[SEP]")}
+    words["model"]["vocab"] = {
+        w: n for w, n in words["model"]["vocab"].items() if not w.endswith("]x")
+    }
+    file.write_text(json.dumps(words))
+    message = refuse(train, "--config", recipe, "--output", tmp_path / "words")
+    assert message.startswith(f"average: {other}: has other words ")
     tiny = write_recipe(tmp_path / "tiny.yaml", "onepass", **still)
     refuse(train, "--config", tiny, "--output", tmp_path / "tiny")
 
