@@ -15,10 +15,10 @@ from sgdx_dataset.io.console import is_first, run
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_metric.errors import ScoreError
 
-_DATA, _EVAL, _MODELS = "sgdx_dataset.commands", "sgdx_eval.commands", "baselines.commands"
+_DATA, _EVAL = "sgdx_dataset.commands", "sgdx_eval.commands"
 # Where each command is, under the headings of the help.
 _COMMANDS = {
-    "Begin": {"demo": _MODELS},
+    "Begin": {"demo": "baselines.commands"},
     "Scores": {
         "score": _EVAL,
         "compare": _EVAL,
@@ -35,11 +35,12 @@ _COMMANDS = {
         "ask": "sgdx_llm.commands",
     },
     "Trackers and generators": {
-        "train": _MODELS,
-        "predict": _MODELS,
-        "evaluate": _MODELS,
-        "publish": _MODELS,
-        "copies": _MODELS,
+        "train": "baselines.train",
+        "predict": "baselines.predict",
+        "evaluate": "baselines.evaluate",
+        "track": "baselines.track",
+        "publish": "baselines.publish",
+        "copies": "baselines.commands",
     },
     "Data": {
         "prepare": _DATA,
@@ -131,7 +132,7 @@ def main(arguments: list[str] | None = None) -> int:
                 app[name]
         status = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
         if tokens[:1] in (["predict"], ["evaluate"]) and {"--help", "-h"} & {*tokens}:
-            from baselines.commands import print_tracker_options
+            from baselines.predict import print_tracker_options
 
             print_tracker_options(tokens)
         return status if isinstance(status, int) else None

@@ -9,7 +9,7 @@ from sgdx_dataset import SgdxError
 from sgdx_eval.requested import DEFAULT_CONFIGS, RequestedData
 from sgdx_eval.tables import format_figure, print_line, table, terminal, to_terminal
 
-from .evaluate import evaluate
+from .evaluate import evaluate_request
 from .predict import Request
 from .system import get_system
 from .use import SHIPPED_MODEL
@@ -56,7 +56,7 @@ def tracking_demo(
     system_class = get_system(tracker)
     data = RequestedData("sample", "test", limit=limit)
     request = Request(system_class, model, system_class.OPTIONS(), data, DEFAULT_CONFIGS)
-    evaluate(request, output, quiet, explain)
+    evaluate_request(request, output, quiet, explain)
     if quiet:
         return
     with (output / "predictions" / "original.jsonl").open("rb") as file:
@@ -72,7 +72,7 @@ def generation_demo(output: Path, quiet: bool) -> None:
     from sgdx_eval.score import score
     from sgdx_eval.tasks.turns import Turns
 
-    from .copies.systems import copy_system, generate
+    from .copies import copy_system, generate
 
     data, names = RequestedData("sample", "test"), ("gold", "derived", "empty")
     scores = {}

@@ -5,23 +5,54 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from sgdx_eval.inputs import Inputs
-from sgdx_eval.prediction_files import versions
-from sgdx_eval.score import score
-from sgdx_eval.tasks import TASKS
-from sgdx_eval.tasks.turns import Turns
+from sgdx_eval.data_options import DataOptions
+from sgdx_eval.options import Details, Quiet
 
-from .command_line import door
-from .predict import Request, predict
-from .training.run_folder import read_json, write_json
+from .predict import ALL, NONE, Request, SystemOptions, make_request, write_predictions_of
+from .run_folder import read_json, write_json
 
 
-def evaluate(request: Request, output: Path, quiet: bool = False, explain: bool = False) -> None:
+def evaluate(
+    system: SystemOptions = NONE,
+    data: DataOptions = ALL,
+    *,
+    output: Path,
+    explain: Details = False,
+    quiet: Quiet = False,
+    **tracker_options: str,
+) -> None:
+    """Predict under every variant, and score the result.
+
+    The output folder then holds predictions/CONFIG.jsonl for each variant, scores.json and
+    run.json. It may be the folder of a training. In that case 'sgdx publish' shows the scores on
+    the model's card. To resume a run that was killed, give the same command again. To predict with
+    several processes: accelerate launch -m baselines.evaluate.
+
+    The responses of a generator are scored by BLEU and slot error rate. SGSAcc needs a model of
+    entailment: score the predictions again with 'sgdx score --nli MODEL'.
+
+    Parameters
+    ----------
+    output
+        Write predictions, scores.json and run.json into this folder.
+    tracker_options
+        An option of the tracker's own. With --model or --tracker, --help shows which there are.
+    """
+    evaluate_request(make_request(system, data, tracker_options, quiet), output, quiet, explain)
+
+
+def evaluate_request(request: Request, output: Path, quiet: bool, explain: bool) -> None:
     """Write predictions, and let the first process score them."""
     path = output / "run.json"  # which a training may have left
     record = read_json(path) if path.exists() else {}
-    if not predict(request, output / "predictions"):
+    if not write_predictions_of(request, output / "predictions"):
         return
+    from sgdx_eval.inputs import Inputs
+    from sgdx_eval.prediction_files import versions
+    from sgdx_eval.score import score
+    from sgdx_eval.tasks import TASKS
+    from sgdx_eval.tasks.turns import Turns
+
     data = request.data
     facts = {
         "release": data.release.version(),
@@ -42,7 +73,12 @@ def evaluate(request: Request, output: Path, quiet: bool = False, explain: bool 
         print(output / "scores.json")
 
 
-main = door("evaluate")
+def main() -> int:
+    """The command, for ``accelerate launch -m baselines.evaluate``."""
+    from sgdx_cli import main as sgdx
+
+    return sgdx(["evaluate", *sys.argv[1:]])
+
 
 if __name__ == "__main__":
     sys.exit(main())

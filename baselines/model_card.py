@@ -27,8 +27,8 @@ from sgdx_eval.results import read_results, stored
 from sgdx_eval.show import score_tables, score_terms
 from sgdx_eval.tables import to_markdown
 
+from .run_folder import read_json, read_log
 from .system import SystemClass
-from .training.run_folder import read_json, read_log
 
 _PROJECT = "https://github.com/YOU/sgdx"
 _TASK = {"frames": "dialogue-state-tracking", "turns": "response-generation"}

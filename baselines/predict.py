@@ -8,36 +8,78 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
-from datasets import concatenate_datasets
+from cyclopts import Parameter
 
-from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import is_first
+from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import locked
-from sgdx_dataset.tracker_inputs import SYSTEM_ACTS
-from sgdx_eval.prediction_files import Header, finished_names, versions, write_predictions
-from sgdx_eval.requested import RequestedData
+from sgdx_eval.data_options import DataOptions
 
-from .command_line import door, in_words
-from .data.kinds import rows_for
-from .system import (
-    PredictionOptions,
-    System,
-    get_system,
-    is_trainable,
-    read_options,
-    recorded_name,
-    recorded_settings,
-)
-from .training.settings import Precision
+from .settings import Precision, PredictionOptions
 
 if TYPE_CHECKING:
-    from sgdx_eval.data_options import DataOptions
+    from sgdx_eval.requested import RequestedData
 
-    from .commands import SystemOptions
+    from .system import System
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class SystemOptions:
+    """Which system predicts, and how."""
+
+    model: str | None = None
+    """Use this trained model: a folder of 'sgdx train', or a name on the Hub."""
+
+    tracker: Annotated[str | None, Parameter(metavar="NAME")] = None
+    """Use this tracker, which is not trained, instead of --model: lexical, or MODULE:CLASS for your
+    own class. Together with --model: name the tracker of a model that does not state it."""
+
+    precision: Precision | None = None
+    """Set the number format of a trained tracker's arithmetic. auto means bf16 if the device
+    supports it natively, else fp32. Default: the format that the model was trained in, or fp32 if
+    the device does not support that natively."""
+
+    keep: bool = False
+    """Keep the predictions of your own class that are in --output already, and go on with a run
+    that was killed. Without it they are made anew, as its code may have changed; those of this
+    package's trackers are always kept if model and data are the same."""
+
+
+NONE, ALL = SystemOptions(), DataOptions()
+
+
+def predict(
+    system: SystemOptions = NONE,
+    data: DataOptions = ALL,
+    *,
+    output: Path,
+    quiet: bool = False,
+    **tracker_options: str,
+) -> None:
+    """Predict states, or what the system says, under every variant.
+
+    The output folder then holds CONFIG.jsonl for each variant. Existing files are kept if model and
+    data are the same. To resume a run that was killed, give the same command again. To predict with
+    several processes: accelerate launch -m baselines.predict.
+
+    Parameters
+    ----------
+    output
+        Write CONFIG.jsonl for each variant into this folder.
+    quiet
+        Do not print the paths of the files.
+    tracker_options
+        An option of the tracker's own. With --model or --tracker, --help shows which there are.
+    """
+    request = make_request(system, data, tracker_options, quiet)
+    if write_predictions_of(request, output) and not quiet:
+        print(*(output / f"{config}.jsonl" for config in request.configs), sep="\n")
 
 
 @dataclass(frozen=True)
@@ -52,12 +94,15 @@ class Request:
     configs: Sequence[str]  # schema variants to predict, without repetition
     # None for what the model was trained in. A system that is not trained has none.
     precision: Precision | None = None
+    keep: bool = True  # whether what is there already is kept
 
 
 def make_request(
     system: SystemOptions, data: DataOptions, given: Mapping[str, str], quiet: bool
 ) -> Request:
     """Check all that a command line asks for, and import the system last, which may need torch."""
+    from .system import SYSTEMS, get_system, is_trainable, read_options, recorded_name
+
     if not (system.model or system.tracker):
         raise SgdxError("found neither --model nor --tracker, expected one of them")
     named = system.tracker or recorded_name(str(system.model))
@@ -76,19 +121,22 @@ def make_request(
         raise SgdxError(
             f"--precision {system.precision}: {name} is not trained and has no precision to choose"
         )
+    keep = system.keep or named in SYSTEMS
     model = system.model or name
-    return Request(system_class, model, options, requested, configs, system.precision)
+    return Request(system_class, model, options, requested, configs, system.precision, keep)
 
 
-def predict(request: Request, output: Path) -> bool:
+def write_predictions_of(request: Request, output: Path) -> bool:
     """Write ``CONFIG.jsonl`` for each config; returns whether this is the first process."""
+    from .system import is_trainable, recorded_settings
+
     system_class = request.system_class
     if not is_trainable(system_class):
         with locked(output):
             _predict(request, system_class(), output)
         return True
-    from .training.accelerator import make_accelerator, quiet_transformers, spare_threads
-    from .training.optimizer import autocast, has_bf16, resolved
+    from .precision import autocast, has_bf16, resolved
+    from .processes import make_accelerator, quiet_transformers, spare_threads
 
     quiet_transformers()
     recipe = recorded_settings(request.model)
@@ -116,17 +164,25 @@ def _predict(
     precision: Precision | None = None,
 ) -> None:
     """Predict what is missing; the first process writes it."""
-    row_functions = rows_for(request.system_class)
-    is_tracker = request.system_class.ROWS == "frames"
+    from datasets import concatenate_datasets
+
+    from sgdx_dataset.tracker_inputs import SYSTEM_ACTS
+    from sgdx_eval.prediction_files import Header, finished_names, versions, write_predictions
+
+    from .data.rows import ROWS_OF
+    from .data.rows import predict as predict_rows
+    from .train import in_words
+
+    kind = request.system_class.ROWS
     facts = {
         "model": request.model,
         "tracker": request.system_class.NAME,
         **system.describe(),
         **({"precision": precision} if precision else {}),
-        **({"system_acts": SYSTEM_ACTS in system.READS} if is_tracker else {}),
+        **({"system_acts": SYSTEM_ACTS in system.READS} if kind == "frames" else {}),
     }
     oracle = facts.pop("oracle", None)  # which every reader looks for beside the system's facts
-    task = "state" if is_tracker else "turns"
+    task = "state" if kind == "frames" else "turns"
     # Without counts and versions, which are known at the end.
     headers = {
         config: Header(
@@ -134,30 +190,47 @@ def _predict(
         )
         for config in request.configs
     }
-    finished = finished_names(output, headers)
-    missing = [config for config in request.configs if config not in finished]
+    finished = finished_names(output, headers) if request.keep else []
+    missing = {config: headers[config] for config in request.configs if config not in finished}
     if not missing:
         return
-    rows = [request.data.rows(config, row_functions.rows_of) for config in missing]
-    # Partial results are of these headers.
-    digest = hashlib.sha256(msgspec.json.encode(headers, order="deterministic")).hexdigest()
-    chunks = output / "chunks" / digest[:16]
-    predicted = row_functions.predict(system, concatenate_datasets(rows), chunks)
+    rows = [request.data.rows(config, ROWS_OF[kind]) for config in missing]
+    # Partial results are of these headers and options.
+    made_of = msgspec.json.encode((missing, request.options), order="deterministic")
+    chunks = output / "chunks" / hashlib.sha256(made_of).hexdigest()[:16]
+    if not request.keep:
+        shutil.rmtree(chunks, ignore_errors=True)
+    predicted = predict_rows(system, concatenate_datasets(rows), chunks)
     if not first:
         return
     made_with = versions() if precision else {}
-    for config in missing:
-        header = msgspec.structs.replace(
-            headers[config], counts=predicted.counts, versions=made_with
-        )
+    for config, header in missing.items():
+        whole = msgspec.structs.replace(header, counts=predicted.counts, versions=made_with)
         of_variant = [row for row in predicted.rows if row["variant"] == config]
-        write_predictions(output / f"{config}.jsonl", header, of_variant)
+        write_predictions(output / f"{config}.jsonl", whole, of_variant)
     shutil.rmtree(output / "chunks", ignore_errors=True)
     if predicted.counts:
         print(f"predicted {in_words(predicted.counts)}")
 
 
-main = door("predict")
+def print_tracker_options(words: Sequence[str]) -> None:
+    """Print the options of the tracker that a command line names, if it names one."""
+    named = dict(pairwise(words)) | {
+        name: value for name, equals, value in (word.partition("=") for word in words) if equals
+    }
+    model, tracker = named.get("--model"), named.get("--tracker")
+    if tracker or model:
+        from .system import option_help, recorded_name
+
+        print(option_help(tracker or recorded_name(str(model))))
+
+
+def main() -> int:
+    """The command, for ``accelerate launch -m baselines.predict``."""
+    from sgdx_cli import main as sgdx
+
+    return sgdx(["predict", *sys.argv[1:]])
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
+from string import Template
 from textwrap import fill
 from typing import (
     TYPE_CHECKING,
-    Annotated,
     Any,
     ClassVar,
     Literal,
@@ -35,69 +35,30 @@ from huggingface_hub.errors import (
     HFValidationError,
     LocalEntryNotFoundError,
 )
+from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.extras import require
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import decode_json
 
-from .training.run_folder import READY
-from .training.settings import AnySettings, Count, Settings
-from .training.task import AnyProvenance, Provenance, Run, Task
+from .run_folder import READY
+from .settings import OPTIONS, AnySettings, PredictionOptions, Settings
+from .task import AnyProvenance, Provenance, Run, Task
 
 if TYPE_CHECKING:  # it needs torch, and a system that is not trained runs without it
     from accelerate import Accelerator
 
 SYSTEMS = {
-    "lexical": "baselines.lexical.tracker:LexicalTracker",
-    "t5dst": "baselines.t5dst.tracker:T5Tracker",
-    "sgp_dst": "baselines.sgp_dst.tracker:SgpTracker",
-    "sgd_baseline": "baselines.sgd_baseline.tracker:SgdTracker",
-    "onepass": "baselines.onepass.tracker:OnePassTracker",
-    "t2g2": "baselines.t2g2.generator:T2G2Generator",
+    "lexical": "baselines.lexical:LexicalTracker",
+    "t5dst": "baselines.t5dst.system:T5Tracker",
+    "sgp_dst": "baselines.sgp_dst.system:SgpTracker",
+    "sgd_baseline": "baselines.sgd_baseline.system:SgdTracker",
+    "onepass": "baselines.onepass.system:OnePassTracker",
+    "t2g2": "baselines.t2g2.system:T2G2Generator",
 }
-# How the classes in the ``settings`` of a trained system begin, which are read before torch is.
-_SETTINGS = {
-    "t5dst": "T5", "sgp_dst": "Sgp", "sgd_baseline": "Sgd", "onepass": "OnePass", "t2g2": "T2G2",
-}  # fmt: skip
 ENTRY_POINTS = "sgdx.systems"  # where installed packages register systems of their own
 Row = dict[str, Any]
-
-
-class PredictionOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options that a system adds to ``predict`` and ``evaluate``; each field is an option."""
-
-
-# Types of options that every trained system has, with their help texts.
-BatchSize = Annotated[
-    Count, msgspec.Meta(description="Set the maximum number of inputs in a batch.")
-]
-TokenBudget = Annotated[
-    Count,
-    msgspec.Meta(description="Set the maximum number of tokens in a batch, including padding."),
-]
-ChunkSize = Annotated[
-    Count,
-    msgspec.Meta(
-        description="Save the results of this number of inputs together. A killed prediction "
-        "continues from there."
-    ),
-]
-DialogueChunkSize = Annotated[
-    Count,
-    msgspec.Meta(
-        description="Save the results of this number of dialogues together. A killed prediction "
-        "continues from there."
-    ),
-]
-
-
-class BatchOptions(PredictionOptions, frozen=True, kw_only=True):
-    """Options of every trained system; they change memory and speed, not what is predicted."""
-
-    batch_size: BatchSize
-    token_budget: TokenBudget
-    chunk_size: ChunkSize
 
 
 class Predictions(NamedTuple):
@@ -167,14 +128,13 @@ class TrainableSystem(System, Protocol[AnyOptions, AnySettings]):
     """A system that is trained from a recipe; ``trained.py`` has what such systems share.
 
     Attributes:
-        SETTINGS: Struct of the settings that a recipe of this system may have.
-        TASKS: Names of the training tasks, in order; each task trains one model. A system with
+        SETTINGS: Struct of the settings that a recipe of this system may have. Its ``TASKS`` are
+            the names of the training tasks, in order; each task trains one model. A system with
             one model has the single task "", which is trained in the run folder itself. Any other
             task is trained in the subfolder of its name.
     """
 
     SETTINGS: ClassVar[type[Settings]]
-    TASKS: ClassVar[tuple[str, ...]] = ("",)
 
     @classmethod
     def load(cls, model: str, options: AnyOptions, accelerator: Accelerator) -> Self:
@@ -202,22 +162,24 @@ class TrainableSystem(System, Protocol[AnyOptions, AnySettings]):
 
     @classmethod
     def task(cls, run: Run[AnySettings], name: str) -> Task:
-        """Build what the training loop needs for one of ``TASKS``: model, batches, evaluation.
+        """Build what the training loop needs for one of its tasks: model, batches, evaluation.
 
         Raises:
             SgdxError: The recipe, its model or the data cannot be used.
         """
         ...
 
-    @staticmethod
-    def example(repository: str, settings: Row) -> str:
+    @classmethod
+    def example(cls, repository: str, settings: Row) -> str:
         """Python code for the model card that loads the model and applies it to one turn.
 
         Args:
             repository: Where the model is: a folder, or a name on the Hub.
             settings: The recipe's settings, as stored in ``run.json``.
         """
-        ...
+        path = Path(__file__).parent / "cards" / f"{cls.NAME}.txt"
+        text = path.read_text("utf-8") if path.exists() else ""
+        return Template(text).substitute(repository=repr(repository))
 
 
 SystemClass = type[TrainableSystem[Any, Any]]
@@ -246,26 +208,9 @@ def get_system(name: str) -> type[System]:
     raise SgdxError(f"tracker '{name}' is unknown, expected one of {names}, or MODULE:CLASS")
 
 
-def settings_of(name: str) -> type[Settings]:
-    """The class of the recipes of a trainable system; torch is not needed for those of here."""
-    kind: type[Settings] = _of_settings(name, "Settings") or get_trainable(name).SETTINGS
-    return kind
-
-
-def options_of(name: str) -> type[PredictionOptions]:
-    """The class of a system's options of prediction; torch is not needed for those of here."""
-    kind: type[PredictionOptions] = _of_settings(name, "Options") or get_system(name).OPTIONS
-    return kind
-
-
-def _of_settings(name: str, kind: str) -> Any:
-    module = f"baselines.{name}.settings"
-    return name in _SETTINGS and getattr(import_module(module), f"{_SETTINGS[name]}{kind}")
-
-
 def read_options(name: str, given: Mapping[str, str]) -> PredictionOptions:
     """A system's options of prediction, from what a command line has of them."""
-    kind = options_of(name)
+    kind = OPTIONS.get(name) or get_system(name).OPTIONS
     options = {option.removeprefix("--").replace("-", "_"): given[option] for option in given}
     known = [_option(field) for field in kind.__struct_fields__]
     for field in options:
@@ -281,7 +226,7 @@ def read_options(name: str, given: Mapping[str, str]) -> PredictionOptions:
 
 def option_help(name: str) -> str:
     """The options of prediction that a system has, a paragraph each."""
-    shapes = msgspec.inspect.type_info(options_of(name))
+    shapes = msgspec.inspect.type_info(OPTIONS.get(name) or get_system(name).OPTIONS)
     assert isinstance(shapes, msgspec.inspect.StructType)  # noqa: S101
     lines = [f"Options of {name}:{'' if shapes.fields else ' none'}"]
     for shape in shapes.fields:
@@ -391,6 +336,7 @@ def model_file(model: str, name: str, revision: str | None = None) -> Path | Non
             )
         return folder / name if (folder / name).is_file() else None
     try:
+        validate_repo_id(model)  # a path that is not there is no question for the Hub
         return Path(hf_hub_download(model, name, revision=revision))
     except (OSError, HfHubHTTPError, HFValidationError) as error:
         # The Hub was reached and has the repository, which lacks the file.

@@ -16,8 +16,7 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.columns import FRAME_COLUMNS, TURN_COLUMNS
 from sgdx_dataset.tracker_inputs import IDENTITY
 
-from .data.frames import track
-from .data.turns import generate
+from .data.rows import predict
 from .system import System, get_system, is_trainable, recorded_name
 
 # The tracker that comes with a checkout of the repository; it is in no installed package.
@@ -28,11 +27,14 @@ Acts = Sequence[Sequence[Mapping[str, Any]]]  # of each of the system's turns, i
 _COLUMNS = (*IDENTITY, "history", "utterance", "schema")
 
 
+Services = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+
+
 @dataclass(frozen=True)
 class Dialogue:
-    """A dialogue with one service; the attributes are the arguments of ``track_dialogue``."""
+    """A dialogue; the attributes are the arguments of ``track_dialogue``."""
 
-    service: Mapping[str, Any]
+    service: Services
     utterances: Sequence[str]
     acts: Acts = ()
 
@@ -51,30 +53,32 @@ def load_tracker(model: str | Path, **options: Any) -> System:
     system_class = get_system(model if model == "lexical" else recorded_name(model))
     if not is_trainable(system_class):
         return system_class()
-    from .training.accelerator import make_accelerator, quiet_transformers
+    from .processes import make_accelerator, quiet_transformers
 
     quiet_transformers()
     return system_class.load(model, system_class.OPTIONS(**options), make_accelerator())
 
 
 def track_dialogue(
-    tracker: System, service: Mapping[str, Any], utterances: Sequence[str], acts: Acts = ()
+    tracker: System, service: Services, utterances: Sequence[str], acts: Acts = ()
 ) -> list[Row]:
-    """Track one dialogue with one service.
+    """Track one dialogue with one service, or with several at once.
 
     Args:
         tracker: The tracker that ``load_tracker`` returned.
         service: The schema: ``service_name``, ``description``, ``slots`` (each with ``name``,
             ``description`` and, if it is categorical, ``possible_values``) and ``intents`` (each
             with ``name``, ``description``, ``required_slots`` and ``optional_slots``, a mapping
-            from slots to their default values; both may be missing).
+            from slots to their default values; both may be missing). A list of schemas for
+            several services.
         utterances: What is said, in turn by the user and the system; the user begins.
-        acts: For each of the system's turns its dialogue acts (``act``, ``slot``, ``values``).
-            Trackers that do not read them do not get them.
+        acts: For each of the system's turns its dialogue acts (``act``, ``slot``, ``values``, and
+            ``service`` where there are several). Trackers that do not read them do not get them.
 
     Returns:
         For each of the user's turns its state: ``active_intent``, ``requested_slots`` and
-        ``slot_values``, a mapping from slots to lists of values.
+        ``slot_values``, a mapping from slots to lists of values. For a list of schemas it is a
+        mapping from the services' names to such states.
 
     Raises:
         SgdxError: There are no utterances, or the schema lacks a key.
@@ -87,7 +91,7 @@ def track_dialogues(tracker: System, dialogues: Sequence[Dialogue]) -> list[list
 
     Args:
         tracker: The tracker that ``load_tracker`` returned.
-        dialogues: The dialogues, each with one service.
+        dialogues: The dialogues.
 
     Returns:
         For each dialogue what ``track_dialogue`` returns.
@@ -95,22 +99,35 @@ def track_dialogues(tracker: System, dialogues: Sequence[Dialogue]) -> list[list
     Raises:
         SgdxError: A dialogue has no utterances, or its schema lacks a key.
     """
-    rows, schemas = [], dict[str, list[Row]]()
+    rows, variants = [], list[dict[str, Row]]()  # of each variant the schemas by their names
     for index, dialogue in enumerate(dialogues):
         of_dialogue = _rows(dialogue, f"dialogue_{index}")
-        known = schemas.setdefault(of_dialogue[0]["service"], [])
-        if of_dialogue[0]["schema"] not in known:
-            known.append(of_dialogue[0]["schema"])
-        if number := known.index(of_dialogue[0]["schema"]):
-            # A service is read once under each variant.
-            of_dialogue = [row | {"variant": f"schema {number}"} for row in of_dialogue]
-        rows.append(of_dialogue)
+        own = {row["service"]: row["schema"] for row in of_dialogue}
+        # A service is read once under each variant, so another schema of its name is another one.
+        number = 0
+        while number < len(variants) and (variants[number] | own) != (own | variants[number]):
+            number += 1
+        if number == len(variants):
+            variants.append({})
+        variants[number] |= own
+        name = f"schema {number}" if number else "original"
+        rows.append([row | {"variant": name} for row in of_dialogue])
     types = Features.from_arrow_schema(FRAME_COLUMNS)
     features = Features({name: types[name] for name in _COLUMNS})
     frames = Dataset.from_list(list(chain.from_iterable(rows)), features)
     with tempfile.TemporaryDirectory() as chunks:
-        predictions = iter(track(tracker, frames, Path(chunks)).rows)
-    return [[_state(next(predictions)) for _ in turns] for turns in rows]
+        predictions = iter(predict(tracker, frames, Path(chunks)).rows)
+    tracked = []
+    for dialogue, of_dialogue in zip(dialogues, rows):
+        states = [(row["turn"], row["service"], _state(next(predictions))) for row in of_dialogue]
+        if isinstance(dialogue.service, Mapping):
+            tracked.append([state for *_, state in states])
+        else:
+            turns: dict[int, Row] = {}
+            for turn, service, state in states:
+                turns.setdefault(turn, {})[service] = state
+            tracked.append(list(turns.values()))
+    return tracked
 
 
 def _state(prediction: Row) -> Row:
@@ -159,7 +176,7 @@ def say(
     features = {**types, **original, "dialogue_id": types["turn_id"]}
     rows = Dataset.from_list([row], Features({name: features[name] for name in row}))
     with tempfile.TemporaryDirectory() as chunks:
-        return str(generate(generator, rows, Path(chunks)).rows[0]["utterance"])
+        return str(predict(generator, rows, Path(chunks)).rows[0]["utterance"])
 
 
 class _Slot(msgspec.Struct):
@@ -201,7 +218,7 @@ def _schema(service: Mapping[str, Any]) -> Row:
 
 
 def _rows(dialogue: Dialogue, dialogue_id: str) -> list[Row]:
-    """A frame row for each of the user's turns."""
+    """A frame row for each of the user's turns and each service."""
     utterances, acts = dialogue.utterances, dialogue.acts
     if isinstance(utterances, str | Mapping):
         raise SgdxError(f"found the dialogue {utterances!r:.60}, expected a list of utterances")
@@ -209,15 +226,20 @@ def _rows(dialogue: Dialogue, dialogue_id: str) -> list[Row]:
         raise SgdxError(f"found the utterance {others[0]!r:.60}, expected text")
     if not utterances:
         raise SgdxError("found no utterances, expected at least one, which the user says")
-    schema = _schema(dialogue.service)
-    service = schema["service_name"]
+    given = dialogue.service
+    if isinstance(given, str):
+        raise SgdxError(f"found the schema {given!r:.60}: expected an object, or a list of them")
+    schemas = [_schema(one) for one in ([given] if isinstance(given, Mapping) else given)]
+    names = [schema["service_name"] for schema in schemas]
+    if not names or len({*names}) < len(names):
+        raise SgdxError(f"found the services {names}, expected one or more of different names")
     history = [
         {
             "speaker": "SYSTEM" if turn % 2 else "USER",
             "utterance": utterance,
             # Those of the system's turns, which come second; the user's have none.
             "actions": [
-                _action(service, act)
+                _action(act.get("service", names[0]), act)
                 for act in (acts[turn // 2] if turn % 2 and turn // 2 < len(acts) else ())
             ],
         }
@@ -225,16 +247,17 @@ def _rows(dialogue: Dialogue, dialogue_id: str) -> list[Row]:
     ]
     return [
         {
-            "frame_id": f"{dialogue_id}/{turn}/{service}",
+            "frame_id": f"{dialogue_id}/{turn}/{name}",
             "variant": "original",
             "dialogue_id": dialogue_id,
             "turn": turn,
-            "service": service,
+            "service": name,
             "history": history[:turn],
             "utterance": utterances[turn],
             "schema": schema,
         }
         for turn in range(0, len(utterances), 2)
+        for name, schema in zip(names, schemas)
     ]
 
 

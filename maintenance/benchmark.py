@@ -8,6 +8,7 @@ peer take turns, and the least of several rounds counts.
 from __future__ import annotations
 
 import argparse
+import copy
 import gc
 import os
 import random
@@ -26,14 +27,14 @@ import torch
 from datasets import Dataset, concatenate_datasets
 from rich.console import Console
 
+from baselines.batching import epoch
 from baselines.data.dialogues import read_dialogues
 from baselines.onepass.examples import FrameExamples, SchemaNoise
 from baselines.onepass.modeling import OnePassModel
-from baselines.onepass.settings import OnePassOptions
-from baselines.onepass.tracker import OnePassTracker
-from baselines.training.accelerator import make_accelerator, train_with_matrix_products
-from baselines.training.batching import epoch
-from baselines.training.optimizer import autocast, resolved
+from baselines.onepass.system import OnePassTracker
+from baselines.precision import autocast, resolved, train_in_bfloat16
+from baselines.processes import make_accelerator
+from baselines.settings import OnePassOptions
 from baselines.use import SHIPPED_MODEL
 from sgdx_dataset import VARIANTS, frame_tables, frames, load, open_release
 from sgdx_dataset.release import Release
@@ -182,14 +183,14 @@ def tracker(source: str, count: int) -> list[Measure]:
     """The shipped tracker: states of test dialogues under two variants, and steps of training."""
     accelerator = make_accelerator()
     shipped = OnePassTracker.load(str(SHIPPED_MODEL), OnePassOptions(), accelerator)
-    model, limit = shipped.model, shipped.provenance.max_tokens
+    model, limit = copy.deepcopy(shipped.model), shipped.provenance.max_tokens
     rows = concatenate_datasets([test_rows(source, config, count) for config in ("original", "v5")])
     dialogues = list(read_dialogues(training_columns(rows, shipped.READS)))
     learnt = shipped.examples(training_columns(rows, shipped.READS))
     examples = FrameExamples(learnt, shipped.vocabulary, limit, SchemaNoise(), 0)
     batches = [examples.batch(part) for part in epoch(examples.lengths, 12, 4096, 0, 0)[:4]]
     precision = autocast(resolved("auto", accelerator.device), accelerator.device)
-    train_with_matrix_products(model)
+    train_in_bfloat16(model)
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.0)
 
     def track() -> None:

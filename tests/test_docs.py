@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from baselines.training.settings import find_recipe
+from baselines.settings import find_recipe
 from sgdx_cli import main, program
 from sgdx_dataset.release import open_release
 from sgdx_eval.compare import compare

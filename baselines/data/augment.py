@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from itertools import cycle, pairwise
 from pathlib import Path
 
@@ -23,10 +24,11 @@ from sgdx_dataset.rewording.leaks import (
     published_words,
     train_variants,
 )
-from sgdx_eval.requested import RowsOf
 
-from ..training.settings import Also, Augment
+from ..settings import Also, Augment
 
+# Makes the rows that a system reads, given dialogue rows, their split, and where SGD is.
+RowsOf = Callable[[Dataset, str, str | None], Dataset]
 # The named augmentations; any other name is the path of a folder of variants.
 BACKTRANS, ORACLE, CORRUPT = "backtrans", "oracle", "corrupt"
 

@@ -15,7 +15,7 @@ from datasets import Dataset as Rows
 from sgdx_dataset.schema import NONE_INTENT, Service, read_service
 from sgdx_eval.prediction_files import prediction_row
 
-from ..training.batching import Ints
+from ..batching import Ints
 
 Row = dict[str, Any]
 Values = dict[str, list[str]]  # for each slot that is set, the variants of its value

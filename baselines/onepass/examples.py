@@ -1,4 +1,4 @@
-"""Training examples: what the teacher answers from gold states, as batches with labels."""
+"""Training examples: what the teacher answers from gold states, and noise in what it reads."""
 
 from __future__ import annotations
 
@@ -14,12 +14,24 @@ import numpy as np
 from sgdx_dataset.schema import DONTCARE as DONTCARE_VALUE
 from sgdx_dataset.schema import NONE_INTENT, Service
 
+from ..batching import Ints
 from ..data.dialogues import Dialogue, Frame, Gold, State
-from ..training.batching import Ints
-from .batches import Item, Tensors, label_batch, make_batch
-from .decode import Answer, CandidateSpan, SlotAnswer, decode
-from .frames import FrameInput, Reading, track_dialogues
-from .labels import DONTCARE, FROM, GIVEN, KEEP, SAY, STATUSES, Labels, Paths, labels_of, paths_of
+from .data import Answer, CandidateSpan, Item, SlotAnswer, Tensors, decode, label_batch, make_batch
+from .frames import (
+    DONTCARE,
+    FROM,
+    GIVEN,
+    KEEP,
+    SAY,
+    STATUSES,
+    FrameInput,
+    Labels,
+    Paths,
+    Reading,
+    labels_of,
+    paths_of,
+    track_dialogues,
+)
 from .layout import (
     Variant,
     Vocabulary,

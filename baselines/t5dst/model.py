@@ -1,4 +1,4 @@
-"""Where a model comes from: a pretrained T5, or a tiny one with random weights."""
+"""The encoder-decoder: a pretrained T5 or a tiny one with random weights, and its answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import torch
+from accelerate import Accelerator
 from huggingface_hub import hf_hub_download
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import (
@@ -25,11 +27,12 @@ from transformers import (
 
 from sgdx_dataset import SgdxError
 
-from ..trained import pretrained_name, save_trained
-from ..training.checkpoint import load_errors_as_sgdx, load_strict
-from ..training.task import Provenance, Run
-from .formats import get_format
-from .settings import T5Options
+from ..batching import Ints
+from ..checkpoint import load_errors_as_sgdx, load_strict
+from ..settings import T5Options
+from ..task import Provenance, Run
+from ..trained import TrainedModel, predict_in_chunks, pretrained_name
+from .data import Inputs
 
 
 def tiny_tokenizer(texts: Iterable[str], size: int = 2000) -> PreTrainedTokenizerFast:
@@ -98,7 +101,8 @@ def pretrained_t5(
         tokenizer = tiny_tokenizer(texts)
         model = tiny_t5(len(tokenizer), run.settings.seed)
         greedily = generation_settings(model, max_target)
-        save_model(model, tokenizer, provenance, greedily, folder, model.state_dict())
+        trained = TrainedModel(model, tokenizer, provenance)
+        save_model(trained, model, greedily, folder, model.state_dict())
 
     return pretrained_name(run, write_tiny)
 
@@ -139,7 +143,6 @@ def provenance_under(options: T5Options, name: str, model: PreTrainedModel) -> T
         max_input=options.max_input or provenance.max_input,
         max_target=options.max_target or provenance.max_target,
     )
-    get_format(provenance.format)
     check_positions(name, model, provenance)
     return provenance
 
@@ -165,9 +168,8 @@ def generation_settings(
 
 
 def save_model(
+    trained: TrainedModel[Any, Any],
     model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
-    provenance: Provenance,
     generation: GenerationConfig,
     folder: Path,
     weights: dict[str, torch.Tensor],
@@ -182,4 +184,40 @@ def save_model(
         output = weights.get("lm_head.weight", weights["shared.weight"])
         weights = {**weights, "lm_head.weight": output.clone()}  # else it is left out where tied
     model.generation_config = generation
-    save_trained(model, tokenizer, provenance, folder, weights)
+    TrainedModel.save(trained, folder, model, weights)
+
+
+@torch.inference_mode()
+def answer_all(
+    trained: TrainedModel[PreTrainedModel, T5Provenance],
+    inputs: Inputs,
+    options: T5Options,
+    accelerator: Accelerator,
+    chunks: Path,
+) -> tuple[list[str], int]:
+    """The greedy answers to all inputs, of which equal ones are read once; and how many differ."""
+    model, device = trained.model, accelerator.device
+    _, first, input_of = np.unique(inputs.pairs, axis=0, return_index=True, return_inverse=True)
+    settings = generation_settings(model, trained.provenance.max_target)
+    # XLA compiles a program for every combination of shapes, so that there is only one.
+    width = inputs.limits.max_input if device.type == "xla" else None
+    settings.cache_implementation = "static" if width else None
+
+    def answer(batch: Ints) -> list[str]:
+        tensors = inputs.batch(first[batch], width)
+        ids, mask = (tensors[name].to(device) for name in ("input_ids", "attention_mask"))
+        tokens = model.generate(  # type: ignore[operator]
+            input_ids=ids, attention_mask=mask, generation_config=settings
+        )
+        return texts_of(trained.tokenizer, tokens)
+
+    answers = predict_in_chunks(accelerator, inputs.lengths[first], options, answer, chunks)
+    return [answers[index] for index in input_of.reshape(-1).tolist()], len(first)
+
+
+def texts_of(tokenizer: PreTrainedTokenizerBase, tokens: torch.Tensor) -> list[str]:
+    """The texts that a model has written, from tokens [texts, tokens] without special ones."""
+    decoded: list[str] = tokenizer.batch_decode(
+        tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False
+    )
+    return decoded

@@ -22,16 +22,15 @@ from datasets import Dataset, concatenate_datasets
 from safetensors.torch import load_file, save_file
 from torch.utils.data import DataLoader
 
+from baselines.batching import epoch
 from baselines.data.dialogues import dialogue_bounds
-from baselines.data.frames import describe, training_frames, whole_dialogues
+from baselines.data.rows import describe, training_rows, whole_dialogues
 from baselines.onepass.examples import FrameExamples, SchemaNoise
-from baselines.onepass.settings import OnePassSettings
-from baselines.onepass.tracker import READS, OnePassTracker
-from baselines.training.accelerator import make_accelerator
-from baselines.training.batching import epoch
-from baselines.training.run_folder import write_json
-from baselines.training.settings import find_recipe, read_recipe
-from baselines.training.task import Run
+from baselines.onepass.system import READS, OnePassTracker
+from baselines.processes import make_accelerator
+from baselines.run_folder import write_json
+from baselines.settings import find_recipe, read_recipe
+from baselines.task import Run
 from sgdx_dataset import frames, load, open_release
 from sgdx_dataset.tracker_inputs import training_columns
 
@@ -54,9 +53,9 @@ def encode(recipe: str, source: str, model: str, folder: Path, seconds: float) -
     """Write the batches; returns what ``index.json`` has."""
     torch.set_num_threads(1)  # threads do not outlive the forks below
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    of_recipe = read_recipe(find_recipe(recipe), OnePassSettings)
+    of_recipe = read_recipe(find_recipe(recipe))
     settings = msgspec.structs.replace(of_recipe, model=model)
-    training = training_frames(settings, source, oracle=False)
+    training = training_rows(settings, source, oracle=False)
     rows = training_columns(training.rows, READS)
     run = Run(make_accelerator(), settings, training.provenance, rows, rows, folder, False)
     tracker = OnePassTracker.at_start(run)

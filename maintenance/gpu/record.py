@@ -24,14 +24,14 @@ import torch
 from datasets import concatenate_datasets
 from safetensors.torch import load_file, save
 
+from baselines import loop
 from baselines.onepass.modeling import OnePassModel
-from baselines.onepass.settings import OnePassOptions, OnePassSettings
-from baselines.onepass.tracker import OnePassTracker
-from baselines.training import loop
-from baselines.training.accelerator import hardware, make_accelerator, quiet_transformers
-from baselines.training.optimizer import autocast, resolved
-from baselines.training.run_folder import append_log, read_json, read_log, write_json
-from baselines.training.task import Evaluation, Provenance, Run, Task
+from baselines.onepass.system import OnePassTracker
+from baselines.precision import autocast, resolved
+from baselines.processes import hardware, make_accelerator, quiet_transformers
+from baselines.run_folder import append_log, read_json, read_log, write_json
+from baselines.settings import OnePassOptions, OnePassSettings
+from baselines.task import Evaluation, Provenance, Run, Task
 from sgdx_dataset.io.console import Terminated
 from sgdx_eval.prediction_files import versions
 

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from transformers import BertConfig, BertModel, T5Config, T5ForConditionalGeneration
 
-from baselines.training.run_folder import write_json
+from baselines.run_folder import write_json
 
 WIDTH, TARGET = 256, 32  # tokens of an input, and of what T5 answers
 _LARGE: Any = {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16}

@@ -13,9 +13,10 @@ from pathlib import Path
 import msgspec
 import torch
 
+from baselines.run_folder import read_log
+from baselines.settings import find_recipe
 from baselines.train import train
-from baselines.training.run_folder import read_log
-from baselines.training.settings import find_recipe
+from sgdx_dataset.options import Source
 
 TASKS = {"onepass": "", "sgd_baseline": "", "sgp_dst": "intent", "t5dst": ""}
 OFTEN = {"evaluate_frames": 8, "save_every": 2, "evaluate_every": 10, "log_every": 1}
@@ -32,7 +33,7 @@ def ten_steps(system: str, task: str, folder: Path, precision: str) -> None:
     path = folder / f"{system}.yaml"
     path.write_bytes(msgspec.yaml.encode(recipe | OFTEN | {"precision": precision}))
     tasks = [task] if task else []
-    train("sample", str(path), folder / system, None, False, tasks, None, False, None)
+    train(Source(source="sample"), config=str(path), output=folder / system, task=tasks)
 
 
 def compare(first: Path, second: Path) -> float:

@@ -18,8 +18,7 @@ import pytest
 import torch
 from filelock import FileLock
 
-from baselines import train
-from baselines.training import loop
+from baselines import loop, train
 from sgdx_cli import main
 
 # Here and in processes that tests start: sums of floats depend on how many threads share them.
@@ -87,14 +86,14 @@ def command(monkeypatch: pytest.MonkeyPatch, module: ModuleType, *arguments: obj
 
 def kill_at(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     """Interrupt trainings before their step of this number, counted from 0."""
-    step = loop._step
+    step = loop.Training.step
 
     def killed(training: Any, batches: Any) -> None:
         if training.progress.step == number:
             raise KeyboardInterrupt
         step(training, batches)
 
-    monkeypatch.setattr(loop, "_step", killed)
+    monkeypatch.setattr(loop.Training, "step", killed)
 
 
 def change_the_data(source: Path) -> None:

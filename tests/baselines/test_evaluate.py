@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import shutil
+import sys
 from pathlib import Path
 from shutil import copytree
 from typing import Any
@@ -12,7 +15,7 @@ import torch
 from transformers import BertConfig, BertModel
 
 from baselines import evaluate, predict
-from baselines.training.accelerator import quiet_transformers, spare_threads
+from baselines.processes import quiet_transformers, spare_threads
 from sgdx_dataset.release import SAMPLE
 
 from ..conftest import Run
@@ -175,3 +178,37 @@ def test_a_missing_sub_model_is_named(tmp_path: Path, refuse: Refuse) -> None:
     assert f"{tmp_path / 'intent'}: " in refuse(
         predict, "--model", tmp_path, "--output", tmp_path / "o"
     )
+
+
+_OWN = """
+from baselines.system import Predictions, Tracker
+from sgdx_eval.prediction_files import prediction_row
+
+class Mine(Tracker):
+    NAME, READS = "mine", ("utterance",)
+
+    def predict(self, rows, chunks):
+        chunks.mkdir(parents=True, exist_ok=True)
+        made = len(list(chunks.glob("made*")))
+        (chunks / f"made{made}").touch()
+        return Predictions([prediction_row(row, WORD, [], {}) for row in rows], {})
+"""
+
+
+def test_predictions_of_own_code_are_made_anew(
+    three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``--keep`` keeps them; those of the package's trackers are kept anyway."""
+    monkeypatch.syspath_prepend(tmp_path)
+    file = tmp_path / "out" / "original.jsonl"
+    words = ("--tracker", "own_code:Mine", "--config", "original", "--dialogues", three)
+    found = []
+    for word, more in (("A", ()), ("B", ()), ("C", ("--keep",))):
+        (tmp_path / "own_code.py").write_text(f"WORD = {word!r}\n{_OWN}")
+        sys.modules.pop("own_code", None)
+        importlib.invalidate_caches()
+        assert command(monkeypatch, predict, *words, "--output", tmp_path / "out", *more) == 0
+        found.append(json.loads(file.read_text().splitlines()[1])["active_intent"])
+        shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
+    sys.modules.pop("own_code", None)
+    assert found == ["A", "B", "B"]

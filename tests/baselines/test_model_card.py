@@ -30,7 +30,7 @@ def scored(trained: Path, tmp_path: Path) -> Path:
 
 
 def card_of(run: Path) -> Any:
-    publish.publish(run, None)
+    publish.publish_model(run, None)
     return ModelCard.load(run / "README.md")
 
 

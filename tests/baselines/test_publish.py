@@ -75,6 +75,19 @@ def test_scores_stand_on_the_hub_s_leaderboards(
     assert checked  # the Hub's own check of the card, before anything is uploaded
 
 
+def test_what_would_be_pushed_is_shown(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refuse: Refuse
+) -> None:
+    run, shown = tmp_path / "run", tmp_path / "shown"
+    shutil.copytree(trained, run)
+    (run / "notes.txt.gz").write_text("of my own")
+    assert command(monkeypatch, publish, "--model", run, "--output", shown) == 0
+    names = {path.name for path in shown.iterdir()}
+    assert {"README.md", "config.json", "model.safetensors", "run.json", "log.jsonl"} <= names
+    assert not {"checkpoints", "initial", "notes.txt.gz"} & names
+    assert "shown: " in refuse(publish, "--model", run, "--output", shown)
+
+
 def test_a_report_is_a_space(
     online: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -98,4 +111,4 @@ def test_a_report_is_a_space(
 
 
 def test_what_is_not_there(refuse: Refuse, tmp_path: Path) -> None:
-    assert "nothing: no such folder or " in refuse(publish, "--model", tmp_path / "nothing")
+    assert "nothing: no such folder, " in refuse(publish, "--model", tmp_path / "nothing")

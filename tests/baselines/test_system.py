@@ -7,13 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
-from baselines.sgd_baseline.model import SgdProvenance
 from baselines.sgd_baseline.modeling import SgdBaselineModel
-from baselines.sgd_baseline.settings import SgdOptions
+from baselines.sgd_baseline.system import SgdProvenance
 from baselines.system import (
     get_system,
     get_trainable,
@@ -21,8 +19,8 @@ from baselines.system import (
     read_provenance,
     recorded_name,
 )
-from baselines.trained import fingerprint, load_trained
-from baselines.training.task import Provenance
+from baselines.task import Provenance
+from baselines.trained import load_trained
 from sgdx_dataset import SgdxError
 
 
@@ -83,18 +81,6 @@ def test_a_tracker_of_ones_own_needs_no_line_in_the_package(
     with pytest.raises(SgdxError, match="is not trained"):
         get_trainable("registered_tracker:Mine")
     assert sys.modules.pop("registered_tracker")
-
-
-def test_other_weights_options_or_inputs_have_another_folder() -> None:
-    options, lengths = SgdOptions(batch_size=2), np.array([3, 9, 1, 7], np.int64)
-    names = {
-        fingerprint("a", options),
-        fingerprint("b", options),
-        fingerprint("a", SgdOptions()),
-        fingerprint("a", options, inputs=[lengths]),
-        fingerprint("a", options, inputs=[lengths[:3], lengths[3:]]),
-    }
-    assert len(names) == 5
 
 
 def test_what_a_model_says_of_its_training(tmp_path: Path) -> None:

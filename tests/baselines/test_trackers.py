@@ -19,11 +19,11 @@ from safetensors.torch import load_file
 from transformers import AutoModel, AutoTokenizer
 
 from baselines import evaluate, predict, train
-from baselines.data.frames import track
-from baselines.sgp_dst.submodels import PARTS
+from baselines import trained as chunks
+from baselines.data.rows import predict as track
+from baselines.processes import make_accelerator
+from baselines.settings import PARTS
 from baselines.system import get_trainable
-from baselines.training import chunks
-from baselines.training.accelerator import make_accelerator
 from sgdx_dataset import frames, load
 from sgdx_dataset.io.files import write_bytes
 from sgdx_dataset.release import SAMPLE

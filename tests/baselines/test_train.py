@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from baselines import predict, train
-from baselines.training.optimizer import has_bf16
+from baselines.precision import has_bf16
 
 from .conftest import Recipe, Refuse, command, train_once, write_recipe
 
@@ -113,6 +114,39 @@ def test_what_cannot_be_trained(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ("learning_rat=1", "expected one of tracker, model, "),
+        ("augment.ratios=1", "expected one of schemas, ratio, seed"),
+        ("steps.most=1", "steps is 12"),
+        ("steps", "KEY=VALUE"),
+        ("steps=many", "$.steps"),
+    ],
+)
+def test_changes_of_a_recipe_that_it_has_not(
+    change: str, named: str, refuse: Refuse, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are told before torch is imported."""
+    monkeypatch.setitem(sys.modules, "baselines.loop", None)
+    assert named in refuse(train, *recipe(), "--set", change)
+
+
+def test_changes_of_a_recipe_and_of_the_launcher_are_recorded(
+    recipe: Recipe, refuse: Refuse, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    changes = ("--set", "steps=1", "--set", "augment.schemas=corrupt", "--set", "clip=null")
+    monkeypatch.setenv("ACCELERATE_MIXED_PRECISION", "fp16")
+    assert refuse(train, *recipe(evaluate_frames=1), *changes).startswith("ACCELERATE_MIXED_")
+    monkeypatch.setenv("ACCELERATE_MIXED_PRECISION", "no")
+    assert command(monkeypatch, train, *recipe(evaluate_frames=1), *changes) == 0
+    record = json.loads((tmp_path / "run" / "run.json").read_text())["record"]
+    settings = record["settings"]
+    assert (settings["steps"], settings["clip"]) == (1, None)
+    assert settings["augment"]["schemas"] == "corrupt"
+    assert record["launch"] == {"ACCELERATE_MIXED_PRECISION": "no"}
+
+
 def test_folders_of_other_runs(
     refuse: Refuse, recipe: Recipe, tmp_path: Path, trained: Path
 ) -> None:
@@ -160,6 +194,17 @@ def test_a_training_starts_from_the_mean_of_trackers(
     assert all(torch.equal(mean[name], tensor / 2) for name, tensor in weights.items())
     seen = json.loads((run / "run.json").read_text())["record"]["seen"]
     assert seen["train"] == ["original", "backtrans-ja"]
+    file = other / "tokenizer.json"
+    words = json.loads(file.read_text())
+    vocabulary = words["model"]["vocab"]
+    words["model"]["vocab"] = {f"{word}x": number for word, number in vocabulary.items()}
+    words["model"]["vocab"] |= {w: vocabulary[w] for w in ("[UNK]", "[PAD]", "[CLS]", "[SEP]")}
+    words["model"]["vocab"] = {
+        w: n for w, n in words["model"]["vocab"].items() if not w.endswith("]x")
+    }
+    file.write_text(json.dumps(words))
+    message = refuse(train, "--config", recipe, "--output", tmp_path / "words")
+    assert message.startswith(f"average: {other}: has other words ")
     tiny = write_recipe(tmp_path / "tiny.yaml", "onepass", **still)
     refuse(train, "--config", tiny, "--output", tmp_path / "tiny")
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from datasets import Dataset
 
-from baselines.lexical.tracker import LexicalTracker
+from baselines.lexical import LexicalTracker
 from baselines.use import Dialogue, load_tracker, track_dialogue, track_dialogues
 from sgdx_dataset import SgdxError
 

@@ -14,11 +14,10 @@ import torch
 from safetensors.torch import load_file
 from transformers import BertConfig, BertModel, T5Config, T5ForConditionalGeneration
 
-from baselines.encoders.tiny import tiny_encoder
+from baselines.encoders import tiny_encoder
 from baselines.onepass.modeling import OnePassModel
-from baselines.onepass.settings import OnePassSettings
-from baselines.training.run_folder import read_json, read_log
-from baselines.training.settings import Augment, find_recipe, read_recipe
+from baselines.run_folder import read_json, read_log
+from baselines.settings import Augment, find_recipe, read_recipe
 from maintenance.gpu import speed
 from maintenance.gpu.encode import encode, read_batch
 from maintenance.gpu.record import Record
@@ -35,7 +34,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("gpu")
     for part in tiny_encoder(["a table for two", "which city?"], hidden=16):
         part.save_pretrained(folder / "start")
-    settings = read_recipe(find_recipe("onepass/record_gpu"), OnePassSettings)
+    settings = read_recipe(find_recipe("onepass/record_gpu"))
     small = {"batch_size": 8, "token_budget": 8192, "evaluate_frames": 12, "precision": "fp32"}
     settings = msgspec.structs.replace(settings, train_dialogues=12, **small)
     (folder / "small.yaml").write_bytes(msgspec.yaml.encode(settings))
@@ -59,7 +58,7 @@ def test_batches_on_disk_are_those_of_the_tracker_in_half_and_half(work: Path) -
 
 
 def test_what_trackers_are_judged_on_is_not_encoded(work: Path, tmp_path: Path) -> None:
-    settings = read_recipe(work / "small.yaml", OnePassSettings)
+    settings = read_recipe(work / "small.yaml")
     leaking = msgspec.structs.replace(settings, augment=Augment(schemas="oracle"))
     (tmp_path / "leaking.yaml").write_bytes(msgspec.yaml.encode(leaking))
     start = str(work / "start")

@@ -370,28 +370,30 @@ SABOTAGES = {
         "baselines/predict.py", "SYSTEM_ACTS in system.READS", "False",
         f"{_BASELINES}/test_evaluate.py -k header_says"),
     "training reads v1 to v5 unasked": Sabotage(
-        "baselines/data/frames.py", "if more.oracle and not oracle:", "if False:",
+        "baselines/data/rows.py", "if more.oracle and not oracle:", "if False:",
         f"{_BASELINES}/data/test_augment.py -k own_schemas"),
     "a second corpus has the words of v1 to v5": Sabotage(
-        "baselines/data/frames.py", "if second.oracle and not oracle:", "if False:",
+        "baselines/data/rows.py",
+        'leak = _joined(leak, more, oracle, f"also: {also.source} has")',
+        "pass",
         f"{_BASELINES}/data/test_augment.py -k second"),
     "services of one name share a schema": Sabotage(
-        "baselines/use.py", 'row | {"variant": f"schema {number}"}', "row",
+        "baselines/use.py", 'row | {"variant": name}', "row",
         f"{_BASELINES}/test_use.py -k own_schemas"),
     "a copy of v1 to v5 makes no oracle": Sabotage(
         "baselines/data/augment.py", "augment.schemas == ORACLE or leak.oracle)",
         "augment.schemas == ORACLE)", f"{_BASELINES}/data/test_augment.py -k own_schemas"),
     "two slots have one span": Sabotage(
-        "baselines/onepass/decode.py", "span.start < other.end", "span.start < other.start",
+        "baselines/onepass/data.py", "span.start < other.end", "span.start < other.start",
         f"{_BASELINES}/onepass/test_labels.py -k next_one"),
     "models learn to copy at any time": Sabotage(
-        "baselines/onepass/labels.py", "return frame.first or gold.state.intent != frame.intent",
+        "baselines/onepass/frames.py", "return frame.first or gold.state.intent != frame.intent",
         "return True", f"{_BASELINES}/onepass/test_labels.py -k right_time"),
     "a value that is not there is said": Sabotage(
-        "baselines/sgd_baseline/decode.py", "nowhere = score <= start[:, CLS] + end[:, CLS]",
+        "baselines/sgd_baseline/system.py", "nowhere = score <= start[:, CLS] + end[:, CLS]",
         "nowhere = score < 0", f"{_BASELINES}/sgd_baseline/test_decode.py -k not_in_the_turn"),
     "a state forgets the turns before": Sabotage(
-        "baselines/sgd_baseline/frames.py",
+        "baselines/sgd_baseline/data.py",
         "last[group] = last.get(group, {}) | change.slot_values",
         "last[group] = change.slot_values",
         f"{_BASELINES}/sgd_baseline/test_decode.py -k accumulation"),
@@ -400,53 +402,53 @@ SABOTAGES = {
         "span.score < best[span.text].score", f"{_BASELINES}/sgp_dst/test_rules.py -k likelier"),
     "copies replace what is set": Sabotage(
         "baselines/sgp_dst/rules.py",
-        "{slot: v for slot, v in values.items() if slot not in self.values}", "values",
+        "values.setdefault(slot, [copied.value])", "values[slot] = [copied.value]",
         f"{_BASELINES}/sgp_dst/test_rules.py -k only_what_is_unset"),
     "the value None is no value": Sabotage(
-        "baselines/t5dst/formats/values.py",
+        "baselines/t5dst/formats.py",
         "return f'\"{value}\"' if _RESERVED.fullmatch(value) else value", "return value",
         f"{_BASELINES}/t5dst/test_formats.py -k literal_texts"),
     "a value is spelt as it was said first": Sabotage(
-        "baselines/t5dst/formats/values.py", "return spellings[-1]", "return spellings[0]",
+        "baselines/t5dst/formats.py", "return spellings[-1]", "return spellings[0]",
         f"{_BASELINES}/t5dst/test_formats.py -k case_is"),
     "an offer is taken by who wants another": Sabotage(
-        "baselines/lexical/rules.py", " and _NO.search(utterance) is None", "",
+        "baselines/lexical.py", " and _NO.search(utterance) is None", "",
         f"{_BASELINES}/lexical/test_lexical.py -k offers_are"),
     "a likely response is chosen before a faithful one": Sabotage(
         "baselines/t2g2/rerank.py", "(fidelity[i][turn], likelihoods[i][turn], -i)",
         "(likelihoods[i][turn], fidelity[i][turn], -i)",
         f"{_BASELINES}/t2g2/test_rerank.py -k who_is_chosen"),
     "batches of a step count alike": Sabotage(
-        "baselines/training/loop.py",
+        "baselines/loop.py",
         "return [weight * count / total for weight in tensors]", "return [1.0] * len(weights)",
         f"{_TRAINING}/test_step.py -k unequal"),
     "every step has the same random numbers": Sabotage(
-        "baselines/training/loop.py", "(settings.seed, step, position)",
+        "baselines/loop.py", "(settings.seed, self.progress.step, position)",
         "(settings.seed, position)", f"{_TRAINING}/test_step.py -k random_numbers"),
     "a resumed run forgets its optimizer": Sabotage(
-        "baselines/training/checkpoint.py",
+        "baselines/checkpoint.py",
         "state.setdefault(parameter, {})[key] = tensor\n",
         "state.setdefault(parameter, {})[key] = tensor * 0\n",
         f"{_TRAINING}/test_loop.py -k kill_and_resume"),
     "the first step learns nothing": Sabotage(
-        "baselines/training/optimizer.py", "(step + 1) / warmup", "step / warmup",
+        "baselines/loop.py", "(step + 1) / warmup", "step / warmup",
         f"{_TRAINING}/test_loop.py -k rates"),
     "a mean of weights forgets the past": Sabotage(
-        "baselines/training/optimizer.py", "weights, 1 - past)", "weights, past)",
+        "baselines/loop.py", "weights, 1 - past)", "weights, past)",
         f"{_TRAINING}/test_step.py -k by_hand"),
     "all epochs have one order": Sabotage(
-        "baselines/training/batching.py", "np.random.default_rng((seed, number))",
+        "baselines/batching.py", "np.random.default_rng((seed, number))",
         "np.random.default_rng(seed)", f"{_TRAINING}/test_batching.py -k epochs_differ"),
     "a resumed run is not compared": Sabotage(
-        "baselines/training/run_folder.py",
-        "if name := first_difference(before, now):", "if name := str():",
+        "baselines/run_folder.py",
+        "if name not in _FREE and before.get(name) != now.get(name):", "if False:",
         f"{_TRAINING}/test_run_folder.py"),
     "a model is replaced file by file": Sabotage(
-        "baselines/training/checkpoint.py", "    staging.rename(folder / READY)\n",
+        "baselines/checkpoint.py", "    staging.rename(folder / READY)\n",
         "    for file in sorted(staging.iterdir()):\n        file.replace(folder / file.name)\n",
         f"{_FAULTS} -k kill_between"),
     "weights that are no numbers are loaded": Sabotage(
-        "baselines/training/checkpoint.py",
+        "baselines/checkpoint.py",
         "if tensor.is_floating_point() and not tensor.isfinite().all():", "if False:",
         f"{_FAULTS} -k made_up"),
     "the key is written with the answers": Sabotage(

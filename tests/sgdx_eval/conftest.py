@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from baselines.copies.systems import copy_system, generate
+from baselines.copies import copy_system, generate
 from sgdx_dataset import frame_tables, open_release
 from sgdx_dataset.__main__ import main as dataset
 from sgdx_eval.requested import RequestedData

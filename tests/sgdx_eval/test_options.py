@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from baselines.copies.systems import copy_system, generate
+from baselines.copies import copy_system, generate
 from sgdx_eval.requested import DEFAULT_CONFIGS, RequestedData
 
 from ..conftest import Run

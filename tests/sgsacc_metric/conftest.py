@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from baselines.copies.systems import copy_system, generate
+from baselines.copies import copy_system, generate
 from sgdx_eval.requested import RequestedData
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from baselines.copies.derived import derived
+from baselines.copies import derived
 from sgdx_dataset import open_release
 from sgdx_eval.tasks.turns import read_turns, turns_of
 from sgsacc_metric.gold import GoldAction, Options, judge_gold

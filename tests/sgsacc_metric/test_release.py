@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from baselines.copies.derived import derived
+from baselines.copies import derived
 from sgdx_dataset import open_release
 from sgdx_eval.tasks.turns import read_turns, turns_of
 from sgsacc_metric.candidates import candidates

@@ -8,9 +8,14 @@ from pathlib import Path
 import pytest
 
 from baselines import copies, demo
-from baselines.copies.derived import derived
-from baselines.copies.systems import copy_system, generate
-from baselines.copies.templates import from_templates, read_templates, template_key
+from baselines.copies import (
+    copy_system,
+    derived,
+    from_templates,
+    generate,
+    read_templates,
+    template_key,
+)
 from sgdx_dataset import SgdxError, open_release
 from sgdx_eval.references import open_references
 from sgdx_eval.requested import RequestedData

@@ -15,14 +15,13 @@ import pytest
 from datasets import Dataset
 
 from baselines.data.augment import sampled
-from baselines.data.frames import training_frames
-from baselines.sgd_baseline.frames import read_frames
-from baselines.sgp_dst.batches import ExampleColumns, training_examples
+from baselines.data.rows import training_rows
+from baselines.settings import Also, Augment, T5Settings
+from baselines.sgd_baseline.data import read_frames
+from baselines.sgp_dst.training import ExampleColumns, training_examples
+from baselines.t5dst.data import Texts
 from baselines.t5dst.formats import get_format
-from baselines.t5dst.inputs import Texts
-from baselines.t5dst.settings import T5Settings
-from baselines.training.settings import Also, Augment
-from baselines.training.task import Provenance
+from baselines.task import Provenance
 from sgdx_dataset import SgdxError, frames, load
 from sgdx_dataset.configs import SPLITS
 from sgdx_dataset.export import export
@@ -46,7 +45,7 @@ def settings(schemas: object, ratio: float = 1.0, seed: int = 0) -> T5Settings:
 
 
 def test_without_one_it_is_the_original() -> None:
-    training = training_frames(SETTINGS, "sample", oracle=False)
+    training = training_rows(SETTINGS, "sample", oracle=False)
     assert training.provenance == Provenance(tracker="t5dst", seed=3)
     assert training.rows["frame_id"] == frames(load("original", "train", "sample"))["frame_id"]
 
@@ -58,7 +57,7 @@ def test_without_one_it_is_the_original() -> None:
 def test_each_frame_is_there_once_under_each_schema(
     schemas: str, variants: list[str], oracle: bool
 ) -> None:
-    training = training_frames(settings(schemas), "sample", oracle)
+    training = training_rows(settings(schemas), "sample", oracle)
     met = Counter(zip(training.rows["variant"], training.rows["frame_id"]))
     assert set(met.values()) == {1}
     ids = set(frames(load("original", "train", "sample"))["frame_id"])
@@ -70,7 +69,7 @@ def test_each_frame_is_there_once_under_each_schema(
 def test_what_is_said_is_in_memory_once() -> None:
     """Under four variants of the schemas no tracker keeps more of the dialogues than under one."""
     alone, with_more = (
-        training_frames(each, "sample", False).rows for each in (SETTINGS, settings("backtrans"))
+        training_rows(each, "sample", False).rows for each in (SETTINGS, settings("backtrans"))
     )
     assert len(with_more) == 4 * len(alone)
     kept = []
@@ -84,14 +83,14 @@ def test_what_is_said_is_in_memory_once() -> None:
 
 def test_a_corruption_is_of_its_seed() -> None:
     digests = [
-        training_frames(settings("corrupt", seed=seed), "sample", False).provenance.schemas
+        training_rows(settings("corrupt", seed=seed), "sample", False).provenance.schemas
         for seed in (0, 1, 0)
     ]
     assert digests[0] == digests[2] != digests[1]
 
 
 def test_a_share_of_the_dialogues() -> None:
-    training = training_frames(settings("backtrans", 0.25, seed=7), "sample", oracle=False)
+    training = training_rows(settings("backtrans", 0.25, seed=7), "sample", oracle=False)
     met: dict[str, set[str]] = {}
     for variant, dialogue in zip(training.rows["variant"], training.rows["dialogue_id"]):
         met.setdefault(variant, set()).add(dialogue)
@@ -112,7 +111,7 @@ def test_a_share_of_the_dialogues() -> None:
 def test_a_second_corpus_has_its_share_in_whole_dialogues_and_its_own_words() -> None:
     """The sample as the second corpus of itself; its v1 to v5 are an oracle, as they are judged."""
     also = Also(source="sample", share=0.75, variants=("original",))
-    training = training_frames(msgspec.structs.replace(SETTINGS, also=also), "sample", False)
+    training = training_rows(msgspec.structs.replace(SETTINGS, also=also), "sample", False)
     count = len(frames(load("original", "train", "sample")))
     ids = training.rows["frame_id"][:]
     assert 3 * count <= len(ids) - count < 3 * count + 30
@@ -126,10 +125,10 @@ def test_a_second_corpus_has_its_share_in_whole_dialogues_and_its_own_words() ->
     assert training.provenance.also == also and not training.provenance.oracle
     judged = msgspec.structs.replace(SETTINGS, also=Also(source="sample", share=0.5))
     with pytest.raises(SgdxError, match="also: sample"):
-        training_frames(judged, "sample", False)
-    assert training_frames(judged, "sample", True).provenance.oracle
+        training_rows(judged, "sample", False)
+    assert training_rows(judged, "sample", True).provenance.oracle
     many = msgspec.structs.replace(SETTINGS, also=Also(source="many", share=0.1))
-    assert not training_frames(many, "sample", False).provenance.oracle
+    assert not training_rows(many, "sample", False).provenance.oracle
 
 
 def load_backtrans() -> Dataset:
@@ -141,7 +140,7 @@ def test_a_folder_of_overlays(tmp_path: Path) -> None:
     texts = {"description": {"pivot": "x", "text": released_description()}}
     services = open_release("sample").schema("train", "original")
     (tmp_path / "mine.json").write_text(json.dumps({services[0].service_name: texts}))
-    training = training_frames(settings(tmp_path), "sample", oracle=False)
+    training = training_rows(settings(tmp_path), "sample", oracle=False)
     assert training.provenance.train == ("original", "mine")
     assert (training.provenance.overlaps, training.provenance.oracle) == (1, False)
 
@@ -155,8 +154,8 @@ def oracle_of(
 ) -> Provenance:
     """What a model is that is trained on what models are judged on; it is refused by default."""
     with pytest.raises(SgdxError, match=f"{culprit}.* give --oracle"):
-        training_frames(settings, str(source), oracle=False)
-    provenance = training_frames(settings, str(source), oracle=True).provenance
+        training_rows(settings, str(source), oracle=False)
+    provenance = training_rows(settings, str(source), oracle=True).provenance
     assert provenance.oracle
     return provenance
 
@@ -212,7 +211,7 @@ def test_a_file_with_the_words_of_v5_is_an_oracle_however_they_are_spelt(
 ) -> None:
     (tmp_path / "mine.json").write_text(json.dumps(words_of("v5", spelling, pivot)))
     with pytest.raises(SgdxError, match=r"\(126\)"):
-        training_frames(settings(tmp_path), "sample", oracle=False)
+        training_rows(settings(tmp_path), "sample", oracle=False)
 
 
 def test_files_of_one_slot_each_are_an_oracle_together(tmp_path: Path) -> None:
@@ -227,7 +226,7 @@ def test_files_of_one_slot_each_are_an_oracle_together(tmp_path: Path) -> None:
 def test_an_oracle_among_the_sources_back_translations(tmp_path: Path) -> None:
     source = tmp_path / "source"
     shutil.copytree(SAMPLE, source)
-    assert not training_frames(settings("backtrans"), str(source), False).provenance.oracle
+    assert not training_rows(settings("backtrans"), str(source), False).provenance.oracle
     overlay = json.dumps(words_of("v5", "as it is", pivot=True))
     (source / "backtrans" / "fr.json").write_text(overlay)
     oracle_of(settings("backtrans"), "augment: backtrans", source)
@@ -259,7 +258,7 @@ def in_other_words(service: Service) -> Service:
 
 def test_v1_to_v5_are_known_where_the_source_has_others(tmp_path: Path) -> None:
     source = source_with_variants(tmp_path / "source", in_other_words)
-    assert not training_frames(SETTINGS, str(source), oracle=False).provenance.oracle
+    assert not training_rows(SETTINGS, str(source), oracle=False).provenance.oracle
     assert oracle_of(settings(SAMPLE / "sgd_x" / "data"), "sgd_x/data", source).overlaps > 100
 
 
@@ -282,9 +281,9 @@ def test_a_source_made_of_v5(tmp_path: Path) -> None:
 
 def test_no_such_augmentation(tmp_path: Path) -> None:
     with pytest.raises(SgdxError, match="paraphrases: no such folder"):
-        training_frames(settings("paraphrases"), "sample", oracle=False)
+        training_rows(settings("paraphrases"), "sample", oracle=False)
     with pytest.raises(SgdxError, match="has no variant, expected"):
-        training_frames(settings(tmp_path), "sample", oracle=False)
+        training_rows(settings(tmp_path), "sample", oracle=False)
 
 
 # ---- what gets into a training by accident
@@ -316,7 +315,7 @@ def add_test_dialogues(corpus: Path, folder: str) -> None:
 @pytest.mark.parametrize("folder", ["train", "dev"])
 def test_dialogues_of_test_in_another_split(tmp_path: Path, folder: str) -> None:
     corpus = own_corpus(tmp_path / "corpus")
-    assert not training_frames(SETTINGS, str(corpus), oracle=False).provenance.oracle
+    assert not training_rows(SETTINGS, str(corpus), oracle=False).provenance.oracle
     add_test_dialogues(corpus, folder)
     split = {"dev": "validation"}.get(folder, folder)
     oracle_of(SETTINGS, f"dialogues of test are in other splits \\({split}", corpus)

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import pytest
 from datasets import Dataset, concatenate_datasets
 
-from baselines.data import frames, turns
+from baselines.data import rows as turns
 from baselines.system import SYSTEMS, Generator, Predictions, Tracker, get_system
-from baselines.t2g2.generator import T2G2Generator
+from baselines.t2g2.system import T2G2Generator
 from sgdx_dataset import SgdxError, load
 from sgdx_dataset import frames as frame_rows
 from sgdx_dataset import tracker_inputs as inputs
@@ -20,7 +20,7 @@ Row = dict[str, Any]
 BLIND = ("history", "utterance", "schema")
 GOLD = {
     "frames": [*inputs.GOLD, "seen", "schema_slots"],
-    "turns": [*turns.GOLD, "prompt", "seen", "seen_domain"],
+    "turns": ["utterance", "prompt", "seen", "seen_domain"],
 }
 EACH = [(kind, column) for kind, columns in GOLD.items() for column in columns]
 
@@ -41,8 +41,7 @@ def predict(kind: str, rows: Dataset, look: Callable[[Row], Any], *reads: str) -
         def predict(self, rows: Dataset, chunks: Path) -> Predictions:
             return Predictions([{"saw": look(row)} for row in rows], {})
 
-    run = frames.track if kind == "frames" else turns.generate
-    return [row["saw"] for row in run(Looking(), rows, Path("none")).rows]
+    return [row["saw"] for row in turns.predict(Looking(), rows, Path("none")).rows]
 
 
 def last_acts(row: Row) -> Any:
@@ -51,7 +50,7 @@ def last_acts(row: Row) -> Any:
 
 @pytest.mark.parametrize(("kind", "column"), EACH)
 def test_who_looks_at_gold_fails(rows: dict[str, Dataset], kind: str, column: str) -> None:
-    columns = inputs.INPUTS if kind == "frames" else turns.INPUTS
+    columns = inputs.INPUTS if kind == "frames" else turns.TURN_INPUTS
     with pytest.raises(KeyError, match=column):
         predict(kind, rows[kind], lambda row: row[column], *columns)
 
@@ -76,7 +75,7 @@ def test_every_system_declares_inputs_alone(name: str) -> None:
     system_class = get_system(name)
     assert name == system_class.NAME
     assert set(system_class.READS) <= set(
-        inputs.INPUTS if system_class.ROWS == "frames" else turns.INPUTS
+        inputs.INPUTS if system_class.ROWS == "frames" else turns.TURN_INPUTS
     )
     assert ("system_acts" in system_class.READS) is (name in ("lexical", "sgp_dst", "onepass"))
 
@@ -86,10 +85,10 @@ def test_training_sees_gold_besides(rows: dict[str, Dataset]) -> None:
     assert set(shown.column_names) == {*inputs.IDENTITY, *BLIND, *inputs.GOLD}
     assert "actions" not in shown[5]["history"][0]
     assert shown["slot_values"] == rows["frames"]["slot_values"]
-    shown = turns.training_columns(rows["turns"], T2G2Generator.READS)
+    shown = turns.visible(rows["turns"], T2G2Generator, gold=True)
     both = {"original_actions", "original_intent"}
     assert set(shown.column_names) == {
-        *turns.IDENTITY, "actions", "intent", "schemas", *both, *turns.GOLD,
+        *turns.TURN, "actions", "intent", "schemas", *both, "utterance",
     }  # fmt: skip
     assert shown["utterance"] == rows["turns"]["utterance"]
 

@@ -8,11 +8,9 @@ import msgspec
 import pytest
 from datasets import Dataset, concatenate_datasets
 
-from baselines.data.frames import random_dialogues
-from baselines.data.turns import training_turns, turn_rows
-from baselines.t2g2.settings import T2G2Settings
-from baselines.training.settings import Augment, Settings
-from baselines.training.task import Provenance
+from baselines.data.rows import random_dialogues, training_rows, turn_rows
+from baselines.settings import Augment, Settings, T2G2Settings
+from baselines.task import Provenance
 from sgdx_dataset import SgdxError, frames, load
 
 Row = dict[str, Any]
@@ -48,7 +46,7 @@ def settings(schemas: str) -> T2G2Settings:
 
 
 def test_training_reads_the_original_schemas_alone() -> None:
-    training = training_turns(SETTINGS, "sample", oracle=False)
+    training = training_rows(SETTINGS, "sample", oracle=False, kind="turns")
     assert training.provenance == Provenance(tracker="t2g2", seed=3)
     assert training.rows.unique("variant") == ["original"]
     assert len(training.rows) == 482
@@ -56,7 +54,7 @@ def test_training_reads_the_original_schemas_alone() -> None:
 
 def test_variants_that_are_judged_on_are_refused_in_the_trackers_words() -> None:
     with pytest.raises(SgdxError, match="^augment: oracle "):
-        training_turns(settings("oracle"), "sample", oracle=False)
+        training_rows(settings("oracle"), "sample", oracle=False, kind="turns")
 
 
 RECIPE = Settings(

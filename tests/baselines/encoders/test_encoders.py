@@ -19,14 +19,19 @@ from transformers import (
     T5Model,
 )
 
-from baselines.encoders.load import load_encoder
-from baselines.encoders.spans import character_span, token_span
-from baselines.encoders.tiny import corpus_texts, tiny_encoder, tiny_tokenizer
-from baselines.onepass import model as onepass
+from baselines.encoders import (
+    character_span,
+    corpus_texts,
+    load_encoder,
+    tiny_encoder,
+    tiny_tokenizer,
+    token_span,
+)
+from baselines.onepass import system as onepass
 from baselines.onepass.modeling import OnePassConfig
-from baselines.sgd_baseline import model as sgd_baseline
-from baselines.sgd_baseline.model import SgdProvenance
-from baselines.sgp_dst.submodels import SgpProvenance, new_part
+from baselines.sgd_baseline import system as sgd_baseline
+from baselines.sgd_baseline.system import SgdProvenance
+from baselines.sgp_dst.training import SgpProvenance, new_part
 from sgdx_dataset import SgdxError, frames, load
 
 COLUMNS = ["history", "utterance", "schema", "slots"]

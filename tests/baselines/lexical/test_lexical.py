@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
-from baselines.lexical.rules import ServiceState, lexicon_of, update_state
-from baselines.lexical.words import (
+from baselines.lexical import (
+    ServiceState,
     contains_phrase,
     content_words,
     find_values,
+    lexicon_of,
     overlap,
     parse_number,
+    update_state,
 )
 from sgdx_dataset.schema import read_service
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from baselines.encoders.tiny import tiny_tokenizer
+from baselines.encoders import tiny_tokenizer
 from baselines.onepass.frames import FrameInput, KnownValue, Utterance
 from baselines.onepass.layout import MARKERS, Vocabulary
 from sgdx_dataset.schema import Service, read_service

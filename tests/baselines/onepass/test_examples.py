@@ -10,7 +10,7 @@ import torch
 from datasets import Dataset
 
 from baselines.data.dialogues import prediction_rows, read_dialogues
-from baselines.encoders.tiny import corpus_texts, tiny_tokenizer
+from baselines.encoders import corpus_texts, tiny_tokenizer
 from baselines.onepass.examples import (
     Example,
     FrameExamples,
@@ -21,8 +21,8 @@ from baselines.onepass.examples import (
 )
 from baselines.onepass.frames import Reading
 from baselines.onepass.layout import Vocabulary, part_lengths, sequences
-from baselines.onepass.tracker import READS
-from baselines.training.task import joint_goal_accuracy
+from baselines.onepass.system import READS
+from baselines.task import joint_goal_accuracy
 from sgdx_dataset import frames, load
 from sgdx_dataset.tracker_inputs import SYSTEM_ACTS, training_columns
 

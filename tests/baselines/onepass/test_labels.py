@@ -9,18 +9,20 @@ import pytest
 import torch
 
 from baselines.data.dialogues import Gold, State
-from baselines.onepass.decode import Answer, CandidateSpan, SlotAnswer, decode
+from baselines.onepass.data import Answer, CandidateSpan, SlotAnswer, decode
 from baselines.onepass.examples import Example, FrameExamples, SchemaNoise, StateNoise, gold_answer
-from baselines.onepass.frames import FrameInput, KnownValue, Utterance
-from baselines.onepass.labels import (
+from baselines.onepass.frames import (
     DONTCARE,
     FROM,
     GIVEN,
     KEEP,
     SAY,
     STATUSES,
+    FrameInput,
+    KnownValue,
     Paths,
     TextSpan,
+    Utterance,
     labels_of,
     paths_of,
 )

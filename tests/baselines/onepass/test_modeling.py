@@ -16,9 +16,8 @@ from transformers import (
 )
 
 from baselines.data.dialogues import Gold, State
-from baselines.onepass.batches import Item, Tensors, label_batch, make_batch
-from baselines.onepass.frames import FrameInput
-from baselines.onepass.labels import GIVEN, KEEP, SAY, labels_of
+from baselines.onepass.data import Item, Tensors, label_batch, make_batch
+from baselines.onepass.frames import GIVEN, KEEP, SAY, FrameInput, labels_of
 from baselines.onepass.layout import Variant, Vocabulary, sequences, variant_of
 from baselines.onepass.modeling import (
     LOWEST,

@@ -12,15 +12,15 @@ import torch
 from datasets import Dataset
 
 from baselines.data.dialogues import read_dialogues
-from baselines.data.frames import dev_frames, track, whole_dialogues
-from baselines.onepass.calibration import BIASES, best_keep_bias
-from baselines.onepass.decode import Answer
+from baselines.data.rows import dev_rows, whole_dialogues
+from baselines.data.rows import predict as track
+from baselines.onepass.data import Answer
 from baselines.onepass.frames import FrameInput
 from baselines.onepass.modeling import OnePassModel
-from baselines.onepass.settings import OnePassOptions
-from baselines.onepass.tracker import OnePassTracker, TextOnlyTracker
-from baselines.training.accelerator import make_accelerator
-from baselines.training.task import joint_goal_accuracy
+from baselines.onepass.system import BIASES, OnePassTracker, TextOnlyTracker, best_keep_bias
+from baselines.processes import make_accelerator
+from baselines.settings import OnePassOptions
+from baselines.task import joint_goal_accuracy
 from sgdx_dataset import frames, load
 from sgdx_dataset.tracker_inputs import SYSTEM_ACTS, input_columns
 
@@ -141,7 +141,7 @@ def test_the_smallest_of_the_best_biases() -> None:
 def test_the_score_is_that_of_predicted_states(trained: Path, tmp_path: Path) -> None:
     """With every bias the score is what prediction has with it, and the model stays as it was."""
     tracker = OnePassTracker.load(str(trained), OnePassOptions(), make_accelerator())
-    dev = whole_dialogues(dev_frames("sample"), 40)
+    dev = whole_dialogues(dev_rows("sample"), 40)
     before = tracker.model.config.keep_bias
     assert before in BIASES and '"keep_bias"' in (trained / "config.json").read_text()
     evaluation = tracker.dev_score(tracker.model, dev)

@@ -8,10 +8,9 @@ import pytest
 from accelerate import Accelerator
 from datasets import Dataset, concatenate_datasets
 
-from baselines.encoders.tiny import corpus_texts, tiny_encoder
-from baselines.sgd_baseline.model import SgdProvenance, new_model
-from baselines.sgd_baseline.settings import SgdOptions
-from baselines.sgd_baseline.tracker import SgdTracker
+from baselines.encoders import corpus_texts, tiny_encoder
+from baselines.settings import SgdOptions
+from baselines.sgd_baseline.system import SgdProvenance, SgdTracker, new_model
 from sgdx_dataset import frames, load
 
 from ..conftest import train_once

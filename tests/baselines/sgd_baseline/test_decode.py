@@ -11,13 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerFast
 
-from baselines.encoders.tiny import tiny_tokenizer
-from baselines.sgd_baseline.batches import SlotQuestions
-from baselines.sgd_baseline.decode import best_spans, read_changes
-from baselines.sgd_baseline.frames import Change, accumulate, difference, differences
-from baselines.sgd_baseline.labels import find_span
-from baselines.sgd_baseline.schema_embeddings import ElementTable
-from baselines.sgd_baseline.turns import SYSTEM, USER, TokenizedTurn, TokenizedTurns
+from baselines.encoders import tiny_tokenizer
+from baselines.sgd_baseline.data import (
+    SYSTEM,
+    USER,
+    Change,
+    SlotQuestions,
+    TokenizedTurn,
+    TokenizedTurns,
+    accumulate,
+    difference,
+    differences,
+    find_span,
+)
+from baselines.sgd_baseline.elements import ElementTable
+from baselines.sgd_baseline.system import best_spans, read_changes
 
 from .test_schema_embeddings import CABS
 

@@ -6,14 +6,17 @@ import pytest
 import torch
 from datasets import Dataset
 
-from baselines.sgd_baseline.batches import TurnExamples
-from baselines.sgd_baseline.decode import best_spans, prediction_rows, read_changes
-from baselines.sgd_baseline.frames import by_turn, read_frames
-from baselines.sgd_baseline.labels import Labels, read_labels
-from baselines.sgd_baseline.schema_embeddings import ElementTable
-from baselines.sgd_baseline.tracker import SgdTracker
-from baselines.sgd_baseline.turns import TokenizedTurns
-from baselines.training.task import joint_goal_accuracy
+from baselines.sgd_baseline.data import (
+    Labels,
+    TokenizedTurns,
+    TurnExamples,
+    by_turn,
+    read_frames,
+    read_labels,
+)
+from baselines.sgd_baseline.elements import ElementTable
+from baselines.sgd_baseline.system import SgdTracker, best_spans, prediction_rows, read_changes
+from baselines.task import joint_goal_accuracy
 
 
 @pytest.fixture(scope="module")

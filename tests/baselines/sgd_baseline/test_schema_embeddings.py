@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from baselines.sgd_baseline.schema_embeddings import ElementTable, elements_of, embed, embeddings
-from baselines.sgd_baseline.tracker import SgdTracker
+from baselines.sgd_baseline.elements import ElementTable, elements_of, embed, embeddings
+from baselines.sgd_baseline.system import SgdTracker
 from sgdx_dataset.schema import read_service
 
 from ...conftest import intent, slot

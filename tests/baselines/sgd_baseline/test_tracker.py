@@ -10,13 +10,13 @@ import numpy as np
 import torch
 from datasets import Dataset
 
-from baselines.data.frames import track
-from baselines.encoders.load import load_encoder
-from baselines.sgd_baseline.frames import read_frames
-from baselines.sgd_baseline.settings import SgdOptions, SgdSettings
-from baselines.sgd_baseline.tracker import SgdTracker
+from baselines.data.rows import predict as track
+from baselines.encoders import load_encoder
+from baselines.processes import make_accelerator
+from baselines.settings import SgdOptions, SgdSettings
+from baselines.sgd_baseline.data import read_frames
+from baselines.sgd_baseline.system import SgdTracker
 from baselines.trained import with_steps
-from baselines.training.accelerator import make_accelerator
 
 from ..conftest import RECIPES
 

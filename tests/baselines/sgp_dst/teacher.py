@@ -6,15 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from baselines.data.dialogues import Dialogue, Frame, Memory, State, UserTurn, Values
-from baselines.sgp_dst.examples import (
-    is_from_elsewhere,
-    new_values,
-    turns_with_memory,
-    unspoken_values,
-)
+from baselines.sgp_dst.data import is_from_elsewhere, new_values, turns_with_memory, unspoken_values
 from baselines.sgp_dst.questions import Candidate, text_of
-from baselines.sgp_dst.rules import Scored, Span
-from baselines.sgp_dst.tracking import Candidates, CombineAnswers, Queries, Submodels
+from baselines.sgp_dst.rules import Candidates, CombineAnswers, Queries, Scored, Span, Submodels
 from sgdx_dataset.schema import DONTCARE
 
 

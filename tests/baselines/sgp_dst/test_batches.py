@@ -14,25 +14,27 @@ import torch
 from accelerate import Accelerator
 from datasets import Dataset
 
-from baselines.encoders.tiny import corpus_texts, tiny_encoder
-from baselines.sgp_dst.batches import (
+from baselines.encoders import corpus_texts, tiny_encoder
+from baselines.settings import PARTS, Part, PartSettings, read_recipe
+from baselines.sgp_dst.data import EASY, HARD, POSITIVE, SYSTEM, Vocabulary
+from baselines.sgp_dst.modeling import Answers, SgpConfig
+from baselines.sgp_dst.rules import Answer, Span
+from baselines.sgp_dst.training import (
+    MODELS,
     READS,
     ExampleColumns,
+    SgpProvenance,
+    SubModel,
     TrainingData,
+    decision_f1,
+    decisions,
     dev_examples,
     epoch_examples,
     part_settings,
+    right_decisions,
+    stratified,
     training_examples,
 )
-from baselines.sgp_dst.examples import EASY, HARD, POSITIVE, SYSTEM
-from baselines.sgp_dst.modeling import Answers, SgpConfig
-from baselines.sgp_dst.rules import Span
-from baselines.sgp_dst.selection import decision_f1, decisions, right_decisions, stratified
-from baselines.sgp_dst.sequences import Vocabulary
-from baselines.sgp_dst.settings import PartSettings, SgpSettings
-from baselines.sgp_dst.submodels import MODELS, PARTS, Part, SgpProvenance, SubModel
-from baselines.sgp_dst.tracking import Answer
-from baselines.training.settings import read_recipe
 from sgdx_dataset import frames, load
 from sgdx_dataset.tracker_inputs import training_columns
 
@@ -66,7 +68,7 @@ def test_an_epoch_keeps_positives_and_samples_the_others() -> None:
 def test_steps_are_those_of_the_epochs_or_fewer(
     of_all: int | None, of_the_part: int | None, steps: int
 ) -> None:
-    smoke = read_recipe(ROOT / "baselines" / "sgp_dst" / "config" / "smoke.yaml", SgpSettings)
+    smoke = read_recipe(ROOT / "baselines" / "sgp_dst" / "config" / "smoke.yaml")
     recipe = msgspec.structs.replace(smoke, steps=of_all, batch_size=32)
     assert part_settings(recipe, part(steps=of_the_part), 193).steps == steps
 

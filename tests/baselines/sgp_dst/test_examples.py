@@ -21,8 +21,7 @@ from baselines.data.dialogues import (
     Values,
     read_dialogues,
 )
-from baselines.sgp_dst.batches import READS
-from baselines.sgp_dst.examples import (
+from baselines.sgp_dst.data import (
     EASY,
     EXAMPLES,
     HARD,
@@ -37,6 +36,7 @@ from baselines.sgp_dst.examples import (
     turns_with_memory,
 )
 from baselines.sgp_dst.questions import cross_candidates
+from baselines.sgp_dst.training import READS
 from sgdx_dataset import frames, load
 from sgdx_dataset.schema import Intent, Service, Slot
 from sgdx_dataset.tracker_inputs import input_columns, training_columns

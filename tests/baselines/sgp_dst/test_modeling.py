@@ -18,8 +18,8 @@ from baselines.sgp_dst.modeling import (
     SgpConfig,
     element_mask,
 )
-from baselines.sgp_dst.submodels import load_part
-from baselines.sgp_dst.tracking import best_spans
+from baselines.sgp_dst.rules import best_spans
+from baselines.sgp_dst.training import load_part
 
 SIZE: dict[str, Any] = {
     "vocab_size": 60, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerBase
 
-from baselines.encoders.tiny import corpus_texts, tiny_tokenizer
-from baselines.sgp_dst.batches import READS, ExampleColumns, TrainingData, training_examples
-from baselines.sgp_dst.prompts import (
+from baselines.encoders import corpus_texts, tiny_tokenizer
+from baselines.sgp_dst.data import Questions, Sequences, Vocabulary
+from baselines.sgp_dst.questions import (
     Prompt,
+    Question,
     combine_bits,
     combine_prompt,
     copy_bits,
@@ -22,9 +23,14 @@ from baselines.sgp_dst.prompts import (
     role_bits,
     turn_text,
 )
-from baselines.sgp_dst.questions import Question
-from baselines.sgp_dst.sequences import Questions, Sequences, Vocabulary
-from baselines.sgp_dst.submodels import SgpProvenance, SubModel
+from baselines.sgp_dst.training import (
+    READS,
+    ExampleColumns,
+    SgpProvenance,
+    SubModel,
+    TrainingData,
+    training_examples,
+)
 from sgdx_dataset import SgdxError, frames, load
 from sgdx_dataset.schema import Service, read_service
 from sgdx_dataset.tracker_inputs import training_columns

@@ -10,18 +10,16 @@ from typing import Any
 import pytest
 from accelerate import Accelerator
 
-from baselines.data.dialogues import prediction_rows, read_dialogues
-from baselines.data.frames import whole_dialogues
+from baselines.data.dialogues import State, prediction_rows, read_dialogues
+from baselines.data.rows import whole_dialogues
 from baselines.publish import published
-from baselines.sgp_dst import tracking
-from baselines.sgp_dst.batches import READS
+from baselines.settings import PARTS, SgpOptions
+from baselines.sgp_dst import rules as tracking
 from baselines.sgp_dst.questions import Question
-from baselines.sgp_dst.rules import FrameEvidence, Outcome
-from baselines.sgp_dst.settings import SgpOptions
-from baselines.sgp_dst.submodels import PARTS
-from baselines.sgp_dst.tracker import SgpTracker
-from baselines.sgp_dst.tracking import Candidates, Queries, track_dialogues
-from baselines.training.task import joint_goal_accuracy
+from baselines.sgp_dst.rules import Candidates, FrameEvidence, Queries, track_dialogues
+from baselines.sgp_dst.system import SgpTracker
+from baselines.sgp_dst.training import READS
+from baselines.task import joint_goal_accuracy
 from sgdx_dataset import frames, load
 from sgdx_dataset.tracker_inputs import input_columns, training_columns
 
@@ -80,11 +78,17 @@ def test_what_the_rules_ignore_is_not_asked(
     submodels = real._replace(copy=counting(real.copy), cross=counting(real.cross))
     few, few_asked = track_dialogues(submodels, dialogues), sum(asked)
 
-    def only_carried_over(frame: FrameEvidence, _: object) -> Outcome:
-        return Outcome(values=frame.previous.values)
-
     asked.clear()
-    monkeypatch.setattr(tracking, "apply", only_carried_over)
+    join = tracking.join
+    so_far = tracking.values_so_far
+
+    def joined(frame: FrameEvidence) -> State:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(tracking, "values_so_far", so_far)
+            return join(frame)
+
+    monkeypatch.setattr(tracking, "join", joined)
+    monkeypatch.setattr(tracking, "values_so_far", lambda frame: frame.previous.values)
     assert track_dialogues(submodels, dialogues) == few
     assert 0 < few_asked < sum(asked)
 

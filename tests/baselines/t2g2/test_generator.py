@@ -17,10 +17,11 @@ from safetensors.torch import load_file, save_file
 from baselines import evaluate, predict, publish, train
 from baselines.publish import published
 from baselines.system import read_provenance, recorded_name
-from baselines.t2g2 import beams
-from baselines.t2g2.generator import bleu
+from baselines.t2g2 import system as beams
 from baselines.t2g2.model import Base, T2G2Provenance, load_generator
+from baselines.t2g2.system import bleu
 from baselines.t5dst.model import generation_settings, save_model, tiny_t5, tiny_tokenizer
+from baselines.trained import TrainedModel
 from baselines.use import load_tracker, say
 from sgdx_dataset import SgdxError
 
@@ -188,7 +189,7 @@ def test_templates_are_read_for_a_model_that_was_trained_with_them(
 
 def _write_templates(folder: Path) -> None:
     """A template for every action of the sample's turns: the key itself, made of what it has."""
-    from baselines.copies.templates import template_key
+    from baselines.copies import template_key
     from sgdx_eval.references import open_references
     from sgdx_eval.tasks.turns import Turns, read_turns
 
@@ -252,7 +253,8 @@ def on_the_hub(folder: Path, name: str, commit: str) -> Path:
         T2G2Provenance(input="derived", max_input=8, max_target=8, beams=1, length_penalty=1.0),
     )
     greedily = generation_settings(model, 8)
-    save_model(model, tokenizer, provenance, greedily, place, model.state_dict())
+    trained = TrainedModel(model, tokenizer, provenance)
+    save_model(trained, model, greedily, place, model.state_dict())
     (repository / "refs").mkdir()
     (repository / "refs" / "main").write_text(commit)
     return place

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from baselines.copies.templates import read_templates
-from baselines.t2g2.examples import derived_input, input_of, naive_input, schema_input
+from baselines.copies import read_templates
+from baselines.t2g2.data import derived_input, input_of, naive_input, schema_input
 from sgdx_dataset import SgdxError, open_release
 from sgdx_dataset.schema import Service
 from sgdx_eval.tasks.turns import read_turns, turns_of

@@ -16,8 +16,8 @@ from transformers import (
 )
 from transformers.models.t5 import modeling_t5
 
-from baselines.t2g2 import prefix as prefix_module
-from baselines.t2g2.prefix import ATTENTION, PLACES, PrefixTuned
+from baselines.t2g2 import model as prefix_module
+from baselines.t2g2.model import ATTENTION, PLACES, PrefixTuned
 from sgdx_dataset import SgdxError
 
 LENGTH = 5

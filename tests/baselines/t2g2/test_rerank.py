@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from baselines.copies.systems import copy_system, generate
+from baselines.copies import copy_system, generate
 from baselines.t2g2 import rerank
 from baselines.t2g2.rerank import System, best_of, choose_system, fidelities, picked
 from sgdx_eval.inputs import Inputs

@@ -9,8 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from baselines.t5dst.formats import FORMATS, Format, get_format, shuffled
-from baselines.t5dst.formats.values import AnswerState, restore_case
+from baselines.t5dst.formats import (
+    FORMATS,
+    AnswerState,
+    Format,
+    get_format,
+    restore_case,
+    shuffled,
+)
 from sgdx_dataset.schema import Intent, Service, Slot, allowed_value
 
 

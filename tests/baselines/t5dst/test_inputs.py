@@ -9,8 +9,8 @@ import pytest
 import torch
 from transformers import PreTrainedTokenizerFast
 
+from baselines.t5dst.data import Inputs, Texts, TokenLimits
 from baselines.t5dst.formats import get_format
-from baselines.t5dst.inputs import Inputs, Texts, TokenLimits
 from baselines.t5dst.model import tiny_tokenizer
 from sgdx_dataset import frames, load
 from sgdx_dataset.tracker_inputs import GOLD
@@ -71,11 +71,11 @@ def test_parts_tokenized_apart_are_the_joint_text_s_tokens(
 def test_batches(rows: Any, tokenizer: PreTrainedTokenizerFast) -> None:
     inputs = Inputs(read(rows, "t5dst", 0), tokenizer, get_format("t5dst"), TokenLimits(256, 32))
     batch = inputs.training_batch(np.array([0, 9, 40]))
-    mask = batch["attention_mask"][:, 0, 0]
+    mask = batch["attention_mask"]
     assert batch["input_ids"].shape == mask.shape
     assert batch["input_ids"].shape[1] % 8 == 0
     assert mask.sum(1).tolist() == inputs.lengths[[0, 9, 40]].tolist()
-    assert torch.equal(batch["input_ids"] != tokenizer.pad_token_id, mask)
+    assert torch.equal(batch["input_ids"] != tokenizer.pad_token_id, mask.bool())
     labels = batch["labels"][0]
     assert tokenizer.decode(labels[labels >= 0], skip_special_tokens=True) == "Galway"
     assert labels[labels >= 0][-1] == tokenizer.eos_token_id

@@ -11,20 +11,19 @@ from typing import Any
 
 import pytest
 
-from baselines import train
-from baselines.training import loop
+from baselines import loop, train
 from sgdx_dataset import SgdxError
 
 
 def main() -> int:
-    save = loop._save
+    save = loop.Training.save
 
-    def save_and_end(*arguments: Any) -> None:
-        save(*arguments)
+    def save_and_end(training: Any) -> None:
+        save(training)
         raise SgdxError("broken off")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loop, "_save", save_and_end)
+        patch.setattr(loop.Training, "save", save_and_end)
         assert train.main() == 2
     sys.argv.append("--resume")
     return train.main()

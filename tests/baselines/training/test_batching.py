@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baselines.training.batching import by_length, cut, epoch, training_batches
+from baselines.batching import by_length, cut, epoch, training_batches
 
 LENGTHS = np.array([5, 9, 2, 7, 7, 1, 3, 8])
 

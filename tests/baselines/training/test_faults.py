@@ -17,9 +17,8 @@ from hypothesis import given, settings
 from safetensors.torch import load_file, save_file
 
 from baselines import evaluate, predict, publish, train
-from baselines.t5dst.settings import T5Settings
-from baselines.training.checkpoint import finish_replacing, load_strict, replace_files
-from baselines.training.settings import read_recipe
+from baselines.checkpoint import finish_replacing, load_strict, replace_files
+from baselines.settings import read_recipe
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import locked
 
@@ -151,7 +150,7 @@ def test_every_field_of_a_recipe(tmp_path: Path) -> None:
 
     def read(data: bytes) -> None:
         path.write_bytes(data)
-        read_recipe(path, T5Settings)
+        read_recipe(path)
 
     @settings(max_examples=60, deadline=None)
     @given(data=mutations(recipe) | st.binary(max_size=50))
@@ -178,7 +177,7 @@ LAUGHS = "a: &a [x]\n" + "".join(f"{b}: &{b} [{9 * f'*{a},'}]\n" for a, b in pai
         ("[" * 100_000 + "]" * 100_000, ""),
         ("a: &a [*a]\n", ""),
         ("!!python/object/apply:os.system ['touch ran']\n", ""),
-        ({"tracker": 5}, "$.tracker"),
+        ({"tracker": 5}, "tracker is 5"),
         ({"modle": "tiny"}, "`modle`"),
         ({"weight_decay": float("inf")}, "$.weight_decay"),
         ({"steps": 10**23}, "$.steps"),

@@ -15,10 +15,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from baselines import train
-from baselines.t5dst.settings import T5Settings
-from baselines.training import loop, task
-from baselines.training.optimizer import learning_rate
+from baselines import loop, task, train
+from baselines.loop import learning_rate
+from baselines.settings import T5Settings
 
 from ..conftest import command, write_recipe
 
@@ -36,11 +35,11 @@ def weights(folder: Path) -> dict[str, bytes]:
 
 def train_until(number: signal.Signals, where: str, arguments: tuple[object, ...]) -> None:
     """Train; a signal comes in the midst of step 4, of which 3 was saved, or in an evaluation."""
-    step, accuracy = loop._step, task.joint_goal_accuracy
+    step, accuracy = loop.Training.step, task.joint_goal_accuracy
 
     def stepped(training: Any, batches: Any) -> None:
         step(training, batches)
-        if training.progress.step == 4:
+        if training.progress.step == 5:
             os.kill(os.getpid(), number)
 
     def evaluated(*given: Any) -> float:
@@ -49,7 +48,7 @@ def train_until(number: signal.Signals, where: str, arguments: tuple[object, ...
 
     with pytest.MonkeyPatch.context() as patch:
         if where == "step":
-            patch.setattr(loop, "_step", stepped)
+            patch.setattr(loop.Training, "step", stepped)
         else:
             patch.setattr(task, "joint_goal_accuracy", evaluated)
         sys.exit(command(patch, train, *arguments))
@@ -101,7 +100,7 @@ def test_loss_falls_on_the_sample(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     recipe = write_recipe(
         tmp_path / "r.yaml", steps=24, log_every=4, save_every=99, evaluate_every=99,
         accumulation=2, gradient_checkpointing=True, optimizer="adamw", schedule="linear",
-        warmup=0.1, weight_decay=0.01, static_shapes=True,
+        warmup=0.1, weight_decay=0.01,
         augment={"schemas": "backtrans", "ratio": 0.5},
     )  # fmt: skip
     assert command(monkeypatch, train, "--config", recipe, "--output", tmp_path / "run") == 0
@@ -116,7 +115,7 @@ def test_the_step_does_not_wait_for_the_device(
     """No step reads a tensor's value, once the loader has begun."""
     reads: list[str] = []
     counts: list[int] = []
-    inside = loop._step
+    inside = loop.Training.step
 
     def noted(name: str, method: Any) -> Any:
         def call(*given: Any) -> Any:
@@ -132,7 +131,7 @@ def test_the_step_does_not_wait_for_the_device(
             inside(*arguments)
         counts.append(len(reads))
 
-    monkeypatch.setattr(loop, "_step", step)
+    monkeypatch.setattr(loop.Training, "step", step)
     recipe = write_recipe(tmp_path / "r.yaml", steps=3, evaluate_every=99)
     assert command(monkeypatch, train, "--config", recipe, "--output", tmp_path / "run") == 0
     assert counts == [counts[0]] * 3

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -22,13 +23,14 @@ from ...conftest import ROOT, Run
 from ..conftest import command, write_recipe
 
 ACCELERATE = ROOT / "baselines" / "accelerate"
+ADAMW: Any = {"optimizer": "adamw", "learning_rate": 0.001}  # which FSDP shards
 
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run of one process that reads two batches a step."""
     folder = tmp_path_factory.mktemp("alone")
-    recipe = write_recipe(folder / "r.yaml", steps=4, accumulation=2)
+    recipe = write_recipe(folder / "r.yaml", steps=4, accumulation=2, **ADAMW)
     with pytest.MonkeyPatch.context() as patch:
         assert command(patch, train, "--config", recipe, "--output", folder / "run") == 0
     return folder / "run"
@@ -47,7 +49,7 @@ def assert_same(one: Path, other: Path) -> None:
 @pytest.mark.slow
 def test_fsdp_trains_evaluates_saves_and_resumes(alone: Path, run: Run, tmp_path: Path) -> None:
     """Dev has one chunk of inputs, so only one of the processes predicts."""
-    recipe = write_recipe(tmp_path / "r.yaml", steps=4, save_every=2)
+    recipe = write_recipe(tmp_path / "r.yaml", steps=4, save_every=2, **ADAMW)
     done = run(
         "accelerate.commands.launch", "--config_file", ACCELERATE / "fsdp.yaml",
         "--num_processes", 2, "--main_process_port", 0,
@@ -68,7 +70,7 @@ def test_fsdp_trains_evaluates_saves_and_resumes(alone: Path, run: Run, tmp_path
 @pytest.mark.slow
 def test_two_nodes_train_one_model(alone: Path, tmp_path: Path) -> None:
     """Two launchers on this machine, of one process each, stand for two nodes."""
-    recipe = write_recipe(tmp_path / "r.yaml", steps=4, log_with=["tensorboard"])
+    recipe = write_recipe(tmp_path / "r.yaml", steps=4, log_with=["tensorboard"], **ADAMW)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

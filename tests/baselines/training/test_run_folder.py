@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from baselines.system import settings_of
-from baselines.training.run_folder import check_output, write_json
-from baselines.training.settings import find_recipe, read_recipe, recipe_tracker
+from baselines.run_folder import check_output, write_json
+from baselines.settings import find_recipe, read_recipe
 from sgdx_dataset import SgdxError
 
 from ...conftest import ROOT
@@ -79,9 +78,9 @@ RECIPES = sorted((ROOT / "baselines").glob("*/config/*.yaml"))
 def test_a_recipe_of_the_package(path: Path) -> None:
     """It is for the tracker of its folder, no oracle, and says what it takes and gave."""
     assert find_recipe(f"{path.parts[-3]}/{path.stem}") == find_recipe(str(path)) == path
-    assert recipe_tracker(path) == path.parts[-3]
     assert path.with_stem("smoke").exists()  # to try the tracker with
-    settings = read_recipe(path, settings_of(path.parts[-3]))
+    settings = read_recipe(path)
+    assert settings.tracker == path.parts[-3]
     assert settings.augment is None or settings.augment.schemas == "backtrans"
     assert settings.augment is None or not path.stem.startswith("paper")
     text = path.read_text().lower()
@@ -91,4 +90,4 @@ def test_a_recipe_of_the_package(path: Path) -> None:
 
 def test_a_recipe_that_is_not_there() -> None:
     with pytest.raises(SgdxError, match="^onepass/smok: .* onepass/smoke, "):
-        recipe_tracker(find_recipe("onepass/smok"))
+        find_recipe("onepass/smok")

@@ -12,17 +12,11 @@ import torch
 from torch import nn
 from torch.nn.modules.module import register_module_forward_hook
 
-from baselines import predict, train
-from baselines.t5dst.settings import T5Settings
-from baselines.training import loop
-from baselines.training.accelerator import make_accelerator
-from baselines.training.optimizer import (
-    AveragedWeights,
-    has_bf16,
-    make_optimizer,
-    resolved,
-)
-from baselines.training.settings import Settings, read_recipe
+from baselines import loop, predict, train
+from baselines.loop import average_of, make_optimizer
+from baselines.precision import has_bf16, resolved
+from baselines.processes import make_accelerator
+from baselines.settings import Settings, read_recipe
 
 from ..conftest import command, write_recipe
 
@@ -44,19 +38,17 @@ def slope_after_one_step(
     recipe = write_recipe(
         tmp_path / "r.yaml", accumulation=len(batches), learning_rate=0.1, clip=None
     )
-    settings = read_recipe(recipe, T5Settings)
+    settings = read_recipe(recipe)
     accelerator = make_accelerator(gradient_accumulation_steps=len(batches))
     line = Line()
-    model, optimizer = accelerator.prepare(line, torch.optim.SGD(line.parameters(), lr=0.1))
-    training: Any = SimpleNamespace(
-        accelerator=accelerator,
-        task=SimpleNamespace(settings=settings),
-        model=model,
-        optimizer=optimizer,
-        progress=loop.Progress(step=step),
-        meter=loop.Meter(accelerator),
-    )
-    loop._step(training, iter([(batch, 1) for batch in batches]))
+    run: Any = SimpleNamespace(
+        accelerator=accelerator, output=tmp_path, resume=False,
+        provenance=SimpleNamespace(oracle=False),
+    )  # fmt: skip
+    training = loop.Training(run, SimpleNamespace(model=line, settings=settings), "")  # type: ignore[arg-type]
+    training.optimizer = accelerator.prepare(torch.optim.SGD(line.parameters(), lr=0.1))
+    training.progress.step = step
+    training.step(iter([(batch, 1) for batch in batches]))
     return float(line.slope.detach())
 
 
@@ -108,25 +100,6 @@ def settings(**given: Any) -> Settings:
     return Settings(**{**needed, **given})
 
 
-def test_adamw_without_bias_correction_is_the_one_that_bert_was_released_with() -> None:
-    layer = nn.Linear(1, 1)
-    start, gradients, rates = 2.0, [0.5, -3.0, 1.0, 0.001], [0.1, 0.1, 0.05, 0.02]
-    nn.init.constant_(layer.weight, start)
-    recipe = settings(optimizer="adamw", bias_correction=False, epsilon=1e-6, weight_decay=0.01)
-    optimizer = make_optimizer(layer, recipe, torch.device("cpu"))
-    expected, first, second = start, 0.0, 0.0
-    for gradient, rate in zip(gradients, rates, strict=True):
-        optimizer.param_groups[0]["lr"] = rate
-        layer.weight.grad = torch.full((1, 1), gradient)
-        optimizer.step()
-        first = 0.9 * first + 0.1 * gradient
-        second = 0.999 * second + 0.001 * gradient**2
-        expected -= rate * (first / (second**0.5 + 1e-6) + 0.01 * expected)
-        assert layer.weight.item() == pytest.approx(expected, rel=1e-5)
-    group = optimizer.param_groups[0]
-    assert (group["lr"], group["eps"], group["weight_decay"]) == (0.02, 1e-6, 0.01)
-
-
 @pytest.mark.parametrize(("scaled", "moved"), [(False, 0.1), (True, 0.1 * 4.0)])
 def test_adafactor_s_rate_is_absolute_or_relative_to_the_matrix(scaled: bool, moved: float) -> None:
     """The first step moves each weight by the rate, or by the rate times the matrix's RMS of 4."""
@@ -143,22 +116,21 @@ def test_the_mean_by_hand() -> None:
     model = nn.Linear(1, 1, bias=False)
     weight = model.weight
     weight.data.fill_(4.0)
-    average = AveragedWeights(model, 0.5)
+    average = average_of(model, 0.5)
+    mean: Any = average.module.weight
     means = []
-    for step, value in enumerate((8.0, 0.0, 1.0), 1):
+    for value in (8.0, 0.0, 1.0):
         weight.data.fill_(value)
-        average.update(step)
-        means.append(average.means["weight"].item())
+        average.update_parameters(model)
+        means.append(mean.item())
     first = 4.0 * 2 / 11 + 8.0 * 9 / 11  # the past counts (1 + step) / (10 + step), 0.5 at most
     second = first * 3 / 12
     assert means == pytest.approx([first, second, second * 4 / 13 + 1.0 * 9 / 13])
-    for step in range(4, 40):
-        average.update(step)
+    for _ in range(4, 40):
+        average.update_parameters(model)
     weight.data.fill_(3.0)
-    average.update(40)
-    assert average.means["weight"].item() == pytest.approx(2.0)
-    with average.in_place():
-        assert weight.item() == pytest.approx(2.0)
+    average.update_parameters(model)
+    assert mean.item() == pytest.approx(2.0)
     assert weight.item() == 3.0
 
 
@@ -178,7 +150,7 @@ def test_training_evaluation_and_prediction_share_one_precision(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("ACCELERATE_MIXED_PRECISION", "no")  # as accelerate launch sets it
-    monkeypatch.setattr("baselines.training.optimizer.has_bf16", lambda _: True)
+    monkeypatch.setattr("baselines.precision.has_bf16", lambda _: True)
     found: set[torch.dtype] = set()  # the formats of what the linear layers return
 
     def note(module: nn.Module, _: Any, result: Any) -> None:
@@ -201,7 +173,7 @@ def test_training_evaluation_and_prediction_share_one_precision(
     assert header["metadata"]["system"]["precision"] == "bf16"
     capsys.readouterr()
     # Where bf16 is only emulated, predictions are in fp32 unless it is asked for.
-    monkeypatch.setattr("baselines.training.optimizer.has_bf16", lambda _: False)
+    monkeypatch.setattr("baselines.precision.has_bf16", lambda _: False)
     assert command(monkeypatch, predict, *some) == 0
     assert "as the precision of v1" in capsys.readouterr().err
     header = json.loads((tmp_path / "v1.jsonl").read_text().splitlines()[0])

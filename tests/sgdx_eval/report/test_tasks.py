@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from baselines.copies.systems import copy_system, generate
+from baselines.copies import copy_system, generate
 from sgdx_dataset import frame_tables, open_release
 from sgdx_eval.report.page import build_page, render_html, render_markdown
 from sgdx_eval.report.runs import read_run

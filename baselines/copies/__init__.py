@@ -1,1 +1,0 @@
-"""Generators that learn nothing: the baseline of a generator, and controls of the metrics."""

@@ -1,0 +1,243 @@
+"""Rows to train on, to choose a model by and to predict: frames of trackers, turns of generators.
+
+This is the only place that decides which rows and columns reach a system. It guards against two
+leaks: gold annotations in prediction, and in training whatever models are judged on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from datasets import Dataset, DatasetInfo, Features, Value, concatenate_datasets
+
+from sgdx_dataset import SgdxError, frames, load, open_release, tracker_inputs, turns
+from sgdx_dataset.columns import TURN_COLUMNS
+from sgdx_dataset.rewording.leaks import (
+    Leak,
+    copied_dialogues,
+    copied_variants,
+    find_leak,
+    judging_words,
+)
+from sgdx_dataset.rows import domains_seen
+from sgdx_dataset.source import resolve_source
+
+from ..settings import Settings
+from ..system import Predictions, System, model_provenance
+from ..task import Provenance
+from .augment import RowsOf, augmented, second_corpus
+
+Kind = Literal["frames", "turns"]
+TURN = ("turn_id", "variant", "dialogue_id", "service")  # visible to every generator
+# What a generator may declare to read. ``original`` are the actions and the intent in the names of
+# the original schemas, by which hand-written templates are found; they have the same values.
+TURN_INPUTS = ("actions", "intent", "schemas", "original")
+
+
+class Training(NamedTuple):
+    """What a model is trained on."""
+
+    rows: Dataset  # frame rows, or a generator's turn rows, with all columns
+    provenance: Provenance  # of a model that is trained on them
+
+
+def training_rows(
+    settings: Settings, source: str | None, oracle: bool, kind: Kind = "frames"
+) -> Training:
+    """Rows of the train split under the original schemas, then of the augmentation, then of also.
+
+    Raises:
+        SgdxError: They have met what models are judged on, and ``oracle`` does not allow it.
+    """
+    rows_of, starts = ROWS_OF[kind], []
+    for name in (settings.model, *getattr(settings, "average", ())):
+        if name != "tiny":
+            starts.append(_start(name, getattr(settings, "revision", None), oracle))
+    leak = original_leak(source, oracle)
+    rows = rows_of(load("original", "train", source), "train", source)
+    train: tuple[str, ...] = ("original",)
+    schemas = ""
+    if settings.augment is not None:
+        more_rows, schemas, more = augmented(settings.augment, source, rows_of)
+        leak = _joined(leak, more, oracle, f"augment: {settings.augment.schemas} has")
+        train = (*train, *more_rows.unique("variant"))
+        rows = concatenate_datasets([rows, more_rows])
+    rows = random_dialogues(rows, settings)
+    if settings.also is not None:
+        also = settings.also
+        more_rows, more = second_corpus(also, source, len(rows), settings.seed, rows_of)
+        leak = _joined(leak, more, oracle, f"also: {also.source} has")
+        rows = concatenate_datasets([rows, more_rows])
+    provenance = Provenance(
+        tracker=settings.tracker,
+        train=train,
+        augment=settings.augment,
+        also=settings.also,
+        schemas=schemas,
+        overlaps=leak.overlaps,
+        oracle=leak.oracle,
+        seed=settings.seed,
+    )
+    for start in starts:
+        if start is not None:
+            provenance = provenance.continued_from(start)
+    return Training(rows, provenance)
+
+
+def _start(name: str, revision: str | None, oracle: bool) -> Provenance | None:
+    """The provenance of a model that a recipe starts from; None for one that has not seen SGD."""
+    try:
+        start = model_provenance(name, revision)
+    except SgdxError as error:
+        reason = str(error).removeprefix(f"{name}: ")
+        raise SgdxError(f"{name}: model cannot be loaded: {reason}") from None
+    if start is not None:
+        _joined(Leak(0, False), Leak(start.overlaps, start.oracle), oracle, f"model: {name} saw")
+    return start
+
+
+def _joined(leak: Leak, more: Leak, oracle: bool, culprit: str) -> Leak:
+    """Both leaks together; the second one is refused where it is one, but for an oracle."""
+    if more.oracle and not oracle:
+        raise SgdxError(
+            f"{culprit} texts of variants that trackers are judged on ({more.overlaps}), expected "
+            "none; for an upper bound that sees them, and says so, give --oracle"
+        )
+    return Leak(leak.overlaps + more.overlaps, leak.oracle or more.oracle)
+
+
+def original_leak(source: str | None, oracle: bool) -> Leak:
+    """What the train and dev splits of a source have in common with what models are judged on."""
+    release = open_release(source)
+    words, leak = judging_words(release), Leak(0, False)
+    for split in ("train", "validation"):  # a model is chosen on dev
+        if split in release.schema_splits("original"):
+            found = find_leak({"original": release.schema(split, "original")}, words)
+            culprit = f"{release.name}: {release.schema_file(split, 'original')} has"
+            joined = _joined(leak, found, oracle, culprit)
+            leak = joined if split == "train" else Leak(leak.overlaps, joined.oracle)
+    copied, copies = copied_dialogues(release, release), copied_variants(release)
+    if copied and not oracle:
+        counts = ", ".join(f"{split} {count}" for split, count in copied.items())
+        raise SgdxError(
+            f"{release.name}: dialogues of test are in other splits ({counts}), expected none; "
+            "for an upper bound that sees them, and says so, give --oracle"
+        )
+    if copies and not oracle:
+        raise SgdxError(
+            f"{release.name}: {', '.join(copies)} have the original schemas' texts, expected other "
+            "words, because otherwise they measure no robustness; to train anyway, as an upper "
+            "bound that every file states, give --oracle"
+        )
+    return Leak(leak.overlaps, leak.oracle or bool(copied or copies))
+
+
+def random_dialogues(rows: Dataset, settings: Settings) -> Dataset:
+    """The rows of as many random dialogues as the recipe asks for, the same under all schemas."""
+    if settings.train_dialogues is None:
+        return rows
+    names = rows["dialogue_id"][:]
+    dialogues = sorted(set(names))
+    if len(dialogues) < settings.train_dialogues:
+        raise SgdxError(
+            f"train_dialogues: {settings.train_dialogues}, found {len(dialogues)} dialogues in "
+            "train, expected at least as many"
+        )
+    order = np.random.default_rng(settings.seed).permutation(len(dialogues))
+    drawn = {dialogues[number] for number in order[: settings.train_dialogues].tolist()}
+    return rows.select([index for index, name in enumerate(names) if name in drawn])
+
+
+def dev_rows(source: str | None, kind: Kind = "frames") -> Dataset:
+    """Rows of the dev split under the original schemas."""
+    return ROWS_OF[kind](load("original", "validation", source), "validation", source)
+
+
+def evenly_spaced(rows: Dataset, count: int) -> Dataset:
+    """Select ``count`` evenly spaced rows, or all if there are fewer."""
+    count = min(count, len(rows))
+    return rows.select([len(rows) * i // count for i in range(count)])
+
+
+def whole_dialogues(rows: Dataset, count: int) -> Dataset:
+    """Select evenly spaced dialogues that have about ``count`` frame rows together."""
+    ids = np.array(rows["dialogue_id"][:])
+    starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
+    size = min(len(starts), max(1, round(len(starts) * count / len(rows))))
+    picked = starts[np.arange(size) * len(starts) // size]
+    return rows.select(np.flatnonzero(np.isin(ids, ids[picked])))
+
+
+def describe(rows: Dataset) -> dict[str, Any]:
+    """The number of frames or turns and a SHA-256 of their identities, for the record of a run."""
+    kind, key = ("frames", "frame_id") if "frame_id" in rows.column_names else ("turns", "turn_id")
+    names = "\n".join(f"{v} {i}" for v, i in zip(rows["variant"][:], rows[key][:]))
+    return {kind: len(rows), "sha256": hashlib.sha256(names.encode()).hexdigest()}
+
+
+def visible(rows: Dataset, system: System | type[System], *, gold: bool = False) -> Dataset:
+    """Rows with only the columns that identify them and those that a system declares to read.
+
+    ``gold`` adds the gold states, or the gold utterance: for training, never for prediction.
+    """
+    reads = system.READS
+    if system.ROWS == "frames":
+        columns = tracker_inputs.training_columns if gold else tracker_inputs.input_columns
+        return columns(rows, reads)
+    if wrong := [name for name in reads if name not in TURN_INPUTS]:
+        raise SgdxError(
+            f"a generator asks to read {', '.join(wrong)}, expected only {', '.join(TURN_INPUTS)}"
+        )
+    names = [*TURN, *(name for name in reads if name != "original")]
+    names += ["original_actions", "original_intent"] if "original" in reads else []
+    return rows.select_columns([*names, *(["utterance"] if gold else [])])
+
+
+def predict(system: System, rows: Dataset, chunks: Path) -> Predictions:
+    """Predict with a system, which gets only the columns that it declares to read."""
+    predictions: Any = system.predict(visible(rows, system), chunks)
+    if not isinstance(predictions, Predictions):  # the system may be somebody else's
+        found = type(predictions).__name__
+        raise SgdxError(f"{system.NAME}: predict returns {found}, expected baselines Predictions")
+    return predictions
+
+
+def frame_rows(dialogues: Dataset, split: str, source: str | None) -> Dataset:
+    """The frame rows of dialogue rows; the last two arguments are those of ``turn_rows``."""
+    return frames(dialogues)
+
+
+def turn_rows(dialogues: Dataset, split: str, source: str | None) -> Dataset:
+    """The turn rows of dialogue rows, with their dialogue and their actions' original names."""
+    domains = domains_seen(open_release(resolve_source(source)))
+    rows = turns(dialogues, domains)
+    same = set(dialogues.unique("variant")) == {"original"}
+    original = rows if same else turns(load("original", split, source), domains)
+    ids = list(rows["turn_id"])
+    row_of = {name: index for index, name in enumerate(original["turn_id"])}
+    # A left join by `turn_id`: `take` at a null index, of a turn that the originals lack, is null.
+    matches = pa.array([row_of.get(name) for name in ids], pa.int64())
+    named = original.select_columns(["actions", "intent"]).with_format("arrow")[:]
+    features = Features(
+        {
+            "dialogue_id": Value("string"),
+            "original_actions": Features.from_arrow_schema(TURN_COLUMNS)["actions"],
+            "original_intent": Value("string"),
+        }
+    )
+    columns = [
+        pa.array([name.rpartition("/")[0] for name in ids], pa.string()),
+        *(named[name].take(matches) for name in ("actions", "intent")),
+    ]
+    state = f"{rows._fingerprint} {original._fingerprint} more columns"
+    fingerprint = hashlib.sha256(state.encode()).hexdigest()[:16]
+    table = pa.table(dict(zip(features, columns)))
+    more = Dataset(table, DatasetInfo(features=features), fingerprint=fingerprint)
+    return concatenate_datasets([rows, more], axis=1)
+
+
+ROWS_OF: dict[Kind, RowsOf] = {"frames": frame_rows, "turns": turn_rows}

@@ -1,1 +1,0 @@
-"""A deterministic tracker without training, which serves as a lower bound for the others."""

@@ -1,0 +1,146 @@
+"""The processes of a run and their device, through Accelerate, and how far they have come."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from accelerate.utils import DistributedType, FullyShardedDataParallelPlugin, is_torch_xla_available
+from datasets.utils import tqdm
+from transformers.utils import logging
+
+from sgdx_dataset import SgdxError
+from sgdx_dataset.io.progress import DELAY
+
+from .settings import Settings
+
+TINY = "tiny"  # the name in recipes of a small model of random weights, to try a recipe with
+# Settings of Accelerate's launcher that would change a training behind its recipe, with the values
+# that change nothing. Others are recorded.
+_HARMLESS = {
+    "ACCELERATE_MIXED_PRECISION": ("no", "the recipe's precision"),
+    "ACCELERATE_GRADIENT_ACCUMULATION_STEPS": ("1", "the recipe's accumulation"),
+    "ACCELERATE_DYNAMO_BACKEND": ("no", "no compiler"),
+    "ACCELERATE_USE_DEEPSPEED": ("false", "DDP or FSDP"),
+    "ACCELERATE_USE_MEGATRON_LM": ("false", "DDP or FSDP"),
+}
+
+
+def make_accelerator(**options: Any) -> Accelerator:
+    """Create an ``Accelerator`` that joins all launched processes, also on CPUs."""
+    # Its mixed precision is off: ``precision`` decides. On GPUs, matrix products of float32 use
+    # TensorFloat-32, whose results differ from exact ones by about 0.1 %.
+    launched = int(os.environ.get("WORLD_SIZE", "1"))
+    # Without cpu=True, each of several processes without a GPU would run as if it were alone.
+    on_cpus = launched > 1 and not torch.cuda.is_available() and not is_torch_xla_available()
+    accelerator = Accelerator(cpu=True if on_cpus else None, mixed_precision="no", **options)
+    if accelerator.device.type == "cuda":
+        torch.set_float32_matmul_precision("high")
+    if accelerator.num_processes != launched and not is_torch_xla_available():
+        raise SgdxError(f"launched as {launched} processes, found {accelerator.num_processes}")
+    if on_cpus and os.environ.get("ACCELERATE_USE_FSDP") == "true":
+        # Accelerate itself shards on accelerators only, although PyTorch does it on CPUs too.
+        accelerator.state.distributed_type = DistributedType.FSDP
+        accelerator.state.fsdp_plugin = FullyShardedDataParallelPlugin()
+    return accelerator
+
+
+def training_accelerator(settings: Settings, output: Path) -> Accelerator:
+    """Create an ``Accelerator`` with the gradient accumulation and the loggers of a recipe."""
+    spare_threads(settings.model)
+    # AdamW's moments of a word that is not read any more fall below the smallest normal number and
+    # stay there; with such numbers its step takes ten times as long.
+    torch.set_flush_denormal(True)
+    return make_accelerator(
+        gradient_accumulation_steps=settings.accumulation,
+        log_with=list(settings.log_with) or None,
+        project_dir=output / "logs",
+    )
+
+
+def launch_settings() -> dict[str, str]:
+    """What the launcher has set, for the record; what would change the recipe is refused."""
+    found = {n: v for n, v in os.environ.items() if n.startswith(("ACCELERATE_", "FSDP_"))}
+    for name, (harmless, instead) in _HARMLESS.items():
+        if found.get(name, harmless).lower() != harmless:
+            raise SgdxError(f"{name} is {found[name]}, expected {harmless}: {instead} counts")
+    return dict(sorted(found.items()))
+
+
+def is_sharded(accelerator: Accelerator) -> bool:
+    """Whether the processes share the weights of the models that they train."""
+    return bool(accelerator.distributed_type == DistributedType.FSDP)
+
+
+def spare_threads(model: str | None) -> None:
+    """Compute a tiny model on one CPU thread, unless ``OMP_NUM_THREADS`` says otherwise."""
+    # Its operations are so short that two threads took nine times as long on a busy machine.
+    if model == TINY and "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(1)
+
+
+def quiet_transformers() -> None:
+    """Silence transformers' bars for each file, and reports that the project turns into errors."""
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+
+
+def hardware(accelerator: Accelerator) -> str:
+    """What a run computes on, as in ``2 processes, each on 4 threads of Intel Xeon``."""
+    count = accelerator.num_processes
+    many = f"{count} processes, each on" if count > 1 else "1 process on"
+    device = accelerator.device
+    if device.type == "cuda":
+        return f"{many} {torch.cuda.get_device_name(device)}"
+    if device.type != "cpu":
+        return f"{many} {device.type}"
+    threads = torch.get_num_threads()
+    cpu = platform.processor() or platform.machine()  # where the system does not tell its name
+    with suppress(OSError):
+        told = Path("/proc/cpuinfo").read_text(errors="replace")
+        found = re.search(r"^model name[^:\n]*:(.*)", told, re.MULTILINE)
+        cpu = found[1].strip() if found else cpu
+    return f"{many} {threads} thread{'s' if threads > 1 else ''} of {cpu}"
+
+
+class Shown:
+    """How far a run is: a bar on a terminal, elsewhere the lines that it is given."""
+
+    def __init__(
+        self, accelerator: Accelerator, what: str, unit: str, end: int, begin: int = 0
+    ) -> None:
+        self.accelerator, self.unit = accelerator, unit
+        self.begin, self.done, self.end = begin, begin, end
+        self.since = time.perf_counter()
+        # In the first process alone; None: on a terminal alone.
+        disable = None if accelerator.is_main_process else True
+        self.bar = tqdm(
+            desc=what, unit=f" {unit}", initial=begin, total=end, delay=DELAY, disable=disable
+        )
+
+    def update(self, steps: int) -> None:
+        """Move on."""
+        self.done += steps
+        self.bar.update(steps)
+
+    @property
+    def left(self) -> str:
+        """The time left at the speed so far, as in 1:02:03 or 04:05; ? before anything is done."""
+        if self.done == self.begin:
+            return "?"
+        seconds = time.perf_counter() - self.since
+        rest = seconds * (self.end - self.done) / (self.done - self.begin)
+        return str(tqdm.format_interval(rest))
+
+    def line(self, text: str) -> None:
+        """Print a line where no bar is shown: when the output is not a terminal."""
+        if self.accelerator.is_main_process and not sys.stderr.isatty():
+            print(text, flush=True)

@@ -1,0 +1,270 @@
+"""The tracker SGD baseline, which encodes each distinct turn once, independently of the schemas.
+
+A frozen encoder embeds the schema elements. One pass of the turn encoder then serves all services
+of a turn, under all schema variants. Source: Rastogi et al. 2020 (arXiv 1909.05855).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import msgspec
+import torch
+from accelerate import Accelerator
+from datasets import Dataset
+from transformers import AutoConfig, AutoModel, PreTrainedModel
+
+from sgdx_dataset.schema import DONTCARE, NONE_INTENT
+from sgdx_eval.prediction_files import prediction_row
+
+from ..batching import Ints
+from ..data.rows import visible
+from ..encoders import check_positions
+from ..settings import Settings, SgdOptions, SgdSettings
+from ..system import Predictions, Row
+from ..task import Evaluation, Provenance, Run, Task, score_dev
+from ..trained import EncoderTracker, predict_in_chunks, with_steps
+from .data import (
+    ACTIVE,
+    IS_DONTCARE,
+    SYSTEM,
+    USER,
+    Change,
+    SlotQuestions,
+    Tensors,
+    TokenizedTurns,
+    TurnExamples,
+    accumulate,
+    by_text,
+    by_turn,
+    read_frames,
+    read_labels,
+)
+from .elements import ElementTable, default_cache, embeddings
+from .modeling import CLS, ENCODER_INPUTS, SgdBaselineConfig, SgdBaselineModel
+
+# With this, AutoModel uses the project's classes instead of the copied code beside the weights.
+AutoConfig.register(SgdBaselineConfig.model_type, SgdBaselineConfig, exist_ok=True)
+AutoModel.register(SgdBaselineConfig, SgdBaselineModel, exist_ok=True)
+
+
+class SgdProvenance(Provenance, frozen=True, kw_only=True):
+    """Provenance of a model, stored in its ``config.json`` under ``sgdx``."""
+
+    max_turn: int  # most tokens of a turn
+
+
+def new_model(
+    encoder: PreTrainedModel, provenance: SgdProvenance, dropout: float = 0.1
+) -> SgdBaselineModel:
+    """Create a model of a trainable and a frozen copy of an encoder, and random heads."""
+    check_positions(encoder, provenance.max_turn, "max_turn")
+    torch.manual_seed(provenance.seed)
+    model = SgdBaselineModel(SgdBaselineConfig(encoder=encoder.config, dropout=dropout))
+    for head in model.heads.values():
+        head.reset()  # type: ignore[operator]
+    for copy in (model.encoder, model.schema_encoder):
+        copy.load_state_dict(encoder.state_dict())
+    return model
+
+
+Spot = tuple[int, int, int]  # index of a free-form slot in the batch, first and last token
+
+
+@torch.inference_mode()
+def predict_batch(
+    model: SgdBaselineModel, examples: TurnExamples, indices: Ints
+) -> list[list[Change]]:
+    """Predict the changes that the frames of some examples make."""
+    cpu_batch, questions = examples.batch(indices.tolist())
+    batch = {name: tensor.to(model.device) for name, tensor in cpu_batch.items()}
+    pooled, tokens = model.encode(**{n: batch[n] for n in ENCODER_INPUTS if n in batch})
+    logits = {name: tensor.float().cpu() for name, tensor in model.run_heads(pooled, batch).items()}
+    # Spans are looked for in the free-form slots alone that have a value in the turn.
+    active = (logits["free_status"].argmax(-1) == ACTIVE).nonzero()[:, 0]
+    with_spans = batch | {"span": active.to(tokens.device)}
+    span_logits = model.spans(tokens, batch["attention_mask"], with_spans)
+    start, end = (span_logits[name].float().cpu() for name in ("start", "end"))
+    sides = examples.turns.batch_sides(examples.texts[indices].tolist(), tokens.shape[1])
+    turn = batch["turn"].cpu()[torch.from_numpy(questions.free_frame)[active]]
+    first, last = best_spans(start, end, sides[turn])
+    spans = list(zip(active.tolist(), first.tolist(), last.tolist()))
+    changes = iter(read_changes(examples, questions, logits, spans))
+    return [[next(changes) for _ in examples.groups[index]] for index in indices.tolist()]
+
+
+def best_spans(
+    start: torch.Tensor, end: torch.Tensor, sides: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """First and last tokens with the highest sum of probabilities [spans]; -1 for no span."""
+    # Logits and sides are [spans, tokens]. A span lies within the system's or the user's utterance,
+    # or is the token ``CLS`` alone, to which the model points if the value is not in the turn.
+    start, end = (logits.softmax(-1, dtype=torch.float32) for logits in (start, end))
+    infinite = -float("inf")
+    scores, firsts = [], []  # of system and user, [spans, tokens]: the best span that ends there
+    for side in (SYSTEM, USER):
+        # The best start up to each token is computed first, so that one pass tries all ends.
+        best, first = start.masked_fill(sides != side, infinite).cummax(-1)
+        scores.append((best + end).masked_fill(sides != side, infinite))
+        firsts.append(first)
+    # Positions in the second half of the concatenation are of the user: modulo gives the token.
+    score, position = torch.cat(scores, -1).max(-1)
+    first = torch.cat(firsts, -1).gather(-1, position[:, None])[:, 0]
+    last = position % max(1, start.shape[-1])
+    nowhere = score <= start[:, CLS] + end[:, CLS]
+    return first.masked_fill(nowhere, -1), last.masked_fill(nowhere, -1)
+
+
+def read_changes(
+    examples: TurnExamples,
+    questions: SlotQuestions,
+    logits: dict[str, torch.Tensor],
+    spans: Sequence[Spot],
+) -> list[Change]:
+    """The change of the state that each frame of a batch makes."""
+    table, frames = examples.table, examples.frames
+    intents = logits["intent"].argmax(-1).tolist()
+    services = [table.services[index] for index in frames.service[questions.frames]]
+    changes = [
+        Change([NONE_INTENT, *service.intents][intent])
+        for service, intent in zip(services, intents)
+    ]
+    names = [table.categorical_names[i] for i in questions.categorical]
+    names += [table.free_names[i] for i in questions.free]
+    owners = [*questions.categorical_frame.tolist(), *questions.free_frame.tolist()]
+    for slot in (logits["requested"] > 0).nonzero()[:, 0].tolist():
+        changes[owners[slot]].requested_slots.append(names[slot])
+    for slot, value in _values(examples, questions, logits, spans):
+        changes[owners[slot]].slot_values[names[slot]] = value
+    return changes
+
+
+def _values(
+    examples: TurnExamples,
+    questions: SlotQuestions,
+    logits: dict[str, torch.Tensor],
+    spans: Sequence[Spot],
+) -> Iterator[tuple[int, str]]:
+    """Each slot that changes, as an index among the batch's slots, and its value."""
+    value_indices = logits["value"].argmax(-1).tolist()
+    for slot, status in enumerate(logits["categorical_status"].argmax(-1).tolist()):
+        choices = examples.table.choices[questions.categorical[slot]]
+        if status == IS_DONTCARE:
+            yield slot, DONTCARE
+        elif status == ACTIVE and choices:
+            yield slot, choices[value_indices[slot]]
+    # The indices of free-form slots follow those of categorical slots.
+    before = len(questions.categorical)
+    for slot in (logits["free_status"].argmax(-1) == IS_DONTCARE).nonzero()[:, 0].tolist():
+        yield before + slot, DONTCARE
+    texts = examples.frames.text[questions.frames[questions.free_frame]]
+    for slot, first, last in spans:
+        if first >= 0:
+            yield before + slot, examples.turns.turn(int(texts[slot])).text(first, last)
+
+
+def prediction_rows(examples: TurnExamples, changes: list[Change]) -> Iterator[Row]:
+    """The prediction row of each frame, whose slot values are the sum of the changes so far."""
+    frames = examples.frames
+    groups = map(frames.group, range(len(frames)))
+    for index, values in enumerate(accumulate(groups, changes)):
+        frame = {"frame_id": frames.ids[index], "variant": frames.variants[index]}
+        change = changes[index]
+        in_lists = {slot: [value] for slot, value in values.items()}
+        yield prediction_row(frame, change.active_intent, sorted(change.requested_slots), in_lists)
+
+
+class SgdTracker(EncoderTracker[SgdBaselineModel, SgdProvenance, SgdOptions, SgdSettings]):
+    """Predicts the changes that turns make to states, and adds them up."""
+
+    NAME: ClassVar[str] = "sgd_baseline"
+    READS: ClassVar[tuple[str, ...]] = ("history", "utterance", "schema")
+    OPTIONS: ClassVar[type[SgdOptions]] = SgdOptions
+    SETTINGS: ClassVar[type[Settings]] = SgdSettings
+    MODEL: ClassVar[type[SgdBaselineModel]] = SgdBaselineModel
+    PROVENANCE: ClassVar[type[SgdProvenance]] = SgdProvenance
+
+    @classmethod
+    def load(cls, model: str, options: SgdOptions, accelerator: Accelerator) -> Self:
+        """Load a trained model from a folder or the Hub."""
+        tracker = super().load(model, options, accelerator)
+        tracker.model.schema_encoder.requires_grad_(False)  # loading makes it trainable
+        return tracker
+
+    def describe(self) -> Row:
+        """The model's digest and provenance, what it reads, and what it predicts."""
+        return {
+            **super().describe(),
+            "tracks": ("active_intent", "requested_slots", "slot_values"),
+            "reads": "the system's last utterance and the user's, and no dialogue act",
+        }
+
+    def predict(self, rows: Dataset, chunks: Path) -> Predictions:
+        """Predict all variants together; each distinct turn is encoded once."""
+        examples = self.read(rows)
+        predicted = self.track(self.model, examples, chunks)
+        counts = {
+            "frames": len(predicted),
+            "turns": len(examples.groups),
+            "cut": examples.turns.cut,
+        }
+        return Predictions(predicted, counts)
+
+    def read(self, rows: Dataset, *, labelled: bool = False) -> TurnExamples:
+        """Read frame rows: distinct turns for prediction, those of each dialogue with labels."""
+        frames = read_frames(rows)
+        turns = TokenizedTurns(frames.texts, self.tokenizer, self.provenance.max_turn)
+        table = ElementTable(frames.schemas)
+        labels = read_labels(rows, frames, table, turns) if labelled else None
+        groups = by_turn(frames) if labelled else by_text(frames)
+        return TurnExamples(frames, groups, turns, table, self._embeddings(table), labels)
+
+    def _embeddings(self, table: ElementTable) -> torch.Tensor:
+        """The embeddings of a table's sentence pairs; the first process fills the cache."""
+        cache = Path(self.options.cache) if self.options.cache else default_cache()
+        with self.accelerator.main_process_first():
+            return embeddings(table, self.model, self.tokenizer, cache)
+
+    def track(self, model: SgdBaselineModel, examples: TurnExamples, chunks: Path) -> list[Row]:
+        """The prediction row of each frame of examples, the same in every process."""
+        results: list[Any] = predict_in_chunks(
+            self.accelerator,
+            examples.lengths,
+            self.options,
+            lambda batch: predict_batch(model, examples, batch),
+            chunks,
+        )
+        changes: dict[int, Change] = {}
+        for group, of_group in zip(examples.groups, results):
+            changes |= zip(group.tolist(), msgspec.convert(of_group, list[Change]))
+        in_order = [changes[index] for index in range(len(examples.frames))]
+        return list(prediction_rows(examples, in_order))
+
+    @classmethod
+    def task(cls, run: Run[SgdSettings], name: str) -> Task:
+        """Build the task of fine-tuning the model."""
+        settings = run.settings
+        options = SgdOptions(batch_size=settings.prediction_turns)
+        provenance = run.provenance.extended(SgdProvenance, max_turn=settings.max_turn)
+
+        def new(encoder: PreTrainedModel, _: object) -> SgdBaselineModel:
+            return new_model(encoder, provenance, settings.dropout)
+
+        tracker = cls.initial(run, options, provenance, new, hidden=128)
+        examples = tracker.read(run.rows, labelled=True)
+        inputs = tracker.read(visible(run.dev, cls))  # once for all evaluations
+
+        def collate(indices: Ints) -> Tensors:
+            return examples.training_batch(indices.tolist())
+
+        def evaluate(model: Any) -> Evaluation:
+            return Evaluation(score_dev(run, lambda chunks: tracker.track(model, inputs, chunks)))
+
+        counts = examples.labels.counts if examples.labels is not None else {}
+        facts = {"turns": len(examples.groups), "cut": examples.turns.cut, "labels": counts}
+        settings = with_steps(run.settings, examples.lengths, run.accelerator.num_processes)
+        return Task(
+            tracker.model, settings, examples.lengths, collate, evaluate, tracker.save, facts
+        )

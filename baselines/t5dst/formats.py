@@ -1,0 +1,387 @@
+"""Prompt formats: how schema and dialogue become text, and how answers become a state.
+
+In an answer, ``none`` (the slot is not set) and ``dontcare`` are reserved words. A real value that
+looks like one of them, such as the subtitle language ``None``, is written in quotes, in prompts
+too. So they stay distinct even if a model changes upper to lower case.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+
+import msgspec
+
+from sgdx_dataset import SgdxError
+from sgdx_dataset.schema import (
+    DONTCARE,
+    NONE_INTENT,
+    Service,
+    Slot,
+    allowed_value,
+    read_service,
+)
+
+NONE = "none"
+_RESERVED = re.compile(rf'"*({NONE}|{DONTCARE})"*', re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class AnswerState:
+    """The state that the answers about one frame give."""
+
+    active_intent: str = NONE_INTENT
+    requested_slots: list[str] = field(default_factory=list)
+    # For each slot that is set, its value and other variants of it.
+    slot_values: dict[str, list[str]] = field(default_factory=dict)
+    # Number of answers, or parts of an answer, that could not be read; they set no slot.
+    invalid: int = 0
+
+
+class Format(Protocol):
+    """A format; the schemas that it gets are those of ``shown_schema``."""
+
+    HISTORY_FIRST: bool  # whether an input has the history before the schema part, else after it
+    # Whether training shuffles the elements of the schema. Prediction may do so too.
+    SHUFFLED: bool
+    TRACKS: tuple[str, ...]  # the parts of a prediction row that the format fills
+
+    def history(self, turns: Sequence[Mapping[str, Any]], utterance: str) -> str:
+        """The history part of a frame's inputs: the turns before, and the user's utterance."""
+        ...
+
+    def parts(self, schema: Service) -> list[str]:
+        """The schema part of each of a frame's inputs."""
+        ...
+
+    def targets(self, schema: Service, state: AnswerState) -> list[str]:
+        """The target of training for each of a frame's inputs."""
+        ...
+
+    def decode(self, schema: Service, dialogue: str, outputs: Sequence[str]) -> AnswerState:
+        """A frame's state from the model's answers; values are spelled as in ``dialogue``."""
+        ...
+
+
+class T5DST:
+    """The format of T5DST: one input per slot, with names and descriptions.
+
+    An input is ``[USER] utterance [SYSTEM] utterance ... [USER] utterance [domain] service
+    description [slot] name description [PVs] value, value``, where only categorical slots have
+    ``[PVs]``. Names are shown as words, without the number that ends a service's name: ``Flights``
+    for ``Flights_43``, which only one variant has, and ``name of restaurant`` for
+    ``name_of_restaurant``. The answer is the slot's current value, ``dontcare`` or ``NONE``; of
+    several variants of a value, the first is the target. Sources: Lee et al. 2021 (arXiv
+    2109.07506); Lee et al. 2022 (SGD-X, arXiv 2110.06800), Figure 3; names as in Coca et al. 2023
+    (arXiv 2306.09340).
+    """
+
+    HISTORY_FIRST = True
+    SHUFFLED = False
+    TRACKS: tuple[str, ...] = ("slot_values",)
+
+    def history(self, turns: Sequence[Mapping[str, Any]], utterance: str) -> str:
+        """The dialogue with upper-case markers."""
+        return spoken(turns, utterance, "[USER]", "[SYSTEM]")
+
+    def parts(self, schema: Service) -> list[str]:
+        """The schema part of the input for each slot, in the schema's order."""
+        service = re.sub(r"_\d+$", "", schema.service_name).replace("_", " ")
+        parts = []
+        for slot in schema.slots:
+            text = f"{slot.name.replace('_', ' ')} {slot.description}"
+            if slot.is_categorical:
+                text += f" [PVs] {', '.join(map(quote, slot.possible_values))}"
+            parts.append(f"[domain] {service} {schema.description} [slot] {text}")
+        return parts
+
+    def targets(self, schema: Service, state: AnswerState) -> list[str]:
+        """The target answer for each slot."""
+        variants = [state.slot_values.get(slot.name) for slot in schema.slots]
+        return [write_value(values[0]) if values else "NONE" for values in variants]
+
+    def decode(self, schema: Service, dialogue: str, outputs: Sequence[str]) -> AnswerState:
+        """Read the answer about each slot."""
+        return _read_slots(schema, outputs, None, lambda slot: partial(find_value, slot, dialogue))
+
+
+class Options:
+    """T5DST with lettered options: one input per slot, with descriptions only, in lower case.
+
+    An input is ``[user] utterance [system] utterance ... [slot] description a) value b) value``.
+    The answer is the letter of an option, or for a free-form slot all variants of its value, joined
+    by ``||``; else ``none`` or ``dontcare``. Options are shuffled in training. According to a third
+    party (the code of Coca et al. 2023, arXiv 2306.09340), the authors of SGD-X said that they
+    trained with this format.
+    """
+
+    HISTORY_FIRST = True
+    SHUFFLED = True
+    TRACKS: tuple[str, ...] = ("slot_values",)
+    _OR = " || "  # a single bar occurs in values
+
+    def history(self, turns: Sequence[Mapping[str, Any]], utterance: str) -> str:
+        """The dialogue in lower case."""
+        return spoken(turns, utterance, "[user]", "[system]").lower()
+
+    def parts(self, schema: Service) -> list[str]:
+        """The schema part of the input for each slot, in the schema's order."""
+        return [
+            " ".join(["[slot]", slot.description, *options(slot.values)]).lower()
+            for slot in schema.slots
+        ]
+
+    def targets(self, schema: Service, state: AnswerState) -> list[str]:
+        """The target answer for each slot."""
+        targets = []
+        for slot in schema.slots:
+            values = state.slot_values.get(slot.name)
+            if not values:
+                targets.append(NONE)
+            elif values[0] in slot.values:
+                targets.append(letters(slot.values.index(values[0])))
+            else:
+                targets.append(self._OR.join(map(write_value, values)).lower())
+        return targets
+
+    def decode(self, schema: Service, dialogue: str, outputs: Sequence[str]) -> AnswerState:
+        """Read the answer about each slot."""
+
+        def finder(slot: Slot) -> Find:
+            lettered = {letters(index): value for index, value in enumerate(slot.values)}
+
+            def find(text: str) -> str | None:
+                letter = text.lower().rstrip(")")
+                return lettered.get(letter) or find_value(slot, dialogue, text)
+
+            return find
+
+        return _read_slots(schema, outputs, self._OR, finder)
+
+
+class D3ST:
+    """The format of D3ST: one input per frame, with descriptions only, in lower case.
+
+    An input is ``0=description 1=description 1a) value 1b) value ... i0=description ... [user]
+    utterance [system] utterance ...``. The answer is ``[states] 0=value 1=1a [intents] i0
+    [req_slots] 2``; it leaves out slots that are not set and the intent ``NONE``. Of several
+    variants of a value, the first is the target. A categorical slot whose values are all numbers is
+    treated as free-form. Slots, values and intents are shuffled in training. Source: Zhao et al.
+    2022 (arXiv 2201.08904).
+    """
+
+    HISTORY_FIRST = False
+    SHUFFLED = True
+    TRACKS: tuple[str, ...] = ("slot_values", "active_intent", "requested_slots")
+    _ANSWER = re.compile(r"\s*\[states\](.*)\[intents\](.*)\[req_slots\](.*)", re.DOTALL)
+    _PAIR = re.compile(r"(?<!\S)(\d+)=(.*?)(?=\s+\d+=|\s*$)", re.DOTALL)
+    _OR: str | None = None  # what stands between the variants of a value
+
+    def history(self, turns: Sequence[Mapping[str, Any]], utterance: str) -> str:
+        """The dialogue in lower case."""
+        return spoken(turns, utterance, "[user]", "[system]").lower()
+
+    def parts(self, schema: Service) -> list[str]:
+        """The schema part of the input, a list of one text for the whole frame."""
+        slots = [
+            " ".join([f"{index}={slot.description}", *options(self._lettered(slot), str(index))])
+            for index, slot in enumerate(schema.slots)
+        ]
+        intents = [f"i{index}={i.description}" for index, i in enumerate(schema.intents)]
+        return [" ".join([*slots, *intents]).lower()]
+
+    @staticmethod
+    def _lettered(slot: Slot) -> list[str]:
+        """The values that get letters; none if the slot is free-form or all are numbers."""
+        return [] if all(value.isdigit() for value in slot.values) else slot.values
+
+    def targets(self, schema: Service, state: AnswerState) -> list[str]:
+        """The target answer, a list of one text for the whole frame."""
+        states = []
+        for index, slot in enumerate(schema.slots):
+            values, lettered = state.slot_values.get(slot.name), self._lettered(slot)
+            if values and values[0] in lettered:
+                states.append(f"{index}={index}{letters(lettered.index(values[0]))}")
+            elif values:
+                written = map(write_value, values if self._OR else values[:1])
+                states.append(f"{index}={(self._OR or '').join(written).lower()}")
+        names = [slot.name for slot in schema.slots]
+        intents = [
+            f"i{i}" for i, one in enumerate(schema.intents) if one.name == state.active_intent
+        ]
+        requested = [str(names.index(name)) for name in state.requested_slots if name in names]
+        return [" ".join(["[states]", *states, "[intents]", *intents, "[req_slots]", *requested])]
+
+    def decode(self, schema: Service, dialogue: str, outputs: Sequence[str]) -> AnswerState:
+        """Read the state from the one answer."""
+        answer = self._ANSWER.fullmatch(outputs[0])
+        if answer is None:
+            return AnswerState(invalid=1)
+        states, intents, requested = answer.groups()
+        values: dict[str, list[str]] = {}
+        invalid = 0
+        for index, said in self._PAIR.findall(states):
+            known = len(index) < 5 and int(index) < len(schema.slots)
+            slot = schema.slots[int(index)] if known else None
+            found: list[str] = []
+            if slot is not None:
+                texts = said.split(self._OR) if self._OR else [said]
+                find = self._finder(int(index), slot, dialogue)
+                found = [value for text in texts if (value := read_value(text, find)[0])]
+            if slot is not None and found:
+                values.setdefault(slot.name, found)
+            else:
+                invalid += 1
+        named = {f"i{index}": intent.name for index, intent in enumerate(schema.intents)}
+        asked = {str(index): slot.name for index, slot in enumerate(schema.slots)}
+        words = requested.split()
+        invalid += sum(word not in asked for word in words) + (intents.strip() not in ("", *named))
+        of_user = list(dict.fromkeys(asked[word] for word in words if word in asked))
+        return AnswerState(named.get(intents.strip(), NONE_INTENT), of_user, values, invalid)
+
+    def _finder(self, index: int, slot: Slot, dialogue: str) -> Find:
+        """The function from a text to the value that it stands for: an option's, or a spelt one."""
+        lettered = {f"{index}{letters(i)}": v for i, v in enumerate(self._lettered(slot))}
+        return lambda text: lettered.get(text.lower()) or find_value(slot, dialogue, text)
+
+
+class D3STJoined(D3ST):
+    """The format of D3ST with the targets of its released code: all variants of a value.
+
+    They are joined by `` | ``. A value with `` | `` in it, which 4 of 12,000 frames of the train
+    split have, cannot be told from two variants. Source: the data generator
+    ``create_sgd_schemaless_data.py`` of Zhao et al. 2022 (arXiv 2201.08904).
+    """
+
+    _OR = " | "
+
+
+FORMATS: dict[str, Format] = {
+    "t5dst": T5DST(),
+    "t5dst-options": Options(),
+    "d3st": D3ST(),
+    "d3st-joined": D3STJoined(),
+}
+
+
+def get_format(name: str) -> Format:
+    """The format with the given name."""
+    if name not in FORMATS:
+        raise SgdxError(f"format '{name}' is unknown, expected one of {', '.join(FORMATS)}")
+    return FORMATS[name]
+
+
+def shown_schema(row: Mapping[str, Any], prompt: Format, shuffle: int | None) -> Service:
+    """The schema of a frame row with its elements in the order in which a prompt shows them."""
+    schema = read_service(row["schema"])
+    if shuffle is None or not prompt.SHUFFLED:
+        return schema
+    return shuffled(
+        schema,
+        random.Random(f"{shuffle} {row['variant']} {row['frame_id']}"),  # noqa: S311
+    )
+
+
+def shuffled(schema: Service, rng: random.Random) -> Service:
+    """The schema with its slots, their possible values and its intents in random order."""
+
+    def mixed(items: Sequence[Any]) -> list[Any]:
+        return rng.sample(items, len(items))
+
+    change = msgspec.structs.replace
+    slots = [change(slot, possible_values=mixed(slot.possible_values)) for slot in schema.slots]
+    return change(schema, slots=mixed(slots), intents=mixed(schema.intents))
+
+
+def gold_state(row: Mapping[str, Any]) -> AnswerState:
+    """The gold state of a frame row, for training only."""
+    values = {entry["slot"]: entry["values"] for entry in row["slot_values"]}
+    return AnswerState(row["active_intent"], row["requested_slots"], values)
+
+
+Find = Callable[[str], str | None]  # the value that a text stands for; None for none
+
+
+def _read_slots(
+    schema: Service, outputs: Sequence[str], separator: str | None, finder: Callable[[Slot], Find]
+) -> AnswerState:
+    """A state from an answer for each slot."""
+    values: dict[str, list[str]] = {}
+    invalid = 0
+    for slot, output in zip(schema.slots, outputs, strict=True):
+        texts = output.split(separator) if separator else [output]
+        read = [read_value(text, finder(slot)) for text in texts]
+        if found := [value for value, _ in read if value is not None]:
+            values[slot.name] = found
+        invalid += not any(valid for _, valid in read)
+    return AnswerState(slot_values=values, invalid=invalid)
+
+
+def write_value(value: str) -> str:
+    """A gold value as it is written in a target: in quotes if it looks like a reserved word.
+
+    >>> write_value("dontcare"), write_value("None"), write_value("Rome")
+    ('dontcare', '"None"', 'Rome')
+    """
+    return value if value == DONTCARE else quote(value)
+
+
+def quote(value: str) -> str:
+    """A real value as it is written in a prompt: in quotes if it looks like a reserved word."""
+    return f'"{value}"' if _RESERVED.fullmatch(value) else value
+
+
+def read_value(text: str, find: Find) -> tuple[str | None, bool]:
+    """The value of an answer, None if the slot is not set, and whether the answer is valid."""
+    text = " ".join(text.split())
+    if text.lower() in ("", NONE):
+        return None, True
+    if text.lower() == DONTCARE:
+        return DONTCARE, True
+    quoted = len(text) > 1 and text[0] == text[-1] == '"' and _RESERVED.fullmatch(text)
+    value = find(text[1:-1] if quoted else text)
+    return value, value is not None
+
+
+def find_value(slot: Slot, dialogue: str, text: str) -> str | None:
+    """The value that a text stands for: a possible one, or the text as the dialogue spells it."""
+    if slot.is_categorical:
+        return allowed_value(text, slot.possible_values)
+    return restore_case(text, dialogue)
+
+
+def restore_case(text: str, dialogue: str) -> str:
+    """``text`` as it is last spelled in the dialogue; unchanged if the dialogue lacks it.
+
+    >>> restore_case("san jose", "San Jose? No: to SAN JOSE, from san joseph")
+    'SAN JOSE'
+    """
+    pattern = r"\s+".join(re.escape(word) for word in text.split())
+    spellings = re.findall(rf"(?<!\w){pattern}(?!\w)", dialogue, re.IGNORECASE) if pattern else []
+    return spellings[-1] if spellings else text
+
+
+def spoken(history: Sequence[Mapping[str, Any]], utterance: str, user: str, system: str) -> str:
+    """The dialogue as one line, with a marker of the speaker before each utterance."""
+    markers = {"USER": user, "SYSTEM": system}
+    turns = [f"{markers[turn['speaker']]} {turn['utterance']}" for turn in history]
+    return " ".join([*turns, f"{user} {utterance}"])
+
+
+def options(values: Sequence[str], before: str = "") -> list[str]:
+    """The values as options, such as ``1a) Rome`` and ``1b) Bath``."""
+    return [f"{before}{letters(i)}) {quote(value)}" for i, value in enumerate(values)]
+
+
+def letters(index: int) -> str:
+    """The letters of an option by its index from 0: a to z, then aa, ab, and so on.
+
+    >>> letters(0), letters(25), letters(26), letters(27)
+    ('a', 'z', 'aa', 'ab')
+    """
+    more, last = divmod(index, 26)
+    return (letters(more - 1) if more else "") + chr(ord("a") + last)

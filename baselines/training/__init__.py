@@ -1,1 +1,0 @@
-"""The one training loop, its checkpoints, settings and run folders, shared by all trackers."""
