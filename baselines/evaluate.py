@@ -13,8 +13,8 @@ from .run_folder import read_json, write_json
 
 
 def evaluate(
-    system: SystemOptions = NONE,
-    data: DataOptions = ALL,
+    system_: SystemOptions = NONE,  # a word --system is an option of the tracker's, that it lacks
+    data_: DataOptions = ALL,
     *,
     output: Path,
     explain: Details = False,
@@ -38,7 +38,8 @@ def evaluate(
     tracker_options
         An option of the tracker's own. With --model or --tracker, --help shows which there are.
     """
-    evaluate_request(make_request(system, data, tracker_options, quiet), output, quiet, explain)
+    request = make_request(system_, data_, tracker_options, quiet)
+    evaluate_request(request, output, quiet, explain)
 
 
 def evaluate_request(request: Request, output: Path, quiet: bool, explain: bool) -> None:

@@ -55,8 +55,8 @@ NONE, ALL = SystemOptions(), DataOptions()
 
 
 def predict(
-    system: SystemOptions = NONE,
-    data: DataOptions = ALL,
+    system_: SystemOptions = NONE,  # a word --system is an option of the tracker's, that it lacks
+    data_: DataOptions = ALL,
     *,
     output: Path,
     quiet: bool = False,
@@ -77,7 +77,7 @@ def predict(
     tracker_options
         An option of the tracker's own. With --model or --tracker, --help shows which there are.
     """
-    request = make_request(system, data, tracker_options, quiet)
+    request = make_request(system_, data_, tracker_options, quiet)
     if write_predictions_of(request, output) and not quiet:
         print(*(output / f"{config}.jsonl" for config in request.configs), sep="\n")
 

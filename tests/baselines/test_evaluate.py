@@ -212,3 +212,15 @@ def test_predictions_of_own_code_are_made_anew(
         shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
     sys.modules.pop("own_code", None)
     assert found == ["A", "B", "B"]
+
+
+@pytest.mark.parametrize("option", ["system", "data", "system-", "beams"])
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_an_option_that_no_tracker_has_is_refused(
+    command: str, option: str, tmp_path: Path, run: Run
+) -> None:
+    """Also one that is called as what the command is given."""
+    words = ("--tracker", "lexical", "--source", "sample", "--output", tmp_path / "out")
+    done = run("sgdx_cli", command, *words, f"--{option}", "lexical")
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
