@@ -20,6 +20,7 @@ from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import locked
 from sgdx_eval.data_options import DataOptions
 
+from .run_folder import without_folders
 from .settings import Precision, PredictionOptions
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ def _predict(
 
     kind = request.system_class.ROWS
     facts = {
-        "model": request.model,
+        "model": without_folders(request.model),
         "tracker": request.system_class.NAME,
         **system.describe(),
         **({"precision": precision} if precision else {}),

@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file, write_bytes
 from sgdx_dataset.io.json import decode_json, pretty_json
+
+from .settings import AnySettings
 
 # The folder of a run's new model while its files replace those of the one before.
 READY = ".model.ready"
@@ -25,6 +28,25 @@ def write_json(path: Path, value: Any) -> None:
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON file of a run folder."""
     return decode_json(read_file(path), dict[str, Any], str(path), "a file of a run")
+
+
+def without_folders(name: str) -> str:
+    """A name, or of a local path its last part, as the folders around that may be private."""
+    return Path(name).resolve().name if Path(name).exists() else name
+
+
+def public_settings(settings: AnySettings) -> AnySettings:
+    """The settings of a recipe as files that may be published have them: without folders."""
+    augment, also = settings.augment, settings.also
+    if augment is not None:
+        augment = replace(augment, schemas=without_folders(augment.schemas))
+    if also is not None:
+        also = replace(also, source=without_folders(also.source))
+    changed: dict[str, Any] = {"model": without_folders(settings.model)}
+    changed |= {"augment": augment, "also": also}
+    if starts := getattr(settings, "average", ()):
+        changed["average"] = tuple(map(without_folders, starts))
+    return replace(settings, **changed)
 
 
 def check_output(output: Path, record: dict[str, Any], resume: bool) -> list[int]:

@@ -20,7 +20,7 @@ from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import locked
 from sgdx_dataset.options import EACH, Source
 
-from .run_folder import append_log, check_free, check_output, read_log, write_json
+from .run_folder import append_log, check_free, check_output, public_settings, read_log, write_json
 from .settings import Augment, Settings, find_recipe, read_recipe
 
 # What is slow to import is imported where it is used: a mistake is told before that.
@@ -175,7 +175,7 @@ def _prepare(
             second = second.map(lambda row: {column: f"also-{row[column]}" for column in ids})
         dev = concatenate_datasets([dev, second])
     record = {
-        "settings": settings,
+        "settings": public_settings(settings),
         "seen": training.provenance,
         "data": {
             "release": open_release(source).version(),

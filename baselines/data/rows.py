@@ -26,6 +26,7 @@ from sgdx_dataset.rewording.leaks import (
 from sgdx_dataset.rows import domains_seen
 from sgdx_dataset.source import resolve_source
 
+from ..run_folder import public_settings
 from ..settings import Settings
 from ..system import Predictions, System, model_provenance
 from ..task import Provenance
@@ -61,22 +62,23 @@ def training_rows(
     rows = rows_of(load("original", "train", source), "train", source)
     train: tuple[str, ...] = ("original",)
     schemas = ""
-    if settings.augment is not None:
-        more_rows, schemas, more = augmented(settings.augment, source, rows_of)
-        leak = _joined(leak, more, oracle, f"augment: {settings.augment.schemas} has")
+    augment, also = settings.augment, settings.also
+    if augment is not None:
+        more_rows, schemas, more = augmented(augment, source, rows_of)
+        leak = _joined(leak, more, oracle, f"augment: {augment.schemas} has")
         train = (*train, *more_rows.unique("variant"))
         rows = concatenate_datasets([rows, more_rows])
     rows = random_dialogues(rows, settings)
-    if settings.also is not None:
-        also = settings.also
+    if also is not None:
         more_rows, more = second_corpus(also, source, len(rows), settings.seed, rows_of)
         leak = _joined(leak, more, oracle, f"also: {also.source} has")
         rows = concatenate_datasets([rows, more_rows])
+    public = public_settings(settings)
     provenance = Provenance(
         tracker=settings.tracker,
         train=train,
-        augment=settings.augment,
-        also=settings.also,
+        augment=public.augment,
+        also=public.also,
         schemas=schemas,
         overlaps=leak.overlaps,
         oracle=leak.oracle,

@@ -6,10 +6,11 @@ import copy
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from baselines.run_folder import check_output, write_json
-from baselines.settings import find_recipe, read_recipe
+from baselines.run_folder import check_output, public_settings, write_json
+from baselines.settings import Also, Augment, OnePassSettings, find_recipe, read_recipe
 from sgdx_dataset import SgdxError
 
 from ...conftest import ROOT
@@ -91,3 +92,22 @@ def test_a_recipe_of_the_package(path: Path) -> None:
 def test_a_recipe_that_is_not_there() -> None:
     with pytest.raises(SgdxError, match="^onepass/smok: .* onepass/smoke, "):
         find_recipe("onepass/smok")
+
+
+def test_no_folder_of_ones_own_is_in_what_is_published(tmp_path: Path) -> None:
+    private = tmp_path / "private"
+    for name in ("corpus", "words", "start", "other"):
+        (private / name).mkdir(parents=True)
+    settings = OnePassSettings(
+        tracker="onepass",
+        model=str(private / "start"),
+        average=(str(private / "other"), "YOU/on-the-hub"),
+        augment=Augment(str(private / "words")),
+        also=Also(str(private / "corpus"), 0.5),
+    )
+    public = public_settings(settings)
+    assert "private" not in msgspec.json.encode(public).decode()
+    assert (public.model, public.average) == ("start", ("other", "YOU/on-the-hub"))
+    assert public.also == Also("corpus", 0.5) and public.augment == Augment("words")
+    packaged = msgspec.structs.replace(settings, model="tiny", average=(), also=Also("many", 0.5))
+    assert public_settings(packaged).also == Also("many", 0.5)
