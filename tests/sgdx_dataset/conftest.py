@@ -149,10 +149,7 @@ def mini(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(
-    run: Run,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Run:
     """Run a command as ``run`` of all tests does, but those of this room in this process.
 

@@ -126,10 +126,7 @@ def _frame(dialogue: Json) -> Json:
             lambda d: _frame(d)["slots"][0].update(exclusive_end=47),
             "expected a place among 46 characters",
         ),
-        (
-            lambda d: _frame(d)["slots"][0].update(exclusive_end=24),
-            "turn 0: found the span",
-        ),
+        (lambda d: _frame(d)["slots"][0].update(exclusive_end=24), "turn 0: found the span"),
     ],
 )
 def test_a_fault_names_the_file_and_the_dialogue(

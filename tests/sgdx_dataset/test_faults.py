@@ -100,12 +100,7 @@ def test_a_full_disk(tmp_path: Path, command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
-    [
-        "subset --split test --count 1 --output",
-        "show 1_00001 --html",
-        "stats --json",
-    ],
+    "words", ["subset --split test --count 1 --output", "show 1_00001 --html", "stats --json"]
 )
 @pytest.mark.parametrize("linked", [False, True])
 def test_no_command_writes_over_what_it_reads(mini: Path, words: str, linked: bool) -> None:

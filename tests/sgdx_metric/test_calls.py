@@ -8,12 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sgdx_metric.calls import (
-    CALL_PREDICTION,
-    CALL_REFERENCE,
-    report_calls,
-    score_calls,
-)
+from sgdx_metric.calls import CALL_PREDICTION, CALL_REFERENCE, report_calls, score_calls
 from sgdx_metric.columns import Floats, Ints
 from sgdx_metric.errors import ScoreError
 from sgdx_metric.figures import over_variants, variant_differences, with_tasks

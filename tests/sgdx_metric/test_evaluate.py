@@ -328,9 +328,6 @@ def test_prepared_rows_say_which_data_they_are_of(metric: Any) -> None:
     predicted = rows.select_columns(
         ["frame_id", "variant", "active_intent", "requested_slots", "slot_values"]
     )
-    for result in (
-        metric.compute(predictions=predicted, references=rows),
-        score(predicted, rows),
-    ):
+    for result in (metric.compute(predictions=predicted, references=rows), score(predicted, rows)):
         assert "|split:test|release:sample|" in result["signature"]
         assert result["sgdx"]["by_variant"] == {"v1": 1.0}

@@ -16,13 +16,7 @@ from sgdx_metric.signature import (
     signature_parts,
     split_name,
 )
-from sgdx_metric.variants import (
-    PAPER_VARIANTS,
-    fingerprint,
-    schema_digest,
-    wider_set,
-    worst_sets,
-)
+from sgdx_metric.variants import PAPER_VARIANTS, fingerprint, schema_digest, wider_set, worst_sets
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,7 @@ import pytest
 pytest.importorskip("gradio", reason="the Space needs gradio: pip install sgdx[app]")
 
 from sgdx_dataset import SgdxError
-from sgdx_space.own import (
-    read_other_words,
-    read_service,
-    read_utterances,
-    service_of_tools,
-    track,
-)
+from sgdx_space.own import read_other_words, read_service, read_utterances, service_of_tools, track
 
 SERVICE: dict[str, Any] = {
     "service_name": "Cabs",

@@ -14,12 +14,7 @@ from hypothesis import strategies as st
 
 from sgdx_dataset import SPLITS, VARIANTS, SgdxError
 from sgdx_dataset.release import open_release
-from sgdx_dataset.rewording.compose import (
-    ElementPool,
-    ServicePool,
-    compose,
-    compose_service,
-)
+from sgdx_dataset.rewording.compose import ElementPool, ServicePool, compose, compose_service
 from sgdx_dataset.rewording.distances import description_distance, name_distance
 from sgdx_dataset.rows import row_tables
 from sgdx_dataset.schema import Service, Slot
@@ -151,20 +146,12 @@ FAULTS: list[tuple[str, Json, str]] = [
     ("Flats_1 slots city names", [], "not a pool of paraphrases: "),
     ("Flats_1 description", ["one"], "service Flats_1: description: 1"),
     ("Flats_1 description", ["one", " ", "two"], "service Flats_1: description: paraphrase 1"),
-    (
-        "Flats_1 intents FindFlat description",
-        ["x", "y", "x"],
-        "FindFlat: description: para",
-    ),
+    ("Flats_1 intents FindFlat description", ["x", "y", "x"], "FindFlat: description: para"),
     ("Flats_1 slots city name", ["town", "big city", "place"], "slot city: name is 'big city'"),
     ("Flats_1 slots city name", ["town", "Place", "place"], "slot city: name is 'Place'"),
     ("Flats_1 intents FindFlat name", ["Search", "look_for", "F"], "FindFlat: name is 'look_for'"),
     ("Flats_1 intents FindFlat name", ["Search", "NONE", "F"], "FindFlat: name is 'NONE'"),
-    (
-        "Flats_1 slots area name",
-        ["areas", "town", "municipality"],
-        "slot town appears twice",
-    ),
+    ("Flats_1 slots area name", ["areas", "town", "municipality"], "slot town appears twice"),
 ]
 
 

@@ -194,10 +194,7 @@ def test_more_variants_change_none_of_the_first(run: Run, tmp_path: Path) -> Non
     assert len(set(written["three"])) == 3
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("variants", 0), ("seed", -1)],
-)
+@pytest.mark.parametrize(("name", "value"), [("variants", 0), ("seed", -1)])
 def test_arguments_out_of_range(tmp_path: Path, name: str, value: Any) -> None:
     with pytest.raises(SgdxError, match=f"^{name} is {value}, expected "):
         corrupt(open_release("sample"), tmp_path / "out", **{name: value})
