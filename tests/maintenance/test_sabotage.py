@@ -70,7 +70,7 @@ SABOTAGES = {
     "a rewording may change values": Sabotage(
         "sgdx_dataset/words.py",
         "for field in element.__struct_fields__:", "for field in ('name', 'description'):",
-        f"{_DATASET}/test_schemas.py -k not_line_up"),
+        f"{_DATASET}/test_schema.py -k not_line_up"),
     "results keep the old names": Sabotage(
         "sgdx_dataset/words.py",
         "[new.get(slot, slot) for slot in intent.result_slots],", "intent.result_slots,",
