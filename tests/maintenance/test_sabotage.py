@@ -137,7 +137,7 @@ SABOTAGES = {
         f"{_METRIC}/test_report.py -k flips_by_hand"),
     "half right is wrong": Sabotage(
         "sgdx_metric/statistics.py", "(most >= RIGHT)", "(most > RIGHT)",
-        f"{_METRIC}/test_report.py -k equal_the_plain"),
+        f"{_METRIC}/test_report.py -k flips_by_hand"),
     "a mean over v1 to v5 is of fewer": Sabotage(
         "sgdx_metric/units.py", "not {*variants} <= {*self.variants}:",
         "not {*variants} & {*self.variants}:",
@@ -145,7 +145,7 @@ SABOTAGES = {
     "a drop is a gain": Sabotage(
         "sgdx_metric/statistics.py", "np.mean(reworded, axis=0) - original",
         "original - np.mean(reworded, axis=0)",
-        f"{_METRIC}/test_report.py -k the_drop_is"),
+        f"{_METRIC}/test_report.py -k headline"),
     "groups of seen and unseen services change places": Sabotage(
         "sgdx_metric/robustness.py", "SEEN: frames.seen, UNSEEN: ~frames.seen",
         "SEEN: ~frames.seen, UNSEEN: frames.seen", f"{_METRIC}/test_report.py -k groups_carry"),

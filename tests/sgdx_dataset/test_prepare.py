@@ -1,4 +1,4 @@
-"""The prepared cache: what load_dataset finds in it, from a process that knows nothing of us."""
+"""The prepared cache: what load_dataset finds in it, and that it is of one source."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-from inspect import getsource
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +18,7 @@ from sgdx_dataset import CONFIGS, VARIANTS, SgdxError, frames, load, prepare
 from sgdx_dataset.__main__ import main
 from sgdx_dataset.source import remembered_source
 
-from .conftest import DIALOGUE, write
-
-LOAD = """
-import json, sys
-from sgdx_tests import load_here
-print(json.dumps(load_here(sys.argv[1], *sys.argv[2:])))
-assert "sgdx_dataset" not in sys.modules
-"""
+from .conftest import DIALOGUE, WITHOUT_US, write
 
 
 def load_here(cache: Path | str, *configs: str) -> dict[str, dict[str, Any]]:
@@ -43,33 +35,31 @@ def load_here(cache: Path | str, *configs: str) -> dict[str, dict[str, Any]]:
     return out
 
 
-def load_elsewhere(cache: Path, empty: Path, *configs: str) -> dict[str, dict[str, Any]]:
-    """``load_here`` in a fresh process in an empty directory, which knows nothing of us."""
-    empty.mkdir()
-    code = (
-        f"import datasets\nfrom typing import Any\nfrom pathlib import Path\n{getsource(load_here)}"
-    )
-    (empty / "sgdx_tests.py").write_text(code)
+LOAD = """
+import datasets
+out = {}
+for config in sys.argv[2:]:
+    data = datasets.load_dataset("sgdx", config, cache_dir=sys.argv[1])
+    out[config] = [data["train"][0]["variant"], {split: len(rows) for split, rows in data.items()}]
+print(json.dumps(out))
+"""
+
+
+def test_all_seven_of_the_sample(tmp_path: Path) -> None:
+    """In a process that knows nothing of us, in another folder."""
+    prepare("sample", cache_dir=tmp_path / "cache")
     done = subprocess.run(
-        [sys.executable, "-c", LOAD, str(cache), *configs],
-        cwd=empty,
-        env={**os.environ, "HF_HUB_OFFLINE": "1"},
+        [sys.executable, "-c", WITHOUT_US + LOAD, str(tmp_path / "cache"), *CONFIGS],
+        cwd=tmp_path,
         capture_output=True,
         text=True,
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    return dict(json.loads(done.stdout.splitlines()[-1]))
-
-
-def test_all_seven_of_the_sample(tmp_path: Path) -> None:
-    prepare("sample", cache_dir=tmp_path / "cache")
-    loaded = load_elsewhere(tmp_path / "cache", tmp_path / "empty", *CONFIGS)
-    assert loaded.pop("backtrans")["rows"] == {"train": 198}
-    assert len(loaded) == 6
-    for name, config in loaded.items():
-        assert config["rows"] == {"train": 66, "validation": 19, "test": 36}
-        assert config["variant"] == name
+    whole = {"train": 66, "validation": 19, "test": 36}
+    sizes = {config: [config, whole] for config in CONFIGS}
+    sizes["backtrans"] = ["backtrans-ja", {"train": 198}]
+    assert json.loads(done.stdout.splitlines()[-1]) == sizes
 
 
 def test_what_is_prepared_is_kept_until_its_source_changes(mini: Path, tmp_path: Path) -> None:
@@ -207,35 +197,6 @@ def test_what_is_read_is_of_one_folder(
     monkeypatch.setattr(module, "_read", replace_first)
     assert len(load("original", "test", mini)) == 2
     assert replaced
-
-
-REPLACE = """
-import sys, time
-from sgdx_dataset import prepare
-end = time.monotonic() + 2
-while time.monotonic() < end:
-    for source in sys.argv[1:]:
-        prepare(source, ["v1"])
-"""
-
-
-def test_load_gives_its_sources_rows_while_others_are_prepared(
-    mini: Path, tmp_path: Path, hugging_face_home: Path
-) -> None:
-    """Another process prepares two sources in turn, in the cache that is read here."""
-    other = tmp_path / "other"
-    shutil.copytree(mini, other)
-    write(other / "test" / "dialogues_001.json", [DIALOGUE])
-    prepare(mini, ["v1"])
-    environment = {**os.environ, "HF_HOME": str(hugging_face_home), "SGDX_SOURCE": ""}
-    command = [sys.executable, "-c", REPLACE, str(other), str(mini)]
-    with subprocess.Popen(command, env=environment) as process:
-        readings = 0
-        while process.poll() is None:
-            assert len(frames(load("v1", "test", mini))) == 4
-            readings += 1
-    assert process.returncode == 0
-    assert readings > 5
 
 
 def test_a_cache_holds_one_source(mini: Path, tmp_path: Path) -> None:

@@ -295,22 +295,6 @@ def test_the_domains_are_those_of_the_source_that_the_dialogues_are_from(mini: P
         turns(list(dialogues), sorted(DOMAINS)[:1])
 
 
-def test_what_is_read_of_a_small_release(mini: Path) -> None:
-    """In v3 the slot ``intent`` keeps its name; the intent that is offered has another one."""
-    rows = turn_tables(open_release(mini), "test", "v3").to_pylist()
-    assert [row["turn_id"] for row in rows] == ["1_00000/1", "1_00001/1"]
-    (row, _) = rows
-    assert [(a["act"], a["slot"], a["values"]) for a in row["actions"]] == [
-        ("INFORM_COUNT", "count", ["1"]),
-        ("OFFER_INTENT", "intent", ["ViewFlat"]),
-        ("REQUEST", "intent", ["buy"]),
-        ("REQ_MORE", "", []),
-    ]
-    assert (row["service"], row["intent"]) == ("Flats_13", "GetFlat")
-    assert (row["seen"], row["seen_domain"]) == (True, True)
-    assert row["prompt"] == "I want to rent a flat in Ulm, in the Weststadt"
-
-
 def test_turns_without_a_frame_or_a_prompt(mini: Path) -> None:
     path = mini / "test" / "dialogues_001.json"
     first, second = json.loads(path.read_text())

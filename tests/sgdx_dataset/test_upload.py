@@ -131,7 +131,6 @@ FAULTS: dict[str, tuple[str, Fault, str]] = {
         *("you/rows", lambda hub, patch: patch.setenv("HF_TOKEN", TOKEN[::-1]), "access token"),
     ),
     "no token": ("you/rows", lambda hub, patch: patch.delenv("HF_TOKEN"), "HF_TOKEN"),
-    "no name": ("you/a b", lambda hub, patch: None, "you/a b"),
     "nobody listens": (
         "you/rows",
         lambda hub, patch: patch.setattr(f"{CONSTANTS}.ENDPOINT", "http://127.0.0.1:9"),
@@ -145,7 +144,7 @@ FAULTS: dict[str, tuple[str, Fault, str]] = {
     "too many": ("you/rows", answers("/commit/", Answer(429, b"{}")), "too many requests"),
     **{
         f"cut at {place}": ("you/rows", answers(place, Answer(None)), "cannot be uploaded")
-        for place in ("/commit/", "/lfs/", "/api/repos/create", "/tree/")
+        for place in ("/commit/", "/lfs/", "/api/repos/create")
     },
 }
 
@@ -172,18 +171,3 @@ def test_an_answer_that_is_lost_makes_no_second_commit(push: Push, online: Hub) 
     push("you/rows", tag="v1.0.0")
     assert len(of(online, "you/rows").commits) == 2
     assert "v1.0.0" in of(online, "you/rows").tags
-
-
-def test_too_many_requests_are_waited_for(push: Push, online: Hub) -> None:
-    refused: list[str] = []
-
-    def limit(method: str, path: str) -> Answer | None:
-        if "/preupload/" in path and not refused:
-            refused.append(path)
-            return Answer(429, b"{}", {"Retry-After": "0"})
-        return None
-
-    online.fault = limit
-    push("you/rows")
-    assert refused
-    assert len(of(online, "you/rows").commits) == 2
