@@ -69,32 +69,8 @@ def test_only_what_fails_alone_is_asked_in_context() -> None:
         Judgement((NO,)),
         Judgement(()),
     ]
+    assert [judgement.entailed for judgement in judgements] == [True, True, False, False]
     assert script.calls == [[("a", "x"), ("b", "x"), ("d", "x")], [("c b", "x")]]
-
-
-def test_verdicts_of_generated_utterances_in_two_waves() -> None:
-    of = turn(act("CONFIRM", "city", "Rome"), act("GOODBYE"), act("NOTIFY_SUCCESS"))
-    bye = ["Have a good day.", "Bye bye.", "See you."]
-    gold_answers = {(GOLD, LONG): YES, (GOLD, SHORT): NO}
-    gold_answers |= {(GOLD, one): YES if one == "See you." else NO for one in bye}
-    gold = judge_gold([of], Judge(Script(gold_answers)), PLAIN)
-    said = {"original": ["Rome. See you!"], "v1": ["See you!"], "v2": [""]}
-    answers = {
-        ("Rome. See you!", LONG): YES,
-        ("Rome. See you!", "See you."): YES,
-        ("See you!", LONG): NO,
-        ("See you!", "See you."): YES,
-        ("", LONG): NO,
-        ("", "See you."): NO,
-        ("Find me a hotel. City of the hotel. See you!", LONG): YES,
-        ("Find me a hotel. City of the hotel.", LONG): NO,
-        ("Find me a hotel.", "See you."): NO,
-    }
-    script = Script(answers)
-    found = judge_utterances([of], gold, said, Judge(script))
-    assert [found[name][0].faithful for name in said] == [True, True, False]
-    assert found["v1"][0].judgements[2] is None
-    assert [len(call) for call in script.calls] == [6, 3]
 
 
 def test_a_turn_without_a_judged_action_passes() -> None:
