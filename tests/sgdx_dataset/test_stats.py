@@ -62,6 +62,10 @@ def test_own_variants_have_rows_that_are_not_in_the_average(mini: Path, tmp_path
     assert rows["fr"]["description_bleu"] == pytest.approx(100)
     assert table["overlaps"]["fr"]["names"] == {"count": 0, "new": 1}
     assert table["overlaps"]["mine"]["names"] == {"count": 3, "new": 4}
+    for variant in ("v2", "v3", "v4", "v5"):
+        shutil.rmtree(mini / "sgd_x" / "data" / variant)
+    of_one = schema_statistics(open_release(mini))["variants"]
+    assert of_one["average"] == of_one["v1"]
     shutil.rmtree(mini / "sgd_x")
     figures = statistics(open_release(mini, {"fr": tmp_path / "fr.json"}))
     alone = figures["schemas"]

@@ -133,6 +133,20 @@ def test_frames_must_match(predicted: list[str], found: str) -> None:
         score_frames(twice, rows, "v3")
 
 
+@pytest.mark.parametrize(
+    ("frame_id", "hint"),
+    [
+        ("1/0/B_2", "1/0/A_1"),  # the ids of that turn
+        ("1/1/A_1", "its dialogue is known and its turn is not"),
+        ("2/0/A_1", "of another source or split"),
+    ],
+)
+def test_frames_that_are_unknown_come_with_a_hint(frame_id: str, hint: str) -> None:
+    rows = prediction_table(*(prediction(frame_id=name) for name in ("1/0/A_1", frame_id)))
+    with pytest.raises(ScoreError, match=f"{frame_id}; .*{hint}"):
+        score_frames(reference_table(reference(frame_id="1/0/A_1")), rows, "v3")
+
+
 def test_rows_at_fault_name_their_frame_and_slot() -> None:
     frame = "frame 1_00000/0/Hotels_1 .*'city'"
     twice = prediction() | {"slot_values": state({"city": ["Rome"]}) * 2}

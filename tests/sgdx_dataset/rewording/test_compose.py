@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,13 @@ from hypothesis import strategies as st
 
 from sgdx_dataset import SPLITS, VARIANTS, SgdxError
 from sgdx_dataset.release import open_release
-from sgdx_dataset.rewording.compose import ElementPool, ServicePool, compose, compose_service
+from sgdx_dataset.rewording.compose import (
+    ElementPool,
+    ServicePool,
+    check_pool,
+    compose,
+    compose_service,
+)
 from sgdx_dataset.rewording.distances import description_distance, name_distance
 from sgdx_dataset.schema import Service, Slot
 
@@ -133,6 +140,14 @@ FAULTS: list[tuple[str, Json, str]] = [
     ("Flats_1 intents FindFlat name", ["Search", "NONE", "F"], "FindFlat: name is 'NONE'"),
     ("Flats_1 slots area name", ["areas", "town", "municipality"], "slot town "),
 ]
+
+
+def test_a_pool_has_two_to_nine_paraphrases() -> None:
+    service = Service("A_1", "text", [], [])
+    for size, is_enough in ((1, False), (2, True), (9, True), (10, False)):
+        pool = {"A_1": ServicePool([f"text {i}" for i in range(size)], {}, {})}
+        with nullcontext() if is_enough else pytest.raises(SgdxError, match="service A_1: desc"):
+            check_pool(pool, [[service]], "pool.json")
 
 
 @pytest.mark.parametrize(("place", "value", "record"), FAULTS)
