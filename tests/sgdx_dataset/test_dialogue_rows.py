@@ -59,30 +59,6 @@ def test_a_row_of_the_original(mini: Path) -> None:
     ]
 
 
-def test_all_keys_are_renamed_at_once(mini: Path) -> None:
-    """``area`` becomes ``city`` while ``city`` becomes ``town``; in v2 the two are swapped."""
-    first, second = (rows(mini, v)[0]["turns"][0]["frames"][0]["state"] for v in ("v1", "v2"))
-    assert first["slot_values"] == pairs(city="Weststadt", town="Ulm", purpose="rent")
-    assert second["slot_values"] == pairs(city="Weststadt", area="Ulm", aim="rent")
-    assert (first["active_intent"], first["requested_slots"]) == ("SearchFlat", ["city"])
-
-
-def test_a_slot_called_intent_is_told_from_intents(mini: Path) -> None:
-    user, system, _ = (turn["frames"][0]["actions"] for turn in rows(mini, "v1")[0]["turns"])
-    assert [(act["act"], act["slot"], act["values"]) for act in user] == [
-        ("INFORM_INTENT", "intent", ["SearchFlat"]),
-        ("INFORM", "purpose", ["rent"]),
-        ("INFORM", "town", ["Ulm"]),
-        ("INFORM", "city", ["Weststadt"]),
-    ]
-    assert [(act["act"], act["slot"], act["canonical_values"]) for act in system] == [
-        ("INFORM_COUNT", "count", ["1"]),
-        ("OFFER_INTENT", "intent", ["SeeFlat"]),
-        ("REQUEST", "purpose", ["buy"]),
-        ("REQ_MORE", "", []),
-    ]
-
-
 def test_unseen_is_decided_on_the_original_name(mini: Path) -> None:
     train = mini / "train" / "schema.json"
     train.write_text(train.read_text().replace("Flats_1", "Flats_7"))

@@ -12,7 +12,7 @@ from sgdx_metric.errors import ScoreError
 from sgdx_metric.robustness import HEADLINE, report
 from sgdx_metric.scoring import METRICS, score_variants
 from sgdx_metric.signature import Setup
-from sgdx_metric.statistics import flipped, variation, worst_case
+from sgdx_metric.statistics import flipped, worst_case
 
 from .frames import prediction_table, reference_table, six_variants
 
@@ -204,16 +204,6 @@ def test_variants_of_different_frames_are_refused() -> None:
         report(score_variants(*tables))
     with pytest.raises(ScoreError, match="references .*'v2'"):
         score_variants(reference_table(*references), prediction_table(predictions[0]))
-
-
-def test_variation_by_hand() -> None:
-    scores = np.array([[1, 0, 0.5, np.nan], [1, 0, 1.0, 1]])
-    # 0.5 and 1: sample standard deviation 0.25 * sqrt 2, mean 0.75
-    expected = [0, 0, math.sqrt(2) / 3, np.nan]
-    assert variation(scores).tolist() == pytest.approx(expected, nan_ok=True)
-    # Wrong under both is 0, or left out.
-    expected[1] = np.nan
-    assert variation(scores, "drop").tolist() == pytest.approx(expected, nan_ok=True)
 
 
 def test_worst_case_and_flips_by_hand() -> None:

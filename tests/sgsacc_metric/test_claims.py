@@ -9,7 +9,7 @@ from sgsacc_metric.claims import Claim, Judgement, context_of, judge_claims
 from sgsacc_metric.gold import Options, judge_gold, judge_utterances
 from sgsacc_metric.nli import Judge, clearest, entails, nli_name
 
-from .turns import GOLD, LONG, NO, PLAIN, SHORT, YES, Script, act, turn
+from .turns import NO, YES, Script, act, turn
 
 
 def test_entailment_has_to_be_the_highest() -> None:
@@ -26,16 +26,6 @@ def test_the_clearest_sentence() -> None:
     assert clearest([entailed, clearer]) == 1
     assert clearest([NO, probable, NO]) == 1
     assert clearest([clearer, clearer]) == 0
-
-
-def test_distinct_pairs_are_sent_once() -> None:
-    script = Script({(GOLD, LONG): YES, (GOLD, SHORT): NO})
-    judge = Judge(script)
-    turns = [turn(turn_id=f"{i}/1") for i in range(5)]
-    gold = judge_gold(turns, judge, PLAIN)
-    judge_utterances(turns, gold, {"v1": [GOLD] * 5, "v2": [GOLD] * 5}, judge, context=False)
-    assert (judge.asked, judge.sent) == (20, 2)
-    assert script.calls == [[(GOLD, LONG), (GOLD, SHORT)]]
 
 
 @pytest.mark.parametrize("answer", [[0.5, 0.5], [2.5, -0.5, 0.0], [float("nan"), 0, 0]])
