@@ -72,7 +72,7 @@ SABOTAGES = {
     "values are canonical by what is said later": Sabotage(
         "sgdx_dataset/rows.py", "        for frame in turn[\"frames\"]:\n            for action",
         "        for frame in (f for t in turns for f in t[\"frames\"]):\n            for action",
-        f"{_DATASET}/test_rows.py -k contract_says"),
+        f"{_DATASET}/test_rows.py -k said_so_far"),
     "the history has the user's acts": Sabotage(
         "sgdx_dataset/rows.py", '        if turn["speaker"] == "SYSTEM"\n    ]', "    ]",
         f"{_DATASET}/test_rows.py -k no_gold_act"),

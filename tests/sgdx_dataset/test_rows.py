@@ -26,7 +26,7 @@ from sgdx_dataset import (
 )  # fmt: skip
 from sgdx_dataset.__main__ import main
 from sgdx_dataset.columns import FRAME_COLUMNS, TURN_COLUMNS
-from sgdx_dataset.rows import domains_seen
+from sgdx_dataset.rows import domains_seen, frame_rows
 
 from ..conftest import ROOT
 from .conftest import SCHEMAS, write
@@ -226,6 +226,34 @@ def test_the_command_writes_the_rows(tmp_path: Path, kind: str) -> None:
         some = pq.read_table(tmp_path / "some" / f"{config}.parquet").to_pylist()
         ids = ("1_00001", "1_00003")
         assert some and some == [row for row in rows if next(iter(row.values()))[:7] in ids]
+
+
+def test_a_value_has_the_canonical_forms_that_were_said_so_far() -> None:
+    """By either speaker, about any slot; what the state has itself is not among them."""
+
+    def turn(speaker: str, said: Json, *values: str) -> Json:
+        acts = [
+            {"act": "INFORM", "slot": "x", "values": [value], "canonical_values": [canonical]}
+            for value, canonical in said.items()
+        ]
+        frame = {"service": "A_1", "slots": [], "actions": acts}
+        state = {"active_intent": "NONE", "requested_slots": [], "slot_values": {"at": [*values]}}
+        of_user = {"state": state} if speaker == "USER" else {}
+        return {"speaker": speaker, "utterance": "", "frames": [{**frame, **of_user}]}
+
+    turns = [
+        turn("USER", {"noon": "12:00"}, "noon"),
+        turn("SYSTEM", {"noon": "12 pm", "two": "2"}),
+        turn("USER", {}, "noon", "12 pm"),
+        turn("USER", {}, "two"),
+        turn("USER", {"three": "3"}, "2"),
+    ]
+    rows = frame_rows({"dialogue_id": "1", "services": ["A_1"], "turns": turns})
+    expected = [{"at": ["12:00"]}, {"at": ["12:00"]}, {"at": ["2"]}, {}]
+    assert [row["canonical_values"] for row in rows] == expected
+    turns = [turn("USER", {}, "noon"), turn("SYSTEM", {"noon": "12:00"})]
+    (row,) = frame_rows({"dialogue_id": "1", "services": ["A_1"], "turns": turns})
+    assert row["canonical_values"] == {}
 
 
 def test_no_gold_act_of_the_user_is_in_the_history() -> None:
