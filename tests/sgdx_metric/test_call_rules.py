@@ -137,9 +137,9 @@ def test_bfcl_wants_what_the_schema_requires_and_nothing_that_the_tool_does_not_
     accepted = {"city": {"any_of": ["Rome", ABSENT]}}
     assert score_arguments(accepted, {}, TABLE, "bfcl") == 0
     assert score_arguments(accepted, {"city": "Rome"}, TABLE, "bfcl") == 1
-    accepted = {"city": "Rome", "country": "Italy"}
-    assert score_arguments(accepted, accepted, TABLE, "bfcl") == 0
-    assert score_arguments(accepted, accepted, TABLE, "exact") == 1
+    given = {"city": "Rome", "country": "Italy"}
+    assert score_arguments(given, given, TABLE, "bfcl") == 0
+    assert score_arguments(given, given, TABLE, "exact") == 1
 
 
 def test_fuzzy_is_of_free_text_alone() -> None:

@@ -275,10 +275,12 @@ def test_broken_off_in_the_middle_while_sampling(
     models: Path, mini: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What goes on from there makes the overlay that one whole run makes."""
-    names = {"forward": str(models / "there"), "backward": str(models / "back")}
+    there, back = str(models / "there"), str(models / "back")
 
     def overlay(folder: str, seed: int) -> bytes:
-        settings = TranslationSettings(**names, sample=True, seed=seed, batch_size=1)
+        settings = TranslationSettings(
+            forward=there, backward=back, sample=True, seed=seed, batch_size=1
+        )
         backtranslate(open_release(mini), tmp_path / folder / "zh.json", settings)
         return (tmp_path / folder / "zh.json").read_bytes()
 
