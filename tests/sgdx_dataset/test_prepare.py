@@ -48,6 +48,8 @@ print(json.dumps(out))
 def test_all_seven_of_the_sample(tmp_path: Path) -> None:
     """In a process that knows nothing of us, in another folder."""
     prepare("sample", cache_dir=tmp_path / "cache")
+    files = [file.name for file in (tmp_path / "cache" / "sgdx" / "v1").rglob("*.arrow")]
+    assert sorted(files) == ["sgdx-test.arrow", "sgdx-train.arrow", "sgdx-validation.arrow"]
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_US + LOAD, str(tmp_path / "cache"), *CONFIGS],
         cwd=tmp_path,

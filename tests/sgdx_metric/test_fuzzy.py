@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from fuzzywuzzy import fuzz
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sgdx_metric.fuzzy import fuzzy_scores
@@ -35,6 +35,7 @@ def test_literal_scores(left: str, right: str, expected: float) -> None:
     assert score(left, right) == expected
 
 
+@settings(max_examples=200)
 @given(TEXT, TEXT)
 def test_equals_fuzzywuzzy_on_any_text(left: str, right: str) -> None:
     assert score(left, right) == fuzz.token_sort_ratio(left, right) / 100.0

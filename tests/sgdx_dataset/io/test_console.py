@@ -107,7 +107,12 @@ def test_what_a_terminal_would_obey_is_escaped() -> None:
     assert escape_controls("👩\u200d👧 \u200f") == "👩\u200d👧 \u200f"  # These only join and mark.
 
 
-def test_a_line_of_a_thousand_characters_is_whole(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_line_of_a_thousand_characters_is_whole_and_there_may_be_no_output(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", None)  # as in a program without a console
+        assert run("p", lambda: 0) == 0
     say("p", "a" * 1000)
     assert capsys.readouterr().err == f"p: {'a' * 1000}\n"
 
