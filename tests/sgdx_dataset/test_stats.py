@@ -101,7 +101,7 @@ def test_the_command(run: Run, mini: Path, tmp_path: Path) -> None:
     figures = json.loads((tmp_path / "s.json").read_text())
     assert (figures["sgd"], figures["missing"]) == (False, "")
     assert figures["schemas"]["elements"] == {"services": 1, "slots": 3, "intents": 2}
-    assert "% slots seen" in done.stdout and "1 services, 3 slots, 2 intents" in done.stdout
+    assert "distance" in done.stdout and "1 services, 3 slots, 2 intents" in done.stdout
     assert "In brackets" not in done.stdout  # no published figures
 
 
