@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -21,8 +19,9 @@ from sgdx_dataset.rewording.backtranslate import backtranslate
 from sgdx_dataset.rewording.translations import TranslationSettings, batches
 from sgdx_dataset.words import apply_words, read_words
 
-from ...conftest import ROOT, Run
+from ...conftest import Run
 from ..conftest import write
+from ..test_faults import start
 
 Json = Any
 
@@ -205,48 +204,25 @@ def test_batches_are_of_like_length() -> None:
     assert batches(["aa", "b", "cccc", "dd", "e"], 2) == [["cccc", "aa"], ["dd", "b"], ["e"]]
 
 
-def start(mini: Path, output: Path, command: list[str]) -> subprocess.Popen[bytes]:
-    arguments = [
-        "reword",
-        "backtranslate",
-        "--source",
-        str(mini),
-        "--output",
-        str(output),
-        *command,
-    ]
-    return subprocess.Popen(
-        [sys.executable, "-m", "sgdx_dataset", *arguments],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "SLOWLY": "0.05"},
-        stderr=subprocess.DEVNULL,
-    )
-
-
-def killed(mini: Path, output: Path, command: list[str], lines: int) -> Path:
-    """Start the command, kill -9 it once its file of batches has some lines; that file."""
-    process = start(mini, output, command)
-    work = output.with_name(f".{output.name}.partial.jsonl")
-    while not work.exists() or work.read_bytes().count(b"\n") < lines:
+@pytest.mark.posix
+def test_killed_in_the_middle(mini: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that goes on translates only what is missing, to the same overlay."""
+    monkeypatch.setenv("SLOWLY", "0.05")
+    (there, back), output = commands(tmp_path), tmp_path / "zh.json"
+    command = ["reword", "backtranslate", "--source", mini, "--output", output]
+    command += ["--forward-command", there, "--backward-command", back, "--batch-size", "1"]
+    process, work = start(*command), tmp_path / ".zh.json.partial.jsonl"
+    while not work.exists() or work.read_bytes().count(b"\n") < 11:
         assert process.poll() is None, "ended before it could be killed"
         time.sleep(0.001)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
-    assert not output.exists()
-    return work
-
-
-@pytest.mark.posix
-def test_killed_in_the_middle(mini: Path, tmp_path: Path) -> None:
-    """A run that goes on translates only what is missing, to the same overlay."""
-    there, back = commands(tmp_path)
-    command = ["--forward-command", there, "--backward-command", back, "--batch-size", "1"]
-    work = killed(mini, tmp_path / "zh.json", command, lines=11)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL and not output.exists()
     work.write_bytes(work.read_bytes() + b'["\xe5\x9f')
-    assert start(mini, tmp_path / "zh.json", command).wait() == 0
-    assert json.loads((tmp_path / "zh.json").read_bytes()) == OVERLAY
+    assert start(*command).wait() == 0
+    assert json.loads(output.read_bytes()) == OVERLAY
     (tmp_path / "whole").mkdir()
     made(mini, tmp_path / "whole")
-    assert (tmp_path / "zh.json").read_bytes() == (tmp_path / "whole" / "zh.json").read_bytes()
+    assert output.read_bytes() == (tmp_path / "whole" / "zh.json").read_bytes()
     # The batch that the kill broke off may have been translated a second time, the others not.
     assert 16 <= len(calls(tmp_path, "there")) + len(calls(tmp_path, "back")) <= 17
     assert not work.exists()

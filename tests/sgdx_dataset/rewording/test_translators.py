@@ -232,13 +232,6 @@ def test_a_model_that_is_not_loaded(models: Path, tmp_path: Path, fault: str) ->
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize("library", ["torch", "transformers", "sentencepiece"])
-def test_without_the_extra(library: str, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, library, None)  # as if it were not installed
-    with pytest.raises(SgdxError, match=rf"^needs {library}: .*\[translate\]"):
-        model_translator(f"{models}/./there", None, None)
-
-
 def python(code: str) -> str:
     return shlex.join([sys.executable, "-c", code])
 
