@@ -85,35 +85,23 @@ def test_only_what_a_file_has_is_changed_and_intents_follow(
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "split", "slots", "intent", "service"),
-    [
+def test_dialogues_follow(mini: Path, own: dict[str, Path], tmp_path: Path) -> None:
+    """And a variant that was prepared loads as the release's do."""
+    prepare(mini, [*own], tmp_path / "cache", own)
+    for name, split, slots, intent, made in (
         ("own", "test", ["quartier", "ville", "but"], "TrouverAppart", "Homes_1"),
         ("mine", "test", ["city", "town", "intent"], "SearchHome", "Flats_1"),
         ("zh", "train", ["region", "city", "intent"], "FindFlat", "Flats_1"),
-    ],
-)
-def test_dialogues_follow(
-    mini: Path,
-    own: dict[str, Path],
-    tmp_path: Path,
-    name: str,
-    split: str,
-    slots: list[str],
-    intent: str,
-    service: str,
-) -> None:
-    """And a variant that was prepared loads as the release's do."""
-    rows = load(name, split, mini, own)
-    assert (rows[0]["variant"], rows[0]["schemas"][0]["original_name"]) == (name, "Flats_1")
-    frame = frames(rows)[0]
-    assert [pair["slot"] for pair in frame["slot_values"]] == slots
-    assert (frame["active_intent"], frame["requested_slots"]) == (intent, [slots[0]])
-    assert {slot["name"] for slot in frame["schema_slots"]} == set(slots)
-    prepare(mini, [name], tmp_path / "cache", own)
-    loaded = load_here(tmp_path / "cache", name)[name]
-    assert loaded.pop("rows")[split] == 2
-    assert loaded == {"services": [service], "variant": name}
+    ):
+        rows = load(name, split, mini, own)
+        assert (rows[0]["variant"], rows[0]["schemas"][0]["original_name"]) == (name, "Flats_1")
+        frame = frames(rows)[0]
+        assert [pair["slot"] for pair in frame["slot_values"]] == slots
+        assert (frame["active_intent"], frame["requested_slots"]) == (intent, [slots[0]])
+        assert {slot["name"] for slot in frame["schema_slots"]} == set(slots)
+        loaded = load_here(tmp_path / "cache", name)[name]
+        assert loaded.pop("rows")[split] == 2
+        assert loaded == {"services": [made], "variant": name}
 
 
 @pytest.mark.parametrize(("name", "split"), [("own", "test"), ("zh", "train")])
