@@ -90,12 +90,8 @@ def test_a_record_learns_in_its_time_and_its_parts_are_the_last_model(
     tree = tmp_path / "tree"
     shutil.copytree(SCRIPTS, tree / "maintenance" / "gpu")
     (tree / ".gpu" / "aside" / "models").mkdir(parents=True)
-    back: list[str | Path] = [
-        "bash",
-        tree / "maintenance" / "gpu" / "back.sh",
-        results,
-        tmp_path / "model",
-    ]
+    script = tree / "maintenance" / "gpu" / "back.sh"
+    back: list[str | Path] = ["bash", script, results, tmp_path / "model"]
     environment = {"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"]}
     subprocess.run(back, check=True, env=environment, capture_output=True)
     assert (tree / "models").is_dir() and not (tree / ".gpu" / "aside" / "models").exists()

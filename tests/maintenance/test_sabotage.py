@@ -1,5 +1,6 @@
 """Whether breaking the code is noticed by the tests of the room that is broken.
 
+What ``maintenance.mutations`` draws by itself, such as a turned condition, is not listed here.
 Each sabotage is one wrong line that would give a user a wrong number, a leak, a lost file or a
 secret that is written. It is done to a copy of the code, in which tests of its room have to fail.
 """
@@ -50,10 +51,6 @@ _FAULTS = f"{_TRAINING}/test_faults.py"
 
 SABOTAGES = {
     # --- sgdx_dataset ---
-    "a folder that was replaced is read": Sabotage(
-        "sgdx_dataset/cache.py",
-        "if (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns):", "if after:",
-        f"{_PREPARE} -k one_folder"),
     "a cache of another source is read": Sabotage(
         "sgdx_dataset/cache.py",
         "[1] == release.fingerprint_of(config)", "[1] != ''", f"{_PREPARE} -k another_copy"),
@@ -61,16 +58,13 @@ SABOTAGES = {
         "sgdx_dataset/io/files.py", "        staging.write_bytes(content)\n",
         "        target.write_bytes(content)\n        staging.write_bytes(content)\n",
         f"{_DATASET}/io/test_files.py -k in_place"),
-    "a key that appears twice is accepted": Sabotage(
-        "sgdx_dataset/io/json.py", "data, object_pairs_hook=_refuse_repeated_keys, ", "data, ",
-        f"{_DATASET}/io/test_json.py"),
     "a digest of data is of the dialogues alone": Sabotage(
         "sgdx_dataset/release.py", "made_from = [dialogues, schemas, ",
         "made_from = [dialogues, ", f"{_RELEASE} -k digest_of_data"),
     "a rewording may change values": Sabotage(
         "sgdx_dataset/words.py",
         "for field in element.__struct_fields__:", "for field in ('name', 'description'):",
-        f"{_DATASET}/test_schemas.py -k not_line_up"),
+        f"{_DATASET}/test_schema.py -k not_line_up"),
     "results keep the old names": Sabotage(
         "sgdx_dataset/words.py",
         "[new.get(slot, slot) for slot in intent.result_slots],", "intent.result_slots,",
@@ -82,62 +76,23 @@ SABOTAGES = {
     "the history has the user's acts": Sabotage(
         "sgdx_dataset/rows.py", '        if turn["speaker"] == "SYSTEM"\n    ]', "    ]",
         f"{_DATASET}/test_rows.py -k no_gold_act"),
-    "a first turn answers another dialogue": Sabotage(
-        "sgdx_dataset/rows.py", "if before and before[\"speaker\"] == \"USER\"", "if before",
-        f"{_DATASET}/test_rows.py -k prompt"),
-    "the last rows of a data set are not built": Sabotage(
-        "sgdx_dataset/rows.py", "    if pending:\n", "    if not pending:\n",
-        f"{_DATASET}/test_build.py -k loads_and_streams"),
-    "an export replaces what is there": Sabotage(
-        "sgdx_dataset/export.py", "if (output / folder).exists():", "if False:",
-        f"{_DATASET}/test_export.py -k left_alone"),
-    "sentences of SGD get into an overlay": Sabotage(
-        "sgdx_dataset/rewording/backtranslate.py",
-        '"" if text in originals else text', "text",
-        f"{_DATASET}/rewording/test_backtranslate.py -k answers"),
-    "some words of v1 to v5 are no leak": Sabotage(
-        "sgdx_dataset/rewording/leaks.py", "equal > limit * len(new)", "equal > len(new)",
-        f"{_DATASET}/rewording/test_leaks.py -k some_services"),
     "a leak hides among other schemas": Sabotage(
         "sgdx_dataset/rewording/leaks.py", "for group in (*parts, together)",
         "for group in (together,)", f"{_DATASET}/rewording/test_leaks.py -k beside"),
-    "a subset of another split is scored": Sabotage(
-        "sgdx_dataset/subset.py",
-        "if split is not None and split_name(sample.split) != split_name(split):", "if False:",
-        f"{_DATASET}/test_subset.py -k command_writes"),
-    "aliases of a document repeat without end": Sabotage(
-        "sgdx_dataset/io/yaml.py", "count(root) > MAX_VALUES", "count(root) < 0",
-        f"{_DATASET}/io/test_yaml.py -k refused"),
     # --- sgdx_metric ---
-    "the joint goal accuracy is halved": Sabotage(
-        "sgdx_metric/scoring.py", "        return product\n", "        return product / 2\n",
-        f"{_METRIC}/test_scoring.py -k goal_accuracy"),
     "the last value of a prediction is scored": Sabotage(
         "sgdx_metric/slots.py", "code[np.flatnonzero(np.diff(side.parent, prepend=-1))]",
         "code[np.flatnonzero(np.diff(side.parent, append=len(side.slot)))]",
         f"{_METRIC}/test_scoring.py -k goal_accuracy"),
-    "a frame that is there twice is scored": Sabotage(
-        "sgdx_metric/columns.py",
-        "    if not is_once or not ids.take", "    if not ids.take",
-        f"{_METRIC}/test_scoring.py -k frames_must_match"),
     "a slot that is due twice is found twice": Sabotage(
         "sgdx_metric/f1.py", "np.minimum(in_true, in_predicted)", "in_true * (in_predicted > 0)",
         f"{_METRIC}/test_scoring.py -k requested"),
-    "any value is a canonical one": Sabotage(
-        "sgdx_metric/slots.py", "(canonical_code == hypothesis[canonical_at])",
-        "(canonical_code >= 0)", f"{_METRIC}/test_canonical.py"),
-    "a value that is lost is no change": Sabotage(
-        "sgdx_metric/slots.py", "np.where(has_value, ~keeps_value, had_value)",
-        "np.where(has_value, ~keeps_value, False)", f"{_METRIC}/test_change.py -k by_hand"),
     "deviations are those of a population": Sabotage(
         "sgdx_metric/statistics.py", "scores.std(axis=0, ddof=1)", "scores.std(axis=0)",
         f"{_METRIC}/test_report.py -k headline"),
     "the worst case leaves out undefined scores": Sabotage(
         "sgdx_metric/statistics.py", "scores.min(axis=0))", "np.nanmin(scores, axis=0))",
         f"{_METRIC}/test_report.py -k flips_by_hand"),
-    "half right is wrong": Sabotage(
-        "sgdx_metric/statistics.py", "(most >= RIGHT)", "(most > RIGHT)",
-        f"{_METRIC}/test_report.py -k equal_the_plain"),
     "a mean over v1 to v5 is of fewer": Sabotage(
         "sgdx_metric/units.py", "not {*variants} <= {*self.variants}:",
         "not {*variants} & {*self.variants}:",
@@ -145,7 +100,7 @@ SABOTAGES = {
     "a drop is a gain": Sabotage(
         "sgdx_metric/statistics.py", "np.mean(reworded, axis=0) - original",
         "original - np.mean(reworded, axis=0)",
-        f"{_METRIC}/test_report.py -k the_drop_is"),
+        f"{_METRIC}/test_report.py -k headline"),
     "groups of seen and unseen services change places": Sabotage(
         "sgdx_metric/robustness.py", "SEEN: frames.seen, UNSEEN: ~frames.seen",
         "SEEN: ~frames.seen, UNSEEN: frames.seen", f"{_METRIC}/test_report.py -k groups_carry"),
@@ -176,16 +131,6 @@ SABOTAGES = {
     "arguments that nobody expects are right": Sabotage(
         "sgdx_metric/call_rules.py", " or any(key not in expected for key in value):", ":",
         f"{_METRIC}/test_call_rules.py -k exact"),
-    "a required argument may be left out": Sabotage(
-        "sgdx_metric/call_rules.py",
-        'if any(name not in arguments for name in schema.get("required", ())):', "if False:",
-        f"{_METRIC}/test_call_rules.py -k requires"),
-    "an oracle is not called one": Sabotage(
-        "sgdx_metric/signature.py", '"yes" if setup.oracle else None', "None",
-        f"{_METRIC}/test_signature.py -k oracle"),
-    "a part of SGD is called whole": Sabotage(
-        "sgdx_metric/signature.py", "and dialogues < whole:", "and False:",
-        f"{_METRIC}/test_signature.py -k release_in"),
     "a variant's fingerprint is of its names": Sabotage(
         "sgdx_metric/variants.py", '[slot["name"], slot["description"], slot["possible_values"]]',
         '[slot["name"], slot["possible_values"]]', f"{_METRIC}/test_signature.py -k fingerprint"),
@@ -222,9 +167,6 @@ SABOTAGES = {
     "what is entailed in its context is not": Sabotage(
         "sgsacc_metric/claims.py", "any(map(entails, (*self.alone, *self.in_context)))",
         "any(map(entails, self.alone))", f"{_SGSACC}/test_claims.py"),
-    "a tie is entailment": Sabotage(
-        "sgsacc_metric/nli.py", "return entailment > max(others)",
-        "return entailment >= max(others)", f"{_SGSACC}/test_claims.py -k highest"),
     "entailment is contradiction": Sabotage(
         "sgsacc_metric/nli.py",
         "return labels[0], labels[1] if len(labels) > 2 else None, labels[-1]",
@@ -236,12 +178,6 @@ SABOTAGES = {
     "a model that is fooled passes validation": Sabotage(
         "sgsacc_metric/gold.py", "(self.entailed is False or self.fooled is True)",
         "self.entailed is False", f"{_SGSACC}/test_gold.py -k tampered"),
-    "turns of two services are of the first": Sabotage(
-        "sgsacc_metric/figures.py", "(turn.dialogue_id, turn.service), len(number_of)",
-        "(turn.dialogue_id, turn.dialogue_id), len(number_of)", f"{_SGSACC}/test_units.py"),
-    "the worst slot error rate is the best": Sabotage(
-        "sgsacc_metric/figures.py", '1.0 - worst if metric == "ser" else worst', "worst",
-        f"{_SGSACC}/test_units.py"),
     # --- sgdx_tools ---
     "words are proved on the cases that they were chosen on": Sabotage(
         "sgdx_tools/improve.py", "for key in ordered[start::2] for", "for key in ordered for",

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sgdx_dataset.__main__ import main
+from sgdx_cli import main
 from sgdx_dataset.source import datasets_cache
 
 from ..conftest import Run
@@ -149,26 +149,24 @@ def mini(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(
-    run: Run,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Run:
-    """Run a command as ``run`` of all tests does, but those of this room in this process.
+    """Run a command as ``run`` of all tests does, but those of ``sgdx`` in this process.
 
     A process of its own takes seconds, in which it imports what this one has imported already.
     """
 
     def run_here(module: str, *arguments: object, **environment: str) -> CompletedProcess[str]:
-        if module != "sgdx_dataset":
+        if not module.startswith(("sgdx_", "baselines.")):
             return run(module, *arguments, **environment)
+        words = [*module.split(".")[1:], *map(str, arguments)]
         with monkeypatch.context() as patch:
             patch.chdir(tmp_path)
             for name, value in environment.items():
                 patch.setenv(name, value)
             patch.setattr("datasets.config.HF_DATASETS_CACHE", datasets_cache())
             try:
-                status = main(list(map(str, arguments)))
+                status = main(words)
             except SystemExit as end:
                 status = int(end.code or 0)
         return CompletedProcess([], status, *capsys.readouterr())

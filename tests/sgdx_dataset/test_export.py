@@ -15,25 +15,28 @@ from .converter import convert
 
 
 def test_original_is_the_source_value_for_value(tmp_path: Path) -> None:
-    export(open_release("sample"), "original", tmp_path)
-    exported = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*.json"))
-    folders = [SAMPLE / folder for folder in ("train", "dev", "test")]
-    assert exported == sorted(p.relative_to(SAMPLE) for f in folders for p in f.glob("*.json"))
+    folders = export(open_release("sample"), "original", tmp_path / "out")
+    assert folders == [tmp_path / "out" / name for name in ("train", "dev", "test")]
+    exported = sorted(path.relative_to(tmp_path / "out") for path in tmp_path.rglob("*.json"))
+    sources = [SAMPLE / folder for folder in ("train", "dev", "test")]
+    assert exported == sorted(p.relative_to(SAMPLE) for f in sources for p in f.glob("*.json"))
     for file in exported:
-        assert json.loads((tmp_path / file).read_text()) == json.loads((SAMPLE / file).read_text())
+        made, source = (json.loads((of / file).read_text()) for of in (tmp_path / "out", SAMPLE))
+        assert made == source
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_variants_are_what_the_converter_makes(tmp_path: Path, variant: str) -> None:
-    release = open_release("sample")
-    export(release, variant, tmp_path)
-    for split, folder in SPLITS.items():
-        original = json.loads(release.read(f"{folder}/schema.json"))
-        schema = json.loads((tmp_path / folder / "schema.json").read_text())
-        assert schema == json.loads(release.read(f"sgd_x/data/{variant}/{folder}/schema.json"))
-        for file in release.dialogue_files(split):
-            expected = [convert(d, original, schema) for d in json.loads(release.read(file))]
-            assert json.loads((tmp_path / file).read_text()) == expected
+def test_variants_are_what_the_converter_makes(tmp_path: Path, mini: Path, variant: str) -> None:
+    for source in ("sample", str(mini)):
+        release, output = open_release(source), tmp_path / Path(source).name / "out"
+        export(release, variant, output)
+        for split, folder in SPLITS.items():
+            original = json.loads(release.read(f"{folder}/schema.json"))
+            schema = json.loads((output / folder / "schema.json").read_text())
+            assert schema == json.loads(release.read(f"sgd_x/data/{variant}/{folder}/schema.json"))
+            for file in release.dialogue_files(split):
+                expected = [convert(d, original, schema) for d in json.loads(release.read(file))]
+                assert json.loads((output / file).read_text()) == expected
 
 
 def test_an_export_can_be_read_as_a_source(mini: Path, tmp_path: Path) -> None:
@@ -43,26 +46,18 @@ def test_an_export_can_be_read_as_a_source(mini: Path, tmp_path: Path) -> None:
     assert (tmp_path / "again" / file).read_text() == (tmp_path / "v3" / file).read_text()
 
 
-def test_an_existing_folder_is_left_alone(mini: Path) -> None:
-    before = (mini / "test" / "dialogues_001.json").read_bytes()
-    with pytest.raises(SgdxError, match="train: exists already, expected a new folder"):
-        export(open_release(mini), "v1", mini)
-    assert (mini / "test" / "dialogues_001.json").read_bytes() == before
+def test_what_is_there_is_left_alone_and_nothing_is_written_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "test").mkdir()
+    with pytest.raises(SgdxError, match=f"^{tmp_path}/test: "):
+        export(open_release("sample"), "v1", tmp_path)
+    assert [path.name for path in tmp_path.rglob("*")] == ["test"]
 
 
-def test_a_fault_leaves_nothing_behind(mini: Path, tmp_path: Path) -> None:
-    path = mini / "test" / "dialogues_001.json"
-    path.write_text(path.read_text()[:-5])
-    with pytest.raises(SgdxError, match="not a list of dialogues"):
-        export(open_release(mini), "v1", tmp_path / "out", ["test"])
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_new_output_appears_with_all_splits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_new_output_appears_with_all_splits_or_not_at_all(
+    mini: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run that was killed between two splits would leave a source that has one alone."""
-    release, replace = open_release("sample"), Path.replace
+    release, replace, before = open_release(mini), Path.replace, sorted(tmp_path.iterdir())
 
     def killed(path: Path, target: Path) -> Path:
         if target.name == "test":
@@ -72,14 +67,8 @@ def test_a_new_output_appears_with_all_splits(
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(Path, "replace", killed)
         export(release, "v1", tmp_path / "out")
-    assert list(tmp_path.iterdir()) == []
-    folders = export(release, "v1", tmp_path / "out")
-    assert folders == [tmp_path / "out" / name for name in ("train", "dev", "test")]
-    assert all((folder / "schema.json").is_file() for folder in folders)
-
-
-def test_an_output_is_refused_before_a_split_is_written(tmp_path: Path) -> None:
-    (tmp_path / "test").mkdir()
-    with pytest.raises(SgdxError, match=r"test: exists already, expected a new folder"):
-        export(open_release("sample"), "v1", tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["test"]
+    path = mini / "test" / "dialogues_001.json"
+    path.write_text(path.read_text()[:-5])
+    with pytest.raises(SgdxError, match=f"^{mini}: test/dialogues_001.json: "):
+        export(open_release(mini), "v1", tmp_path / "out")
+    assert sorted(tmp_path.iterdir()) == before

@@ -85,34 +85,23 @@ def test_only_what_a_file_has_is_changed_and_intents_follow(
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "split", "slots", "intent"),
-    [
-        ("own", "test", ["quartier", "ville", "but"], "TrouverAppart"),
-        ("mine", "test", ["city", "town", "intent"], "SearchHome"),
-        ("zh", "train", ["region", "city", "intent"], "FindFlat"),
-    ],
-)
-def test_dialogues_follow(
-    mini: Path, own: dict[str, Path], name: str, split: str, slots: list[str], intent: str
-) -> None:
-    rows = load(name, split, mini, own)
-    assert (rows[0]["variant"], rows[0]["schemas"][0]["original_name"]) == (name, "Flats_1")
-    frame = frames(rows)[0]
-    assert [pair["slot"] for pair in frame["slot_values"]] == slots
-    assert (frame["active_intent"], frame["requested_slots"]) == (intent, [slots[0]])
-    assert {slot["name"] for slot in frame["schema_slots"]} == set(slots)
-
-
-def test_a_prepared_one_loads_as_the_releases_do(
-    mini: Path, own: dict[str, Path], tmp_path: Path
-) -> None:
-    prepare(mini, ["own", "zh"], tmp_path / "cache", own)
-    loaded = load_here(tmp_path / "cache", "own", "zh")
-    assert loaded == {
-        "own": {"rows": {"test": 2}, "services": ["Homes_1"], "variant": "own"},
-        "zh": {"rows": {"train": 2}, "services": ["Flats_1"], "variant": "zh"},
-    }
+def test_dialogues_follow(mini: Path, own: dict[str, Path], tmp_path: Path) -> None:
+    """And a variant that was prepared loads as the release's do."""
+    prepare(mini, [*own], tmp_path / "cache", own)
+    for name, split, slots, intent, made in (
+        ("own", "test", ["quartier", "ville", "but"], "TrouverAppart", "Homes_1"),
+        ("mine", "test", ["city", "town", "intent"], "SearchHome", "Flats_1"),
+        ("zh", "train", ["region", "city", "intent"], "FindFlat", "Flats_1"),
+    ):
+        rows = load(name, split, mini, own)
+        assert (rows[0]["variant"], rows[0]["schemas"][0]["original_name"]) == (name, "Flats_1")
+        frame = frames(rows)[0]
+        assert [pair["slot"] for pair in frame["slot_values"]] == slots
+        assert (frame["active_intent"], frame["requested_slots"]) == (intent, [slots[0]])
+        assert {slot["name"] for slot in frame["schema_slots"]} == set(slots)
+        loaded = load_here(tmp_path / "cache", name)[name]
+        assert loaded.pop("rows")[split] == 2
+        assert loaded == {"services": [made], "variant": name}
 
 
 @pytest.mark.parametrize(("name", "split"), [("own", "test"), ("zh", "train")])
@@ -136,34 +125,27 @@ def test_it_is_made_anew_when_its_file_changes(
 @pytest.mark.parametrize(
     ("file", "content", "record"),
     [
-        ("mine.json", {"Flat_1": {}}, "service Flat_1 is not in"),
-        ("mine.json", {"Flats_1": {"slots": {"citty": "town"}}}, "service Flats_1: slot citty is"),
-        ("mine.json", {"Flats_1": {"intents": {"Find": "S"}}}, "service Flats_1: intent Find is"),
+        ("mine.json", {"Flat_1": {}}, "service Flat_1 "),
+        ("mine.json", {"Flats_1": {"slots": {"citty": "town"}}}, "service Flats_1: slot citty "),
+        ("mine.json", {"Flats_1": {"intents": {"Find": "S"}}}, "service Flats_1: intent Find "),
         ("mine.json", {"Flats_1": {"slots": {"city": 3}}}, "service Flats_1: slot city: "),
         ("mine.json", {"Flats_1": {"slots": {"city": {"nam": "t"}}}}, "service Flats_1: slot city"),
-        ("mine.json", {"Flats_1": {"slotz": {}}}, "service Flats_1: "),
         ("mine.json", {"Flats_1": {"name": "NONE"}}, "service Flats_1: name is 'NONE'"),
         ("mine.json", {"Flats_1": {"intents": {"FindFlat": "NONE"}}}, "intent FindFlat: name is"),
         ("mine.json", {"Flats_1": {"slots": {"city": " "}}}, "slot city: name is ' '"),
-        ("mine.json", {"Flats_1": {"slots": {"city": "area"}}}, "slot area appears twice"),
-        ("made/zh.json", [MINE], "not a file of new words: "),
-        ("made/zh.json", {"Cabs_1": {"slots": {"a": REGION}}}, "service Cabs_1 is not in"),
-        ("made/zh.json", {"Flats_1": {"slots": {"rent": REGION}}}, "service Flats_1: slot rent"),
+        ("mine.json", {"Flats_1": {"slots": {"city": "area"}}}, "slot area "),
+        ("made/zh.json", [MINE], ""),
         ("made/zh.json", {"Flats_1": {"slots": {"city": REGION, "area": REGION}}}, "slot region"),
-        (
-            "own/test/schema.json",
-            [SCHEMAS["v1"] | {"slots": []}],
-            "service Flats_11: number of slots is 0, expected 3",
-        ),
+        ("own/test/schema.json", [SCHEMAS["v1"] | {"slots": []}], "service Flats_11: "),
+        ("own/test/schema.json", [], "schema: number of services is 0, expected 1"),
     ],
 )
 def test_an_error_names_the_users_file_and_the_element(
     mini: Path, own: dict[str, Path], tmp_path: Path, file: str, content: Json, record: str
 ) -> None:
     write(tmp_path / file, content)
-    with pytest.raises(SgdxError) as error:
+    with pytest.raises(SgdxError, match=f"^{tmp_path / file}: .*{record}"):
         load("own", "test", mini, own)
-    assert str(error.value).startswith(f"{tmp_path / file}: ") and record in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -174,20 +156,17 @@ def test_names_that_are_taken(mini: Path, own: dict[str, Path], name: str) -> No
         open_release(mini, {name: own["own"]})
 
 
-@pytest.mark.parametrize("name", ["own", "zh"])
-def test_the_command(run: Run, mini: Path, own: dict[str, Path], tmp_path: Path, name: str) -> None:
-    command = ["export", "--source", mini, "--config", name, "--output", "out", "--variant"]
-    done = run("sgdx_dataset", *command, f"{name}={own[name]}")
-    split = {"own": "test", "zh": "train"}[name]
-    assert (done.returncode, done.stdout) == (0, f"out/{split}\n"), done.stderr
-    (made,) = json.loads((tmp_path / "out" / split / "schema.json").read_text())
-    assert made["slots"][1]["name"] == {"own": "quartier", "zh": "region"}[name]
-    for wrong, record in ((name, f"--variant {name}: "), (f"{name}=no.json", "no.json: ")):
+def test_the_command(run: Run, mini: Path, own: dict[str, Path], tmp_path: Path) -> None:
+    for name, split, area in (("own", "test", "quartier"), ("zh", "train", "region")):
+        command = ["export", "--source", mini, "--config", name, "--output", "out", "--variant"]
+        done = run("sgdx_dataset", *command, f"{name}={own[name]}")
+        assert (done.returncode, done.stdout) == (0, f"out/{split}\n"), done.stderr
+        (made,) = json.loads((tmp_path / "out" / split / "schema.json").read_text())
+        assert made["slots"][1]["name"] == area
+    for wrong in (name, f"{name}=no.json", f"{name}={own['own'] / 'nowhere'}"):
         done = run("sgdx_dataset", *command, wrong)
-        assert done.returncode == 2
-        assert done.stderr.startswith(f"sgdx: error: {record}"), done.stderr
-    done = run("sgdx_dataset", *command, f"{name}={own['own'] / 'nowhere'}")
-    assert (done.returncode, "nowhere: has no schema.json" in done.stderr) == (2, True)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert wrong.partition("=")[2] in done.stderr
 
 
 def test_the_documents_example(run: Run, tmp_path: Path) -> None:
@@ -251,9 +230,3 @@ def test_every_train_dialogue_comes_once_a_language(
     (first, _) = json.loads((place / "dialogues_001.json").read_text())
     state = first["turns"][0]["frames"][0]["state"]
     assert state["slot_values"] == {"region": ["Weststadt"], "city": ["Ulm"], "intent": ["rent"]}
-
-
-def test_the_sample_has_three_languages() -> None:
-    rows = load("backtrans", source="sample")
-    assert {split: len(part) for split, part in rows.items()} == {"train": 3 * 66}
-    assert set(rows["train"]["variant"]) == {"backtrans-zh", "backtrans-ja", "backtrans-ko"}

@@ -124,20 +124,18 @@ def test_backtrans_is_train_three_times_over(release: Release) -> None:
 
 @pytest.mark.parametrize("language", ["ja", "ko", "zh"])
 def test_overlays_hold_only_what_differs(release: Release, language: str) -> None:
-    path = f"backtrans/{language}.json"
-    overlay = json.loads(release.read(path))
+    overlay = json.loads(release.read(f"backtrans/{language}.json"))
     original = json.loads(release.read("train/schema.json"))
     services = {service["service_name"]: service for service in original}
     assert len(overlay) == 26
     for name, changes in overlay.items():
-        if "description" in changes:
-            assert changes["description"]["text"] != services[name]["description"]
+        texts = [(services[name], {k: v for k, v in changes.items() if k == "description"})]
         for kind in ("slots", "intents"):
             elements = {element["name"]: element for element in services[name][kind]}
-            for element, texts in changes.get(kind, {}).items():
-                for part, text in texts.items():
-                    assert text["text"] != elements[element][part]
-                    assert text["pivot"] and not text["pivot"].isascii()
+            texts += [(elements[of], parts) for of, parts in changes.get(kind, {}).items()]
+        for element, parts in texts:
+            assert all(text["text"] != element[part] for part, text in parts.items())
+            assert all(t["pivot"] and not t["pivot"].isascii() for t in parts.values())
 
 
 @pytest.mark.slow

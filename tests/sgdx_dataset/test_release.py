@@ -42,29 +42,17 @@ def test_the_fingerprint_follows_the_content(mini: Path) -> None:
     assert open_release(archive).fingerprint != before[1]
 
 
-def test_a_schema_of_another_variant_is_refused(mini: Path) -> None:
+def test_schemas_of_another_variant_or_none_are_named(mini: Path) -> None:
     schemas = mini / "sgd_x" / "data"
     shutil.copy(schemas / "v1" / "test" / "schema.json", schemas / "v2" / "test")
-    expected = "v2/test/schema.json: service Flats_11: is of v1, expected v2"
-    with pytest.raises(SgdxError, match=expected):
+    with pytest.raises(SgdxError, match="v2/test/schema.json: service Flats_11: .*v1.*v2"):
         open_release(mini).schema("test", "v2")
-
-
-def test_the_source_may_come_from_the_environment(
-    mini: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SGDX_SOURCE", str(mini))
-    assert open_release().name == str(mini)
-    assert open_release("sample").name == "sample"
-
-
-def test_a_missing_schema_is_named(mini: Path) -> None:
-    (mini / "sgd_x/data/v3/test/schema.json").unlink()
-    with pytest.raises(SgdxError, match="has no sgd_x/data/v3/test/schema.json"):
+    (schemas / "v3" / "test" / "schema.json").unlink()
+    with pytest.raises(SgdxError, match=f"^{mini}: .* sgd_x/data/v3/test/schema.json"):
         list(row_tables(open_release(mini), "test", "v3"))
     for split in ("test", "dev", "train"):
         (mini / split / "schema.json").unlink()
-        with pytest.raises(SgdxError, match=f"^{mini}: has no {split}/schema.json"):
+        with pytest.raises(SgdxError, match=f"^{mini}: .* {split}/schema.json"):
             open_release(mini)
 
 

@@ -37,6 +37,10 @@ def test_what_prepare_was_given_is_the_default_of_every_command(
     # What comes first: an argument, then the environment, then what is remembered.
     monkeypatch.setenv("SGDX_SOURCE", "sample")
     assert (len(load("v1", "test")), len(load("v1", "test", mini))) == (36, 2)
+    assert (load("v1")["test"].num_rows, len(load("v1", "test", "sample"))) == (36, 36)
+    write(mini / "test" / "dialogues_001.json", [DIALOGUE])
+    done = run("sgdx_dataset", "prepare", "--source", mini, "--config", "v2")
+    assert done.stderr.splitlines()[0].endswith("of an older copy: v1")
     done = run("sgdx_dataset", "prepare", "--source", "sample", "--config", "v1")
     assert f"note: the cache had configs of {mini}; they were replaced\n" in done.stderr
 

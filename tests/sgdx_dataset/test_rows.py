@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from datasets import DatasetDict, Features, Value, concatenate_datasets
+from datasets import DatasetDict, Features, concatenate_datasets
 
 from sgdx_dataset import (
     CONFIGS,
@@ -25,7 +25,7 @@ from sgdx_dataset import (
     turns,
 )  # fmt: skip
 from sgdx_dataset.__main__ import main
-from sgdx_dataset.columns import DIALOGUE_COLUMNS, FRAME_COLUMNS, TURN_COLUMNS
+from sgdx_dataset.columns import FRAME_COLUMNS, TURN_COLUMNS
 from sgdx_dataset.rows import domains_seen, frame_rows
 
 from ..conftest import ROOT
@@ -145,7 +145,9 @@ of_kinds = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @of_kinds
 @pytest.mark.parametrize("config", ["original", "v4", "backtrans"])
 def test_rows_are_what_the_contract_says(kind: Kind, config: str) -> None:
-    release = open_release("sample")
+    """Without what is long, they are read from fewer parts of the dialogues: it must not show."""
+    release, long = open_release("sample"), ("history", "schema", "schemas", "service_call")
+    brief = [name for name in kind.features if name not in long]
     for split in release.splits(config):
         dialogues = load(config, split)
         rows, table = kind.made(dialogues), kind.tables(release, split, config)
@@ -154,8 +156,9 @@ def test_rows_are_what_the_contract_says(kind: Kind, config: str) -> None:
         assert list(rows) == table.to_pylist() == expected
         assert {row["seen"] for row in expected} == ({True} if split == "train" else {True, False})
         for alias in {split, {"validation": "dev"}.get(split, split)}:
-            some = kind.tables(release, alias, config, kind.some)
-            assert some.equals(table.select(kind.some))
+            for columns in (kind.some, brief):
+                some = kind.tables(release, alias, config, columns)
+                assert some.equals(table.select(columns))
 
 
 @of_kinds
@@ -188,21 +191,21 @@ def test_rows_of_another_version_are_not_taken_from_the_cache(
 def test_what_cannot_be_used(kind: Kind) -> None:
     test = load("v1", "test")
     for wrong, found in (
-        ("test", "found str"),
-        (7, "found int"),
-        (test[:2], "found no dialogue row"),
-        (kind.made(test), f"found the columns {next(iter(kind.features))}, variant"),
-        ({"dialogue_id": "1_00000"}, "found the columns dialogue_id without variant, services"),
+        ("test", "str"),
+        (7, "int"),
+        (test[:2], "no dialogue row"),
+        (kind.made(test), f"{next(iter(kind.features))}, variant"),
+        ({"dialogue_id": "1_00000"}, "dialogue_id without variant, services"),
     ):
-        with pytest.raises(SgdxError, match=f"^{found}.* expected dialogue rows: [^\n]*$"):
+        with pytest.raises(SgdxError, match=f"^[^\n]*{found}[^\n]*$"):
             kind.made(wrong)
-    for arguments, message in (
-        (("devel", "v1", None), "unknown split 'devel', expected one of train, validation, test"),
-        (("test", "v9", None), "unknown config 'v9', expected one of original, v1"),
-        (("test", "backtrans", None), "sample: has no dialogues in test under backtrans"),
-        (("test", "v1", ["act"]), "unknown column 'act', expected one of "),
+    for arguments, named in (
+        (("devel", "v1", None), "'devel'"),
+        (("test", "v9", None), "'v9'"),
+        (("test", "backtrans", None), "sample: .*test under backtrans"),
+        (("test", "v1", ["act"]), "'act'"),
     ):
-        with pytest.raises(SgdxError, match=message):
+        with pytest.raises(SgdxError, match=named):
             kind.tables(open_release("sample"), *arguments)
 
 
@@ -213,20 +216,16 @@ def test_the_command_writes_the_rows(tmp_path: Path, kind: str) -> None:
     assert main([*words, str(tmp_path / "all")]) == 0
     chosen = ["--dialogues", str(tmp_path / "ids.txt")]
     assert main([*words, str(tmp_path / "some"), *chosen]) == 0
-    assert sorted(path.name for path in (tmp_path / "all").iterdir()) == [
-        "v1.parquet",
-        "v2.parquet",
-    ]
+    files = sorted(path.name for path in (tmp_path / "all").iterdir())
+    assert files == ["v1.parquet", "v2.parquet"]
     for config in ("v1", "v2"):
         table = pq.read_table(tmp_path / "all" / f"{config}.parquet")
         assert table.schema.metadata[b"release"] == b"sample"  # for the metric's signature
         rows = KINDS[kind].tables(open_release("sample"), "dev", config).to_pylist()
         assert table.to_pylist() == rows
         some = pq.read_table(tmp_path / "some" / f"{config}.parquet").to_pylist()
-        assert some == [
-            row for row in rows if next(iter(row.values()))[:7] in ("1_00001", "1_00003")
-        ]
-        assert some
+        ids = ("1_00001", "1_00003")
+        assert some and some == [row for row in rows if next(iter(row.values()))[:7] in ids]
 
 
 def test_a_value_has_the_canonical_forms_that_were_said_so_far() -> None:
@@ -270,23 +269,6 @@ def test_ids_line_up_between_configs() -> None:
         assert len(set(first)) == len(first) and others == [first] * 5
 
 
-def test_arrow_types_are_those_of_the_features() -> None:
-    assert FRAME_ROW.arrow_schema == FRAME_COLUMNS and TURN_ROW.arrow_schema == TURN_COLUMNS
-    assert Features.from_arrow_schema(DIALOGUE_COLUMNS).arrow_schema == DIALOGUE_COLUMNS
-    assert FRAME_ROW["turn"] == Value("int32")
-
-
-@pytest.mark.parametrize("config", CONFIGS)
-def test_columns_without_history_are_those_of_the_whole_rows(config: str) -> None:
-    """They are read from fewer parts of the dialogues, which must not show."""
-    release = open_release("sample")
-    left_out = ("history", "schema", "service_call")
-    columns = [name for name in FRAME_COLUMNS.names if name not in left_out]
-    for split in release.splits(config):
-        whole = frame_tables(release, split, config)
-        assert frame_tables(release, split, config, columns).equals(whole.select(columns))
-
-
 def test_frame_tables_read_one_split_and_write_nothing(mini: Path, hugging_face_home: Path) -> None:
     before = sorted(hugging_face_home.rglob("*"))
     for split in ("train", "dev"):
@@ -311,22 +293,6 @@ def test_the_domains_are_those_of_the_source_that_the_dialogues_are_from(mini: P
     assert len(fingerprints) == 2 and turns(dialogues)._fingerprint in fingerprints
     with pytest.raises(SgdxError, match="was seen in training, and its domain is not among"):
         turns(list(dialogues), sorted(DOMAINS)[:1])
-
-
-def test_what_is_read_of_a_small_release(mini: Path) -> None:
-    """In v3 the slot ``intent`` keeps its name; the intent that is offered has another one."""
-    rows = turn_tables(open_release(mini), "test", "v3").to_pylist()
-    assert [row["turn_id"] for row in rows] == ["1_00000/1", "1_00001/1"]
-    (row, _) = rows
-    assert [(a["act"], a["slot"], a["values"]) for a in row["actions"]] == [
-        ("INFORM_COUNT", "count", ["1"]),
-        ("OFFER_INTENT", "intent", ["ViewFlat"]),
-        ("REQUEST", "intent", ["buy"]),
-        ("REQ_MORE", "", []),
-    ]
-    assert (row["service"], row["intent"]) == ("Flats_13", "GetFlat")
-    assert (row["seen"], row["seen_domain"]) == (True, True)
-    assert row["prompt"] == "I want to rent a flat in Ulm, in the Weststadt"
 
 
 def test_turns_without_a_frame_or_a_prompt(mini: Path) -> None:
@@ -354,14 +320,9 @@ def test_counts_of_the_release(release_archive: Path) -> None:
     assert round(sum(not row["seen_domain"] for row in rows) / len(rows), 3) == 0.130
     assert round(sum(not row["seen"] for row in rows) / len(rows), 2) == 0.74
     acts = Counter(action["act"] for row in rows for action in row["actions"])
-    shares = {act: round(count / len(rows), 2) for act, count in acts.most_common()}
-    expected = {"OFFER": 0.53, "CONFIRM": 0.46, "REQUEST": 0.28, "INFORM": 0.19, "GOODBYE": 0.12}
-    expected |= {"NOTIFY_SUCCESS": 0.11, "INFORM_COUNT": 0.09, "REQ_MORE": 0.07}
-    assert shares == expected | {"OFFER_INTENT": 0.05, "NOTIFY_FAILURE": 0.01}
-    actions = [action for row in rows for action in row["actions"]]
-    assert round(len(actions) / len(rows), 1) == 1.9
-    assert max(len(row["actions"]) for row in rows) == 7
-    assert max(len(action["values"]) for action in actions) == 3
+    shares = {act: round(count / len(rows), 2) for act, count in acts.most_common(4)}
+    assert shares == {"OFFER": 0.53, "CONFIRM": 0.46, "REQUEST": 0.28, "INFORM": 0.19}
+    assert round(acts.total() / len(rows), 1) == 1.9
 
 
 def test_the_document_lists_all_columns_of_a_frame_row() -> None:

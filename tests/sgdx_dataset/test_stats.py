@@ -62,34 +62,37 @@ def test_own_variants_have_rows_that_are_not_in_the_average(mini: Path, tmp_path
     assert rows["fr"]["description_bleu"] == pytest.approx(100)
     assert table["overlaps"]["fr"]["names"] == {"count": 0, "new": 1}
     assert table["overlaps"]["mine"]["names"] == {"count": 3, "new": 4}
+    for variant in ("v2", "v3", "v4", "v5"):
+        shutil.rmtree(mini / "sgd_x" / "data" / variant)
+    of_one = schema_statistics(open_release(mini))["variants"]
+    assert of_one["average"] == of_one["v1"]
     shutil.rmtree(mini / "sgd_x")
     figures = statistics(open_release(mini, {"fr": tmp_path / "fr.json"}))
     alone = figures["schemas"]
     assert list(alone["variants"]) == ["original", "fr"]
     assert (alone["self_bleu"], alone["backtrans"], alone["overlaps"]) == (None, {}, {})
-    console = Console(file=io.StringIO(), width=100)
-    print_tables(figures, console)
+    text = io.StringIO()
+    print_tables(figures, Console(file=text, width=100))
+    assert "self-BLEU" not in text.getvalue() and "published" not in text.getvalue()
 
 
-def test_self_bleu_is_over_ordered_pairs(mini: Path, tmp_path: Path) -> None:
+def test_self_bleu_is_over_ordered_pairs(mini: Path) -> None:
     """Of five variants in two sets of words, 20 pairs: 8 are of equal words."""
 
-    def with_words(words: dict[str, str]) -> Release:
-        for variant, text in words.items():
+    def self_bleu(*texts: str) -> float:
+        for variant, text in zip(("v1", "v2", "v3", "v4", "v5"), texts, strict=True):
             made = json.loads((mini / "train" / "schema.json").read_text())
             for part in (made[0], *made[0]["slots"], *made[0]["intents"]):
                 part["description"] = text
             for split in ("train", "dev", "test"):
                 write(mini / "sgd_x" / "data" / variant / split / "schema.json", made)
-        return open_release(mini)
+        return float(schema_statistics(open_release(mini))["self_bleu"]["corpus"])
 
     one, other = "the name of the town", "the name of the town to go to"
-    found = schema_statistics(with_words(dict.fromkeys(("v1", "v2", "v3", "v4", "v5"), one)))
-    assert found["self_bleu"] == {"corpus": pytest.approx(100)}
-    mixed = schema_statistics(with_words({"v1": other, "v2": other}))["self_bleu"]["corpus"]
-    split = schema_statistics(with_words({"v3": other}))["self_bleu"]["corpus"]
+    assert self_bleu(*5 * [one]) == pytest.approx(100)
     # Two of five are other words, then three: of 20 ordered pairs 12 each time.
-    assert mixed == pytest.approx(split) and mixed < 100
+    mixed = self_bleu(other, other, one, one, one)
+    assert mixed == pytest.approx(self_bleu(other, other, other, one, one)) and mixed < 100
 
 
 def test_the_command(run: Run, mini: Path, tmp_path: Path) -> None:
@@ -98,6 +101,7 @@ def test_the_command(run: Run, mini: Path, tmp_path: Path) -> None:
     figures = json.loads((tmp_path / "s.json").read_text())
     assert (figures["sgd"], figures["missing"]) == (False, "")
     assert figures["schemas"]["elements"] == {"services": 1, "slots": 3, "intents": 2}
+    assert "distance" in done.stdout and "1 services, 3 slots, 2 intents" in done.stdout
     assert "In brackets" not in done.stdout  # no published figures
 
 

@@ -29,18 +29,10 @@ def test_every_set_of_services_has_its_share(count: int, seed: int) -> None:
     assert all(abs(found[stratum] - share) <= 1 for stratum, share in shares.items())
 
 
-def test_a_smaller_choice_is_part_of_a_larger_one_of_the_same_seed() -> None:
+def test_choices_of_one_seed_begin_alike_in_any_order_of_the_dialogues() -> None:
     larger = choose_dialogues(SERVICES, 40, seed=3)
-    assert choose_dialogues(SERVICES, 15, seed=3) == larger[:15]
+    assert choose_dialogues(dict(reversed(SERVICES.items())), 15, seed=3) == larger[:15]
     assert set(choose_dialogues(SERVICES, 40, seed=4)) != set(larger)
-
-
-def test_the_order_of_the_dialogues_does_not_matter() -> None:
-    turned = dict(reversed(SERVICES.items()))
-    assert choose_dialogues(turned, 25, seed=1) == choose_dialogues(SERVICES, 25, seed=1)
-
-
-def test_the_choice_is_the_same_for_ever() -> None:
     # Ranks from hashes that were computed apart from the code: y 0.29, z 0.47, x 0.79.
     assert choose_dialogues({"x": ["S"], "y": ["S"], "z": ["T"]}, 3, seed=1) == ("y", "z", "x")
 
@@ -69,34 +61,24 @@ def test_command_writes_a_file_that_is_read_again(
 
 
 @pytest.mark.parametrize(
-    ("content", "ids"),
+    "content",
     [
+        *(b"", b"[]", b'["1_00000", ""]', b"[1]", b"[" * 100_000, b"\xff1_00000"),
+        *(b'{"ids": ["1_00000"]}', b" \n"),
+    ],
+)
+def test_ids_are_lines_or_a_list_and_a_file_without_is_refused(
+    content: bytes, tmp_path: Path
+) -> None:
+    for text, ids in (
         ("1_00000\n2_00001\n1_00000\n", ["1_00000", "2_00001"]),
-        ('["2_00001", "1_00000"]', ["2_00001", "1_00000"]),
-    ],
-)
-def test_ids_may_be_lines_or_a_list(content: str, ids: list[str], tmp_path: Path) -> None:
-    (tmp_path / "ids").write_text(content)
-    assert read_dialogue_ids(tmp_path / "ids") == ids
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "found no dialogue id"),
-        (b"[]", "found no dialogue id"),
-        (b'["1_00000", ""]', "an empty one"),
-        (b"[1]", "Expected `str`, got `int`"),
-        (b"[" * 100_000, "expected a list of dialogue ids"),
-        (b"\xff1_00000", "invalid start byte"),
-        (b'{"ids": ["1_00000"]}', "missing required field"),
-    ],
-)
-def test_a_file_without_ids_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
+        (' ["2_00001", "1_00000"]', ["2_00001", "1_00000"]),
+    ):
+        (tmp_path / "ids").write_text(text)
+        assert read_dialogue_ids(tmp_path / "ids") == ids
     (tmp_path / "ids").write_bytes(content)
-    with pytest.raises(SgdxError, match="ids: ") as error:
+    with pytest.raises(SgdxError, match=f"^{tmp_path}/ids: "):
         read_dialogue_ids(tmp_path / "ids")
-    assert message in str(error.value)
 
 
 @pytest.mark.release

@@ -63,42 +63,41 @@ def test_the_files_come_in_one_commit_and_nothing_else(push: Push, online: Hub) 
 
 
 def test_files_of_an_earlier_upload_are_removed(push: Push, online: Hub, tmp_path: Path) -> None:
-    of_an_old_variant = tmp_path / "data" / "v9" / "test-0.parquet"
-    of_an_old_variant.parent.mkdir(parents=True)
-    of_an_old_variant.write_bytes(b"rows")
+    old = tmp_path / "data" / "v9" / "test-0.parquet"
+    old.parent.mkdir(parents=True)
+    old.write_bytes(b"rows")
     push("you/rows")
-    repository = of(online, "you/rows")
-    assert "data/v9/test-0.parquet" in repository.files
-    of_an_old_variant.unlink()
+    old.unlink()
     push("you/rows", content=b"other rows", tag="v1.0.0")
-    assert "data/v9/test-0.parquet" not in repository.files
-    assert repository.files["data/v1/test-0.parquet"] == b"other rows"
-    assert len(repository.commits) == 3
+    commits = of(online, "you/rows").commits
+    assert ["data/v9/test-0.parquet" in files for _, files in commits] == [False, True, False]
+    assert of(online, "you/rows").files["data/v1/test-0.parquet"] == b"other rows"
 
 
-def test_what_is_committed_while_the_repository_is_looked_at_stays(push: Push, online: Hub) -> None:
-    """Between the look at its files and the look at its newest commit."""
+@pytest.mark.parametrize("is_late", [False, True])
+def test_what_others_commit_meanwhile_stays(push: Push, online: Hub, is_late: bool) -> None:
+    """Between the look at the newest commit and that at its files, and at the very last."""
     push("you/rows")
 
     def meanwhile(method: str, path: str) -> Answer | None:
         repository = of(online, "you/rows")
-        is_info = path.startswith("/api/datasets/you/rows") and "/tree/" not in path
-        if method == "GET" and is_info and len(repository.commits) == 2:
+        is_info = method == "GET" and path.startswith("/api/datasets/you/rows")
+        is_now = "/commit/" in path if is_late else is_info and "/tree/" not in path
+        if is_now and len(repository.commits) == 2:
             repository.commit({**repository.files, "chapters/one.csv": b"precious"})
         return None
 
     online.fault = meanwhile
-    fails(push, "you/rows", content=b"other rows")
+    line = fails(push, "you/rows", content=b"other rows")
+    assert ("somebody else" in line) == is_late
     assert of(online, "you/rows").files["chapters/one.csv"] == b"precious"
+    assert of(online, "you/rows").files["data/v1/test-0.parquet"] == b"rows"
 
 
 def test_a_tag_never_moves(push: Push, online: Hub) -> None:
     push("you/rows", tag="v1.0.0")
     tags = dict(of(online, "you/rows").tags)
-    assert fails(push, "you/rows", content=b"other rows", tag="v1.0.0") == (
-        "you/rows: the files were uploaded to main, but the tag v1.0.0 stands on others and was "
-        "left there; expected a new version for new content"
-    )
+    assert "v1.0.0" in fails(push, "you/rows", content=b"other rows", tag="v1.0.0")
     assert of(online, "you/rows").tags == tags
     push("you/rows", content=b"other rows", tag="v1.1.0")
     assert of(online, "you/rows").tags.keys() == {"v1.0.0", "v1.1.0"}
@@ -125,16 +124,13 @@ def answers(place: str, answer: Answer) -> Fault:
 
 
 CONSTANTS = "huggingface_hub.constants"
-# By fault: the repository, what is at fault, and what is said.
+# By fault: the repository, what is at fault, and what is named.
 FAULTS: dict[str, tuple[str, Fault, str]] = {
-    "no right": ("somebody/rows", lambda hub, patch: None, "has no right to write there"),
+    "no right": ("somebody/rows", lambda hub, patch: None, "right to write"),
     "a wrong token": (
-        "you/rows",
-        lambda hub, patch: patch.setenv("HF_TOKEN", TOKEN[::-1]),
-        "does not accept the access token",
+        *("you/rows", lambda hub, patch: patch.setenv("HF_TOKEN", TOKEN[::-1]), "access token"),
     ),
-    "no token": ("you/rows", lambda hub, patch: patch.delenv("HF_TOKEN"), "found no access token"),
-    "no name": ("you/a b", lambda hub, patch: None, "cannot be uploaded"),
+    "no token": ("you/rows", lambda hub, patch: patch.delenv("HF_TOKEN"), "HF_TOKEN"),
     "nobody listens": (
         "you/rows",
         lambda hub, patch: patch.setattr(f"{CONSTANTS}.ENDPOINT", "http://127.0.0.1:9"),
@@ -143,12 +139,12 @@ FAULTS: dict[str, tuple[str, Fault, str]] = {
     "offline": (
         "you/rows",
         lambda hub, patch: patch.setattr(f"{CONSTANTS}.HF_HUB_OFFLINE", True),
-        "offline mode is enabled",
+        "offline mode",
     ),
-    "too many": ("you/rows", answers("/commit/", Answer(429, b"{}")), "too many requests; wait"),
+    "too many": ("you/rows", answers("/commit/", Answer(429, b"{}")), "too many requests"),
     **{
         f"cut at {place}": ("you/rows", answers(place, Answer(None)), "cannot be uploaded")
-        for place in ("/commit/", "/lfs/", "/api/repos/create", "/tree/")
+        for place in ("/commit/", "/lfs/", "/api/repos/create")
     },
 }
 
@@ -175,32 +171,3 @@ def test_an_answer_that_is_lost_makes_no_second_commit(push: Push, online: Hub) 
     push("you/rows", tag="v1.0.0")
     assert len(of(online, "you/rows").commits) == 2
     assert "v1.0.0" in of(online, "you/rows").tags
-
-
-def test_somebody_else_s_commit_in_between_is_not_overwritten(push: Push, online: Hub) -> None:
-    push("you/rows")
-
-    def meanwhile(method: str, path: str) -> Answer | None:
-        if "/commit/" in path and len(of(online, "you/rows").commits) == 2:
-            of(online, "you/rows").commit({"README.md": b"of somebody else"})
-        return None
-
-    online.fault = meanwhile
-    line = fails(push, "you/rows", content=b"other rows")
-    assert "somebody else has changed the repository meanwhile" in line
-    assert of(online, "you/rows").files == {"README.md": b"of somebody else"}
-
-
-def test_too_many_requests_are_waited_for(push: Push, online: Hub) -> None:
-    refused: list[str] = []
-
-    def limit(method: str, path: str) -> Answer | None:
-        if "/preupload/" in path and not refused:
-            refused.append(path)
-            return Answer(429, b"{}", {"Retry-After": "0"})
-        return None
-
-    online.fault = limit
-    push("you/rows")
-    assert refused
-    assert len(of(online, "you/rows").commits) == 2

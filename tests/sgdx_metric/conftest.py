@@ -11,7 +11,7 @@ from .frames import Row
 
 # How long an example takes depends on what else the machine does. An example has several frames, so
 # that few of them are enough.
-settings.register_profile("sgdx_metric", deadline=None, max_examples=40)
+settings.register_profile("sgdx_metric", deadline=None, max_examples=25)
 settings.load_profile("sgdx_metric")
 
 VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")

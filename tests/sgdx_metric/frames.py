@@ -32,9 +32,7 @@ def reference(
 
 
 def prediction(
-    values: dict[str, list[str]] | None = None,
-    frame_id: str = "1_00000/0/Hotels_1",
-    **others: Any,
+    values: dict[str, list[str]] | None = None, frame_id: str = "1_00000/0/Hotels_1", **others: Any
 ) -> Row:
     row = {
         "frame_id": frame_id,

@@ -198,14 +198,3 @@ def sensitivity(scores: list[list[float]], drop: bool = False) -> float | None:
         if mean or not drop:
             found.append(math.sqrt(variance) / mean if mean else 0.0)
     return sum(found) / len(found) if found else None
-
-
-def worst(frames: list[tuple[float, ...]]) -> float:
-    """The mean of each frame's least score; a frame is its scores under the variants."""
-    return sum(min(frame) for frame in frames) / len(frames)
-
-
-def flips(frames: list[tuple[float, ...]]) -> float:
-    """The share of frames with a score of at least a half and one of less."""
-    sides = [{score >= 0.5 for score in frame} for frame in frames]
-    return sum(len(of_frame) == 2 for of_frame in sides) / len(frames)

@@ -110,12 +110,10 @@ def test_figures_and_intervals() -> None:
     """Two variants of the example: right under the original, as above under v1."""
     sides: list[Any] = [rows(TRUE, TRUE), rows(TRUE, PREDICTED, "v1")]
     references, predictions = (sides[0][i] + sides[1][i] for i in range(2))
-    tables = reference_table(*references), prediction_table(*predictions)
-    result = report(score_variants(*tables))
-    of_v1 = result["variants"]["v1"]["#ALL_SERVICES"]
+    result = report(score_variants(reference_table(*references), prediction_table(*predictions)))
+    of_v1, sgdx = result["variants"]["v1"]["#ALL_SERVICES"], result["sgdx"]
     assert of_v1["joint_change_accuracy"] == pytest.approx(3.25 / 5)
     assert of_v1["joint_goal_accuracy"] == pytest.approx(1.75 / 5)
-    sgdx = result["sgdx"]
     assert (sgdx["change_orig"], sgdx["change_v1-5"]) == (1, None)
     assert sgdx["confidence"]["change_orig"] == pytest.approx([0.025, 1])
     assert sgdx["confidence"]["change_v1-5"] is None

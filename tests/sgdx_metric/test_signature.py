@@ -16,13 +16,7 @@ from sgdx_metric.signature import (
     signature_parts,
     split_name,
 )
-from sgdx_metric.variants import (
-    PAPER_VARIANTS,
-    fingerprint,
-    schema_digest,
-    wider_set,
-    worst_sets,
-)
+from sgdx_metric.variants import PAPER_VARIANTS, fingerprint, schema_digest, wider_set, worst_sets
 
 
 @pytest.mark.parametrize(
@@ -81,8 +75,8 @@ def test_a_variant_that_looks_like_another(name: str) -> None:
 
 @pytest.mark.parametrize(
     "parts",
-    [{"split": "\uff54est"}, {"split": "t\u0435st"}, {"split": "Test"}, {"split": "DEV"},
-     {"split": "test "}, {"release": "\uff53ample"}, {"release": " sample"}],
+    [{"split": "\uff54est"}, {"split": "t\u0435st"}, {"split": "DEV"}, {"split": "test "},
+     {"release": "\uff53ample"}, {"release": " sample"}],
 )  # fmt: skip
 def test_a_split_or_release_that_looks_like_another(parts: dict[str, Any]) -> None:
     with pytest.raises(ScoreError, match=f"^{next(iter(parts))} is '.*, expected "):

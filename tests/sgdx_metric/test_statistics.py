@@ -153,6 +153,18 @@ def test_the_interval_has_the_spread_over_seeds() -> None:
     assert found["first_sd"] == pytest.approx(levels[0].std(ddof=1))
 
 
+def test_draws_are_the_same_for_ever() -> None:
+    """Recorded: a figure that is published does not move with the code."""
+    random = np.random.default_rng(5)
+    sides = [[of_means(random.random(20)) for _ in range(3)] for _ in "ab"]
+    for runs, recorded in (
+        (3, [-0.1522721283654972, 0.17625862594284902, 0.7782217782217782]),
+        (1, [-0.10449583178779855, 0.2231760563512096, 0.44125587441255876]),
+    ):
+        found = compare(sides[0][:runs], sides[1][:runs])["jga"]
+        assert [*found["interval"], found["p"]] == pytest.approx(recorded, abs=1e-9)
+
+
 def test_the_interval_holds_no_difference_19_times_in_20_and_p_agrees() -> None:
     """Two equal systems of five seeds each; dialogues, seeds and both together make noise."""
     random = np.random.default_rng(11)

@@ -10,13 +10,7 @@ import pytest
 pytest.importorskip("gradio", reason="the Space needs gradio: pip install sgdx[app]")
 
 from sgdx_dataset import SgdxError
-from sgdx_space.own import (
-    read_other_words,
-    read_service,
-    read_utterances,
-    service_of_tools,
-    track,
-)
+from sgdx_space.own import read_other_words, read_service, read_utterances, service_of_tools, track
 
 SERVICE: dict[str, Any] = {
     "service_name": "Cabs",
@@ -111,20 +105,15 @@ def test_values_that_differ_are_marked_and_none_is_called_right(
     assert "right" not in html and "wrong" not in html
 
 
-@pytest.mark.parametrize(
-    ("states", "html"),
-    [
-        (["<i>", "<i>"], "<code>{}</code> <span>&lt;i&gt;</span>"),
-        (["<i>", ""], "<code>{}</code> <span class='differs'>"),
-    ],
-)
-def test_a_value_is_no_markup(
-    states: list[str], html: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    of_both = [[{"slot_values": {"to": [value]} if value else {}}] for value in states]
-    monkeypatch.setattr("sgdx_space.own.states_of", lambda services, utterances: of_both)
-    found = track(json.dumps(SERVICE), "{}", "Hi")
-    assert found.count(html.format("to")) == 2 and "<i>" not in found
+def test_a_value_is_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
+    for states, html in (
+        (["<i>", "<i>"], "<code>to</code> <span>&lt;i&gt;</span>"),
+        (["<i>", ""], "<code>to</code> <span class='differs'>"),
+    ):
+        of_both = [[{"slot_values": {"to": [value]} if value else {}}] for value in states]
+        monkeypatch.setattr("sgdx_space.own.states_of", lambda *_, made=of_both: made)
+        found = track(json.dumps(SERVICE), "{}", "Hi")
+        assert found.count(html) == 2 and "<i>" not in found
 
 
 @pytest.mark.parametrize(
@@ -180,13 +169,9 @@ def test_a_parameter_of_two_tools_is_one_slot() -> None:
     "tools",
     [
         3,
-        [{"description": "x"}],
-        [{"name": "a", "parameters": []}],
         [{"name": "a"}, {"name": "a"}],
-        [{"name": "a", "description": 5}],
         [{"name": "a", "parameters": {"properties": {"x": {"description": ["y"]}}}}],
         [{"name": "a", "parameters": {"properties": {"x": {}}, "required": True}}],
-        [{"name": "a", "parameters": {"properties": {"x": 5}}}],
     ],
 )
 def test_what_are_no_tools_is_refused(tools: Any) -> None:

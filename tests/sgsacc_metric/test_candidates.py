@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
+from sgdx_dataset.schema import Slot
 from sgsacc_metric.candidates import candidates
 from sgsacc_metric.rows import Action
 
-from .turns import act, turn
+from .turns import HOTELS, act, turn
 
 APPENDIX_B = [
     (act("REQUEST", "city"), ["Request City of the hotel.", "Request city."]),
@@ -112,3 +114,11 @@ def test_extended_rules_add_forms(action: Action, more: list[str]) -> None:
 def test_words_of_a_slot_that_the_schema_lacks() -> None:
     action = act("INFORM", "street_name", "Via Roma")
     assert candidates(turn(action), action) == ["Street name is Via Roma."]
+
+
+def test_a_first_word_in_capitals_keeps_them() -> None:
+    action = act("CONFIRM", "wifi_name", "Inn")
+    slots = [Slot("wifi_name", "WIFI network of the hotel", False, [])]
+    of = turn(action, schemas=[msgspec.structs.replace(HOTELS, slots=slots)])
+    (more,) = candidates(of, action, "extended")[2:]
+    assert more == "Request whether WIFI network of the hotel is Inn."

@@ -9,7 +9,7 @@ from sgsacc_metric.claims import Claim, Judgement, context_of, judge_claims
 from sgsacc_metric.gold import Options, judge_gold, judge_utterances
 from sgsacc_metric.nli import Judge, clearest, entails, nli_name
 
-from .turns import GOLD, LONG, NO, PLAIN, SHORT, YES, Script, act, turn
+from .turns import NO, YES, Script, act, turn
 
 
 def test_entailment_has_to_be_the_highest() -> None:
@@ -26,16 +26,6 @@ def test_the_clearest_sentence() -> None:
     assert clearest([entailed, clearer]) == 1
     assert clearest([NO, probable, NO]) == 1
     assert clearest([clearer, clearer]) == 0
-
-
-def test_distinct_pairs_are_sent_once() -> None:
-    script = Script({(GOLD, LONG): YES, (GOLD, SHORT): NO})
-    judge = Judge(script)
-    turns = [turn(turn_id=f"{i}/1") for i in range(5)]
-    gold = judge_gold(turns, judge, PLAIN)
-    judge_utterances(turns, gold, {"v1": [GOLD] * 5, "v2": [GOLD] * 5}, judge, context=False)
-    assert (judge.asked, judge.sent) == (20, 2)
-    assert script.calls == [[(GOLD, LONG), (GOLD, SHORT)]]
 
 
 @pytest.mark.parametrize("answer", [[0.5, 0.5], [2.5, -0.5, 0.0], [float("nan"), 0, 0]])
@@ -69,32 +59,8 @@ def test_only_what_fails_alone_is_asked_in_context() -> None:
         Judgement((NO,)),
         Judgement(()),
     ]
+    assert [judgement.entailed for judgement in judgements] == [True, True, False, False]
     assert script.calls == [[("a", "x"), ("b", "x"), ("d", "x")], [("c b", "x")]]
-
-
-def test_verdicts_of_generated_utterances_in_two_waves() -> None:
-    of = turn(act("CONFIRM", "city", "Rome"), act("GOODBYE"), act("NOTIFY_SUCCESS"))
-    bye = ["Have a good day.", "Bye bye.", "See you."]
-    gold_answers = {(GOLD, LONG): YES, (GOLD, SHORT): NO}
-    gold_answers |= {(GOLD, one): YES if one == "See you." else NO for one in bye}
-    gold = judge_gold([of], Judge(Script(gold_answers)), PLAIN)
-    said = {"original": ["Rome. See you!"], "v1": ["See you!"], "v2": [""]}
-    answers = {
-        ("Rome. See you!", LONG): YES,
-        ("Rome. See you!", "See you."): YES,
-        ("See you!", LONG): NO,
-        ("See you!", "See you."): YES,
-        ("", LONG): NO,
-        ("", "See you."): NO,
-        ("Find me a hotel. City of the hotel. See you!", LONG): YES,
-        ("Find me a hotel. City of the hotel.", LONG): NO,
-        ("Find me a hotel.", "See you."): NO,
-    }
-    script = Script(answers)
-    found = judge_utterances([of], gold, said, Judge(script))
-    assert [found[name][0].faithful for name in said] == [True, True, False]
-    assert found["v1"][0].judgements[2] is None
-    assert [len(call) for call in script.calls] == [6, 3]
 
 
 def test_a_turn_without_a_judged_action_passes() -> None:

@@ -11,6 +11,8 @@ import pytest
 from sgdx_metric.errors import ScoreError
 from sgsacc_metric.nli import entailment_labels, open_nli
 
+from ..hub import Hub, Repository
+
 PAIRS = [
     ("A hotel in Rome?", "City is Rome."),
     ("", "Have a good day."),
@@ -101,14 +103,18 @@ def test_classes_by_name() -> None:
             entailment_labels(dict(enumerate(labels)), "model")
 
 
-def test_a_model_that_cannot_be_loaded(tmp_path: Path, checkpoint: Path) -> None:
-    with pytest.raises(ScoreError, match="cannot be loaded as a model: "):
-        open_nli(str(tmp_path / "none"))
-    with pytest.raises(ScoreError, match="dtype is 'int8', expected "):
-        open_nli(str(checkpoint), dtype="int8")
-
-
-def test_a_folder_is_opened_as_it_is_named(checkpoint: Path) -> None:
+def test_a_model_is_opened_as_it_is_named(checkpoint: Path, online: Hub, tmp_path: Path) -> None:
+    """A folder in another type of numbers; a model on the Hub at a revision."""
+    plain = logits_of(checkpoint)[:, [2, 1, 0]]
     nli: Any = open_nli(str(checkpoint), "bfloat16")
     assert nli.name.endswith("/bfloat16")
-    assert np.allclose(nli(PAIRS), logits_of(checkpoint)[:, [2, 1, 0]], atol=0.1)
+    assert np.allclose(nli(PAIRS), plain, atol=0.1)
+    files = {path.name: path.read_bytes() for path in checkpoint.iterdir()}
+    model = online.repositories["models", "you/nli"] = Repository(private=False)
+    model.tags["v1"] = model.commit(files)
+    model.commit(files | {"config.json": b"{}"})
+    nli = open_nli("you/nli@v1")
+    assert nli.name.startswith("you/nli@") and np.allclose(nli(PAIRS), plain, atol=1e-5)
+    for name, dtype in (("you/nli", "float32"), (str(tmp_path), "float32"), ("any", "int8")):
+        with pytest.raises(ScoreError, match=name if dtype == "float32" else dtype):
+            open_nli(name, dtype=dtype)

@@ -6,13 +6,14 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.console import escape_controls, run
+from sgdx_dataset.io.console import escape_controls, run, say
 
 from ...conftest import ROOT
 from ..test_faults import start, stop_when
@@ -24,33 +25,25 @@ sys.exit(run("program", lambda: print(100_000 * "\u2013 ")))
 """
 
 
-def printing(stdout: int, **environment: str) -> subprocess.Popen[bytes]:
-    """A process that prints 300 kB, none of them ASCII."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-    command = [sys.executable, "-c", PRINTS]
-    return subprocess.Popen(command, env=environment, stdout=stdout, stderr=subprocess.PIPE)
+@pytest.mark.posix
+def test_standard_output_is_closed_full_or_ascii_alone() -> None:
+    def printing(stdout: int, **environment: str) -> tuple[bytes, bytes, int]:
+        """What a process that prints 300 kB, none of them ASCII, writes, and its status."""
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+        done = subprocess.run(
+            [sys.executable, "-c", PRINTS], env=environment, stdout=stdout, stderr=subprocess.PIPE
+        )
+        return (done.stdout or b"")[:7], done.stderr, done.returncode
 
-
-def test_nobody_reads_standard_output() -> None:
     read, write = os.pipe()
     os.close(read)
-    process = printing(write)
+    assert printing(write) == (b"", b"", 1)
     os.close(write)
-    assert (process.communicate()[1], process.returncode) == (b"", 1)
-
-
-@pytest.mark.posix
-def test_standard_output_on_a_full_disk() -> None:
     with Path("/dev/full").open("wb") as full:
-        process = printing(full.fileno())
-    assert process.communicate()[1] == b"program: error: No space left on device\n"
-    assert process.returncode == 2
-
-
-def test_standard_output_that_is_ascii_alone() -> None:
-    process = printing(subprocess.PIPE, PYTHONIOENCODING="ascii")
-    out, errors = process.communicate()
-    assert (out[:7], errors, process.returncode) == (b"\\u2013 ", b"", 0)
+        line = b"program: error: No space left on device\n"
+        assert printing(full.fileno()) == (b"", line, 2)
+    ascii_alone = printing(subprocess.PIPE, PYTHONIOENCODING="ascii")
+    assert ascii_alone == (b"\\u2013 ", b"", 0)
 
 
 @pytest.mark.slow
@@ -65,50 +58,70 @@ def test_a_command_that_is_stopped_leaves_nothing(
     assert [path.name for path in tmp_path.rglob("*")] == ["tmp"]
 
 
-def fail() -> None:
-    raise SgdxError("file:\n\x1b[2J \x9b \u202e \udcff é")
+def failing(error: BaseException) -> Callable[[], int | None]:
+    def command() -> None:
+        raise error
+
+    return command
 
 
 @pytest.mark.parametrize(
-    ("command", "line"),
+    ("command", "status", "line"),
     [
-        (fail, "file: \\x1b[2J \\x9b \\u202e \\udcff é"),
-        (lambda: len(bytes(1 << 62)) and None, "found too little memory for this input"),
+        (
+            failing(
+                SgdxError("file:\n\x1b[2J \x9b \u202e \u2066 \u2028x \udcff é 日本 😀 e\u0301")
+            ),
+            2,
+            "error: file: \\x1b[2J \\x9b \\u202e \\u2066 x \\udcff é 日本 😀 e\u0301",
+        ),
+        (failing(SgdxError("ab" * 600)), 2, f"error: {'ab' * 246}a ... {'ab' * 250}"),
+        (lambda: len(bytes(1 << 62)) and None, 2, "error: found too little memory for this input"),
         # A byte of the command line that is no UTF-8 reaches Python as half a character.
         (
             lambda: len("\udcff/0/Cabs_1".encode()),
-            "found '\\udcff/0/Cabs_1', expected Unicode text",
+            2,
+            "error: found '\\udcff/0/Cabs_1', expected Unicode text",
         ),
+        (failing(RecursionError()), 2, "error: found too many parts in each other for this input"),
+        (lambda: len(Path("/none").read_bytes()), 2, "error: /none: No such file or directory"),
+        (failing(KeyboardInterrupt()), 130, "interrupted"),
+        (lambda: print("7") or 7, 7, ""),
+        (lambda: warnings.warn("a\nb", stacklevel=1), 0, "warning: a b"),
     ],
-    ids=["fault", "memory", "text"],
 )
-def test_an_error_is_one_line_without_control_characters(
-    command: Callable[[], int | None], line: str, capsys: pytest.CaptureFixture[str]
+def test_a_command_ends_in_one_line_without_control_characters(
+    command: Callable[[], int | None],
+    status: int,
+    line: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert run("program", command) == 2
-    assert capsys.readouterr().err == f"program: error: {line}\n"
+    assert run("program", command) == status
+    assert capsys.readouterr().err == (f"program: {line}\n" if line else "")
+    run("program", command, is_main_process=False)
+    assert line.startswith("warning") or capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("plain, é, 日本, 😀, e\u0301", "plain, é, 日本, 😀, e\u0301"),
-        ("\x1b[31m", "\\x1b[31m"),
-        ("a\r\nb\tc\x00", "a\\r\\nb\\tc\\x00"),
-        ("\x9b\u202e\u2066\u2028", "\\x9b\\u202e\\u2066\\u2028"),
-        ("\ud800", "\\ud800"),
-        ("👩\u200d👧 \u200f", "👩\u200d👧 \u200f"),  # These only join and mark.
-    ],
-)
-def test_what_a_terminal_would_obey_is_escaped(text: str, shown: str) -> None:
-    assert escape_controls(text) == shown
+def test_what_a_terminal_would_obey_is_escaped() -> None:
+    assert escape_controls("a\r\nb\tc\x00\ud800\u2028") == "a\\r\\nb\\tc\\x00\\ud800\\u2028"
+    assert escape_controls("👩\u200d👧 \u200f") == "👩\u200d👧 \u200f"  # These only join and mark.
+
+
+def test_a_line_of_a_thousand_characters_is_whole_and_there_may_be_no_output(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", None)  # as in a program without a console
+        assert run("p", lambda: 0) == 0
+    say("p", "a" * 1000)
+    assert capsys.readouterr().err == f"p: {'a' * 1000}\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_second_signal_does_not_break_off_the_cleaning_up(
+def test_only_the_first_signal_counts_and_one_that_is_ignored_does_not(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    """As ``timeout`` and launchers send it."""
+    """``timeout`` and launchers send two: the second does not break off the cleaning up."""
 
     def command() -> None:
         try:
@@ -119,12 +132,8 @@ def test_a_second_signal_does_not_break_off_the_cleaning_up(
 
     assert run("program", command) == 128 + number
     assert (tmp_path / "cleaned up").exists()
-
-
-@pytest.mark.posix
-def test_a_signal_that_is_ignored_stays_so() -> None:
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    before = signal.signal(number, signal.SIG_IGN)
     try:
-        assert run("program", lambda: signal.raise_signal(signal.SIGINT)) == 0
+        assert run("program", lambda: signal.raise_signal(number)) == 0
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(number, before)

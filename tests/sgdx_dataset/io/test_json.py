@@ -1,51 +1,84 @@
-"""JSON from outside: of the right type, and with no key twice in one object."""
+"""JSON and YAML from outside: values, errors that name their record, and what is refused."""
 
 from __future__ import annotations
 
 import doctest
 import re
+from typing import Any
 
 import pytest
 
 import sgdx_dataset.options
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.json import decode_json, parse_json
+from sgdx_dataset.io.json import decode_json, parse_json, parse_text
+from sgdx_dataset.io.yaml import parse_yaml, parse_yaml_document
 from sgdx_dataset.options import SourceOptions, split_pairs
 from sgdx_dataset.schema import Service
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        '{"a": 1, "b": {"a": ":", "b": "\\"a\\":"}, "c": [{"a": 1}, {"a": 2}]}',
-        '{"a\\u0022": 1, "a": "\\u0022:"}',
-        '{"a\\":": "", "b": ""}',
-    ],
-)
-def test_no_key_is_twice(text: str) -> None:
-    assert parse_json(text.encode(), object, "f.json", "a map")
-
-
-@pytest.mark.parametrize(
     ("text", "key"),
     [
+        ('{"a": 1, "b": {"a": ":", "b": "\\"a\\":"}, "c": [{"a": 1}, {"a": 2}]}', None),
+        ('{"a\\u0022": 1, "a": "\\u0022:"}', None),
+        ('{"a\\":": "", "b": ""}', None),
+        ('{"a": %s}' % ("9" * 300), None),
         ('{"a": 1, "b": 2, "a": 1}', "a"),
         ('[{"x": {"k": 1, "\\u006b": 2}}]', "k"),
         ('{"\\u0022": 1, "\\"": 2}', '"'),
         ('{"a": 1, "a": 2, "b\\":": ""}', "a"),
     ],
 )
-def test_a_key_that_is_there_twice(text: str, key: str) -> None:
-    message = f"f.json:3: not a map: an object has the key {key!r} twice"
-    with pytest.raises(SgdxError, match=re.escape(message)):
+def test_a_key_that_is_there_twice_is_named(text: str, key: str | None) -> None:
+    if key is None:
+        assert parse_json(text.encode(), object, "f.json:3", "a map")
+        return
+    with pytest.raises(SgdxError, match=re.escape("f.json:3: ") + f".*{key!r}"):
         parse_json(text.encode(), object, "f.json:3", "a map")
     assert decode_json(text.encode(), object, "f.json:3", "a map")
 
 
-@pytest.mark.parametrize("text", [b"", b"{", b"[1]", b"\xff", b"[" * 100_000, b'{"a": "\xff"}'])
+HOSTILE = [
+    b"",
+    b"{",
+    b"[1]",
+    b"\xff",
+    b"[" * 100_000,
+    b'{"a": "\xff"}',
+    b'{"a": %s}' % (b"9" * 5000),
+]
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, b'{"a": NaN}', b'{"a": 1.5}'])
 def test_what_is_not_of_the_type(text: bytes) -> None:
     with pytest.raises(SgdxError, match="^f.json: not a map: "):
-        decode_json(text, dict[str, int], "f.json", "a map")
+        parse_json(text, dict[str, int], "f.json", "a map")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("[1] [2]", "[2]"),
+        ("[NaN]", "NaN"),
+        ("[1e999]", "inf"),
+        ('{"a": 1, "a": 2}', "'a'"),
+        ('"\\ud800"', "ud800"),
+        ("[" * 101 + "]" * 101, "100"),
+        ("[" * 100_000, "100"),
+    ],
+)
+def test_json_that_a_model_wrote_badly(text: str, found: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(found)):
+        parse_text(text)
+    deepest = "[" * 100 + "]" * 100
+    assert parse_text(f" {deepest} ") == parse_text(deepest.encode())
+
+
+def test_errors_name_the_record() -> None:
+    service = b'{"service_name": "Cabs_%d", "description": "", "slots": [], "intents": %s}'
+    data = b"[%s, %s]" % (service % (8, b"[]"), service % (9, b"3"))
+    with pytest.raises(SgdxError, match=r"^f: service Cabs_9: .*\$\[1\].intents"):
+        parse_json(data, list[Service], "f", "a schema")
 
 
 def test_pairs_of_a_command_line() -> None:
@@ -54,21 +87,60 @@ def test_pairs_of_a_command_line() -> None:
     for argument in ("a", "a=", "=a", "="):
         with pytest.raises(SgdxError, match=f"^--set {argument}: expected KEY=JSON$"):
             split_pairs("--set", [argument], "KEY=JSON")
-
-
-def test_a_name_that_is_given_twice() -> None:
     assert SourceOptions(variant=("a=x", "b=x")).own_variants == {"a": "x", "b": "x"}
-    with pytest.raises(SgdxError, match="^--variant a=y: found a twice, as x before"):
+    with pytest.raises(SgdxError, match="^--variant a=y: "):
         _ = SourceOptions(variant=("a=x", "a=y")).own_variants
 
 
-def test_numbers_of_any_length() -> None:
-    assert parse_json(b'{"a": %s}' % (b"9" * 300), object, "f", "a map")
-    with pytest.raises(SgdxError, match="^f: not a map: "):
-        parse_json(b'{"a": %s}' % (b"9" * 5000), object, "f", "a map")
+# ---- YAML 1.2, as other programs write it
+
+BOMB = b"a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + b"".join(
+    b"a%d: &a%d [%s]\n" % (i, i, b",".join([b"*a%d" % (i - 1)] * 9)) for i in range(1, 9)
+)
 
 
-def test_errors_name_the_record() -> None:
-    data = b'[{"service_name": "Cabs_9", "description": "", "slots": [], "intents": 3}]'
-    with pytest.raises(SgdxError, match=r"^f: service Cabs_9: not a schema: .*\$\[0\].intents"):
-        parse_json(data, list[Service], "f", "a schema")
+def test_values_of_yaml_are_those_of_json() -> None:
+    document = b"""
+words: [no, yes, on, 2020-01-01, 12:30, '1', null, ~, true]
+numbers: [010, 0x1F, 0o17, -3, 1e3, .5]
+200: {1.0: a, true: b, null: c}
+empty:
+base: &base {k: 1, l: 2}
+merged: {<<: *base, l: 3}
+"""
+    assert parse_yaml_document(document, "api.yaml") == {
+        "words": ["no", "yes", "on", "2020-01-01", "12:30", "1", None, None, True],
+        "numbers": [10, 31, 15, -3, 1000.0, 0.5],
+        "200": {"1.0": "a", "true": "b", "null": "c"},
+        "empty": None,
+        "base": {"k": 1, "l": 2},
+        "merged": {"k": 1, "l": 3},
+    }
+    assert parse_yaml_document(b"", "api.yaml") is None
+    deepest = parse_yaml_document(b"[" * 200 + b"]" * 200, "api.yaml")
+    assert str(deepest) == "[" * 200 + "]" * 200
+    assert parse_yaml(b"rate: 1e-4", dict[str, float], "f") == {"rate": 0.0001}
+
+
+@pytest.mark.parametrize(
+    ("document", "found"),
+    [
+        (b"a: 1\nb: !!binary aGk=", "line 2"),
+        (b"a: !!python/object/apply:os.system [x]", "line 1"),
+        (b"a: &a [*a]", "alias"),
+        (b"a: 1\na: 2", "'a'"),
+        (b"? [a]\n: 1", "line 1"),
+        (b"[" * 201 + b"]" * 201, "200"),
+        (b"[" * 100_000, "200"),
+        (b"a: {", "line 2"),
+        (b"a: \xff", ""),
+        (b"a: " + b"9" * 5000, ""),
+        (BOMB, "alias"),
+    ],
+)
+def test_yaml_that_is_refused(document: bytes, found: str) -> None:
+    kinds: list[Any] = [lambda: parse_yaml_document(document, "f")]
+    kinds.append(lambda: parse_yaml(document, dict[str, int], "f"))
+    for read in kinds:
+        with pytest.raises(SgdxError, match=f"^f: [^\n]*{found}[^\n]*$"):
+            read()

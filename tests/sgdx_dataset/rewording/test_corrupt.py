@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -171,34 +170,15 @@ def test_it_gives_nothing_of_v1_to_v5_that_the_original_lacks(mini: Path, tmp_pa
 def test_more_variants_change_none_of_the_first(run: Run, tmp_path: Path) -> None:
     written = {}
     for count, folder in ((2, "two"), (3, "three")):
-        command = [
-            "reword",
-            "corrupt",
-            "--source",
-            "sample",
-            "--variants",
-            count,
-            "--output",
-            folder,
-        ]
-        done = run("sgdx_dataset", *command)
+        words = ["corrupt", "--source", "sample", "--variants", count, "--output", folder]
+        words += ["--seed", "0"] if count == 2 else []  # the default
+        done = run("sgdx_dataset", "reword", *words)
         places = [f"{folder}/corrupt-{i + 1}" for i in range(count)]
         assert (done.returncode, done.stdout.splitlines()) == (0, places), done.stderr
         files = sorted(path for path in (tmp_path / folder).rglob("*") if path.is_file())
         names = [str(path.relative_to(tmp_path)) for path in files]
         assert names == [f"{place}/train/schema.json" for place in places]
         written[folder] = [path.read_bytes() for path in files]
-        done = run("sgdx_dataset", *command)
-        assert (done.returncode, f"error: {folder}: exists" in done.stderr) == (2, True)
+        assert run("sgdx_dataset", "reword", *words).stderr.startswith(f"sgdx: error: {folder}: ")
     assert written["two"] == written["three"][:2]
     assert len(set(written["three"])) == 3
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("variants", 0), ("seed", -1)],
-)
-def test_arguments_out_of_range(tmp_path: Path, name: str, value: Any) -> None:
-    with pytest.raises(SgdxError, match=f"^{name} is {value}, expected "):
-        corrupt(open_release("sample"), tmp_path / "out", **{name: value})
-    assert not (tmp_path / "out").exists()

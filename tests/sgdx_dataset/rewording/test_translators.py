@@ -29,11 +29,10 @@ from transformers import (
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.release import open_release
+from sgdx_dataset.rewording import translations
 from sgdx_dataset.rewording.backtranslate import backtranslate
 from sgdx_dataset.rewording.translations import TranslationSettings
 from sgdx_dataset.rewording.translators import command_translator, model_translator
-
-from .test_backtranslate import killed
 
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
 
@@ -180,9 +179,8 @@ def test_each_family_is_told_its_languages(
 
 
 def test_one_model_both_ways(models: Path) -> None:
-    name = str(models / "nllb")
-    there = model_translator(name, "eng_Latn", "zho_Hans")
-    back = model_translator(name, "zho_Hans", "eng_Latn")
+    ways = (("eng_Latn", "zho_Hans"), ("zho_Hans", "eng_Latn"))
+    there, back = (model_translator(str(models / "nllb"), *way) for way in ways)
     first, other = there(TEXTS, 0), back(TEXTS, 0)
     assert there(TEXTS, 0) == first != other == back(TEXTS, 0)
 
@@ -190,12 +188,12 @@ def test_one_model_both_ways(models: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "target", "message"),
     [
-        ("many", None, "many: --languages: target is None, expected one of deu, zho"),
-        ("many", "fra", "many: --languages: target is 'fra', expected one of deu, zho"),
-        ("nllb", None, "nllb: --languages: knows no None, expected the model's own codes"),
-        ("nllb", "city", "nllb: --languages: knows no 'city', expected the model's own codes"),
-        ("m2m", "zho_Hans", "m2m: --languages: knows no 'eng_Latn', expected the model's own"),
-        ("none", None, "none: model cannot be loaded: "),
+        ("many", None, "many: --languages: .*None.* deu, zho"),
+        ("many", "fra", "many: --languages: .*'fra'.* deu, zho"),
+        ("nllb", None, "nllb: --languages: .*None"),
+        ("nllb", "city", "nllb: --languages: .*'city'"),
+        ("m2m", "zho_Hans", "m2m: --languages: .*'eng_Latn'"),
+        ("none", None, "none: "),
     ],
 )
 def test_a_model_that_cannot_be_asked(
@@ -234,13 +232,6 @@ def test_a_model_that_is_not_loaded(models: Path, tmp_path: Path, fault: str) ->
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize("library", ["torch", "transformers", "sentencepiece"])
-def test_without_the_extra(library: str, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, library, None)  # as if it were not installed
-    with pytest.raises(SgdxError, match=rf"^needs {library}: .*\[translate\]"):
-        model_translator(f"{models}/./there", None, None)
-
-
 def python(code: str) -> str:
     return shlex.join([sys.executable, "-c", code])
 
@@ -256,9 +247,9 @@ def test_a_command_gets_lines_and_gives_lines() -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("'a", 'command "\'a": cannot be read: No closing quotation'),
-        (" ", "command ' ': is empty, expected a program"),
-        ("/no/such", "command '/no/such': cannot be started: .*No such file"),
+        ("'a", 'command "\'a": '),
+        (" ", "command ' ': "),
+        ("/no/such", "command '/no/such': .*No such file"),
         ("sh -c 'echo one >&2; echo two >&2; exit 3'", "exit status 3; it said: two$"),
         ("sh -c 'kill -9 $$'", "exit status -9; it said: nothing$"),
         ("head -n 1", "wrote 1 lines for 2, expected as many; it said: nothing$"),
@@ -273,23 +264,25 @@ def test_a_command_at_fault(command: str, message: str) -> None:
         command_translator(command)(["city", "area"], 0)
 
 
-def test_killed_in_the_middle_while_sampling(models: Path, mini: Path, tmp_path: Path) -> None:
-    """The real command is killed; what goes on from there makes the uninterrupted overlay."""
+def test_broken_off_in_the_middle_while_sampling(
+    models: Path, mini: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What goes on from there makes the overlay that one whole run makes."""
     there, back = str(models / "there"), str(models / "back")
-    release = open_release(mini)
 
     def overlay(folder: str, seed: int) -> bytes:
         settings = TranslationSettings(
             forward=there, backward=back, sample=True, seed=seed, batch_size=1
         )
-        backtranslate(release, tmp_path / folder / "zh.json", settings)
+        backtranslate(open_release(mini), tmp_path / folder / "zh.json", settings)
         return (tmp_path / folder / "zh.json").read_bytes()
 
-    whole = overlay("whole", 7)
-    command = ["--forward", there, "--backward", back, "--sample", "--seed", "7"]
-    output = tmp_path / "broken" / "zh.json"
-    work = killed(mini, output, [*command, "--batch-size", "1"], lines=3)
-    assert 3 <= work.read_bytes().count(b"\n") < 15
+    whole, steps = overlay("whole", 7), iter(range(4))
+    with monkeypatch.context() as patch, pytest.raises(StopIteration):
+        patch.setattr(translations, "advance", lambda: next(steps))
+        overlay("broken", 7)
+    work = tmp_path / "broken" / ".zh.json.partial.jsonl"
+    assert work.read_bytes().count(b"\n") == 6  # a header and five batches
     assert overlay("broken", 7) == whole
     assert not work.exists()
     assert b'"text"' in whole
