@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from baselines.run_folder import check_output, public_settings, write_json
-from baselines.settings import Also, Augment, OnePassSettings, find_recipe, read_recipe
+from baselines.settings import Also, Augment, find_recipe, read_recipe
 from sgdx_dataset import SgdxError
 
 from ...conftest import ROOT
@@ -98,8 +98,8 @@ def test_no_folder_of_ones_own_is_in_what_is_published(tmp_path: Path) -> None:
     private = tmp_path / "private"
     for name in ("corpus", "words", "start", "other"):
         (private / name).mkdir(parents=True)
-    settings = OnePassSettings(
-        tracker="onepass",
+    settings = msgspec.structs.replace(
+        read_recipe(find_recipe("onepass/smoke")),
         model=str(private / "start"),
         average=(str(private / "other"), "YOU/on-the-hub"),
         augment=Augment(str(private / "words")),
