@@ -135,10 +135,15 @@ def open_nli(name: str, dtype: str = "float32", device: str | None = None) -> Nl
         top_k=None,
         function_to_apply="softmax",
     )
-    mark = str(getattr(model.config, "_commit_hash", None) or "unknown")
+    mark = "unknown"
     if is_folder:
         weights = (bytes.fromhex(file_digest(p)) for p in sorted(Path(name).glob("*.safetensors")))
         mark = hashlib.sha256(b"".join(weights)).hexdigest()
+    else:  # the cache keeps files in a folder that is called as their commit
+        cached = require("huggingface_hub", "baselines").try_to_load_from_cache(
+            checkpoint, "config.json", revision=settings["revision"]
+        )
+        mark = Path(cached).parent.name if isinstance(cached, str) else mark
     return NliModel(classify, f"{checkpoint}@{mark[:12]}/{dtype}")
 
 

@@ -176,7 +176,7 @@ def test_examples_of_the_docstrings() -> None:
     assert results.failed == 0
 
 
-TEXT = st.text(st.characters(exclude_characters="\n"), max_size=3)
+TEXT = st.text(max_size=3)
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | TEXT
     | TEXT.map(np.str_) | st.binary(max_size=2),
