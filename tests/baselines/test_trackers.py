@@ -240,7 +240,7 @@ def test_predictions_are_scored_and_say_whose_they_are(
         assert (said["task"], said["variant"], said["split"], said["oracle"]) == (
             "state", "v3", "test", False,
         )  # fmt: skip
-        assert said["system"].items() >= ({"model": str(model)} | SAYS[tracker]).items()
+        assert said["system"].items() >= ({"model": model.name} | SAYS[tracker]).items()
         assert set(said["versions"]) == {
             "python",
             "torch",

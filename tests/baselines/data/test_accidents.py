@@ -173,4 +173,5 @@ def test_a_second_corpus_does_not_hide_the_one_before(
         assert command(monkeypatch, train, *given) == 0
         model = str(run)
     kept = json.dumps(read(Path(model) / "config.json")["sgdx"])
-    assert all(str(corpus) in kept for corpus in corpora)
+    assert all(f'"{Path(corpus).name}"' in kept for corpus in corpora)
+    assert str(tmp_path) not in kept
