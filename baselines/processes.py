@@ -7,7 +7,8 @@ import platform
 import re
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -56,14 +57,25 @@ def make_accelerator(**options: Any) -> Accelerator:
 def training_accelerator(settings: Settings, output: Path) -> Accelerator:
     """Create an ``Accelerator`` with the gradient accumulation and the loggers of a recipe."""
     spare_threads(settings.model)
-    # AdamW's moments of a word that is not read any more fall below the smallest normal number and
-    # stay there; with such numbers its step takes ten times as long.
-    torch.set_flush_denormal(True)
     return make_accelerator(
         gradient_accumulation_steps=settings.accumulation,
         log_with=list(settings.log_with) or None,
         project_dir=output / "logs",
     )
+
+
+@contextmanager
+def denormals_are_zero() -> Iterator[None]:
+    """While the context is open, numbers below the smallest normal one count as zero.
+
+    AdamW's moments of a word that is not read any more fall below it and stay there; with such
+    numbers its step takes ten times as long.
+    """
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
 
 
 def launch_settings() -> dict[str, str]:

@@ -97,10 +97,13 @@ def train(
         check_upload(push_to_hub)  # before hours of training, not after them
     oracle = oracle or augment == "oracle"  # which the name implies
     run, system_class, record, all_dev = _prepare(settings, source, oracle, output, resume)
-    with ExitStack() as locks:
+    from .processes import denormals_are_zero
+
+    with ExitStack() as kept:
         if run.accelerator.is_main_process:
             for name in tasks:
-                locks.enter_context(locked(output / name))
+                kept.enter_context(locked(output / name))
+        kept.enter_context(denormals_are_zero())
         if extended := _prepare_output(run, tasks, record):
             record["extended"] = extended
             (output / "scores.json").unlink(missing_ok=True)  # of the model before

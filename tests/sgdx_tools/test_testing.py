@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -29,11 +30,11 @@ gate: {{max_drop: 3}}
 
 def answer(body: Json) -> Json:
     """The right call; of the stubborn model, in the old names, whatever the tools are called."""
-    case = {"Four in Rome": "a", "Two": "b", "Rain in Oslo?": "c", "Thanks": "d"}
-    text = body["messages"][-1]["content"]
+    case = {"Four": "a", "Two": "b", "Rain": "c", "Thanks": "d"}
+    first_word = re.findall(r"\w+", body["messages"][-1]["content"])[0]
     names = [tool["function"]["name"] for tool in body["tools"]]
     variant = "v1" if "reserve" in names and body["model"] == "good" else "original"
-    calls = RIGHT[variant][case[text.rstrip("!")]]
+    calls = RIGHT[variant][case[first_word]]
     if not calls:
         return completion({"role": "assistant", "content": "Bye."}, "stop")
     return call_completion(calls[0]["name"], json.dumps(calls[0]["arguments"]))

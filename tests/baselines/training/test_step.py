@@ -15,7 +15,7 @@ from torch.nn.modules.module import register_module_forward_hook
 from baselines import loop, predict, train
 from baselines.loop import average_of, make_optimizer
 from baselines.precision import has_bf16, resolved
-from baselines.processes import make_accelerator
+from baselines.processes import denormals_are_zero, make_accelerator
 from baselines.settings import Settings, read_recipe
 
 from ..conftest import command, write_recipe
@@ -178,3 +178,10 @@ def test_training_evaluation_and_prediction_share_one_precision(
     assert "as the precision of v1" in capsys.readouterr().err
     header = json.loads((tmp_path / "v1.jsonl").read_text().splitlines()[0])
     assert header["metadata"]["system"]["precision"] == "fp32"
+
+
+def test_numbers_below_the_smallest_normal_one_are_zero_in_a_training_alone() -> None:
+    tiny = torch.tensor([2.0**-130])
+    with denormals_are_zero():
+        assert (tiny * 1).item() == 0
+    assert (tiny * 1).item() > 0
