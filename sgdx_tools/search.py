@@ -130,13 +130,19 @@ def bm25(documents: Sequence[str], queries: Sequence[str]) -> Floats:
         import bm25s
     except ImportError:
         raise SgdxError("search: found no bm25s, expected it: pip install 'sgdx[search]'") from None
-    split = {"stopwords": "en", "show_progress": False}
-    index = bm25s.BM25(method="lucene")
-    index.index(bm25s.tokenize(list(documents), **split), show_progress=False)
-    words = bm25s.tokenize(list(queries), return_ids=False, **split)
-    return np.stack(
-        [index.get_scores(of_query) if of_query else np.zeros(len(documents)) for of_query in words]
+    of_documents, of_queries = (
+        bm25s.tokenize(list(texts), return_ids=False, stopwords="en", show_progress=False)
+        for texts in (documents, queries)
     )
+    scores = np.zeros((len(queries), len(documents)))
+    if any(of_documents):  # else nothing is found
+        index = bm25s.BM25(method="lucene")
+        with np.errstate(invalid="ignore"):  # of a document without words
+            index.index(of_documents, show_progress=False)
+        for row, words in zip(scores, of_queries):
+            if words:
+                row[:] = index.get_scores(words)
+    return scores
 
 
 def embeddings(model: str, base_url: str | None, key: str | None) -> Ranker:

@@ -98,6 +98,11 @@ def test_words_of_tools_and_of_what_is_said() -> None:
     assert query(parts) == "hi"
 
 
+@pytest.mark.parametrize("documents", [["a", "the"], ["", ""], ["x", ""]])
+def test_tools_without_a_word_are_found_by_nothing(documents: list[str]) -> None:
+    assert bm25(documents, ["a table", ""]).tolist() == [[0, 0], [0, 0]]
+
+
 @contextmanager
 def embedding_server(answer: Callable[[list[str]], Any]) -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
