@@ -26,6 +26,7 @@ from sgdx_metric.version import __version__
 
 from .data import ToolSet
 from .folder import TOOLS, read_tool_set
+from .importing import import_files
 from .json_schema import Element
 
 _EVIDENCE = Path(__file__).parent / "evidence.json"
@@ -186,16 +187,13 @@ def rivals(tool_set: ToolSet) -> list[tuple[str, str, float]]:
     return sorted(nearest, key=lambda pair: pair[2])
 
 
-def read_tools(path: Path) -> ToolSet:
+def read_any_tools(path: Path) -> ToolSet:
     """The tools of a folder, of a file in any form that `import` knows, or of files SKILL.md."""
-    if path.is_dir() and not (path / TOOLS).exists() and sorted(path.glob("*/SKILL.md")):
-        path = path / "*" / "SKILL.md"
-    elif path.is_dir():
+    is_folder = path.is_dir()
+    if is_folder and ((path / TOOLS).exists() or not any(path.glob("*/SKILL.md"))):
         return read_tool_set(path)
-    if path.name == "SKILL.md":
-        from .importing.skills import import_skills
-
-        collection = import_skills([str(path)])
+    if is_folder or path.name == "SKILL.md":
+        path, form = path / "*" / "SKILL.md" if is_folder else path, "skills"
     else:
         document = parse_yaml_document(read_input(path), str(path))  # of which JSON is a part
         listed = document  # or an object that has the list, as a request or an answer
@@ -203,16 +201,11 @@ def read_tools(path: Path) -> ToolSet:
             listed = listed.get(key, listed) if isinstance(listed, dict) else listed
         first = listed[0] if isinstance(listed, list) and listed else None
         fields = first if isinstance(first, dict) else {}
+        keys = {"inputSchema": "mcp", "input_schema": "anthropic"}
+        form = next((form for key, form in keys.items() if key in fields), "openai")
         if isinstance(document, dict) and ("openapi" in document or "swagger" in document):
-            from .importing.openapi import import_openapi
-
-            collection = import_openapi(path)
-        else:
-            from .importing.tool_lists import import_list
-
-            keys = {"inputSchema": "mcp", "input_schema": "anthropic"}
-            form = next((form for key, form in keys.items() if key in fields), "openai")
-            collection = import_list(form, path)
+            form = "openapi"
+    collection = import_files(form, [path])
     collection.report_losses(None)
     return ToolSet(str(path), collection.tools)
 

@@ -108,11 +108,7 @@ def import_tools(
         raise SgdxError("--as-tools: found no --skills, which it shows")
     if output.exists():
         raise SgdxError(f"{output}: exists already, expected a new folder")
-    if skills:
-        from .importing.skills import import_skills
-
-        collection = import_skills(skills, only, as_tools)
-    elif bfcl:
+    if bfcl:
         from .importing.bfcl import import_bfcl
 
         collection = import_bfcl(bfcl, answers)
@@ -126,17 +122,12 @@ def import_tools(
 
         access = Access.of(_pairs("--env", env), _pairs("--header", header), mcp_server)
         collection = import_servers(mcp_server, only, access)
-    elif openapi:
-        from .importing.openapi import import_openapi
-
-        collection = import_openapi(openapi, with_headers, only)
     else:
-        from .importing.tool_lists import import_list
+        from .importing import import_files
 
-        name = forms[0]
-        path = given[name]
-        assert path is not None  # noqa: S101 - it is one of the forms
-        collection = import_list(name.removeprefix("--"), path, only)
+        files: Sequence[str | Path] = skills or [path for path in given.values() if path]
+        form = forms[0].removeprefix("--")
+        collection = import_files(form, files, only, with_headers, as_tools)
     collection.write(output)
     collection.report(output)
 
@@ -239,7 +230,7 @@ def check(
     from sgdx_dataset.io.files import write_bytes
     from sgdx_dataset.io.json import pretty_json
 
-    from .check import as_json, as_sarif, evidence, find, read_tools, show_check
+    from .check import as_json, as_sarif, evidence, find, read_any_tools, show_check
     from .data import ToolSet
 
     if bool(tools) == bool(mcp_server):
@@ -248,7 +239,7 @@ def check(
         known = ", ".join(evidence().rules)
         raise SgdxError(f"--fail-on {unknown[0]}: expected one of {known}")
     if tools:
-        tool_set = read_tools(tools)
+        tool_set = read_any_tools(tools)
     else:
         from .importing.mcp_servers import import_servers
 
@@ -400,7 +391,7 @@ def search(
         check_limit(max_drop, "--max-drop")
     if base_url and not embeddings:
         raise SgdxError("--base-url: found no --embeddings, whose server this is")
-    check_outputs({"--output": output}, folder.glob("**/*.json*"))
+    check_outputs({"--output": output}, _files_of(folder))
     tool_set = read_tool_set(folder).first(limit)
     ranker: searching.Ranker = searching.bm25
     name = "bm25-lucene"

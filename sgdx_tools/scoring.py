@@ -274,9 +274,16 @@ def _signature(tool_set: ToolSet, files: Mapping[str, PredictionFile], rules: Ru
         **({"predictions": "made-elsewhere"} if made_elsewhere else {}),
         "zero-mean": "0",
         "sd": "sample",
+    }
+    return signature_line("sgdx_tools", parts)
+
+
+def signature_line(metric: str, parts: Mapping[str, object]) -> str:
+    """The line ``METRIC|key:value|...``, which ends in how intervals are made and the version."""
+    ends = {
         "ci": f"95%-bootstrap-{RESAMPLES}-seed-{SEED}",
         "ci-drop": "95%-bounded",
         "version": __version__,
     }
-    shown = (f"{key}:{str(value).replace('|', '/')}" for key, value in parts.items())
-    return "|".join(["sgdx_tools", *shown])
+    shown = (f"{key}:{str(value).replace('|', '/')}" for key, value in {**parts, **ends}.items())
+    return "|".join([metric, *shown])

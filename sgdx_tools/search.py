@@ -8,7 +8,7 @@ in the words of the variant. No model answers, so that all cases take seconds.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,12 +18,12 @@ from sgdx_dataset import SgdxError
 from sgdx_metric.columns import Floats, Ints
 from sgdx_metric.figures import over_variants_of_few, under_each
 from sgdx_metric.robustness import paired_scores
-from sgdx_metric.statistics import RESAMPLES, SEED, Sample
+from sgdx_metric.statistics import Sample
 from sgdx_metric.units import Items, Scores
-from sgdx_metric.version import __version__
 
 from .data import Case, Tool, ToolSet, digest
 from .renaming import WordedTools
+from .scoring import signature_line
 
 # Of so many tools a client loads the first; the one that a gate is about.
 DEPTHS, GATED = (1, 3, 5, 10), "recall@5"
@@ -164,13 +164,11 @@ def embeddings(model: str, base_url: str | None, key: str | None) -> Ranker:
                     found = f"found {len(of_part.data)} embeddings of {len(part)} texts"
                     raise SgdxError(f"{model}: {found}, expected one of each")
                 rows += [row.embedding for row in sorted(of_part.data, key=lambda row: row.index)]
-            vectors = np.array(rows, dtype=np.float64)
-        except SgdxError:
-            raise
         except openai.OpenAIError as error:
             raise SgdxError(f"{model}: {str(error).replace(key or 'none', '***')}") from None
-        except ValueError:
-            raise SgdxError(f"{model}: found embeddings of several lengths, expected one") from None
+        if len({*map(len, rows)}) > 1:
+            raise SgdxError(f"{model}: found embeddings of several lengths, expected one")
+        vectors = np.array(rows, dtype=np.float64)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True).clip(min=1e-12)
         place = {text: i for i, text in enumerate(texts)}
         of_documents, of_queries = ([place[t] for t in side] for side in (documents, queries))
@@ -218,7 +216,7 @@ def _by_tool(tool_set: ToolSet, expected: Sequence[str], ranks: Ints) -> list[di
 
 def _signature(tool_set: ToolSet, cases: Sequence[Case], ranker: str) -> str:
     """The line ``sgdx_tools_search|key:value|...``, with digests of all tools, cases and words."""
-    parts: Mapping[str, object] = {
+    parts = {
         "variants": "+".join(
             f"{name}@{variant.digest()}" if variant.tools or variant.version else name
             for name, variant in tool_set.variants.items()
@@ -228,9 +226,5 @@ def _signature(tool_set: ToolSet, cases: Sequence[Case], ranker: str) -> str:
         "ranker": ranker,
         "query": "all-user-turns",
         "ties": "worst",
-        "ci": f"95%-bootstrap-{RESAMPLES}-seed-{SEED}",
-        "ci-drop": "95%-bounded",
-        "version": __version__,
     }
-    shown = (f"{key}:{str(value).replace('|', '/')}" for key, value in parts.items())
-    return "|".join(["sgdx_tools_search", *shown])
+    return signature_line("sgdx_tools_search", parts)

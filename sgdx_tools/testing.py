@@ -43,6 +43,7 @@ from .folder import (
     write_tool_set,
     write_variant,
 )
+from .importing import import_files
 from .options import AskOptions, RewordOptions
 from .predictions import drop_other_variants
 from .report import write_report
@@ -325,18 +326,8 @@ def _collect(tools: str | ImportedTools, listed: Path | None) -> tuple[Mapping[s
         access = Access.of(tools.env, tools.headers, [*servers, *programs])
         with started(tools.start, servers, access) if programs else contextlib.nullcontext():
             collection = import_servers(servers, only, access)
-    elif form == "skills":
-        from .importing.skills import import_skills
-
-        collection = import_skills(files, only, as_tools=tools.as_ == "tools")
-    elif form == "openapi":
-        from .importing.openapi import import_openapi
-
-        collection = import_openapi(Path(files[0]), only=only)
     else:
-        from .importing.tool_lists import import_list
-
-        collection = import_list(form, Path(files[0]), only)
+        collection = import_files(form, files, only, as_tools=tools.as_ == "tools")
     collection.report_losses(listed)
     return collection.tools, collection.source()
 
