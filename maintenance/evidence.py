@@ -22,9 +22,11 @@ import numpy as np
 
 from sgdx_dataset import open_release
 from sgdx_dataset.schema import Service, Slot
-from sgdx_eval.references import open_references
-from sgdx_eval.report.runs import read_run
-from sgdx_eval.report.slots import score_slots
+from sgdx_eval.inputs import Inputs
+from sgdx_eval.options import TurnOptions
+from sgdx_eval.prediction_files import read_header
+from sgdx_eval.score import read_given
+from sgdx_eval.tasks import task_of
 from sgdx_metric.columns import Floats, Ints
 from sgdx_metric.variants import ORIGINAL
 from sgdx_tools.check import RULES, AllEvidence, Evidence, Ranking
@@ -48,6 +50,7 @@ EDITS: Mapping[str, Callable[[Service, int, Slot], Words]] = {
     "is_alike": lambda service, i, slot: {
         "description": f"{service.description}: {slot.name.replace('_', ' ')}"
     },
+    "is_missing": lambda _, i, slot: {"description": ""},
     "is_prefixed": lambda service, i, slot: {
         "name": f"{re.sub(r'_[0-9]+$', '', service.service_name).lower()}_{slot.name}"
     },
@@ -84,24 +87,32 @@ class Loss(NamedTuple):
     points: float
 
 
-def read_losses(path: Path, edits: Path) -> list[Loss]:
-    """What a run loses under the edits, slot by slot of every frame."""
-    run = read_run(path)
+def read_losses(predictions: Path, source: str, edits: Path) -> list[Loss]:
+    """What predictions lose under the edits, slot by slot of every frame or call."""
+    split = read_header(predictions / f"{ORIGINAL}.jsonl").split or "test"
     own = {rule: str(edits / f"{rule}.json") for rule in EDITS}
-    data, results = open_references(None, run.split, own), run.results
-    original, *reworded = (
-        score_slots(data, run.split, variant, run.predictions[variant], results)
-        for variant in (ORIGINAL, *EDITS)
-    )
-    schemas = data.schemas(ORIGINAL)
-    return [
-        Loss(rule, frame_id.split("/")[0], service, i, 100 * (before - after))
-        for rule, scored in zip(EDITS, reworded)
-        for frame_id, scores in original.scores.items()
-        for service in [frame_id.rpartition("/")[2]]
-        for i, (before, after) in enumerate(zip(scores, scored.scores[frame_id]))
-        if schemas[service].slots[i].name in original.gold[frame_id]
-    ]
+    inputs = Inputs(predictions, split, source, own_variants=own)
+    task = task_of(inputs, TurnOptions())
+    items = task.items(read_given(task, inputs))
+    schemas = {
+        service.service_name: service for service in open_release(source).schema(split, ORIGINAL)
+    }
+    found = []
+    for place, item in enumerate(items.ids):
+        dialogue, service = item.split("/")[0], item.rpartition("/")[2]
+        scores = {
+            name: {
+                line.position: line.score or 0.0
+                for line in items.lines(place, name)
+                if 0 <= line.position < len(schemas[service].slots) and line.reference
+            }
+            for name in items.variants
+        }
+        for rule in (name for name in items.variants if name != ORIGINAL):
+            for position, before in scores[ORIGINAL].items():
+                points = 100 * (before - scores[rule][position])
+                found.append(Loss(rule, dialogue, service, position, points))
+    return found
 
 
 def losses(found: Sequence[Loss]) -> dict[str, Evidence]:
@@ -162,9 +173,10 @@ def _ranks(values: Floats) -> Floats:
     return ranks[inverse]
 
 
-def measure(edits: Path, chosen_on: Path, judged_on: Path, name: str) -> None:
+def measure(source: str, edits: Path, chosen_on: Path, judged_on: Path, name: str) -> None:
     """Write evidence.json of the second run, and print what both give."""
-    first, second = (read_losses(run, edits) for run in (chosen_on, judged_on))
+    folders = chosen_on / "predictions", judged_on / "predictions"
+    first, second = (read_losses(folder, source, edits) for folder in folders)
     expected = {rule: found.loss for rule, found in losses(first).items()}
     rules = losses(second)
     for rule, found in rules.items():
@@ -183,18 +195,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     edits = commands.add_parser("edits")
-    edits.add_argument("source")
-    edits.add_argument("folder", type=Path)
-    measured = commands.add_parser("measure")
-    measured.add_argument("edits", type=Path)
+    measured, called = commands.add_parser("measure"), commands.add_parser("calls")
+    for command in (edits, measured, called):
+        command.add_argument("source")
+        command.add_argument("folder", type=Path, help="of the edits")
     measured.add_argument("chosen_on", type=Path)
     measured.add_argument("judged_on", type=Path)
     measured.add_argument("--name", required=True, help="what the second run is, for readers")
-    arguments = parser.parse_args()
-    if arguments.command == "edits":
-        write_edits(arguments.source, arguments.folder)
+    called.add_argument("predictions", type=Path)
+    given = parser.parse_args()
+    if given.command == "edits":
+        write_edits(given.source, given.folder)
+    elif given.command == "calls":
+        found = read_losses(given.predictions, given.source, given.folder)
+        for rule, evidence in losses(found).items():
+            count = sum(loss.rule == rule for loss in found)
+            print(f"{rule}: {count} parameters of calls, {evidence}")
     else:
-        measure(arguments.edits, arguments.chosen_on, arguments.judged_on, arguments.name)
+        measure(given.source, given.folder, given.chosen_on, given.judged_on, given.name)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "pictures"
 _VARIANTS = (ORIGINAL, *PAPER_VARIANTS)
 _ALL_SIX = len(_VARIANTS) + 0.35  # where the column of the worst case stands
-_MARKERS = "os^"
+_MARKERS = "os^D"
 # So narrow, in inches, that a phone shrinks the picture little and its text stays legible.
 _SIZE = (5.4, 4.6)
 _NAME_GAP = 0.03  # of the axis, between an interval's end and the middle of a name
@@ -50,6 +50,7 @@ class Picture(NamedTuple):
         apart: Whether their lines are so far apart that names and figures can stand beside them.
         highest: Where the axis ends, in percent.
         title, items: What its figure is, and what is the same under all variants.
+        worst: The figure of each frame or call under its worst variant.
     """
 
     systems: Mapping[str, str]
@@ -57,6 +58,7 @@ class Picture(NamedTuple):
     highest: float
     title: str = "Joint goal accuracy, in %"
     items: str = "the same dialogues, the schema in six variants"
+    worst: str = "jga_worst"
 
 
 class System(NamedTuple):
@@ -95,6 +97,19 @@ PICTURES = {
         title="The right tool is among the first five, in %",
         items="the same cases, the tools in six variants",
     ),
+    "language-models": Picture(
+        {
+            "1.5 billion, only calls": "results/calls-1.5b-constrained",
+            "0.5 billion, only calls": "results/calls-0.5b-constrained",
+            "1.5 billion, free": "results/calls-1.5b-free",
+            "0.5 billion, free": "results/calls-0.5b-free",
+        },
+        apart=False,
+        highest=50,
+        title="The whole call is right, in %",
+        items="the same calls, the functions in six variants",
+        worst="call_accuracy.worst",
+    ),
 }
 
 
@@ -114,8 +129,8 @@ class Theme(NamedTuple):
 
 
 THEMES = (
-    Theme("light", "#1f2328", "#d1d9e0", ("#0072B2", "#D55E00", "#59636e")),
-    Theme("dark", "#f0f6fc", "#3d444d", ("#56B4E9", "#F5A35C", "#9198a1")),
+    Theme("light", "#1f2328", "#d1d9e0", ("#0072B2", "#D55E00", "#59636e", "#007a5a")),
+    Theme("dark", "#f0f6fc", "#3d444d", ("#56B4E9", "#F5A35C", "#9198a1", "#3fb68b")),
 )
 
 
@@ -152,7 +167,7 @@ def read_systems(picture: Picture) -> dict[str, System]:
     systems = {}
     for name, run_ in zip(paths, runs):
         by_variant = _estimates(run_.results.by_variant(), _VARIANTS)
-        systems[name] = System(by_variant, *_estimates(run_.results.sample(), ["jga_worst"]))
+        systems[name] = System(by_variant, *_estimates(run_.results.sample(), [picture.worst]))
     return systems
 
 
@@ -193,7 +208,7 @@ def draw(picture: Picture, systems: Mapping[str, System], theme: Theme) -> bytes
             _name_systems(axes, systems, theme.systems)
         else:
             lines = [bars[0] for bars in axes.containers[::2]]  # of each two: then the worst case
-            axes.legend(lines, systems, frameon=False, loc="upper right")
+            axes.legend(lines, systems, frameon=False, loc="upper left")
         _finish(axes, picture, theme)
         file = io.BytesIO()
         metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}

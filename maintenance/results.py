@@ -21,10 +21,11 @@ def split(folder: Path) -> None:
     content = stored(path)
     items = {key: content[key] for key in ("paired", "variants") if key in content}
     figures = {key: value for key, value in content.items() if key != "paired"}
-    figures["variants"] = {
-        name: {group: metrics for group, metrics in groups.items() if group.startswith("#")}
-        for name, groups in content["variants"].items()
-    }
+    if "variants" in content:  # calls have none
+        figures["variants"] = {
+            name: {group: metrics for group, metrics in groups.items() if group.startswith("#")}
+            for name, groups in content["variants"].items()
+        }
     # Without a time, so that the same scores are the same bytes.
     compact = json.dumps(items, separators=(",", ":")).encode()
     path.with_name(ITEMS).write_bytes(gzip.compress(compact, mtime=0))

@@ -43,7 +43,7 @@ def score(
     if per_item and per_item.suffix not in task.item_endings:
         endings = " or ".join(task.item_endings)
         raise SgdxError(f"{of_items} {per_item}: expected a name ending in {endings}")
-    given = _read(task, inputs)
+    given = read_given(task, inputs)
     scored = score_against(task, given)
     content = scored.content | {
         "predictions": {
@@ -71,7 +71,7 @@ def score(
 
 def explain(task: Task, inputs: Inputs, item: str | None, changed: Sequence[str] | None) -> None:
     """Print why an item scores what it does, or list those that changed; without both, flips."""
-    given = _read(task, inputs)
+    given = read_given(task, inputs)
     for name, header in given.headers().items():
         check_data(header, name, given.references.data(name), None)
     if item is not None:
@@ -83,7 +83,7 @@ def explain(task: Task, inputs: Inputs, item: str | None, changed: Sequence[str]
         (print_broken if changed else print_flips)(items, terminal())
 
 
-def _read(task: Task, inputs: Inputs) -> Given:
+def read_given(task: Task, inputs: Inputs) -> Given:
     """Read the predictions of one system, and open the references."""
     paths = inputs.prediction_paths()
     note_unscored(inputs.predictions, inputs.variants())

@@ -248,9 +248,26 @@ def test_figures_of_single_settings_are_those_of_their_scores() -> None:
 
 
 def test_figures_of_the_language_model_are_those_of_its_scores() -> None:
-    (rows,) = tables("calls", "| system | JGA_orig")
+    (rows,) = tables("language-models", "| system | JGA_orig")
     keys = ("jga_orig", "jga_v1-5", "flips", "change_v1-5")
     assert shows_with_intervals([*rows[0][1:3], *rows[0][4:6]], "smollm2-135m", keys)
+
+
+def test_figures_of_calls_are_those_of_their_scores() -> None:
+    rows = tables("language-models", "| model | way")[0]
+    names = ("1.5b-constrained", "1.5b-free", "0.5b-constrained", "0.5b-free")
+    for name, row in zip(names, rows, strict=False):  # the last row is of a program
+        content = json.loads((ROOT / "results" / f"calls-{name}" / "scores.json").read_text())
+        calls, of_name = (content["calls"][f"call{key}_accuracy"] for key in ("", "_name"))
+        figures = [
+            value
+            for key in ("original", "reworded", "drop", "worst", "flips")
+            for value in (calls[key], *calls["confidence"][key])
+        ]
+        figures += [of_name["original"], of_name["reworded"]]
+        counts = [header["counts"] for header in content["predictions"].values()]
+        figures.append(sum(c["unread"] for c in counts) / sum(c["requests"] for c in counts))
+        assert shows(row[2:], [100 * figure for figure in figures]), name
 
 
 def test_figures_of_tool_search_are_those_of_its_scores() -> None:
