@@ -22,9 +22,7 @@ SCHEMA: Json = {
         guests={
             "type": "array",
             "items": objects(
-                ["name"],
-                name={**TEXT, "description": "Who"},
-                home={"$ref": "#/properties/address"},
+                ["name"], name={**TEXT, "description": "Who"}, home={"$ref": "#/properties/address"}
             ),
         },
         when={
@@ -91,9 +89,7 @@ def test_a_schema_keeps_everything_but_its_words() -> None:
             guests={
                 "type": "array",
                 "items": objects(
-                    ["who"],
-                    who={**TEXT, "description": "Who"},
-                    home={"$ref": "#/properties/place"},
+                    ["who"], who={**TEXT, "description": "Who"}, home={"$ref": "#/properties/place"}
                 ),
             },
             when={

@@ -143,10 +143,7 @@ def test_embeddings_come_from_a_server(folder: Path) -> None:
         )
         many = [f"{'a' * i}e" for i in range(300)]  # more than one request has
         assert embeddings("m", url, "s3cret-key")(many, ["e"])[0].argmax() == 0
-    with (
-        embedding_server(lambda texts: letters(texts[1:])) as url,
-        pytest.raises(SgdxError),
-    ):
+    with embedding_server(lambda texts: letters(texts[1:])) as url, pytest.raises(SgdxError):
         embeddings("m", url, "s3cret-key")(["a"], ["b"])
 
 

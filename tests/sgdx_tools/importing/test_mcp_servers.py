@@ -189,10 +189,7 @@ def test_what_a_server_prints_beside_messages_is_one_line(
 
 
 def test_a_program_gets_a_key_that_is_never_shown(
-    by_hand: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    by_hand: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("MY_TOKEN", "sk-secret")
     command = ["import", "--mcp-server", f"{by_hand} locked", "--output", str(tmp_path / "api")]

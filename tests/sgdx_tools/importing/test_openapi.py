@@ -488,10 +488,7 @@ def test_only_takes_operations_by_name_path_or_tag(tmp_path: Path) -> None:
     }
     path = tmp_path / "api.json"
     path.write_text(json.dumps({"openapi": "3.1.0", "paths": paths}))
-    for only, names in {
-        ("/pets*",): ["find", "change"],
-        ("f*", "shop"): ["find", "list"],
-    }.items():
+    for only, names in {("/pets*",): ["find", "change"], ("f*", "shop"): ["find", "list"]}.items():
         collection = import_openapi(path, only=only)
         assert (list(collection.tools), collection.left_out) == (names, [])
     with pytest.raises(SgdxError, match="nothing"):
