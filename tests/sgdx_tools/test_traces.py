@@ -245,7 +245,7 @@ ON_EVENT = {
     "gen_ai.output.messages": [
         {
             "role": "assistant",
-            "parts": [{"type": "tool_call", "name": "weather", "arguments": ROME}],
+            "parts": [{"type": "tool_call", **FUNCTION, "arguments": ROME}],
         }
     ],
 }
