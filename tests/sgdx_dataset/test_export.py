@@ -27,7 +27,8 @@ def test_original_is_the_source_value_for_value(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_variants_are_what_the_converter_makes(tmp_path: Path, mini: Path, variant: str) -> None:
-    for source in ("sample", str(mini)):
+    """Of the sample those that are nearest and farthest, of whose names some clash."""
+    for source in (*(["sample"] if variant in ("v1", "v5") else []), str(mini)):
         release, output = open_release(source), tmp_path / Path(source).name / "out"
         export(release, variant, output)
         for split, folder in SPLITS.items():
