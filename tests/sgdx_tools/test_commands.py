@@ -13,7 +13,6 @@ import pytest
 from sgdx_tools.__main__ import main
 from sgdx_tools.asking import ToolPlan
 from sgdx_tools.data import Json
-from sgdx_tools.demo import SAMPLE
 from sgdx_tools.folder import read_tool_set
 from sgdx_tools.options import AskOptions
 
@@ -244,11 +243,3 @@ def test_the_demo_shows_a_drop_its_cause_and_its_fix(
     assert "38.50 % of the cases are right under other words, 90.00 % under" in out
     assert "v2: -51.43 points of call accuracy" in out
     assert "v2-fixed: 0.00 points of call accuracy" in out
-
-
-def test_the_sample_is_whole() -> None:
-    sample = read_tool_set(SAMPLE)
-    assert (len(sample.tools), len(sample.cases)) == (8, 40)
-    assert list(sample.variants) == ["original", "v1", "v2", "v3", "v4", "v5"]
-    assert sum(case.expect is None for case in sample.cases) == 5
-    assert len(CASES) == 4
