@@ -50,7 +50,7 @@ def gold_answers_of(plan: Plan) -> dict[str, dict[str, Any]]:
 
 
 def test_a_model_that_is_always_right_scores_1(
-    plan: Plan, three: Path, stand_in: StandIn, tmp_path: Path
+    plan: Plan, three: Path, stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     right = gold_answers_of(plan)
     stand_in.answer = lambda body: right[json.dumps(body, sort_keys=True)]
@@ -58,6 +58,8 @@ def test_a_model_that_is_always_right_scores_1(
     output = tmp_path / "run" / "predictions"
     arguments = ("--dialogues", three, "--output", output, "--base-url", stand_in.url)
     assert ask("predict", *arguments, "--price", "2,1,10") == 0
+    said = capsys.readouterr().err.splitlines()
+    assert "v5: requests 26; tokens 23400 in, 1300 out; cost 0.0494" in said
     words = ["--source", "sample", "--dialogues", str(three), "--predictions", str(output)]
     assert metric(["score", *words, "--output", str(tmp_path / "run" / "scores.json")]) == 0
     scores = json.loads((tmp_path / "run" / "scores.json").read_text())

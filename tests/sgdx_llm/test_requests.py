@@ -260,10 +260,7 @@ def test_the_function_that_makes_a_call() -> None:
     function = call_function(name, service, intent)
     assert function["parameters"]["required"] == ["title"]
     assert list(function["parameters"]["properties"]) == ["title", "subtitles", "seats", "3-D_"]
-
-
-def test_two_services_may_have_an_intent_of_one_name() -> None:
-    other: Any = {**SCHEMA, "service_name": "Media_8"}
+    other: Any = {**SCHEMA, "service_name": "Media_8"}  # with an intent of the same name
     names = list(call_functions([SERVICE, read_service(other)]))
     assert names == ["Media_9__PlayFilm", "Media_8__PlayFilm"]
 
