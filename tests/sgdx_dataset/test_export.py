@@ -47,13 +47,6 @@ def test_an_export_can_be_read_as_a_source(mini: Path, tmp_path: Path) -> None:
     assert (tmp_path / "again" / file).read_text() == (tmp_path / "v3" / file).read_text()
 
 
-def test_what_is_there_is_left_alone_and_nothing_is_written_beside_it(tmp_path: Path) -> None:
-    (tmp_path / "test").mkdir()
-    with pytest.raises(SgdxError, match=f"^{tmp_path}/test: "):
-        export(open_release("sample"), "v1", tmp_path)
-    assert [path.name for path in tmp_path.rglob("*")] == ["test"]
-
-
 def test_a_new_output_appears_with_all_splits_or_not_at_all(
     mini: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
