@@ -122,7 +122,7 @@ def test_spans_become_cases_of_their_conversation(folder: Path) -> None:
 
 
 def test_reviewed_cases_stay_and_others_go(
-    folder: Path, write_rows: Callable[[Rows], Path]
+    folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     added(folder, "\n".join([line("A", BOOKED, custom_id="=a"), line("B", TEXT, custom_id="x")]))
     extra: Rows = [{"id": "=a", "variant": name, "calls": []} for name in ("original", "v1", "v2")]
@@ -133,6 +133,7 @@ def test_reviewed_cases_stay_and_others_go(
     assert "user: A" in page and "book({&quot;people&quot;: 3})" in page
     table.write_text("\n".join(row for row in table.read_text().splitlines() if row[:2] != "x\t"))
     assert main(["cases", str(folder), "--review", str(table)]) == 0
+    assert capsys.readouterr().out.endswith("\n5 cases\n")
     cases = read_tool_set(folder).all_cases
     assert [(case.id, case.unreviewed) for case in cases][-2:] == [("d", False), ("=a", False)]
     kept = [row for row in [*rows(), *extra] if row["id"] != "x"]
