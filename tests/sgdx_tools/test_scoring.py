@@ -35,6 +35,8 @@ def test_right_calls_score_1_under_every_variant_of_files_and_of_rows(
         assert of_metric["by_variant"] == {"original": 1.0, "v1": 1.0, "v2": 1.0}
         assert (of_metric["worst"], of_metric["flips"], of_metric["drop"]) == (1.0, 0.0, 0.0)
     assert scores["elements"] == []
+    alone = [row for row in rows([("v1", "b", [])]) if row["variant"] != "original"]
+    assert score(folder, alone)["elements"] == []  # as nothing is lost from the original
     assert scores["cases"] == {"all": 4, "call": 3, "no_call": 1, "dialogues": 3}
     parts = dict(part.split(":", 1) for part in scores["signature"].split("|")[1:])
     assert (parts["reworded-by"], parts["rules"]) == ("model:m+unknown", "exact")
