@@ -35,8 +35,8 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for part in tiny_encoder(["a table for two", "which city?"], hidden=16):
         part.save_pretrained(folder / "start")
     settings = read_recipe(find_recipe("onepass/record_gpu"))
-    small = {"batch_size": 8, "token_budget": 8192, "evaluate_frames": 12, "precision": "fp32"}
-    settings = msgspec.structs.replace(settings, train_dialogues=12, **small)
+    small = {"batch_size": 2, "token_budget": 2048, "evaluate_frames": 6, "precision": "fp32"}
+    settings = msgspec.structs.replace(settings, train_dialogues=8, **small)
     (folder / "small.yaml").write_bytes(msgspec.yaml.encode(settings))
     start = str(folder / "start")
     encode(str(folder / "small.yaml"), "sample", start, folder / "encoded", seconds=0)
@@ -50,7 +50,7 @@ def test_batches_on_disk_are_those_of_the_tracker_in_half_and_half(work: Path) -
     assert index["seen"]["train"] == ["original"] and not index["seen"]["oracle"]
     name, count, _ = index["batches"][0]
     batch = read_batch(work / "encoded" / name)
-    assert len(batch["input_ids"]) == len(batch["intent_label"]) == count <= 8
+    assert len(batch["input_ids"]) == len(batch["intent_label"]) == count <= 2
     assert {t.dtype for t in batch.values()} == {torch.int64, torch.bool, torch.float32}
     other = read_batch(work / "encoded" / index["batches"][-1][0])
     model = Record(work / "encoded", str(work / "start"), work / "none", work).tracker.model
@@ -76,7 +76,7 @@ def test_a_record_learns_in_its_time_and_its_parts_are_the_last_model(
     for batches in record.dev.values():  # the more is learnt, the less likely are these
         for batch in batches:
             batch["requested_label"] = 1 - batch["requested_label"]
-    record.learn(20, trial=3)
+    record.learn(12, trial=3)
     curve, rates = record.figures["curve"], record.figures["rates"]
     assert list(rates) == ["0.00025", "0.0005", "0.001"]
     assert rates[f"{record.figures['rate']:g}"] == max(rates.values())

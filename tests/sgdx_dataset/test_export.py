@@ -27,7 +27,8 @@ def test_original_is_the_source_value_for_value(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_variants_are_what_the_converter_makes(tmp_path: Path, mini: Path, variant: str) -> None:
-    for source in ("sample", str(mini)):
+    """Of the sample those that are nearest and farthest, of whose names some clash."""
+    for source in (*(["sample"] if variant in ("v1", "v5") else []), str(mini)):
         release, output = open_release(source), tmp_path / Path(source).name / "out"
         export(release, variant, output)
         for split, folder in SPLITS.items():
@@ -44,13 +45,6 @@ def test_an_export_can_be_read_as_a_source(mini: Path, tmp_path: Path) -> None:
     export(open_release(tmp_path / "v3"), "original", tmp_path / "again", ["test"])
     file = "test/dialogues_001.json"
     assert (tmp_path / "again" / file).read_text() == (tmp_path / "v3" / file).read_text()
-
-
-def test_what_is_there_is_left_alone_and_nothing_is_written_beside_it(tmp_path: Path) -> None:
-    (tmp_path / "test").mkdir()
-    with pytest.raises(SgdxError, match=f"^{tmp_path}/test: "):
-        export(open_release("sample"), "v1", tmp_path)
-    assert [path.name for path in tmp_path.rglob("*")] == ["test"]
 
 
 def test_a_new_output_appears_with_all_splits_or_not_at_all(

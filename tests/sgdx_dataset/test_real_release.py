@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sgdx_dataset import VARIANTS, frame_tables, frames, load
+from sgdx_dataset import VARIANTS, frames, load
 from sgdx_dataset.configs import SPLITS
 from sgdx_dataset.release import Release, open_release
 from sgdx_dataset.row_datasets import release_dialogue
@@ -111,17 +111,6 @@ def test_782_test_frames_of_v5_that_only_the_fixed_converter_gets_right(release:
     assert set(changed) == {"RentalCars_35"}
 
 
-@pytest.mark.slow
-def test_backtrans_is_train_three_times_over(release: Release) -> None:
-    """Under schemas that differ from the original, and from each other, in words alone."""
-    train = sum(table.num_rows for _, table in row_tables(release, "train", "original"))
-    counts: dict[str, int] = {}
-    for _, table in row_tables(release, "train", "backtrans"):
-        variant = table["variant"][0].as_py()
-        counts[variant] = counts.get(variant, 0) + table.num_rows
-    assert counts == dict.fromkeys(("backtrans-ja", "backtrans-ko", "backtrans-zh"), train)
-
-
 @pytest.mark.parametrize("language", ["ja", "ko", "zh"])
 def test_overlays_hold_only_what_differs(release: Release, language: str) -> None:
     overlay = json.loads(release.read(f"backtrans/{language}.json"))
@@ -150,14 +139,3 @@ def test_frames_of_six_configs_line_up(release_archive: Path) -> None:
     for config in ("original", *VARIANTS):
         assert rows[config]["frame_id"][:] == ids
         assert rows[config]["seen"][:] == rows["original"]["seen"][:]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("config", ["original", "v5"])
-def test_frame_tables_are_the_rows_of_load(
-    release: Release, release_archive: Path, config: str
-) -> None:
-    rows = frames(load(config, "test", release_archive)).data.table
-    table = frame_tables(release, "test", config)
-    assert table.schema == rows.schema
-    assert table.equals(rows)

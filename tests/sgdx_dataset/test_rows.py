@@ -143,7 +143,7 @@ of_kinds = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 
 
 @of_kinds
-@pytest.mark.parametrize("config", ["original", "v4", "backtrans"])
+@pytest.mark.parametrize("config", ["v4", "backtrans"])
 def test_rows_are_what_the_contract_says(kind: Kind, config: str) -> None:
     """Without what is long, they are read from fewer parts of the dialogues: it must not show."""
     release, long = open_release("sample"), ("history", "schema", "schemas", "service_call")

@@ -213,8 +213,6 @@ def test_lines_of_batches_and_programs(line: Any) -> None:
 
 def test_a_part_that_is_not_known_makes_an_answer_unread() -> None:
     body = {"output": [*RESPONSES, {"type": "computer_call", "id": "x"}]}
-    line = {"custom_id": "x", "response": {"body": body}}
-    assert read_answer_line(json.dumps(line).encode()) == ("x", body)
     assert list(chat_completion(body)) == ["unread"]
 
 
@@ -312,12 +310,12 @@ def test_any_text_is_read(text: str) -> None:
     json.dumps(calls)
 
 
-@pytest.mark.parametrize(
-    "part", ["{", "[", "<function=a>", "<parameter=a>", '"name":', "[TOOL_CALLS]a", "a(", "-",
-             "<function=a><parameter=a>", "<tool_call>", '{"name": "a", "arguments": {}}']
-)  # fmt: skip
 @pytest.mark.parametrize("end", ["", "</function>", "</parameter></function>"])
-def test_long_texts_end_soon(part: str, end: str) -> None:
-    begin = time.process_time()
-    calls_in_text((part * (100_000 // len(part)))[: 100_000 - len(end)] + end)
-    assert time.process_time() - begin < 2
+def test_long_texts_end_soon(end: str) -> None:
+    for part in (
+        *("{", "[", "<function=a>", "<parameter=a>", '"name":', "[TOOL_CALLS]a", "a(", "-"),
+        *("<function=a><parameter=a>", "<tool_call>", '{"name": "a", "arguments": {}}'),
+    ):
+        begin = time.process_time()
+        calls_in_text((part * (100_000 // len(part)))[: 100_000 - len(end)] + end)
+        assert time.process_time() - begin < 2, part

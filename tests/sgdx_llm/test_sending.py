@@ -94,7 +94,6 @@ def test_no_more_is_under_way_than_allowed(plan: Plan, stand_in: StandIn, tmp_pa
     [
         (failing(400, message="no such field\nseed"), "400: no such field seed"),
         (failing(401), "401"),
-        (failing(404), "404"),
         ((422, {}, b'{"detail": "Unexpected fields: seed"}'), "Unexpected fields: seed"),
         (failing(429, "insufficient_quota"), "429"),
     ],
@@ -122,6 +121,7 @@ def test_what_a_filter_stops_is_an_answer(
 def test_a_key_is_in_no_file_and_no_message(
     plan: Plan, stand_in: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A refused request may be kept as an answer, with the code that the server gave."""
     key = "sk-very/secret-key"
     monkeypatch.setenv("OPENAI_API_KEY", key)
     echo = {key: [key], "echo": f"Bearer {key}"}
@@ -135,6 +135,11 @@ def test_a_key_is_in_no_file_and_no_message(
     with pytest.raises(SgdxError, match=r"\[key\]") as error:
         sent(plan, tmp_path / "b.jsonl", connect(stand_in.url))
     assert key not in str(error.value)
+    content = b'{"error": {"code": ["bad %b"], "message": "no"}}' % key.encode()
+    stand_in.faults.append((400, {}, content))
+    with pytest.raises(RefusedError) as refusal:
+        asyncio.run(connect(stand_in.url)(BODY, 0))
+    assert refusal.value.answer["error"]["code"] == ["bad [key]"]
 
 
 @pytest.mark.parametrize("status", [200, 401, 429])
@@ -150,40 +155,22 @@ def test_no_part_of_a_key_is_left_where_a_message_is_cut(
         assert "sk-" not in str(error.value)
 
 
-def test_a_key_as_the_code_of_a_refusal_is_not_kept(
-    stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A refused request may be kept as an answer, with the code that the server gave."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-key")
-    content = b'{"error": {"code": ["bad sk-very-secret-key"], "message": "no"}}'
-    stand_in.faults.append((400, {}, content))
-    with pytest.raises(RefusedError) as refusal:
-        asyncio.run(connect(stand_in.url)(BODY, 0))
-    assert refusal.value.answer["error"]["code"] == ["bad [key]"]
-
-
-def test_a_short_key_changes_no_answer(
-    plan: Plan, stand_in: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_short_key_changes_no_answer(stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "e")
-    stand_in.answer = lambda body: empty_state(body) | {"text": "The key of the house"}
-    sent(plan, tmp_path / "a.jsonl", connect(stand_in.url))
-    for line in (tmp_path / "a.jsonl").read_text().splitlines():
-        assert json.loads(line)["body"]["text"] == "The key of the house"
+    stand_in.answer = lambda body: empty_state(body) | {"text": "key"}
+    assert asyncio.run(connect(stand_in.url)(BODY, 0))["text"] == "key"
 
 
-def test_a_password_of_an_address_is_in_no_message(
-    plan: Plan, stand_in: StandIn, tmp_path: Path
-) -> None:
+def test_a_password_of_an_address_is_in_no_message(stand_in: StandIn) -> None:
     """The client sends it as ``Basic`` and base64, which the server repeats."""
     url = stand_in.url.replace("//", "//me:very-secret-word@")
     for echo in ("bWU6dmVyeS1zZWNyZXQtd29yZA==", "very-secret-word"):
         stand_in.faults.append(failing(401, message=f"no user Basic {echo}"))
         with pytest.raises(SgdxError, match=r"Basic \[key\]"):
-            sent(plan, tmp_path / "a.jsonl", connect(url))
+            asyncio.run(connect(url)(BODY, 0))
 
 
-@pytest.mark.parametrize("status", [301, 302, 307, 308])
+@pytest.mark.parametrize("status", [301, 307])
 def test_a_conversation_is_not_sent_to_another_host(
     plan: Plan, stand_in: StandIn, tmp_path: Path, status: int
 ) -> None:
@@ -217,7 +204,7 @@ def endless(head: bytes, part: bytes, pause: float) -> tuple[socket.socket, str]
     return listening, f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
 
 
-@pytest.mark.parametrize("status", [b"200 OK", b"400 Bad Request", b"500 Oh"])
+@pytest.mark.parametrize("status", [b"200 OK", b"400 Bad Request"])
 def test_a_server_that_drips_is_left(status: bytes) -> None:
     """It is never silent for long, so that only the time of the whole answer tells."""
     listening, url = endless(b"HTTP/1.1 " + status + b"\r\n", b" ", 0.1)
@@ -282,20 +269,6 @@ def test_a_server_that_is_gone_stops_the_run(plan: Plan, tmp_path: Path) -> None
     assert len(bodies) < 30
 
 
-def test_a_request_that_is_given_up_holds_up_no_other(
-    plan: Plan, tmp_path: Path, distinct: int
-) -> None:
-    async def send(body: Json, retries: int) -> Json:
-        if "shared" in str(body["tools"]) and len(body["messages"]) == 4:  # in original only
-            raise NoAnswerError("always")
-        return empty_state(body)
-
-    found = sent(plan, tmp_path / "a.jsonl", send)
-    assert not found.stopped
-    assert found.counts["answered"] + found.counts["given_up"] == distinct
-    assert missing(plan, tmp_path / "a.jsonl") == found.counts["given_up"] == 1
-
-
 def test_a_request_that_is_never_answered_hides_no_other(plan: Plan, tmp_path: Path) -> None:
     """It is the first one of every run."""
     first = next(plan.requests()).body
@@ -330,6 +303,8 @@ def test_the_cost_is_kept(plan: Plan, tmp_path: Path, concurrency: int) -> None:
     assert "--max-cost 0.05" in found.stopped
     assert 0.036 < PRICE.cost(found.tokens) <= 0.05  # the longest answer would cost 0.0102
     assert len(bodies) in (18, 19)  # however many are asked at once
+    found = sent(plan, tmp_path / "b.jsonl", send, SendingOptions(max_cost=0.001), PRICE)
+    assert found.stopped and len(bodies) in (18, 19)  # the first request may be too dear
 
 
 def test_the_cost_is_kept_where_one_answer_is_far_longer(plan: Plan, tmp_path: Path) -> None:
@@ -339,16 +314,10 @@ def test_the_cost_is_kept_where_one_answer_is_far_longer(plan: Plan, tmp_path: P
         made = 1024 if next(numbers) % 10 == 9 else 10
         return empty_state(body) | {"usage": {"prompt_tokens": 900, "completion_tokens": made}}
 
-    for limit in (0.011, 0.02, 0.03, 0.04):
+    for limit in (0.011, 0.03):
         limits = SendingOptions(max_cost=limit)
         found = sent(plan, tmp_path / f"{limit}.jsonl", send, limits, PRICE)
         assert PRICE.cost(found.tokens) <= limit
-
-
-def test_the_first_request_may_be_too_dear(plan: Plan, tmp_path: Path) -> None:
-    send, bodies = failing_send()
-    found = sent(plan, tmp_path / "a.jsonl", send, SendingOptions(max_cost=0.001), PRICE)
-    assert found.stopped and not bodies
 
 
 def test_a_cost_cannot_be_kept_where_no_tokens_are_told(plan: Plan, tmp_path: Path) -> None:
@@ -383,11 +352,11 @@ def test_tokens_that_were_cached_have_their_own_price() -> None:
     assert Price(2.5, 1.25, 10).cost(tokens) == pytest.approx(0.0021)
 
 
-@pytest.mark.parametrize("text", ["1,2", "a,b,c", "1,2,-3", "1,2,inf", ""])
-def test_a_wrong_price(text: str) -> None:
-    with pytest.raises(SgdxError, match="expected IN,CACHED,OUT"):
-        read_price(text)
+def test_prices_are_read_or_refused() -> None:
     assert read_price("2.5,1.25,10") == Price(2.5, 1.25, 10.0)
+    for text in ("1,2", "a,b,c", "1,2,-3", "1,2,inf", ""):
+        with pytest.raises(SgdxError, match="expected IN,CACHED,OUT"):
+            read_price(text)
 
 
 def test_answers_are_there_again(tmp_path: Path) -> None:
@@ -403,7 +372,7 @@ def test_answers_are_there_again(tmp_path: Path) -> None:
         assert line is not None and line["body"] == {"text": "é \ud800 \n"}
 
 
-def test_a_half_written_line_is_dropped(tmp_path: Path) -> None:
+def test_a_half_written_line_is_dropped_and_a_whole_one_kept(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     with AnswerFile(path) as answers:
         answers.add("k1", "c1", 1)
@@ -415,6 +384,7 @@ def test_a_half_written_line_is_dropped(tmp_path: Path) -> None:
             assert len(answers) == whole[: cut + 1].count(b"\n")  # its end alone may be cut off
             answers.add("k3", "c3", 3)
         with AnswerFile(path) as answers:
+            assert len(answers) == whole[: cut + 1].count(b"\n") + 1
             assert (answers.get("k3") or {})["body"] == 3
 
 
@@ -431,20 +401,7 @@ def test_what_is_no_file_of_answers_stays_as_it_is(content: bytes, tmp_path: Pat
     assert path.read_bytes() == content
     with pytest.raises(SgdxError, match="found no regular file"):
         AnswerFile(tmp_path)
-
-
-def test_a_last_line_that_lacks_its_end_is_kept(tmp_path: Path) -> None:
-    path = tmp_path / "answers.jsonl"
-    path.write_text('{"key": "k1", "body": 1}')
-    with AnswerFile(path) as answers:
-        answers.add("k2", "c2", 2)
-    with AnswerFile(path) as answers:
-        assert [(answers.get(key) or {})["body"] for key in ("k1", "k2")] == [1, 2]
-
-
-def test_an_empty_file_that_was_there_stays(tmp_path: Path) -> None:
-    path = tmp_path / "answers.jsonl"
-    path.touch()
+    path.write_bytes(b"")
     with AnswerFile(path):
         pass
     assert path.exists()

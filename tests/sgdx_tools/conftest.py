@@ -65,10 +65,7 @@ CASES = (
 )
 # The right calls by variant and case.
 _BOOK = {"a": call("book", people=4, place={"city": "Rome"}), "b": call("book", people=2)}
-_RESERVE = {
-    "a": call("reserve", guests=4, place={"town": "Rome"}),
-    "b": call("reserve", guests=2),
-}
+_RESERVE = {"a": call("reserve", guests=4, place={"town": "Rome"}), "b": call("reserve", guests=2)}
 RIGHT: dict[str, dict[str, list[Json]]] = {
     "original": {**_BOOK, "c": call("weather", city="Oslo"), "d": []},
     "v1": {**_RESERVE, "c": call("weather", city="Oslo"), "d": []},

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -63,46 +60,37 @@ class _Comments(BaseHTTPRequestHandler):
             case "dropped":
                 self.close_connection = True
             case "half":
-                self.send_response(200)
-                self.send_header("Content-Length", "100")
-                self.end_headers()
-                self.wfile.write(b'[{"a')
+                self._answer(200, b'[{"a', ("Content-Length", "100"))
             case "html":
-                self.send_response(200)
-                self.end_headers()
-                self.wfile.write(b"<html>ok")
+                self._answer(200, b"<html>ok")
             case "no list":
-                self._answer(200, {"message": "ok"})
+                self._answer(200, b'{"message": "ok"}')
             case _:
-                self._answer(200, [gone, *listed])
+                self._answer(200, json.dumps([gone, *listed]).encode())
 
     def do_POST(self) -> None:
-        if self._may():
-            self.server.comments.append(("github-actions[bot]", self._body()))
-            self._answer(201, {})
+        self._write(len(self.server.comments))
 
     def do_PATCH(self) -> None:
-        if self._may():
-            place = int(self.path.rpartition("/")[2])
-            assert self.server.comments[place][0] == "github-actions[bot]"
-            self.server.comments[place] = ("github-actions[bot]", self._body())
-            self._answer(200, {})
+        self._write(int(self.path.rpartition("/")[2]))
 
-    def _may(self) -> bool:
+    def _write(self, place: int) -> None:
         assert self.headers["Authorization"] == "Bearer t"
         if self.server.fault == "forbidden":
-            self._answer(403, {"message": "Resource not accessible by integration"})
-        return self.server.fault != "forbidden"
+            return self._answer(403, b'{"message": "Resource not accessible by integration"}')
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["body"]
+        assert len(body) <= 65536  # GitHub answers 422 otherwise
+        comments = self.server.comments
+        assert all(author == "github-actions[bot]" for author, _ in comments[place : place + 1])
+        comments[place : place + 1] = [("github-actions[bot]", body)]
+        self._answer(200, b"{}")
 
-    def _body(self) -> str:
-        body: Json = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        assert len(body["body"]) <= 65536  # GitHub answers 422 otherwise
-        return str(body["body"])
-
-    def _answer(self, status: int, content: object) -> None:
+    def _answer(self, status: int, content: bytes, *headers: tuple[str, str]) -> None:
         self.send_response(status)
+        for header in headers:
+            self.send_header(*header)
         self.end_headers()
-        self.wfile.write(json.dumps(content).encode())
+        self.wfile.write(content)
 
     def log_message(self, *_: object) -> None: ...
 
@@ -240,13 +228,15 @@ def test_pull_requests_are_judged_and_told_in_one_comment(
     tmp_path: Path, repository: Path, github: GitHub, run: Runner
 ) -> None:
     checkout, base = pull_request(repository, tmp_path / "harmless", HARMLESS)
-    github.comments.append(("mallory", "<!-- sgdx tools test: api -->\nquoted by a person"))
+    quoted = ("mallory", "<!-- sgdx tools test: api -->\nquoted by a person")
+    of_another_use = ("github-actions[bot]", "<!-- sgdx tools test: svc/other -->")
+    github.comments += [quoted, of_another_use]
     status, printed = run(checkout, base)
     assert status == 0, printed
     assert "your-model: passed" in printed
     assert (checkout / "api" / "prepared.txt").exists()
-    (comment,) = github.own
-    assert "passed" in comment and github.comments[1][1].endswith("quoted by a person")
+    comment = github.comments[-1][1]
+    assert comment.startswith("<!-- sgdx tools test: api -->") and "passed" in comment
     assert "<testsuites" in (checkout / "api" / "sgdx-run" / "junit.xml").read_text()
     asked = len(run.models.bodies)
     assert asked == 2 * 7
@@ -257,34 +247,28 @@ def test_pull_requests_are_judged_and_told_in_one_comment(
     status, printed = run(checkout, base, "./api/")  # the same folder
     assert status == 1, printed
     assert "your-model: failed: other words cost 85.71 points" in printed
-    (comment,) = github.own
+    comment = github.comments[-1][1]
     assert "failed" in comment
     assert "`book_table city`" in comment and "municipality" in comment
     assert comment.split("\n", 1)[1] in (tmp_path / "temp" / "summary.md").read_text()
 
     status, printed = run(checkout, base, prepare="exit 3")  # a later push that dies
     assert status == 2 and "prepare failed" in printed
-    (comment,) = github.own
+    comment = github.comments[-1][1]
     assert "Cannot tell" in comment and "municipality" not in comment
+    assert github.comments[1:3] == [quoted, of_another_use] and len(github.comments) == 4
 
 
-def test_without_a_base_the_words_of_the_file_are_tested(
-    tmp_path: Path, repository: Path, github: GitHub, run: Runner
-) -> None:
-    checkout = tmp_path / "main"
-    git("clone", "-q", "--depth", "1", f"file://{repository}", str(checkout))
-    status, printed = run(checkout, "")
-    assert status == 1 and "your-model: failed" in printed
-    assert not github.own
-
-
-def test_a_fork_is_skipped_with_a_note(
+def test_a_fork_is_skipped_and_without_a_base_the_words_of_the_file_are_tested(
     tmp_path: Path, repository: Path, github: GitHub, run: Runner
 ) -> None:
     checkout, base = pull_request(repository, tmp_path / "fork", HARMLESS)
     status, printed = run(checkout, base, fork=True)
     assert status == 0 and printed.startswith("::notice::") and printed.count("\n") == 1
-    assert not run.models.bodies and not github.own
+    assert not run.models.bodies
+    status, printed = run(checkout, "")
+    assert status == 1 and "your-model: failed" in printed
+    assert not github.own
 
 
 @pytest.mark.parametrize("fault", ["dropped", "half", "html", "no list", "forbidden"])
@@ -311,33 +295,6 @@ def test_whatever_the_api_answers_the_verdict_stands(
     assert "failed" in comment and len(comment) < 65536
 
 
-def test_two_uses_in_a_job_have_a_comment_each(
-    tmp_path: Path, repository: Path, github: GitHub, run: Runner
-) -> None:
-    shutil.copytree(repository / "api", repository / "svc" / "other")
-    git("add", ".")
-    git("commit", "-q", "-m", "Another")
-    checkout, base = pull_request(repository, tmp_path / "both", COSTLY)
-    assert [run(checkout, base, folder)[0] for folder in ("api", "svc/other/")] == [1, 0]
-    assert [text.splitlines()[0] for text in github.own] == [
-        "<!-- sgdx tools test: api -->",
-        "<!-- sgdx tools test: svc/other -->",
-    ]
-
-
-def test_another_order_of_the_tools_is_shown_to_the_model(
-    tmp_path: Path, repository: Path, run: Runner
-) -> None:
-    server = (repository / "api" / "server.py").read_text()
-    head, first, second = server.split("@server.tool()\n")
-    second, end = second.split("server.run()")
-    reordered = "@server.tool()\n".join([head, second, first]) + "server.run()" + end
-    checkout, base = pull_request(repository, tmp_path / "order", (server, reordered))
-    status, printed = run(checkout, base)
-    assert len(run.models.bodies) == 2 * 7
-    assert status == 1, printed  # this model calls by the place of a tool
-
-
 def test_committed_answers_are_refused(tmp_path: Path, repository: Path, run: Runner) -> None:
     for made_by in ("repository", "prepare"):
         checkout, base = pull_request(repository, tmp_path / made_by, HARMLESS)
@@ -360,85 +317,6 @@ def test_the_key_is_seen_by_the_test_alone(tmp_path: Path, repository: Path, run
     seen = (tmp_path / "seen").read_text()
     assert "PATH" in seen and "sk-of-nobody" not in seen and "KEYS" not in seen
     assert run.models.headers["authorization"] == "Bearer sk-of-nobody"
-
-
-def http_server(repository: Path, start: str) -> None:
-    """Have the server of the repository listen at a port, and the file name its address."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    server, file = repository / "api" / "server.py", repository / "api" / "sgdx.yaml"
-    line = f'server.run("streamable-http", host="127.0.0.1", port={port})'
-    server.write_text(server.read_text().replace("server.run()", line))
-    asked = re.sub(
-        r"tools: \{mcp: .*?\}",
-        f'tools: {{mcp: "http://127.0.0.1:{port}/mcp"{start}}}',
-        file.read_text(),
-    )
-    file.write_text(asked)
-    git("commit", "-q", "-a", "-m", "Live")
-
-
-def test_a_live_server_cannot_tell_two_versions_apart(
-    tmp_path: Path, repository: Path, github: GitHub, run: Runner
-) -> None:
-    http_server(repository, "")
-    checkout, base = pull_request(repository, tmp_path / "live", COSTLY)
-    live = subprocess.Popen([sys.executable, "server.py"], cwd=repository / "api")
-    try:
-        wait_for(repository)
-        status, printed = run(checkout, base)
-    finally:
-        live.kill()
-        live.wait()
-    assert status == 2 and "cannot tell: both versions" in printed and not run.models.bodies
-    assert "cannot tell" in github.own[0]
-
-
-def test_the_file_says_how_the_server_of_each_version_starts(
-    tmp_path: Path, repository: Path, run: Runner
-) -> None:
-    http_server(repository, f', start: "{sys.executable} server.py"')
-    checkout, base = pull_request(repository, tmp_path / "live", COSTLY)
-    status, printed = run(checkout, base)
-    assert status == 1, printed
-    assert "other words cost 85.71 points" in printed
-    with pytest.raises(OSError):  # each is stopped
-        socket.create_connection(address_of(repository), timeout=1)
-
-
-def address_of(repository: Path) -> tuple[str, int]:
-    found = re.search(r"127\.0\.0\.1:(\d+)/mcp", (repository / "api" / "sgdx.yaml").read_text())
-    assert found
-    return "127.0.0.1", int(found[1])
-
-
-def wait_for(repository: Path) -> None:
-    for _ in range(300):
-        with contextlib.suppress(OSError):
-            socket.create_connection(address_of(repository), timeout=1).close()
-            return
-        time.sleep(0.1)
-    raise AssertionError("the server does not listen")
-
-
-def test_many_cases_that_are_left_out_are_counted_in_a_short_comment(
-    tmp_path: Path, repository: Path, github: GitHub, run: Runner
-) -> None:
-    cases = repository / "api" / "cases.jsonl"
-    rows = [json.loads(line) for line in cases.read_text().splitlines()]
-    weather = next(row for row in rows if row["id"] == "rain")
-    rows += [weather | {"id": f"support-ticket-@everyone-2026-11-{i:05}"} for i in range(2000)]
-    cases.write_text("\n".join(map(json.dumps, rows)))
-    git("commit", "-q", "-a", "-m", "Cases")
-    checkout, base = pull_request(
-        repository, tmp_path / "gone", ("def get_weather(", "def get_tide("),
-        ("city: Annotated[str, Field(description=\"City to get the forecast of\")]", "port: int"),
-    )  # fmt: skip
-    status, printed = run(checkout, base)
-    assert status == 2, printed
-    (comment,) = github.own
-    assert "2002 of 2007 cases are left out" in comment and len(comment) < 10_000
-    assert "`support-ticket-@everyone-2026-11-00000`" in comment  # as code, which mentions nobody
 
 
 def test_the_workflow_of_the_page_uses_the_action() -> None:

@@ -110,9 +110,6 @@ SCHEMA = objects(
 )
 FORMS = {
     "openai": [{"type": "function", "function": {"name": "greet", "parameters": SCHEMA}}],
-    "request": {"tools": [{"type": "function", "name": "greet", "parameters": SCHEMA}]},
-    "anthropic": {"tools": [{"name": "greet", "input_schema": SCHEMA}]},
-    "mcp": {"result": {"tools": [{"name": "greet", "inputSchema": SCHEMA}]}},
     "openapi": {
         "openapi": "3.1.0",
         "info": {"title": "x", "version": "1"},

@@ -13,7 +13,6 @@ import pytest
 from sgdx_tools.__main__ import main
 from sgdx_tools.asking import ToolPlan
 from sgdx_tools.data import Json
-from sgdx_tools.demo import SAMPLE
 from sgdx_tools.folder import read_tool_set
 from sgdx_tools.options import AskOptions
 
@@ -57,18 +56,14 @@ def test_a_program_may_answer_by_the_case_and_a_model_cannot(folder: Path) -> No
         assert len({request.key for request in plan.requests()}) == count
 
 
-@pytest.mark.parametrize("command", ["score", "report"])
-@pytest.mark.parametrize(
-    "name", ["tools.json", "cases.jsonl", "variants/v1.json", "../run/v1.jsonl"]
-)
-def test_what_is_read_is_not_written_over(
-    folder: Path, write_rows: Callable[[Rows], Path], command: str, name: str
-) -> None:
+def test_what_is_read_is_not_written_over(folder: Path, write_rows: Callable[[Rows], Path]) -> None:
     run = write_rows(rows())
-    before = (folder / name).read_bytes()
-    output = ["--predictions", str(run), "--output", str(folder / name)]
-    assert main([command, str(folder), *output]) == 2
-    assert (folder / name).read_bytes() == before
+    for name in ("tools.json", "cases.jsonl", "variants/v1.json", "../run/v1.jsonl"):
+        before = (folder / name).read_bytes()
+        output = ["--predictions", str(run), "--output", str(folder / name)]
+        for command in ("score", "report"):
+            assert main([command, str(folder), *output]) == 2
+        assert (folder / name).read_bytes() == before
 
 
 def test_run_and_score_a_program(
@@ -120,28 +115,17 @@ def test_a_run_goes_on_where_the_program_stopped(
     assert "requests 4, answered 4" in capsys.readouterr().err
 
 
-def test_distractors_are_the_same_under_every_variant(folder: Path, tmp_path: Path) -> None:
-    lines = [json.loads(line) for line in (folder / "cases.jsonl").read_text().splitlines()]
-    for line in lines:
-        line["tools"] = ["book", "weather"] if line["id"] != "c" else ["weather"]
-    (folder / "cases.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    script = tmp_path / "record.py"
-    script.write_text(
-        "import json, sys\n"
-        "for line in sys.stdin:\n"
-        f"    open({str(tmp_path / 'asked.jsonl')!r}, 'a').write(line)\n"
-        "    request = json.loads(line)\n"
-        "    print(json.dumps({'custom_id': request['custom_id'], 'calls': []}))\n"
-    )
-    program = f"{sys.executable} {script}"
-    run = ["run", str(folder), "--command", program, "--output", str(tmp_path / "run")]
-    assert main([*run, "--distractors", "1"]) == 0
-    asked = [json.loads(line) for line in (tmp_path / "asked.jsonl").read_text().splitlines()]
-    tools = {r["custom_id"]: [t["name"] for t in r["case"]["tools"]] for r in asked}
+def test_distractors_are_the_same_under_every_variant(folder: Path) -> None:
+    own = {"a": ("book", "weather"), "c": ("weather",)}
+    cases = tuple(msgspec.structs.replace(c, tools=own[c.id]) for c in CASES if c.id in own)
+    tool_set = msgspec.structs.replace(read_tool_set(folder), cases=cases)
+    requests = list(ToolPlan(tool_set, AskOptions(command="x", distractors=1)).requests())
+    tools = {r.custom_id: [t["name"] for t in r.shown["case"]["tools"]] for r in requests}
     assert sorted(tools["original|a|1"]) == ["book", "ping", "weather"]
     assert [{"reserve": "book"}.get(n, n) for n in tools["v1|a|1"]] == tools["original|a|1"]
     assert len(tools["original|c|1"]) == 2 and "weather" in tools["original|c|1"]
-    assert asked[0]["body"]["tools"][0]["function"] == asked[0]["case"]["tools"][0]
+    (first, *_) = requests
+    assert first.body["tools"][0]["function"] == first.shown["case"]["tools"][0]
 
 
 def test_estimate_sends_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -175,35 +159,24 @@ def test_only_the_first_cases_are_asked_and_scored(
     assert first_of_all["signature"] == first["signature"]
 
 
-def test_an_unread_answer_is_shown_as_it_begins(
-    folder: Path, write_rows: Callable[[Rows], Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    predictions = rows([("v1", "b", [])])
-    for row in predictions:
-        if (row["id"], row["variant"]) == ("b", "v1"):
-            row |= {"unread": True, "said": "<tool_call>{\x1b"}
-    run = str(write_rows(predictions))
-    assert main(["explain", str(folder), "--predictions", run, "b"]) == 0
-    shown = capsys.readouterr().out.partition("v1: unread")[2]
-    assert "<tool_call>{" in shown and "no call" not in shown and "\x1b" not in shown
-    assert main(["explain", str(folder), "--predictions", run, "lost"]) == 0
-    assert "b: v1 (unread)" in capsys.readouterr().out
-    assert main(["score", str(folder), "--predictions", run, "--explain"]) == 0
-    assert "no call in place of" not in capsys.readouterr().out
-
-
 def test_explain_lists_lost_cases_and_shows_one(
     folder: Path, write_rows: Callable[[Rows], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    wrong = [("v1", "b", [{"name": "reserve", "arguments": {"guests": 3}}]), ("v2", "b", [])]
-    run = str(write_rows(rows(wrong)))
-    assert main(["explain", str(folder), "--predictions", run, "lost"]) == 0
-    assert capsys.readouterr().out.splitlines() == [
+    predictions = rows([("v1", "b", [{"name": "reserve", "arguments": {"guests": 3}}])])
+    for row in predictions:
+        if (row["id"], row["variant"]) == ("b", "v2"):
+            row |= {"calls": [], "unread": True, "said": "<tool_call>{\x1b"}
+    run = str(write_rows(predictions))
+
+    def explained(*words: str) -> list[str]:
+        assert main(["explain", str(folder), "--predictions", run, *words]) == 0
+        return capsys.readouterr().out.splitlines()
+
+    assert explained("lost") == [
         "1 cases are right under original and wrong under other words",
-        "b: v1 v2",
+        "b: v1 v2 (unread)",
     ]
-    assert main(["explain", str(folder), "--predictions", run, "b", "--variant", "v1"]) == 0
-    assert capsys.readouterr().out.splitlines() == [
+    assert explained("b", "--variant", "v1") == [
         "case b",
         "  user: Two",
         "",
@@ -217,6 +190,10 @@ def test_explain_lists_lost_cases_and_shows_one(
         "  found 3, expected 2: guests",
         "  words of book people: 'people' -> 'guests', 'How many come' -> 'How many guests'",
     ]
+    said = "\n".join(explained("b", "--variant", "v2")).partition("v2: unread")[2]
+    assert "<tool_call>{" in said and "no call" not in said and "\x1b" not in said
+    assert main(["score", str(folder), "--predictions", run, "--explain"]) == 0
+    assert "no call in place of" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -228,9 +205,6 @@ def test_explain_lists_lost_cases_and_shows_one(
         ("run FOLDER --command cat --distractors 2 --output x", ["--distractors 2"]),
         ("score FOLDER --predictions nowhere", ["nowhere"]),
         ("score FOLDER --predictions FOLDER --max-drop 101", ["--max-drop", "101"]),
-        ("score FOLDER --predictions RUN --output FOLDER/tools.json", ["tools.json"]),
-        ("score FOLDER --predictions RUN --output FOLDER/variants/v1.json", ["v1.json"]),
-        ("score FOLDER --predictions RUN --output RUN/original.jsonl", ["original.jsonl"]),
         ("explain FOLDER --predictions RUN zz", ["zz"]),
         ("import --mcp missing.json --output x", ["missing.json"]),
         ("import --mcp FOLDER/tools.json --answers a.json --output x", ["--answers", "--bfcl"]),
@@ -269,11 +243,3 @@ def test_the_demo_shows_a_drop_its_cause_and_its_fix(
     assert "38.50 % of the cases are right under other words, 90.00 % under" in out
     assert "v2: -51.43 points of call accuracy" in out
     assert "v2-fixed: 0.00 points of call accuracy" in out
-
-
-def test_the_sample_is_whole() -> None:
-    sample = read_tool_set(SAMPLE)
-    assert (len(sample.tools), len(sample.cases)) == (8, 40)
-    assert list(sample.variants) == ["original", "v1", "v2", "v3", "v4", "v5"]
-    assert sum(case.expect is None for case in sample.cases) == 5
-    assert len(CASES) == 4

@@ -59,15 +59,12 @@ def test_a_folder_is_read_as_it_was_written(folder: Path) -> None:
     assert tool_set.source == Source("bfcl", {"a.json": "12"}, "bfcl")
 
 
-def test_tools_alone_are_enough(tmp_path: Path) -> None:
+def test_tools_alone_are_enough_and_what_is_there_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "tools.json").write_text('[{"name": "ping"}]')
     tool_set = read_tool_set(tmp_path)
     assert (tool_set.cases, tool_set.source.rules) == ((), "exact")
-
-
-def test_a_folder_that_is_there_is_not_replaced(folder: Path) -> None:
     with pytest.raises(SgdxError, match="exists already"):
-        write_tool_set(folder, TOOLS)
+        write_tool_set(tmp_path, TOOLS)
 
 
 def calls(name: Any, arguments: Any = "{}") -> list[Json]:

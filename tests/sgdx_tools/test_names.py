@@ -24,6 +24,11 @@ from sgdx_tools.renaming import Renaming
 # Awkward in pointers, patterns and paths. ``a.b`` may be two parts of one path.
 NAMES = ("amount", "a/b", "~x-y", "a.b", "%25")
 PARTS = ("Base", "Card")  # of $defs
+VALUES = st.recursive(
+    st.integers(),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(NAMES), inner),
+    max_leaves=6,
+)
 
 
 def _object(draw: st.DrawFn, depth: int, refers: bool = False) -> Json:
@@ -100,10 +105,22 @@ def test_no_old_name_stays_and_what_is_valid_stays_so(schema: Json, data: st.Dat
     for old_node, node in zip(renaming.layout.nodes.values(), layout.nodes.values()):
         had = renaming.names.get(old_node.path, {}).keys()
         assert not had & set(_names(node.schema)), node
-    names = st.sampled_from(NAMES)
-    value = data.draw(st.dictionaries(names, st.integers()))
+    old_nodes = zip(renaming.layout.nodes.values(), layout.nodes.values())
+    back = Renaming(layout, {node.path: Words(old.name) for old, node in old_nodes if old.name})
+    assert _untitled(back.schema()) == _untitled(schema)
+    value = data.draw(st.dictionaries(st.sampled_from(NAMES), VALUES))
+    assert back.value(renaming.value(value)) == value
     is_valid = Draft202012Validator(schema).is_valid(value)
     assert Draft202012Validator(new).is_valid(renaming.value(value)) == is_valid
+
+
+def _untitled(schema: Json) -> Json:
+    """A schema without the titles, which are made of the names."""
+    if isinstance(schema, list):
+        return [_untitled(part) for part in schema]
+    if isinstance(schema, dict):
+        return {key: _untitled(part) for key, part in schema.items() if key != "title"}
+    return schema
 
 
 def _names(schema: Json) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolWords, Variant, Words
+from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolWords, Variant
 from sgdx_tools.renaming import WordedTools
 
 from .conftest import CASES, TOOLS, V1, objects, user
@@ -24,9 +24,6 @@ def test_a_tool_has_the_new_words_and_its_old_id() -> None:
         "book",
     )
     assert WordedTools(BY_ID, V1).tool("weather") is BY_ID["weather"]
-
-
-def test_expected_calls_follow() -> None:
     assert WordedTools(BY_ID, V1).expect(CASES[0]) == (
         ExpectedCall("reserve", {"guests": 4, "place": {"town": "Rome"}}),
     )
@@ -58,16 +55,12 @@ def test_earlier_calls_and_results_follow_and_what_was_said_stays() -> None:
         "name": "reserve",
         "content": '{"guests": 4, "id": 7}',
     }
-
-
-def test_results_that_are_lists_or_text() -> None:
-    worded = WordedTools(BY_ID, V1)
     for result, renamed in (
         ('[{"people": 4}, 1]', '[{"guests": 4}, 1]'),
         ("people: 4", "people: 4"),
         ('{"people": 4, "guests": 5}', '{"people": 4, "guests": 5}'),  # would be one name
     ):
-        assert worded.messages(earlier_turn(result))[2]["content"] == renamed
+        assert WordedTools(BY_ID, V1).messages(earlier_turn(result))[2]["content"] == renamed
 
 
 def test_an_id_that_is_no_name_never_reaches_a_model() -> None:
@@ -83,11 +76,3 @@ def test_a_title_does_not_give_the_old_name_away() -> None:
     tool = Tool("book", "", {"type": "object", "title": "book_arguments", "properties": {}})
     worded = WordedTools({"book": tool}, Variant("v1", {"book": ToolWords("keep_a_table")}))
     assert worded.tool("book").parameters["title"] == "Keep A Table"
-
-
-def test_words_of_a_part_alone_change_that_part() -> None:
-    words = {"book": ToolWords(parameters={"people": Words(description="Who comes")})}
-    tool = WordedTools(BY_ID, Variant("v1", words)).tool("book")
-    assert (tool.name, tool.description) == ("book", "Book a table")
-    assert tool.parameters["properties"]["people"]["description"] == "Who comes"
-    assert BY_ID["book"].parameters["properties"]["people"]["description"] == "How many come"

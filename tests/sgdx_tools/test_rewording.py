@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import shutil
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,10 +20,11 @@ from sgdx_tools.data import Json, Tool, ToolWords, Words
 from sgdx_tools.folder import read_tool_set
 from sgdx_tools.model_words import ToolRewording
 from sgdx_tools.pool import ElementPool, compose_variants, distinct_names
+from sgdx_tools.renaming import WordedTools
 from sgdx_tools.versions import variant_between
 
 from ..sgdx_llm.server import StandIn, call_completion, completion, failing, serving
-from .conftest import CASES, TOOLS, objects
+from .conftest import CASES, RIGHT, TOOLS, call, objects
 
 BY_ID = {tool.id: tool for tool in TOOLS}
 POOL: Json = {
@@ -88,7 +88,6 @@ def test_names_that_would_be_one_keep_the_old_one(tools: Path) -> None:
 
 def test_distinct_names_may_change_places() -> None:
     assert distinct_names({"a": "x", "b": "y"}, {"a": "y", "b": "x"}) == {"a": "y", "b": "x"}
-    assert distinct_names({"a": "x", "b": "y"}, {"a": "y", "b": None}) == {"a": None, "b": None}
     assert distinct_names({"a": "x", "b": "y"}, {"a": "z", "b": "z"}) == {"a": "z", "b": None}
 
 
@@ -98,39 +97,25 @@ def test_what_is_struck_out_is_left_out(tools: Path) -> None:
     lines = review.read_text().splitlines()
     assert lines[0].split("\t") == ["tool", "path", "kind", "original", "reworded", "by"]
     assert "book\t\tname\tbook\tmake_a_reservation\tpool:pool.json" in lines
-    page = (tools / "variants" / "review.html").read_text()
-    assert "<td>make_a_reservation</td>" in page and "8 new names and descriptions" in page
     review.write_text("\n".join(line for line in lines if "make_a_reservation" not in line) + "\n")
     assert reword(tools, "--review", str(review), "--count", "2") == 0
     assert [words.name for words in words_of(tools)] == ["book_it", "book_it"]
     assert read_tool_set(tools).variants["v2"].made_by == "pool:pool.json"
+    review.write_text("\n".join(lines).replace("Book a table", "Order a meal"))  # of other tools
+    assert reword(tools, "--review", str(review), "--count", "2") == 2
 
 
-def test_hostile_words_stay_text_in_the_page(tools: Path) -> None:
-    text = '<script>alert("$ROWS")</script>\t"x"'
-    assert compose(tools, {"book": {"description": [text, "Other"]}}, 2) == 0
+def test_words_that_a_page_or_a_table_would_obey_stay_text(tools: Path) -> None:
+    script = '<script>alert("$ROWS")</script>\t"x"'
+    texts = [script, '=HYPERLINK("http://a.example")', "-1", "'+x", "'" * 3]
+    assert compose(tools, {"book": {"description": texts}}, 5) == 0
     page = (tools / "variants" / "review.html").read_text()
     assert "<script>alert" not in page and "&lt;script&gt;alert(&quot;$ROWS&quot;)" in page
-    assert reword(tools, "--review", str(tools / "variants" / "review.tsv"), "--count", "2") == 0
-    assert text in [words.description for words in words_of(tools)]
-
-
-def test_words_that_a_table_would_obey_stay_text(tools: Path) -> None:
-    texts = ['=HYPERLINK("http://a.example")', "-1", "'+x", "'" * 3, "@a"]
-    assert compose(tools, {"book": {"description": texts}}, 5) == 0
     review = tools / "variants" / "review.tsv"
     cells = [cell for row in csv.reader(review.open(), "excel-tab") for cell in row]
     assert not [cell for cell in cells if cell[:1] in tuple("=+-@")]
     assert reword(tools, "--review", str(review)) == 0
     assert {words.description for words in words_of(tools)} == {*texts}
-
-
-def test_a_table_of_other_tools_is_refused(tools: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert compose(tools, POOL, 2) == 0
-    review = tools / "variants" / "review.tsv"
-    review.write_text(review.read_text().replace("Book a table", "Order a meal"))
-    assert reword(tools, "--review", str(review), "--count", "2") == 2
-    assert "review.tsv:" in capsys.readouterr().err
 
 
 def test_names_can_be_kept(tools: Path) -> None:
@@ -208,36 +193,24 @@ def test_a_pull_request_is_measured_as_it_is(
     book["parameters"]["properties"]["note"] = {"type": "string"}
     rival = {"name": "seat", "description": "Book a seat", "parameters": {}}
     file, output = tmp_path / "next.json", tmp_path / "run"
-    scores_file = tmp_path / "scores.json"
+    output.mkdir()
 
-    def program(answer: str) -> list[str]:
-        """A program that answers by the right calls, or does otherwise under the new words."""
-        (tmp_path / "program.py").write_text(
-            "import json, sys\n"
-            "for line in sys.stdin:\n"
-            "    request = json.loads(line)\n"
-            "    case, tools = request['case'], {t['name']: t for t in request['case']['tools']}\n"
-            "    calls = {'a': [['book', {'people': 4, 'place': {'city': 'Rome'}}]],\n"
-            "             'b': [['book', {'people': 2}]], 'd': []}.get(case['id'],\n"
-            "             [['weather' if 'weather' in tools else 'forecast', {'city': 'Oslo'}]])\n"
-            f"    {answer}\n"
-            "    calls = [{'name': n, 'arguments': a} for n, a in calls]\n"
-            "    print(json.dumps({'custom_id': request['custom_id'], 'calls': calls}))\n"
-        )
-        return ["--command", f"{sys.executable} {tmp_path / 'program.py'}"]
-
-    def measured(answer: str) -> Json:
+    def measured(**wrong: list[Json]) -> Json:
+        """The scores where all calls are right but some under the new words."""
         file.write_text(json.dumps([*version, rival]))
         (tools / "variants" / "new.json").unlink(missing_ok=True)
         assert reword(tools, "--with", f"tools:{file}") == 0
-        shutil.rmtree(output, ignore_errors=True)  # a program's answers are kept by its name
-        assert main(["run", str(tools), *program(answer), "--output", str(output)]) == 0
-        score = ["score", str(tools), "--predictions", str(output), "--output", str(scores_file)]
-        assert main(score) == 0
-        content: Json = json.loads(scores_file.read_text())
-        return content
+        tool_set = read_tool_set(tools)
+        shown = WordedTools(tool_set.tools, tool_set.variants["new"]).shown(None)
+        assert shown[-1] == "seat" and len(shown) == len(version) + 1
+        right = RIGHT["original"]
+        calls = {"original": right, "new": right | {"c": call("forecast", city="Oslo")} | wrong}
+        for name, of_name in calls.items():
+            lines = [{"id": c.id, "variant": name, "calls": of_name[c.id]} for c in tool_set.cases]
+            (output / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)))
+        return score(tools, output)
 
-    scores = measured("if 'seat' in tools and case['id'] == 'b': calls = [['seat', {}]]")
+    scores = measured(b=call("seat"))
     by_variant = scores["calls"]["call_accuracy"]["by_variant"]
     assert by_variant == {"original": 1.0, "new": pytest.approx(2 / 3)}
     assert [(e["tool"], e["path"], e["lost"], e["reworded"]) for e in scores["elements"]] == [
@@ -245,52 +218,42 @@ def test_a_pull_request_is_measured_as_it_is(
         ("seat", "", 1, {"change": "is added"}),
     ]
     assert "left_out" not in scores
-    scores = measured("if 'seat' in tools and case['id'] == 'a': calls[0][1]['note'] = 'x'")
+    scores = measured(a=call("book", people=4, place={"city": "Rome"}, note="x"))
     assert [(e["tool"], e["path"]) for e in scores["elements"]] == [("book", "note")]
     capsys.readouterr()
     assert main(["explain", str(tools), "--predictions", str(output), "a"]) == 0
     assert "  extra: note\n  words of book note: is added\n" in capsys.readouterr().out
     city["enum"] = ["Bergen"]
     book["parameters"]["required"] = ["people", "place"]
-    scores = measured("")
+    scores = measured()
     assert list(scores["left_out"]) == ["b", "c"] and scores["cases"]["all"] == 2
     assert scores["calls"]["call_accuracy"]["worst"] == 1.0
     del version[0]
-    assert list(measured("calls = []")["left_out"]) == ["a", "b", "c"]
+    assert list(measured()["left_out"]) == ["a", "b", "c"]
 
 
 def test_rivals_compete_with_the_tools_that_cases_expect(tools: Path, tmp_path: Path) -> None:
-    """A program that calls what praises itself most is wrong; ping is expected nowhere."""
+    """A call of what praises itself most is wrong; ping is expected nowhere."""
     lines = [json.loads(line) for line in (tools / "cases.jsonl").read_text().splitlines()]
     lines[0]["tools"] = ["ping", "book"]
     (tools / "cases.jsonl").write_text("\n".join(map(json.dumps, lines)))
     for kind in ("near", "assertive"):
         assert reword(tools, "--with", f"rivals:{kind}") == 0
     assert reword(tools, "--with", "rivals:far") == 2
-    shown: list[list[str]] = []
-
-    def answer(body: Json) -> Json:
-        arguments: Json
-        names = {tool["function"]["name"]: tool["function"] for tool in body["tools"]}
-        shown.append(list(names))
-        name, arguments = ("weather", {"city": "Oslo"}) if "Oslo" in str(body) else ("book", {})
-        if "Two" in str(body):
-            arguments = {"people": 2}
-        elif "Four" in str(body):
-            arguments = {"people": 4, "place": {"city": "Rome"}}
-        else:
-            name = f"{name}_pro" if f"{name}_pro" in names else name
-        if "Thanks" in str(body):
-            return completion({"content": "Bye."}, "stop")
-        return call_completion(name, json.dumps(arguments))
-
-    with serving(StandIn(answer=answer)) as server:
-        run = ["--model", "m", "--base-url", server.url, "--output", str(tmp_path / "run")]
-        assert main(["run", str(tools), *run, "--concurrency", "1"]) == 0
-    assert ["ping", "book", "book_pro"] in shown
-    all_tools = ["book", "book_test", "weather", "weather_test", "ping"]
-    assert all_tools in shown
-    content = score(tools, tmp_path / "run")
+    tool_set = read_tool_set(tools)
+    near = WordedTools(tool_set.tools, tool_set.variants["rivals-near"])
+    assert near.shown(tool_set.cases[0].tools) == ["ping", "book", "book#near"]
+    assert near.tool("book#near").name == "book_test"
+    assert near.shown(None) == ["book", "book#near", "weather", "weather#near", "ping"]
+    variants = ("original", "rivals-assertive", "rivals-near")
+    calls = {name: dict(RIGHT["original"]) for name in variants}
+    calls["rivals-assertive"]["c"] = call("weather_pro", city="Oslo")
+    made = [
+        {"id": case, "variant": name, "calls": of_case}
+        for name, of_name in calls.items()
+        for case, of_case in of_name.items()
+    ]
+    content = score(tools, made)
     assert content["calls"]["call_accuracy"]["by_variant"] == {
         "original": 1.0,
         "rivals-assertive": pytest.approx(2 / 3),
@@ -325,13 +288,13 @@ def test_another_order_of_tools_and_keys_is_another_version_without_words(
 
     changed = [msgspec.structs.replace(t, parameters=shuffled(t.parameters)) for t in TOOLS]
     others = {tool.id: tool for tool in data.draw(st.permutations(changed))}
-    tools = {tool.id: tool for tool in TOOLS}
-    variant, notes = variant_between(tools, others)
-    same = json.dumps([t.parameters for t in TOOLS]) == json.dumps(
-        [t.parameters for t in others.values()]
-    ) and list(tools) == list(others)
+    same = [(t, json.dumps(t.parameters)) for t in TOOLS] == [
+        (t, json.dumps(t.parameters)) for t in others.values()
+    ]
+    variant, notes = variant_between(BY_ID, others)
     assert variant.tools == {} and len(notes) == (not same)
     assert variant.version == (None if same else others)
+    assert WordedTools(BY_ID, variant).shown(None) == list(others)
 
 
 def test_which_of_two_is_which_is_not_guessed() -> None:
@@ -443,27 +406,29 @@ def test_a_model_that_finds_no_words_at_all_is_told(
     assert words_of(tools)[0].name == "book_1"
 
 
-def test_a_model_that_stops_is_asked_only_the_rest(tools: Path) -> None:
-    with serving(StandIn(answer=model)) as server:
+def test_a_model_that_stops_or_refuses_is_asked_only_the_rest(
+    tools: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(StandIn(answer=model, faults=[failing(401)])) as server:
         arguments = ("--with", "model:m", "--base-url", server.url, "--count", "1")
+        assert reword(tools, *arguments, "--concurrency", "1") == 2
+        assert "status 401" in capsys.readouterr().err
         assert reword(tools, *arguments, "--max-requests", "2") == 1
         assert not list((tools / "variants").glob("*.json"))
         assert reword(tools, *arguments) == 0
-    assert len(server.bodies) == 4
+    assert len(server.bodies) == 1 + 4
 
 
 @pytest.mark.parametrize(
     ("arguments", "facts"),
     [
         (["--with", "magic:x"], ["--with magic:x"]),
-        (["--with", "pool:nowhere.json"], ["nowhere.json"]),
         (["--with", "backtranslate:one"], ["backtranslate:one"]),
         (["--with", "pool:x", "--count", "12"], ["--count 12"]),
         (["--review", "nowhere.tsv"], ["nowhere.tsv"]),
         ({}, ["pool.json"]),
         ({"x": {"name": ["y", "z"]}}, ["tool x"]),
         ({"book": {"parameters": {"x": {"name": ["y"]}}}}, ["tool book", "path x"]),
-        ({"book": {"name": ["a b"]}}, ["tool book", "'a b'"]),
         ({"book": {"name": ["a", "a"]}}, ["tool book", "'a'"]),
         ({"book": {"description": [" "]}}, ["tool book"]),
     ],
@@ -482,13 +447,6 @@ def test_faults_of_options_and_pools(
 def test_a_variant_that_is_there_is_not_replaced(tools: Path) -> None:
     assert [compose(tools, POOL, 1), compose(tools, {"ping": {"name": ["x"]}}, 1)] == [0, 2]
     assert words_of(tools)[0].name == "book_it"
-
-
-def test_a_server_that_refuses_is_told(tools: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with serving(StandIn(answer=model, faults=[failing(401)])) as server:
-        url = ("--base-url", server.url, "--concurrency", "1")
-        assert reword(tools, "--with", "model:m", *url) == 2
-    assert "status 401" in capsys.readouterr().err
 
 
 def test_variants_of_few_paraphrases_repeat_them() -> None:

@@ -15,11 +15,11 @@ import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_metric.columns import Floats
+from sgdx_tools.__main__ import main
 from sgdx_tools.data import Case, ExpectedCall, Tool, ToolWords, Variant
 from sgdx_tools.folder import read_tool_set, write_tool_set
 from sgdx_tools.search import RANK, bm25, document, embeddings, query, search, split_name
 
-from ..conftest import Run
 from .conftest import objects, user
 
 CITY = objects(cityName={"type": "string", "description": "Town"})
@@ -143,37 +143,27 @@ def test_embeddings_come_from_a_server(folder: Path) -> None:
         )
         many = [f"{'a' * i}e" for i in range(300)]  # more than one request has
         assert embeddings("m", url, "s3cret-key")(many, ["e"])[0].argmax() == 0
-    with (
-        embedding_server(lambda texts: letters(texts[1:])) as url,
-        pytest.raises(SgdxError),
-    ):
+    with embedding_server(lambda texts: letters(texts[1:])) as url, pytest.raises(SgdxError):
         embeddings("m", url, "s3cret-key")(["a"], ["b"])
 
 
-def test_command_says_what_is_lost_and_ends_as_the_gate_says(
-    folder: Path, tmp_path: Path, run: Run
-) -> None:
+def test_command_says_what_is_lost_and_ends_as_the_gate_says(folder: Path, tmp_path: Path) -> None:
     output = tmp_path / "search.json"
-    done = run("sgdx_tools", "search", folder, "--output", output)
-    assert done.returncode == 0, done.stderr
+    assert main(["search", str(folder), "--output", str(output)]) == 0
     content = json.loads(output.read_text())
     assert content["search"]["recall@5"]["original"] == 1  # four tools are always among five
     assert len(content["paired"]["recall@1"]["v1"]) == 3
-    assert run("sgdx_tools", "search", folder, "--max-drop", 3).returncode == 2  # too few cases
-    lone = tmp_path / "lone"
-    write_tool_set(lone, TOOLS, CASES)
-    assert run("sgdx_tools", "search", lone, "--max-drop", 3).returncode == 2
-    write_tool_set(tmp_path / "none", TOOLS, CASES[3:])
-    assert run("sgdx_tools", "search", tmp_path / "none").returncode == 2
+    assert main(["search", str(folder), "--max-drop", "3"]) == 2  # too few cases
+    write_tool_set(tmp_path / "lone", TOOLS, CASES)  # without a variant
+    assert main(["search", str(tmp_path / "lone"), "--max-drop", "3"]) == 2
+    write_tool_set(tmp_path / "none", TOOLS, CASES[3:])  # without a call
+    assert main(["search", str(tmp_path / "none")]) == 2
 
 
 @pytest.mark.parametrize(("word", "status"), [("thing", 1), ("word{}", 0)])
-def test_the_gate_fails_where_tools_are_surely_lost(
-    tmp_path: Path, run: Run, word: str, status: int
-) -> None:
+def test_the_gate_fails_where_tools_are_surely_lost(tmp_path: Path, word: str, status: int) -> None:
     tools = [Tool(f"t{i}", f"word{i}") for i in range(12)]
     cases = [case(f"c{i}", f"word{i % 12}", f"t{i % 12}") for i in range(24)]
     new = {tool.id: ToolWords(description=word.format(i)) for i, tool in enumerate(tools)}
     write_tool_set(tmp_path / "tools", tools, cases, variants=[Variant("v1", new)])
-    done = run("sgdx_tools", "search", tmp_path / "tools", "--max-drop", 3)
-    assert done.returncode == status, done.stderr
+    assert main(["search", str(tmp_path / "tools"), "--max-drop", "3"]) == status

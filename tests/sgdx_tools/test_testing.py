@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import socket
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,11 +13,9 @@ import pytest
 
 from sgdx_tools.__main__ import main
 from sgdx_tools.data import Json
-from sgdx_tools.folder import read_tool_set
-from sgdx_tools.scoring import score
 
 from ..sgdx_llm.server import StandIn, call_completion, completion, failing, serving
-from .conftest import RIGHT, call, rows
+from .conftest import RIGHT, call, objects, user
 
 YAML = """
 tools: {{mcp: server.json}}
@@ -64,7 +64,9 @@ def project(folder: Path, tmp_path: Path) -> Path:
 def test_two_models_are_tested_and_nothing_is_done_twice(
     project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    junit = tmp_path / "junit.xml"
+    junit, cases = tmp_path / "junit.xml", project / "cases.jsonl"
+    strange = json.dumps("ticket\x1b[31m \uffff")
+    cases.write_text(cases.read_text().replace('"a0"', strange))
     with serving(StandIn(answer=answer)) as server:
         (project / "sgdx.yaml").write_text(YAML.format(url=server.url))
         run = ["test", str(project / "sgdx.yaml")]
@@ -83,6 +85,8 @@ def test_two_models_are_tested_and_nothing_is_done_twice(
     suites = ElementTree.fromstring(junit.read_bytes())  # noqa: S314 - of our own
     counts = [(s.get("name"), s.get("tests"), s.get("failures")) for s in suites]
     assert counts == [("good", "20", "0"), ("stubborn", "20", "10")]
+    (first, *_) = suites.iter("testcase")  # control characters are escaped
+    assert first.get("name") == "ticket\\x1b[31m \N{REPLACEMENT CHARACTER}"
     scores = json.loads((project / "sgdx-run/runs/stubborn/scores.json").read_text())
     assert scores["calls"]["call_accuracy"]["worst"] == pytest.approx(1 / 3)
 
@@ -113,7 +117,6 @@ def test_only_what_changed_is_asked_again(project: Path) -> None:
         ("{mcp: server.json}", "{mcp: server.json, openai: x.json}", ["sgdx.yaml", "tools"]),
         ("max_drop: 3", "max_drop: x", ["sgdx.yaml", "max_drop"]),
         ("max_drop: 3", "max_drop: .nan", ["sgdx.yaml", "max_drop"]),
-        ("max_drop: 3", "max_drop: .inf", ["sgdx.yaml", "max_drop"]),
         ("max_drop: 3", "max_drop: 1000", ["sgdx.yaml", "max_drop"]),
         ("max_drop: 3", "max_drop: -5", ["sgdx.yaml", "max_drop"]),
         ("{mcp: server.json}", "{openai: x.json, start: server}", ["sgdx.yaml", "start"]),
@@ -171,27 +174,13 @@ def test_a_run_that_does_not_end_cannot_tell_and_leaves_no_older_verdict(
     assert not (project / "sgdx-run" / "report.html").exists()
 
 
-@pytest.mark.parametrize("option", ["--junit", "--summary"])
-@pytest.mark.parametrize("name", ["cases.jsonl", "sgdx.yaml", "v1.json", "server.json"])
-def test_what_is_read_is_not_written_over(option: str, name: str, project: Path) -> None:
+def test_what_is_read_is_not_written_over(project: Path) -> None:
     (project / "sgdx.yaml").write_text(YAML.format(url="http://127.0.0.1:9"))
-    before = (project / name).read_bytes()
-    assert main(["test", str(project / "sgdx.yaml"), option, str(project / name)]) == 2
-    assert (project / name).read_bytes() == before
-
-
-def test_control_characters_are_escaped_in_junit(project: Path, tmp_path: Path) -> None:
-    lines = (project / "cases.jsonl").read_text().splitlines()
-    strange = json.loads(lines[0]) | {"id": "ticket\x1b[31m \uffff"}
-    (project / "cases.jsonl").write_text("\n".join([json.dumps(strange), *lines[1:]]))
-    junit = tmp_path / "junit.xml"
-    with serving(StandIn(answer=answer)) as server:
-        (project / "sgdx.yaml").write_text(YAML.format(url=server.url))
-        assert main(["test", str(project / "sgdx.yaml"), "--junit", str(junit)]) == 1
-    suite = ElementTree.fromstring(junit.read_bytes())[0]  # noqa: S314 - of our own
-    assert suite.get("tests") == "20"
-    names = [case.get("name", "") for case in suite.iter("testcase")]
-    assert names[0] == "ticket\\x1b[31m \N{REPLACEMENT CHARACTER}"
+    for name in ("cases.jsonl", "sgdx.yaml", "v1.json", "server.json"):
+        before = (project / name).read_bytes()
+        for option in ("--junit", "--summary"):
+            assert main(["test", str(project / "sgdx.yaml"), option, str(project / name)]) == 2
+        assert (project / name).read_bytes() == before
 
 
 def test_two_variants_with_the_same_words_count_once(
@@ -207,9 +196,76 @@ def test_two_variants_with_the_same_words_count_once(
     assert "v2" in capsys.readouterr().err
 
 
-def test_no_words_lose_more_cases_than_have_to_do_with_them(folder: Path) -> None:
-    """Under other words a tool is called that no case of these expects."""
-    tool_set = read_tool_set(folder)
-    wrong = [("v1", case, call("reserve", guests=1)) for case in ("a", "b", "c", "d")]
-    for element in score(tool_set, rows(wrong))["elements"]:
-        assert 0 < element["lost"] + element["won"] <= element["cases"]
+PROGRAM = """
+import json, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    known = request["case"]["tools"][0]["name"] == "book_table"
+    calls = [{"name": "book_table", "arguments": {"city": "Rome"}}] if known else []
+    print(json.dumps({"custom_id": request["custom_id"], "calls": calls}))
+"""
+SERVER = """
+from mcp.server.mcpserver import MCPServer
+server = MCPServer("tables")
+
+@server.tool()
+def book_table(city: str) -> None:
+    "Book a table"
+
+server.run(RUN)
+"""
+
+
+def versions_tested(
+    place: Path, tools: str, base: str, head: str, gone: int = 0
+) -> tuple[int, str]:
+    """The status and the summary of a test of two versions of a file that `tools` names.
+
+    Of its cases 20 book a table, and some call a tool that only the base has.
+    """
+    cases = [{"id": f"c{i}", "expect": call("book_table", city="Rome")} for i in range(20)]
+    cases += [{"id": f"@everyone-{i}", "expect": call("get_weather")} for i in range(gone)]
+    lines = [json.dumps(case | {"messages": [user("Rome?")]}) for case in cases]
+    files = {
+        "sgdx.yaml": f"tools: {{{tools}}}\ncases: cases.jsonl\nvariants: {{file: none.json}}\n"
+        f"models: [{{command: '{sys.executable} program.py'}}]\ngate: {{max_drop: 3}}\n",
+        "cases.jsonl": "\n".join(lines),
+        "program.py": PROGRAM,
+    }
+    for version, content in (("base", base), ("head", head)):
+        (place / version).mkdir()
+        for name, text in {**files, "tools": content}.items():
+            (place / version / name).write_text(text)
+    summary = place / "summary.md"
+    words = [str(place / "head" / "sgdx.yaml"), "--base", str(place / "base" / "sgdx.yaml")]
+    return main(["test", *words, "--summary", str(summary)]), summary.read_text()
+
+
+def test_a_live_server_cannot_tell_two_versions_apart(tmp_path: Path) -> None:
+    server = SERVER.replace("RUN", "")
+    tools = f'mcp: "{sys.executable} tools http://live.example/mcp"'
+    status, said = versions_tested(tmp_path, tools, server, server)
+    assert status == 2 and "both versions were asked at http://live.example/mcp" in said
+
+
+def test_the_server_of_each_version_is_started_and_stopped(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = free.getsockname()
+    server = SERVER.replace("RUN", f'"streamable-http", port={address[1]}')
+    tools = f'mcp: "http://127.0.0.1:{address[1]}/mcp", start: "{sys.executable} tools"'
+    status, said = versions_tested(tmp_path, tools, server, server.replace("book_table", "seat"))
+    assert status == 1 and "100.00 points" in said
+    with pytest.raises(OSError):
+        socket.create_connection(address, timeout=1)
+
+
+def test_cases_whose_tool_is_gone_are_counted_and_named_as_code(tmp_path: Path) -> None:
+    """As code, which mentions nobody in a pull request."""
+    book, weather = (
+        {"name": name, "parameters": objects(city={"type": "string"})}
+        for name in ("book_table", "get_weather")
+    )
+    base, head = json.dumps([book, weather]), json.dumps([book])
+    status, said = versions_tested(tmp_path, "openai: tools", base, head, gone=30)
+    assert status == 2 and "30 of 50 cases are left out" in said and "10 more" in said
+    assert "`@everyone-19`" in said and "@everyone-20" not in said

@@ -40,19 +40,9 @@ SPAN = {
             {"role": "user", "parts": [{"type": "text", "content": "Rain in Rome?"}]},
             {
                 "role": "assistant",
-                "parts": [
-                    {
-                        "type": "tool_call",
-                        "id": "1",
-                        "name": "weather",
-                        "arguments": {"city": "Rome"},
-                    }
-                ],
+                "parts": [{"type": "tool_call", "id": "1", "name": "weather", "arguments": ROME}],
             },
-            {
-                "role": "tool",
-                "parts": [{"type": "tool_call_response", "id": "1", "result": "rain"}],
-            },
+            {"role": "tool", "parts": [RAIN]},
         ]
     ),
     "gen_ai.output.messages": json.dumps(
@@ -124,21 +114,15 @@ def test_spans_become_cases_of_their_conversation(folder: Path) -> None:
     other = {"attributes": {"http.method": "GET"}}
     first, second = added(folder, otlp(SPAN), json.dumps(span) + "\n" + json.dumps(other))
     assert first.dialogue == "talk" and second.dialogue == ""
-    assert [message["role"] for message in first.messages] == [
-        "system",
-        "user",
-        "assistant",
-        "tool",
-    ]
-    assert json.loads(first.messages[2]["tool_calls"][0]["function"]["arguments"]) == {
-        "city": "Rome"
-    }
-    assert first.messages[3] == {"role": "tool", "tool_call_id": "1", "content": "rain"}
+    system, asked, called, result = first.messages
+    assert (system["role"], asked["content"]) == ("system", "Rain in Rome?")
+    assert json.loads(called["tool_calls"][0]["function"]["arguments"]) == ROME
+    assert result == {"role": "tool", "tool_call_id": "1", "content": "rain"}
     assert second.messages[1] == user("And in Bonn?")
 
 
 def test_reviewed_cases_stay_and_others_go(
-    folder: Path, write_rows: Callable[[Rows], Path]
+    folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     added(folder, "\n".join([line("A", BOOKED, custom_id="=a"), line("B", TEXT, custom_id="x")]))
     extra: Rows = [{"id": "=a", "variant": name, "calls": []} for name in ("original", "v1", "v2")]
@@ -149,6 +133,7 @@ def test_reviewed_cases_stay_and_others_go(
     assert "user: A" in page and "book({&quot;people&quot;: 3})" in page
     table.write_text("\n".join(row for row in table.read_text().splitlines() if row[:2] != "x\t"))
     assert main(["cases", str(folder), "--review", str(table)]) == 0
+    assert capsys.readouterr().out.endswith("\n5 cases\n")
     cases = read_tool_set(folder).all_cases
     assert [(case.id, case.unreviewed) for case in cases][-2:] == [("d", False), ("=a", False)]
     kept = [row for row in [*rows(), *extra] if row["id"] != "x"]
@@ -194,21 +179,32 @@ def test_several_at_once_lose_no_case(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "facts"),
+    ("words", "content", "facts"),
     [
-        ([], ["--from", "--review"]),
-        (["--from", "log"], ["log:1", "JSON"]),
-        (["--review", "table"], ["table:1", "columns"]),
+        ([], "", ["--from", "--review"]),
+        (["--from", "FILE"], "{\n", ["file:1", "JSON"]),
+        (["--from", "FILE"], "", ["file", "empty"]),
+        (["--review", "FILE"], "a\tb\n", ["file:1", "columns"]),
+        # Spans that hold no messages are named.
+        (
+            ["--from", "FILE"],
+            '{"name": "chat m", "attributes": {"gen_ai.operation.name": "chat"}}',
+            ["'chat m' without content"],
+        ),
+        (["--from", "FILE"], '{"attributes": {"http.method": "GET"}}', ["other spans 1"]),
     ],
 )
 def test_faults(
-    folder: Path, words: list[str], facts: list[str], capsys: pytest.CaptureFixture[str]
+    folder: Path,
+    words: list[str],
+    content: str,
+    facts: list[str],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    for name, content in {"log": "{\n", "table": "a\tb\n"}.items():
-        (folder.parent / name).write_text(content)
-    words = [str(folder.parent / w) if w in ("log", "table") else w for w in words]
+    file = folder.parent / "file"
+    file.write_text(content)
     before = (folder / "cases.jsonl").read_bytes()
-    assert main(["cases", str(folder), *words]) == 2
+    assert main(["cases", str(folder), *(word.replace("FILE", str(file)) for word in words)]) == 2
     error = capsys.readouterr().err
     assert all(fact in error for fact in facts), error
     assert (folder / "cases.jsonl").read_bytes() == before
@@ -226,12 +222,10 @@ def test_hostile_traces_are_left_out(folder: Path, capsys: pytest.CaptureFixture
         None,
         5,
     ]
-    before = (folder / "cases.jsonl").read_bytes()
     path = folder.parent / "hostile.jsonl"
     path.write_text("\n".join(map(json.dumps, hostile)))
     assert main(["cases", str(folder), "--from", str(path)]) == 2
     assert f"left out {len(hostile)}" in capsys.readouterr().err
-    assert (folder / "cases.jsonl").read_bytes() == before
     good = json.loads(line("A", BOOKED))
     assert len(added(folder, "\n".join(map(json.dumps, [*hostile, good])))) == 1
     notes = [n for n in capsys.readouterr().err.splitlines() if "left out: " in n]
@@ -242,124 +236,95 @@ def test_hostile_traces_are_left_out(folder: Path, capsys: pytest.CaptureFixture
 ASKED = [user("Rain in Rome?")]
 EXPECTED = (ExpectedCall("weather", {"city": "Rome"}),)
 SAID = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
-RESPONSES = {
-    "request": {"model": "m", "input": [{"role": "user", "content": "Rain in Rome?"}]},
-    "response": {
-        "output": [
-            {"type": "reasoning", "summary": []},
-            {
-                "type": "function_call",
-                "call_id": "1",
-                "name": "weather",
-                "arguments": '{"city": "Rome"}',
-            },
-        ]
-    },
-}
-ANTHROPIC = {
-    "request": {"model": "m", "messages": ASKED},
-    "response": {
-        "content": [{"type": "tool_use", "id": "1", "name": "weather", "input": ROME}],
-        "stop_reason": "tool_use",
-    },
-}
-OLD = {
-    "request": {"messages": ASKED},
-    "response": completion(
-        {
-            "role": "assistant",
-            "content": "Let me look.",
-            "function_call": {"name": "weather", "arguments": '{"city": "Rome"}'},
-        },
-        "function_call",
-    ),
-}
-OPENLLMETRY = {
-    "attributes": {
-        "gen_ai.system": "openai",
-        "llm.request.type": "chat",
-        "gen_ai.prompt.0.role": "user",
-        "gen_ai.prompt.0.content": "Rain in Rome?",
-        "gen_ai.completion.0.role": "assistant",
-        "gen_ai.completion.0.finish_reason": "tool_calls",
-        "gen_ai.completion.0.tool_calls.0.id": "1",
-        "gen_ai.completion.0.tool_calls.0.name": "weather",
-        "gen_ai.completion.0.tool_calls.0.arguments": '{"city": "Rome"}',
-    }
-}
+FUNCTION = {"name": "weather", "arguments": json.dumps(ROME)}
 _OI = "llm.output_messages.0.message.tool_calls.0.tool_call."
-OPENINFERENCE = {
-    "attributes": {
-        "openinference.span.kind": "LLM",
-        "llm.input_messages.0.message.role": "user",
-        "llm.input_messages.0.message.contents.0.message_content.type": "text",
-        "llm.input_messages.0.message.contents.0.message_content.text": "Rain in Rome?",
-        "llm.output_messages.0.message.role": "assistant",
-        f"{_OI}id": "1",
-        f"{_OI}function.name": "weather",
-        f"{_OI}function.arguments": '{"city": "Rome"}',
-    }
-}
-CALL = {
-    "id": "1",
-    "type": "function",
-    "function": {"name": "weather", "arguments": json.dumps(ROME)},
-}
-CONTENT = {
+_CONTENT = "llm.input_messages.0.message.contents.0.message_content."
+ON_EVENT = {
     "gen_ai.input.messages": [
         {"role": "user", "parts": [{"type": "text", "content": "Rain in Rome?"}]}
     ],
     "gen_ai.output.messages": [
         {
             "role": "assistant",
-            "parts": [{"type": "tool_call", "name": "weather", "arguments": ROME}],
+            "parts": [{"type": "tool_call", **FUNCTION, "arguments": ROME}],
         }
     ],
 }
-ON_EVENT = {
-    "name": "chat m",
-    "attributes": SAID,
-    "events": [{"name": "gen_ai.client.inference.operation.details", "attributes": CONTENT}],
+CHOICE = {
+    "finish_reason": "tool_calls",
+    "message": json.dumps({"tool_calls": [{"id": "1", "type": "function", "function": FUNCTION}]}),
 }
-ON_EVENTS = {
-    "name": "chat m",
-    "attributes": SAID,
-    "events": [
-        {"name": "gen_ai.user.message", "attributes": {"content": "Rain in Rome?"}},
-        {
-            "name": "gen_ai.choice",
-            "attributes": {
-                "finish_reason": "tool_calls",
-                "message": json.dumps({"tool_calls": [CALL]}),
-            },
+RECORDS: dict[str, Any] = {
+    "responses": {
+        "request": {"model": "m", "input": ASKED},
+        "response": {
+            "output": [
+                {"type": "reasoning", "summary": []},
+                {"type": "function_call", "call_id": "1", **FUNCTION},
+            ]
         },
-    ],
+    },
+    "anthropic": {
+        "request": {"model": "m", "messages": ASKED},
+        "response": {
+            "content": [{"type": "tool_use", "id": "1", "name": "weather", "input": ROME}],
+            "stop_reason": "tool_use",
+        },
+    },
+    "old": {
+        "request": {"messages": ASKED},
+        "response": completion(
+            {"role": "assistant", "content": "Let me look.", "function_call": FUNCTION},
+            "function_call",
+        ),
+    },
+    "openllmetry": {
+        "attributes": {
+            "gen_ai.system": "openai",
+            "llm.request.type": "chat",
+            "gen_ai.prompt.0.role": "user",
+            "gen_ai.prompt.0.content": "Rain in Rome?",
+            "gen_ai.completion.0.role": "assistant",
+            "gen_ai.completion.0.finish_reason": "tool_calls",
+            "gen_ai.completion.0.tool_calls.0.id": "1",
+            **{f"gen_ai.completion.0.tool_calls.0.{key}": FUNCTION[key] for key in FUNCTION},
+        }
+    },
+    "openinference": {
+        "attributes": {
+            "openinference.span.kind": "LLM",
+            "llm.input_messages.0.message.role": "user",
+            f"{_CONTENT}type": "text",
+            f"{_CONTENT}text": "Rain in Rome?",
+            "llm.output_messages.0.message.role": "assistant",
+            f"{_OI}id": "1",
+            **{f"{_OI}function.{key}": FUNCTION[key] for key in FUNCTION},
+        }
+    },
+    "event": {
+        "name": "chat m",
+        "attributes": SAID,
+        "events": [{"name": "gen_ai.client.inference.operation.details", "attributes": ON_EVENT}],
+    },
+    "events": {
+        "name": "chat m",
+        "attributes": SAID,
+        "events": [
+            {"name": "gen_ai.user.message", "attributes": {"content": "Rain in Rome?"}},
+            {"name": "gen_ai.choice", "attributes": CHOICE},
+        ],
+    },
 }
 
 
-@pytest.mark.parametrize(
-    "record",
-    [RESPONSES, ANTHROPIC, OLD, OPENLLMETRY, OPENINFERENCE, ON_EVENT, ON_EVENTS],
-    ids=["responses", "anthropic", "old", "openllmetry", "openinference", "event", "events"],
-)
-def test_logs_of_other_forms(folder: Path, record: Any) -> None:
+@pytest.mark.parametrize("form", RECORDS)
+def test_logs_of_other_forms(folder: Path, form: str) -> None:
     other = {"name": "GET", "attributes": {"http.method": "GET"}}
     # Lines, and indented one after the other, as a console shows spans.
+    record = RECORDS[form]
     (case,) = added(folder, "\n".join(json.dumps(one, indent=4) for one in (other, record)))
     assert (list(case.messages), case.expect) == (ASKED, EXPECTED)
     assert added(folder, json.dumps(record)) == []
-
-
-def test_spans_without_content_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = folder.parent / "spans.json"
-    path.write_text(json.dumps({"name": "chat m", "attributes": SAID}))
-    assert main(["cases", str(folder), "--from", str(path)]) == 2
-    assert "'chat m' without content" in capsys.readouterr().err
-    path.write_text(json.dumps({"attributes": {"http.method": "GET"}}))
-    assert main(["cases", str(folder), "--from", str(path)]) == 2
-    assert "other spans 1" in capsys.readouterr().err
-    path.write_text("")
-    assert main(["cases", str(folder), "--from", str(path)]) == 2
 
 
 def test_same_messages_with_other_calls_are_two_cases(
@@ -428,12 +393,3 @@ def test_an_expected_value_with_two_meanings_is_refused(tmp_path: Path, argument
     assert score(tmp_path / "api", [row])["calls"]["call_accuracy"]["original"] == 1.0
     row["calls"] = call("search", filter={"any_of": [2]})
     assert score(tmp_path / "api", [row])["calls"]["call_accuracy"]["original"] == 0.0
-
-
-def test_a_call_of_a_trace_is_a_case_that_is_scored(folder: Path) -> None:
-    (case,) = added(folder, line("For three", BOOKED))
-    made = [
-        {"id": case.id, "variant": "original", "calls": call("book", people=3)},
-        *(row for row in rows() if row["variant"] == "original"),
-    ]
-    assert score(folder, made)["calls"]["call_accuracy"]["original"] == 1.0

@@ -91,10 +91,7 @@ def failing(error: BaseException) -> Callable[[], int | None]:
     ],
 )
 def test_a_command_ends_in_one_line_without_control_characters(
-    command: Callable[[], int | None],
-    status: int,
-    line: str,
-    capsys: pytest.CaptureFixture[str],
+    command: Callable[[], int | None], status: int, line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("program", command) == status
     assert capsys.readouterr().err == (f"program: {line}\n" if line else "")

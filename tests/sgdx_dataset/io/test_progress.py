@@ -76,5 +76,5 @@ def test_quick_work_and_a_user_who_wants_none_see_no_bar(tmp_path: Path) -> None
 
 
 def test_without_a_terminal_there_is_no_bar(tmp_path: Path) -> None:
-    process = start(SLOW, tmp_path, subprocess.PIPE)
+    process = start(SLOW.replace('"sample"', '"sample", ["v1"]'), tmp_path, subprocess.PIPE)
     assert (process.communicate(), process.returncode) == ((b"", b""), 0)

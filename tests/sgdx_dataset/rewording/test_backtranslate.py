@@ -268,9 +268,8 @@ def test_the_real_release(release_archive: Path, tmp_path: Path) -> None:
     """There with a mark before each text; back without it and with the words turned round."""
     release, output = open_release(release_archive), tmp_path / "zh.json"
     there, back = "sed s/^/*/", shlex.join([sys.executable, "-c", REVERSE])
-    said = backtranslate(
-        release, output, TranslationSettings(forward_command=there, backward_command=back)
-    )
+    settings = TranslationSettings(forward_command=there, backward_command=back, batch_size=150)
+    said = backtranslate(release, output, settings)
     assert said == (
         f"{output}: 449 texts translated; 200 of 268 names and 294 of 294 descriptions changed;"
         " kept: 68 that came back the same, 0 whose translation is unusable, 0 that would have"

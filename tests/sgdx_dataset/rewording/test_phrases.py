@@ -14,8 +14,6 @@ from sgdx_dataset.rewording.phrases import distinct, identifier, phrase
 @pytest.mark.parametrize(
     ("new", "expected"),
     [
-        (["x", "y", "z"], ["x", "y", "z"]),
-        (["x", "x", ""], ["x", "", ""]),
         (["x", "x", "x"], ["x", "", ""]),
         (["b", "a", ""], ["b", "a", ""]),  # a swap
         (["b", "x", "x"], ["b", "x", ""]),

@@ -9,24 +9,23 @@ import pytest
 
 from sgdx_tools.__main__ import main
 from sgdx_tools.folder import read_tool_set
-from tests.conftest import Run
 
 from .test_openapi import LIBRARY
 
 
-def test_a_process_imports_and_says_what_was_left_out(run: Run, tmp_path: Path) -> None:
-    finished = run("sgdx_tools", "import", "--openapi", LIBRARY, "--output", "api")
-    assert finished.returncode == 0, finished.stderr
-    assert finished.stdout == "api: 5 tools\n"
-    *lines, note, following = finished.stderr.splitlines()
-    assert "argument body" in note and "sgdx tools reword api" in following
-    renamed = lines.pop()
-    assert len(lines) == 6 and all(line.startswith("sgdx: left out: ") for line in lines)
-    assert renamed.startswith("sgdx: renamed: 4, ") and "api/source.json" in renamed
-    tool_set = read_tool_set(tmp_path / "api")
-    assert tool_set.source.form == "openapi"
-    assert [f"sgdx: left out: {line}" for line in tool_set.source.left_out] == lines
-    assert list(tool_set.source.files) == ["library_3_0.yaml"]
+def test_an_import_says_what_was_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api = tmp_path / "api"
+    assert main(["import", "--openapi", str(LIBRARY), "--output", str(api)]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{api}: 5 tools\n"
+    *lines, renamed, note, following = err.splitlines()
+    assert "argument body" in note and f"sgdx tools reword {api}" in following
+    assert len(lines) == 6 and renamed.startswith("sgdx: renamed: 4, ")
+    source = read_tool_set(api).source
+    assert [f"sgdx: left out: {line}" for line in source.left_out] == lines
+    assert (source.form, list(source.files)) == ("openapi", ["library_3_0.yaml"])
 
 
 def test_long_lists_are_cut_and_controls_are_escaped(

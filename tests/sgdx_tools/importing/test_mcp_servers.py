@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import shlex
 import socket
-import subprocess
 import sys
-import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -104,21 +101,6 @@ def by_hand(tmp_path: Path) -> str:
     return f"{PYTHON} {tmp_path / 'by_hand.py'}"
 
 
-@pytest.fixture
-def url(by_sdk: str) -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    with subprocess.Popen([*shlex.split(by_sdk), str(port)], stderr=subprocess.DEVNULL) as server:
-        for _ in range(200):
-            with socket.socket() as client:
-                if not client.connect_ex(("127.0.0.1", port)):
-                    break
-            time.sleep(0.05)
-        yield f"http://127.0.0.1:{port}/mcp"
-        server.terminate()
-
-
 def test_a_server_by_the_sdk_over_stdio_makes_a_folder(by_sdk: str, tmp_path: Path) -> None:
     output = tmp_path / "api"
     assert main(["import", "--mcp-server", by_sdk, "--output", str(output)]) == 0
@@ -130,12 +112,6 @@ def test_a_server_by_the_sdk_over_stdio_makes_a_folder(by_sdk: str, tmp_path: Pa
     assert tool_set.source.servers == (facts("kitchen", "1.2", "2026-07-28", TODAY),)
     assert tool_set.source.beside["tool now"]["title"] == "The time"
     assert str(tmp_path) not in (output / "source.json").read_text()
-
-
-def test_a_server_over_http(url: str) -> None:
-    collection = import_servers([url])
-    assert list(collection.tools) == ["book_table", "now"]
-    assert collection.servers == [facts("kitchen", "1.2", "2026-07-28", TODAY)]
 
 
 @pytest.mark.parametrize(
@@ -189,10 +165,7 @@ def test_what_a_server_prints_beside_messages_is_one_line(
 
 
 def test_a_program_gets_a_key_that_is_never_shown(
-    by_hand: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    by_hand: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("MY_TOKEN", "sk-secret")
     command = ["import", "--mcp-server", f"{by_hand} locked", "--output", str(tmp_path / "api")]

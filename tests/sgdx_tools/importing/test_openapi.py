@@ -216,7 +216,6 @@ def test_names_that_would_be_one_stay_apart(tmp_path: Path) -> None:
     [
         ({"parameters": [{"$ref": "#/components/x"}]}, "GET /a: $ref #/components/x is not in"),
         ({"parameters": [{"name": "p"}]}, "GET /a: found the parameter 'p' in 'None'"),
-        ({"parameters": {"p": 1}}, "GET /a: parameters: expected a list"),
         ({"$ref": "resources/a.yml"}, "GET /a: found $ref resources/a.yml, which is no file"),
         ({"parameters": [{"name": "p", "in": "query", "schema": 5}]}, "GET /a: found '5'"),
         ({"requestBody": {"$ref": "#/paths/~1a/get/requestBody"}}, "refers to itself"),
@@ -241,15 +240,11 @@ def test_an_operation_that_cannot_be_read_is_left_out(
     ("document", "reason"),
     [
         ({"swagger": "2.0"}, "swagger: 2.0, expected openapi: 3.0.x, 3.1.x or 3.2.x"),
-        ({"openapi": "3.3.0", "paths": {}}, "openapi: 3.3.0"),
         ({"openapi": 3.1, "paths": {}}, "openapi: 3.1,"),
-        ({"info": {}}, "no openapi"),
-        ("- 1", "found list"),
         ("a: [", "api.json: while parsing"),
         ("{", "api.json: not an OpenAPI document"),
         ({"openapi": "3.1.0", "paths": []}, "found no tool"),
         ({"openapi": "3.1.0", "paths": 5}, "paths: expected an object"),
-        ({"openapi": "3.0.0", "components": {}}, "found no tool"),
         ({"openapi": "3.0.0", "paths": {"/a": 3}}, "/a: found int"),
     ],
 )
@@ -398,9 +393,14 @@ SEA = objects(["kind"], kind={"type": "string"}) | {
 }
 
 
-@pytest.mark.parametrize(
-    ("of", "value", "is_valid"),
-    [
+def test_what_inherits_through_another_schema_has_its_own_value(tmp_path: Path) -> None:
+    """The same where the schemas inherit from each other in a circle, which no validator ends."""
+    sea = {"allOf": [_component("Sent"), objects(["vessel"], vessel={})]}
+    ferry = {"allOf": [_component("Sea"), objects(["cars"], cars={})]}
+    named = {"allOf": [_component("Sent")], "description": "Other words"}
+    schemas = {"Sent": SEA, "Sea": sea, "Ferry": ferry, "Named": named}
+    circle = SEA | {"properties": {}, "allOf": [_component("Ferry")]}
+    for of, value, is_valid in (
         ("Sent", {"kind": "sea", "vessel": "Ann"}, True),
         ("Sent", {"kind": "car ferry", "vessel": "Ann", "cars": 2}, True),
         ("Sent", {"kind": "car ferry", "vessel": "Ann"}, False),
@@ -411,27 +411,12 @@ SEA = objects(["kind"], kind={"type": "string"}) | {
         ("Ferry", {"kind": "sea", "vessel": "Ann", "cars": 2}, False),
         ("Named", {"kind": "sea", "vessel": "Ann"}, True),
         ("Named", {"kind": "sea"}, False),
-    ],
-)
-def test_what_inherits_through_another_schema_has_its_own_value(
-    tmp_path: Path, of: str, value: Json, is_valid: bool
-) -> None:
-    """The same where the schemas inherit from each other in a circle."""
-    sea = {"allOf": [_component("Sent"), objects(["vessel"], vessel={})]}
-    ferry = {"allOf": [_component("Sea"), objects(["cars"], cars={})]}
-    named = {"allOf": [_component("Sent")], "description": "Other words"}
-    for circle in ({}, {"allOf": [_component("Ferry")]}):
-        folder = tmp_path / str(len(circle))
-        folder.mkdir()
-        schemas = {"Sent": SEA, "Sea": sea, "Ferry": ferry, "Named": named}
-        if circle:
-            schemas["Sent"] = SEA | {"properties": {}} | circle
-        body, definitions = _body(folder, _component(of), **schemas)
-        text = json.dumps(definitions)
-        assert of == "Sea" or "car ferry" in text
-        if not circle:  # which is valid for nobody, as no validator finds its end
-            schema = {**body, "$defs": definitions}
-            assert Draft202012Validator(schema).is_valid(value) == is_valid
+    ):
+        body, definitions = _body(tmp_path, _component(of), **schemas)
+        validator = Draft202012Validator({**body, "$defs": definitions})
+        assert validator.is_valid(value) == is_valid, (of, value)
+        _, of_circle = _body(tmp_path, _component(of), **schemas | {"Sent": circle})
+        assert of == "Sea" or "car ferry" in json.dumps(of_circle)
 
 
 def test_a_variant_that_is_not_in_the_file_is_named(tmp_path: Path) -> None:
@@ -488,10 +473,7 @@ def test_only_takes_operations_by_name_path_or_tag(tmp_path: Path) -> None:
     }
     path = tmp_path / "api.json"
     path.write_text(json.dumps({"openapi": "3.1.0", "paths": paths}))
-    for only, names in {
-        ("/pets*",): ["find", "change"],
-        ("f*", "shop"): ["find", "list"],
-    }.items():
+    for only, names in {("/pets*",): ["find", "change"], ("f*", "shop"): ["find", "list"]}.items():
         collection = import_openapi(path, only=only)
         assert (list(collection.tools), collection.left_out) == (names, [])
     with pytest.raises(SgdxError, match="nothing"):

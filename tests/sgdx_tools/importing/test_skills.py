@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from sgdx_dataset import SgdxError
+from sgdx_tools.__main__ import main
 from sgdx_tools.folder import read_tool_set
 from sgdx_tools.importing.skills import import_skills
 from sgdx_tools.scoring import score
-
-from ...conftest import Run
 
 FORMS = "---\nname: pdf-forms\ndescription: Fills in forms\nlicense: MIT\n---\n# Forms\n"
 TABLES = "\ufeff---\r\nname: tables\r\ndescription: >\r\n  Reads\r\n  tables\r\n---\r\n---\r\n"
@@ -86,32 +86,24 @@ def test_what_is_no_skill_is_refused(place: Path, text: str | bytes) -> None:
         import_skills([f"{place}/none/*"])
 
 
-@pytest.mark.parametrize(("shown", "right"), [("", [1, 2 / 3]), (", as: tools", [1 / 3, 1 / 3])])
 def test_a_client_is_shown_one_tool_of_all_skills(
-    place: Path, run: Run, monkeypatch: pytest.MonkeyPatch, shown: str, right: list[float]
+    place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Under other words one description has no word of the case, whose skill is then not called.
-
-    Where each skill is a tool of its own, the client above finds no list and dies: unread.
-    """
+    """Under other words one description has no word of the case, whose skill is then not called."""
     monkeypatch.chdir(place)
     Path("sgdx.yaml").write_text(
-        f'tools: {{skills: "skills/*/SKILL.md"{shown}}}\ncases: cases.jsonl\n'
-        'models: [{command: "python client.py"}]\nvariants: {file: v1.json}\n'
+        'tools: {skills: "skills/*/SKILL.md"}\ncases: cases.jsonl\n'
+        f"models: [{{command: '{sys.executable} client.py'}}]\nvariants: {{file: v1.json}}\n"
     )
-    done = run("sgdx_tools", "test", "sgdx.yaml")
-    if shown:
-        assert done.returncode == 2
-        return
-    assert done.returncode == 0, done.stderr
+    assert main(["test", "sgdx.yaml"]) == 0
     scores = json.loads(Path("sgdx-run/runs/client/scores.json").read_text())["right"]
-    assert [scores["original"], scores["reworded"]] == pytest.approx(right)
+    assert [scores["original"], scores["reworded"]] == pytest.approx([1, 2 / 3])
 
 
-def test_calls_of_a_skill_count_however_they_are_written(place: Path, run: Run) -> None:
+def test_calls_of_a_skill_count_however_they_are_written(place: Path) -> None:
     folder = place / "api"
     patterns = ("--skills", f"{place}/skills/*/SKILL.md", "--as-tools")
-    assert run("sgdx_tools", "import", *patterns, "--output", folder).returncode == 0
+    assert main(["import", *patterns, "--output", str(folder)]) == 0
     (folder / "cases.jsonl").write_text((place / "cases.jsonl").read_text())
     calls = {
         "a": [{"name": "Skill", "arguments": {"skill": "pdf-forms", "args": "sign"}}],
