@@ -24,9 +24,7 @@ from baselines.onepass.modeling import (
     Logits,
     OnePassConfig,
     OnePassModel,
-    block_attention_mask,
     losses,
-    pool_ranges,
     spans,
 )
 from sgdx_dataset.schema import Service
@@ -96,29 +94,6 @@ def test_the_order_of_the_elements_cannot_matter(
     torch.testing.assert_close(there.status, back.status.flip(0), atol=1e-5, rtol=0)
     torch.testing.assert_close(there.requested, back.requested.flip(0), atol=1e-5, rtol=0)
     torch.testing.assert_close(there.intent[0, :2], back.intent[0, :2].flip(0), atol=1e-5, rtol=0)
-
-
-def test_what_attends_to_what() -> None:
-    blocks = torch.tensor([[0, 0, 1, 2, 2, -1, 0]])
-    mask = torch.tensor([[1, 1, 1, 1, 1, 1, 0]])
-    found = block_attention_mask(blocks, mask)[0, 0].int().tolist()
-    assert found == [
-        [1, 1, 1, 1, 1, 1, 0],  # the dialogue, to all
-        [1, 1, 1, 1, 1, 1, 0],
-        [1, 1, 1, 0, 0, 1, 0],  # an element, to the dialogue, to what is known and to itself
-        [1, 1, 0, 1, 1, 1, 0],
-        [1, 1, 0, 1, 1, 1, 0],
-        [1, 1, 0, 0, 0, 1, 0],  # what is known, to the dialogue and to what is known
-        [1, 1, 1, 1, 1, 1, 0],  # padding, to which nothing attends
-    ]
-
-
-def test_pooling_adds_the_marker_and_the_mean() -> None:
-    hidden = torch.tensor([[[1.0], [2.0], [6.0]], [[10.0], [20.0], [30.0]]])
-    sums = torch.nn.functional.pad(hidden.cumsum(1), (0, 0, 1, 0))
-    places = torch.tensor([[0, 2], [1, 3], [2, 3]])
-    found = pool_ranges(hidden, sums, torch.tensor([0, 0, 1]), places)
-    assert found[:, 0].tolist() == [1 + 1.5, 2 + 4.0, 30 + 30.0]
 
 
 def test_spans_stay_within_an_utterance() -> None:

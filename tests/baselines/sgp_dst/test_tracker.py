@@ -11,7 +11,6 @@ import pytest
 from accelerate import Accelerator
 
 from baselines.data.dialogues import State, prediction_rows, read_dialogues
-from baselines.data.rows import whole_dialogues
 from baselines.publish import published
 from baselines.settings import PARTS, SgpOptions
 from baselines.sgp_dst import rules as tracking
@@ -111,15 +110,6 @@ def test_right_answers_make_right_states() -> None:
     assert bound > 0.9
     assert accuracy(right._replace(copy=never)) < bound - 0.1
     assert accuracy(right._replace(cross=never)) < bound
-
-
-def test_dev_is_whole_dialogues() -> None:
-    rows = frames(load("original", "validation", "sample"))
-    some = whole_dialogues(rows, 50)
-    ids = set(some["dialogue_id"])
-    assert 25 <= len(some) <= 75
-    assert some["frame_id"] == [r["frame_id"] for r in rows if r["dialogue_id"] in ids]
-    assert whole_dialogues(rows, 10**6)["frame_id"] == rows["frame_id"]
 
 
 def test_what_is_published(trained: Path, tmp_path: Path) -> None:

@@ -9,13 +9,11 @@ from random import Random
 import pytest
 
 from sgdx_cli import main
-from sgdx_dataset.__main__ import main as dataset
 from sgdx_eval.references import References
 from sgdx_eval.report.runs import group_runs, read_run
 from sgdx_eval.report.slots import (
     CLASSES,
     Analysis,
-    Error,
     Words,
     analyse_group,
     choose_mistakes,
@@ -189,24 +187,6 @@ def test_two_seeds_with_errors_of_every_kind(
     assert (len(mistakes), count) == (100, 253)
 
 
-def error(system: str, dialogue: str, kind: str, slot: str, turn: int = 0) -> Error:
-    words = Words(slot, ""), Words("new", "")
-    return Error(
-        system, f"{dialogue}/{turn}/S_1", True, "v1", kind, "", "", "", *words, "", ""
-    )  # fmt: skip
-
-
-def test_every_class_and_system_is_shown_before_one_twice() -> None:
-    errors = [error("a", f"d{i}", "missed", "city", turn) for i in range(50) for turn in range(i)]
-    errors += [error("a", "d3", "invented", "date"), error("b", "d9", "missed", "city")]
-    chosen, count = choose_mistakes(errors, 3)
-    assert {(of[0][0].system, of[0][0].kind) for of in chosen} == {
-        ("a", "missed"), ("a", "invented"), ("b", "missed"),
-    }  # fmt: skip
-    assert count == 51 and len(choose_mistakes(errors, 200)[0]) == 51
-    assert chosen[0][0] == [error("a", "d49", "missed", "city", turn) for turn in range(49)]
-
-
 def left_out(run: Path, source: str | None = None) -> str:
     """The reason for which a run is not analysed."""
     (group,) = group_runs([read_run(run)])
@@ -246,12 +226,3 @@ def test_a_variant_of_ones_own_leaves_the_others_analysed(tmp_path: Path) -> Non
         analyses, without = analyse_group(only_group(run), None, references)
         assert list(without) == reasons
         assert {error.variant for error in analyses["lexical"].errors} == variants
-
-
-@pytest.mark.slow
-def test_references_in_a_folder_give_the_same(runs: dict[str, Path], tmp_path: Path) -> None:
-    arguments = ["--source", "sample", "--split", "test", "--output", str(tmp_path)]
-    assert dataset(["frames", *arguments]) == 0
-    group = only_group(runs["tiny"])
-    (release, _), (folder, _) = (analyse_group(group, None, path) for path in (None, tmp_path))
-    assert release == folder and release["sgp_dst"].errors
