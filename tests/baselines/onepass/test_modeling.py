@@ -24,6 +24,7 @@ from baselines.onepass.modeling import (
     Logits,
     OnePassConfig,
     OnePassModel,
+    block_attention_mask,
     losses,
     spans,
 )
@@ -94,6 +95,21 @@ def test_the_order_of_the_elements_cannot_matter(
     torch.testing.assert_close(there.status, back.status.flip(0), atol=1e-5, rtol=0)
     torch.testing.assert_close(there.requested, back.requested.flip(0), atol=1e-5, rtol=0)
     torch.testing.assert_close(there.intent[0, :2], back.intent[0, :2].flip(0), atol=1e-5, rtol=0)
+
+
+def test_what_attends_to_what() -> None:
+    blocks = torch.tensor([[0, 0, 1, 2, 2, -1, 0]])
+    mask = torch.tensor([[1, 1, 1, 1, 1, 1, 0]])
+    found = block_attention_mask(blocks, mask)[0, 0].int().tolist()
+    assert found == [
+        [1, 1, 1, 1, 1, 1, 0],  # the dialogue, to all
+        [1, 1, 1, 1, 1, 1, 0],
+        [1, 1, 1, 0, 0, 1, 0],  # an element, to the dialogue, to what is known and to itself
+        [1, 1, 0, 1, 1, 1, 0],
+        [1, 1, 0, 1, 1, 1, 0],
+        [1, 1, 0, 0, 0, 1, 0],  # what is known, to the dialogue and to what is known
+        [1, 1, 1, 1, 1, 1, 0],  # padding, to which nothing attends
+    ]
 
 
 def test_spans_stay_within_an_utterance() -> None:
