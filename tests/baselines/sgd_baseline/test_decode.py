@@ -157,6 +157,13 @@ def turn(tokenizer: PreTrainedTokenizerFast, system: str, user: str) -> Tokenize
     return TokenizedTurns([(system, user)], tokenizer, 80).turn(0)
 
 
+def test_the_limit(tokenizer: PreTrainedTokenizerFast) -> None:
+    turns = TokenizedTurns([("Where to? " * 30, "To Galway."), TEXTS[1]], tokenizer, 16)
+    assert turns.lengths.tolist() == [16, 6]
+    assert turns.cut == 1
+    assert turns.turn(0).text(13, 13) == "Galway"  # the shorter of the two stays whole
+
+
 @pytest.mark.parametrize(
     ("system", "user", "values", "said", "side"),
     [
