@@ -47,6 +47,10 @@ def test_token_span_on_literal_offsets() -> None:
     assert token_span(offsets, 5, 4) is None
 
 
+def test_the_bytes_of_one_character_are_one_span() -> None:
+    assert token_span([(0, 1), (1, 2), (1, 2), (1, 2), (2, 3)], 1, 2) == (1, 3)
+
+
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=12), st.data())
 def test_spans_of_tokens_come_back(widths: list[int], data: st.DataObject) -> None:
     offsets, place = [(0, 0)], 0

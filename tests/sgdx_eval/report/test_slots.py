@@ -14,6 +14,7 @@ from sgdx_eval.report.runs import group_runs, read_run
 from sgdx_eval.report.slots import (
     CLASSES,
     Analysis,
+    Error,
     Words,
     analyse_group,
     choose_mistakes,
@@ -185,6 +186,24 @@ def test_two_seeds_with_errors_of_every_kind(
     ]
     mistakes, count = choose_mistakes(analysis.errors, 100)
     assert (len(mistakes), count) == (100, 253)
+
+
+def error(system: str, dialogue: str, kind: str, slot: str, turn: int = 0) -> Error:
+    words = Words(slot, ""), Words("new", "")
+    return Error(
+        system, f"{dialogue}/{turn}/S_1", True, "v1", kind, "", "", "", *words, "", ""
+    )  # fmt: skip
+
+
+def test_every_class_and_system_is_shown_before_one_twice() -> None:
+    errors = [error("a", f"d{i}", "missed", "city", turn) for i in range(50) for turn in range(i)]
+    errors += [error("a", "d3", "invented", "date"), error("b", "d9", "missed", "city")]
+    chosen, count = choose_mistakes(errors, 3)
+    assert {(of[0][0].system, of[0][0].kind) for of in chosen} == {
+        ("a", "missed"), ("a", "invented"), ("b", "missed"),
+    }  # fmt: skip
+    assert count == 51 and len(choose_mistakes(errors, 200)[0]) == 51
+    assert chosen[0][0] == [error("a", "d49", "missed", "city", turn) for turn in range(49)]
 
 
 def left_out(run: Path, source: str | None = None) -> str:
