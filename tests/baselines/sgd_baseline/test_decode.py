@@ -162,6 +162,9 @@ def test_the_limit(tokenizer: PreTrainedTokenizerFast) -> None:
     assert turns.lengths.tolist() == [16, 6]
     assert turns.cut == 1
     assert turns.turn(0).text(13, 13) == "Galway"  # the shorter of the two stays whole
+    turns = TokenizedTurns([("Where to?", "To Galway. " * 30)], tokenizer, 16)
+    assert turns.lengths.tolist() == [16]
+    assert turns.turn(0).text(1, 3) == "Where to?"
 
 
 @pytest.mark.parametrize(
