@@ -16,7 +16,6 @@ import pytest
 import torch
 from datasets import concatenate_datasets
 from safetensors.torch import load_file
-from transformers import AutoModel, AutoTokenizer
 
 from baselines import evaluate, predict, train
 from baselines import trained as chunks
@@ -82,11 +81,25 @@ def test_a_run_s_folder(tracker: str, folder: Path) -> None:
     assert not [file for file in files if private in file.read_bytes()]
 
 
-@pytest.mark.parametrize("tracker", ["onepass", "sgd_baseline"])
-def test_the_hub_s_classes_read_a_run(tracker: str, folder: Path) -> None:
-    get_trainable(tracker)  # makes its classes known to transformers
-    assert AutoModel.from_pretrained(folder).config.model_type == tracker
-    assert AutoTokenizer.from_pretrained(folder).is_fast
+# The losses of the steps up to each third one, of sgp_dst those of combine, copy, cross and intent.
+LOSSES: dict[str, list[list[float]]] = {
+    "onepass": [[7.5276, 5.0671, 4.3760, 4.8722]],
+    "sgd_baseline": [[1.4828, 1.3110, 1.3790]],
+    "sgp_dst": [
+        [7.2089, 7.3360, 7.1811, 6.9032], [0.7563, 0.6451, 0.6687, 0.6198],
+        [0.5699, 0.5704, 0.3180, 0.6537], [1.2987, 1.1892, 1.0456, 1.0739], [],
+    ],
+    "t5dst": [[6.4301, 5.5835, 4.2887, 3.6699]],
+    "t2g2": [[6.9759, 6.5169, 6.7556, 6.3647]],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("tracker", LOSSES)
+def test_losses_are_what_they_were(tracker: str, folder: Path) -> None:
+    """Texts, tokens, labels, the model, its loss and the steps all enter them."""
+    found = [[loss for _, loss in model] for model in losses(folder)]
+    for one, expected in zip(found, LOSSES[tracker], strict=True):
+        assert one == pytest.approx(expected, rel=2e-3)  # CPUs round differently
 
 
 @pytest.mark.parametrize("tracker", TRACKERS)
@@ -156,7 +169,7 @@ ALL: dict[str, Any] = {
     ("tracker", "changes"),
     [
         ("onepass", ALL),
-        ("sgd_baseline", {"augment": {"schemas": "corrupt"}}),
+        ("sgd_baseline", {}),
         ("sgp_dst", {}),  # in the first of its four models
         ("t2g2", {}),
         ("t2g2", {"prefix": 3, "prefix_hidden": 16}),
@@ -307,7 +320,8 @@ def stop_and_go_on(
     return written
 
 
-@pytest.mark.parametrize("tracker", [*TRACKERS, "t2g2"])
+# How each makes its rows of chunks is its own; how chunks are kept is the same for all.
+@pytest.mark.parametrize("tracker", ["onepass", "t2g2"])
 def test_a_stopped_prediction_goes_on_where_the_data_are_the_same(
     tracker: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

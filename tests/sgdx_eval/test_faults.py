@@ -105,14 +105,6 @@ def test_a_line_of_100_megabytes(tmp_path: Path, line: bytes) -> None:
     assert peak < 5 * 10**8
 
 
-def test_escapes_that_are_text_are_read(tmp_path: Path) -> None:
-    """A null, an astral character and a combining accent as escapes are characters like others."""
-    row = prediction({"city": ["a\x00b", "\U0001f600", "e\u0301"]}) | {"slots": None}
-    path = tmp_path / "p.jsonl"
-    path.write_bytes(json.dumps(row).encode())
-    assert read_predictions(path, "test", "original").rows.to_pylist() == [row]
-
-
 def test_a_slot_given_twice_in_a_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from .test_terminal import scored_rows
 

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from sgdx_cli import main
 from sgdx_dataset import SgdxError
 from sgdx_eval.leaderboard import render
-from sgdx_eval.published import PublishedRow, read_published
+from sgdx_eval.published import read_published
 from sgdx_metric import ScoreError
 
 from ..conftest import ROOT
@@ -123,25 +122,3 @@ def test_scores_by_other_rules_are_no_row(old: str, new: str, fact: str, tmp_pat
     with pytest.raises((ScoreError, SgdxError)) as error:
         render([tmp_path], [], tmp_path)
     assert str(tmp_path / "mine" / "scores.json") in str(error.value) and fact in str(error.value)
-
-
-def test_published_figures(tmp_path: Path) -> None:
-    assert all(row.not_comparable for row in read_published() if row.oracle)
-    add(tmp_path / "mine")
-    figures = {"jga_orig": 72.65, "jga_v1-5": 9}
-    fair = PublishedRow(system="a", source="P", table="T 1", data="SGD", all=figures)
-    oracle = PublishedRow(system="b", source="Q", data="X", all={"jga_v1-5": 10}, oracle=True)
-    other = PublishedRow(system="c", source="R", data="X", all={"ss_jga": 9}, not_comparable="why")
-    page = render([tmp_path], [other, oracle, fair], tmp_path)
-    assert page.index("| a | 72.7 | 9.0 | – | P, T 1 |") < page.index("| b | – | 10.0 | – | Q |")
-    assert "| c |" not in page
-
-
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    add(tmp_path / "results" / "mine")
-    page = tmp_path / "docs" / "board.md"
-    assert main(["leaderboard", str(tmp_path / "results"), "--output", str(page)]) == 0
-    assert capsys.readouterr().out == f"{page}\n"
-    assert "[mine](../results/mine)" in page.read_text()
-    assert main(["leaderboard", str(tmp_path / "docs"), "--output", str(page)]) == 2
-    assert str(tmp_path / "docs") in capsys.readouterr().err

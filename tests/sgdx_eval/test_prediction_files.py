@@ -98,20 +98,6 @@ def written(path: Path, *lines: str) -> Path:
     return path
 
 
-def test_keys_of_its_own_and_long_values_are_no_matter(tmp_path: Path) -> None:
-    row = prediction({"city": ["x" * 2_000_000]}) | {"score": [1.5, {"deep": None}]}
-    path = written(tmp_path / "p.jsonl", GOOD, json.dumps(row), GOOD)
-    rows = read_predictions(path, "test", "original").rows
-    assert len(rows["slot_values"][1][0]["values"][0].as_py()) == 2_000_000
-
-
-@pytest.mark.parametrize("text", [f"{GOOD} {GOOD}", GOOD[:-1] + "\n}"])
-def test_a_line_is_a_row(tmp_path: Path, text: str) -> None:
-    path = written(tmp_path / "p.jsonl", GOOD, text)
-    with pytest.raises(SgdxError, match=r"p.jsonl:2: "):
-        read_predictions(path, "test", "original")
-
-
 # ---- the layout of the release
 
 

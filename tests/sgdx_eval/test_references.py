@@ -11,7 +11,6 @@ import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_eval.reference_folder import FolderReferences
-from sgdx_eval.references import open_references
 
 from ..sgdx_metric.frames import reference, reference_table
 
@@ -27,13 +26,6 @@ def test_release_is_what_the_references_say(tmp_path: Path) -> None:
     for stated, release in (("", None), ("c0ffee", "c0ffee")):
         pq.write_table(V1.replace_schema_metadata({"release": stated}), path)
         assert FolderReferences(tmp_path, None, ["v1"]).release == release
-
-
-def test_faults_of_the_release_are_passed_on() -> None:
-    with pytest.raises(SgdxError, match="nowhere: no such source, expected a directory"):
-        open_references("nowhere", "test", {})
-    with pytest.raises(SgdxError, match="unknown config 'v9'"):
-        open_references("sample", "test", {}).rows("v9")
 
 
 @pytest.mark.parametrize(

@@ -35,13 +35,6 @@ def scores_json(path: Path, right: list[bool], worse: str = "v5", **others: Any)
     return path
 
 
-def is_narrow(printed: str) -> bool:
-    """Whether a comparison fits the terminal, but for names of files and the signature."""
-    sentence, _, tables = printed.partition("\n\nfirst: ")
-    lines = [*sentence.splitlines(), *tables.partition("\n\n")[2].splitlines()[:-1]]
-    return all(len(line) <= 80 for line in lines)
-
-
 @pytest.fixture
 def runs(tmp_path: Path) -> list[Path]:
     return [scores_json(tmp_path / f"{i}.json", right) for i, right in enumerate(RUNS)]

@@ -107,14 +107,6 @@ def test_a_reader_that_has_gone(tmp_path: Path) -> None:
     assert json.loads(data)["sgdx"]["by_variant"] == {"v1": 1}
 
 
-def test_no_standard_output_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    words, rows, path = scored_rows(tmp_path)
-    written(path, rows)
-    monkeypatch.setattr(sys, "stdout", None)  # as Python has it where it was closed
-    assert main(words) == 0
-    assert (tmp_path / "s.json").is_file()
-
-
 @pytest.mark.posix
 def test_an_interruption(tmp_path: Path) -> None:
     """It comes while the command waits for predictions from a pipe."""

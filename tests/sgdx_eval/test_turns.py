@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from shutil import copytree
 
@@ -21,7 +19,7 @@ from sgdx_eval.tasks.turns import Turns
 from sgdx_metric.errors import ScoreError
 from sgsacc_metric.gold import GoldAction, GoldTurn
 
-from ..conftest import ROOT, Run
+from ..conftest import Run
 from ..sgsacc_metric.turns import turn
 from .conftest import SAMPLE_TEST, refused, scored
 
@@ -65,22 +63,6 @@ def test_a_variant_of_one_s_own_is_the_evaluator_s(
     marks = r"\|generator:original\+mine@([0-9a-f]{8})\|evaluator:mine@\1\|"
     assert re.search(marks, scores["signature"])
     assert scores["sgdx"]["differences"]["mine"]["bleu"]["difference"] == 0
-
-
-def test_without_a_model_nothing_needs_torch(copies: Path, tmp_path: Path) -> None:
-    """An import of torch, transformers or accelerate would fail where only sgdx is installed."""
-    script = """
-import sys
-for name in ("torch", "transformers", "accelerate"):
-    sys.modules[name] = None
-from sgsacc_metric.__main__ import main
-sys.exit(main(sys.argv[1:]))
-"""
-    words = ["score", *SAMPLE_TEST, "--predictions", str(copies / "empty")]
-    words = [sys.executable, "-c", script, *words, "--output", str(tmp_path / "s.json")]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    assert json.loads((tmp_path / "s.json").read_text())["sgdx"]["bleu_orig"] == 0
 
 
 def test_single_turns(copies: Path, tmp_path: Path, command: Run) -> None:
@@ -202,12 +184,3 @@ def test_precision_and_recall_by_hand() -> None:
         **{"turns": 3, "valid_turns": 1, "published": (0.970, 0.970, 0.970)},
     }
     assert {table["mine"][key] for key in ("precision", "recall", "f1", "published")} == {None}
-
-
-def test_a_model_that_cannot_be_loaded(tmp_path: Path, command: Run) -> None:
-    words = ("references", *SAMPLE_TEST, "--nli", tmp_path, "--output", "x.json")
-    done = command("sgsacc_metric", *words)
-    assert done.returncode == 2 and str(tmp_path) in done.stderr and not Path("x.json").exists()
-
-
-# ---- tables

@@ -24,7 +24,7 @@ import pytest
 from sgdx_eval.install import space_files
 
 from ..browser import browser as browser
-from ..conftest import ROOT, Run
+from ..conftest import ROOT
 from ..sgdx_metric.conftest import gold as gold
 from ..sgdx_metric.frames import Row, written
 
@@ -154,12 +154,6 @@ def test_nothing_is_fetched_from_elsewhere(page: Any, url: str) -> None:
     assert any(address.startswith(url) for address in fetched)
     outside = [a for a in fetched if a.startswith("http") and not a.startswith(url)]
     assert outside == []
-
-
-def test_help_needs_no_server(run: Run) -> None:
-    done = run("sgdx_space", "--help", PYTHONPATH=str(ROOT))
-    assert done.returncode == 0 and "SGDX_TRACKER" in done.stdout, done.stderr
-    assert run("sgdx_space", "--port", "1", PYTHONPATH=str(ROOT)).returncode == 2
 
 
 def button(page: Any, words: str) -> Any:

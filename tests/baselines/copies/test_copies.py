@@ -7,19 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from baselines import copies, demo
+from baselines import demo
 from baselines.copies import (
     copy_system,
     derived,
     from_templates,
-    generate,
     read_templates,
     template_key,
 )
-from sgdx_dataset import SgdxError, open_release
-from sgdx_eval.references import open_references
-from sgdx_eval.requested import RequestedData
-from sgdx_eval.tasks.turns import Turns, read_turns
+from sgdx_dataset import SgdxError
 from sgsacc_metric.rows import Action
 
 from ...sgsacc_metric.turns import act, turn
@@ -103,40 +99,6 @@ def test_templates_that_cannot_be_used(folder: Path) -> None:
         copy_system("templates")
     with pytest.raises(SgdxError, match="--system gold: found a --templates DIR"):
         copy_system("gold", folder)
-
-
-def test_templates_say_the_same_under_every_variant(tmp_path: Path) -> None:
-    references = open_references("sample", "test", {}, Turns.references.names, "turns")
-    keys = {
-        (action.service, template_key(of, action))
-        for of in read_turns(references, "original")
-        for action in of.actions
-    }
-    for service, key in keys:
-        with (tmp_path / f"{service}.tsv").open("a") as file:
-            file.write(f"{key}\tSo {'@ ' * key.count('@')}then.\n")
-    (tmp_path / "ids.txt").write_text("1_00000")
-    data = RequestedData("sample", "test", {}, tmp_path / "ids.txt")
-    system = copy_system("templates", tmp_path)
-    paths = generate(system, data, ["original", "v3"], tmp_path / "out")
-    (_, *original), (header, *reworded) = (map(json.loads, path.open()) for path in paths)
-    assert header["metadata"] == {
-        "task": "turns", "system": {"model": "copy of templates", "input": "templates"},
-        "source": "sample", "split": "test", "dialogues": "1@a2b18ed3",
-        "variant": "v3", "data": open_release("sample").data_digest("test", "v3"),
-    }  # fmt: skip
-    assert [row["utterance"] for row in original] == [row["utterance"] for row in reworded]
-    assert original and all(row["turn_id"].startswith("1_00000/") for row in reworded)
-
-
-def test_the_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    words = ("--system", "empty", "--source", "sample", "--output", tmp_path / "out")
-    assert command(monkeypatch, copies, *words, "--config", "v1") == 0
-    rows = [json.loads(line) for line in (tmp_path / "out" / "v1.jsonl").read_text().splitlines()]
-    assert len(rows) == 266 and {row["utterance"] for row in rows[1:]} == {""}
-    assert capsys.readouterr().out == f"{tmp_path / 'out' / 'v1.jsonl'}\n"
 
 
 def test_the_demo_scores_floor_and_controls(

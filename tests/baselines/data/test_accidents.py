@@ -56,9 +56,9 @@ def write(path: Path, content: Json) -> None:
     path.write_text(json.dumps(content), encoding="utf-8")
 
 
-def let_train_hold_the_test(source: Path) -> Path:
-    """Put the test's dialogues about services of train into train/."""
-    known = {service["service_name"] for service in read(source / "train" / "schema.json")}
+def let_it_hold_the_test(source: Path, folder: str = "train") -> Path:
+    """Put the test's dialogues about services of a split into its folder."""
+    known = {service["service_name"] for service in read(source / folder / "schema.json")}
     met = [
         dialogue
         for file in sorted((SAMPLE / "test").glob("dialogues_*.json"))
@@ -68,16 +68,17 @@ def let_train_hold_the_test(source: Path) -> Path:
     assert len(met) >= 5
     for number, dialogue in enumerate(met):
         dialogue["dialogue_id"] = f"9_{number:05}"  # that of a split is none of another's
-    write(source / "train" / "dialogues_009.json", met)
+    write(source / folder / "dialogues_009.json", met)
     return source
 
 
-def test_train_holds_dialogues_of_the_test(source: Path, refused: Refused) -> None:
-    refused(let_train_hold_the_test(source))
+@pytest.mark.parametrize("folder", ["train", "dev"])
+def test_a_split_holds_dialogues_of_the_test(folder: str, source: Path, refused: Refused) -> None:
+    refused(let_it_hold_the_test(source, folder))
 
 
 def test_a_second_corpus_holds_dialogues_of_the_test(source: Path, refused: Refused) -> None:
-    let_train_hold_the_test(source)
+    let_it_hold_the_test(source)
     also = {"source": str(source), "share": 0.3, "variants": ["original"]}
     refused("sample", also=also)
 

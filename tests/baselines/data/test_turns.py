@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 import pytest
 from datasets import Dataset, concatenate_datasets
 
 from baselines.data.rows import random_dialogues, training_rows, turn_rows
-from baselines.settings import Augment, Settings, T2G2Settings
+from baselines.settings import Settings, T2G2Settings
 from baselines.task import Provenance
 from sgdx_dataset import SgdxError, frames, load
 
-Row = dict[str, Any]
-BACKTRANS = ["backtrans-ja", "backtrans-ko", "backtrans-zh"]
 SETTINGS = T2G2Settings(
     tracker="t2g2", model="tiny", max_input=64, max_target=16, steps=1, batch_size=1,
     token_budget=64, optimizer="adamw", learning_rate=1.0, save_every=1, evaluate_every=1, seed=3,
@@ -41,20 +37,11 @@ def test_the_original_names_have_the_same_acts_and_values(rows: Dataset) -> None
     assert original["actions"] == original["original_actions"]
 
 
-def settings(schemas: str) -> T2G2Settings:
-    return msgspec.structs.replace(SETTINGS, augment=Augment(schemas=schemas))
-
-
 def test_training_reads_the_original_schemas_alone() -> None:
     training = training_rows(SETTINGS, "sample", oracle=False, kind="turns")
     assert training.provenance == Provenance(tracker="t2g2", seed=3)
     assert training.rows.unique("variant") == ["original"]
     assert len(training.rows) == 482
-
-
-def test_variants_that_are_judged_on_are_refused_in_the_trackers_words() -> None:
-    with pytest.raises(SgdxError, match="^augment: oracle "):
-        training_rows(settings("oracle"), "sample", oracle=False, kind="turns")
 
 
 RECIPE = Settings(

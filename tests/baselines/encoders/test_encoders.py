@@ -14,14 +14,12 @@ from transformers import (
     BertForMaskedLM,
     GPT2Config,
     GPT2Model,
-    PreTrainedTokenizerFast,
     T5Config,
     T5Model,
 )
 
 from baselines.encoders import (
     character_span,
-    corpus_texts,
     load_encoder,
     tiny_encoder,
     tiny_tokenizer,
@@ -32,18 +30,7 @@ from baselines.onepass.modeling import OnePassConfig
 from baselines.sgd_baseline import system as sgd_baseline
 from baselines.sgd_baseline.system import SgdProvenance
 from baselines.sgp_dst.training import SgpProvenance, new_part
-from sgdx_dataset import SgdxError, frames, load
-
-COLUMNS = ["history", "utterance", "schema", "slots"]
-
-
-def rows_of(split: str, source: str = "sample") -> Any:
-    return frames(load("original", split, source)).select_columns(COLUMNS)
-
-
-@pytest.fixture(scope="module")
-def tokenizer() -> PreTrainedTokenizerFast:
-    return tiny_tokenizer(corpus_texts(rows_of("train")))
+from sgdx_dataset import SgdxError
 
 
 def test_token_span_on_literal_offsets() -> None:
@@ -73,35 +60,6 @@ def test_spans_of_tokens_come_back(widths: list[int], data: st.DataObject) -> No
     first = data.draw(st.integers(1, len(widths)))
     last = data.draw(st.integers(first, len(widths)))
     assert token_span(offsets, *character_span(offsets, first, last)) == (first, last)
-
-
-def test_a_tiny_encoder_loads_and_reads_pairs(
-    tokenizer: PreTrainedTokenizerFast, tmp_path: Path
-) -> None:
-    model, made = tiny_encoder(["Where to?", "To Galway."] * 9, 90, 32, seed=3)
-    again, _ = tiny_encoder(["Where to?", "To Galway."] * 9, 90, 32, seed=3)
-    model.save_pretrained(tmp_path)
-    made.save_pretrained(tmp_path)
-    loaded, saved = load_encoder(str(tmp_path))
-    inputs = saved(["Where to?", ""], ["To Galway.", "To"], padding=True, return_tensors="pt")
-    assert inputs["token_type_ids"][0].tolist()[-3:] == [1, 1, 1]
-    outputs = [each.train(False)(**inputs) for each in (model, again, loaded)]
-    for name in ("pooler_output", "last_hidden_state"):
-        assert torch.equal(outputs[0][name], outputs[1][name])
-        assert torch.equal(outputs[0][name], outputs[2][name])
-
-
-def test_the_same_texts_give_the_same_tokenizer() -> None:
-    texts = list(corpus_texts(rows_of("validation")))
-    first, again = (tiny_tokenizer(texts, 500).backend_tokenizer.to_str() for _ in range(2))
-    assert first == again
-    made = tiny_tokenizer(["to Galway", "to Cork"], 4 + 2 * 10 + 2)
-    assert made.tokenize("to Cork to Galway") == [
-        "to",
-        "Cork",
-        "to",
-        *"G ##a ##l ##w ##a ##y".split(),
-    ]
 
 
 def test_an_encoder_is_found_in_a_model_with_a_head(tmp_path: Path) -> None:

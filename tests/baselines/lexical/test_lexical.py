@@ -8,12 +8,8 @@ import pytest
 
 from baselines.lexical import (
     ServiceState,
-    contains_phrase,
-    content_words,
     find_values,
     lexicon_of,
-    overlap,
-    parse_number,
     update_state,
 )
 from sgdx_dataset.schema import read_service
@@ -65,15 +61,6 @@ def act(name: str, slot: str = "", *values: str) -> Row:
 )  # fmt: skip
 def test_values_in_an_utterance(utterance: str, expected: list[tuple[str, str]]) -> None:
     assert [(value.kind, value.text) for value in find_values(utterance)] == expected
-
-
-def test_words() -> None:
-    assert content_words("The pickup_city of GetRide") == ["pickup", "city", "get", "ride"]
-    assert overlap(["bedrooms", "city"], ["two", "bedroom"]) == 0.5
-    assert overlap([], ["two"]) == 0.0
-    assert contains_phrase("An estate car would do", "Estate car")
-    assert not contains_phrase("A vantage point", "Van")
-    assert (parse_number("three"), parse_number("3"), parse_number("tree")) == ("3", "3", None)
 
 
 def turn(state: ServiceState, utterance: str, *acts: Row) -> list[str]:

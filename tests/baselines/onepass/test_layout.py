@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from baselines.onepass.frames import FrameInput, Utterance
-from baselines.onepass.layout import MARKERS, TokenSequence, Vocabulary, sequences, words
+from baselines.onepass.layout import TokenSequence, Vocabulary, sequences
 from sgdx_dataset import SgdxError
 from sgdx_dataset.schema import Service
 
@@ -108,17 +108,6 @@ def test_special_tokens_in_texts_are_plain_text(
     assert sequence.ids.count(vocabulary.tokenizer.sep_token_id) == 2
 
 
-def test_texts_are_counted_as_they_are_read(vocabulary: Vocabulary) -> None:
-    """A tokenizer that was told to cut texts is not to cut them here."""
-    texts = ["[SLOT] [SEP] 8", "Make it 8 please. Is it dear?", "", "7 pm"]
-    lengths = [1 + len(vocabulary.tokens(text).ids) for text in texts]
-    counting = Vocabulary(vocabulary.tokenizer)
-    counting.tokenizer.backend_tokenizer.enable_truncation(3)
-    assert [counting.length(text) for text in texts] == lengths
-    assert lengths[2] == 1 and max(lengths) > 4
-    assert counting.tokens(texts[0]) == vocabulary.tokens(texts[0])
-
-
 def test_a_long_schema_is_read_in_equal_parts(restaurants: Service, vocabulary: Vocabulary) -> None:
     frame = frame_of(restaurants)
     whole = only(frame, vocabulary)
@@ -143,17 +132,3 @@ def test_a_long_dialogue_loses_its_beginning(restaurants: Service, vocabulary: V
     sequence = only(frame, vocabulary)
     assert len(sequence.text) == 256
     assert sequence.text[-1].end == len(talk.rstrip())
-
-
-def test_words() -> None:
-    assert words("GetCarsAvailable") == "get cars available"
-    assert words("number_of_seats") == "number of seats"
-    assert words("has_live_music2") == "has live music2"
-    assert words("FindATMs") == "find atms"
-    assert len(MARKERS) == len(set(MARKERS.values())) == 12
-
-
-def test_a_service_without_slots_is_read_too(vocabulary: Vocabulary) -> None:
-    schema = Service("Radio_9", "Music", [], [])
-    sequence = only(frame_of(schema, carried={}, offered_now={}, known=()), vocabulary)
-    assert (sequence.slots, list(sequence.intents)) == ({}, ["NONE"])

@@ -26,7 +26,6 @@ from baselines.onepass.modeling import (
     OnePassModel,
     block_attention_mask,
     losses,
-    pool_ranges,
     spans,
 )
 from sgdx_dataset.schema import Service
@@ -111,14 +110,6 @@ def test_what_attends_to_what() -> None:
         [1, 1, 0, 0, 0, 1, 0],  # what is known, to the dialogue and to what is known
         [1, 1, 1, 1, 1, 1, 0],  # padding, to which nothing attends
     ]
-
-
-def test_pooling_adds_the_marker_and_the_mean() -> None:
-    hidden = torch.tensor([[[1.0], [2.0], [6.0]], [[10.0], [20.0], [30.0]]])
-    sums = torch.nn.functional.pad(hidden.cumsum(1), (0, 0, 1, 0))
-    places = torch.tensor([[0, 2], [1, 3], [2, 3]])
-    found = pool_ranges(hidden, sums, torch.tensor([0, 0, 1]), places)
-    assert found[:, 0].tolist() == [1 + 1.5, 2 + 4.0, 30 + 30.0]
 
 
 def test_spans_stay_within_an_utterance() -> None:

@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 import torch
-from torch.nn.functional import gelu
 from transformers import BertConfig
 
 from baselines.sgd_baseline.modeling import (
     IGNORED,
-    Head,
     SgdBaselineConfig,
     SgdBaselineModel,
     Tensors,
@@ -64,17 +62,6 @@ def batch() -> Tensors:
     }
 
 
-def test_a_head_is_dense_layers_over_the_concatenation() -> None:
-    torch.manual_seed(0)
-    head, texts, elements = Head(8, 3), torch.randn(2, 8), torch.randn(4, 8)
-    text, element = torch.tensor([0, 1, 1]), torch.tensor([3, 3, 0])
-    weight = torch.cat([head.text.weight, head.element.weight], 1)
-    assert head.dense is not None
-    joint = torch.cat([gelu(head.dense(texts))[text], elements[element]], 1)
-    expected = head.out(gelu(joint @ weight.T + head.text.bias))
-    torch.testing.assert_close(head(texts, elements, text, element), expected)
-
-
 # Of each loss: the logits, the labels, and the mean over what is not masked.
 LOSSES: dict[str, tuple[Any, list[int], float]] = {
     "intent": ([[0.0, 0.0, -1e30], [9.0, 0.0, 0.0]], [1, IGNORED], LOG2),
@@ -96,15 +83,6 @@ def test_each_loss_is_the_mean_over_what_is_not_masked() -> None:
     labels = {f"{n}_label": torch.tensor(y, dtype=torch.long) for n, (_, y, _) in LOSSES.items()}
     found = {name: loss.item() for name, loss in named_losses(logits, labels).items()}
     assert found == pytest.approx({n: mean for n, (_, _, mean) in LOSSES.items()}, abs=1e-6)
-
-
-def test_the_loss_is_the_mean_of_seven(model: SgdBaselineModel) -> None:
-    output = model(**batch())
-    assert output.losses is not None
-    assert len(output.losses) == 7
-    assert output.loss.item() == pytest.approx(
-        sum(loss.item() for loss in output.losses.values()) / 7
-    )
 
 
 def test_what_pads_is_never_chosen(model: SgdBaselineModel) -> None:
@@ -153,21 +131,3 @@ def test_a_batch_where_nothing_is_active_has_a_loss(model: SgdBaselineModel) -> 
     output.loss.backward()  # of the span head too: processes average all gradients
     gradients = {name: p.grad for name, p in model.named_parameters()}
     assert gradients["heads.span.out.weight"] is not None
-
-
-def test_it_embeds_by_the_frozen_encoder_without_dropout(model: SgdBaselineModel) -> None:
-    ids = torch.tensor([[2, 7, 8, 3]])
-    expected = model.schema_encoder(input_ids=ids).last_hidden_state[:, 0]
-    model.train()
-    assert torch.equal(model.embed(input_ids=ids), expected)
-
-
-def test_dropout_on_the_pooled_vector_and_on_the_tokens(model: SgdBaselineModel) -> None:
-    """A tenth of either is zero in training, and what is left is a ninth larger."""
-    inputs = {name: batch()[name].repeat(200, 1) for name in ("input_ids", "attention_mask")}
-    plain = model.encode(**inputs)
-    model.dropout.train()  # the encoder's own dropout stays off
-    for vectors, dropped in zip(plain, model.encode(**inputs), strict=True):
-        zero = dropped == 0
-        assert 0.08 < zero.float().mean() < 0.12
-        torch.testing.assert_close(dropped[~zero], vectors[~zero] / 0.9)

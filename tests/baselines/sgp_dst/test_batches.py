@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections import Counter
 from types import SimpleNamespace
 from typing import Any
@@ -15,16 +14,14 @@ from accelerate import Accelerator
 from datasets import Dataset
 
 from baselines.encoders import corpus_texts, tiny_encoder
-from baselines.settings import PARTS, Part, PartSettings, read_recipe
+from baselines.settings import PartSettings, read_recipe
 from baselines.sgp_dst.data import EASY, HARD, POSITIVE, SYSTEM, Vocabulary
-from baselines.sgp_dst.modeling import Answers, SgpConfig
+from baselines.sgp_dst.modeling import Answers
 from baselines.sgp_dst.rules import Answer, Span
 from baselines.sgp_dst.training import (
-    MODELS,
     READS,
     ExampleColumns,
     SgpProvenance,
-    SubModel,
     TrainingData,
     decision_f1,
     decisions,
@@ -33,7 +30,6 @@ from baselines.sgp_dst.training import (
     part_settings,
     right_decisions,
     stratified,
-    training_examples,
 )
 from sgdx_dataset import frames, load
 from sgdx_dataset.tracker_inputs import training_columns
@@ -82,29 +78,6 @@ def train_rows() -> Dataset:
 def tiny(train_rows: Dataset) -> tuple[Any, Any]:
     """An untrained encoder and its tokenizer."""
     return tiny_encoder(corpus_texts(train_rows), vocabulary=800, hidden=32)
-
-
-@pytest.mark.parametrize("name", PARTS)
-def test_the_loss_falls(name: Part, train_rows: Dataset, tiny: tuple[Any, Any]) -> None:
-    encoder, tokenizer = copy.deepcopy(tiny[0]), tiny[1]
-    torch.manual_seed(0)
-    model = MODELS[name](SgpConfig(encoder=encoder.config.to_dict()))
-    model.use_encoder(encoder)
-    provenance = SgpProvenance(part=name, max_tokens=196, model="tiny")
-    examples = ExampleColumns(training_examples(name, train_rows))
-    data = TrainingData(examples, SubModel(model, tokenizer, provenance))
-    order = epoch_examples(examples.kinds, part(negatives=1.0), 0, 0)
-    order = np.random.default_rng(0).permutation(order)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
-    losses = []
-    for step in range(48):
-        loss = model(**data.batch(np.resize(np.roll(order, -16 * step), 16))).loss
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        optimizer.zero_grad()
-        losses.append(loss.item())
-    assert np.mean(losses[-6:]) < 0.8 * np.mean(losses[:6])
 
 
 SURE = Span(4, 8, "Bath", 1.1)

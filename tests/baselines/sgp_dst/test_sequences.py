@@ -11,16 +11,9 @@ from transformers import PreTrainedTokenizerBase
 from baselines.encoders import corpus_texts, tiny_tokenizer
 from baselines.sgp_dst.data import Questions, Sequences, Vocabulary
 from baselines.sgp_dst.questions import (
-    Prompt,
     Question,
-    combine_bits,
     combine_prompt,
-    copy_bits,
-    copy_prompt,
-    cross_bits,
-    cross_prompt,
     intent_prompt,
-    role_bits,
     turn_text,
 )
 from baselines.sgp_dst.training import (
@@ -96,12 +89,6 @@ def test_no_room_for_a_turn(cabs: Service) -> None:
         sequences(Question(turn_text("", "a"), combine_prompt(cabs, "shared")), limit=22)
 
 
-def test_a_special_token_that_is_said_is_plain_text(cabs: Service) -> None:
-    made = sequences(Question(turn_text("", "[SEP] [CLS]"), intent_prompt(cabs, "NONE", True)))
-    assert tokens(made, 0).count("[SEP]") == 5
-    assert tokens(made, 0).count("[CLS]") == 1
-
-
 _WORD = st.text("abc Bath,.?é", min_size=1, max_size=8)
 
 
@@ -133,13 +120,6 @@ def test_every_gold_span_is_tokens_and_back(split: str) -> None:
     _check_spans(lesson(tiny_tokenizer(corpus_texts(rows)), rows), most_missed=0)
 
 
-@pytest.mark.slow
-def test_spans_of_the_release(release_archive: object) -> None:
-    rows = training_columns(frames(load("original", "validation", str(release_archive))), READS)
-    rows = rows.select(range(1500))
-    _check_spans(lesson(tiny_tokenizer(corpus_texts(rows)), rows), most_missed=20)
-
-
 def _check_spans(made: TrainingData, most_missed: int) -> None:
     spans = np.flatnonzero(made.labels[:, 0] >= 0)
     assert len(spans) > 200
@@ -153,52 +133,3 @@ def _check_spans(made: TrainingData, most_missed: int) -> None:
         assert made.sequences.characters(index, *tokens) == (start, end)
         assert made.batch(np.array([index]))["labels"][0, :2].tolist() == list(tokens)
     assert missed == made.missed <= most_missed
-
-
-def words(prompt: Prompt) -> str:
-    head, tail = (" ".join(piece.text for piece in side) for side in (prompt.head, prompt.tail))
-    return f"{head} TURN {tail}"
-
-
-def elements(prompt: Prompt) -> list[tuple[str, int]]:
-    return [(piece.text, piece.element) for piece in prompt.tail if piece.element]
-
-
-def test_combine(cabs: Service) -> None:
-    free = combine_prompt(cabs, "destination")
-    assert words(free) == (
-        "[CLS] TURN null [SEP] tag # destination # Where the ride goes to [SEP] null [SEP]"
-        " do not care [SEP]"
-    )
-    assert elements(free) == [("null", -1), ("null", 1), ("do not care", 2)]
-    assert free.turn == -1  # where spans are looked for, as in the null behind
-    assert "tag # pickup time # When the cab comes" in words(combine_prompt(cabs, "pickup_time"))
-    sort = combine_prompt(cabs, "shared")
-    assert words(sort) == (
-        "[CLS] TURN null [SEP] sort # shared # Whether others ride along [SEP] null [SEP]"
-        " do not care [SEP] True [SEP] False [SEP]"
-    )
-    assert elements(sort)[1:] == [("null", 1), ("do not care", 2), ("True", 3), ("False", 4)]
-
-
-def test_copy(cabs: Service, museums: Service) -> None:
-    assert words(copy_prompt(cabs, "fare")) == (
-        "[CLS] api: rides through town [SEP] TURN [SEP] What it costs [SEP]"
-    )
-    assert words(cross_prompt(cabs, "pickup_time", museums, "address")) == (
-        "[CLS] TURN [SEP] pickup time # When the cab comes [SEP] address # Street and number [SEP]"
-    )
-
-
-def test_bits(cabs: Service) -> None:
-    names = ("shared", "riders", "fare", "destination")
-    pairs = [(False, False), (True, False), (False, True), (True, True)]
-    assert [combine_bits(gave=gave, asked=asked) for gave, asked in pairs] == [0, 2, 4, 6]
-    assert [role_bits(cabs, "OrderCab", name) for name in names] == [8, 0, 0, 4]
-    assert role_bits(cabs, "NONE", "destination") == 0
-    assert copy_bits(cabs, "OrderCab", "shared", in_system=True, in_state=False) == 1 + 8
-    assert copy_bits(cabs, "PlanRide", "destination", in_system=True, in_state=True) == 1 + 2 + 4
-    facts = {"source": True, "target_given": True, "success": True}
-    assert cross_bits(cabs, "OrderCab", "destination", **facts) == 1 + 2 + 4 + 16
-    facts = {"source": False, "target_given": False, "success": True}
-    assert cross_bits(cabs, "NONE", "destination", **facts) == 16

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from accelerate import Accelerator
 
-from baselines.data.dialogues import State, prediction_rows, read_dialogues
-from baselines.data.rows import whole_dialogues
+from baselines.data.dialogues import prediction_rows, read_dialogues
 from baselines.publish import published
 from baselines.settings import PARTS, SgpOptions
 from baselines.sgp_dst import rules as tracking
 from baselines.sgp_dst.questions import Question
-from baselines.sgp_dst.rules import Candidates, FrameEvidence, Queries, track_dialogues
+from baselines.sgp_dst.rules import Candidates, Queries, track_dialogues
 from baselines.sgp_dst.system import SgpTracker
 from baselines.sgp_dst.training import READS
 from baselines.task import joint_goal_accuracy
@@ -24,8 +23,6 @@ from sgdx_dataset import frames, load
 from sgdx_dataset.tracker_inputs import input_columns, training_columns
 
 from .teacher import gold_submodels
-
-_Ask = Callable[[Queries, Candidates], list[list[float]]]
 
 
 @pytest.fixture(scope="module")
@@ -59,40 +56,6 @@ def test_turns_of_all_dialogues_are_asked_together(
     )
 
 
-def test_what_the_rules_ignore_is_not_asked(
-    eager: SgpTracker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Asking for every slot that was unset before the turn gives the same states."""
-    rows = input_columns(frames(load("v2", "test", "sample")), READS)
-    dialogues = list(read_dialogues(rows))[:6]
-    asked: list[int] = []
-
-    def counting(ask: _Ask) -> _Ask:
-        def count(queries: Queries, candidates: Candidates) -> list[list[float]]:
-            asked.append(sum(map(len, candidates)))
-            return ask(queries, candidates)
-
-        return count
-
-    real = eager.submodels()
-    submodels = real._replace(copy=counting(real.copy), cross=counting(real.cross))
-    few, few_asked = track_dialogues(submodels, dialogues), sum(asked)
-
-    asked.clear()
-    join = tracking.join
-    so_far = tracking.values_so_far
-
-    def joined(frame: FrameEvidence) -> State:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(tracking, "values_so_far", so_far)
-            return join(frame)
-
-    monkeypatch.setattr(tracking, "join", joined)
-    monkeypatch.setattr(tracking, "values_so_far", lambda frame: frame.previous.values)
-    assert track_dialogues(submodels, dialogues) == few
-    assert 0 < few_asked < sum(asked)
-
-
 def test_right_answers_make_right_states() -> None:
     """The upper bound of the rules, and what each submodel is needed for."""
     rows = frames(load("original", "test", "sample"))
@@ -107,19 +70,10 @@ def test_right_answers_make_right_states() -> None:
     def never(_: Queries, candidates: Candidates) -> list[list[float]]:
         return [[0.0] * len(each) for each in candidates]
 
-    bound = accuracy(right)
-    assert bound > 0.9
-    assert accuracy(right._replace(copy=never)) < bound - 0.1
-    assert accuracy(right._replace(cross=never)) < bound
-
-
-def test_dev_is_whole_dialogues() -> None:
-    rows = frames(load("original", "validation", "sample"))
-    some = whole_dialogues(rows, 50)
-    ids = set(some["dialogue_id"])
-    assert 25 <= len(some) <= 75
-    assert some["frame_id"] == [r["frame_id"] for r in rows if r["dialogue_id"] in ids]
-    assert whole_dialogues(rows, 10**6)["frame_id"] == rows["frame_id"]
+    without = (right._replace(copy=never), right._replace(cross=never))
+    assert list(map(accuracy, (right, *without))) == pytest.approx(
+        [0.9263, 0.4243, 0.8201], abs=1e-4
+    )
 
 
 def test_what_is_published(trained: Path, tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from baselines.publish import published
 from baselines.system import read_provenance, recorded_name
 from baselines.t2g2 import system as beams
 from baselines.t2g2.model import Base, T2G2Provenance, load_generator
-from baselines.t2g2.system import bleu
 from baselines.t5dst.model import generation_settings, save_model, tiny_t5, tiny_tokenizer
 from baselines.trained import TrainedModel
 from baselines.use import load_tracker, say
@@ -63,19 +62,6 @@ def ids(tmp_path: Path) -> Path:
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def test_the_size_of_batches_changes_nothing_that_is_said(
-    fine_tuned: Path, ids: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    said = []
-    for size in (1, 2):
-        given = ("--model", fine_tuned, "--dialogues", ids, "--config", "v1", "--batch-size", size)
-        assert command(monkeypatch, predict, *given, "--output", tmp_path / str(size)) == 0
-        said.append(rows_of(tmp_path / str(size) / "v1.jsonl")[1:])
-    alone, together = said
-    assert [row["utterance"] for row in alone] == [row["utterance"] for row in together]
-    assert [row["score"] for row in alone] == pytest.approx([row["score"] for row in together])
 
 
 @BOTH
@@ -237,11 +223,6 @@ def test_what_cannot_be_said_or_loaded(
     (place / "config.json").write_text('{"sgdx": {"tracker": "t5dst"}}')
     with pytest.raises(SgdxError, match="config.json: sgdx: .* missing required field `input`"):
         load_generator(str(place))
-
-
-def test_bleu_of_dev_is_a_fraction() -> None:
-    assert bleu(["a b c d e"], ["a b c d e"]) == pytest.approx(1.0)
-    assert bleu(["x"], ["a b c d e"]) == 0.0
 
 
 def on_the_hub(folder: Path, name: str, commit: str) -> Path:

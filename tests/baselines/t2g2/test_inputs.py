@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from baselines.copies import read_templates
@@ -89,15 +88,6 @@ def test_t2g2(tmp_path: Path) -> None:
     assert say(counted) == "SYSTEM | I found 3. Which city?"
     with pytest.raises(SgdxError, match="turn 1_00000/1: found no template REQUEST!!star_rating"):
         say(TURNS["values and what is possible"])
-
-
-def test_no_input_has_the_gold_words_or_what_the_user_said() -> None:
-    """Inputs are the same whatever the turn's utterance, prompt and seen services are."""
-    other = {"utterance": "Gold!", "prompt": "User!", "seen": False, "seen_domain": False}
-    for given in TURNS.values():
-        changed = msgspec.structs.replace(given, **other)
-        for say in (naive_input, schema_input, derived_input):
-            assert say(changed) == say(given)
 
 
 def test_rewording_moves_what_is_read() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 import torch
 from safetensors.torch import load, save
@@ -14,7 +12,6 @@ from transformers import (
     T5ForConditionalGeneration,
     set_seed,
 )
-from transformers.models.t5 import modeling_t5
 
 from baselines.t2g2 import model as prefix_module
 from baselines.t2g2.model import ATTENTION, PLACES, PrefixTuned
@@ -134,33 +131,14 @@ def test_only_the_networks_get_gradients_and_the_base_stays_bit_for_bit(
     assert all(torch.equal(after[name], weight) for name, weight in before.items())
 
 
-@pytest.mark.parametrize("beams", [1, 5])
-def test_generation_is_the_same_with_and_without_cache(
-    batch: dict[str, torch.Tensor], beams: int
-) -> None:
+def test_generation_is_the_same_with_and_without_cache(batch: dict[str, torch.Tensor]) -> None:
     model = tuned()
     outputs = [
-        model.generate(**batch, num_beams=beams, max_new_tokens=12, use_cache=use_cache)
+        model.generate(**batch, num_beams=5, max_new_tokens=12, use_cache=use_cache)
         for use_cache in (True, False)
     ]
     assert torch.equal(*outputs)
     assert len(set(map(tuple, outputs[0].tolist()))) == 3  # the inputs matter
-
-
-@pytest.mark.parametrize("beams", [1, 5])
-def test_padding_is_harmless(batch: dict[str, torch.Tensor], beams: int) -> None:
-    model = tuned()
-    settings: dict[str, Any] = {"num_beams": beams, "max_new_tokens": 8}
-    together = model.generate(**batch, **settings)
-    for row, length in enumerate((9, 4, 6)):
-        alone = model.generate(
-            input_ids=batch["input_ids"][row : row + 1, :length],
-            attention_mask=batch["attention_mask"][row : row + 1, :length],
-            **settings,
-        )[0].tolist()
-        whole = together[row].tolist()
-        assert whole[: len(alone)] == alone
-        assert not any(whole[len(alone) :])
 
 
 def test_a_prefix_that_is_fixed_says_what_the_learnt_one_says(
@@ -175,17 +153,6 @@ def test_a_prefix_that_is_fixed_says_what_the_learnt_one_says(
     with torch.no_grad():
         logits = [model(**batch, labels=LABELS).logits for model in (learnt, fixed)]
     assert torch.equal(*logits)
-
-
-def test_no_trace_stays_after_a_call(batch: dict[str, torch.Tensor]) -> None:
-    """Not even after one that fails."""
-    model = tuned()
-    model.generate(**batch, max_new_tokens=2)
-    with pytest.raises(ValueError, match="specify exactly one of"):
-        model(attention_mask=batch["attention_mask"])
-    attentions = [m for m in model.modules() if isinstance(m, modeling_t5.T5Attention)]
-    assert len(attentions) == 6
-    assert all(m.prefix is None for m in attentions)
 
 
 def test_what_cannot_have_a_prefix() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from baselines.copies import copy_system, generate
 from baselines.t2g2 import rerank
-from baselines.t2g2.rerank import System, best_of, choose_system, fidelities, picked
+from baselines.t2g2.rerank import best_of, choose_system, fidelities
 from sgdx_eval.inputs import Inputs
 from sgdx_eval.requested import RequestedData
 from sgdx_eval.score import score
@@ -62,13 +62,6 @@ def test_who_is_chosen(
     fidelity: list[list[int]], likelihoods: list[list[float]], expected: int
 ) -> None:
     assert choose_system(fidelity, likelihoods) == [expected]
-
-
-def test_each_turn_is_chosen_for_by_itself() -> None:
-    likelihoods = [[-1.0, -1.0, -2.0], [-2.0, -2.0, -1.0]]
-    assert choose_system([[1, 0, 1], [0, 1, 1]], likelihoods) == [0, 1, 1]
-    said = [System("a", {"v1": ["A", "B"]}, {}), System("b", {"v1": ["C", "D"]}, {})]
-    assert picked(said, {"v1": [1, 0]}) == {"v1": ["C", "B"]}
 
 
 def test_the_oracle_takes_what_will_be_scored_as_faithful() -> None:
@@ -170,23 +163,3 @@ def test_chosen_turns_a_variant_of_one_s_own_and_other_rules(
 
 def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()][1:]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (["derived"], "found derived, expected two generators of different names"),
-        (["derived", "derived"], "expected two generators of different names"),
-        (["derived", "gold"], "gold"),
-    ],
-)
-def test_what_is_wrong_is_one_line(
-    change: list[str], message: str, copies: Path, tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
-    out = tmp_path / "out"
-    assert command(monkeypatch, rerank, *arguments(copies, *change), "--output", out) == 2
-    error = capsys.readouterr().err
-    assert error.count("\n") == 1
-    assert message in error
-    assert not out.exists()

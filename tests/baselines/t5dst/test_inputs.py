@@ -55,19 +55,6 @@ def test_history_is_cut_from_its_beginning_and_the_schema_survives(
         assert histories[history].endswith(kept)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_parts_tokenized_apart_are_the_joint_text_s_tokens(
-    rows: Any, tokenizer: PreTrainedTokenizerFast, name: str
-) -> None:
-    texts = read(rows, name)
-    inputs = Inputs(texts, tokenizer, get_format(name), TokenLimits(4096, 64))
-    histories, parts = list(texts.histories), list(texts.parts)
-    for index in (0, 7, len(texts.pairs) - 1):
-        history, part = (column[i] for column, i in zip((histories, parts), texts.pairs[index]))
-        joint = history + part if get_format(name).HISTORY_FIRST else part + history
-        assert inputs.ids(index).tolist() == tokenizer(joint)["input_ids"]
-
-
 def test_batches(rows: Any, tokenizer: PreTrainedTokenizerFast) -> None:
     inputs = Inputs(read(rows, "t5dst", 0), tokenizer, get_format("t5dst"), TokenLimits(256, 32))
     batch = inputs.training_batch(np.array([0, 9, 40]))
@@ -84,15 +71,6 @@ def test_batches(rows: Any, tokenizer: PreTrainedTokenizerFast) -> None:
     assert static["weight"].item() == (static["labels"] != -100).sum().item()
     assert static["input_ids"].shape == (2, 256)
     assert static["labels"].shape == (2, 32)
-
-
-def test_each_text_is_kept_once(rows: Any) -> None:
-    texts = read(rows, "t5dst")
-    assert len(texts.pairs) == sum(texts.counts) == sum(len(s["slots"]) for s in rows["schema"])
-    assert len(texts.histories) <= len(rows)
-    services = {schema["service_name"]: len(schema["slots"]) for schema in rows["schema"]}
-    assert len(texts.parts) == sum(services.values())
-    assert not texts.targets  # gold is not read to predict
 
 
 def test_shuffling_depends_on_the_seed_alone(rows: Any) -> None:

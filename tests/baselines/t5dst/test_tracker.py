@@ -23,10 +23,9 @@ from baselines.data.rows import predict as track
 from baselines.processes import make_accelerator
 from baselines.settings import T5Options
 from baselines.t5dst import system as tracker_module
-from baselines.t5dst.formats import FORMATS
 from baselines.t5dst.model import T5Provenance, tiny_t5, tiny_tokenizer
 from baselines.t5dst.system import T5Tracker
-from sgdx_dataset import SgdxError, frames, load
+from sgdx_dataset import frames, load
 
 from ..conftest import Recipe, Refuse, command, write_recipe
 
@@ -70,23 +69,6 @@ def test_shuffled_prediction_reads_its_answers_by_the_order_that_it_showed(
         assert given and all(value in options for value, options in given)
         assert all(value == options[0] for value, options in given) == (seed is None)
     assert found[1] != found[2]
-
-
-def test_shuffling_a_format_that_is_not_shuffled(trained: Path) -> None:
-    with pytest.raises(SgdxError, match=r"^--shuffle: .* t5dst "):
-        T5Tracker.load(str(trained), T5Options(shuffle=1), make_accelerator())
-
-
-def test_longer_inputs_than_in_training(trained: Path, tmp_path: Path) -> None:
-    rows = frames(load("original", "test", "sample")).select(range(8, 12))
-    cut = {}
-    for limit in (None, 2048):
-        options = T5Options(max_input=limit)
-        tracker = T5Tracker.load(str(trained), options, make_accelerator())
-        cut[limit] = track(tracker, rows, tmp_path / str(limit)).counts["cut"]["inputs"]
-        assert tracker.describe()["max_input"] == (limit or 160)
-        assert tracker.describe()["max_target"] == 6
-    assert cut[None] > cut[2048] == 0
 
 
 @pytest.fixture
@@ -181,11 +163,3 @@ def _prompts(code: str) -> list[str]:
     (prompts,) = (a.value for a in assigned if ast.unparse(a.targets[0]) == "prompts")
     found: list[str] = ast.literal_eval(prompts)
     return found
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_every_format_has_an_example_of_ten_lines(name: str) -> None:
-    code = T5Tracker.example("me/tracker", {"format": name, "max_target": 16})
-    prompts = _prompts(code)
-    assert len(prompts) == (1 if name.startswith("d3st") else 2)
-    assert len(code.strip().splitlines()) - len(prompts) <= 10

@@ -17,9 +17,8 @@ from hypothesis import given, settings
 from safetensors.torch import load_file, save_file
 
 from baselines import evaluate, predict, publish, train
-from baselines.checkpoint import finish_replacing, load_strict, replace_files
+from baselines.checkpoint import finish_replacing, replace_files
 from baselines.settings import read_recipe
-from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import locked
 
 from ...mutations import broken, is_read, mutations
@@ -91,17 +90,6 @@ def test_a_kill_between_two_files_of_a_model(
     finish_replacing(model)  # as a training that goes on does
     assert contents() == new
     assert not list(model.glob(".model*"))
-
-
-def test_a_pretrained_encoder_may_lack_its_pooler_and_have_heads() -> None:
-    def load(name: str, **options: Any) -> tuple[torch.nn.Module, dict[str, list[str]]]:
-        assert options["trust_remote_code"] is False
-        keys = {"missing_keys": ["pooler.dense.bias"], "unexpected_keys": ["cls.bias"]}
-        return torch.nn.Linear(1, 1), keys | {"mismatched_keys": []}
-
-    assert load_strict(load, "x", optional="pooler.")
-    with pytest.raises(SgdxError, match="pooler.dense.bias"):
-        load_strict(load, "x")
 
 
 def test_code_of_a_model_is_never_run(

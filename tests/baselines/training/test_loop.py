@@ -95,20 +95,6 @@ def test_a_checkpoint_is_safetensors_and_json(trained: Path) -> None:
     assert state["optimizer"]["shared.weight"]["step"] == 12
 
 
-@pytest.mark.slow
-def test_loss_falls_on_the_sample(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    recipe = write_recipe(
-        tmp_path / "r.yaml", steps=24, log_every=4, save_every=99, evaluate_every=99,
-        accumulation=2, gradient_checkpointing=True, optimizer="adamw", schedule="linear",
-        warmup=0.1, weight_decay=0.01,
-        augment={"schemas": "backtrans", "ratio": 0.5},
-    )  # fmt: skip
-    assert command(monkeypatch, train, "--config", recipe, "--output", tmp_path / "run") == 0
-    losses = list(log(tmp_path / "run", "loss").values())
-    assert len(losses) == 6
-    assert losses[-1] < 0.75 * losses[0]
-
-
 def test_the_step_does_not_wait_for_the_device(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

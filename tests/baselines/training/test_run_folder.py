@@ -89,11 +89,6 @@ def test_a_recipe_of_the_package(path: Path) -> None:
     assert "result: " in text or "expected: " in text
 
 
-def test_a_recipe_that_is_not_there() -> None:
-    with pytest.raises(SgdxError, match="^onepass/smok: .* onepass/smoke, "):
-        find_recipe("onepass/smok")
-
-
 def test_no_folder_of_ones_own_is_in_what_is_published(tmp_path: Path) -> None:
     private = tmp_path / "private"
     for name in ("corpus", "words", "start", "other"):

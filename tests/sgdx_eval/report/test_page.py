@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sgdx_eval.references import References
 from sgdx_eval.report.page import render_html, render_markdown
-from sgdx_eval.report.plots import Picture, by_turn, drop_beside_flips
+from sgdx_eval.report.plots import Picture, drop_beside_flips
 from sgdx_eval.report.runs import Group
 from sgdx_eval.report.slots import Error, Words
 from sgdx_eval.report.verdict import Verdict
@@ -189,13 +189,6 @@ def test_the_drop_stands_beside_the_flips(group: Group, runs: dict[str, Path]) -
     expected = scores_of(runs["backtrans"])["sgdx"]
     assert drops[1].get_width() == pytest.approx(100 * expected["drop"])
     assert flips[1].get_width() == pytest.approx(100 * expected["flips"])
-
-
-def test_no_line_of_any_system_is_cut(group: Group) -> None:
-    panels = by_turn(group).axes
-    assert len(panels) == 3 and len({panel.get_ylim() for panel in panels}) == 1
-    highest = [line.get_ydata().max() for panel in panels for line in panel.lines]
-    assert len(highest) == 6 and max(highest) < panels[0].get_ylim()[1]
 
 
 # ---- in a browser

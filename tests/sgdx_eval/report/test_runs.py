@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sgdx_eval.report.runs import Group, Run, data_caveats, group_runs, read_run
+from sgdx_eval.report.runs import Group, Run, group_runs, read_run
 
 from .conftest import VARIANTS, only_group
 
@@ -31,40 +31,6 @@ def test_scores_alone_go_by_their_folder(runs: dict[str, Path], tmp_path: Path) 
         shutil.copy(runs["plain-0"] / "predictions" / f"{variant}.jsonl", tmp_path)
     assert len(read_run(tmp_path / "scores.json").predictions) == 6
     assert read_run(runs["plain-0"]).facts["tracker"] == "t5dst"
-
-
-@pytest.mark.parametrize(
-    ("model", "name"),
-    [
-        ("/opt/venv/bin/python -m my.reader", "python -m my.reader"),
-        ("org/model", "org/model"),
-    ],
-)
-def test_without_a_tracker_the_model_or_program_is_named(
-    model: str, name: str, runs: dict[str, Path], tmp_path: Path
-) -> None:
-    def of_model(scores: dict[str, Any]) -> None:
-        scores["predictions"] = {"original": {"system": {"model": model}}}
-
-    assert read_run(changed(runs["tiny"], tmp_path, of_model)).system_name() == name
-
-
-@pytest.mark.parametrize(
-    ("parts", "frames", "caveats"),
-    [
-        ({"release": "e852981a"}, 36000, []),
-        ({"release": "partial:2921/4201"}, 26802, ["partial data: 2,921 of 4,201 dialogues"]),
-        (
-            {"release": "e852981a", "dialogues": "200@1a2b3c4d"},
-            900,
-            ["a subset of 200 dialogues", "only 900 frames"],
-        ),
-    ],
-)
-def test_what_must_stand_beside_the_figures(
-    parts: dict[str, str], frames: int, caveats: list[str]
-) -> None:
-    assert data_caveats(parts, frames, "frames") == caveats
 
 
 def test_oracles_say_so(runs: dict[str, Path], tmp_path: Path) -> None:
@@ -144,11 +110,6 @@ def test_seeds_are_one_system_and_other_augmentations_are_not(group: Group) -> N
     plain, backtrans, tiny = (system.first for system in group.systems)
     assert plain.system_key() != backtrans.system_key()
     assert plain.system_key(True) == backtrans.system_key(True) != tiny.system_key(True)
-
-
-def test_a_second_run_of_the_same_seed_is_a_row_of_its_own(runs: dict[str, Path]) -> None:
-    group = only_group(runs["plain-0"], runs["plain-0"] / "scores.json")
-    assert len({system.name for system in group.systems}) == 2
 
 
 def test_systems_that_would_be_called_alike_have_the_names_of_their_folders(

@@ -9,7 +9,6 @@ from random import Random
 import pytest
 
 from sgdx_cli import main
-from sgdx_dataset.__main__ import main as dataset
 from sgdx_eval.references import References
 from sgdx_eval.report.runs import group_runs, read_run
 from sgdx_eval.report.slots import (
@@ -246,12 +245,3 @@ def test_a_variant_of_ones_own_leaves_the_others_analysed(tmp_path: Path) -> Non
         analyses, without = analyse_group(only_group(run), None, references)
         assert list(without) == reasons
         assert {error.variant for error in analyses["lexical"].errors} == variants
-
-
-@pytest.mark.slow
-def test_references_in_a_folder_give_the_same(runs: dict[str, Path], tmp_path: Path) -> None:
-    arguments = ["--source", "sample", "--split", "test", "--output", str(tmp_path)]
-    assert dataset(["frames", *arguments]) == 0
-    group = only_group(runs["tiny"])
-    (release, _), (folder, _) = (analyse_group(group, None, path) for path in (None, tmp_path))
-    assert release == folder and release["sgp_dst"].errors
