@@ -176,7 +176,7 @@ def score_variant(
             prediction = run[case.id]
             made = [msgspec.structs.asdict(call) for call in prediction.calls]
             judged = [c for c in made if ids.get(c["name"]) in case.forbid] if case.forbid else made
-            score = score_case(expected, judged, parameters, rules)
+            score = score_case(expected, judged, parameters, rules, case.extra == "allow")
             if prediction.unread:  # what was not answered is wrong, also where no call is right
                 score = _NOT_ANSWERED if expected else _NO_CALL_NOT_ANSWERED
                 of_run.append(Outcome(score, expected, made, prediction.said))
