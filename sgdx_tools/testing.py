@@ -16,7 +16,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -74,11 +74,12 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     # Whether a call that stands in the text of an answer is one.
     text_calls: bool = False
 
-    def asked(self) -> AskOptions:
+    def asked(self, repeats: int = 1) -> AskOptions:
         """The same as options."""
         names = ("model", "command", "provider", "base_url", "omit", "price", "text_calls")
         fields = tuple(f"{key}={json.dumps(value)}" for key, value in self.set.items())
-        return AskOptions(set=fields, **{name: getattr(self, name) for name in names})
+        given = {name: getattr(self, name) for name in names}
+        return AskOptions(set=fields, repeats=repeats, **given)
 
 
 class NewVariants(Server, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -159,6 +160,8 @@ class TestFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # When a test fails; never without it.
     gate: Gate | None = None
     rules: Rule = "exact"
+    # How many times each case is asked under each variant.
+    repeats: Annotated[int, msgspec.Meta(ge=1, le=100)] = 1
 
 
 def test(
@@ -266,7 +269,7 @@ def _results(
         for name, server in zip(names, file.models):
             output = run / "runs" / name
             drop_other_variants(output, tool_set)
-            files = ask_cases(tool_set, server.asked(), sending, output)
+            files = ask_cases(tool_set, server.asked(file.repeats), sending, output)
             if files is None:
                 verdict = Verdict("cannot tell", "the run did not end: answers are missing")
                 results.append(Result(name, None, verdict))
