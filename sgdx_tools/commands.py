@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -351,7 +351,7 @@ def score(
 
 @tools.command
 def search(
-    folder: Tools,
+    tools: Path = Path("sgdx.yaml"),
     /,
     *,
     embeddings: Annotated[str | None, Parameter(metavar="MODEL")] = None,
@@ -369,6 +369,9 @@ def search(
 
     Parameters
     ----------
+    tools
+        Read the tools, cases and other words of this file, as 'sgdx tools test' does, or of this
+        folder. A file may have the gate, as in 'gate: {search: {recall@5: 3}}'.
     embeddings
         Rank by the embeddings of this model instead. The key is read from $OPENAI_API_KEY.
     base_url
@@ -378,6 +381,7 @@ def search(
     max_drop
         Judge the loss in recall@5, the share of cases whose tool is among the first five. If its
         whole 95 % interval is above this number of points, the exit status is 1, and otherwise 0.
+        It goes before the gate of the file.
     """
     from sgdx_eval.files import check_outputs, write_scores
     from sgdx_eval.tables import terminal
@@ -391,26 +395,35 @@ def search(
         check_limit(max_drop, "--max-drop")
     if base_url and not embeddings:
         raise SgdxError("--base-url: found no --embeddings, whose server this is")
-    check_outputs({"--output": output}, _files_of(folder))
-    tool_set = read_tool_set(folder).first(limit)
+    gate: Mapping[str, float] = {}
+    if tools.is_file():
+        from .testing import read_for_search
+
+        tool_set, gate = read_for_search(tools, output)
+    else:
+        check_outputs({"--output": output}, _files_of(tools))
+        tool_set = read_tool_set(tools)
+    if max_drop is not None:
+        gate = {searching.GATED: max_drop}
     ranker: searching.Ranker = searching.bm25
     name = "bm25-lucene"
     if embeddings:
         key = os.environ.get("OPENAI_API_KEY")
         ranker, name = searching.embeddings(embeddings, base_url, key), embeddings
-    searched = searching.search(tool_set, ranker, name)
+    searched = searching.search(tool_set.first(limit), ranker, name)
     if output is not None:
         write_scores(searched.content, output)
     if not quiet:
         print_search(searched, explain, terminal())
-    if max_drop is None:
-        return 0
-    figures = searched.content["search"][searching.GATED]
-    verdict = Verdict("cannot tell", "found no other words, expected some in variants/")
-    if figures["confidence"]["drop"]:
-        verdict = judge_loss(figures, searched.content["cases"], max_drop)
-    print(verdict)
-    return verdict.status
+    statuses = {0}
+    for metric, limit_of in gate.items():
+        figures = searched.content["search"][metric]
+        verdict = Verdict("cannot tell", "found no other words, expected some")
+        if figures["confidence"]["drop"]:
+            verdict = judge_loss(figures, searched.content["cases"], limit_of)
+        print(f"{metric}: {verdict}")
+        statuses.add(verdict.status)
+    return 1 if 1 in statuses else max(statuses)
 
 
 @tools.command
