@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
+from cyclopts.validators import Number
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.options import Dialogues, SourceOptions, Split
@@ -167,35 +168,55 @@ def reword(
 def cases(
     folder: Tools,
     /,
+    server: ServerOptions = ServerOptions(),
+    sending: SendingOptions = SendingOptions(),
     *,
     traces: Annotated[Sequence[Path], Parameter(name="--from", consume_multiple=True)] = (),
+    generate: Annotated[int | None, Parameter(metavar="N", validator=Number(gte=1, lte=50))] = None,
+    model: str | None = None,
     review: Path | None = None,
-) -> None:
-    """Make cases of what your system did, from its logs.
+) -> int:
+    """Make cases of what your system did, from its logs, or have a model write some.
 
     The cases expect the calls that were made, and are marked as unreviewed until you have looked at
-    them. Nothing leaves the folder.
+    them. The table to review is FOLDER/review. Nothing leaves the folder but for --generate.
 
     Parameters
     ----------
     traces
         Add the cases of these files: requests with their responses, in the form of OpenAI's chat
         completions or Responses or of Anthropic's messages, or OpenTelemetry's spans of generative
-        AI, OpenLLMetry's and OpenInference's too, as JSON. The table to review is FOLDER/review.
+        AI, OpenLLMetry's and OpenInference's too, as JSON.
+    generate
+        Ask a model for N cases of each tool, and for one that is near to it but asks for another.
+        What the tool's schema does not allow, and what is said twice, is dropped and counted.
+    model
+        With --generate: ask this model, by its name at the server.
     review
         Take the cases that are left in this table review.tsv as reviewed. The others are dropped.
     """
     from .traces import add_traces, review_cases
 
-    if bool(traces) == bool(review):
-        raise SgdxError("cases: expected one of --from and --review")
+    if sum(map(bool, (traces, review, generate))) != 1:
+        raise SgdxError("cases: expected one of --from, --generate and --review")
+    if bool(generate) != bool(model):
+        raise SgdxError("cases: expected --generate and --model together")
     if review:
         print(f"{review_cases(folder, review)} cases")
-        return
-    written, notes = add_traces(folder, traces)
+        return 0
+    if generate and model:
+        from .generate import generate_cases
+
+        made = generate_cases(folder, generate, model, server, sending)
+        if made is None:
+            return 1
+        written, notes = made
+    else:
+        written, notes = add_traces(folder, traces)
     for line in notes:
         print(f"note: {line}", file=sys.stderr)
     print(*written, sep="\n")
+    return 0
 
 
 @tools.command
