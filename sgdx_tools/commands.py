@@ -597,7 +597,7 @@ def test(
 
 
 @tools.command
-def demo(*, output: Path | None = None) -> None:
+def demo(*, skills: bool = False, output: Path | None = None) -> None:
     """Score a program on eight sample tools, and repair words.
 
     The program reads descriptions badly on purpose. The demo shows what the rewording cost, and
@@ -605,9 +605,16 @@ def demo(*, output: Path | None = None) -> None:
 
     Parameters
     ----------
+    skills
+        Instead, write five sample skills into --output, with cases, other words and sgdx.yaml.
     output
         Also keep the tools, predictions and scores in this new folder.
     """
-    from .demo import demo
+    from .demo import demo, write_skills
 
-    demo(output)
+    if not skills:
+        demo(output)
+    elif output is None:
+        raise SgdxError("demo: found --skills, expected --output beside it")
+    else:
+        write_skills(output)
