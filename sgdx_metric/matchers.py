@@ -38,7 +38,10 @@ def is_matcher(expected: Json) -> bool:
 
 def fits(value: Json, schema: Mapping[str, Json]) -> bool:
     """Whether a value is one that the schema of a matcher takes."""
-    return bool(_matcher_class()(schema, format_checker=format_checker()).is_valid(value))
+    try:
+        return bool(_matcher_class()(schema, format_checker=format_checker()).is_valid(value))
+    except OverflowError:  # an integer that no float holds, of `multipleOf`
+        return False
 
 
 def why_no_matcher(schema: Json) -> str:

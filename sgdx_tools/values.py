@@ -74,6 +74,8 @@ def fault(expected: Json, tool: Tool, with_values: bool = True, is_whole: bool =
         checks, formats = _validator(with_values), format_checker()
         validator = checks(schema, registry=Registry(), format_checker=formats)
         error = best_match(validator.iter_errors(expected))
+    except OverflowError:
+        return "found an integer that no float holds"
     except (TypeError, AttributeError, RecursionError, UnknownType, Unresolvable):
         return ""  # the schema is none by the standard, such as one with a type of another language
     if error is None:

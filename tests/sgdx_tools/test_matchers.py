@@ -178,6 +178,12 @@ def test_no_pattern_hangs(pattern: str) -> None:
     assert time.perf_counter() - began < 5
 
 
+def test_numbers_beyond_all_floats_fit_nothing() -> None:
+    schema = {"multipleOf": 0.5}
+    assert not fits(10**400, schema) and fits(1.5, schema)
+    assert fault({"a": 10**400}, Tool("t", parameters=objects(a=schema)))
+
+
 def test_a_pattern_that_is_not_looked_at_refuses_nothing() -> None:
     tool = Tool("t", parameters=objects(a={"type": "string", "pattern": "^(?!b)"}))
     assert not fault({"a": "b"}, tool)
