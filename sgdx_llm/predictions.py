@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from sgdx_dataset.io.files import write_bytes
 from sgdx_eval.prediction_files import Header, versions, write_predictions
@@ -106,7 +107,8 @@ class AnswerTally:
         self.counts, self.tokens = Counter[str](), Counter[str]()
         self.reasons, self.refusals = Counter[str](), Counter[str]()  # why answers are unread
         self.models, self.fingerprints = Counter[str](), Counter[str]()
-        self.seconds: list[float] = []
+        # Of single answers; those that report no tokens, and to batches and of programs, have none.
+        self.spent: dict[str, list[float]] = {"tokens": [], "seconds": []}
         self.dates: list[str] = []
 
     def add(self, line: Json, counts: Counter[str]) -> None:
@@ -114,15 +116,18 @@ class AnswerTally:
         body = line["body"]
         self.requests += 1
         self.counts.update(counts)
-        self.tokens.update(tokens_of(body))
+        tokens = tokens_of(body)
+        self.tokens.update(tokens)
+        if tokens["in"] or tokens["out"]:
+            self.spent["tokens"].append(tokens["in"] + tokens["out"])
         self.dates.append(str(line.get("at", "")))
         if counts["unread"]:
             self.reasons[why_unread(counts)] += 1
         if counts["refused_requests"]:
             error = body["error"]
             self.refusals[_ascii_name(str(error.get("code") or error["refused_with"]))] += 1
-        if "seconds" in line:  # answers to batches and of programs have no time
-            self.seconds.append(float(line["seconds"]))
+        if "seconds" in line:
+            self.spent["seconds"].append(float(line["seconds"]))
         for key, names in (("model", self.models), ("system_fingerprint", self.fingerprints)):
             if isinstance(body, Mapping) and isinstance(body.get(key), str):
                 names[_ascii_name(body[key])] += 1
@@ -139,8 +144,11 @@ class AnswerTally:
             "fingerprints": dict(self.fingerprints.most_common(5)),
             "dates": [min(self.dates), max(self.dates)] if self.dates else [],
         }
-        if self.seconds:
-            figures["seconds_per_answer"] = round(sum(self.seconds) / len(self.seconds), 3)
+        figures["per_answer"] = {
+            kind: dict(zip(("median", "p95"), np.quantile(of, [0.5, 0.95]).round(3).tolist()))
+            for kind, of in self.spent.items()
+            if of
+        }
         if price is not None:
             figures["price"] = msgspec.to_builtins(price)
             figures["cost"] = round(price.cost(self.tokens), 6)

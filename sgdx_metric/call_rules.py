@@ -5,7 +5,8 @@
 applies it to Python. `fuzzy` is `exact`, but free text scores its similarity, as slots of SGD do.
 
 An expected argument is a value, or `{"any_of": [...]}`, whose items are accepted values and, where
-the argument may be left out, `{"absent": true}`. Both may stand inside of arrays and objects too.
+the argument may be left out, `{"absent": true}`. Both may stand inside of arrays and objects too,
+and so may `{"matches": SCHEMA}`, which takes each value that a JSON Schema does (`matchers.py`).
 """
 
 import math
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .fuzzy import fuzzy_score
+from .matchers import MATCHES, fits, is_matcher
 
 RULES = ("exact", "bfcl", "fuzzy")
 
@@ -58,8 +60,12 @@ def score_case(
     calls: Sequence[JsonObject],
     parameters: Mapping[str, JsonObject],
     rule: str,
+    extra: bool = False,
 ) -> CaseScore:
-    """Score the calls made in one case against the expected ones, by the tools' JSON Schemas."""
+    """Score the calls made in one case against the expected ones, by the tools' JSON Schemas.
+
+    With `extra`, arguments that no expected call names may have any value.
+    """
     if rule not in RULES:
         raise ValueError(f"rule is {rule!r}, expected one of {', '.join(RULES)}")
     if not expected:
@@ -72,7 +78,7 @@ def score_case(
         made = [call["arguments"] for call in calls if call["name"] == name]
         arguments *= _best_product(
             [
-                [score_arguments(call["arguments"], values, schema, rule) for values in made]
+                [score_arguments(call["arguments"], values, schema, rule, extra) for values in made]
                 for call in expected
                 if call["name"] == name
             ]
@@ -80,10 +86,18 @@ def score_case(
     return CaseScore(1.0, arguments, arguments, None)
 
 
-def score_arguments(expected: JsonObject, arguments: Json, schema: JsonObject, rule: str) -> float:
-    """Score the arguments of one call, in [0, 1]; what is no object scores 0."""
+def score_arguments(
+    expected: JsonObject, arguments: Json, schema: JsonObject, rule: str, extra: bool = False
+) -> float:
+    """Score the arguments of one call, in [0, 1]; what is no object scores 0.
+
+    With `extra`, arguments that are not expected are not looked at.
+    """
     if not isinstance(arguments, dict):
         return 0.0
+    if extra:
+        arguments = {name: value for name, value in arguments.items() if name in expected}
+        schema = {**schema, "required": []}
     if rule == "bfcl":
         return float(_bfcl_call(expected, arguments, schema))
     leaf = _exact if rule == "exact" else _fuzzy
@@ -157,7 +171,9 @@ def _similarity(
     for alternative in alternatives(expected):
         if is_absent(alternative):
             continue
-        if isinstance(alternative, dict):
+        if is_matcher(alternative):
+            score = float(fits(value, alternative[MATCHES]))
+        elif isinstance(alternative, dict):
             score = _of_object(alternative, value, leaf, schema, root)
         elif isinstance(alternative, list):
             score = _of_array(alternative, value, leaf, schema, root)
@@ -267,7 +283,9 @@ def _bfcl_argument(expected: Json, value: Json, schema: Json, root: JsonObject) 
     schema = _resolve(schema, root)
     schema_type = _bfcl_type(schema)
     item_type = _bfcl_type(_resolve(schema.get("items", _NOTHING), root))
-    accepted = ["" if is_absent(item) else item for item in alternatives(expected)]
+    accepted: list[Json] = ["" if is_absent(item) else item for item in alternatives(expected)]
+    if any(is_matcher(item) and fits(value, item[MATCHES]) for item in accepted):
+        return True
     # Accepted values of another type than the schema's say that values of that type are right too.
     other_type = _first_type(accepted)
     if schema_type is float and type(value) is int:
@@ -291,7 +309,7 @@ def _bfcl_type(schema: JsonObject) -> type:
 
 
 def _first_type(accepted: list[Json]) -> type | None:
-    return next((type(value) for value in accepted if value != ""), None)
+    return next((type(v) for v in accepted if v != "" and not is_matcher(v)), None)
 
 
 def _items_fit(value: list[Json], item_type: type, accepted: Json) -> bool:
@@ -329,7 +347,9 @@ def _bfcl_keys(expected: Json, value: Json) -> bool:
 
 def _bfcl_item(expected: Json, value: Json) -> bool:
     """Whether a key of an object, or an item of an array, is accepted: text in its plain form."""
-    accepted = ["" if is_absent(item) else item for item in alternatives(expected)]
+    accepted: list[Json] = ["" if is_absent(item) else item for item in alternatives(expected)]
+    if any(is_matcher(item) and fits(value, item[MATCHES]) for item in accepted):
+        return True
     if isinstance(value, str):
         return _plain(value) in {_plain(item) for item in accepted if isinstance(item, str)}
     return any(_python_equal(item, value) for item in accepted)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
+from cyclopts.validators import Number
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.options import Dialogues, SourceOptions, Split
@@ -167,35 +168,55 @@ def reword(
 def cases(
     folder: Tools,
     /,
+    server: ServerOptions = ServerOptions(),
+    sending: SendingOptions = SendingOptions(),
     *,
     traces: Annotated[Sequence[Path], Parameter(name="--from", consume_multiple=True)] = (),
+    generate: Annotated[int | None, Parameter(metavar="N", validator=Number(gte=1, lte=50))] = None,
+    model: str | None = None,
     review: Path | None = None,
-) -> None:
-    """Make cases of what your system did, from its logs.
+) -> int:
+    """Make cases of what your system did, from its logs, or have a model write some.
 
     The cases expect the calls that were made, and are marked as unreviewed until you have looked at
-    them. Nothing leaves the folder.
+    them. The table to review is FOLDER/review. Nothing leaves the folder but for --generate.
 
     Parameters
     ----------
     traces
         Add the cases of these files: requests with their responses, in the form of OpenAI's chat
         completions or Responses or of Anthropic's messages, or OpenTelemetry's spans of generative
-        AI, OpenLLMetry's and OpenInference's too, as JSON. The table to review is FOLDER/review.
+        AI, OpenLLMetry's and OpenInference's too, as JSON.
+    generate
+        Ask a model for N cases of each tool, and for one that is near to it but asks for another.
+        What the tool's schema does not allow, and what is said twice, is dropped and counted.
+    model
+        With --generate: ask this model, by its name at the server.
     review
         Take the cases that are left in this table review.tsv as reviewed. The others are dropped.
     """
     from .traces import add_traces, review_cases
 
-    if bool(traces) == bool(review):
-        raise SgdxError("cases: expected one of --from and --review")
+    if sum(map(bool, (traces, review, generate))) != 1:
+        raise SgdxError("cases: expected one of --from, --generate and --review")
+    if bool(generate) != bool(model):
+        raise SgdxError("cases: expected --generate and --model together")
     if review:
         print(f"{review_cases(folder, review)} cases")
-        return
-    written, notes = add_traces(folder, traces)
+        return 0
+    if generate and model:
+        from .generate import generate_cases
+
+        made = generate_cases(folder, generate, model, server, sending)
+        if made is None:
+            return 1
+        written, notes = made
+    else:
+        written, notes = add_traces(folder, traces)
     for line in notes:
         print(f"note: {line}", file=sys.stderr)
     print(*written, sep="\n")
+    return 0
 
 
 @tools.command
@@ -351,7 +372,7 @@ def score(
 
 @tools.command
 def search(
-    folder: Tools,
+    tools: Path = Path("sgdx.yaml"),
     /,
     *,
     embeddings: Annotated[str | None, Parameter(metavar="MODEL")] = None,
@@ -369,6 +390,9 @@ def search(
 
     Parameters
     ----------
+    tools
+        Read the tools, cases and other words of this file, as 'sgdx tools test' does, or of this
+        folder. A file may have the gate, as in 'gate: {search: {recall@5: 3}}'.
     embeddings
         Rank by the embeddings of this model instead. The key is read from $OPENAI_API_KEY.
     base_url
@@ -378,6 +402,7 @@ def search(
     max_drop
         Judge the loss in recall@5, the share of cases whose tool is among the first five. If its
         whole 95 % interval is above this number of points, the exit status is 1, and otherwise 0.
+        It goes before the gate of the file.
     """
     from sgdx_eval.files import check_outputs, write_scores
     from sgdx_eval.tables import terminal
@@ -391,26 +416,35 @@ def search(
         check_limit(max_drop, "--max-drop")
     if base_url and not embeddings:
         raise SgdxError("--base-url: found no --embeddings, whose server this is")
-    check_outputs({"--output": output}, _files_of(folder))
-    tool_set = read_tool_set(folder).first(limit)
+    gate: Mapping[str, float] = {}
+    if tools.is_file():
+        from .testing import read_for_search
+
+        tool_set, gate = read_for_search(tools, output)
+    else:
+        check_outputs({"--output": output}, _files_of(tools))
+        tool_set = read_tool_set(tools)
+    if max_drop is not None:
+        gate = {searching.GATED: max_drop}
     ranker: searching.Ranker = searching.bm25
     name = "bm25-lucene"
     if embeddings:
         key = os.environ.get("OPENAI_API_KEY")
         ranker, name = searching.embeddings(embeddings, base_url, key), embeddings
-    searched = searching.search(tool_set, ranker, name)
+    searched = searching.search(tool_set.first(limit), ranker, name)
     if output is not None:
         write_scores(searched.content, output)
     if not quiet:
         print_search(searched, explain, terminal())
-    if max_drop is None:
-        return 0
-    figures = searched.content["search"][searching.GATED]
-    verdict = Verdict("cannot tell", "found no other words, expected some in variants/")
-    if figures["confidence"]["drop"]:
-        verdict = judge_loss(figures, searched.content["cases"], max_drop)
-    print(verdict)
-    return verdict.status
+    statuses = {0}
+    for metric, limit_of in gate.items():
+        figures = searched.content["search"][metric]
+        verdict = Verdict("cannot tell", "found no other words, expected some")
+        if figures["confidence"]["drop"]:
+            verdict = judge_loss(figures, searched.content["cases"], limit_of)
+        print(f"{metric}: {verdict}")
+        statuses.add(verdict.status)
+    return 1 if 1 in statuses else max(statuses)
 
 
 @tools.command
@@ -563,7 +597,7 @@ def test(
 
 
 @tools.command
-def demo(*, output: Path | None = None) -> None:
+def demo(*, skills: bool = False, output: Path | None = None) -> None:
     """Score a program on eight sample tools, and repair words.
 
     The program reads descriptions badly on purpose. The demo shows what the rewording cost, and
@@ -571,9 +605,16 @@ def demo(*, output: Path | None = None) -> None:
 
     Parameters
     ----------
+    skills
+        Instead, write five sample skills into --output, with cases, other words and sgdx.yaml.
     output
         Also keep the tools, predictions and scores in this new folder.
     """
-    from .demo import demo
+    from .demo import demo, write_skills
 
-    demo(output)
+    if not skills:
+        demo(output)
+    elif output is None:
+        raise SgdxError("demo: found --skills, expected --output beside it")
+    else:
+        write_skills(output)

@@ -62,7 +62,7 @@ class ExpectedCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     # The value of each argument, by the names in ``tools.json``. In place of a value, at any depth,
     # ``{"any_of": [...]}`` gives several that are right; ``{"absent": true}`` among them says that
-    # the argument may be left out.
+    # the argument may be left out. ``{"matches": SCHEMA}`` is each value that a JSON Schema takes.
     arguments: Json = {}
 
 
@@ -82,6 +82,8 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     dialogue: str = ""
     # The ids of the tools that are not to be called, where others may be.
     forbid: tuple[str, ...] = ()
+    # Whether a call that is right may have arguments beside those that it is expected to have.
+    extra: Literal["refuse", "allow"] = "refuse"
     # Whether nobody has looked yet at the calls that it expects, which are those of a trace.
     unreviewed: bool = False
 

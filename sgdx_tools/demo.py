@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 import tempfile
@@ -43,7 +44,7 @@ def demo(output: Path | None) -> None:
 
 def _demo(folder: Path) -> None:
     tools, predictions, scores_file = folder / "my_api", folder / "run", folder / "scores.json"
-    shutil.copytree(SAMPLE, tools, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    shutil.copytree(SAMPLE, tools, ignore=shutil.ignore_patterns("*.py", "__pycache__", "skills"))
     program = f"{quote(sys.executable)} -m sgdx_tools.sample.reader"
     print("A program that knows few words calls eight tools in forty cases, under the original")
     print("words and five rewordings.\n")
@@ -67,6 +68,17 @@ def _demo(folder: Path) -> None:
         points = f"{percent(difference['difference'])} points of call accuracy"
         print(f"{name}: {points}, 95 % interval {ends}")
     print(f"\n{_NEXT}")
+
+
+def write_skills(output: Path) -> None:
+    """Write five sample skills into a new folder, with all that a test of them needs."""
+    if output.exists():
+        raise SgdxError(f"{output}: exists already, expected a new folder")
+    shutil.copytree(SAMPLE / "skills", output)
+    file = output / "sgdx.yaml"
+    python = json.dumps(quote(sys.executable))[1:-1]  # of the environment that has this project
+    file.write_text(file.read_text().replace('"python ', f'"{python} '))
+    print(f"{file}: sgdx tools test and sgdx tools search, in that folder, read it")
 
 
 def fix(variant: Variant, scores: Mapping[str, Any]) -> Variant:

@@ -17,6 +17,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from sgdx_metric.call_rules import CaseScore, alternatives, is_absent, score_arguments
+from sgdx_metric.matchers import is_matcher
 from sgdx_metric.statistics import RIGHT
 from sgdx_metric.variants import ORIGINAL
 
@@ -194,7 +195,7 @@ def differences(
         )
         for right, given in pairs:
             values = given if isinstance(given, dict) else {}
-            for key in {**right, **values}:
+            for key in right if case.extra == "allow" else {**right, **values}:
                 one, other = ({key: of[key]} if key in of else {} for of in (right, values))
                 if score_arguments(one, other, schema, rules) >= RIGHT:
                     continue
@@ -218,6 +219,8 @@ def _leaves(
         found = [_leaves(e, value, around, place, renaming) for e in accepted]
         return min(found, key=len, default=whole) if len(accepted) == 1 else whole
     leaves: list[_Leaf] = []
+    if is_matcher(expected):
+        return whole
     if isinstance(expected, dict) and isinstance(value, dict):
         for key in {**expected, **value}:
             inner = [renaming.member(around[0], key), *around]
@@ -229,21 +232,25 @@ def _leaves(
             elif key not in expected:
                 # what only another version has stands at the path by which it is called
                 leaves.append((where, "extra", inner if inner[0] else [(where,)]))
-            elif expected[key] != value[key]:
+            elif not _is_right(expected[key], value[key]):
                 leaves += _leaves(expected[key], value[key], inner, where, renaming)
     elif isinstance(expected, list) and isinstance(value, list) and len(expected) == len(value):
         for i, (one, other) in enumerate(zip(expected, value)):
             inner = [renaming.layout.item(around[0], i), *around]
-            if one != other:
+            if not _is_right(one, other):
                 leaves += _leaves(one, other, inner, f"{place}[{i}]", renaming)
     return leaves or whole
+
+
+def _is_right(expected: Any, value: Any) -> bool:
+    return score_arguments({"it": expected}, {"it": value}, {}, "exact") == 1
 
 
 def _used(expected: Any, paths: tuple[str, ...], renaming: Renaming) -> tuple[str, ...]:
     """The paths of all that an expected value has inside."""
     if isinstance(expected, list):
         inner = [(item, renaming.layout.item(paths, i)) for i, item in enumerate(expected)]
-    elif isinstance(expected, dict):
+    elif isinstance(expected, dict) and not is_matcher(expected):
         inner = [(item, renaming.member(paths, key)) for key, item in expected.items()]
     else:
         inner = []

@@ -63,7 +63,7 @@ def tool_set_of(
                     why = f"there is no tool {call.name}"
                 else:
                     tool = worded.tool(call.name)
-                    why = no_valid_call(new.arguments, tool, with_values=source.rules != "bfcl")
+                    why = _why_none_is_right(case, new, tool, source.rules)
                     why = why and f"{new.name}: {why}"
                 if why:
                     left_out.setdefault(case.id, f"{name}: {why}")
@@ -206,8 +206,14 @@ def check_case(case: Case, tools: Mapping[str, Tool], where: str, rules: Rule) -
             known = f"expected one of {', '.join(ids)}"
             raise SgdxError(f"{where}: {place}: {name!r} is no tool of the case, {known}")
     for call in case.expect or ():
-        if why := no_valid_call(call.arguments, tools[call.name], with_values=rules != "bfcl"):
+        if why := _why_none_is_right(case, call, tools[call.name], rules):
             raise SgdxError(f"{where}: expect: {call.name}: {why}")
+
+
+def _why_none_is_right(case: Case, call: ExpectedCall, tool: Tool, rules: Rule) -> str:
+    """Why no valid call of a tool is the expected one; empty where one can be."""
+    of_values, is_whole = rules != "bfcl", case.extra == "refuse"
+    return no_valid_call(call.arguments, tool, with_values=of_values, is_whole=is_whole)
 
 
 # ---- variants

@@ -88,8 +88,9 @@ class RewordOptions:
     ["reserve"], "description": [...], "parameters": {"size": {...}}}}.
     backtranslate:FORWARD,BACKWARD takes two translation models, or programs as command:LINE.
     file:FILE takes a finished variant. tools:FILE takes another version of tools.json, and makes
-    the variant 'new' of it. rivals:near and rivals:assertive show a competitor beside each tool: a
-    copy that does nothing, or one that praises itself."""
+    the variant 'new' of it. rivals:KIND shows a competitor beside each tool: near, a copy that does
+    nothing; assertive, one that praises itself; misleading, another tool described as this one;
+    same-name, another tool called as this one, in another spelling."""
 
     review: Path | None = None
     """Instead of --with, compose the variants again from the lines that are left in this table

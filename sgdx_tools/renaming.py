@@ -13,6 +13,7 @@ from urllib.parse import unquote
 from msgspec.structs import replace
 
 from sgdx_dataset import SgdxError
+from sgdx_metric.matchers import is_matcher
 
 from .data import ANY_OF, Case, ExpectedCall, Json, Tool, ToolWords, Variant, Words
 from .json_schema import (
@@ -170,7 +171,8 @@ class Renaming:
     def value(self, value: Any, paths: Sequence[str] = ("",), is_expected: bool = False) -> Any:
         """A value of the schema, or of a part of it at some paths, with the new names of its keys.
 
-        Where it is of an expected call, alternatives, ``{"any_of": [...]}``, are values too. An
+        Where it is of an expected call, alternatives, ``{"any_of": [...]}``, are values too, and
+        matchers stay as they are. An
         object in which two keys would get one name, as one of them is not in the schema, is
         refused.
         """
@@ -185,6 +187,8 @@ class Renaming:
             return value
         if is_expected and value.keys() == {ANY_OF} and isinstance(value[ANY_OF], list):
             return {ANY_OF: [self.value(item, paths, True) for item in value[ANY_OF]]}
+        if is_expected and is_matcher(value):  # which has no names of arguments
+            return value
         scope = self.layout.scope(paths)
         names = {old: new for p in scope for old, new in self.names.get(p, {}).items()}
         renamed = {

@@ -22,7 +22,7 @@ from .data import Json, ToolSet
 from .elements import blamed, changed_elements, differences
 from .explain import message_text
 from .scoring import Scored
-from .tables import headline
+from .tables import headline, noise_text, spent_text
 from .verdict import Verdict
 
 _TEMPLATE = Path(__file__).parent / "templates" / "report.html"
@@ -63,11 +63,14 @@ def _content(
 
     for model, (scored, _) in models.items():
         for name, outcomes in scored.outcomes.items():
-            for case, shown, outcome in zip(tool_set.cases, cases, outcomes):
+            runs = scored.is_right[name]
+            for i, (case, shown, outcome) in enumerate(zip(tool_set.cases, cases, outcomes)):
                 # What became of a case; where `made` is not there, it is what is expected.
                 cell: dict[str, Any] = {"is": "right" if outcome.is_right else "wrong"}
                 cell["expected"] = positions(outcome.expected)
                 shown["cells"].setdefault(model, {})[name] = cell
+                if 0 < (count := int(runs[:, i].sum())) < len(runs):  # with the same words
+                    cell["flaky"] = f"right in {count} of {len(runs)} runs"
                 if outcome.unread is not None:
                     cell |= {"is": "unread", "said": outcome.unread}
                     continue
@@ -104,7 +107,8 @@ def _model(name: str, scored: Scored, verdict: Verdict | None) -> dict[str, Any]
         "figures": figures,
         "costly": costly[:_MOST_ELEMENTS],
         "confusion": content["confusion"][:_MOST_PAIRS],
-        "noise": content["noise"],
+        "noise": {name: noise_text(of) for name, of in content["noise"].items()},
+        "spent": {name: spent_text(of) for name, of in content["spent"].items()},
         "signature": content["signature"],
         "verdict": verdict and str(verdict),
     }

@@ -14,7 +14,7 @@ from sgdx_dataset import SgdxError
 from sgdx_eval.prediction_files import check_one_system
 from sgdx_metric.call_rules import CaseScore, score_case
 from sgdx_metric.calls import TASK_SUCCESS
-from sgdx_metric.columns import Floats
+from sgdx_metric.columns import Bools, Floats
 from sgdx_metric.figures import (
     change_interval,
     one_run,
@@ -23,7 +23,7 @@ from sgdx_metric.figures import (
     variant_differences,
 )
 from sgdx_metric.robustness import paired_scores
-from sgdx_metric.statistics import RESAMPLES, RIGHT, SEED, flipped, mean_defined, variation
+from sgdx_metric.statistics import RESAMPLES, RIGHT, SEED, mean_defined, variation
 from sgdx_metric.units import Items, Scores
 from sgdx_metric.variants import ORIGINAL
 from sgdx_metric.version import __version__
@@ -58,6 +58,8 @@ class Scored(NamedTuple):
     # By variant the tools, and what became of each case in the first run.
     worded: Mapping[str, WordedTools]
     outcomes: Mapping[str, Sequence[Outcome]]
+    # By variant whether each case is right in each run [runs, cases].
+    is_right: Mapping[str, Bools]
     # How values were compared.
     rules: Rule
 
@@ -78,15 +80,18 @@ def score(
             ``source.json`` says, which is "exact" where it says nothing.
 
     Returns:
-        The content of scores.json: ``right``, what
-        ``sgdx_metric.figures.over_variants_of_few`` returns of all cases; ``calls``, the
-        same for each metric, and its ``differences``; ``differences``, those of the headline
-        metric; ``elements``, the reworded names and
+        The content of scores.json: ``right``, what ``sgdx_metric.figures.over_variants_of_few``
+        returns of all cases; ``calls``, the same for each metric, and its ``differences``;
+        ``differences``, those of the headline metric; ``elements``, the reworded names and
         descriptions by the cases that they cost; ``confusion``, which tool was called in place of
-        which, and how often under each variant; ``noise``, what changes from run to run under one
-        variant; ``left_out``, the cases that cannot be right under another version's tools, and
-        why; ``cases``; ``unread``; ``valid``, by variant the share of calls that their tool's
-        schema allows; ``predictions``, ``signature``; and ``paired``, the scores of every case.
+        which, and how often under each variant; ``noise``, of a case that was asked several times,
+        what changes from run to run under one variant: ``pass^k`` is the share of cases that are
+        right in all runs, ``flaky`` of those that are right in some, ``broken`` of those that are
+        right in all under the original words and in none under these; ``spent``, by variant the
+        tokens and seconds of an answer; ``left_out``, the cases that cannot be right under another
+        version's tools, and why; ``cases``; ``unread``; ``valid``, by variant the share of calls
+        that their tool's schema allows; ``predictions``, ``signature``; and ``paired``, the scores
+        of every case.
 
     Raises:
         SgdxError: A file or row is malformed, or the rows do not fit the cases.
@@ -127,6 +132,7 @@ def score_files(
     calls = _calls(scores)
     headline = next(name for name in (HEADLINE, NO_CALL) if name in calls)
     first_runs = {name: of_variant[0] for name, of_variant in outcomes.items()}
+    is_right = {name: rows >= RIGHT for name, rows in zip(files, runs[_RIGHT])}
     content = {
         "right": over_variants_of_few(right, _RIGHT),
         "calls": calls,
@@ -134,13 +140,15 @@ def score_files(
         "elements": rank_elements(tool_set, worded, first_runs, rules),
         "confusion": confusion(tool_set.cases, worded, first_runs),
         "noise": {
-            name: {
-                "repeats": len(of_variant),
-                "flips": mean_defined(flipped(of_variant)),
-                "sensitivity": mean_defined(variation(of_variant)),
-            }
+            name: _noise(is_right[name], is_right.get(ORIGINAL))
+            | {"sensitivity": mean_defined(variation(of_variant))}
             for name, of_variant in zip(files, runs[headline])
             if len(of_variant) > 1
+        },
+        "spent": {
+            name: spent
+            for name, file in files.items()
+            if (spent := file.header.counts.get("per_answer"))
         },
         "cases": {
             "all": len(tool_set.cases),
@@ -159,7 +167,7 @@ def score_files(
         "signature": _signature(tool_set, files, rules),
         "paired": paired_scores(scores, "case_id") | {"dialogue": dialogues},
     }
-    return Scored(content, scores, worded, first_runs, rules)
+    return Scored(content, scores, worded, first_runs, is_right, rules)
 
 
 def score_variant(
@@ -176,13 +184,26 @@ def score_variant(
             prediction = run[case.id]
             made = [msgspec.structs.asdict(call) for call in prediction.calls]
             judged = [c for c in made if ids.get(c["name"]) in case.forbid] if case.forbid else made
-            score = score_case(expected, judged, parameters, rules)
+            score = score_case(expected, judged, parameters, rules, case.extra == "allow")
             if prediction.unread:  # what was not answered is wrong, also where no call is right
                 score = _NOT_ANSWERED if expected else _NO_CALL_NOT_ANSWERED
                 of_run.append(Outcome(score, expected, made, prediction.said))
                 continue
             of_run.append(Outcome(score, expected, made))
     return outcomes
+
+
+def _noise(is_right: Bools, original: Bools | None) -> dict[str, Any]:
+    """What changes from run to run under one variant, apart from what its words break."""
+    always, ever = is_right.all(axis=0), is_right.any(axis=0)
+    noise = {
+        "repeats": len(is_right),
+        "pass^k": float(always.mean()),
+        "flaky": float((ever & ~always).mean()),
+    }
+    if original is not None and len(original) > 1:
+        noise["broken"] = float((original.all(axis=0) & ~ever).mean())
+    return noise
 
 
 def _valid(worded: WordedTools, cases: Sequence[Case], file: PredictionFile) -> float | None:

@@ -12,7 +12,7 @@ from sgdx_eval.tables import Cell, table, to_markdown
 from sgdx_metric.variants import ORIGINAL
 
 from .scoring import Scored
-from .tables import headline, short_words
+from .tables import headline, noise_text, short_words
 from .verdict import Verdict
 
 _MOST_ELEMENTS, _MOST_CASES = 5, 20
@@ -41,6 +41,14 @@ def summary_text(results: Sequence[Result]) -> str:
         rows.append([Cell(name, code=True), Cell(figures), Cell(end), Cell(why, code=True)])
     heads = ["model", "cases right, in %", "verdict", "why"]
     parts = [shown("Tools under other words", heads, rows)]
+    rows = []
+    for name, scored, _ in results:
+        for variant, noise in scored.content["noise"].items() if scored else ():
+            rows.append([Cell(name, code=True), Cell(variant, code=True), Cell(noise_text(noise))])
+    if rows:
+        parts.append(
+            shown("Cases that were asked several times, in %", ["model", "variant", ""], rows)
+        )
     for name, scored, _ in results:
         costly = [e for e in scored.content["elements"] if e["net"] > 0] if scored else []
         rows = []

@@ -46,8 +46,9 @@ def print_scores(scored: Scored, details: bool, console: Console) -> None:
         print_line("", console)
     lines = [_LOST_TERM] if details and any(e["net"] > 0 for e in scores["elements"]) else []
     for name, noise in scores["noise"].items():
-        flips = f"flips {percent(noise['flips'])}, sensitivity {percent(noise['sensitivity'])}"
-        lines.append(f"noise of {noise['repeats']} runs under {name}: {flips}")
+        lines.append(f"{name}, asked {noise['repeats']} times: {noise_text(noise)}")
+    for name, spent in scores["spent"].items():
+        lines.append(f"an answer under {name}: {spent_text(spent)}")
     valid = {name: share for name, share in scores["valid"].items() if share is not None}
     if any(share < 1 for share in valid.values()):
         shares = ", ".join(f"{name} {percent(share)}" for name, share in valid.items())
@@ -140,6 +141,23 @@ def headline(scores: Mapping[str, Any]) -> str:
         f"{percent(figures['original'])}{within} -> {percent(figures['reworded'])} under other "
         f"words, right under all {percent(figures['worst'])}"
     )
+
+
+def noise_text(noise: Mapping[str, Any]) -> str:
+    """How many cases are right in all runs, in some, and in none by the words, in percent."""
+    parts = [
+        f"right in all {percent(noise['pass^k'])} (pass^{noise['repeats']})",
+        f"flaky {percent(noise['flaky'])}",
+    ]
+    if noise.get("broken") is not None:
+        parts.append(f"broken by words {percent(noise['broken'])}")
+    return ", ".join([*parts, f"sensitivity {percent(noise['sensitivity'])}"])
+
+
+def spent_text(spent: Mapping[str, Mapping[str, float]]) -> str:
+    """Tokens and seconds of an answer."""
+    parts = [f"{of['median']:g} {kind}, 95 % under {of['p95']:g}" for kind, of in spent.items()]
+    return "; ".join(parts)
 
 
 def cost_line(scores: Mapping[str, Any]) -> str:

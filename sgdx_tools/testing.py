@@ -16,7 +16,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -74,11 +74,12 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     # Whether a call that stands in the text of an answer is one.
     text_calls: bool = False
 
-    def asked(self) -> AskOptions:
+    def asked(self, repeats: int = 1) -> AskOptions:
         """The same as options."""
         names = ("model", "command", "provider", "base_url", "omit", "price", "text_calls")
         fields = tuple(f"{key}={json.dumps(value)}" for key, value in self.set.items())
-        return AskOptions(set=fields, **{name: getattr(self, name) for name in names})
+        given = {name: getattr(self, name) for name in names}
+        return AskOptions(set=fields, repeats=repeats, **given)
 
 
 class NewVariants(Server, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -106,9 +107,11 @@ class NewVariants(Server, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 
 class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What makes a test fail."""
+    """What makes a test fail, and what a search for tools; in points."""
 
-    max_drop: float
+    max_drop: float | msgspec.UnsetType = msgspec.UNSET
+    # Of the depths that `sgdx tools search` judges, the loss that is too much.
+    search: dict[Literal["recall@1", "recall@3", "recall@5", "recall@10"], float] = {}
 
 
 class ImportedTools(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -154,11 +157,14 @@ class TestFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # A folder of tools, or such as ``{mcp: "npx my-server"}``.
     tools: str | ImportedTools
     cases: str
-    models: tuple[Server, ...]
     variants: NewVariants
+    # A search for tools needs none.
+    models: tuple[Server, ...] = ()
     # When a test fails; never without it.
     gate: Gate | None = None
     rules: Rule = "exact"
+    # How many times each case is asked under each variant.
+    repeats: Annotated[int, msgspec.Meta(ge=1, le=100)] = 1
 
 
 def test(
@@ -206,10 +212,33 @@ def test(
     return 1 if 1 in statuses else max(statuses, default=0)
 
 
+def read_for_search(path: Path, output: Path | None) -> tuple[ToolSet, Mapping[str, float]]:
+    """The tools, cases and variants of a file, and the losses that are too much for a search.
+
+    Words that are not made yet are made, and kept for a test.
+    """
+    file = _read(path)
+    check_outputs({"--output": output}, [path, *_inputs(file, path)])
+    with contextlib.chdir(path.parent):
+        run = Path(RUN)
+        tools, source = _collect(file.tools, run / "tools" / SOURCE)
+        source = replace(source, rules=file.rules)
+        tool_set = _tool_set(file, tools, source, run, None, SendingOptions())
+    if tool_set is None:
+        raise SgdxError(f"{path}: the model that rewords has not answered everything; try again")
+    return tool_set, dict[str, float](file.gate.search.items() if file.gate else ())
+
+
 def _read(path: Path) -> TestFile:
     file = parse_yaml(read_input(path), TestFile, str(path))
     if file.gate:
-        check_limit(file.gate.max_drop, f"{path}: gate: max_drop")
+        limits = dict[str, float](file.gate.search.items())
+        if file.gate.max_drop is not msgspec.UNSET:
+            limits["max_drop"] = file.gate.max_drop
+        if not limits:
+            raise SgdxError(f"{path}: gate: found nothing, expected max_drop or search")
+        for key, limit in limits.items():
+            check_limit(limit, f"{path}: gate: {key}")
     return file
 
 
@@ -260,21 +289,23 @@ def _results(
         if tool_set is None:
             return untold("the run did not end: the model that rewords has not answered everything")
         tool_set = tool_set.first(limit)
-        if file.gate:
-            print(f"note: {power(tool_set, file.gate.max_drop)}", file=sys.stderr)
+        max_drop = file.gate.max_drop if file.gate else msgspec.UNSET
+        if max_drop is not msgspec.UNSET:
+            print(f"note: {power(tool_set, max_drop)}", file=sys.stderr)
         results, models = [], {}
         for name, server in zip(names, file.models):
             output = run / "runs" / name
             drop_other_variants(output, tool_set)
-            files = ask_cases(tool_set, server.asked(), sending, output)
+            files = ask_cases(tool_set, server.asked(file.repeats), sending, output)
             if files is None:
                 verdict = Verdict("cannot tell", "the run did not end: answers are missing")
                 results.append(Result(name, None, verdict))
                 continue
             scored = score_files(tool_set, files)
             write_scores(scored.content, output / "scores.json")
-            max_drop = file.gate.max_drop if file.gate else None
-            told = None if max_drop is None else judge(tool_set, files, scored.content, max_drop)
+            told = None
+            if max_drop is not msgspec.UNSET:
+                told = judge(tool_set, files, scored.content, max_drop)
             models[name] = scored, told
             results.append(Result(name, scored, told))
         if models:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +38,10 @@ from .values import as_expected
 REVIEW = "review"  # the folder of the table
 # The last says which cases the whole table had, in a digest of their ids.
 _COLUMNS = ("id", "said", "expected", "table")
-_TITLE = "Cases of traces, for review"
-_TEXT = """What was called in each conversation. A case expects these calls: were they right? Strike
-out the cases in which they were not, or mend them in cases.jsonl. Give the saved table to sgdx
-tools cases FOLDER --review review.tsv."""
+_TITLE = "Cases of traces and of models, for review"
+_TEXT = """What was called in each conversation, or what the model that wrote it wants called. A
+case expects these calls: are they right? Strike out the cases in which they are not, or mend them
+in cases.jsonl. Give the saved table to sgdx tools cases FOLDER --review review.tsv."""
 _INPUT, _OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
 _SYSTEM, _CONVERSATION = "gen_ai.system_instructions", "gen_ai.conversation.id"
 # Where messages stand in other attributes: each a number, then its parts, in dotted names.
@@ -66,35 +66,56 @@ def add_traces(folder: Path, traces: Sequence[Path]) -> tuple[list[Path], list[s
 
     The notes say what became of every record. ``SgdxError`` says why there is no case at all.
     """
+    counts, notes = Counter[str](), list[str]()
+
+    def found() -> Iterator[tuple[str, Case]]:
+        for path in traces:
+            for place, record in _records(path):
+                if isinstance(record, dict) and record.get("$other"):
+                    counts["other spans"] += 1
+                    continue
+                try:
+                    case, is_like_calls = _case(record, place)
+                except SgdxError as error:
+                    counts["left out"] += 1
+                    notes.append(f"left out: {error}")
+                    continue
+                counts["texts that look like calls"] += is_like_calls
+                yield place, case
+
+    return add_cases(folder, found(), counts, notes, ", ".join(map(str, traces)))
+
+
+def add_cases(
+    folder: Path,
+    found: Iterable[tuple[str, Case]],
+    counts: Counter[str],
+    notes: list[str],
+    whose: str,
+) -> tuple[list[Path], list[str]]:
+    """Add unreviewed cases, each with where it stands; the paths that are written, and notes.
+
+    `counts` and `notes` say what was found besides, and `whose` where all of it is from.
+    """
     with locked(folder):
-        return _add_traces(folder, traces)
-
-
-def _add_traces(folder: Path, traces: Sequence[Path]) -> tuple[list[Path], list[str]]:
-    tool_set = read_tool_set(folder)
-    table = folder / REVIEW / TSV
-    unreviewed = {case.id for case in tool_set.all_cases if case.unreviewed}
-    rows = [row for _, row in read_table(table, _COLUMNS)] if table.exists() else []
-    if rows and rows[0][3] == digest(sorted(unreviewed)) and len(rows) < len(unreviewed):
-        struck = f"found {len(unreviewed) - len(rows)} lines struck out, which would be lost"
-        raise SgdxError(f"{table}: {struck}: expected that --review took it")
-    cases = {case.id: case for case in tool_set.all_cases}
-    # What a person has reviewed stays as it is, whatever was called in the same conversation.
-    reviewed = {_digest(case.messages) for case in cases.values() if not case.unreviewed}
-    known, counts, notes = {_key(case) for case in cases.values()}, Counter[str](), list[str]()
-    for path in traces:
-        for place, record in _records(path):
-            if isinstance(record, dict) and record.get("$other"):
-                counts["other spans"] += 1
-                continue
+        tool_set = read_tool_set(folder)
+        table = folder / REVIEW / TSV
+        unreviewed = {case.id for case in tool_set.all_cases if case.unreviewed}
+        rows = [row for _, row in read_table(table, _COLUMNS)] if table.exists() else []
+        if rows and rows[0][3] == digest(sorted(unreviewed)) and len(rows) < len(unreviewed):
+            struck = f"found {len(unreviewed) - len(rows)} lines struck out, which would be lost"
+            raise SgdxError(f"{table}: {struck}: expected that --review took it")
+        cases = {case.id: case for case in tool_set.all_cases}
+        # What a person has reviewed stays as it is, whatever was called in the same conversation.
+        reviewed = {_digest(case.messages) for case in cases.values() if not case.unreviewed}
+        known = {_key(case) for case in cases.values()}
+        for place, case in found:
             try:
-                case, is_like_calls = _case(record, place)
                 check_case(case, tool_set.tools, place, tool_set.source.rules)
             except SgdxError as error:
                 counts["left out"] += 1
                 notes.append(f"left out: {error}")
                 continue
-            counts["texts that look like calls"] += is_like_calls
             if _key(case) in known or _digest(case.messages) in reviewed:
                 counts["known already"] += 1
                 continue
@@ -105,11 +126,11 @@ def _add_traces(folder: Path, traces: Sequence[Path]) -> tuple[list[Path], list[
                 number += 1
                 case = msgspec.structs.replace(case, id=f"{name}-{number}")
             cases[case.id] = case
-    said = ", ".join(f"{name} {number}" for name, number in counts.items() if number)
-    if not counts["new cases"] and not counts["known already"]:
-        why = f": {said}; {notes[0]}" if notes else f": {said}" if said else ": the files are empty"
-        raise SgdxError(f"{', '.join(map(str, traces))}: found no case{why}")
-    return _write(folder, list(cases.values())), [*notes, f"read: {said}"]
+        said = ", ".join(f"{name} {number}" for name, number in counts.items() if number)
+        if not counts["new cases"] and not counts["known already"]:
+            why = f"{said}; {notes[0]}" if notes else said or "the files are empty"
+            raise SgdxError(f"{whose}: found no case: {why}")
+        return _write(folder, list(cases.values())), [*notes, f"read: {said}"]
 
 
 def review_cases(folder: Path, table: Path) -> int:

@@ -1,6 +1,7 @@
 """Whether an expected value is one that a JSON Schema allows, so that a valid call can be right.
 
-``jsonschema`` decides. An expected value may list alternatives, of which one valid one is enough.
+``jsonschema`` decides. An expected value may list alternatives, of which one valid one is enough. A
+matcher may list values, too; of another, only types and enums tell that it takes no valid one.
 """
 
 from __future__ import annotations
@@ -11,16 +12,24 @@ from functools import cache
 from typing import Any
 
 from sgdx_metric.call_rules import alternatives, is_absent
+from sgdx_metric.matchers import (
+    MATCHES,
+    check_pattern,
+    fits,
+    format_checker,
+    is_matcher,
+    why_no_matcher,
+)
 
 from .data import ABSENT, ANY_OF, Json, Tool
 from .json_schema import step
 
 # Of these a value may be right that has alternatives in it, or lacks a part that may be left out;
-# or they have patterns, which are of another language, and on which a hostile one has no end.
+# or they have patterns of names, on which a hostile one has no end.
 _NOT_TOLD = {
     *("not", "if", "contains", "uniqueItems", "minProperties", "maxProperties"),
-    *("dependentRequired", "dependentSchemas", "$dynamicRef", "format"),
-    *("pattern", "patternProperties", "unevaluatedProperties", "unevaluatedItems"),
+    *("dependentRequired", "dependentSchemas", "$dynamicRef"),
+    *("patternProperties", "unevaluatedProperties", "unevaluatedItems"),
 }
 # Keywords that tell only which names there are, and not which values.
 _OF_NAMES = {
@@ -30,13 +39,15 @@ _OF_NAMES = {
 _MEANINGS = {
     ABSENT: ("says that it is left out", '{"absent": {"any_of": [true]}}'),
     ANY_OF: ("lists right values", '{"any_of": [{"any_of": [...]}]}'),
+    MATCHES: ("takes what a schema does", '{"matches": {"any_of": [...]}}'),
 }
 
 
-def fault(expected: Json, tool: Tool, with_values: bool = True) -> str:
+def fault(expected: Json, tool: Tool, with_values: bool = True, is_whole: bool = True) -> str:
     """Why no valid call of a tool has the expected arguments; empty where one can.
 
-    Without `with_values` only names are looked at, and no types and enums of values.
+    Without `with_values` only names are looked at, and no types and enums of values. Without
+    `is_whole`, a call may have other arguments beside them.
     """
     from jsonschema.exceptions import UnknownType, best_match
     from referencing import Registry
@@ -55,12 +66,16 @@ def fault(expected: Json, tool: Tool, with_values: bool = True) -> str:
     if unknown and not is_open:
         known = f"expected one of {', '.join(names)}" if names else "the tool has no parameters"
         return f"there is no argument {unknown[0]!r}, {known}"
-    if why := next(_two_meanings(expected, ("",), tool, ""), ""):
+    if why := next(_misread(expected, ("",), tool, ""), ""):
         return why
+    schema = tool.parameters if is_whole else {**tool.parameters, "required": []}
     try:
         # The registry is empty, so that no address in a schema is asked.
-        validator = _validator(with_values)(tool.parameters, registry=Registry())
+        checks, formats = _validator(with_values), format_checker()
+        validator = checks(schema, registry=Registry(), format_checker=formats)
         error = best_match(validator.iter_errors(expected))
+    except OverflowError:
+        return "found an integer that no float holds"
     except (TypeError, AttributeError, RecursionError, UnknownType, Unresolvable):
         return ""  # the schema is none by the standard, such as one with a type of another language
     if error is None:
@@ -71,11 +86,15 @@ def fault(expected: Json, tool: Tool, with_values: bool = True) -> str:
     return f"{place or 'the whole'}: {error.message:.300}"
 
 
-def _two_meanings(expected: Any, paths: tuple[str, ...], tool: Tool, place: str) -> Iterator[str]:
-    """Where a value may be alternatives, or an object of the tool's own with such an argument."""
+def _misread(expected: Any, paths: tuple[str, ...], tool: Tool, place: str) -> Iterator[str]:
+    """Where a value may be alternatives, or an object of the tool's own with such an argument.
+
+    Also what is wrong with a matcher.
+    """
     layout, accepted = tool.layout, alternatives(expected)
     known = {name for path in layout.scope(paths) for name in layout.members.get(path, ())}
     key = ABSENT if is_absent(expected) else ANY_OF if accepted != [expected] else ""
+    key = MATCHES if is_matcher(expected) else key
     is_written_out = any(isinstance(v, dict) and v.keys() == {ANY_OF} for v in accepted)
     if key in known and not (key == ANY_OF and is_written_out):
         value = json.dumps(expected[key], ensure_ascii=False)[:60]
@@ -84,17 +103,20 @@ def _two_meanings(expected: Any, paths: tuple[str, ...], tool: Tool, place: str)
             f'{place or "the whole"} is {{"{key}": {value}}}, which {meaning}, and the tool has an '
             f"argument {key} there: expected {written} for that argument"
         )
+    elif key == MATCHES:
+        if why := why_no_matcher(expected[MATCHES]):
+            yield f"{place or 'the whole'}: matches: {why}"
     elif key == ANY_OF:
         for value in accepted:
             if not is_absent(value):
-                yield from _two_meanings(value, paths, tool, place)
+                yield from _misread(value, paths, tool, place)
     elif isinstance(expected, dict) and not key:
         for name, value in expected.items():
             inner = layout.member(paths, name)
-            yield from _two_meanings(value, inner, tool, step(place, name))
+            yield from _misread(value, inner, tool, step(place, name))
     elif isinstance(expected, list):
         for i, value in enumerate(expected):
-            yield from _two_meanings(value, layout.item(paths, i), tool, f"{place}[{i}]")
+            yield from _misread(value, layout.item(paths, i), tool, f"{place}[{i}]")
 
 
 @cache
@@ -103,7 +125,7 @@ def _validator(with_values: bool) -> Any:
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
-    checks = {**Draft202012Validator.VALIDATORS, "required": _required}
+    checks = {**Draft202012Validator.VALIDATORS, "required": _required, "pattern": check_pattern}
     checks["oneOf"] = checks["anyOf"]  # of which alternatives may fit several
     closed = checks["additionalProperties"]
     checks["additionalProperties"] = lambda validator, value, instance, schema: (
@@ -111,24 +133,49 @@ def _validator(with_values: bool) -> Any:
     )
     kept = [key for key in checks if key not in _NOT_TOLD and (with_values or key in _OF_NAMES)]
     of_nothing = dict.fromkeys(checks.keys() - kept, lambda *_: ())
-    return extend(Draft202012Validator, {k: _for_one(checks[k]) for k in kept} | of_nothing)
+    return extend(Draft202012Validator, {k: _for_one(k, checks[k]) for k in kept} | of_nothing)
 
 
-def _for_one(check: Callable[..., Any]) -> Callable[..., Iterator[Any]]:
+def _for_one(keyword: str, check: Callable[..., Any]) -> Callable[..., Iterator[Any]]:
     """A keyword's check that has no fault in alternatives of which one is valid."""
+    from jsonschema import ValidationError
 
     def checked(validator: Any, value: Any, instance: Any, schema: Json) -> Iterator[Any]:
-        accepted = alternatives(instance)
+        accepted = [one for each in alternatives(instance) for one in _listed(each)]
         if any(map(is_absent, accepted)):
             return  # it may be left out, whatever else is right
-        if accepted == [instance]:
+        if accepted != [instance]:
+            faults = [
+                next(validator.evolve(schema=schema).iter_errors(one), None) for one in accepted
+            ]
+            if faults and all(faults):
+                yield faults[0]
+        elif not is_matcher(instance) or keyword in ("anyOf", "allOf", "oneOf", "$ref"):
             yield from check(validator, value, instance, schema) or ()
-            return
-        faults = [next(validator.evolve(schema=schema).iter_errors(one), None) for one in accepted]
-        if faults and all(faults):
-            yield faults[0]
+        elif not _may_fit(keyword, value, instance[MATCHES]):
+            yield ValidationError(f"no value of {keyword} {value!r:.100} fits {instance!r:.100}")
 
     return checked
+
+
+def _listed(expected: Any) -> list[Any]:
+    """The values that a matcher lists and takes; itself where it lists none."""
+    schema = expected[MATCHES] if is_matcher(expected) else {}
+    values = schema["enum"] if "enum" in schema else [schema["const"]] if "const" in schema else ()
+    return [value for value in values if fits(value, schema)] or [expected]
+
+
+def _may_fit(keyword: str, allowed: Any, matcher: Json) -> bool:
+    """Whether a matcher may take a value that a keyword allows, as far as types and enums tell."""
+    if keyword in ("enum", "const"):
+        return any(fits(value, matcher) for value in (allowed if keyword == "enum" else [allowed]))
+    if keyword != "type" or "type" not in matcher:
+        return True
+    wanted, kinds = (
+        {"integer" if kind == "number" else kind for kind in ([of] if isinstance(of, str) else of)}
+        for of in (matcher["type"], allowed)
+    )
+    return bool(wanted & kinds)
 
 
 def _required(validator: Any, names: Any, instance: Any, schema: Json) -> Iterator[Any]:
@@ -141,7 +188,7 @@ def _required(validator: Any, names: Any, instance: Any, schema: Json) -> Iterat
 
 
 def as_expected(made: Any) -> Any:
-    """A value that was made as a case expects it: `any_of` and `absent` are names of arguments.
+    """A value that was made as a case expects it: `any_of` and its like are names of arguments.
 
     >>> as_expected({"filter": {"any_of": ["red", "blue"]}})
     {'filter': {'any_of': {'any_of': [['red', 'blue']]}}}
@@ -151,7 +198,7 @@ def as_expected(made: Any) -> Any:
     if not isinstance(made, dict):
         return made
     inner = {key: as_expected(value) for key, value in made.items()}
-    if alternatives(made) != [made] or is_absent(made):
+    if alternatives(made) != [made] or is_absent(made) or is_matcher(made):
         return {key: {ANY_OF: [value]} for key, value in inner.items()}
     return inner
 
@@ -159,7 +206,7 @@ def as_expected(made: Any) -> Any:
 def with_plain_alternatives(expected: Any, is_value: bool = True) -> Any:
     """Expected arguments in which an alternative that is itself ``{"any_of": [...]}`` is a value.
 
-    So are the whole arguments, if `any_of` or `absent` is the only one.
+    So are the whole arguments, if `any_of`, `absent` or `matches` is the only one. Matchers stay.
 
     >>> with_plain_alternatives({"filter": {"any_of": [{"any_of": ["red", "blue"]}]}})
     {'filter': {'any_of': [{'any_of': {'any_of': [['red', 'blue']]}}]}}
@@ -168,10 +215,16 @@ def with_plain_alternatives(expected: Any, is_value: bool = True) -> Any:
         return [with_plain_alternatives(item, False) for item in expected]
     if not isinstance(expected, dict):
         return expected
-    accepted = alternatives(expected)
+    accepted, is_schema = alternatives(expected), is_matcher(expected)
+    if is_schema and not is_value:
+        return expected
     if accepted != [expected] and not is_value:
-        return {ANY_OF: [v if is_absent(v) else with_plain_alternatives(v) for v in accepted]}
+        return {
+            ANY_OF: [
+                v if is_absent(v) or is_matcher(v) else with_plain_alternatives(v) for v in accepted
+            ]
+        }
     inner = {key: with_plain_alternatives(value, False) for key, value in expected.items()}
-    if accepted != [expected] or (is_value and is_absent(expected)):
+    if accepted != [expected] or (is_value and (is_absent(expected) or is_schema)):
         return {key: {ANY_OF: [value]} for key, value in inner.items()}
     return inner

@@ -43,6 +43,11 @@ _LEAST = 2
 def answer(case: Json) -> list[Json]:
     """The calls that the program makes in a case: one or none."""
     utterance = case["messages"][-1]["content"]
+    if [tool["name"] for tool in case["tools"]] == ["Skill"]:  # which lists what there is to use
+        listed = re.findall("^- ([^:]+): (.*)$", case["tools"][0]["description"], re.MULTILINE)
+        skills = [{"name": n, "description": d, "parameters": {}} for n, d in listed]
+        called = answer(case | {"tools": skills})
+        return [{"name": "Skill", "arguments": {"skill": skill["name"]}} for skill in called]
     ranked = max(case["tools"], key=lambda tool: _common_words(tool, utterance), default=None)
     if ranked is None or _common_words(ranked, utterance) < _LEAST:
         return []

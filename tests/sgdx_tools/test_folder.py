@@ -75,7 +75,7 @@ def calls(name: Any, arguments: Any = "{}") -> list[Json]:
 @pytest.mark.parametrize(
     ("case", "place"),
     [
-        (line(extra=1), "unknown field `extra`"),
+        (line(others=1), "unknown field `others`"),
         (line(expect="none"), "missing required field `expect`"),
         (line(id="c0"), "case c0: expected an id"),
         (line(tools=["x"]), "case c1: tools: found 'x'"),
@@ -147,7 +147,10 @@ STAY: Json = {
         ({"nights": 2, "guests": [{"name": "A", "of": {"name": 1}}]}, r"guests\[0\].of.name: 1"),
         ({"nights": 2, "guests": [{"name": "A", "age": 3}]}, r"guests\[0\]: .*'age'"),
         ({"nights": {"any_of": [0, 40]}}, "nights: 0 .*minimum"),
-        ({"nights": 2, "code": "b" * 40}, None),  # a pattern is no rule, as it may have no end
+        (
+            {"nights": 2, "code": "b" * 40},
+            "code: .*match",
+        ),  # and a pattern that is hostile has an end
         ({"nights": 2, "labels": {"x-a": 1, "b": 2}}, None),
         ({"nights": 2, "labels": {"c": {"any_of": ["x", "y"]}}}, None),
         ({"nights": 2, "beds": [2, "sofa"]}, None),

@@ -232,6 +232,36 @@ def test_a_pull_request_is_measured_as_it_is(
     assert list(measured()["left_out"]) == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize(
+    ("kind", "shown"),
+    [
+        (
+            "misleading",
+            [("weather_2", "Book a table", "weather"), ("ping_2", "Tell the weather", "ping")],
+        ),
+        ("same-name", [("Book", "Tell the weather", "weather"), ("Weather", "", "ping")]),
+    ],
+)
+def test_a_rival_has_the_words_of_one_tool_and_is_another(
+    kind: str, shown: list[tuple[str, str, str]], tools: Path
+) -> None:
+    assert reword(tools, "--with", f"rivals:{kind}") == 0
+    tool_set = read_tool_set(tools)
+    version = tool_set.variants[f"rivals-{kind}"].version
+    assert version is not None
+    found = [tool for tool in version.values() if tool.rival_of]
+    assert [tool.rival_of for tool in found] == ["book", "weather"]
+    expected = [(name, text, tool_set.tools[of].parameters) for name, text, of in shown]
+    assert [(tool.name, tool.description, tool.parameters) for tool in found] == expected
+
+
+def test_one_tool_alone_is_not_mixed_with_another(tmp_path: Path) -> None:
+    (tmp_path / "tools.json").write_text('[{"name": "get_it"}]')
+    (tmp_path / "cases.jsonl").write_text("")
+    assert reword(tmp_path, "--with", "rivals:same-name") == 2
+    assert reword(tmp_path, "--with", "rivals:near") == 0
+
+
 def test_rivals_compete_with_the_tools_that_cases_expect(tools: Path, tmp_path: Path) -> None:
     """A call of what praises itself most is wrong; ping is expected nowhere."""
     lines = [json.loads(line) for line in (tools / "cases.jsonl").read_text().splitlines()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -126,8 +127,27 @@ def test_repeats_give_the_noise_and_means(folder: Path) -> None:
     assert scores["calls"]["call_accuracy"]["by_variant"]["original"] == pytest.approx(7 / 9)
     assert scores["calls"]["call_accuracy"]["flips"] == 0.0  # of the first run
     assert scores["noise"]["original"]["repeats"] == 3
-    assert scores["noise"]["original"]["flips"] == pytest.approx(1 / 3)
-    assert scores["noise"]["v1"]["flips"] == 0.0
+    assert scores["noise"]["original"] == {
+        "repeats": 3,
+        "pass^k": 0.75,
+        "flaky": 0.25,
+        "broken": 0.0,
+        "sensitivity": pytest.approx(math.sqrt(3) / 3),
+    }
+
+
+def test_flaky_cases_are_told_from_those_that_words_break(folder: Path) -> None:
+    """Under v1 case a is never right, b sometimes, and c is flaky under both."""
+    runs = (
+        rows([("v1", "a", []), ("original", "c", [])]),
+        rows([("v1", "a", []), ("v1", "b", []), ("v1", "c", [])]),
+    )
+    repeated = [{**row, "repeat": i} for i, run in enumerate(runs, 1) for row in run]
+    noise = score(folder, repeated)["noise"]
+    keys = ("pass^k", "flaky", "broken")
+    assert [noise["original"][key] for key in keys] == [0.75, 0.25, 0.0]
+    assert [noise["v1"][key] for key in keys] == [0.25, 0.5, 0.25]
+    assert [noise["v2"][key] for key in keys] == [1.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize(

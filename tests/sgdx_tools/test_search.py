@@ -17,7 +17,7 @@ from sgdx_dataset import SgdxError
 from sgdx_metric.columns import Floats
 from sgdx_tools.__main__ import main
 from sgdx_tools.data import Case, ExpectedCall, Tool, ToolWords, Variant
-from sgdx_tools.folder import read_tool_set, write_tool_set
+from sgdx_tools.folder import read_tool_set, write_tool_set, write_variant
 from sgdx_tools.search import RANK, bm25, document, embeddings, query, search, split_name
 
 from .conftest import objects, user
@@ -167,3 +167,43 @@ def test_the_gate_fails_where_tools_are_surely_lost(tmp_path: Path, word: str, s
     new = {tool.id: ToolWords(description=word.format(i)) for i, tool in enumerate(tools)}
     write_tool_set(tmp_path / "tools", tools, cases, variants=[Variant("v1", new)])
     assert main(["search", str(tmp_path / "tools"), "--max-drop", "3"]) == status
+
+
+@pytest.mark.parametrize(
+    ("gate", "status", "said"),
+    [
+        ("{search: {recall@5: 3}}", 1, ["recall@5: failed"]),
+        ("{search: {recall@1: 3, recall@10: 100}}", 1, ["recall@1: failed", "recall@10: passed"]),
+        ("{search: {recall@5: 100}, max_drop: 3}", 0, ["recall@5: passed"]),
+        ("{max_drop: 3}", 0, []),
+        ("{search: {recall@4: 3}}", 2, None),
+        ("{search: {recall@5: -3}}", 2, None),
+        ("{}", 2, None),
+        ("{max_drop: }", 2, None),
+    ],
+)
+def test_a_file_has_the_gate_of_a_search(
+    gate: str,
+    status: int,
+    said: list[str] | None,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Its words are made as a test makes them, and no model is named."""
+    tools = [Tool(f"t{i}", f"word{i}") for i in range(12)]
+    cases = [case(f"c{i}", f"word{i % 12}", f"t{i % 12}") for i in range(24)]
+    write_tool_set(tmp_path / "tools", tools, cases)
+    new = {tool.id: ToolWords(description="thing") for tool in tools}
+    write_variant(tmp_path / "v1.json", Variant("v1", new))
+    lines = ["tools: tools", "cases: tools/cases.jsonl", "variants: {file: v1.json}"]
+    file = tmp_path / "sgdx.yaml"
+    file.write_text("\n".join([*lines, f"gate: {gate}"]))
+    assert main(["search", str(file), "--quiet"]) == status
+    out, err = capsys.readouterr()
+    if said is None:
+        assert "sgdx.yaml" in err.splitlines()[-1]
+        return
+    verdicts = [line for line in out.splitlines() if line.startswith("recall@")]
+    assert len(verdicts) == len(said)
+    assert all(line.startswith(text) for line, text in zip(verdicts, said))
+    assert main(["search", str(file), "--output", str(file)]) == 2

@@ -16,6 +16,7 @@ from sgdx_tools.data import Json
 
 from ..sgdx_llm.server import StandIn, call_completion, completion, failing, serving
 from .conftest import RIGHT, call, objects, user
+from .test_report import data_of
 
 YAML = """
 tools: {{mcp: server.json}}
@@ -107,6 +108,38 @@ def test_only_what_changed_is_asked_again(project: Path) -> None:
         assert len(server.bodies) == 2 * 3 * 20
 
 
+def test_repeats_tell_flaky_cases_from_broken_ones(project: Path, tmp_path: Path) -> None:
+    """The first case of all is answered rightly every other time, under the same words."""
+    asked: list[Json] = []
+
+    def flaky(body: Json) -> Json:
+        if body["messages"][-1]["content"] == "Four in Rome":
+            asked.append(body)
+            if len(asked) % 2:
+                return completion({"role": "assistant", "content": "Well."}, "stop")
+        return answer(body)
+
+    summary, (_, *rest) = tmp_path / "summary.md", YAML.splitlines()
+    with serving(StandIn(answer=flaky)) as server:
+        text = "\n".join(["repeats: 2", *rest]).format(url=server.url)
+        (project / "sgdx.yaml").write_text(text)
+        run = ["test", str(project / "sgdx.yaml"), "--limit", "8", "--summary", str(summary)]
+        assert main([*run, "--concurrency", "1"]) in (0, 1, 2)
+        assert len(server.bodies) == 2 * 2 * 2 * 8
+    scores = json.loads((project / "sgdx-run/runs/stubborn/scores.json").read_text())
+    shares = [scores["noise"]["v1"][key] for key in ("pass^k", "flaky", "broken")]
+    assert shares == [0.5, 0.0, 0.375]  # four name the tool by its old name, one of them flaky
+    assert scores["noise"]["original"]["flaky"] == 0.125
+    assert scores["spent"]["original"]["tokens"] == {"median": 950, "p95": 950}
+    assert scores["spent"]["original"]["seconds"]["p95"] > 0
+    data = data_of(project / "sgdx-run" / "report.html")
+    assert data["cases"][0]["cells"]["good"]["v1"]["flaky"] == "right in 1 of 2 runs"
+    assert "flaky" not in data["cases"][1]["cells"]["good"]["v1"]
+    assert "flaky 12.50" in data["models"][0]["noise"]["original"]
+    assert "950 tokens" in data["models"][0]["spent"]["original"]
+    assert "flaky 12.50" in summary.read_text()
+
+
 @pytest.mark.parametrize(
     ("old", "new", "facts"),
     [
@@ -119,6 +152,7 @@ def test_only_what_changed_is_asked_again(project: Path) -> None:
         ("max_drop: 3", "max_drop: .nan", ["sgdx.yaml", "max_drop"]),
         ("max_drop: 3", "max_drop: 1000", ["sgdx.yaml", "max_drop"]),
         ("max_drop: 3", "max_drop: -5", ["sgdx.yaml", "max_drop"]),
+        ("gate:", "repeats: 0\ngate:", ["sgdx.yaml", "repeats"]),
         ("{mcp: server.json}", "{openai: x.json, start: server}", ["sgdx.yaml", "start"]),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from sgdx_tools.__main__ import main
 from sgdx_tools.folder import read_tool_set
 from sgdx_tools.importing.skills import import_skills
 from sgdx_tools.scoring import score
+
+from ...conftest import ROOT
 
 FORMS = "---\nname: pdf-forms\ndescription: Fills in forms\nlicense: MIT\n---\n# Forms\n"
 TABLES = "\ufeff---\r\nname: tables\r\ndescription: >\r\n  Reads\r\n  tables\r\n---\r\n---\r\n"
@@ -115,3 +118,23 @@ def test_calls_of_a_skill_count_however_they_are_written(place: Path) -> None:
     rows[0]["calls"] = [{"name": "Skill", "arguments": {"skill": "tables"}}]
     rows[1]["calls"] = [{"name": "Skill", "arguments": "tables"}]
     assert score(read_tool_set(folder), rows)["right"]["original"] == pytest.approx(1 / 3)
+
+
+def test_the_page_begins_with_commands_that_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The sample says what the page says, letter for letter."""
+    page = (ROOT / "docs" / "skills.md").read_text()
+    commands, said, *_ = re.findall(r"```[a-z]*\n(.*?)```", page, re.S)
+    monkeypatch.chdir(tmp_path)
+    for line in commands.splitlines():
+        if line.startswith("cd "):
+            monkeypatch.chdir(line.removeprefix("cd "))
+        else:
+            assert main(line.removeprefix("sgdx tools ").split()) == 0
+    assert capsys.readouterr().out.endswith(said)
+    assert main(["search", "--quiet"]) == 1
+    assert capsys.readouterr().out.splitlines()[-1].startswith("recall@1: failed")
+    tool_set = read_tool_set(Path("sgdx-run/tools"))
+    assert len(tool_set.tools) == 5 and len(tool_set.cases) == 18
+    assert main(["demo", "--skills", "--output", str(tmp_path)]) == 2

@@ -1,0 +1,164 @@
+"""Cases by a model: for each tool, utterances with their calls, and one that asks for another tool.
+
+A person has to look at them before they count as reviewed: ``traces.py`` has the table.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rapidfuzz.fuzz import ratio
+
+from sgdx_llm.asking import ask, open_answers
+from sgdx_llm.calls import decode_arguments
+from sgdx_llm.options import SendingOptions, ServerOptions
+from sgdx_llm.requests import Request, RequestSettings, request_key, with_seed
+
+from .asking import settings_of
+from .data import Case, ExpectedCall, Json, Tool, digest
+from .folder import read_tool_set
+from .predictions import read_calls
+from .search import document
+from .traces import add_cases
+from .values import as_expected
+
+ANSWERS = "generated"  # the folder of what the model said
+_PARAMETERS: Json = {"temperature": 1.0, "max_tokens": 8192}
+_MOST_NEAR = 5  # other tools that the model is shown beside one
+_FUNCTION = "write_cases"
+_PROMPT = Path(__file__).parent / "prompts" / "cases.txt"
+_SAID: Json = {
+    "utterance": {"type": "string", "description": "What the user says"},
+    "arguments": {"type": "object", "description": "The arguments of the right call"},
+}
+_NAME: Json = {"tool": {"type": "string", "description": "The name of the other tool"}}
+_PARTS: Json = {
+    "cases": {
+        "type": "array",
+        "items": {"type": "object", "properties": _SAID, "required": [*_SAID]},
+    },
+    "near": {"type": "object", "properties": _SAID | _NAME, "required": [*_SAID, *_NAME]},
+}
+_TOOL: Json = {
+    "type": "function",
+    "function": {
+        "name": _FUNCTION,
+        "description": "Give the cases of the tool",
+        "parameters": {"type": "object", "properties": _PARTS, "required": [*_PARTS]},
+    },
+}
+
+
+def generate_cases(
+    folder: Path, count: int, model: str, server: ServerOptions, sending: SendingOptions
+) -> tuple[list[Path], list[str]] | None:
+    """Ask a model for so many cases of each tool, and add them to a folder's as unreviewed.
+
+    Returns the paths that are written, and notes; None where answers are missing still. The same
+    utterance again, and a call that the tool's schema does not allow, is dropped and counted.
+    """
+    omitted = server.known_provider().omitted
+    defaults = {name: value for name, value in _PARAMETERS.items() if name not in omitted}
+    settings, host = settings_of(server, model, defaults)
+    tools = read_tool_set(folder).tools
+    plan = CasesPlan(tools, count, settings, host)
+    with open_answers(folder / ANSWERS) as answers:
+        requests = list(plan.requests())
+        ask(plan, len(requests), answers, server, sending)
+        lines = [answers.get(request.key) for request in requests]
+    if missing := sum(line is None for line in lines):
+        again = "give the same command again to continue"
+        print(f"{missing} answers are missing: {again}", file=sys.stderr)
+        return None
+    counts, notes = Counter[str](), list[str]()
+    found: dict[str, tuple[str, Case]] = {}  # by what is said, whatever its letters and spaces
+    for tool, line in zip(tools.values(), lines):
+        for case in _cases(tool, tools, (line or {})["body"], counts, notes):
+            said = " ".join(case.messages[0]["content"].casefold().split())
+            if said in found:
+                counts["duplicates"] += 1
+            else:
+                found[said] = f"{model}: {tool.id}", case
+    return add_cases(folder, found.values(), counts, notes, model)
+
+
+def _cases(
+    tool: Tool, tools: Mapping[str, Tool], answer: Any, counts: Counter[str], notes: list[str]
+) -> Iterator[Case]:
+    """The cases of an answer; what is none is counted, and noted."""
+    ids = {other.name: i for i, other in tools.items() if i != tool.id}
+    written = _written(answer)
+    listed, near = written.get("cases"), written.get("near")
+    parts = [(tool.id, part) for part in listed] if isinstance(listed, list) else []
+    if near:
+        parts.append((ids.get(str(near.get("tool")), "") if isinstance(near, dict) else "", near))
+    if not parts:
+        counts["unread answers"] += 1
+    for called, part in parts:
+        try:
+            said, arguments = part["utterance"].strip(), decode_arguments(part["arguments"])
+            if not (called and said and isinstance(arguments, dict)):
+                raise ValueError("no utterance with arguments, or no other tool")
+        except (ValueError, TypeError, LookupError, AttributeError):
+            counts["left out"] += 1
+            notes.append(f"left out: {tool.id}: found {json.dumps(part):.100}, expected a case")
+            continue
+        messages = ({"role": "user", "content": said},)
+        name = f"{tool.id}-{'near-' if called != tool.id else ''}{digest(messages)}"
+        expect = (ExpectedCall(called, as_expected(arguments)),)
+        yield Case(name, messages, expect, unreviewed=True)
+
+
+def _written(answer: Any) -> Json:
+    """The arguments of an answer's call; none where it cannot be read."""
+    calls, _ = read_calls(answer, text_calls=True, tools=[_TOOL])
+    arguments = calls[0].arguments if calls else {}
+    return arguments if isinstance(arguments, dict) else {}
+
+
+class CasesPlan:
+    """The requests: one for each tool, which shows the tools that are nearest to it."""
+
+    def __init__(
+        self, tools: Mapping[str, Tool], count: int, settings: RequestSettings, host: str
+    ) -> None:
+        """Take how many cases of each tool are asked for, and the server without credentials."""
+        self.tools, self.count, self.settings, self.host = tools, count, settings, host
+
+    def requests(self) -> Iterator[Request]:
+        """All requests, in order."""
+        words = {i: document(tool) for i, tool in self.tools.items()}
+        choice = self.settings.provider.chosen(_FUNCTION)
+        for i, tool in self.tools.items():
+            others = sorted((j for j in words if j != i), key=lambda j: -ratio(words[i], words[j]))
+            shown = [self.tools[j] for j in others[:_MOST_NEAR] if self.tools[j].name != tool.name]
+            asked = {"number of cases": self.count, "tool": _shown(tool)}
+            near = {"others": [_shown(other) for other in shown]}
+            text = json.dumps(asked | near, ensure_ascii=False, indent=1)
+            body = {
+                "model": self.settings.model,
+                **self.settings.fields({"tools": [_TOOL], "tool_choice": choice}),
+                "messages": [
+                    {"role": "system", "content": _PROMPT.read_text(encoding="utf-8")},
+                    {"role": "user", "content": text},
+                ],
+            }
+            body = with_seed(body, 1, self.settings.provider.seed)
+            yield Request(custom_id=i, body=body, key=request_key(body, self.host, 1))
+
+    def is_unread(self, request: Request, body: Any) -> bool:
+        """Whether an answer has no case at all."""
+        return not _written(body)
+
+
+def _shown(tool: Tool) -> Json:
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+    }

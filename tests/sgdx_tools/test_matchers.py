@@ -1,0 +1,205 @@
+"""Cases whose arguments are matchers, and what a tool's schema says of expected values."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sgdx_dataset import SgdxError
+from sgdx_metric.matchers import fits
+from sgdx_tools.data import Tool, ToolWords, Variant, Words
+from sgdx_tools.folder import read_tool_set, write_tool_set, write_variant
+from sgdx_tools.scoring import score
+from sgdx_tools.values import fault
+
+from .conftest import call, objects, user
+
+Json = Any
+GUEST = objects(["name"], name={"type": "string"}, age={"type": "integer"})
+TRIP = objects(
+    ["city"],
+    city={"type": "string", "minLength": 2, "maxLength": 20},
+    code={"type": "string", "pattern": "^[A-Z]{2}[0-9]+$"},
+    day={"type": "string", "format": "date"},
+    days={"type": "integer", "minimum": 1, "maximum": 30},
+    size={"type": "string", "enum": ["small", "large"]},
+    guests={"type": "array", "items": GUEST, "minItems": 1},
+    matches={"type": ["string", "object"]},
+)
+TOOL = Tool("trip", "Plan a trip", TRIP)
+OTHER = Variant(
+    "v1",
+    {
+        "trip": ToolWords(
+            "travel", parameters={"city": Words("town"), "guests[].name": Words("who")}
+        )
+    },
+)
+
+
+def folder_of(path: Path, expected: Json, **keys: Any) -> Path:
+    """A folder with one case, and a variant with other names."""
+    write_tool_set(path, [TOOL])
+    case = {"id": "a", "messages": [user("To Rome")], "expect": call("trip", **expected), **keys}
+    (path / "cases.jsonl").write_text(json.dumps(case))
+    write_variant(path / "variants" / "v1.json", OTHER)
+    return path
+
+
+def is_right(folder: Path, made: Json, variant: str = "original", rules: Any = None) -> bool:
+    name = "trip" if variant == "original" else "travel"
+    row = {"id": "a", "variant": variant, "calls": call(name, **made)}
+    figures = score(folder, [row], rules=rules)["calls"]["call_accuracy"]
+    return bool(figures["by_variant"][variant] == 1)
+
+
+MATCHER: Json = {"matches": {"type": "string", "pattern": "^R[oO]"}}
+
+
+@pytest.mark.parametrize(
+    ("expected", "right", "wrong"),
+    [
+        ({"city": MATCHER}, {"city": "Rome"}, {"city": "Oslo"}),
+        ({"city": {"any_of": ["Oslo", MATCHER]}}, {"city": "ROME"}, {"city": "Bonn"}),
+        (
+            {"city": "Rome", "days": {"any_of": [{"matches": {"minimum": 3}}, {"absent": True}]}},
+            {"city": "Rome"},
+            {"city": "Rome", "days": 2},
+        ),
+        (
+            {"city": "Rome", "guests": [{"name": "Ann", "age": {"matches": {}}}]},
+            {"city": "Rome", "guests": [{"name": "Ann", "age": 7}]},
+            {"city": "Rome", "guests": [{"name": "Bob", "age": 7}]},
+        ),
+        (
+            {"city": "Rome", "guests": {"matches": {"minItems": 2}}},
+            {"city": "Rome", "guests": [{}, {}]},
+            {"city": "Rome", "guests": [{}]},
+        ),
+        (
+            {"city": "Rome", "day": {"matches": {"format": "date"}}},
+            {"city": "Rome", "day": "2026-12-03"},
+            {"city": "Rome", "day": "2026-13-03"},
+        ),
+        (  # the tool has an argument of that name
+            {"city": "Rome", "matches": {"matches": {"enum": ["a", "b"]}}},
+            {"city": "Rome", "matches": "b"},
+            {"city": "Rome", "matches": {"enum": ["a", "b"]}},
+        ),
+    ],
+)
+@pytest.mark.parametrize("rules", ["exact", "bfcl", "fuzzy"])
+def test_a_matcher_takes_what_its_schema_does(
+    expected: Json, right: Json, wrong: Json, rules: str, tmp_path: Path
+) -> None:
+    folder = folder_of(tmp_path / "api", expected)
+    assert is_right(folder, right, rules=rules)
+    assert not is_right(folder, wrong, rules=rules)
+
+
+def test_other_words_rename_what_is_around_a_matcher(tmp_path: Path) -> None:
+    guests = [{"name": MATCHER}]
+    folder = folder_of(tmp_path / "api", {"city": {"matches": {"const": "Rome"}}, "guests": guests})
+    assert is_right(folder, {"town": "Rome", "guests": [{"who": "Rob"}]}, "v1")
+    assert not is_right(folder, {"city": "Rome", "guests": [{"name": "Rob"}]}, "v1")
+
+
+def test_extra_arguments_are_allowed_where_a_case_says_so(tmp_path: Path) -> None:
+    """Also those that the tool requires need not be expected then."""
+    made = {"city": "Oslo", "days": 3, "size": "small"}
+    strict = folder_of(tmp_path / "strict", {"city": "Oslo", "days": 3})
+    loose = folder_of(tmp_path / "loose", {"days": 3}, extra="allow")
+    assert not is_right(strict, made) and is_right(loose, made)
+    assert is_right(loose, {"town": "Oslo", "days": 3}, "v1")
+    assert is_right(loose, made, rules="bfcl") and not is_right(loose, made | {"days": 4})
+
+
+@pytest.mark.parametrize(
+    ("schema", "facts"),
+    [
+        ({"minlength": 2}, ["minlength"]),
+        ({"properties": {"name": {}}}, ["properties"]),
+        ({"enum": [{"name": "Ann"}]}, ["enum"]),
+        ({"anyOf": [{"pattern": "(?=a)"}]}, ["pattern", "(?=a)"]),
+        ({"pattern": "("}, ["pattern"]),
+        ({"pattern": "a" * 1001}, ["pattern", "1001"]),
+        ({"minLength": "2"}, ["'2'"]),
+        ({"format": "dat"}, ["dat", "date"]),
+        ({"enum": ["a"], "minLength": 2}, ["enum"]),
+        ({"type": "integer"}, ["city", "integer"]),
+        ({"enum": ["R", "A"]}, ["city"]),
+    ],
+)
+def test_a_matcher_that_can_take_nothing_is_refused_by_name(
+    schema: Json, facts: list[str], tmp_path: Path
+) -> None:
+    folder = folder_of(tmp_path / "api", {"city": {"matches": schema}})
+    with pytest.raises(SgdxError) as error:
+        read_tool_set(folder)
+    assert all(fact in str(error.value) for fact in ("cases.jsonl:1: case a", "trip", *facts))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "where"),
+    [
+        ({"code": "it1"}, "code"),
+        ({"code": "IT1"}, ""),
+        ({"code": {"any_of": ["it1", "IT1"]}}, ""),
+        ({"day": "soon"}, "day"),
+        ({"day": "2026-02-30"}, "day"),
+        ({"days": 31}, "days"),
+        ({"city": "R"}, "city"),
+        ({"city": "R" * 21}, "city"),
+        ({"guests": []}, "guests"),
+        ({"size": {"matches": {"pattern": "^x"}}}, "size"),
+        ({"size": {"matches": {"pattern": "^s"}}}, ""),
+        ({"days": {"matches": {"type": "number"}}}, ""),
+        ({"days": {"matches": {"const": 0}}}, "days"),
+    ],
+)
+def test_expected_values_are_checked_by_all_that_the_schema_says(
+    arguments: Json, where: str
+) -> None:
+    why = fault({"city": "Rome", **arguments}, TOOL)
+    assert why.partition(":")[0] == where, why
+
+
+@pytest.mark.parametrize("pattern", ["^(a+)+$", "^(a|aa|b?){0,900}c$", "(x+x+)+y"])
+def test_no_pattern_hangs(pattern: str) -> None:
+    """Neither one of a case nor one of a server's tool, whatever a model writes."""
+    text, began = ("a" * 2000 + "b") + "x" * 2000, time.perf_counter()
+    assert not fits(text, {"pattern": pattern})
+    tool = Tool("t", parameters=objects(a={"type": "string", "pattern": pattern}))
+    assert fault({"a": text}, tool)
+    assert time.perf_counter() - began < 5
+
+
+def test_numbers_beyond_all_floats_fit_nothing() -> None:
+    schema = {"multipleOf": 0.5}
+    assert not fits(10**400, schema) and fits(1.5, schema)
+    assert fault({"a": 10**400}, Tool("t", parameters=objects(a=schema)))
+
+
+def test_a_pattern_that_is_not_looked_at_refuses_nothing() -> None:
+    tool = Tool("t", parameters=objects(a={"type": "string", "pattern": "^(?!b)"}))
+    assert not fault({"a": "b"}, tool)
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong"),
+    [
+        ("date-time", "2026-12-03T10:00:00Z", "2026-12-03 10:00"),
+        ("time", "10:00:00+01:00", "25:00:00Z"),
+        ("uri", "https://example.org/a?b", "example org"),
+        ("email", "a@example.org", "example"),
+        ("ipv4", "127.0.0.1", "127.0.0.256"),
+        ("uuid", "123e4567-e89b-12d3-a456-426614174000", "123"),
+    ],
+)
+def test_formats(name: str, right: str, wrong: str) -> None:
+    assert fits(right, {"format": name}) and not fits(wrong, {"format": name})
+    assert fits(1, {"format": name})
