@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 from sgdx_eval.data_options import DataOptions
@@ -59,6 +60,7 @@ def evaluate_request(request: Request, output: Path, quiet: bool, explain: bool)
         "release": data.release.version(),
         "configs": list(request.configs),
         "versions": versions(),
+        "date": datetime.now(UTC).date().isoformat(),
     }
     write_json(path, {**record, "evaluation": facts})
     inputs = Inputs(

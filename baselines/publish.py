@@ -68,8 +68,8 @@ def publish(
     output
         Write what would be pushed into this new folder, and push nothing.
     benchmark
-        Put the scores of a pushed tracker on the leaderboards of this dataset repository, which
-        'sgdx push' makes. Default: sgdx of the owner of --push-to-hub.
+        Name this dataset repository, which 'sgdx push' makes, in the card, and put the scores of a
+        pushed tracker on its leaderboards. Default: sgdx of the owner of --push-to-hub.
     """
     if (model is None) == (report is None):
         raise SgdxError("found neither --model nor --report or both, expected one of them")
@@ -93,7 +93,8 @@ def publish_model(
     from .system import get_trainable, recorded_name
 
     system_class = get_trainable(recorded_name(str(run)))
-    card = Card(run, system_class)
+    owner = repository.split("/")[0] if repository else "YOU"
+    card = Card(run, system_class, benchmark or f"{owner}/sgdx")
     if repository and card.settings.get("prefix") and not card.run.get("pretrained_commit"):
         raise SgdxError(
             f"{run}: holds a prefix for the model {card.settings['model']}, expected one for a "
@@ -108,8 +109,7 @@ def publish_model(
         return None
     from sgdx_dataset.push import upload
 
-    of_owner = "/".join([*repository.split("/")[:-1], "sgdx"])
-    card.write_eval_results(repository, benchmark or of_owner)
+    card.write_eval_results(repository)
     return upload(
         run,
         repository,

@@ -80,11 +80,13 @@ class System(Protocol):
             choose data and metric by it.
         READS: The parts of a row that it reads, taken from ``tracker_inputs.INPUTS`` or
             ``data.turns.INPUTS``; all other parts are hidden from it.
+        PIPELINE: The task of the Hub that is nearest to what its model does (``pipeline_tag``).
         OPTIONS: Struct of the options that the system adds to ``predict`` and ``evaluate``.
     """
 
     NAME: ClassVar[str]
     ROWS: ClassVar[Literal["frames", "turns"]]
+    PIPELINE: ClassVar[str] = "token-classification"
     READS: ClassVar[tuple[str, ...]]
     OPTIONS: ClassVar[type[PredictionOptions]] = PredictionOptions
 
@@ -119,6 +121,7 @@ class Generator(System, Protocol):
     """A system that predicts the utterance of each system turn."""
 
     ROWS: ClassVar[Literal["frames", "turns"]] = "turns"
+    PIPELINE: ClassVar[str] = "text-generation"
 
 
 AnyOptions = TypeVar("AnyOptions", bound=PredictionOptions, contravariant=True)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import datasets
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from .card import write_card, write_leaderboards
-from .columns import DIALOGUE_COLUMNS, VERSION
+from .columns import DIALOGUE_COLUMNS, FRAME_COLUMNS, VERSION
 from .io.errors import SgdxError
 from .io.files import staged
 from .io.progress import progress
 from .push import check_upload, upload
+from .questions import FRAME_COLUMNS_READ, QUESTION_COLUMNS, question_table
 from .release import Release
 from .rows import in_groups, row_tables, split_rows, steps
 
@@ -22,27 +25,59 @@ from .rows import in_groups, row_tables, split_rows, steps
 _FILES = ("README.md", "eval.yaml", "data/*/*.parquet")
 # Rows in a row group, or a few more: some 20 MB of Arrow data, so that a stream's first row comes
 # quickly.
-ROWS_PER_GROUP = 2000
+DIALOGUES_PER_GROUP, FRAMES_PER_GROUP = 2000, 8000
 _PARQUET: dict[str, Any] = {
     "compression": "zstd",
     "compression_level": 9,  # a tenth smaller than the default, and writing is not the bottleneck
     "dictionary_pagesize_limit": 1 << 16,  # give up early on utterances, which hardly repeat
+    # Pages end where the content says so, so that the Hub stores once what the variants share, and
+    # can read a page alone.
+    "use_content_defined_chunking": True,
+    "write_page_index": True,
 }
 
 
 def build(release: Release, output: Path, repo_id: str = "YOU/sgdx") -> Path:
-    """Write a dataset repository with all configs that the release has."""
+    """Write a dataset repository with all configs that the release has.
+
+    ``v3`` has dialogues, ``v3-frames`` frame rows, and ``v3-questions`` those of the test split as
+    questions in plain text. Each is ``data/CONFIG/SPLIT-00000-of-00001.parquet``.
+    """
     if output.exists():
         raise SgdxError(f"{output}: exists already, expected a new folder to build in")
     release.check_dialogues("original")
+    configs = release.configs()
+    tested = [config for config in configs if "test" in release.splits(config)]
+    total = 2 * steps(release, configs) + steps(release, tested, ["test"])
+    infos = {}
     try:
-        with staged(output) as staging, progress("Building", steps(release, release.configs())):
+        with staged(output) as staging, progress("Building", total):
             staging.mkdir()
-            infos = {
-                config: _write_config(release, config, staging) for config in release.configs()
-            }
+            for config in configs:
+                tables = {
+                    split: (table for _, table in row_tables(release, split, config))
+                    for split in release.splits(config)
+                }
+                infos[config] = _write_config(
+                    staging, config, DIALOGUE_COLUMNS, tables, DIALOGUES_PER_GROUP
+                )
+            split_rows.cache_clear()  # of the dialogues, before that of the frames fills
+            for config in configs:
+                tables = {
+                    split: (table for _, table in row_tables(release, split, config, "frames"))
+                    for split in release.splits(config)
+                }
+                name = f"{config}-frames"
+                infos[name] = _write_config(staging, name, FRAME_COLUMNS, tables, FRAMES_PER_GROUP)
+            for config in tested:
+                frames = row_tables(release, "test", config, "frames", FRAME_COLUMNS_READ)
+                tables = {"test": (question_table(table) for _, table in frames)}
+                name = f"{config}-questions"
+                infos[name] = _write_config(
+                    staging, name, QUESTION_COLUMNS, tables, FRAMES_PER_GROUP
+                )
             write_card(release, staging, infos, repo_id)
-            write_leaderboards(release, staging)
+            write_leaderboards(tested, staging)
     finally:
         split_rows.cache_clear()
     return output
@@ -64,18 +99,23 @@ def push(release: Release, repo_id: str, private: bool = False) -> str:
         )
 
 
-def _write_config(release: Release, config: str, folder: Path) -> datasets.DatasetInfo:
-    """Write a config's Parquet files, one for each split."""
-    features = datasets.Features.from_arrow_schema(DIALOGUE_COLUMNS)
+def _write_config(
+    folder: Path,
+    config: str,
+    columns: pa.Schema,
+    tables: Mapping[str, Iterable[pa.Table]],
+    rows_per_group: int,
+) -> datasets.DatasetInfo:
+    """Write a config's Parquet files, one for each split, of the tables of its rows."""
+    features = datasets.Features.from_arrow_schema(columns)
     splits, download_size = datasets.SplitDict(), 0
-    for split in release.splits(config):
+    for split, parts in tables.items():
         file = folder / "data" / config / f"{split}-00000-of-00001.parquet"
         file.parent.mkdir(parents=True, exist_ok=True)
         rows = size = 0
-        tables = (table for _, table in row_tables(release, split, config))
         with pq.ParquetWriter(file, features.arrow_schema, **_PARQUET) as writer:
-            for group in in_groups(tables, len, ROWS_PER_GROUP):
-                writer.write_table(group, row_group_size=ROWS_PER_GROUP)
+            for group in in_groups(parts, len, rows_per_group):
+                writer.write_table(group, row_group_size=rows_per_group)
                 rows, size = rows + len(group), size + group.nbytes
         splits.add(datasets.SplitInfo(name=split, num_bytes=size, num_examples=rows))
         download_size += file.stat().st_size

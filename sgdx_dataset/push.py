@@ -11,6 +11,7 @@ from huggingface_hub import HfApi, get_token
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
+from .columns import VERSION
 from .io.errors import SgdxError
 
 # What the HTTP client of huggingface_hub raises, whichever one it is: cut connections too.
@@ -93,6 +94,15 @@ def check_upload(repo_id: str) -> None:
             f"{repo_id}: found no access token for the Hub, expected one with the right to write; "
             "log in with hf auth login, or set HF_TOKEN"
         )
+
+
+def tagged(repo_id: str) -> str | None:
+    """The commit of a dataset repository that has the tag of this version; None without one."""
+    try:
+        tags = HfApi().list_repo_refs(repo_id, repo_type="dataset").tags
+    except (OfflineModeIsEnabled, _HTTP_ERROR, OSError):
+        return None
+    return next((ref.target_commit for ref in tags if ref.name == f"v{VERSION}"), None)
 
 
 def _reason(error: Any) -> str:

@@ -18,15 +18,13 @@ import msgspec
 from rapidfuzz.fuzz import ratio
 
 from sgdx_dataset.io.console import escape_controls
-from sgdx_dataset.io.files import read_input
 from sgdx_dataset.io.json import decode_json
-from sgdx_dataset.io.yaml import parse_yaml_document
 from sgdx_eval.tables import print_line, table, terminal, to_terminal
 from sgdx_metric.version import __version__
 
 from .data import ToolSet
 from .folder import TOOLS, read_tool_set
-from .importing import import_files
+from .importing import form_of, import_files
 from .json_schema import Element
 
 _EVIDENCE = Path(__file__).parent / "evidence.json"
@@ -189,25 +187,12 @@ def rivals(tool_set: ToolSet) -> list[tuple[str, str, float]]:
 
 def read_any_tools(path: Path) -> ToolSet:
     """The tools of a folder, of a file in any form that `import` knows, or of files SKILL.md."""
-    is_folder = path.is_dir()
-    if is_folder and ((path / TOOLS).exists() or not any(path.glob("*/SKILL.md"))):
+    if path.is_dir() and ((path / TOOLS).exists() or not any(path.glob("*/SKILL.md"))):
         return read_tool_set(path)
-    if is_folder or path.name == "SKILL.md":
-        path, form = path / "*" / "SKILL.md" if is_folder else path, "skills"
-    else:
-        document = parse_yaml_document(read_input(path), str(path))  # of which JSON is a part
-        listed = document  # or an object that has the list, as a request or an answer
-        for key in ("result", "tools"):
-            listed = listed.get(key, listed) if isinstance(listed, dict) else listed
-        first = listed[0] if isinstance(listed, list) and listed else None
-        fields = first if isinstance(first, dict) else {}
-        keys = {"inputSchema": "mcp", "input_schema": "anthropic"}
-        form = next((form for key, form in keys.items() if key in fields), "openai")
-        if isinstance(document, dict) and ("openapi" in document or "swagger" in document):
-            form = "openapi"
-    collection = import_files(form, [path])
+    form, files = form_of(path)
+    collection = import_files(form, [files])
     collection.report_losses(None)
-    return ToolSet(str(path), collection.tools)
+    return ToolSet(str(files), collection.tools)
 
 
 def show_check(tool_set: ToolSet, findings: Sequence[Finding]) -> None:

@@ -24,6 +24,38 @@ tools = App(
 )
 
 
+@tools.command
+def init(
+    source: str,
+    /,
+    *,
+    output: Path = Path(),
+    model: str = "your-model",
+    base_url: Annotated[str | None, Parameter(metavar="URL")] = None,
+) -> None:
+    """Write sgdx.yaml for your tools, which 'sgdx tools test' reads.
+
+    Parameters
+    ----------
+    source
+        Read the tools of this file of OpenAI's, Anthropic's, MCP's or OpenAPI's form, of a SKILL.md
+        or a folder that has skills, or of an MCP server: a command such as "npx my-server", or a
+        URL.
+    output
+        Write sgdx.yaml into this folder.
+    model
+        Test this model, and have it write other words.
+    base_url
+        Ask for the model at this address, such as http://localhost:8000/v1. Default: OpenAI's.
+    """
+    from . import init as beginning
+
+    path, count = beginning.init(source, output, model, base_url)
+    print(path)
+    print(f"note: tools found: {count}; now write {path.parent / 'cases.jsonl'}", file=sys.stderr)
+    print(f"next: sgdx tools test {path}", file=sys.stderr)
+
+
 @tools.command(name="import")
 def import_tools(
     data: SourceOptions = SourceOptions(),

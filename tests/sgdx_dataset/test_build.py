@@ -8,26 +8,33 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
 from huggingface_hub import DatasetCard
 
-from sgdx_dataset import CONFIGS, SgdxError, load
+from sgdx_dataset import CONFIGS, SgdxError, frames, load
 from sgdx_dataset.build import build
-from sgdx_dataset.columns import DIALOGUE_COLUMNS
+from sgdx_dataset.columns import DIALOGUE_COLUMNS, FRAME_COLUMNS
+from sgdx_dataset.questions import question_table
 from sgdx_dataset.release import open_release
 
 from ..conftest import Run
 from ..hub import TOKEN, Hub
 from .conftest import WITHOUT_US
 
+# Dialogues, frames and questions.
+ALL_CONFIGS = sorted(
+    [*CONFIGS, *(f"{name}-frames" for name in CONFIGS), "v1-5-questions"]
+    + [f"{name}-questions" for name in CONFIGS if name != "backtrans"]
+)
 LOAD = """
 from datasets import get_dataset_config_names, load_dataset
 
 place, out = sys.argv[1], {}
 out["configs"] = get_dataset_config_names(place)
-for config in ("v3", "backtrans"):
+for config in ("v3", "backtrans", "v3-frames", "v3-questions", "v1-5-questions"):
     data = load_dataset(place, config)
     out[config] = {split: rows.num_rows for split, rows in data.items()}
     stream = load_dataset(place, config, streaming=True)
@@ -63,9 +70,12 @@ def test_datasets_alone_loads_and_streams(built: Path, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1]) == {
-        "configs": sorted(CONFIGS),
+        "configs": ALL_CONFIGS,
         "v3": {"train": 66, "validation": 19, "test": 36},
         "backtrans": {"train": 198},
+        "v3-frames": {"train": 492, "validation": 137, "test": 273},
+        "v3-questions": {"test": 273},
+        "v1-5-questions": {"test": 5 * 273},
         "default": "original",
     }
 
@@ -74,12 +84,64 @@ def test_rows_are_those_of_the_builder(built: Path) -> None:
     for config in ("original", "v5"):
         table = pq.read_table(built / "data" / config / "test-00000-of-00001.parquet")
         assert table.schema.remove_metadata() == DIALOGUE_COLUMNS
-        assert table.to_pylist() == list(load(config, "test", "sample"))
+        rows = load(config, "test", "sample")
+        assert table.to_pylist() == list(rows)
+        of_frames = pq.read_table(
+            built / "data" / f"{config}-frames" / "test-00000-of-00001.parquet"
+        )
+        assert of_frames.schema.remove_metadata() == FRAME_COLUMNS
+        assert of_frames.to_pylist() == list(frames(rows))
+
+
+def test_questions_show_what_a_tracker_reads_and_answers_are_values_that_were_said(
+    built: Path,
+) -> None:
+    rows = pq.read_table(built / "data/v3-questions/test-00000-of-00001.parquet").to_pylist()
+    gold = list(frames(load("v3", "test", "sample")))
+    assert [row["frame_id"] for row in rows] == [frame["frame_id"] for frame in gold]
+    for row, frame in zip(rows, gold, strict=True):
+        question = row["question"]
+        said = [turn["utterance"] for turn in frame["history"]] + [frame["utterance"]]
+        assert all(utterance in question for utterance in said)
+        words = [frame["schema"], *frame["schema"]["slots"]]
+        assert all(word["description"] in question for word in words)
+        lines = {} if row["answer"] == "none" else dict(
+            line.split(": ", 1) for line in row["answer"].split("\n")
+        )  # fmt: skip
+        values = {pair["slot"]: pair["values"] for pair in frame["slot_values"]}
+        assert lines.keys() == values.keys()
+        assert all(lines[slot] in forms for slot, forms in values.items())
+
+
+def test_of_a_value_s_forms_the_last_said_one_is_the_answer() -> None:
+    slot = {"name": "at", "description": "When", "is_categorical": False, "possible_values": []}
+    service = {"service_name": "Cabs_1", "description": "Rides", "slots": [slot]}
+    frame = {
+        "frame_id": "1/2/Cabs_1",
+        "variant": "original",
+        "history": [
+            {"speaker": "USER", "utterance": "A cab at six."},
+            {"speaker": "SYSTEM", "utterance": "At 6 PM?"},
+        ],
+        "utterance": "Yes.",
+        "schema": service,
+        "slot_values": [{"slot": "at", "values": ["six", "6 pm"]}],
+    }
+    columns = pa.schema([FRAME_COLUMNS.field(name) for name in frame])
+    (row,) = question_table(pa.Table.from_pylist([frame], columns)).to_pylist()
+    assert row["answer"] == "at: 6 pm"
+    assert "User: A cab at six.\nAssistant: At 6 PM?\nUser: Yes.\n" in row["question"]
+
+
+def test_pages_have_an_index(built: Path) -> None:
+    metadata = pq.read_metadata(built / "data/v1/train-00000-of-00001.parquet")
+    columns = [metadata.row_group(0).column(i) for i in range(metadata.num_columns)]
+    assert all(column.has_offset_index for column in columns)
 
 
 def test_the_card_says_what_is_there(built: Path) -> None:
     card = DatasetCard.load(built / "README.md")
-    assert [config["config_name"] for config in card.data.configs] == sorted(CONFIGS)
+    assert [config["config_name"] for config in card.data.configs] == ALL_CONFIGS
     assert [c["config_name"] for c in card.data.configs if c.get("default")] == ["original"]
     assert card.data.license == "cc-by-sa-4.0"
     infos = {info["config_name"]: info for info in card.data.dataset_info}
@@ -97,13 +159,40 @@ def test_the_card_says_what_is_there(built: Path) -> None:
     assert (row["services"], row["turns"][:2]) == (same["services"], same["turns"][:2])
 
 
-def test_the_leaderboards_are_the_configs_and_what_is_of_all_six(built: Path) -> None:
+def test_the_card_is_found_by_paper_and_task(built: Path) -> None:
+    card = DatasetCard.load(built / "README.md")
+    # The Hub makes its tags of papers from such links in the text.
+    for paper in ("1909.05855", "2110.06800"):
+        assert f"https://arxiv.org/abs/{paper}" in card.text
+    assert card.data.task_categories == ["text-generation"]
+    assert card.data.task_ids == ["dialogue-modeling", "dialogue-generation"]
+    rows = load("original", "train", "sample")
+    frames_ = [frame for row in rows for turn in row["turns"] for frame in turn["frames"]]
+    acts = {action["act"] for frame in frames_ for action in frame["actions"]}
+    assert all(f"`{act}`" in card.text for act in acts)
+
+
+def test_the_leaderboards_are_what_the_hub_and_inspect_ask_for(built: Path) -> None:
     benchmark = yaml.safe_load((built / "eval.yaml").read_text())
-    assert list(benchmark) == ["name", "description", "tasks"]
-    whole = [{"id": "jga_v1-5", "split": "test"}, {"id": "jga_worst", "split": "test"}]
-    assert benchmark["tasks"] == whole + [
-        {"id": f"jga_{config}", "config": config, "split": "test"} for config in CONFIGS[:-1]
+    assert list(benchmark) == ["name", "description", "evaluation_framework", "tasks"]
+    assert benchmark["evaluation_framework"] == "inspect-ai"
+    variants = ["v1-5", *CONFIGS[:-1]]
+    assert benchmark["tasks"] == [
+        {
+            "id": f"jga_{variant}",
+            "config": f"{variant}-questions",
+            "split": "test",
+            "field_spec": {"input": "question", "target": "answer"},
+            "solvers": [{"name": "generate"}],
+            "scorers": [{"name": "exact"}],
+        }
+        for variant in variants
     ]
+    configs = {
+        config["config_name"]: config["data_files"]
+        for config in DatasetCard.load(built / "README.md").data.configs
+    }
+    assert all(task["config"] in configs for task in benchmark["tasks"])
 
 
 def test_what_is_there_is_left_alone_and_a_fault_leaves_nothing(
@@ -131,7 +220,7 @@ def test_what_is_pushed_is_loaded_from_there(run: Run, online: Hub, tmp_path: Pa
     loaded = online.python(tmp_path / "home", "-c", WITHOUT_US + FROM_THE_HUB, token=None)
     assert loaded.returncode == 0, loaded.stderr
     last = load("v3", "test", "sample")[-1]
-    assert json.loads(loaded.stdout.splitlines()[-1]) == [sorted(CONFIGS), last, True]
+    assert json.loads(loaded.stdout.splitlines()[-1]) == [ALL_CONFIGS, last, True]
 
 
 def test_without_a_token_nothing_is_built(run: Run) -> None:

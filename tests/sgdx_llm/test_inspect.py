@@ -15,6 +15,17 @@ import pytest
 os.environ.setdefault("SGDX_SOURCE", "sample")
 inspect_ai = pytest.importorskip("inspect_ai")
 
+EVALUATE = """
+import sys
+from inspect_ai import eval
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+output = ModelOutput.from_content("mockllm", sys.argv[1])
+output.usage = ModelUsage()
+model = get_model("mockllm/model", custom_outputs=[output] * 3)
+eval("hf/you/sgdx/jga_v3", model=model, limit=3, log_dir=sys.argv[2], display="none")
+"""
+
 
 @pytest.fixture(scope="module")
 def dialogues(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -142,3 +153,36 @@ def test_its_predictions_are_scored_as_any_others(
     assert scores["sgdx"]["jga_orig"] == 1.0
     assert scores["sgdx"]["jga_v1-5"] == pytest.approx(0.8)
     assert scores["predictions"]["v2"]["counts"]["unread"] == 6
+
+
+def test_a_built_repository_is_evaluated_from_the_hub(tmp_path: Path) -> None:
+    """By ``inspect eval hf/you/sgdx/jga_v3``, as its ``eval.yaml`` says."""
+    import pyarrow.parquet as pq
+    from inspect_ai.log import list_eval_logs, read_eval_log
+
+    from sgdx_dataset.build import build
+    from sgdx_dataset.release import open_release
+
+    from ..hub import Repository, serve
+
+    built = build(open_release("sample"), tmp_path / "built")
+    paths = [path for path in built.rglob("*") if path.is_file()]
+    rows = pq.read_table(built / "data/v3-questions/test-00000-of-00001.parquet").to_pylist()
+    with serve() as hub:
+        repository = Repository(private=False)
+        repository.commit({str(path.relative_to(built)): path.read_bytes() for path in paths})
+        hub.repositories["datasets", "you/sgdx"] = repository
+        # The model says the first question's answer whatever it is asked.
+        told = ("-c", EVALUATE, rows[0]["answer"], tmp_path / "logs")
+        done = hub.python(tmp_path / "home", *told, token=None)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (found,) = list_eval_logs(str(tmp_path / "logs"))
+    log = read_eval_log(found)
+    assert log.status == "success" and log.results is not None
+    assert log.eval.dataset.samples == 273
+    samples = log.samples or []
+    assert [sample.input for sample in samples] == [row["question"] for row in rows[:3]]
+    assert [sample.target for sample in samples] == [row["answer"] for row in rows[:3]]
+    right = [row["answer"] == rows[0]["answer"] for row in rows[:3]]
+    assert log.results.scores[0].name == "exact"
+    assert log.results.scores[0].metrics["mean"].value == pytest.approx(sum(right) / 3)

@@ -183,7 +183,7 @@ class Runner:
                 continue
             own = {
                 name: re.sub(r"\$\{\{ (.+?) \}\}", lambda match: values.get(match[1], ""), value)
-                for name, value in step["env"].items()
+                for name, value in step.get("env", {}).items()
             }
             output = self.temp / "output"
             output.write_text("")

@@ -1,0 +1,70 @@
+"""``sgdx tools init`` writes a file that ``sgdx tools test`` reads, from any source of tools."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sgdx_tools.__main__ import main
+
+SERVER = """
+from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("kitchen")
+
+@server.tool()
+def book_table(city: str) -> str:
+    "Book a table."
+    return city
+
+server.run()
+"""
+OPENAI = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+
+
+@pytest.mark.parametrize(
+    ("form", "content"),
+    [
+        ("openai", [OPENAI]),
+        ("anthropic", {"tools": [{"name": "f", "input_schema": {"type": "object"}}]}),
+        ("mcp", {"result": {"tools": [{"name": "f", "inputSchema": {"type": "object"}}]}}),
+    ],
+)
+def test_a_file_is_known_by_its_content(form: str, content: object, tmp_path: Path) -> None:
+    (tmp_path / "f.json").write_text(json.dumps(content))
+    words = ["init", str(tmp_path / "f.json"), "--output", str(tmp_path / "api"), "--model", "m"]
+    assert main([*words, "--base-url", "http://localhost:1/v1"]) == 0
+    written = yaml.safe_load((tmp_path / "api" / "sgdx.yaml").read_text())
+    server = {"model": "m", "base_url": "http://localhost:1/v1"}
+    assert written == {
+        "tools": {form: "../f.json"},
+        "cases": "cases.jsonl",
+        "models": [server],
+        "variants": {**server, "count": 2},
+        "gate": {"max_drop": 3},
+    }
+    # A test reads the file, and asks for the cases alone.
+    assert main(["test", str(tmp_path / "api" / "sgdx.yaml")]) == 2
+
+
+def test_a_server_is_asked_and_nothing_is_overwritten(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "server.py").write_text(SERVER)
+    command = shlex.join([sys.executable, str(tmp_path / "server.py")])
+    assert main(["init", command, "--output", str(tmp_path)]) == 0
+    written = (tmp_path / "sgdx.yaml").read_text()
+    assert yaml.safe_load(written)["tools"] == {"mcp": command}
+    assert "found: 1;" in capsys.readouterr().err
+    assert main(["init", command, "--output", str(tmp_path)]) == 2
+    assert (tmp_path / "sgdx.yaml").read_text() == written
+
+
+def test_what_has_no_tools_leaves_no_file(tmp_path: Path) -> None:
+    assert main(["init", str(tmp_path / "nothing"), "--output", str(tmp_path / "api")]) == 2
+    assert not (tmp_path / "api").exists()
