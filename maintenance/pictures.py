@@ -99,10 +99,10 @@ PICTURES = {
     ),
     "language-models": Picture(
         {
-            "1.5 billion, only calls": "results/calls-1.5b-constrained",
-            "0.5 billion, only calls": "results/calls-0.5b-constrained",
-            "1.5 billion, free": "results/calls-1.5b-free",
-            "0.5 billion, free": "results/calls-0.5b-free",
+            "1.5 billion, only calls": "results/calls/1.5b-constrained",
+            "0.5 billion, only calls": "results/calls/0.5b-constrained",
+            "1.5 billion, free": "results/calls/1.5b-free",
+            "0.5 billion, free": "results/calls/0.5b-free",
         },
         apart=False,
         highest=50,

@@ -257,7 +257,7 @@ def test_figures_of_calls_are_those_of_their_scores() -> None:
     rows = tables("language-models", "| model | way")[0]
     names = ("1.5b-constrained", "1.5b-free", "0.5b-constrained", "0.5b-free")
     for name, row in zip(names, rows, strict=False):  # the last row is of a program
-        content = json.loads((ROOT / "results" / f"calls-{name}" / "scores.json").read_text())
+        content = json.loads((ROOT / "results" / "calls" / name / "scores.json").read_text())
         calls, of_name = (content["calls"][f"call{key}_accuracy"] for key in ("", "_name"))
         figures = [
             value
