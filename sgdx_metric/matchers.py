@@ -103,7 +103,7 @@ def check_pattern(_: Any, pattern: str, instance: Json, __: Json) -> Iterator[An
     try:
         if isinstance(instance, str) and not regular_expression(pattern).search(instance):
             yield ValidationError(f"{instance!r:.100} does not match {pattern!r:.100}")
-    except UnicodeEncodeError:  # half a character, which no pattern describes
+    except UnicodeEncodeError:  # an unpaired surrogate, which no pattern describes
         yield ValidationError(f"{instance!r:.100} does not match {pattern!r:.100}")
     except ValueError:
         return

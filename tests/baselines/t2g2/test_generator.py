@@ -105,7 +105,10 @@ def test_an_evaluated_run_shows_its_scores_on_its_card(
     assert all(row["variant"] == "v3" and row["score"] < 0 for row in rows)
     assert command(monkeypatch, publish, "--model", place) == 0
     card = ModelCard.load(place / "README.md")
-    assert "# Schema-guided response generator t2g2, input derived, prefix of 3, from tiny" in card.text
+    assert (
+        "# Schema-guided response generator t2g2, input derived, prefix of 3, from tiny"
+        in card.text
+    )
     assert card.data.to_dict()["metrics"] == ["sgsacc_metric"]
     found = {r.metric_name: r.metric_value for r in card.data.eval_results or []}
     assert found["BLEU orig"] == round(scores["sgdx"]["bleu_orig"], 2)
