@@ -14,6 +14,7 @@ import numpy as np
 
 from sgdx_dataset.io.files import write_bytes
 from sgdx_eval.prediction_files import Header, versions, write_predictions
+from sgdx_metric.signature import dialogues_mark
 
 from .answer_file import AnswerFile
 from .answers import COUNTS, why_unread
@@ -44,8 +45,11 @@ def header(plan: Plan, name: str) -> Header:
         "services": "dialogue" if plan.settings.task == "calls" else "frame",
         "system_acts": False,
     }
-    task = plan.settings.task
-    return Header(task=task, variant=name, system=facts, **plan.data.facts(config))
+    data = plan.data.facts(config)
+    if "dialogues" in data:  # one in which no call is asked for has no rows
+        asked = {turn.rsplit("/", 1)[0] for turn in plan.tables[config].turns}
+        data["dialogues"] = dialogues_mark(asked)
+    return Header(task=plan.settings.task, variant=name, system=facts, **data)
 
 
 def write_finished(

@@ -254,9 +254,12 @@ def test_figures_of_the_language_model_are_those_of_its_scores() -> None:
 
 
 def test_figures_of_calls_are_those_of_their_scores() -> None:
-    rows = tables("language-models", "| model | way")[0]
+    found = tables("language-models", "| model | way")
     names = ("1.5b-constrained", "1.5b-free", "0.5b-constrained", "0.5b-free")
-    for name, row in zip(names, rows, strict=False):  # the last row is of a program
+    of_many = ("many-0.5b-constrained", "many-0.5b-free")
+    # The last row of each table is of a program.
+    rows = [*found[0][:-1], *found[1][:-1]]
+    for name, row in zip((*names, *of_many), rows, strict=True):
         content = json.loads((ROOT / "results" / "calls" / name / "scores.json").read_text())
         calls, of_name = (content["calls"][f"call{key}_accuracy"] for key in ("", "_name"))
         figures = [
