@@ -242,15 +242,20 @@ class ToolPlan:
 def settings_of(
     asked: ServerOptions, model: str, defaults: Json | None = None, text_calls: bool = False
 ) -> tuple[RequestSettings, str]:
-    """What requests ask for, and the server that is asked, from the options."""
+    """What requests ask for, and the server that is asked, from the options.
+
+    Of the defaults, those count that the provider takes and the options do not set.
+    """
+    provider = asked.known_provider()
+    known = {key: value for key, value in (defaults or {}).items() if key not in provider.omitted}
     settings = RequestSettings(
         model=model,
         task="calls",
         tool_choice="auto",
         text_calls=text_calls,
-        parameters={**(defaults or {}), **asked.parameters},
+        parameters=known | asked.parameters,
         omitted=tuple(dict.fromkeys(asked.omit)),
-        provider=asked.known_provider(),
+        provider=provider,
     )
     return settings, host_of(base_url(asked.base_url, settings.provider))
 

@@ -62,9 +62,7 @@ def generate_cases(
     Returns the paths that are written, and notes; None where answers are missing still. The same
     utterance again, and a call that the tool's schema does not allow, is dropped and counted.
     """
-    omitted = server.known_provider().omitted
-    defaults = {name: value for name, value in _PARAMETERS.items() if name not in omitted}
-    settings, host = settings_of(server, model, defaults)
+    settings, host = settings_of(server, model, _PARAMETERS)
     tools = read_tool_set(folder).tools
     plan = CasesPlan(tools, count, settings, host)
     with open_answers(folder / ANSWERS) as answers:

@@ -69,9 +69,7 @@ def ask_model(
     `goal` is a file of ``prompts``. What an earlier run was answered is not asked again, and does
     not count as an attempt. None where answers are missing still, as asking was stopped.
     """
-    omitted = server.known_provider().omitted
-    defaults = {name: value for name, value in _PARAMETERS.items() if name not in omitted}
-    settings, host = settings_of(server, model, defaults)
+    settings, host = settings_of(server, model, _PARAMETERS)
     names, numbers = {tool.name for tool in tools.values()}, range(1, options.count + 1)
     rewordings = [ToolRewording(tool, i, names) for tool in tools.values() for i in numbers]
     attempts = 0
