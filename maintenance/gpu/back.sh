@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Moves models/ and results/ back; with the folder that came back from second.sh, makes a model of it:
+# Moves models/ and results/ back; with a folder into which all that fetch.sh handed over was copied, makes a model of it:
 #   maintenance/gpu/back.sh [FOLDER [OUTPUT]]
 set -euo pipefail
 here=$PWD
@@ -8,12 +8,10 @@ for folder in models results; do
     if [ -d ".gpu/aside/$folder" ]; then mv ".gpu/aside/$folder" .; fi
 done
 if [ $# -gt 0 ]; then
-    from=$(cd "$here" && realpath "$1") output=${2:-outputs/onepass-record_gpu}
+    from=$(cd "$here" && realpath "$1") output=${2:-outputs/onepass-base_gpu}
     mkdir -p "$output"
-    tar -xzf "$from/run.tar.gz" -C "$output"
-    cat "$from"/weights-? > "$output/model.safetensors"
-    grep -q "$(sha256sum < "$output/model.safetensors" | cut -d' ' -f1)" "$from/record.json" ||
-        { echo "$from: the parts of the weights are not of one model" >&2 && exit 1; }
+    tar -xzf "$from/run.tar.gz" -C "$output" --strip-components 2 ./model
+    cat "$from"/weights-?? > "$output/model.safetensors"
     python -c "
 import sys
 from baselines.use import load_tracker

@@ -1,16 +1,14 @@
-"""The training of a record on a GPU in the seconds there are: ``python -m maintenance.gpu.record``.
+"""A training on a GPU in the seconds there are: ``python -m maintenance.gpu.record``.
 
-It learns ``--trial`` steps at each of three rates; the one that is likeliest on dev goes on while
-there is time. At every evaluation the mean of the weights is written to ``--results``, in three
-parts of 16 bits. The last one counts: the likelihood falls where the model is sure of its errors,
-while it has ever more frames right. A training that was killed goes on from its last checkpoint
-when the command is said again.
+The first ``--trial`` steps tell how many there is time for. At every evaluation the mean of the
+weights is written to ``--output``. The last one counts: the likelihood falls where the model is
+sure of its errors, while it has ever more frames right. A training that was killed goes on from its
+last checkpoint when the command is said again.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import math
 import signal
 import time
@@ -21,45 +19,44 @@ from typing import Any
 import msgspec
 import numpy as np
 import torch
-from datasets import concatenate_datasets
-from safetensors.torch import load_file, save
+from safetensors.torch import load_file
 
 from baselines import loop
-from baselines.onepass.modeling import OnePassModel
+from baselines.onepass.modeling import OnePassModel, Tensors
 from baselines.onepass.system import OnePassTracker
-from baselines.precision import autocast, resolved
+from baselines.precision import resolved
 from baselines.processes import hardware, make_accelerator, quiet_transformers
-from baselines.run_folder import append_log, read_json, read_log, write_json
-from baselines.settings import OnePassOptions, OnePassSettings
+from baselines.run_folder import read_json, read_log, write_json
+from baselines.settings import OnePassSettings
 from baselines.task import Evaluation, Provenance, Run, Task
 from sgdx_dataset.io.console import Terminated
 from sgdx_eval.prediction_files import versions
 
-from .encode import DEV, dev_frames, read_batch
+from .encode import DEV, read_batch
 
-RATES = (2.5e-4, 5e-4, 1e-3)  # of 5e-4, 1e-3 and 2e-3 the lowest was the best on an H200
-PARTS = 3  # of the weights, each below 16 MiB
 MEASURE = "dev_likelihood_of_a_frame"
 
 
 class Record:
-    """What the trainings of a record share: the device, one model for all, batches, figures."""
+    """A training from batches on disk: the model, the batches of dev, and its figures."""
 
-    def __init__(self, encoded: Path, model: str, work: Path, results: Path) -> None:
+    def __init__(self, encoded: Path, start: str, output: Path, rate: float) -> None:
         """Load the model to start from and the batches of dev."""
         index = read_json(encoded / "index.json")
-        self.encoded, self.work, self.results = encoded, work, results
-        self.index, self.files = index, [name for name, _, _ in index["batches"]]
+        self.encoded, self.output, self.index = encoded, output, index
+        self.files = [name for name, _, _ in index["batches"]]
         self.tokens = np.array([tokens for _, _, tokens in index["batches"]], np.int64)
         settings = msgspec.convert(index["settings"], OnePassSettings)
         self.accelerator = make_accelerator()
-        precision = resolved(settings.precision, self.accelerator.device)
-        self.settings = msgspec.structs.replace(settings, model=model, precision=precision)
-        self.seen = msgspec.convert(index["seen"], Provenance)
-        self.tracker = OnePassTracker.at_start(self.run(self.settings, work))
-        # Every training begins with these weights.
-        self.start = {n: t.clone() for n, t in self.tracker.model.state_dict().items()}
         device = self.accelerator.device
+        self.settings = msgspec.structs.replace(
+            settings,
+            model=start,
+            learning_rate=rate,
+            precision=resolved(settings.precision, device),
+        )
+        self.seen = msgspec.convert(index["seen"], Provenance)
+        self.tracker = OnePassTracker.at_start(self.run(self.settings))
         self.dev = {
             name: [
                 {n: t.to(device) for n, t in read_batch(path).items()}
@@ -67,130 +64,97 @@ class Record:
             ]
             for name in DEV
         }
-        self.path = results / "record.json"
-        self.figures = read_json(self.path) if self.path.exists() else {}
+        self.path = output / "record.json"
+        self.figures: dict[str, Any] = {"rate": rate}
+        if self.path.exists():
+            self.figures = read_json(self.path)
 
     def note(self, **figures: Any) -> None:
         """Add figures to those that are written out."""
         self.figures |= figures
         write_json(self.path, self.figures)
 
-    def run(self, settings: OnePassSettings, output: Path) -> Run[OnePassSettings]:
+    def run(self, settings: OnePassSettings) -> Run[OnePassSettings]:
         """A run that continues from its folder's checkpoint; its batches are on disk."""
         no_rows: Any = None
-        return Run(self.accelerator, settings, self.seen, no_rows, no_rows, output, resume=True)
-
-    def train(self, settings: OnePassSettings, output: Path, stop: Callable[[], bool]) -> None:
-        """Train to the last step, or to the first evaluation after which ``stop`` says so."""
-        run, tracker = self.run(settings, output), self.tracker
-        last = loop.last_checkpoint(run, "")
-        weights = load_file(last / "model.safetensors") if last else self.start
-        tracker.model.load_state_dict(weights)
-
-        def evaluate(model: Any) -> Evaluation:
-            return Evaluation(self.evaluate(model, output), stop=stop())
-
-        def collate(examples: Any) -> dict[str, torch.Tensor]:
-            return read_batch(self.encoded / self.files[int(examples[0])])
-
-        one = msgspec.structs.replace(settings, batch_size=1)  # a whole batch is one example here
-        task = Task(
-            tracker.model, one, self.tokens, collate, evaluate, tracker.save, measure=MEASURE
+        return Run(
+            self.accelerator, settings, self.seen, no_rows, no_rows, self.output, resume=True
         )
-        loop.train(run, task)
 
-    @torch.no_grad()
-    def evaluate(self, model: OnePassModel, output: Path) -> float:
-        """The mean likelihood of a frame of dev, of each corpus and variant equally."""
-        losses = {
-            name: float(np.mean([float(model(**batch).loss) for batch in batches]))
-            for name, batches in self.dev.items()
-        }
-        score = math.exp(-float(np.mean(list(losses.values()))))
-        curve = self.figures.get("curve", [])
-        steps = read_log(output)[-1]["step"] if (output / "log.jsonl").exists() else 0
-        curve.append({"run": output.name, "after": steps, "score": score, **losses})
-        self.note(curve=curve)
-        self.tracker.save(output, model, model.state_dict())  # the loop keeps only the likeliest
-        self.write_weights(model)
-        return score
+    def learn(self, seconds: float, trial: int) -> None:
+        """Train for so many seconds."""
+        end = time.monotonic() + seconds
+        if not (done := self.steps_done()):
+            self.train(12 * trial, trial, lambda: True)  # as many as there may be
+            done = self.steps_done()
+        timed = [line["tokens_per_second"] for line in read_log(self.output) if "seconds" in line]
+        speed = timed[-1] / self.tokens.mean()  # steps a second
+        more = max(1, round(0.9 * speed * (end - time.monotonic())))
+        self.train(done + more, max(trial, more // 4), lambda: time.monotonic() > end)
+        if torch.cuda.is_available():
+            self.note(peak_memory=torch.cuda.max_memory_allocated())
 
-    def write_weights(self, model: OnePassModel) -> None:
-        """Write the weights in parts, and the digest of the whole."""
-        weights = {n: t.half().contiguous() for n, t in model.state_dict().items()}
-        whole = save(weights, {"format": "pt"})
-        size = -(-len(whole) // PARTS)
-        for part in range(PARTS):
-            path = self.results / f"weights-{part}"
-            path.write_bytes(whole[part * size : (part + 1) * size])
-        self.note(weights=hashlib.sha256(whole).hexdigest())
+    def steps_done(self) -> int:
+        """How many steps the last checkpoint has behind it."""
+        last = loop.last_checkpoint(self.run(self.settings), "")
+        return int(read_json(last / "state.json")["training"]["progress"]["step"]) if last else 0
 
-    def with_rate(self, rate: float, steps: int, every: int) -> OnePassSettings:
-        """The recipe with a rate, and with evaluations and logs that suit the time."""
-        return msgspec.structs.replace(
+    def train(self, steps: int, every: int, stop: Callable[[], bool]) -> None:
+        """Train to the last step, or to the first evaluation after which ``stop`` says so."""
+        settings = msgspec.structs.replace(
             self.settings,
-            learning_rate=rate,
             steps=steps,
             log_every=max(1, every // 4),
             save_every=every,
             evaluate_every=every,
         )
-
-    def learn(self, seconds: float, trial: int) -> None:
-        """Try the rates, go on with the best one while there is time, and choose its biases."""
-        began = time.monotonic()
-        if "rate" not in self.figures:
-            scores = {}
-            for rate in RATES:
-                settings = self.with_rate(rate, 13 * trial, trial)  # as many as there may be
-                self.train(settings, self.work / f"{rate:g}", lambda: True)
-                scores[rate] = self.figures["curve"][-1]["score"]
-            best = max(scores, key=lambda rate: scores[rate])
-            (self.work / "best").symlink_to(f"{best:g}")
-            self.note(rate=best, rates={f"{rate:g}": score for rate, score in scores.items()})
-        output, end = self.work / "best", began + 0.9 * seconds  # a tenth is for the biases
-        last = loop.last_checkpoint(self.run(self.settings, output), "")
-        done = read_json(last / "state.json")["training"]["progress"]["step"] if last else 0
-        timed = [line["tokens_per_second"] for line in read_log(output) if "seconds" in line]
-        speed = timed[-1] / self.tokens.mean()  # steps a second
-        steps = done + max(1, round(0.9 * speed * (end - time.monotonic())))
-        settings = self.with_rate(self.figures["rate"], steps, trial)
         facts = {"oracle": self.seen.oracle, "versions": versions()}
         facts |= {"hardware": hardware(self.accelerator)}
         # Where the model to start from lay on the machine is nobody's business.
-        shown = msgspec.structs.replace(settings, model=self.index["settings"]["model"])
+        shown = msgspec.structs.replace(settings, model=Path(self.settings.model).name)
         record = {"settings": shown, "seen": self.seen, "data": self.index["data"]}
-        write_json(output / "run.json", {"record": record, **facts})
-        self.train(settings, output, lambda: time.monotonic() > end)
-        self.choose_biases(output)
-        if torch.cuda.is_available():
-            self.note(peak_memory=torch.cuda.max_memory_allocated())
+        write_json(self.output / "run.json", {"record": record, **facts})
 
-    def choose_biases(self, output: Path) -> None:
-        """Choose the biases of the last model on dev, and write them into its configuration."""
-        options = OnePassOptions(batch_size=1024, token_budget=131072)
-        last = OnePassTracker.load(str(output), options, self.accelerator)
-        sources = (str(self.index["source"]), "many")
-        dev = concatenate_datasets(
-            [dev_frames(of, "original", self.settings.evaluate_frames) for of in sources]
+        def evaluate(model: Any) -> Evaluation:
+            return Evaluation(self.evaluate(model), stop=stop())
+
+        def collate(examples: Any) -> Tensors:
+            return read_batch(self.encoded / self.files[int(examples[0])])
+
+        tracker = self.tracker
+        if last := loop.last_checkpoint(self.run(self.settings), ""):
+            tracker.model.load_state_dict(load_file(last / "model.safetensors"))
+        one = msgspec.structs.replace(settings, batch_size=1)  # a whole batch is one example here
+        task = Task(
+            tracker.model, one, self.tokens, collate, evaluate, tracker.save, measure=MEASURE
         )
-        with autocast(self.settings.precision, self.accelerator.device):
-            score, biases, _ = last.dev_score(last.model, dev)
-        for name, value in biases.items():
-            setattr(last.model.config, name, value)
-        last.save(output, last.model, last.model.state_dict())
-        step = read_log(output)[-1]["step"]
-        append_log(output, {"step": step, "dev_joint_goal_accuracy": score})
-        self.note(dev_joint_goal_accuracy=score, **biases)
+        loop.train(self.run(settings), task)
+
+    @torch.no_grad()
+    def evaluate(self, model: OnePassModel) -> float:
+        """The mean likelihood of a frame of dev, of each corpus and variant equally."""
+        dev_losses = {
+            name: float(np.mean([float(model(**batch).loss) for batch in batches]))
+            for name, batches in self.dev.items()
+        }
+        score = math.exp(-float(np.mean(list(dev_losses.values()))))
+        curve = self.figures.get("curve", [])
+        steps = read_log(self.output)[-1]["step"] if (self.output / "log.jsonl").exists() else 0
+        curve.append({"after": steps, "score": score, **dev_losses})
+        # The loop keeps the likeliest weights, the last ones count.
+        self.tracker.save(self.output, model, model.state_dict())
+        self.note(curve=curve)
+        return score
 
 
 def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser("python -m maintenance.gpu.record", description=__doc__)
-    for name in ("encoded", "model", "work", "results"):
+    for name in ("encoded", "start", "output"):
         parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--rate", type=float, required=True, help="the highest learning rate")
     parser.add_argument("--seconds", type=float, required=True, help="how long to train")
-    parser.add_argument("--trial", type=int, required=True, help="steps at each rate")
+    parser.add_argument("--trial", type=int, required=True, help="steps to know the speed after")
     options = parser.parse_args()
 
     def end(number: int, _: Any) -> None:
@@ -198,7 +162,8 @@ def main() -> None:
 
     signal.signal(signal.SIGTERM, end)
     quiet_transformers()
-    record = Record(options.encoded, str(options.model), options.work, options.results)
+    options.output.mkdir(parents=True, exist_ok=True)
+    record = Record(options.encoded, str(options.start), options.output, options.rate)
     record.learn(options.seconds, options.trial)
 
 

@@ -11,6 +11,7 @@ from transformers import (
     BertConfig,
     DebertaV2Config,
     ModernBertConfig,
+    MPNetConfig,
     PreTrainedConfig,
     RobertaConfig,
 )
@@ -44,6 +45,7 @@ ENCODERS = {
         pos_att_type=["p2c", "c2p"], max_position_embeddings=128,
     ),
     "modernbert": ModernBertConfig(**SIZES, local_attention=16),
+    "mpnet": MPNetConfig(**SIZES),
 }  # fmt: skip
 
 
@@ -81,8 +83,19 @@ def test_a_frame_is_read_alike_in_a_batch_and_alone(
     assert different[4] > 1e-4  # the day, which the system asks for
 
 
-# DeBERTa knows only how far apart two tokens stand in the sequence.
-@pytest.mark.parametrize("kind", sorted(ENCODERS.keys() - {"deberta-v2"}))
+@pytest.mark.parametrize("kind", ENCODERS)
+def test_an_encoder_in_bfloat16_reads_nearly_the_same(
+    kind: str, restaurants: Service, vocabulary: Vocabulary
+) -> None:
+    model, read_item = untrained(ENCODERS[kind]), item(frame_of(restaurants), vocabulary)
+    exact = read(model, read_item)
+    model.encoder.bfloat16()
+    for whole, rounded in zip(exact, read(model, read_item)):
+        torch.testing.assert_close(rounded, whole, atol=0.1, rtol=0.01)
+
+
+# DeBERTa and MPNet know also how far apart two tokens stand in the sequence.
+@pytest.mark.parametrize("kind", sorted(ENCODERS.keys() - {"deberta-v2", "mpnet"}))
 def test_the_order_of_the_elements_cannot_matter(
     kind: str, restaurants: Service, vocabulary: Vocabulary
 ) -> None:

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# All of the work on the machine, twelve minutes, in the background: installs, checks, encodes, trains, chooses the biases, judges.
+# What is in $KIT/results at any moment is whole.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+source maintenance/gpu/environment.sh
+cd "$KIT"
+left() { echo $((TIME * $1 / 100 - SECONDS)); } # seconds until so many hundredths of the time are over
+on_cpu() { CUDA_VISIBLE_DEVICES='' "$@"; }
+mv carried/{start,release.zip,*.json} .
+python3 -m pip install -q --no-index --no-deps --no-compile --target site carried/wheels/*.whl || exit 1
+say "installed"
+nvidia-smi || true
+
+# Ten steps of four small systems, on the GPU in bfloat16 and on the CPU in float32.
+ten=(python3 -m maintenance.gpu.ten_steps)
+train=(baselines.train --source sample --config "$KIT/steps/device/onepass.yaml")
+small() {
+    on_cpu "${ten[@]}" steps/cpu fp32 > cpu.log 2>&1 &
+    "${ten[@]}" steps/device "$PRECISION" && wait && "${ten[@]}" compare steps/{cpu,device}
+    say "ten steps differ from the CPU's at most by rounding: $?"
+    # A run under the launcher of several GPUs has the losses of one that is killed and resumed.
+    python3 -m accelerate.commands.launch --config_file "tree/baselines/accelerate/$LAUNCHER.yaml" --num_processes 1 \
+        -m "${train[@]}" --output steps/launched/onepass
+    python3 -m "${train[@]}" --output steps/killed/onepass & killed=$!
+    until compgen -G "steps/killed/onepass/checkpoints/step-*" || ! kill -0 $killed; do sleep 0.05; done
+    kill -9 $killed
+    python3 -m "${train[@]}" --output steps/killed/onepass --resume
+    "${ten[@]}" compare steps/{launched,killed}
+    say "a run that was killed and one under the launcher are the same: $?"
+}
+small > results/small.log 2>&1 &
+
+on_cpu python3 -m sgdx_cli prepare --source release.zip --config original v1 v2 v3 v4 v5 > results/prepare.log 2>&1
+say "prepared"
+on_cpu python3 -c "
+from transformers import AutoConfig, AutoModel
+AutoModel.from_config(AutoConfig.from_pretrained('start')).save_pretrained('start')" # whose tokens alone are needed
+on_cpu python3 -m maintenance.gpu.encode "$RECIPE" release.zip start encoded "$ENCODING" || exit 1
+say "encoded $(find encoded -name 'train-*' | wc -l) batches"
+for number in $(seq "$(cat carried/transfers)"); do until [ -f "whole-$number" ]; do sleep 0.2; done; done
+cat carried/weights-* > start/model.safetensors
+python3 -m maintenance.gpu.weights restore start || exit 1
+say "has the model to start from"
+
+# The training is begun again where it was killed.
+while [ "$(left 65)" -gt $((TIME / 20)) ]; do
+    timeout -k 5 "$(left 70)" python3 -m maintenance.gpu.record --encoded encoded --start start --output results/model \
+        --rate "$RATE" --seconds "$(left 65)" --trial "$TRIAL" >> results/train.log 2>&1 && break
+    say "the training ended with status $?"
+done
+say "trained"
+python3 -m maintenance.gpu.weights half results/model/model.safetensors half.safetensors
+rm -f weights-* && split -b 15M -d half.safetensors weights-
+timeout -k 5 "$(left 99)" python3 -m maintenance.gpu.biases encoded results/model release.zip >> results/train.log 2>&1
+say "chose the biases: $?"
+
+# judge SPLIT AS OPTIONS: writes results/model/SPLIT/AS.
+judge() {
+    timeout -k 5 "$(left 99)" python3 -m sgdx_cli evaluate --model results/model --split "$1" --quiet \
+        --batch-size 512 --token-budget 32768 --output "results/model/$1/$2" "${@:3}" $LIMIT >> results/judge.log 2>&1
+    say "judged on $2 of $1: $?"
+}
+sgd=(--source release.zip --dialogues)
+judge validation sgd "${sgd[@]}" validation-200.json & judge validation sgd-text --acts false "${sgd[@]}" validation-200.json &
+judge validation many --source many & judge validation many-text --acts false --source many &
+wait
+judge test sgd "${sgd[@]}" test-292.json & judge test sgd-text --acts false "${sgd[@]}" test-146.json &
+judge test many --source many & judge test many-text --acts false --source many &
+wait
+say "done"
+touch done
