@@ -10,7 +10,6 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.yaml import parse_yaml_document
 from sgdx_tools.data import Tool
 from sgdx_tools.folder import read_tool_set
 from sgdx_tools.importing.collection import Collection
@@ -124,32 +123,11 @@ def test_a_document_of_3_0(tmp_path: Path) -> None:
     assert read_tool_set(folder).tools == collection.tools
 
 
-def test_json_is_read_as_yaml_is(tmp_path: Path) -> None:
-    document = parse_yaml_document(LIBRARY.read_bytes(), "library")
-    assert import_document(tmp_path, document).tools == import_openapi(LIBRARY).tools
-
-
 def test_a_parameter_in_the_path_is_required(tmp_path: Path) -> None:
     """Whether it says so or not: there is no path without it."""
     places = ("path", "query")
     listed = [{"name": place, "in": place, "schema": {"type": "string"}} for place in places]
     assert only_schema(tmp_path, parameters=listed)["required"] == ["path"]
-
-
-def test_schemas_of_3_1_stay_as_they_are(tmp_path: Path) -> None:
-    schema = {
-        "type": ["object", "null"],
-        "properties": {"a": {"const": 1}, "b": {"type": "number", "exclusiveMinimum": 0}},
-        "patternProperties": {"^x-": True},
-        "if": {"properties": {"a": {"const": 1}}},
-        "then": {"required": ["b"]},
-        "prefixItems": [{"type": "string"}],
-        "unevaluatedProperties": False,
-        "examples": [{"a": 1}],
-    }
-    content = {"application/json": {"schema": schema}}
-    parameters = only_schema(tmp_path, requestBody={"content": content})
-    assert parameters == {"type": "object", "properties": {"body": schema}}
 
 
 @pytest.mark.parametrize(
@@ -164,51 +142,11 @@ def test_what_stands_beside_a_reference(version: str, beside: Json, tmp_path: Pa
     assert tool.parameters["properties"] == {"p": {"$ref": "#/$defs/A", **beside}}
 
 
-def test_references_to_any_part_and_to_each_other(tmp_path: Path) -> None:
-    document = document_of(
-        parameters=[
-            {"name": "p", "in": "query", "schema": {"$ref": "#/components/schemas/a~1b/items"}},
-            {"name": "q", "in": "query", "schema": {"$ref": "#/components/schemas/x%20y"}},
-            {"name": "r", "in": "query", "schema": {"$ref": "#/components/other/items"}},
-        ]
-    )
-    document["components"] = {
-        "schemas": {
-            "a/b": {"items": {"$ref": "#/components/schemas/x%20y"}},
-            "x y": {"properties": {"back": {"$ref": "#/components/schemas/a~1b"}}},
-        },
-        "other": {"items": True},
-    }
-    assert import_document(tmp_path, document).tools["a"].parameters == {
-        "type": "object",
-        "properties": {
-            "p": {"$ref": "#/$defs/items"},
-            "q": {"$ref": "#/$defs/x_y"},
-            "r": {"$ref": "#/$defs/items_2"},
-        },
-        "$defs": {
-            "items": {"$ref": "#/$defs/x_y"},
-            "x_y": {"properties": {"back": {"$ref": "#/$defs/a_b"}}},
-            "items_2": True,
-            "a_b": {"items": {"$ref": "#/$defs/x_y"}},
-        },
-    }
-
-
 def test_headers_are_arguments_only_if_asked() -> None:
     collection = import_openapi(LIBRARY)
     properties = collection.tools["getBook"].parameters["properties"]
     assert list(properties) == ["bookId", "language", "page_size", "filter"]
     assert "header X-Trace" in " ".join(collection.left_out)
-
-
-def test_names_that_would_be_one_stay_apart(tmp_path: Path) -> None:
-    """As `StartTime`, `StartTime<` and `StartTime>` of one operation of Twilio's."""
-    listed = [
-        {"name": name, "in": "query", "schema": {"type": "string"}} for name in ("t", "t<", "t>")
-    ]
-    (tool,) = import_document(tmp_path, document_of(parameters=listed)).tools.values()
-    assert list(tool.parameters["properties"]) == ["t", "t_query", "t_query2"]
 
 
 @pytest.mark.parametrize(
@@ -427,41 +365,6 @@ def test_a_variant_that_is_not_in_the_file_is_named(tmp_path: Path) -> None:
     assert collection.left_out == [
         "GET /a: the variant by kind: sea: there is no #/components/schemas/Sea"
     ]
-
-
-def test_what_one_place_only_reads_is_hidden_there_alone(tmp_path: Path) -> None:
-    plain = objects(["id", "name"], id={"type": "string"}, name={"type": "string"})
-    read = objects(id={"readOnly": True})
-    schema = objects(
-        new={"allOf": [_component("Plain"), read]},
-        old=_component("Plain"),
-        by_reference=objects(["id"], id=_component("Id")),
-    )
-    _, definitions = _body(tmp_path, objects(all=schema), Plain=plain, Id={"readOnly": True})
-    assert definitions == {"Plain": objects(["name"], name={"type": "string"}), "Plain_2": plain}
-
-
-def test_definitions_of_a_component_and_references_under_any_keyword(tmp_path: Path) -> None:
-    owner = objects(nick={"type": "string"})
-    order = objects(tag={"$ref": "#/components/schemas/Order/$defs/Tag"}) | {
-        "$defs": {"Tag": objects(owner=_component("Owner"))},
-        "dependencies": {"tag": _component("Owner"), "owner": ["tag"]},
-        "dependentSchemas": {"tag": _component("Owner")},
-        "propertyNames": _component("Owner"),
-    }
-    order["properties"]["text"] = {"contentSchema": _component("Owner")}
-    _, definitions = _body(tmp_path, _component("Order"), Order=order, Owner=owner)
-    to_owner = {"$ref": "#/$defs/Owner"}
-    assert definitions == {
-        "Order": {
-            **objects(tag={"$ref": "#/$defs/Tag"}, text={"contentSchema": to_owner}),
-            "dependencies": {"tag": to_owner, "owner": ["tag"]},
-            "dependentSchemas": {"tag": to_owner},
-            "propertyNames": to_owner,
-        },
-        "Tag": objects(owner=to_owner),
-        "Owner": owner,
-    }
 
 
 def test_only_takes_operations_by_name_path_or_tag(tmp_path: Path) -> None:
