@@ -30,6 +30,36 @@ def lines_of(true: Row, guess: Row, rules: Rules | None = None) -> list[Line]:
     return explain(FRAME, *tables, States(), rules or Rules())
 
 
+def test_variants_line_up_by_the_place_in_the_schema() -> None:
+    names = {"original": {"city": False, "stars": True}, "v1": {"town": False, "class": True}}
+    references = {
+        "original": reference({"city": ["Rome"]}, schema=names["original"]),
+        "v1": reference({"town": ["Rome"]}, schema=names["v1"], service="Hotels_11"),
+    }
+    predictions = {
+        "original": prediction({"city": ["Rome"], "stars": ["3"]}),
+        "v1": prediction({"town": ["Paris"]}, active_intent="NONE", requested_slots=["class"]),
+    }
+    lines = explain(
+        FRAME,
+        {name: reference_table(row) for name, row in references.items()},
+        {name: prediction_table(row) for name, row in predictions.items()},
+        States(),
+    )
+    assert [(line.aspect, line.variant, line.slot, line.score) for line in lines] == [
+        ("joint goal", "original", "", 0),
+        ("joint goal", "v1", "", pytest.approx(0.22)),
+        ("active intent", "original", "", 1),
+        ("active intent", "v1", "", 0),
+        ("requested slots", "original", "", 1),
+        ("requested slots", "v1", "", 0),
+        ("city", "original", "city", 1),
+        ("city", "v1", "town", pytest.approx(0.22)),
+        ("stars", "original", "stars", 0),
+        ("stars", "v1", "class", 1),
+    ]
+
+
 VALUES = st.lists(st.sampled_from(["Rome", "rome", "Rom", "3", ""]), min_size=1, max_size=2)
 STATE = st.dictionaries(st.sampled_from(["city", "name", "stars", "wifi", "pets"]), VALUES)
 

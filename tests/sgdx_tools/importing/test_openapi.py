@@ -130,6 +130,22 @@ def test_a_parameter_in_the_path_is_required(tmp_path: Path) -> None:
     assert only_schema(tmp_path, parameters=listed)["required"] == ["path"]
 
 
+def test_schemas_of_3_1_stay_as_they_are(tmp_path: Path) -> None:
+    schema = {
+        "type": ["object", "null"],
+        "properties": {"a": {"const": 1}, "b": {"type": "number", "exclusiveMinimum": 0}},
+        "patternProperties": {"^x-": True},
+        "if": {"properties": {"a": {"const": 1}}},
+        "then": {"required": ["b"]},
+        "prefixItems": [{"type": "string"}],
+        "unevaluatedProperties": False,
+        "examples": [{"a": 1}],
+    }
+    content = {"application/json": {"schema": schema}}
+    parameters = only_schema(tmp_path, requestBody={"content": content})
+    assert parameters == {"type": "object", "properties": {"body": schema}}
+
+
 @pytest.mark.parametrize(
     ("version", "beside"),
     [("3.1.1", {"minLength": 2, "description": "d"}), ("3.0.0", {"description": "d"})],
@@ -140,6 +156,37 @@ def test_what_stands_beside_a_reference(version: str, beside: Json, tmp_path: Pa
     document |= {"components": {"schemas": {"A": {"type": "string"}}}, "openapi": version}
     tool = import_document(tmp_path, document).tools["a"]
     assert tool.parameters["properties"] == {"p": {"$ref": "#/$defs/A", **beside}}
+
+
+def test_references_to_any_part_and_to_each_other(tmp_path: Path) -> None:
+    document = document_of(
+        parameters=[
+            {"name": "p", "in": "query", "schema": {"$ref": "#/components/schemas/a~1b/items"}},
+            {"name": "q", "in": "query", "schema": {"$ref": "#/components/schemas/x%20y"}},
+            {"name": "r", "in": "query", "schema": {"$ref": "#/components/other/items"}},
+        ]
+    )
+    document["components"] = {
+        "schemas": {
+            "a/b": {"items": {"$ref": "#/components/schemas/x%20y"}},
+            "x y": {"properties": {"back": {"$ref": "#/components/schemas/a~1b"}}},
+        },
+        "other": {"items": True},
+    }
+    assert import_document(tmp_path, document).tools["a"].parameters == {
+        "type": "object",
+        "properties": {
+            "p": {"$ref": "#/$defs/items"},
+            "q": {"$ref": "#/$defs/x_y"},
+            "r": {"$ref": "#/$defs/items_2"},
+        },
+        "$defs": {
+            "items": {"$ref": "#/$defs/x_y"},
+            "x_y": {"properties": {"back": {"$ref": "#/$defs/a_b"}}},
+            "items_2": True,
+            "a_b": {"items": {"$ref": "#/$defs/x_y"}},
+        },
+    }
 
 
 def test_headers_are_arguments_only_if_asked() -> None:
@@ -365,6 +412,29 @@ def test_a_variant_that_is_not_in_the_file_is_named(tmp_path: Path) -> None:
     assert collection.left_out == [
         "GET /a: the variant by kind: sea: there is no #/components/schemas/Sea"
     ]
+
+
+def test_definitions_of_a_component_and_references_under_any_keyword(tmp_path: Path) -> None:
+    owner = objects(nick={"type": "string"})
+    order = objects(tag={"$ref": "#/components/schemas/Order/$defs/Tag"}) | {
+        "$defs": {"Tag": objects(owner=_component("Owner"))},
+        "dependencies": {"tag": _component("Owner"), "owner": ["tag"]},
+        "dependentSchemas": {"tag": _component("Owner")},
+        "propertyNames": _component("Owner"),
+    }
+    order["properties"]["text"] = {"contentSchema": _component("Owner")}
+    _, definitions = _body(tmp_path, _component("Order"), Order=order, Owner=owner)
+    to_owner = {"$ref": "#/$defs/Owner"}
+    assert definitions == {
+        "Order": {
+            **objects(tag={"$ref": "#/$defs/Tag"}, text={"contentSchema": to_owner}),
+            "dependencies": {"tag": to_owner, "owner": ["tag"]},
+            "dependentSchemas": {"tag": to_owner},
+            "propertyNames": to_owner,
+        },
+        "Tag": objects(owner=to_owner),
+        "Owner": owner,
+    }
 
 
 def test_only_takes_operations_by_name_path_or_tag(tmp_path: Path) -> None:

@@ -157,6 +157,12 @@ def test_names_that_providers_do_not_take_are_changed(write: Write) -> None:
     ]
 
 
+def test_of_two_tools_of_one_name_the_second_is_left_out(write: Write) -> None:
+    collection = import_list("openai", write([*NESTED, {"name": "now", "description": "!"}]))
+    assert list(collection.tools.values()) == [BOOK, NOW]
+    assert [line.split(":")[0] for line in collection.left_out] == ["tool now"]
+
+
 def test_a_tool_whose_schema_is_not_understood_is_left_out(write: Write) -> None:
     remote = {"type": "object", "properties": {"a": {"$ref": "https://example.org/a.json"}}}
     deep: Json = {}
