@@ -95,6 +95,24 @@ def test_dialogues_follow(mini: Path, own: dict[str, Path], tmp_path: Path) -> N
         assert loaded == {"services": [made], "variant": name}
 
 
+@pytest.mark.parametrize(("name", "split"), [("own", "test"), ("zh", "train")])
+def test_it_is_made_anew_when_its_file_changes(
+    mini: Path, own: dict[str, Path], name: str, split: str
+) -> None:
+    def first() -> tuple[str, Json]:
+        rows = load(name, split, mini, own)
+        return open_release(mini, own).fingerprint_of(name), rows[0]["schemas"][0]["slots"][1]
+
+    before = first()
+    file = own["own"] / "test" / "schema.json" if name == "own" else own["zh"]
+    file.write_text(re.sub("quartier|region", "quarter", file.read_text()))
+    after = first()
+    assert before[0] != after[0] and (before[1]["name"], after[1]["name"]) == (
+        {"own": "quartier", "zh": "region"}[name],
+        "quarter",
+    )
+
+
 @pytest.mark.parametrize(
     ("file", "content", "record"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,17 @@ def test_a_faulty_pool_is_named(
         compose(open_release(mini), tmp_path / "pool.json", tmp_path / "out")
     assert str(error.value).startswith(f"{tmp_path}/pool.json: ") and record in str(error.value)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mini", "pool.json"]
+
+
+def test_without_the_extra(
+    mini: Path, pool_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sgdx_dataset.rewording import distances
+
+    distances._words.cache_clear()
+    monkeypatch.setitem(sys.modules, "simplemma", None)  # as if it were not installed
+    with pytest.raises(SgdxError, match=r"^needs simplemma: .*\[report\]"):
+        compose(open_release(mini), pool_file, tmp_path / "out")
 
 
 @pytest.mark.release
