@@ -139,6 +139,17 @@ def test_figures_over_any_variants() -> None:
     assert variant_differences(mine, "score")["mine"]["p"] is None
 
 
+def test_undefined_scores_and_single_variants() -> None:
+    dialogue = np.arange(3)
+    figures = over_variants(cases({"mine": np.array([1.0, np.nan, 0.0])}, dialogue), "score")
+    assert figures["by_variant"] == {"mine": 0.5}
+    assert figures["reworded"] == 0.5
+    assert {figures[key] for key in ("original", "drop", "p", "worst", "sensitivity")} == {None}
+    none = {"original": np.array([]), "v1": np.array([])}
+    nothing = over_variants(cases(none, np.array([], dtype=int)), "score")
+    assert nothing["drop"] is None and nothing["by_variant"] == {"original": None, "v1": None}
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
