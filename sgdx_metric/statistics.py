@@ -19,7 +19,7 @@ SEED = 0
 # An item with this score or more is right, and with a lesser one wrong.
 RIGHT = 0.5
 # How many resamples are drawn at a time, so that memory does not grow with their number.
-_CHUNK = 100
+_CHUNK = 500
 # Of `bounded_interval`, and how many of them at a time.
 _WEIGHTINGS, _SOME = 20_000, 2_000
 

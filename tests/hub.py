@@ -378,13 +378,6 @@ def _tag(hub: Hub, body: bytes, kind: str, name: str, rev: str) -> Answer:
     return _json({})
 
 
-def _untag(hub: Hub, body: bytes, kind: str, name: str, rev: str) -> Answer:
-    repository = hub.repositories[kind, name]
-    if repository.tags.pop(rev, None) is None:
-        return _error(404, "RevisionNotFound", f"Invalid rev id: {rev}")
-    return _json({})
-
-
 def _info(hub: Hub, body: bytes, kind: str, name: str, rev: str = "main") -> Answer:
     repository, commit = _found(hub, kind, name, rev)
     if repository is None:
@@ -428,19 +421,6 @@ def _tree(
     return _json(entries if recursive else direct)
 
 
-def _paths_info(hub: Hub, body: bytes, kind: str, name: str, rev: str) -> Answer:
-    repository, commit = _found(hub, kind, name, rev)
-    if repository is None:
-        return commit  # type: ignore[no-any-return]
-    files, entries = commit[1], []
-    for path in json.loads(body)["paths"]:
-        if path in files:
-            entries.append(_entry(path, files[path]))
-        elif any(file.startswith(f"{path.strip('/')}/") for file in files):
-            entries.append(_folder(path.strip("/")))
-    return _json(entries)
-
-
 def _resolve(hub: Hub, body: bytes, prefix: str, name: str, rev: str, path: str) -> Answer:
     kind = (prefix or "models/").strip("/")
     repository, commit = _found(hub, kind, name, rev)
@@ -469,11 +449,9 @@ _ROUTES: list[tuple[str, Callable[..., Answer], bool]] = [
     (r"PUT /lfs/(?P<oid>[0-9a-f]{64})", _lfs_upload, False),
     (f"POST {_REPOSITORY}/commit/{_REVISION}", _commit, True),
     (f"POST {_REPOSITORY}/tag/{_REVISION}", _tag, True),
-    (f"DELETE {_REPOSITORY}/tag/{_REVISION}", _untag, True),
     (f"GET {_REPOSITORY}", _info, False),
     (f"GET {_REPOSITORY}/revision/{_REVISION}", _info, False),
     (f"GET {_REPOSITORY}/refs", _refs, False),
     (f"GET {_REPOSITORY}/tree/{_REVISION}(?P<folder>/.*)?", _tree, False),
-    (f"POST {_REPOSITORY}/paths-info/{_REVISION}", _paths_info, False),
     (f"GET {_PLACE}/resolve/{_REVISION}/(?P<path>.+)", _resolve, False),
 ]

@@ -42,12 +42,20 @@ from .conftest import (
 )
 
 TRACKERS = ("onepass", "sgd_baseline", "sgp_dst", "t5dst")
+# Every setting of onepass that a training could forget.
+ALL: dict[str, Any] = {
+    "acts": "sometimes", "drop_carried": 0.2, "replace_carried": 0.1, "ema": 0.9,
+    "drop_descriptions": 0.2, "augment": {"schemas": "backtrans", "ratio": 0.2},
+}  # fmt: skip
+PREFIX = {"prefix": 3, "prefix_hidden": 16}
+KINDS = {"noise": ALL, "prefix": PREFIX}
 
 
 @pytest.fixture
 def folder(tracker: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a run of the test's tracker."""
-    return train_once(tmp_path_factory, tracker)
+    """The folder of a run of the test's tracker, or of one of the kinds below."""
+    name, _, kind = tracker.partition(", ")
+    return train_once(tmp_path_factory, name, **(KINDS[kind] if kind else {}))
 
 
 FACTS: dict[str, dict[str, Any]] = {
@@ -91,6 +99,8 @@ LOSSES: dict[str, list[list[float]]] = {
     ],
     "t5dst": [[6.4301, 5.5835, 4.2887, 3.6699]],
     "t2g2": [[6.9759, 6.5169, 6.7556, 6.3647]],
+    "onepass, noise": [[8.7278, 5.9675, 7.0835, 6.8563]],
+    "t2g2, prefix": [[7.0390, 7.2786, 7.1166, 7.0338]],
 }  # fmt: skip
 
 
@@ -158,13 +168,6 @@ def losses(folder: Path) -> list[list[tuple[int, float]]]:
     return [[(line["step"], line["loss"]) for line in log if "loss" in line] for log in logs]
 
 
-# Every setting of onepass that a training could forget.
-ALL: dict[str, Any] = {
-    "acts": "sometimes", "drop_carried": 0.2, "replace_carried": 0.1, "ema": 0.9,
-    "drop_descriptions": 0.2, "augment": {"schemas": "backtrans", "ratio": 0.2},
-}  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("tracker", "changes"),
     [
@@ -172,7 +175,7 @@ ALL: dict[str, Any] = {
         ("sgd_baseline", {}),
         ("sgp_dst", {}),  # in the first of its four models
         ("t2g2", {}),
-        ("t2g2", {"prefix": 3, "prefix_hidden": 16}),
+        ("t2g2", PREFIX),
     ],
 )
 def test_a_killed_training_ends_in_the_same_weights(

@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from maintenance.many import corpus
-from maintenance.many.corpus import annotate
-from maintenance.many.notation import read_service
-from sgdx_dataset import SgdxError, open_release
+from sgdx_dataset import open_release
 from sgdx_dataset.rewording.distances import description_distance, name_distance
 
 VARIANTS = ("v1", "v2", "v3", "v4", "v5")
@@ -82,91 +80,3 @@ def test_every_value_is_one_of_its_slot_or_was_said(shipped: Any) -> None:
                             else:
                                 assert all(v == "dontcare" or v in said for v in values), dialogue
     assert count > 5_000
-
-
-SMALL = """\
-service Beehives_1: Order hives
-  Buy hives
-  Hive shop
-  Store for apiarists
-  Get homes for bees
-  Where beekeepers buy
-
-slot kind {top bar; Warre}: Kind of hive
-  type: The kind
-  model: Which model
-  style: The style of it
-  make: How it is made
-  system: System of the boxes
-slot day: Day of delivery
-  arrival: Day on which it comes
-  date: Date of arrival
-  when: When it is there
-  wanted_on: The day it is wanted
-  ship_day: Day of shipping
-
-intent Order! (kind, day): Order a hive
-  Buy: Buy a hive
-  Purchase: Purchase one
-  Get: Get a hive sent
-  PlaceOrder: Place the order
-  Acquire: Acquire a home for bees
-
-dialogue
-U Order: a [top bar](kind) one, not by Monday
-S: [Which day](?day) then?
-U: [the 3rd](day)
-S CONFIRM: A [top bar](kind) on [April 3rd](day)?
-U AFFIRM: yes. [when does it leave](?day)?
-"""
-
-
-def test_acts_states_and_spans(tmp_path: Path) -> None:
-    path = tmp_path / "small.txt"
-    path.write_text(SMALL)
-    (dialogue,) = annotate(path, read_service(path), "1", 7)
-    assert (dialogue["dialogue_id"], dialogue["services"]) == ("1_00007", ["Beehives_1"])
-    frames = [turn["frames"][0] for turn in dialogue["turns"]]
-    states = [frame["state"] for frame in frames[::2]]
-    assert [state["slot_values"] for state in states] == [
-        {"kind": ["top bar"]},
-        {"kind": ["top bar"], "day": ["the 3rd"]},
-        {"kind": ["top bar"], "day": ["April 3rd", "the 3rd"]},
-    ]
-    assert states[-1]["requested_slots"] == ["day"]
-    assert frames[2]["slots"] == [{"slot": "day", "start": 0, "exclusive_end": 7}]
-    acts = [[action["act"] for action in frame["actions"]] for frame in frames]
-    assert acts == [
-        ["INFORM_INTENT", "INFORM"],
-        ["REQUEST"],
-        ["INFORM"],
-        ["CONFIRM", "CONFIRM"],
-        ["AFFIRM", "REQUEST"],
-    ]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "line"),
-    [
-        ("[top bar](kind) one", "[log](kind) one", 29),
-        ("[the 3rd](day)", "[it](day=May 5th)", 31),
-        ("[the 3rd](day)", "[the 3rd](dey)", 31),
-        ("U Order:", "U Ordr:", 29),
-        ("U Order:", "U:", 29),
-        ("S CONFIRM: A", "S: A", 32),
-        ("S CONFIRM: A", "S ASK: A", 32),
-        ("S CONFIRM: A", "S OFFER CONFIRM: A", 32),
-        ("U AFFIRM: yes.", "U SELECT: yes.", 33),
-        ("S: [Which", "U: [Which", 30),
-        ("(kind, day): Order", "(kind, hour): Order", 21),
-        ("  style: The style of it\n", "", 8),
-        ("a [top bar]", "a [top bar", 29),
-        ("dialogue\n", "", 28),
-    ],
-)
-def test_faults_name_their_line(tmp_path: Path, old: str, new: str, line: int) -> None:
-    path = tmp_path / "small.txt"
-    assert old in SMALL
-    path.write_text(SMALL.replace(old, new))
-    with pytest.raises(SgdxError, match=rf"small\.txt:{line}:"):
-        annotate(path, read_service(path), "1", 0)

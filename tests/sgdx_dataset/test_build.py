@@ -133,12 +133,6 @@ def test_of_a_value_s_forms_the_last_said_one_is_the_answer() -> None:
     assert "User: A cab at six.\nAssistant: At 6 PM?\nUser: Yes.\n" in row["question"]
 
 
-def test_pages_have_an_index(built: Path) -> None:
-    metadata = pq.read_metadata(built / "data/v1/train-00000-of-00001.parquet")
-    columns = [metadata.row_group(0).column(i) for i in range(metadata.num_columns)]
-    assert all(column.has_offset_index for column in columns)
-
-
 def test_the_card_says_what_is_there(built: Path) -> None:
     card = DatasetCard.load(built / "README.md")
     assert [config["config_name"] for config in card.data.configs] == ALL_CONFIGS

@@ -32,33 +32,6 @@ def rows(root: Path, config: str) -> list[Json]:
     return made
 
 
-def pairs(**values: str) -> Json:
-    return [{"slot": slot, "values": [value]} for slot, value in values.items()]
-
-
-def test_a_row_of_the_original(mini: Path) -> None:
-    row = rows(mini, "original")[0]
-    assert (row["dialogue_id"], row["variant"], row["services"]) == (
-        *("1_00000", "original", ["Flats_1"]),
-    )
-    (schema,) = row["schemas"]
-    names = schema["service_name"], schema["original_name"], schema["seen"]
-    assert names == ("Flats_1", "Flats_1", True)
-    assert schema["intents"][0]["optional_slots"] == [{"slot": "area", "value": "dontcare"}]
-    user, system, _ = (turn["frames"][0] for turn in row["turns"])
-    assert (user["service_call"], user["service_results"]) == (None, [])
-    assert user["state"] == {
-        "active_intent": "FindFlat",
-        "requested_slots": ["area"],
-        "slot_values": pairs(area="Weststadt", city="Ulm", intent="rent"),
-    }
-    assert system["state"] is None
-    assert system["service_results"] == [
-        [{"slot": "area", "value": "Weststadt"}, {"slot": "city", "value": "Ulm"}],
-        [],
-    ]
-
-
 def test_unseen_is_decided_on_the_original_name(mini: Path) -> None:
     train = mini / "train" / "schema.json"
     train.write_text(train.read_text().replace("Flats_1", "Flats_7"))

@@ -47,15 +47,6 @@ def own(tmp_path: Path) -> dict[str, Path]:
     return {name: tmp_path / path for name, path in paths.items()}
 
 
-def test_each_has_the_splits_that_it_words(mini: Path, own: dict[str, Path]) -> None:
-    release = open_release(mini, own)
-    splits = {name: release.splits(name) for name in own}
-    assert splits == {"own": ["test"], "mine": ["train", "validation", "test"], "zh": ["train"]}
-    for name, split in (("own", "train"), ("zh", "test")):
-        with pytest.raises(SgdxError, match=f"has no dialogues in {split} under {name}"):
-            load(name, split, mini, own)
-
-
 def words_of(service: Service) -> Json:
     find, visit = service.intents
     return (
@@ -154,19 +145,6 @@ def test_an_error_names_the_users_file_and_the_element(
 def test_names_that_are_taken(mini: Path, own: dict[str, Path], name: str) -> None:
     with pytest.raises(SgdxError, match=f"variant '{name}': "):
         open_release(mini, {name: own["own"]})
-
-
-def test_the_command(run: Run, mini: Path, own: dict[str, Path], tmp_path: Path) -> None:
-    for name, split, area in (("own", "test", "quartier"), ("zh", "train", "region")):
-        command = ["export", "--source", mini, "--config", name, "--output", "out", "--variant"]
-        done = run("sgdx_dataset", *command, f"{name}={own[name]}")
-        assert (done.returncode, done.stdout) == (0, f"out/{split}\n"), done.stderr
-        (made,) = json.loads((tmp_path / "out" / split / "schema.json").read_text())
-        assert made["slots"][1]["name"] == area
-    for wrong in (name, f"{name}=no.json", f"{name}={own['own'] / 'nowhere'}"):
-        done = run("sgdx_dataset", *command, wrong)
-        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-        assert wrong.partition("=")[2] in done.stderr
 
 
 def test_the_documents_example(run: Run, tmp_path: Path) -> None:

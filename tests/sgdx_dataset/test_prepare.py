@@ -12,7 +12,7 @@ from typing import Any
 import datasets
 import pytest
 
-from sgdx_dataset import CONFIGS, VARIANTS, SgdxError, frames, load, prepare
+from sgdx_dataset import CONFIGS, VARIANTS, SgdxError, load, prepare
 from sgdx_dataset.__main__ import main
 from sgdx_dataset.source import remembered_source
 
@@ -167,16 +167,6 @@ def test_train_is_prepared_under_the_words_that_are_asked_for(
     assert made == {"test": ["original", *VARIANTS], "train": ["original"]}
 
 
-def test_what_map_keeps_beside_the_rows_does_not_make_them_stale(mini: Path) -> None:
-    """Another process may hold what a second preparation would move away."""
-    first = frames(load("v1", "test", mini))
-    files = [Path(file["filename"]) for file in first.cache_files]
-    assert [file.name.partition("-")[0] for file in files] == ["cache"]
-    before = [file.stat().st_ino for file in files[0].parent.iterdir()]
-    frames(load("v1", "test", mini))
-    assert [file.stat().st_ino for file in files[0].parent.iterdir()] == before
-
-
 def test_a_cache_holds_one_source(mini: Path, tmp_path: Path) -> None:
     """Configs of another source, or of an older copy, are removed and never mix with new ones."""
     cache = tmp_path / "cache"
@@ -215,14 +205,6 @@ def test_a_fault_leaves_the_cache_as_it_was(
     with pytest.raises(SgdxError, match=fault):
         prepare(mini, ["v2", config], cache)
     assert (sorted(cache.rglob("*")), remembered_source(cache)) == (before, "sample")
-
-
-def test_the_description_says_source_and_completeness(mini: Path, tmp_path: Path) -> None:
-    corpora = {"sample": "sample corpus", str(mini): "a corpus in the layout of SGD"}
-    for source, corpus in corpora.items():
-        (place,) = prepare(source, ["v1"], tmp_path / "cache")
-        text = f"Schema-Guided Dialogue under the schemas of v1 ({corpus}; from {source})"
-        assert datasets.DatasetInfo.from_directory(str(place)).description == text
 
 
 def test_a_large_split_has_several_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

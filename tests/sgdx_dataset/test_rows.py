@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
@@ -15,7 +14,6 @@ import pytest
 from datasets import DatasetDict, Features, concatenate_datasets
 
 from sgdx_dataset import (
-    CONFIGS,
     SgdxError,
     frame_tables,
     frames,
@@ -176,18 +174,6 @@ def test_slices_mixtures_streams_and_lists(kind: Kind) -> None:
 
 
 @of_kinds
-def test_rows_of_another_version_are_not_taken_from_the_cache(
-    kind: Kind, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """``datasets`` goes by the name of the function that makes them, and by nothing in it."""
-    dialogues = load("v1", "test", "sample")
-    first = kind.made(dialogues)._fingerprint
-    assert kind.made(dialogues)._fingerprint == first
-    monkeypatch.setattr("sgdx_dataset.row_datasets.VERSION", "9.9.9")
-    assert kind.made(dialogues)._fingerprint != first
-
-
-@of_kinds
 def test_what_cannot_be_used(kind: Kind) -> None:
     test = load("v1", "test")
     for wrong, found in (
@@ -261,25 +247,6 @@ def test_no_gold_act_of_the_user_is_in_the_history() -> None:
         assert all(not turn["actions"] for turn in row["history"] if turn["speaker"] == "USER")
 
 
-def test_ids_line_up_between_configs() -> None:
-    release = open_release("sample")
-    for kind, column in (("frames", "frame_id"), ("turns", "turn_id")):
-        tables = (KINDS[kind].tables(release, "test", c, [column]) for c in CONFIGS[:-1])
-        first, *others = (table[column].to_pylist() for table in tables)
-        assert len(set(first)) == len(first) and others == [first] * 5
-
-
-def test_frame_tables_read_one_split_and_write_nothing(mini: Path, hugging_face_home: Path) -> None:
-    before = sorted(hugging_face_home.rglob("*"))
-    for split in ("train", "dev"):
-        (mini / split / "dialogues_001.json").write_text("not read")
-    release = open_release(mini)
-    assert frame_tables(release, "test", "v2", ["service"])["service"].to_pylist() == 4 * [
-        "Flats_12"
-    ]
-    assert sorted(hugging_face_home.rglob("*")) == before
-
-
 def test_the_domains_are_those_of_the_source_that_the_dialogues_are_from(mini: Path) -> None:
     """Not those of the source that commands take by default, which is the sample here."""
     dialogues = load("v1", "test", mini)
@@ -293,19 +260,6 @@ def test_the_domains_are_those_of_the_source_that_the_dialogues_are_from(mini: P
     assert len(fingerprints) == 2 and turns(dialogues)._fingerprint in fingerprints
     with pytest.raises(SgdxError, match="was seen in training, and its domain is not among"):
         turns(list(dialogues), sorted(DOMAINS)[:1])
-
-
-def test_turns_without_a_frame_or_a_prompt(mini: Path) -> None:
-    path = mini / "test" / "dialogues_001.json"
-    first, second = json.loads(path.read_text())
-    first["turns"] = [first["turns"][1], {**first["turns"][1], "frames": []}, first["turns"][1]]
-    path.write_text(json.dumps([first, second]))
-    rows = turn_tables(open_release(mini), "test", "original").to_pylist()
-    assert [(row["turn_id"], bool(row["prompt"])) for row in rows] == [
-        ("1_00000/0", False),
-        ("1_00000/2", False),
-        ("1_00001/1", True),
-    ]
 
 
 @pytest.mark.release

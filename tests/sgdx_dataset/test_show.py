@@ -83,21 +83,6 @@ def test_eighty_columns_hold_every_variant(run: Run) -> None:
         assert names and names <= words  # none is cut
 
 
-def test_the_words_of_a_service_are_a_rewording_file(run: Run, tmp_path: Path) -> None:
-    done = run("sgdx_dataset", "show", "--source", "sample", "--schema", "Vets_1")
-    assert done.returncode == 0, done.stderr
-    words = json.loads(done.stdout)
-    assert words["Vets_1"]["slots"]["city"]["name"] == "city"
-    words["Vets_1"]["slots"]["city"]["name"] = "place_of_the_vet"
-    write(tmp_path / "mine.json", words)
-    own = ("--source", "sample", "--variant", "mine=mine.json")
-    done = run("sgdx_dataset", "export", *own, "--config", "mine", "--split", "test",
-               "--output", "mine")  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    schemas = (tmp_path / "mine" / "test" / "schema.json").read_text()
-    assert schemas.count('"name": "place_of_the_vet"') == 1
-
-
 def test_a_web_page_of_its_own(run: Run, mini: Path, tmp_path: Path) -> None:
     changed = json.loads(json.dumps(DIALOGUE))
     changed["turns"][1]["utterance"] = "1 < 2 & <b>"

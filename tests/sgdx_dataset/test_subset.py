@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from pathlib import Path
 
@@ -85,19 +84,3 @@ def test_ids_are_lines_or_a_list_and_a_file_without_is_refused(
 def test_the_release_has_58_sets_of_services_in_test(release_archive: Path) -> None:
     chosen = subset(open_release(release_archive), "test", 200, seed=1)
     assert (chosen.of, len(chosen.ids)) == (2921, 200)
-
-
-@pytest.mark.posix
-def test_ids_may_come_through_a_pipe(tmp_path: Path) -> None:
-    """As `--dialogues <(head -n 2 ids.txt)` gives them; a device may have no end."""
-    reader, writer = os.pipe()
-    os.write(writer, b"1_00000\n1_00002\n")
-    os.close(writer)
-    try:
-        assert read_dialogue_ids(Path(f"/dev/fd/{reader}")) == ["1_00000", "1_00002"]
-    finally:
-        os.close(reader)
-    with pytest.raises(SgdxError, match="/dev/zero: found a device, expected a file"):
-        read_dialogue_ids(Path("/dev/zero"))
-    with pytest.raises(SgdxError, match=f"{tmp_path}: Is a directory"):
-        read_dialogue_ids(tmp_path)

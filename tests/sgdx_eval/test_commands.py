@@ -8,15 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
-
-from sgdx_dataset import open_release
-from sgdx_metric.scoring import METRICS
 
 from ..conftest import Run
 from ..sgdx_metric.frames import Row, written
-from .conftest import SAMPLE_TEST, Subject, put, refused, scored
+from .conftest import SAMPLE_TEST, put, refused, scored
 
 Gold = dict[str, list[Row]]
 
@@ -115,19 +111,6 @@ def test_system_acts_are_set_where_the_predictions_do_not_say(
     assert "|system-acts:yes|" in scores["signature"]
 
 
-def test_another_variants_predictions_are_suspected(
-    tmp_path: Path, command: Run, gold: Gold
-) -> None:
-    rows = [row | {"variant": "v1", "slots": None} for row in gold["v4"]]
-    path = written(tmp_path / "p.jsonl", rows)
-    words = ("score", *SAMPLE_TEST, "--predictions", f"v1={path}", "--output", "s.json")
-    done = command("sgdx_metric", *words)
-    assert done.returncode == 0 and re.match(r"warning: v1: \d+ % .*another variant", done.stderr)
-    scores = json.loads(Path("s.json").read_text())
-    assert scores["predicted_slots"] == {"v1": sum(len(row["slot_values"]) for row in rows)}
-    assert f"v1: ignored {scores['ignored_slots']['v1']} predicted slots (" in done.stdout
-
-
 def test_predictions_are_refused_before_the_source_is_opened(
     tmp_path: Path, command: Run, gold: Gold
 ) -> None:
@@ -185,35 +168,3 @@ def test_scoring_a_release_does_not_wait_for_datasets_pandas_or_torch(
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "s.json").is_file()
-
-
-def test_a_variant_is_the_same_where_the_data_are(
-    tmp_path: Path, command: Run, subjects: dict[str, Subject]
-) -> None:
-    """Rows of some dialogues have some of the services, whose fingerprint is another one."""
-    Path("mine.json").write_text('{"Cabs_1": {"description": "Rides"}}')
-    Path("ids.txt").write_text("1_00000\n")
-    release = open_release("sample", {"mine": str(tmp_path / "mine.json")})
-    rows = subjects["state"].of(("1_00000/",))["original"]
-    header = {"data": release.data_digest("test", "mine"), "words": "of all services"}
-    path = written(tmp_path / "p.jsonl", [row | {"variant": "mine"} for row in rows], **header)
-    config = (*SAMPLE_TEST, "--variant", "mine=mine.json", "--config", "mine")
-    made = command("sgdx_dataset", "frames", *config, "--dialogues", "ids.txt", "--output", "rows")
-    assert made.returncode == 0, made.stderr
-    scores = scored(command, f"mine={path}", "s.json", "--references", "rows")
-    assert "predictions:" not in scores["signature"]
-
-
-def test_per_frame_scores_have_the_means_of_scores_json(
-    tmp_path: Path, command: Run, subjects: dict[str, Subject]
-) -> None:
-    predictions = put(tmp_path / "p", subjects["state"].bad)
-    scores = scored(command, predictions, "s.json", "--per-frame", "f.parquet")
-    frames = pq.read_table("f.parquet").to_pandas()
-    assert list(frames.columns) == ["frame_id", "variant", "service", "seen", *METRICS]
-    for variant, rows in frames.groupby("variant"):
-        expected = scores["variants"][variant]["#ALL_SERVICES"]
-        means = dict(rows[list(METRICS)].mean())
-        assert means == pytest.approx({metric: expected[metric] for metric in METRICS})
-    # Undefined is null: no value in the state, no average.
-    assert frames["average_goal_accuracy"].isna().any()

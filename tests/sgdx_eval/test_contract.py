@@ -354,7 +354,9 @@ def test_compare(
     assert is_narrow(brief.partition("\n\n")[2]) and "Cabs_1" not in brief
     if subject.task == "calls":  # of the others, the mean over v1 to v5 decides
         assert "second is better" in verdict and "(p = 0.0001)" in " ".join(verdict.split())
-    done = command("sgdx_metric", "compare", "bad.json", "bad.json", "--json", "new/c.json")
+    Path("ids.txt").write_text("1_00000\n1_00001\n")
+    few = ("--json", "new/c.json", "--dialogues", "ids.txt")
+    done = command("sgdx_metric", "compare", "bad.json", "bad.json", *few)
     changes = [
         change
         for group in json.loads(Path("new/c.json").read_text())["groups"].values()

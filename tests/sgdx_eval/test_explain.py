@@ -20,7 +20,6 @@ from ..sgdx_metric.frames import (
     prediction_table,
     reference,
     reference_table,
-    state,
 )
 
 FRAME = "1_00000/0/Hotels_1"
@@ -29,31 +28,6 @@ FRAME = "1_00000/0/Hotels_1"
 def lines_of(true: Row, guess: Row, rules: Rules | None = None) -> list[Line]:
     tables = {"original": reference_table(true)}, {"original": prediction_table(guess)}
     return explain(FRAME, *tables, States(), rules or Rules())
-
-
-@pytest.mark.parametrize(
-    ("slot", "true", "guess", "score", "why"),
-    [
-        ("city", ["Rome"], ["Rome"], 1, "equal"),
-        ("city", ["NYC", "New York"], ["New York"], 1, "equal"),
-        ("city", ["NYC", "New York"], ["new york"], 1, 'fuzzy 100 against "New York"'),
-        ("city", ["NYC", "Rome"], ["Rom"], 0.86, 'fuzzy 86 against "Rome"'),
-        ("city", ["Rome"], [], 0, "missing"),
-        ("city", [], ["Rome"], 0, "extra"),
-        ("stars", ["3"], ["4"], 0, "differs"),
-        ("stars", ["3", "three"], ["three"], 0, "differs"),
-        ("stars", ["3"], ["3"], 1, "equal"),
-        ("pets", [], ["no"], None, "ignored: not a slot"),
-    ],
-)
-def test_verdicts(
-    slot: str, true: list[str], guess: list[str], score: float | None, why: str
-) -> None:
-    sides = (state({slot: values} if values else {}) for values in (true, guess))
-    gold, said = sides
-    lines = lines_of(reference() | {"slot_values": gold}, prediction() | {"slot_values": said})
-    (line,) = [line for line in lines if line.position >= 0]
-    assert line == Line(line.position, slot, "original", slot, true, guess, score, why)
 
 
 def test_variants_line_up_by_the_place_in_the_schema() -> None:

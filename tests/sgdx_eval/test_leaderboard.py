@@ -94,15 +94,6 @@ def test_rows_of_trackers(tmp_path: Path) -> None:
     assert 0 <= low < 50 < high <= 100
 
 
-def test_an_oracle_is_marked_and_comes_last(tmp_path: Path) -> None:
-    add(tmp_path / "results" / "a", f"{STATES}|oracle:yes", reworded=[1, 1, 1, 0])
-    add(tmp_path / "results" / "mine")
-    page = render([tmp_path / "results"], [], tmp_path)
-    mine, oracle = rows(page, ALL)
-    assert mine.startswith("| [mine](results/mine) |") and mine.endswith("| – | – |")
-    assert oracle.startswith("| [a](") and oracle.endswith("| original + oracle | – |")
-
-
 @pytest.mark.parametrize(
     ("old", "new", "fact"),
     [

@@ -73,18 +73,6 @@ def test_mean_and_deviation_by_hand(runs: list[Path], command: Run) -> None:
     assert list(groups["all"]["by_variant"]) == list(VARIANTS)
 
 
-def test_a_figure_that_is_undefined_in_a_run_has_no_mean(tmp_path: Path, command: Run) -> None:
-    """All wrong under the original, so that there is no relative difference."""
-    paths = [
-        scores_json(tmp_path / "a.json", RUNS[0]),
-        scores_json(tmp_path / "b.json", RUNS[0], worse="original"),
-    ]
-    done = command("sgdx_metric", "summarise", *paths, "--output", "sum.json")
-    assert done.returncode == 0, done.stderr
-    figure = json.loads(Path("sum.json").read_text())["groups"]["all"]["relative_difference"]
-    assert figure == {"mean": None, "sd": None, "values": [pytest.approx(-0.2), None]}
-
-
 def test_runs_that_are_not_alike_are_refused(
     tmp_path: Path, runs: list[Path], command: Run
 ) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from html.parser import HTMLParser
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -17,47 +16,12 @@ from sgdx_eval.tables import (
     Cell,
     Column,
     Table,
-    change_cells,
-    format_over_runs,
-    percent,
     printable,
     table,
     to_html,
     to_markdown,
     to_terminal,
 )
-
-
-@pytest.mark.parametrize(
-    ("fraction", "decimals", "text"),
-    [
-        (None, 2, "–"), (float("nan"), 1, "–"), (0.34932, 1, "34.9"), (0.3157, 2, "31.57"),
-        (1.0, 1, "100.0"), (-0.0, 2, "0.00"), (-0.00001, 2, "0.00"), (-0.0001, 2, "-0.01"),
-    ],
-)  # fmt: skip
-def test_percent(fraction: float | None, decimals: int, text: str) -> None:
-    assert percent(fraction, decimals) == text
-
-
-def test_a_score_of_runs_has_its_interval_or_their_deviation() -> None:
-    assert format_over_runs([0.5], (0.4, 0.6)) == Cell("50.0", "40.0 to 60.0")
-    assert format_over_runs([0.5, 0.7]) == Cell("60.0", "± 14.1")
-    assert format_over_runs([0.5, None]) == format_over_runs([]) == Cell(NO_VALUE)
-    assert format_over_runs([1.234], text="{:.2f}".format) == Cell("1.23")
-
-
-def test_a_difference_has_its_interval_and_its_p() -> None:
-    assert change_cells({"difference": -0.02, "interval": (-0.045, 0.01), "p": 0.1249}) == [
-        "-2.00",
-        "-4.50 to 1.00",
-        "0.1249",
-    ]
-    assert change_cells({"low": None, "high": None, "p": None}) == ["–", "–", "–"]
-
-
-def test_what_cannot_be_printed_is_replaced_and_what_is_long_is_cut() -> None:
-    assert printable("a\x1b[31m\u202eb") == "a\ufffd[31m\ufffdb"
-    assert printable("abc", 2) == "ab …"
 
 
 def printed(shown: Table, width: int = 80) -> list[str]:

@@ -49,22 +49,6 @@ def test_score(copies: Path, command: Run) -> None:
     assert len(rows) == 2 * 265 and valid == gold["counts"]["valid_turns"]
 
 
-def test_a_variant_of_one_s_own_is_the_evaluator_s(
-    copies: Path, tmp_path: Path, command: Run
-) -> None:
-    """A generator's and the evaluator's own variant are marked in the signature."""
-    Path("words.json").write_text('{"Museums_1": {"slots": {"city": "town"}}}')
-    Path("mine").mkdir()
-    text = (copies / "derived" / "original.jsonl").read_text().partition("\n")[2]
-    for name in ("original", "mine"):
-        Path(f"mine/{name}.jsonl").write_text(text.replace('"original"', f'"{name}"'))
-    own = (*SAMPLE_TEST, "--variant", "mine=words.json", "--evaluator", "mine")
-    scores = scored(command, "mine", "s.json", *own)
-    marks = r"\|generator:original\+mine@([0-9a-f]{8})\|evaluator:mine@\1\|"
-    assert re.search(marks, scores["signature"])
-    assert scores["sgdx"]["differences"]["mine"]["bleu"]["difference"] == 0
-
-
 def test_single_turns(copies: Path, tmp_path: Path, command: Run) -> None:
     """As a paper scores a sample of turns: the signature says which, and others do not compare."""
     chosen = Path("turns.txt")

@@ -162,27 +162,6 @@ def test_parallel_calls_of_the_function_are_one_state(
     assert found.counts == counts
 
 
-def test_calls_of_other_functions_are_passed_over() -> None:
-    state = json.loads(STATE)
-    found = read_answer(calls(("other", {}), ("Media_9", state)), SERVICE, in_call=True)
-    assert found.requested_slots == ("director",)
-    assert found.counts == {"extra_calls": 1}
-
-
-def test_why_an_answer_is_unread() -> None:
-    """The first of several reasons is the one that is said."""
-    reasons = {"truncated": "empty", "refused_requests": "", "wrong_names": "extra_calls"}
-    for reason, other in reasons.items():
-        assert why_unread({"unread": 1, other: 1, reason: 1}) == reason
-    assert why_unread({"unread": 1}) == "unreadable"
-
-
-def test_text_is_expected_where_no_call_is() -> None:
-    assert read_answer(text(f" {STATE}\n"), SERVICE, in_call=False).counts == {}
-    fenced = read_answer(text(f"```json\n{STATE}\n```"), SERVICE, in_call=False)
-    assert fenced.counts == {"from_text": 1}
-
-
 @pytest.mark.parametrize(
     ("given_values", "values", "counts"),
     [
@@ -264,13 +243,6 @@ def test_a_call_in_a_text_where_it_counts() -> None:
         {"seats": "2"},
         {"from_text": 1},
     )
-
-
-def test_a_value_in_a_tag_is_text_as_the_function_has_it() -> None:
-    parameters = "<parameter=title>007</parameter><parameter=seats>2</parameter>"
-    written = f"<function=Media_9__PlayFilm>{parameters}</function>"
-    found = read_call(text(written), FUNCTIONS, text_calls=True)
-    assert found.parameters == {"title": "007", "seats": "2"}
 
 
 JSON = st.recursive(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -145,38 +144,6 @@ def test_batch_files_give_the_same_predictions(
             read(tmp_path / "batch" / f"{name}.jsonl")[1]
             == read(tmp_path / "sent" / f"{name}.jsonl")[1]
         )
-
-
-PROGRAM = """
-import json, sys
-for line in sys.stdin:
-    request = json.loads(line)
-    said = request["frame"]["utterance"].lower()
-    slots = request["frame"]["schema"]["slots"]
-    values = {s["name"]: v for s in slots for v in s["possible_values"] if v.lower() in said}
-    print("not an answer") if "cab" in said else None
-    print(json.dumps({"custom_id": request["custom_id"], "state": {"slot_values": values}}))
-"""
-
-
-def test_a_program_is_asked(
-    plan: Plan, three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "system.py").write_text(PROGRAM)
-    command = f"{sys.executable} {tmp_path / 'system.py'}"
-    arguments = ("--dialogues", three, "--output", tmp_path / "out", "--command", command)
-    assert ask("predict", *arguments) == 0
-    said = capsys.readouterr().err
-    assert "strange lines" in said
-    header, rows = read(tmp_path / "out" / "original.jsonl")
-    host = header["system"]["host"]
-    assert re.fullmatch(rf"command:{Path(sys.executable).name} system\.py@[0-9a-f]{{8}}", host)
-    assert any(row["slot_values"] for row in rows)
-    line = next(plan.requests()).line()
-    assert set(line) == {"custom_id", "frame", "body"}
-    assert set(line["frame"]) == {
-        "frame_id", "variant", "dialogue_id", "turn", "service", "history", "utterance", "schema",
-    }  # fmt: skip
 
 
 def test_repeats_under_one_variant_are_scored_as_variants(

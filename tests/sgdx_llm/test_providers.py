@@ -8,7 +8,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
@@ -134,17 +134,6 @@ def test_one_tool_is_demanded_where_a_name_is_not_obeyed(
         assert unread_share(plan, tmp_path / f"{provider}.jsonl") == (unread, 26)
 
 
-def test_an_old_build_without_jinja_is_left_at_once(
-    picky: Picky, three: Path, tmp_path: Path
-) -> None:
-    """As in https://github.com/defilantech/LLMKube/issues/126: it was asked 109 times in 58 s."""
-    error = {"error": {"message": "tools param requires --jinja flag"}}
-    picky.refuses = lambda body: (500, {"Retry-After": "0.01"}, json.dumps(error).encode())
-    with pytest.raises(SgdxError):
-        sent(plan_for(three, "llamacpp"), tmp_path / "a.jsonl", connect(picky.url))
-    assert len(picky.bodies) < 10
-
-
 def test_a_wrong_port_is_said_soon(three: Path, tmp_path: Path, capsys: Any) -> None:
     """It took 54 seconds; two of them are the wait before the second try."""
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -203,13 +192,6 @@ def test_what_a_server_ignores_is_refused_with_the_reason() -> None:
         RequestSettings(model="m", provider=anthropic, answer="json_schema")
     with pytest.raises(SgdxError, match="^--strict: "):
         RequestSettings(model="m", provider=anthropic, strict=True)
-
-
-def test_every_preset_has_a_name_and_an_address() -> None:
-    assert list(PROVIDERS) == list(get_args(ProviderName))
-    for name, provider in PROVIDERS.items():
-        assert provider.name == name
-        assert provider.needs_key == provider.url.startswith("https://")
 
 
 def test_a_key_goes_to_its_own_provider_alone(

@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -133,14 +132,6 @@ def test_a_plan_never_sees_gold(plan: Plan) -> None:
             assert all(set(turn) == {"speaker", "utterance"} for turn in row["history"])
 
 
-def test_each_turn_adds_to_the_messages_of_the_one_before(plan: Plan) -> None:
-    messages: list[Any] = []
-    for request in plan.requests_of("original", "1_00000"):
-        found = request.body["messages"]
-        assert found[: len(messages)] == messages
-        messages = found
-
-
 def test_all_variants_of_a_dialogue_come_before_the_next(plan: Plan) -> None:
     """A turn comes under all variants, so that those under way together begin differently."""
     names = [tuple(r.custom_id.split("|")[:2]) for r in plan.requests()]
@@ -151,13 +142,6 @@ def test_all_variants_of_a_dialogue_come_before_the_next(plan: Plan) -> None:
     assert names[:4:2] == [("original", "1_00000/0/Cabs_1"), ("original", "1_00000/2/Cabs_1")]
     frames = [frame for _, frame in names]
     assert frames[::2] == frames[1::2]
-
-
-def test_without_a_choice_the_order_is_that_of_the_subset(sample: dict[str, pa.Table]) -> None:
-    dialogues = plan_of(None, configs=("original",)).dialogues
-    assert len(dialogues) == 36
-    assert dialogues[0] != "1_00000"
-    assert set(dialogues) == set(sample["original"]["dialogue_id"].to_pylist())
 
 
 def test_repeats_are_of_one_variant(plan: Plan) -> None:

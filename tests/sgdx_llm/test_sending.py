@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 import resource
 import socket
@@ -17,7 +16,6 @@ from typing import Any
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_llm import asking
 from sgdx_llm.answer_file import AnswerFile
 from sgdx_llm.functions import Json
 from sgdx_llm.options import SendingOptions
@@ -29,7 +27,6 @@ from sgdx_llm.usage import Price, read_price, tokens_of
 from .conftest import connect, plan_of, sent
 from .server import StandIn, empty_state, failing, serving
 
-ONE = SendingOptions(concurrency=1)
 BODY: Json = {"model": "m", "messages": []}
 
 
@@ -84,7 +81,14 @@ def test_a_server_that_hangs_is_left_and_not_asked_twice(
 
 
 def test_no_more_is_under_way_than_allowed(plan: Plan, stand_in: StandIn, tmp_path: Path) -> None:
-    stand_in.delay = 0.01
+    def answer(body: Json) -> Json:
+        """All but the first, which is alone, wait until three are under way: machines are slow."""
+        end = time.monotonic() + 20
+        while len(stand_in.bodies) > 1 and stand_in.most < 3 and time.monotonic() < end:
+            time.sleep(0.01)
+        return empty_state(body)
+
+    stand_in.delay, stand_in.answer = 0.01, answer
     sent(plan, tmp_path / "a.jsonl", connect(stand_in.url), SendingOptions(concurrency=3))
     assert stand_in.most == 3
 
@@ -153,12 +157,6 @@ def test_no_part_of_a_key_is_left_where_a_message_is_cut(
         with pytest.raises((NoAnswerError, SgdxError)) as error:
             asyncio.run(connect(stand_in.url)(BODY, 0))
         assert "sk-" not in str(error.value)
-
-
-def test_a_short_key_changes_no_answer(stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "e")
-    stand_in.answer = lambda body: empty_state(body) | {"text": "key"}
-    assert asyncio.run(connect(stand_in.url)(BODY, 0))["text"] == "key"
 
 
 def test_a_password_of_an_address_is_in_no_message(stand_in: StandIn) -> None:
@@ -307,35 +305,12 @@ def test_the_cost_is_kept(plan: Plan, tmp_path: Path, concurrency: int) -> None:
     assert found.stopped and len(bodies) in (18, 19)  # the first request may be too dear
 
 
-def test_the_cost_is_kept_where_one_answer_is_far_longer(plan: Plan, tmp_path: Path) -> None:
-    numbers = itertools.count()
-
-    async def send(body: Json, retries: int) -> Json:
-        made = 1024 if next(numbers) % 10 == 9 else 10
-        return empty_state(body) | {"usage": {"prompt_tokens": 900, "completion_tokens": made}}
-
-    for limit in (0.011, 0.03):
-        limits = SendingOptions(max_cost=limit)
-        found = sent(plan, tmp_path / f"{limit}.jsonl", send, limits, PRICE)
-        assert PRICE.cost(found.tokens) <= limit
-
-
 def test_a_cost_cannot_be_kept_where_no_tokens_are_told(plan: Plan, tmp_path: Path) -> None:
     async def send(body: Json, retries: int) -> Json:
         return empty_state(body)
 
     with pytest.raises(SgdxError, match="^--max-cost 1: the server "):
         sent(plan, tmp_path / "a.jsonl", send, SendingOptions(max_cost=1.0), Price(1, 1, 1))
-
-
-def test_progress_is_told_where_there_is_no_terminal(
-    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    monkeypatch.setattr(asking, "PROGRESS_SECONDS", 0.05)
-    with asking._progress(7) as advance:
-        advance()
-        time.sleep(0.3)
-    assert "asked 1 of 7 requests\n" in capsys.readouterr().err
 
 
 def test_tokens_are_read_from_any_answer() -> None:

@@ -22,7 +22,6 @@ from sgdx_dataset import SgdxError, frame_tables, open_release
 from sgdx_dataset.release import SAMPLE
 from sgdx_metric import Rules, ScoreError, score, score_files
 
-from ..conftest import Run
 from .frames import Row, six_variants, written
 
 VARIANTS = ("original", "v1", "v2", "mine")
@@ -101,34 +100,6 @@ def test_rows_in_each_form_score_as_the_files_do(
     assert alike(scores) == alike(expected)
     assert re.search(r"\|variants:original\+mine@[0-9a-f]{8}\+v1\+v2\|", scores["signature"])
     assert 0 < scores["sgdx"]["jga_orig"] < 1
-
-
-def test_files_as_the_command_scores_them(
-    tmp_path: Path,
-    run: Run,
-    prediction_files: Path,
-    own_variant: dict[str, Path],
-    expected: dict[str, Any],
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    paths = {variant: str(prediction_files / f"{variant}.jsonl") for variant in VARIANTS}
-    options: dict[str, Any] = {"source": "sample", "own_variants": own_variant}
-    outputs: dict[str, Any] = {
-        "output": tmp_path / "door.json",
-        "per_frame": tmp_path / "door.jsonl",
-    }
-    assert score_files(paths, **options, **outputs) == expected
-    assert capsys.readouterr().out == ""
-    assert json.loads((tmp_path / "door.json").read_text()) == expected
-    assert score_files(paths, **options, verbose=True) == expected
-    words = ["--source", "sample", "--variant", f"mine={own_variant['mine']}"]
-    words += ["--predictions", str(prediction_files), "--output", "command.json"]
-    done = run("sgdx_metric", "score", *words, "--per-frame", "command.jsonl")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == capsys.readouterr().out
-    for kind in (".json", ".jsonl"):
-        files = [(tmp_path / f"{name}{kind}").read_bytes() for name in ("door", "command")]
-        assert files[0] == files[1]
 
 
 def test_rules_subset_and_system_acts_reach_the_scores(

@@ -1,4 +1,4 @@
-"""The rules for calls against literal verdicts; bfcl's own checker is a test of the import."""
+"""The rules for calls against literal verdicts."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import pytest
 from sgdx_metric.calls import CALL_PREDICTION, CALL_REFERENCE, report_calls, score_calls
 from sgdx_metric.columns import Floats, Ints
 from sgdx_metric.errors import ScoreError
-from sgdx_metric.figures import over_variants, variant_differences, with_tasks
+from sgdx_metric.figures import over_variants, variant_differences
 from sgdx_metric.signature import Setup
 from sgdx_metric.units import Items, Scores
 
@@ -148,14 +148,6 @@ def test_undefined_scores_and_single_variants() -> None:
     none = {"original": np.array([]), "v1": np.array([])}
     nothing = over_variants(cases(none, np.array([], dtype=int)), "score")
     assert nothing["drop"] is None and nothing["by_variant"] == {"original": None, "v1": None}
-
-
-def test_the_task_of_a_dialogue() -> None:
-    """A dialogue is a success where every one of its calls has 0.5 or more."""
-    scores = cases({"v1": np.array([1.0, 0.5, 1.0, 0.49, 0.9])}, np.array([4, 4, 7, 7, 9]))
-    found = with_tasks(scores, ["score"]).metrics["task_success"]
-    # It stands at the first case of each dialogue.
-    np.testing.assert_array_equal(found, [[1, np.nan, 0, np.nan, 1]])
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgdx_metric.robustness import report
-from sgdx_metric.scoring import score_frames, score_variants
-from sgdx_metric.slots import previous_frames
+from sgdx_metric.scoring import score_frames
 
 from . import slow
 from .frames import Row, prediction, prediction_table, reference, reference_table
@@ -82,14 +78,6 @@ def test_changes_by_hand(
     assert scores(true, predicted, "joint_change_accuracy") == expected
 
 
-def test_frames_follow_in_the_order_of_turns() -> None:
-    ids = ["1/2/A_1", "1/10/A_1", "1/4/B_1", "1/0/A_1", "2/2/A_1", "x/y", "1/12/B_1", "z", "x/y"]
-    assert previous_frames(tuple(ids)).tolist() == [3, 0, -1, -1, -1, -1, 2, -1, -1]
-    # A dialogue may have a slash in its id.
-    assert previous_frames(("a/1/3/A_1", "a/1/4/A_1")).tolist() == [-1, 0]
-    assert previous_frames(()).tolist() == []
-
-
 VALUE = st.sampled_from(["1", "2", "3"]).map(lambda value: [value])
 # States that only grow, as the published rule takes no notice of a value that is lost.
 STATES = st.lists(st.dictionaries(st.sampled_from(list(SCHEMA)), VALUE), min_size=6, max_size=6)
@@ -104,17 +92,3 @@ def test_equals_the_published_rule(new_true: list[slow.State], new_guess: list[s
     expected = [float(right) for right in slow.turn_match(true, guess)]
     # "1", "2" and "3" have no letter in common: each score is 0 or 1.
     assert scores(true, guess, "joint_change_accuracy") == expected
-
-
-def test_figures_and_intervals() -> None:
-    """Two variants of the example: right under the original, as above under v1."""
-    sides: list[Any] = [rows(TRUE, TRUE), rows(TRUE, PREDICTED, "v1")]
-    references, predictions = (sides[0][i] + sides[1][i] for i in range(2))
-    result = report(score_variants(reference_table(*references), prediction_table(*predictions)))
-    of_v1, sgdx = result["variants"]["v1"]["#ALL_SERVICES"], result["sgdx"]
-    assert of_v1["joint_change_accuracy"] == pytest.approx(3.25 / 5)
-    assert of_v1["joint_goal_accuracy"] == pytest.approx(1.75 / 5)
-    assert (sgdx["change_orig"], sgdx["change_v1-5"]) == (1, None)
-    assert sgdx["confidence"]["change_orig"] == pytest.approx([0.025, 1])
-    assert sgdx["confidence"]["change_v1-5"] is None
-    assert sgdx["by_service"]["Trains_1"]["change_orig"] == 1

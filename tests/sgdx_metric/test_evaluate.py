@@ -15,8 +15,6 @@ from typing import Any
 
 import datasets
 import evaluate
-import pandas as pd
-import pyarrow as pa
 import pytest
 import yaml
 
@@ -90,18 +88,6 @@ def test_two_processes_halves_equal_the_whole(tmp_path: Path) -> None:
     assert other.communicate(timeout=240)[0] == "None\n"
 
 
-def test_rules_reach_the_scores(metric: Any) -> None:
-    references, predictions = six_variants(SCORES)
-    rows = {"predictions": predictions, "references": references}
-    rules = {"use_fuzzy_match": False, "joint_acc_across_turn": True, "zero_mean": "drop"}
-    with pytest.warns(UserWarning, match="'my own'"):
-        result = metric.compute(**rows, **rules, release="c0ffee", split="my own")
-    assert "|match:exact|joint:turn|zero-mean:drop|" in result["signature"]
-    assert "|split:my own|release:c0ffee|" in result["signature"]
-    # Frame 0 is right under both, frame 2 wrong under both and left out.
-    assert result["ss_jga"] == pytest.approx(2**0.5 / 2)
-
-
 def test_rows_may_be_added_in_parts_and_by_combine(metric: Any) -> None:
     references, predictions = six_variants(SCORES)
     metric.add(prediction=predictions[0], reference=references[-1])
@@ -134,24 +120,6 @@ def test_a_dataset_is_read_without_the_columns_that_are_not_needed(metric: Any) 
 
 
 @pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        ({"frame_id": None}, r"predictions\[1\].* `\$.frame_id`"),
-        ({"slot_values": [{"slot": "city", "values": []}]}, r"predictions\[1\]: .*array"),
-        ({"active_intent": "\ud800"}, r"predictions\[1\]: "),
-        ({"slots": [{"slot": "city", "start": -1, "exclusive_end": 1}]}, r"predictions\[1\]: "),
-        ({"slots": [{"slot": "city", "start": 2**70, "exclusive_end": 1}]}, r"predictions\[1\]: "),
-        ({"variant": "v9"}, "'v9'"),
-    ],
-)
-def test_bad_rows_are_named(metric: Any, change: dict[str, Any], named: str) -> None:
-    references, predictions = six_variants(SCORES)
-    predictions[1] |= change
-    with pytest.raises(ValueError, match=named):
-        metric.compute(predictions=predictions, references=references)
-
-
-@pytest.mark.parametrize(
     ("option", "value"),
     [("system_acts", "yes"), ("use_fuzzy_match", "no"), ("zero_mean", "keep"), ("split", 5)],
 )
@@ -159,34 +127,6 @@ def test_options_that_are_none(metric: Any, option: str, value: Any) -> None:
     sides = {"predictions": [prediction()], "references": [reference()]}
     with pytest.raises(ValueError, match=f"^{option} is {re.escape(repr(value))}"):
         metric.compute(**sides, **{option: value})
-
-
-def test_rows_in_forms_that_cannot_be_read(metric: Any) -> None:
-    references, predictions = six_variants(SCORES)
-    table = pa.Table.from_pylist(predictions)
-    frame = table.to_pandas()
-    for rows, found in (
-        (5, "int"),
-        (table.append_column("variant", table["variant"]), "two columns variant"),
-        (pd.concat([frame, frame[["variant"]]], axis=1), "two columns variant"),
-    ):
-        with pytest.raises(ValueError, match=f"^predictions: found {found}"):
-            metric.compute(predictions=rows, references=references)
-
-
-def test_some_dialogues_of_the_rows(metric: Any) -> None:
-    """The same as scoring the rows of these dialogues alone, but for what the signature says."""
-    references, predictions = six_variants(SCORES)
-    chosen = ["1_00002", "1_00000", "1_00002"]
-    few = [row for row in predictions if row["frame_id"][:7] in chosen]  # The others may lack.
-    result = metric.compute(predictions=few, references=references, split="test", dialogues=chosen)
-    assert "|release:partial:3/4201|dialogues:2@6eebded6|frames:2|" in result["signature"]
-    true = [row for row in references if row["frame_id"][:7] in chosen]
-    alone = metric.compute(predictions=few, references=true, split="test")
-    assert result["sgdx"] == alone["sgdx"] and result["jga_orig"] == 0.5
-    for wrong in (["1_00000", "none"], [], "1_00000", 7):
-        with pytest.raises(ValueError, match="^dialogues"):
-            metric.compute(predictions=few, references=references, dialogues=wrong)
 
 
 def test_installed_metric_loads_by_name_from_anywhere(tmp_path: Path, run: Run) -> None:

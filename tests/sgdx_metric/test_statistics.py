@@ -12,7 +12,7 @@ from sgdx_metric.columns import Floats
 from sgdx_metric.figures import JGA as MAIN
 from sgdx_metric.figures import of_units, state_figures
 from sgdx_metric.signature import OFFICIAL, Rules
-from sgdx_metric.statistics import Sample, compare, drop, mean, resamples
+from sgdx_metric.statistics import Sample, compare, drop, mean
 from sgdx_metric.units import Scores, index_frames
 
 # Dialogue 1 has two turns, the first of two frames; dialogue 2 has one frame.
@@ -58,21 +58,6 @@ def test_figures_of_dialogues_and_turns_by_hand() -> None:
         assert figures_of_dialogue(place, of) == pytest.approx(expected)
 
 
-def test_dropped_frames_are_not_counted() -> None:
-    """Of the three frames of the first dialogue, the last is wrong under v1 and v2."""
-    kept, dropped = sample(), sample(Rules(zero_mean="drop"))
-    place = [figure.key for figure in kept.figures].index("ss_jga")
-    ends = np.cumsum([len(figure.columns) for figure in kept.figures])
-    numbers = [of.sums[:, ends[place] - 1].tolist() for of in (kept, dropped)]
-    assert numbers == [[3, 1], [2, 1]]
-
-
-def test_group_of_services_has_its_own_dialogues() -> None:
-    of_group = sample(group="B_1")
-    assert of_group.dialogues == 1
-    assert figures_of_dialogue(0, of_group)["jga_orig"] == 0
-
-
 def test_means_over_variants_are_of_the_items_that_each_defines() -> None:
     """Under v1 one item is undefined: the mean of 1 and of 1/4, and not the 2/7 of all cells."""
     rows = np.array([[1.0, np.nan, np.nan, np.nan], [1.0, 0.0, 0.0, 0.0]])
@@ -80,15 +65,6 @@ def test_means_over_variants_are_of_the_items_that_each_defines() -> None:
     figures = [mean("mean", rows), drop("drop", rows, original)]
     values = Sample(figures, np.arange(4)).values()
     assert values == {"mean": 0.625, "drop": pytest.approx(0.125)}
-
-
-def test_a_draw_takes_as_many_dialogues_with_replacement() -> None:
-    weights = np.concatenate(list(resamples(7)))
-    assert weights.shape == (1000, 7)
-    assert set(weights.sum(axis=1)) == {7}
-    assert weights.max() > 1 and weights.min() == 0
-    again = np.concatenate(list(resamples(7)))
-    assert (weights == again).all()
 
 
 def test_interval_has_the_width_that_theory_gives() -> None:

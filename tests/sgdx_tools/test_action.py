@@ -227,14 +227,22 @@ def pull_request(origin: Path, place: Path, *edits: tuple[str, str]) -> tuple[Pa
 def test_pull_requests_are_judged_and_told_in_one_comment(
     tmp_path: Path, repository: Path, github: GitHub, run: Runner
 ) -> None:
-    checkout, base = pull_request(repository, tmp_path / "harmless", HARMLESS)
+    """Neither what prepares the server nor the server itself has the key."""
+    seen, first = tmp_path / "seen", "from typing import Annotated"
+    leak = f"import os; open({str(seen)!r}, 'a').write(str(dict(os.environ)))\n"
+    spy = (first, f"{first}\n{leak}")
+    checkout, base = pull_request(repository, tmp_path / "harmless", HARMLESS, spy)
     quoted = ("mallory", "<!-- sgdx tools test: api -->\nquoted by a person")
     of_another_use = ("github-actions[bot]", "<!-- sgdx tools test: svc/other -->")
     github.comments += [quoted, of_another_use]
-    status, printed = run(checkout, base)
+    status, printed = run(checkout, base, prepare=f"env | tee prepared.txt >> {seen}")
     assert status == 0, printed
     assert "your-model: passed" in printed
     assert (checkout / "api" / "prepared.txt").exists()
+    environments = seen.read_text()
+    assert environments.count("GITHUB_REPOSITORY") > 1
+    assert "sk-of-nobody" not in environments and "KEYS" not in environments
+    assert run.models.headers["authorization"] == "Bearer sk-of-nobody"
     comment = github.comments[-1][1]
     assert comment.startswith("<!-- sgdx tools test: api -->") and "passed" in comment
     assert "<testsuites" in (checkout / "api" / "sgdx-run" / "junit.xml").read_text()
@@ -305,18 +313,6 @@ def test_committed_answers_are_refused(tmp_path: Path, repository: Path, run: Ru
         prepare = "mkdir sgdx-run" if made_by == "prepare" else "true"
         status, printed = run(checkout, base, prepare=prepare)
         assert status == 2 and "sgdx-run" in printed and not run.models.bodies
-
-
-def test_the_key_is_seen_by_the_test_alone(tmp_path: Path, repository: Path, run: Runner) -> None:
-    """Neither what prepares the server nor the server itself has it."""
-    leak = f"import os; open({str(tmp_path / 'seen')!r}, 'a').write(str(dict(os.environ)))\n"
-    first = "from typing import Annotated"
-    checkout, base = pull_request(repository, tmp_path / "spy", (first, f"{first}\n{leak}"))
-    status, printed = run(checkout, base, prepare=f"env >> {tmp_path / 'seen'}")
-    assert status == 0, printed
-    seen = (tmp_path / "seen").read_text()
-    assert "PATH" in seen and "sk-of-nobody" not in seen and "KEYS" not in seen
-    assert run.models.headers["authorization"] == "Bearer sk-of-nobody"
 
 
 def test_the_workflow_of_the_page_uses_the_action() -> None:

@@ -134,13 +134,6 @@ def test_calls_in_a_text_where_they_count(
     assert read_calls(body, text_calls=True) == (made, counts)
 
 
-def test_a_value_in_a_tag_has_the_type_of_its_parameter() -> None:
-    body = message(content="<function=a>\n<parameter=zip>\n00501\n</parameter>\n</function>")
-    schema = {"type": "object", "properties": {"zip": {"type": "string"}}}
-    tools = [{"type": "function", "function": {"name": "a", "parameters": schema}}]
-    assert read_calls(body, True, tools)[0] == (MadeCall("a", {"zip": "00501"}),)
-
-
 def test_how_an_unread_answer_begins() -> None:
     assert beginning(message(content="<think>so</think> <tool_call>{")) == "<tool_call>{"
     assert beginning(tool_call("{")).startswith('{"tool_calls": [{"function": {"name": "a"')

@@ -158,6 +158,15 @@ def test_bfcl_under_two_variants_takes_seconds(bfcl_data: Path, tmp_path: Path) 
         words = {tool: reworded(tools[tool]) for tool in list(tools)[::every]}
         write_variant(folder / "variants" / f"{name}.json", Variant(name, words))
     tool_set = read_tool_set(folder)
+    with_call = [case for case in tool_set.cases if case.expect is not None]
+    assert (len(tool_set.cases), len(with_call)) == (1907 + 884, 1907)
+    # Those that no call can satisfy.
+    assert [line.split()[1].rstrip(":") for line in tool_set.source.left_out] == [
+        "live_multiple_862-181-3",
+        "live_multiple_964-207-0",
+        "live_simple_106-63-0",
+        "live_simple_112-68-0",
+    ]
     plan = ToolPlan(tool_set, AskOptions(model="m", base_url="http://localhost"))
     assert sum(1 for _ in plan.requests()) == 3 * len(tool_set.cases) > 8_000
     assert time.process_time() - begin < 5

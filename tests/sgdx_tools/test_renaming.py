@@ -7,27 +7,9 @@ import json
 from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolWords, Variant
 from sgdx_tools.renaming import WordedTools
 
-from .conftest import CASES, TOOLS, V1, objects, user
+from .conftest import TOOLS, V1, user
 
 BY_ID = {tool.id: tool for tool in TOOLS}
-
-
-def test_a_tool_has_the_new_words_and_its_old_id() -> None:
-    assert WordedTools(BY_ID, V1).tool("book") == Tool(
-        "reserve",
-        "Reserve a table",
-        objects(
-            ["guests"],
-            guests={"type": "integer", "description": "How many guests"},
-            place=objects(town={"type": "string", "description": "City"}),
-        ),
-        "book",
-    )
-    assert WordedTools(BY_ID, V1).tool("weather") is BY_ID["weather"]
-    assert WordedTools(BY_ID, V1).expect(CASES[0]) == (
-        ExpectedCall("reserve", {"guests": 4, "place": {"town": "Rome"}}),
-    )
-    assert WordedTools(BY_ID, V1).expect(CASES[3]) is None
 
 
 def earlier_turn(result: str) -> Case:

@@ -46,17 +46,6 @@ def test_right_calls_score_1_under_every_variant_of_files_and_of_rows(
     assert "|rules:fuzzy|" in score(folder, rows(), rules="fuzzy")["signature"]
 
 
-def test_calls_in_the_old_names_are_wrong_under_the_new_ones(folder: Path) -> None:
-    old = [{**row, "variant": name} for name in ("original", "v1", "v2") for row in rows()[:4]]
-    scores = score(folder, old)["calls"]
-    assert scores["call_accuracy"]["by_variant"] == {"original": 1.0, "v1": 1 / 3, "v2": 2 / 3}
-    assert scores["call_name_accuracy"]["by_variant"] == {"original": 1.0, "v1": 1 / 3, "v2": 1.0}
-    assert scores["call_argument_accuracy"]["by_variant"] == {"original": 1, "v1": 1, "v2": 2 / 3}
-    assert scores["call_accuracy"]["worst"] == 0.0
-    assert scores["call_accuracy"]["flips"] == 1.0
-    assert scores["call_accuracy"]["drop"] == pytest.approx(-0.5)
-
-
 def test_a_wrong_argument_is_put_down_to_its_words(folder: Path) -> None:
     wrong = [("v1", "b", call("reserve", guests=3))]
     scores = score(folder, rows(wrong))
@@ -106,13 +95,6 @@ def test_a_case_that_only_the_new_words_make_right_is_won(folder: Path) -> None:
     ]
 
 
-def test_a_call_where_none_is_right(folder: Path) -> None:
-    scores = score(folder, rows([("v1", "d", call("ping"))]))
-    assert scores["calls"]["no_call_accuracy"]["by_variant"]["v1"] == 0.0
-    assert scores["calls"]["call_accuracy"]["by_variant"]["v1"] == 1.0
-    assert scores["calls"]["task_success"]["by_variant"]["v1"] == pytest.approx(2 / 3)
-
-
 def test_what_was_not_answered_is_wrong_also_where_no_call_is_right(folder: Path) -> None:
     unread = [row | {"calls": [], "unread": True} for row in rows()]
     calls = score(folder, unread)["calls"]
@@ -134,20 +116,6 @@ def test_repeats_give_the_noise_and_means(folder: Path) -> None:
         "broken": 0.0,
         "sensitivity": pytest.approx(math.sqrt(3) / 3),
     }
-
-
-def test_flaky_cases_are_told_from_those_that_words_break(folder: Path) -> None:
-    """Under v1 case a is never right, b sometimes, and c is flaky under both."""
-    runs = (
-        rows([("v1", "a", []), ("original", "c", [])]),
-        rows([("v1", "a", []), ("v1", "b", []), ("v1", "c", [])]),
-    )
-    repeated = [{**row, "repeat": i} for i, run in enumerate(runs, 1) for row in run]
-    noise = score(folder, repeated)["noise"]
-    keys = ("pass^k", "flaky", "broken")
-    assert [noise["original"][key] for key in keys] == [0.75, 0.25, 0.0]
-    assert [noise["v1"][key] for key in keys] == [0.25, 0.5, 0.25]
-    assert [noise["v2"][key] for key in keys] == [1.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize(

@@ -92,22 +92,6 @@ def test_two_models_are_tested_and_nothing_is_done_twice(
     assert scores["calls"]["call_accuracy"]["worst"] == pytest.approx(1 / 3)
 
 
-def test_only_what_changed_is_asked_again(project: Path) -> None:
-    with serving(StandIn(answer=answer)) as server:
-        text = YAML.format(url=server.url).replace("{max_drop: 3}", "{max_drop: 100}")
-        (project / "sgdx.yaml").write_text(text)
-        run = ["test", str(project / "sgdx.yaml")]
-        assert main([*run, "--limit", "8"]) == 0
-        assert len(server.bodies) == 2 * 2 * 8
-        assert main(run) == 0
-        assert len(server.bodies) == 2 * 2 * 20
-        words = json.loads((project / "v1.json").read_text())
-        words["book"]["description"] = "Keep a table"
-        (project / "v1.json").write_text(json.dumps(words))
-        assert main(run) == 0
-        assert len(server.bodies) == 2 * 3 * 20
-
-
 def test_repeats_tell_flaky_cases_from_broken_ones(project: Path, tmp_path: Path) -> None:
     """The first case of all is answered rightly every other time, under the same words."""
     asked: list[Json] = []

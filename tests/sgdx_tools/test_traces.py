@@ -255,29 +255,6 @@ CHOICE = {
     "message": json.dumps({"tool_calls": [{"id": "1", "type": "function", "function": FUNCTION}]}),
 }
 RECORDS: dict[str, Any] = {
-    "responses": {
-        "request": {"model": "m", "input": ASKED},
-        "response": {
-            "output": [
-                {"type": "reasoning", "summary": []},
-                {"type": "function_call", "call_id": "1", **FUNCTION},
-            ]
-        },
-    },
-    "anthropic": {
-        "request": {"model": "m", "messages": ASKED},
-        "response": {
-            "content": [{"type": "tool_use", "id": "1", "name": "weather", "input": ROME}],
-            "stop_reason": "tool_use",
-        },
-    },
-    "old": {
-        "request": {"messages": ASKED},
-        "response": completion(
-            {"role": "assistant", "content": "Let me look.", "function_call": FUNCTION},
-            "function_call",
-        ),
-    },
     "openllmetry": {
         "attributes": {
             "gen_ai.system": "openai",

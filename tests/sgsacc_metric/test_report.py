@@ -56,7 +56,10 @@ def test_figures_by_hand() -> None:
     assert sgdx["ss_ser"] == pytest.approx(np.sqrt(0.3) / 0.6 / 4)
     # It changes under v1, v3 and v4, and its verdict under v1 and v4.
     assert sgdx["changed"] == pytest.approx(3 / 5 / 4)
-    assert sgdx["flips_ser"] == 0.25
+    assert (sgdx["flips_ser"], sgdx["ser_worst"], sgdx["ser_flips"]) == (0.25, 0.25, 0.25)
+    sentence = BLEU(effective_order=True).sentence_score
+    first = [sentence(said[name][0], [turns[0].utterance]).score for name in VARIANTS[1:]]
+    assert sgdx["ss_bleu"] == pytest.approx(np.std(first, ddof=1) / np.mean(first) / 4)
     assert sgdx["unseen"]["changed"] == 0 and sgdx["unseen_domains"]["turns"] == 0
     assert sgdx["by_service"]["Hotels_1"]["ser_v1-5"] == pytest.approx(0.4 / 3)
     assert sgdx["differences"]["v1"]["ser"]["difference"] == 0.25
@@ -77,6 +80,9 @@ def test_figures_of_sgsacc() -> None:
     assert everything["sgsacc"] == 0.75 and everything["coverage"] == 0.75
     assert everything["sgsacc_validated"] == 0.75
     assert result["sgdx"]["sgsacc_orig"] == 1 and result["sgdx"]["flips"] == 0.25
+    assert result["sgdx"]["ss_sgsacc"] == pytest.approx(np.sqrt(0.3) / 0.6 / 4)
+    assert (result["sgdx"]["sgsacc_worst"], result["sgdx"]["sgsacc_flips"]) == (0.75, 0.25)
+    assert everything["ser_coverage"] == 0.75
     assert result["counts"]["judged_turns"] == 3 and result["counts"]["valid_turns"] == 4
     assert result["counts"]["actions"] == {"all": 4, "judged": 3, "tampered": 3, "failed": 0}
     assert result["counts"]["failed_by"] == []
@@ -115,3 +121,8 @@ def test_variants_of_one_s_own_have_figures_of_their_own() -> None:
     assert result["sgdx"]["ss_ser"] == plain["sgdx"]["ss_ser"]
     assert result["sgdx"]["ss_ser(v1..v5+mine)"] > plain["sgdx"]["ss_ser"]
     assert result["sgdx"]["differences"]["mine"]["ser"]["difference"] == 1
+    assert result["sgdx"]["ser_worst(original+v1..v5+mine)"] == 1
+    assert result["sgdx"]["ser_flips(original+v1..v5+mine)"] == 1
+    pair = report(turns, {name: said[name] for name in ("v1", "v2")})["sgdx"]
+    assert pair["ser_worst(v1+v2)"] == pair["flips_ser"] == 0.25
+    assert not {"ser_orig", "ser_v1-5", "changed", "ser_worst"} & {*pair}

@@ -5,11 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sgdx_metric.errors import ScoreError
-from sgsacc_metric.gold import Options, judge_gold
-from sgsacc_metric.lexical import LexicalNli
-from sgsacc_metric.nli import Judge
 from sgsacc_metric.rows import Prediction
-from sgsacc_metric.scoring import score_turns, utterances_by_variant
+from sgsacc_metric.scoring import utterances_by_variant
 from sgsacc_metric.ser import checked_values, contains, contains_words
 
 from .turns import act, four_turns, turn
@@ -26,29 +23,6 @@ def test_predictions_that_do_not_fit() -> None:
     ):
         with pytest.raises(ScoreError, match=fault):
             utterances_by_variant(turns, predicted)
-
-
-def test_counts_of_slot_errors() -> None:
-    """The city is looked for, and the categorical stars and wifi are not."""
-    actions = act("CONFIRM", "city", "Rome"), act("CONFIRM", "star_rating", "3")
-    turns = [turn(*actions, act("CONFIRM", "has_wifi", "True")), turn(act("GOODBYE"))]
-    scores = score_turns(turns, {"v1": ["3 stars in Pisa.", "Bye."], "v2": ["ROME!", "Bye."]})
-    for variant, wrong in (("v1", [1, 0]), ("v2", [0, 0])):
-        counts = {name: count.tolist() for name, count in scores[variant].counts.items()}
-        assert (counts["turns"], counts["ser_slots"]) == ([1, 1], [1, 0])
-        assert counts["wrong"] == wrong
-    assert "faithful" not in scores["v1"].counts and scores["v1"].verdicts == []
-
-
-def test_counts_of_sgsacc() -> None:
-    turns = [*four_turns()[:2], turn(act("NOTIFY_SUCCESS"), turn_id="2/1", prompt="")]
-    judge, options = Judge(LexicalNli()), Options(validate=False)
-    gold = judge_gold(turns, judge, options)
-    utterances = [turns[0].utterance, "A hotel ?", "Done."]
-    counts = score_turns(turns, {"v1": utterances}, gold, judge, options)["v1"].counts
-    assert counts["faithful"].tolist() == [1, 0, 1]
-    assert counts["judged"].tolist() == [1, 1, 0]
-    assert "valid" not in counts
 
 
 def test_which_values_are_looked_for() -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import itertools
+import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +16,7 @@ from datasets import Dataset
 
 from baselines.data.dialogues import prediction_rows, read_dialogues
 from baselines.encoders import corpus_texts, tiny_tokenizer
+from baselines.onepass.data import Answer, CandidateSpan, SlotAnswer, decode
 from baselines.onepass.examples import (
     Example,
     FrameExamples,
@@ -21,8 +26,18 @@ from baselines.onepass.examples import (
     drop_acts_of_some,
     gold_examples,
 )
-from baselines.onepass.frames import Reading
+from baselines.onepass.frames import (
+    DONTCARE,
+    FROM,
+    GIVEN,
+    KEEP,
+    STATUSES,
+    Reading,
+    TextSpan,
+    labels_of,
+)
 from baselines.onepass.layout import Vocabulary, part_lengths, sequences
+from baselines.onepass.modeling import LOWEST
 from baselines.onepass.system import READS
 from baselines.task import joint_goal_accuracy
 from sgdx_dataset import frames, load
@@ -57,16 +72,68 @@ def vocabulary(rows: Dataset) -> Vocabulary:
 
 
 @pytest.mark.parametrize(
-    ("reading", "ceiling"), [(ACTS, 0.9927), (TEXT, 0.9560), (Reading(False, 2), 0.8095)]
+    ("reading", "ceiling", "counts"),
+    [
+        (ACTS, 0.9927, [1401, 70, 223, 95, 75, 9, 2807]),
+        (TEXT, 0.9560, [1392, 70, 0, 137, 75, 1, 3642]),
+        (Reading(False, 2), 0.8095, [1363, 70, 0, 123, 75, 1, 3720]),
+    ],
 )
-def test_labels_decode_to_the_gold_state(rows: Dataset, reading: Reading, ceiling: float) -> None:
-    """But for values that no path leads to; intents and requested slots are all there."""
+def test_labels_decode_to_the_gold_state(
+    rows: Dataset, reading: Reading, ceiling: float, counts: list[int]
+) -> None:
+    """But for values that no path leads to; intents and requested slots are all there.
+
+    The paths that are right are counted: to keep a value, dontcare, one that the system gave, spans
+    of a text, possible values and those of other services; and where the spans begin.
+    """
     examples, predicted = walked(rows, reading)
+    labels = [labels_of(example.frame, example.gold) for example in examples]
+    paths = [slot for of_frame in labels for slot in of_frame.paths.values()]
+    found = [sum(status in slot.statuses for slot in paths) for status in (KEEP, DONTCARE, GIVEN)]
+    found += [sum(len(getattr(p, of)) for p in paths) for of in ("spans", "values", "known")]
+    found += [sum(span.start for slot in paths for span in slot.spans)]
+    assert found == counts
     assert joint_goal_accuracy(rows, predicted) == pytest.approx(ceiling, abs=1e-4)
     assert len(examples) == len(rows) == 273
     for row, gold in zip(predicted, rows, strict=True):
         assert row["active_intent"] == gold["active_intent"]
         assert {*row["requested_slots"]} == {*gold["requested_slots"]}
+
+
+def answered(example: Example, rng: np.random.Generator) -> Answer:
+    """An answer at random: of each slot a status that it may have, and spans that overlap."""
+    frame, slots = example.frame, {}
+    last, text = len(frame.utterances) - 1, frame.utterances[-1].text
+    for name in frame.schema.slots_by_name:
+        logits = rng.normal(size=STATUSES)
+        logits[GIVEN] = logits[GIVEN] if frame.system_offer(name) else LOWEST
+        logits[FROM] = logits[FROM] if frame.known else LOWEST
+        starts, scores = rng.integers(len(text), size=3), -np.sort(rng.random(3))
+        spans = [TextSpan(last, start, start + 1 + rng.integers(20)) for start in starts.tolist()]
+        slots[name] = SlotAnswer(
+            rng.random(),
+            tuple(logits.tolist()),
+            tuple(map(CandidateSpan, spans, scores.tolist())),
+            int(rng.integers(len(frame.schema.slot(name).values) or 1)),
+            int(rng.integers(len(frame.known) or 1)),
+        )
+    return Answer(str(rng.choice([*frame.schema.intents_by_name])), slots)
+
+
+def test_answers_at_random_mean_what_they_meant(examples: list[Example]) -> None:
+    """The states of all frames, with and without a bias, are recorded; each rule is in some."""
+    rng = np.random.default_rng(0)
+    states = []
+    for bias, example in itertools.product((0.0, 0.7), examples):
+        states.append(decode(example.frame, answered(example, rng), bias))
+    values = Counter(value for state in states for [value] in state.values.values())
+    assert (len(values), values["dontcare"], sum(len(s.requested) for s in states)) == (
+        467,
+        960,
+        2080,
+    )
+    assert hashlib.sha256(json.dumps(states).encode()).hexdigest()[:16] == "7bc8b5faf69ced61"
 
 
 @pytest.mark.release
@@ -116,24 +183,6 @@ def test_a_batch_is_always_changed_alike(examples: list[Example], vocabulary: Vo
     for different in (other.batch(order), made.batch(order[::-1])):
         assert one["input_ids"].tolist() != different["input_ids"].tolist()
     assert one["status_label"].sum() < stateless.batch(order)["status_label"].sum()
-
-
-def test_names_or_descriptions_are_dropped(examples: list[Example]) -> None:
-    schema, rng = examples[0].frame.schema, np.random.default_rng(0)
-    slot = schema.slots[0].name
-    described = schema.slot(slot).description
-
-    def slots(noise: SchemaNoise) -> dict[str, str]:
-        variant = noise.variant(schema, rng)
-        return {} if variant is None else dict(variant.slots)
-
-    assert slots(SchemaNoise(drop_names=1.0))[slot] == described
-    assert slots(SchemaNoise(drop_descriptions=1.0))[slot] == slot.replace("_", " ")
-    assert slots(SchemaNoise()) == {}
-    shuffled = list(slots(SchemaNoise(shuffle=True)))
-    assert shuffled != list(schema.slots_by_name) and {*shuffled} == {*schema.slots_by_name}
-    half = SchemaNoise(drop_names=0.5, drop_descriptions=0.5)
-    assert 35 < sum(slots(half)[slot] == described for _ in range(100)) < 65
 
 
 def test_shuffled_and_cut_schemas_have_all_labels(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pytest
@@ -16,18 +15,14 @@ from transformers import (
     RobertaConfig,
 )
 
-from baselines.data.dialogues import Gold, State
-from baselines.onepass.data import Item, Tensors, label_batch, make_batch
-from baselines.onepass.frames import GIVEN, KEEP, SAY, FrameInput, labels_of
+from baselines.onepass.data import Item, make_batch
+from baselines.onepass.frames import FrameInput
 from baselines.onepass.layout import Variant, Vocabulary, sequences, variant_of
 from baselines.onepass.modeling import (
-    LOWEST,
     Logits,
     OnePassConfig,
     OnePassModel,
     block_attention_mask,
-    losses,
-    spans,
 )
 from sgdx_dataset.schema import Service
 
@@ -123,91 +118,3 @@ def test_what_attends_to_what() -> None:
         [1, 1, 0, 0, 0, 1, 0],  # what is known, to the dialogue and to what is known
         [1, 1, 1, 1, 1, 1, 0],  # padding, to which nothing attends
     ]
-
-
-def test_spans_stay_within_an_utterance() -> None:
-    starts, ends = torch.zeros(1, 3), torch.tensor([[0.0, math.log(2), 0.0]])
-    found = spans(starts, ends, torch.tensor([[1, 1, 2]]))[0].exp()
-    expected = torch.zeros(3, 12)
-    expected[0, 0], expected[0, 1], expected[1, 0], expected[2, 0] = 1 / 6, 2 / 6, 2 / 6, 1 / 6
-    torch.testing.assert_close(found, expected)
-    padded = spans(torch.zeros(1, 4), torch.zeros(1, 4), torch.tensor([[1, 1, 0, 0]]))[0].exp()
-    assert padded[:2].sum().item() == pytest.approx(1.0)
-    assert padded[2:].sum().item() == 0
-
-
-def labels_for(*slots: dict[str, Any]) -> Tensors:
-    """Labels of slots that have nothing right, changed."""
-    wrong = {
-        "scored": True,
-        "status_label": [False] * 5,
-        "span_label": [-1],
-        "value_label": [False] * 2,
-        "known_label": [False],
-        "requested_label": 0.0,
-    }
-    rows = [wrong | slot for slot in slots]
-    columns = {name: torch.tensor([row[name] for row in rows]) for name in wrong}
-    return columns | {"intent_label": torch.tensor([0])}
-
-
-def test_the_loss_is_of_all_right_paths_together() -> None:
-    status = torch.tensor([[0.5, 0.2, 0.1, 0.1, 0.1]]).log()
-    found = Logits(
-        intent=torch.tensor([[0.75, 0.25]]).log(),
-        requested=torch.tensor([0.0]),
-        status=status,
-        span=torch.full((1, 1, 12), LOWEST).index_fill(2, torch.tensor([0]), 0.0),
-        value=torch.tensor([[0.9, 0.1]]).log(),
-        known=torch.zeros(1, 1),
-    )
-    keep = [number == KEEP for number in range(5)]
-    both = [number in (KEEP, GIVEN) for number in range(5)]
-    for slot, p in (
-        ({"status_label": keep}, 0.5),
-        ({"status_label": both}, 0.6),
-        ({"value_label": [True, False]}, 0.2 * 0.9),
-        ({"span_label": [0], "status_label": both}, 0.6 + 0.2),
-        ({"known_label": [True]}, 0.1),
-        ({"scored": False}, 1.0),
-    ):
-        terms = losses(found, labels_for(slot))
-        assert terms["slots"].item() == pytest.approx(-math.log(p), abs=1e-5)
-        assert terms["intent"].item() == pytest.approx(-0.5 * math.log(0.75))
-        assert terms["requested"].item() == pytest.approx(0.5 * math.log(2))
-
-
-def test_impossible_statuses_are_closed(restaurants: Service, vocabulary: Vocabulary) -> None:
-    batch = make_batch([item(frame_of(restaurants), vocabulary)], 0)
-    keep, say, dontcare, given, known = batch["status_mask"].T.tolist()
-    assert keep == [True] * 5
-    assert say == dontcare == [False, True, True, True, True]  # price is not tracked
-    assert given == [False, True, True, True, False]
-    assert known == [False, False, False, False, True]  # the party size has a list without it
-    silent = frame_of(restaurants, utterances=(), known=())
-    closed = make_batch([item(silent, vocabulary)], 0)["status_mask"]
-    assert closed[:, SAY].tolist() == [False, False, True, False, False]
-
-
-GOLD = Gold(
-    State(
-        "ReserveTable",
-        {"time": ["8"], "party_size": ["3"], "restaurant": ["Luigi's"], "day": ["never said"]},
-        ("price",),
-    ),
-    {"time": [(8, 9)]},
-)
-
-
-def test_labels_as_tensors(restaurants: Service, vocabulary: Vocabulary) -> None:
-    frame = frame_of(restaurants, carried={})
-    items = [item(frame, vocabulary)]
-    batch = make_batch(items, 0)
-    labels = label_batch(items, [labels_of(frame, GOLD)], batch)
-    assert labels["intent_label"].tolist() == [1]
-    assert labels["requested_label"].tolist() == [1, 0, 0, 0, 0]
-    assert labels["scored"].tolist() == [False, True, True, True, False]
-    assert labels["span_label"].tolist() == [[-1], [2 * 12], [-1], [-1], [-1]]
-    assert labels["value_label"][2].tolist() == [False, False, True]
-    assert labels["status_label"][3].tolist() == [False, False, False, True, False]
-    assert not labels["known_label"].any()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
@@ -15,19 +13,11 @@ from baselines.encoders import tiny_tokenizer
 from baselines.sgd_baseline.data import (
     SYSTEM,
     USER,
-    Change,
-    SlotQuestions,
     TokenizedTurn,
     TokenizedTurns,
-    accumulate,
-    difference,
-    differences,
     find_span,
 )
-from baselines.sgd_baseline.elements import ElementTable
-from baselines.sgd_baseline.system import best_spans, read_changes
-
-from .test_schema_embeddings import CABS
+from baselines.sgd_baseline.system import best_spans
 
 SIDES = [-1, 0, 0, 0, -1, 1, 1, 1, -1, -1]
 
@@ -59,90 +49,7 @@ def test_best_spans_are_those_of_trying_all(seed: int) -> None:
     assert (first.item(), last.item()) == (best if best != (0, 0) else (-1, -1))
 
 
-class _Examples:
-    """Two frames of one service and one turn."""
-
-    def __init__(self) -> None:
-        self.table = ElementTable([CABS])
-        self.frames: Any = type("F", (), {"service": np.array([0, 0]), "text": np.array([0, 0])})
-        self.turns: Any = type("T", (), {"turn": staticmethod(lambda index: self)})
-
-    def text(self, first: int, last: int) -> str:
-        return f"{first}-{last}"
-
-
-def test_changes() -> None:
-    asked = SlotQuestions(
-        np.arange(2), np.array([0, 0]), np.arange(2), np.array([0, 0]), np.arange(2)
-    )
-    logits = {
-        "intent": [[0.0, 1.0, 2.0], [3.0, 1.0, 2.0]],
-        "requested": [-1.0, 1.0, 0.1, -0.1],  # seats, seats, to, to
-        "categorical_status": [[0.0, 1.0, 2.0], [0.0, 2.0, 1.0]],
-        "value": [[0.0, 1.0], [1.0, 0.0]],
-        "free_status": [[9.0, 0.0, 0.0], [0.0, 0.0, 9.0]],
-    }
-    tensors = {name: torch.tensor(column) for name, column in logits.items()}
-    examples: Any = _Examples()
-    assert read_changes(examples, asked, tensors, [(1, 4, 6)]) == [
-        Change("FindCab", ["to"], {"seats": "2"}),
-        Change("NONE", ["seats"], {"seats": "dontcare", "to": "4-6"}),
-    ]
-    tensors["free_status"] = torch.tensor([[0.0, 1.0, 0.0], [0.0, 0.0, 9.0]])
-    found = read_changes(examples, asked, tensors, [(1, -1, -1)])
-    assert [change.slot_values.get("to") for change in found] == ["dontcare", None]
-
-
 TAXIS, VETS = ("original", "1_00000", 0), ("original", "1_00000", 1)
-
-
-def test_difference() -> None:
-    before = {"city": ["Galway"], "time": ["6:15 pm"], "shared": ["False"]}
-    now = {"city": ["Cork"], "time": ["6:15 pm", "quarter past six"], "seats": ["2"]}
-    assert difference(before, now) == {"city": ["Cork"], "seats": ["2"]}
-    assert difference({}, now) == now
-    assert difference(before, before) == {}
-    assert difference(before, {}) == {}  # what is gone cannot be said
-    assert difference({"city": ["Cork"]}, {"city": ["dontcare"]}) == {"city": ["dontcare"]}
-    reworded = {"time": ["quarter past six", "6:15 pm"]}
-    assert difference({"time": ["6:15 pm"]}, reworded) == {}
-
-
-def test_differences_are_to_the_same_service_however_long_ago() -> None:
-    groups = [TAXIS, VETS, VETS, TAXIS, TAXIS]
-    states = [
-        {"city": ["Galway"]},
-        {"city": ["Galway"], "pet": ["cat"]},
-        {"city": ["Cork"], "pet": ["cat"]},
-        {"city": ["Galway"], "seats": ["2"]},  # two turns later
-        {"city": ["Sligo"], "seats": ["2"]},
-    ]
-    assert list(differences(groups, states)) == [
-        {"city": ["Galway"]},
-        {"city": ["Galway"], "pet": ["cat"]},
-        {"city": ["Cork"]},
-        {"seats": ["2"]},
-        {"city": ["Sligo"]},
-    ]
-
-
-def test_accumulation() -> None:
-    groups = [TAXIS, VETS, TAXIS, TAXIS, VETS]
-    changes = [
-        Change(slot_values={"city": "Galway"}),
-        Change(slot_values={"pet": "cat"}),
-        Change(slot_values={}),
-        Change(slot_values={"city": "dontcare", "seats": "2"}),
-        Change(slot_values={"city": "Cork"}),
-    ]
-    found = list(accumulate(groups, changes))
-    assert found == [
-        {"city": "Galway"},
-        {"pet": "cat"},
-        {"city": "Galway"},
-        {"city": "dontcare", "seats": "2"},
-        {"pet": "cat", "city": "Cork"},
-    ]
 
 
 TEXTS = [("Where to?", "To Galway, at 6."), ("", "To Galway.")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import pytest
 import torch
@@ -14,7 +13,6 @@ from baselines.sgd_baseline.modeling import (
     SgdBaselineConfig,
     SgdBaselineModel,
     Tensors,
-    named_losses,
 )
 
 LOG2, LOG3, LOG_1_E5 = math.log(2), math.log(3), math.log(1 + math.exp(5))
@@ -60,29 +58,6 @@ def batch() -> Tensors:
         "elements": torch.randn(9, 16),
         **{name: torch.tensor(column) for name, column in places.items()},
     }
-
-
-# Of each loss: the logits, the labels, and the mean over what is not masked.
-LOSSES: dict[str, tuple[Any, list[int], float]] = {
-    "intent": ([[0.0, 0.0, -1e30], [9.0, 0.0, 0.0]], [1, IGNORED], LOG2),
-    "requested": ([0.0, 0.0, 50.0], [1, 0, IGNORED], LOG2),
-    "categorical_status": ([[0.0, 0.0, 0.0], [7.0, 0.0, 0.0]], [2, IGNORED], LOG3),
-    "value": (
-        [[0.0, 0.0], [5.0, 0.0], [0.0, 5.0]],
-        [IGNORED, 1, IGNORED],
-        math.log(1 + math.exp(5)),
-    ),
-    "free_status": ([[0.0, 0.0, 0.0]], [IGNORED], 0.0),
-    "start": ([[0.0, 0.0, 0.0, 0.0]], [2], math.log(4)),
-    "end": (torch.zeros(0, 4), [], 0.0),
-}
-
-
-def test_each_loss_is_the_mean_over_what_is_not_masked() -> None:
-    logits = {name: torch.as_tensor(given) for name, (given, _, _) in LOSSES.items()}
-    labels = {f"{n}_label": torch.tensor(y, dtype=torch.long) for n, (_, y, _) in LOSSES.items()}
-    found = {name: loss.item() for name, loss in named_losses(logits, labels).items()}
-    assert found == pytest.approx({n: mean for n, (_, _, mean) in LOSSES.items()}, abs=1e-6)
 
 
 def test_what_pads_is_never_chosen(model: SgdBaselineModel) -> None:

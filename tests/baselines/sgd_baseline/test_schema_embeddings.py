@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from baselines.sgd_baseline.elements import ElementTable, elements_of, embed, embeddings
+from baselines.sgd_baseline.elements import ElementTable, embed, embeddings
 from baselines.sgd_baseline.system import SgdTracker
-from sgdx_dataset.schema import read_service
 
 from ...conftest import intent, slot
 
@@ -27,21 +26,6 @@ CABS: dict[str, Any] = {
     ],
 }
 VANS = CABS | {"service_name": "Vans_1", "intents": CABS["intents"][:1]}
-
-
-def test_sentence_pairs() -> None:
-    service = elements_of(read_service(CABS))
-    assert service.pairs == [
-        ("Rides", "OrderCab Call a cab"),
-        ("Rides", "FindCab Look for one"),
-        ("Rides", "seats How many"),
-        ("Rides", "to Where to"),
-        ("seats How many", "1"),
-        ("seats How many", "2"),
-    ]
-    assert (service.intents, service.categorical, service.free, service.values) == (
-        ["OrderCab", "FindCab"], ["seats"], ["to"], [["1", "2"]],
-    )  # fmt: skip
 
 
 @pytest.fixture

@@ -83,18 +83,6 @@ def tiny(train_rows: Dataset) -> tuple[Any, Any]:
 SURE = Span(4, 8, "Bath", 1.1)
 
 
-def test_a_sample_stands_for_all() -> None:
-    kinds = np.array([EASY] * 900 + [HARD] * 90 + [POSITIVE] * 10, np.int8)
-    chosen, weights = stratified(kinds, 60)
-    assert chosen.tolist() == sorted(set(chosen.tolist()))
-    assert [(kinds[chosen] == kind).sum() for kind in (EASY, HARD, POSITIVE)] == [25, 25, 10]
-    for kind, count in ((EASY, 900), (HARD, 90), (POSITIVE, 10)):
-        assert weights[kinds[chosen] == kind].sum() == pytest.approx(count)
-    everything, ones = stratified(kinds, 5000)
-    assert everything.tolist() == list(range(1000))
-    assert set(ones.tolist()) == {1.0}
-
-
 def test_only_sure_answers_are_decisions() -> None:
     assert decisions("intent", Answer(2, 0.3, 0.1), False) == {("intent", 2)}
     for part, least in (("copy", 0.85), ("cross", 0.9)):

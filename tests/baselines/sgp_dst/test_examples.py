@@ -25,10 +25,7 @@ from baselines.sgp_dst.data import (
     SYSTEM,
     Example,
     combine_examples,
-    copy_examples,
     cross_examples,
-    intent_examples,
-    system_examples,
     turns_with_memory,
 )
 from baselines.sgp_dst.questions import cross_candidates
@@ -50,116 +47,10 @@ def turn(
     return UserTurn(system, user, acts, found)
 
 
-@pytest.fixture
-def dialogue(cabs: Service, museums: Service) -> Dialogue:
-    museum: Values = {"museum": ["City Museum"]}
-    start: Values = {"pickup_time": ["5"], "shared": ["True"]}
-    return Dialogue(
-        "original",
-        [
-            turn("", [], "Museums?", (museums, "BuyTickets", {}, {})),
-            turn(
-                "City Museum at 1 Elm St?",
-                [
-                    act("Museums_9", "OFFER", "museum", "City Museum"),
-                    act("Museums_9", "INFORM", "address", "1 Elm St"),
-                ],
-                "Yes",
-                (museums, "BuyTickets", museum, {}),
-            ),
-            turn(
-                "Done.",
-                [act("Museums_9", "NOTIFY_SUCCESS")],
-                "A shared cab there at 5",
-                (cabs, "OrderCab", start | {"destination": ["1 Elm St"]}, {"pickup_time": "5"}),
-            ),
-            turn(
-                "Alone?",
-                [act("Cabs_9", "CONFIRM", "shared", "False")],
-                "Yes. What fare?",
-                (
-                    cabs,
-                    "NONE",
-                    {"pickup_time": ["5"], "destination": ["1 Elm St"], "shared": ["False"]},
-                    {},
-                ),
-            ),
-        ],
-    )
-
-
 def asked(example: Example) -> str:
     """What an example asks about, in short."""
     tail = [piece.text for piece in example.question.prompt.tail if "#" in piece.text]
     return " <- ".join(text.split(" # ")[-2] for text in tail)
-
-
-def test_intents(dialogue: Dialogue) -> None:
-    examples = list(intent_examples(dialogue))
-    assert [example.labels for example in examples] == [(0,), (0,), (0,), (2,)]
-    marked = [
-        [piece.text.split(" # ")[-1] for piece in example.question.prompt.tail if piece.bits]
-        for example in examples
-    ]
-    assert marked == [[], ["BuyTickets"], [], ["OrderCab"]]  # nothing in a service's first turn
-    heads = [example.question.prompt.head[1].text for example in examples]
-    assert heads == ["jump", "keep", "jump", "keep"]
-
-
-def test_combine(dialogue: Dialogue) -> None:
-    positive = [e for e in combine_examples(dialogue) if e.kind == POSITIVE]
-    found = {(asked(e), e.question.turn.text): e for e in positive}
-    said = "sys : Done. usr : A shared cab there at 5"
-    start = said.index("5")
-    assert {(slot, text): e.labels for (slot, text), e in found.items()} == {
-        ("pickup time", said): (start, start + 1, 0, 0),
-        ("shared", said): (-1, -1, 2, 0),
-        ("fare", "sys : Alone? usr : Yes. What fare?"): (-1, -1, 0, 1),
-    }
-    hard = [(asked(e), e.question.bits) for e in combine_examples(dialogue) if e.kind == HARD]
-    assert hard == [("address", 2)]
-    slots = [asked(e) for e in combine_examples(dialogue)]
-    # The museum is what the system offered, "shared" changed to what it confirmed, and the
-    # destination is the museum's address: there is nothing to learn for combine.
-    assert Counter(slots) == {
-        "museum": 1, "address": 2, "tickets": 2,
-        "destination": 1, "pickup time": 2, "shared": 1, "riders": 2, "fare": 2,
-    }  # fmt: skip
-
-
-def test_combine_learns_from_bare_system_turns(dialogue: Dialogue) -> None:
-    found = {
-        (asked(e), e.question.turn, e.question.bits): e.labels
-        for e in system_examples(dialogue)
-        if e.kind == SYSTEM
-    }
-    assert found == {
-        ("museum", ("City Museum at 1 Elm St?", 0), 0): (0, 11, 0, 0),
-        ("address", ("City Museum at 1 Elm St?", 0), 0): (15, 23, 0, 0),
-        ("shared", ("Alone?", 0), 0): (-1, -1, 3, 0),
-    }
-    others = [asked(e) for e in system_examples(dialogue) if e.kind == EASY]
-    assert others == ["tickets", "destination", "pickup time", "riders", "fare"]
-
-
-def test_copy(dialogue: Dialogue) -> None:
-    found = [(e.question.turn.text[-4:], e.question.bits, *e[1:]) for e in copy_examples(dialogue)]
-    assert found == [
-        (" Yes", 1 + 4, (1,), POSITIVE),
-        ("are?", 1 + 2, (0,), EASY),  # the slot has a value already: it is never asked for
-    ]
-
-
-def test_cross(dialogue: Dialogue) -> None:
-    found = {asked(e): (e.question.bits, e.labels, e.kind) for e in cross_examples(dialogue)}
-    assert found == {
-        # bits: the source is in the state 1, required 4 or optional 8, its service succeeded 16
-        "destination <- museum": (21, (0,), EASY),
-        "destination <- address": (20, (1,), POSITIVE),
-        # Two words of the target are those of a slot with a value: its own, as it is said.
-        "pickup time <- museum": (21, (0,), HARD),
-        "pickup time <- address": (20, (0,), HARD),
-    }
 
 
 def test_the_hard_negatives_of_cross_have_confusable_names(museums: Service, cabs: Service) -> None:

@@ -21,26 +21,11 @@ def values(schema: Service, evidence: Evidence, previous: State | None = None) -
     return join(frames[0]).values
 
 
-def test_nothing_is_answered(cabs: Service) -> None:
-    assert join(FrameEvidence(cabs, State(), Evidence())) == ("NONE", {}, ())
-
-
-def test_intent_and_requested(cabs: Service) -> None:
-    evidence = Evidence("OrderCab", {"fare": 0.91, "riders": 0.9, "shared": 0.2})
-    state = join(FrameEvidence(cabs, State("PlanRide", {}, ("riders",)), evidence))
-    assert state == ("OrderCab", {}, ("fare",))
-
-
 def test_the_previous_state_is_carried_over_and_left_alone(cabs: Service) -> None:
     previous = State("OrderCab", {"destination": ["Bath"], "shared": ["True"]})
     evidence = Evidence(spans={"destination": Span(3, 8, "Wells", 1.5)})
     assert values(cabs, evidence, previous) == {"destination": ["Wells"], "shared": ["True"]}
     assert previous.values == {"destination": ["Bath"], "shared": ["True"]}
-
-
-def test_spans(cabs: Service) -> None:
-    spans = {"destination": Span(3, 7, "Bath", 1.01), "pickup_time": Span(9, 10, "5", 1.0)}
-    assert values(cabs, Evidence(spans=spans)) == {"destination": ["Bath"]}
 
 
 @pytest.mark.parametrize(("first", "second"), [(1.2, 1.9), (1.9, 1.2)])
@@ -67,18 +52,6 @@ def test_slots_of_two_services_do_not_share_a_string(
     states = [join(frame).values for frame in settle_claims(frames)]
     winner = {"destination": ["Bath"]} if score > 1.5 else {"museum": ["Bath"]}
     assert states == ([winner, {}] if score > 1.5 else [{}, winner])
-
-
-def test_values(cabs: Service) -> None:
-    found = {
-        "shared": Scored("True", 0.81),
-        "riders": Scored("2", 0.8),
-        "pickup_time": Scored("dontcare", 0.9),
-        "destination": None,
-    }
-    assert values(cabs, Evidence(values=found)) == {"shared": ["True"], "pickup_time": ["dontcare"]}
-    asked = Evidence(requested={"shared": 0.95}, values=found)
-    assert values(cabs, asked) == {"pickup_time": ["dontcare"]}
 
 
 def test_copies_fill_only_what_is_unset(cabs: Service) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import torch
-from safetensors.torch import load, save
 from transformers import (
     BartConfig,
     BartForConditionalGeneration,
@@ -13,8 +12,7 @@ from transformers import (
     set_seed,
 )
 
-from baselines.t2g2 import model as prefix_module
-from baselines.t2g2.model import ATTENTION, PLACES, PrefixTuned
+from baselines.t2g2.model import PLACES, PrefixTuned
 from sgdx_dataset import SgdxError
 
 LENGTH = 5
@@ -65,50 +63,6 @@ def test_seven_million_parameters_are_trained_on_t5_small_s_shape() -> None:
         assert sum(network().numel() for network in model.networks.values()) == 184_320
 
 
-def test_without_a_prefix_it_is_the_stock_model(batch: dict[str, torch.Tensor]) -> None:
-    stock, ours = random_t5(), random_t5()
-    stock.set_attn_implementation("eager")
-    ours.set_attn_implementation(ATTENTION)
-    expected, found = stock(**batch, labels=LABELS), ours(**batch, labels=LABELS)
-    assert torch.equal(found.logits, expected.logits)
-    assert torch.equal(found.encoder_last_hidden_state, expected.encoder_last_hidden_state)
-
-
-def test_one_attention_by_hand() -> None:
-    """Softmax over the prefix and the keys, where mask and bias touch the keys alone."""
-    generator = torch.Generator().manual_seed(0)
-    query, key, value = (torch.randn(1, 1, n, 2, generator=generator) for n in (1, 3, 3))
-    mask, bias = torch.tensor([[[[0.0, -1e9, 0.0]]]]), torch.tensor([[[[0.5, 0.1, -0.5]]]])
-    module = torch.nn.Module()
-    module.prefix = torch.randn(2, 1, 2, 2, generator=generator)
-    found, weights = prefix_module.prefix_attention(
-        module, query, key, value, mask, position_bias=bias, scaling=1.0
-    )
-    q, (keys, values) = query[0, 0, 0], module.prefix[:, 0]
-    scores = [q @ keys[0], q @ keys[1], q @ key[0, 0, 0] + 0.5, q @ key[0, 0, 2] - 0.5]
-    shares = torch.stack(scores).softmax(0)
-    rows = torch.stack([values[0], values[1], value[0, 0, 0], value[0, 0, 2]])
-    assert weights.shape == (1, 1, 1, 5)
-    torch.testing.assert_close(found[0, 0, 0], shares @ rows)
-
-
-def test_every_layer_of_the_three_attentions_has_its_own_prefix(
-    batch: dict[str, torch.Tensor], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = tuned(decoder_layers=3)
-    prefixes = model.prefixes()
-    shapes = {name: tuple(prefix.shape) for name, prefix in prefixes.items()}
-    layers = {"encoder": 2, "decoder": 3, "cross": 3}
-    assert shapes == {name: (number, 2, 3, LENGTH, 6) for name, number in layers.items()}
-    with torch.no_grad():
-        whole = model(**batch, labels=LABELS).logits
-        for name, layer in ((name, i) for name, number in layers.items() for i in range(number)):
-            changed = {n: p.clone() for n, p in prefixes.items()}
-            changed[name][layer] += 1.0
-            monkeypatch.setattr(model, "prefixes", lambda changed=changed: changed)
-            assert not torch.allclose(model(**batch, labels=LABELS).logits, whole)
-
-
 def test_only_the_networks_get_gradients_and_the_base_stays_bit_for_bit(
     batch: dict[str, torch.Tensor],
 ) -> None:
@@ -139,20 +93,6 @@ def test_generation_is_the_same_with_and_without_cache(batch: dict[str, torch.Te
     ]
     assert torch.equal(*outputs)
     assert len(set(map(tuple, outputs[0].tolist()))) == 3  # the inputs matter
-
-
-def test_a_prefix_that_is_fixed_says_what_the_learnt_one_says(
-    batch: dict[str, torch.Tensor],
-) -> None:
-    learnt = tuned()
-    fixed = PrefixTuned(random_t5(), LENGTH, 16, learnt=False).eval()
-    with torch.no_grad():
-        made = {name: prefix.contiguous() for name, prefix in learnt.prefixes().items()}
-    fixed.fixed.load_state_dict(load(save(made)))
-    assert not any(p.requires_grad for p in fixed.parameters())
-    with torch.no_grad():
-        logits = [model(**batch, labels=LABELS).logits for model in (learnt, fixed)]
-    assert torch.equal(*logits)
 
 
 def test_what_cannot_have_a_prefix() -> None:

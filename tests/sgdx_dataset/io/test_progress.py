@@ -73,8 +73,3 @@ def test_seven_configs_share_one_bar_on_a_terminal(tmp_path: Path) -> None:
 
 def test_quick_work_and_a_user_who_wants_none_see_no_bar(tmp_path: Path) -> None:
     assert shown(SILENT, tmp_path) == ""
-
-
-def test_without_a_terminal_there_is_no_bar(tmp_path: Path) -> None:
-    process = start(SLOW.replace('"sample"', '"sample", ["v1"]'), tmp_path, subprocess.PIPE)
-    assert (process.communicate(), process.returncode) == ((b"", b""), 0)

@@ -16,7 +16,7 @@ import pytest
 from sgdx_dataset import SgdxError
 from sgdx_dataset.release import open_release
 from sgdx_dataset.rewording.backtranslate import backtranslate
-from sgdx_dataset.rewording.translations import TranslationSettings, batches
+from sgdx_dataset.rewording.translations import TranslationSettings
 from sgdx_dataset.words import apply_words, read_words
 
 from ...conftest import Run
@@ -185,23 +185,6 @@ def test_what_becomes_of_answers(mini: Path, tmp_path: Path, case: str) -> None:
     }
     assert [int(n) for n in re.findall(r"(\d+) (?:of|that|whose)", said)] == numbers
     assert (calls(tmp_path, "there"), calls(tmp_path, "back")) == ([8], [texts_back])
-
-
-def test_white_space_and_spelling_make_no_difference(mini: Path, tmp_path: Path) -> None:
-    """A command gets lines, and capitals are lost in a phrase: both came back the same."""
-    schema = json.loads((mini / "train" / "schema.json").read_bytes())
-    schema[0]["description"] = " Two\u2028lines\n"
-    schema[0]["intents"][0]["name"] = "FindTVShow"
-    write(mini / "train" / "schema.json", schema)
-    overlay, said = made(mini, tmp_path, back=BACK | {"参观": "Two lines"})
-    assert flat(overlay["Flats_1"]).keys() == flat(OVERLAY["Flats_1"]).keys() - {
-        *("description", "intents FindFlat name", "intents VisitFlat description")
-    }
-    assert "kept: 5 that came back the same, 1 whose translation is unusable" in said
-
-
-def test_batches_are_of_like_length() -> None:
-    assert batches(["aa", "b", "cccc", "dd", "e"], 2) == [["cccc", "aa"], ["dd", "b"], ["e"]]
 
 
 @pytest.mark.posix

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,10 @@ from sgdx_dataset.release import open_release
 from sgdx_dataset.rewording.compose import (
     ElementPool,
     ServicePool,
-    check_pool,
     compose,
     compose_service,
 )
-from sgdx_dataset.rewording.distances import description_distance, name_distance
+from sgdx_dataset.rewording.distances import name_distance
 from sgdx_dataset.schema import Service, Slot
 
 from ...conftest import Run
@@ -82,29 +80,6 @@ def test_nearest_first_ties_as_in_the_pool(mini: Path, pool_file: Path, tmp_path
     ]
 
 
-def test_intents_follow_the_renamed_slots(mini: Path, pool_file: Path, tmp_path: Path) -> None:
-    compose(open_release(mini), pool_file, tmp_path / "out")
-    for split in SPLITS.values():
-        find, visit = service_of(tmp_path / "out" / "v2", split)["intents"]
-        assert find["required_slots"] == ["town", "aim"]
-        assert find["optional_slots"] == {"quarter": "dontcare"}
-        assert find["result_slots"] == ["town", "quarter", "aim"]
-        assert (visit["required_slots"], visit["is_transactional"]) == (["quarter"], True)
-
-
-@pytest.mark.parametrize(
-    ("original", "description", "distance"),
-    [
-        ("The city of the flats", "a flat of which cities", 0.0),
-        ("city", "the town", 1.0),
-        ("find a flat", "find some flats", 1 / 3),
-        ("the", "a", 0.0),
-    ],
-)
-def test_description_distance(original: str, description: str, distance: float) -> None:
-    assert description_distance(original, description) == pytest.approx(distance)
-
-
 NAME = st.from_regex(r"[a-z]{1,8}", fullmatch=True)
 
 
@@ -140,14 +115,6 @@ FAULTS: list[tuple[str, Json, str]] = [
     ("Flats_1 intents FindFlat name", ["Search", "NONE", "F"], "FindFlat: name is 'NONE'"),
     ("Flats_1 slots area name", ["areas", "town", "municipality"], "slot town "),
 ]
-
-
-def test_a_pool_has_two_to_nine_paraphrases() -> None:
-    service = Service("A_1", "text", [], [])
-    for size, is_enough in ((1, False), (2, True), (9, True), (10, False)):
-        pool = {"A_1": ServicePool([f"text {i}" for i in range(size)], {}, {})}
-        with nullcontext() if is_enough else pytest.raises(SgdxError, match="service A_1: desc"):
-            check_pool(pool, [[service]], "pool.json")
 
 
 @pytest.mark.parametrize(("place", "value", "record"), FAULTS)

@@ -28,10 +28,6 @@ from transformers import (
 )
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.release import open_release
-from sgdx_dataset.rewording import translations
-from sgdx_dataset.rewording.backtranslate import backtranslate
-from sgdx_dataset.rewording.translations import TranslationSettings
 from sgdx_dataset.rewording.translators import command_translator, model_translator
 
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
@@ -194,12 +190,6 @@ def test_a_model_that_cannot_be_asked(
         model_translator(str(models / name), "eng_Latn", target)
 
 
-def test_a_text_too_long_for_the_model(models: Path) -> None:
-    translator = model_translator(str(models / "there"), None, None)
-    with pytest.raises(SgdxError, match="there: a text has 66 tokens, expected at most 64$"):
-        translator(["a", " ".join("a" * 65)], 0)
-
-
 @pytest.mark.parametrize("fault", ["pickled", "coded", "damaged"])
 def test_a_model_that_is_not_loaded(models: Path, tmp_path: Path, fault: str) -> None:
     """With pickled weights alone, with code of its own, or cut off; and its code is not run."""
@@ -253,28 +243,3 @@ def test_a_command_gets_lines_and_gives_lines() -> None:
 def test_a_command_at_fault(command: str, message: str) -> None:
     with pytest.raises(SgdxError, match=message):
         command_translator(command)(["city", "area"], 0)
-
-
-def test_broken_off_in_the_middle_while_sampling(
-    models: Path, mini: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What goes on from there makes the overlay that one whole run makes."""
-    there, back = str(models / "there"), str(models / "back")
-
-    def overlay(folder: str, seed: int) -> bytes:
-        settings = TranslationSettings(
-            forward=there, backward=back, sample=True, seed=seed, batch_size=1
-        )
-        backtranslate(open_release(mini), tmp_path / folder / "zh.json", settings)
-        return (tmp_path / folder / "zh.json").read_bytes()
-
-    whole, steps = overlay("whole", 7), iter(range(4))
-    with monkeypatch.context() as patch, pytest.raises(StopIteration):
-        patch.setattr(translations, "advance", lambda: next(steps))
-        overlay("broken", 7)
-    work = tmp_path / "broken" / ".zh.json.partial.jsonl"
-    assert work.read_bytes().count(b"\n") == 6  # a header and five batches
-    assert overlay("broken", 7) == whole
-    assert not work.exists()
-    assert b'"text"' in whole
-    assert overlay("other", 8) != whole

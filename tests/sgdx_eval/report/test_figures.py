@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from statistics import mean, stdev
 
 import numpy as np
 import pytest
 
 from sgdx_cli import main
-from sgdx_eval.references import References
 from sgdx_eval.report import tables
 from sgdx_eval.report import verdict as verdicts
 from sgdx_eval.report.runs import Group, System, read_run, read_runs
@@ -19,7 +17,7 @@ from sgdx_eval.report.verdict import verdict
 from sgdx_eval.tables import NO_VALUE, Cell, Table
 from sgdx_metric.statistics import Figure
 
-from .conftest import Row, only_group, scores_of, values, with_state, write_run
+from .conftest import only_group, scores_of
 
 
 def texts(table: Table) -> list[str]:
@@ -77,24 +75,6 @@ def test_figures_of_the_lexical_tracker(lexical: Path) -> None:
     ]
 
 
-def test_seeds_are_a_mean_with_its_deviation(group: Group, runs: dict[str, Path]) -> None:
-    table, _ = tables.comparison(group)
-    assert [texts(table)[i].split(" | ")[0] for i in (0, 3, 6)] == [
-        "t5dst 2 seeds; trained on original; without system acts",
-        "t5dst, backtrans trained on original + backtrans; without system acts",
-        "sgp_dst random weights; without system acts",
-    ]
-    seeds = [scores_of(runs[name])["sgdx"] for name in ("plain-0", "plain-1")]
-    names = [column.name for column in table.columns]
-    for title, key in (("JGA_worst", "jga_worst"), ("flips", "flips")):
-        both = [100 * of[key] for of in seeds]
-        expected = Cell(f"{mean(both):.1f}", f"± {stdev(both):.1f}")
-        assert table.rows[0][names.index(title)] == expected
-    (by_variant,) = tables.variant_table(group)
-    change = mean(100 * of["differences"]["v3"]["difference"] for of in seeds)
-    assert by_variant.rows[3][3].text == f"{change:+.1f}" and by_variant.folded
-
-
 def test_augmentation_is_compared_with_the_system_without(group: Group) -> None:
     (table,) = tables.augmentation(group)
     none, other = table.rows
@@ -117,18 +97,6 @@ def test_a_difference_has_its_sign_and_its_interval() -> None:
     ]  # fmt: skip
 
 
-def test_the_leader_and_how_far_it_is_ahead(group: Group, runs: dict[str, Path]) -> None:
-    said, scores = verdict(group, {}), scores_of(runs["backtrans"])["sgdx"]
-    assert said is not None
-    lead, above, *_ = said.sentences
-    assert lead.text.startswith(f"t5dst, backtrans: {100 * scores['jga_v1-5']:.1f} % joint goal")
-    a, b = (scores_of(runs[name])["sgdx"]["jga_v1-5"] for name in ("plain-0", "plain-1"))
-    points = 100 * (scores["jga_v1-5"] - (a + b) / 2)
-    assert f"{points:.1f} points" in above.text and above.text.endswith(", t5dst")
-    low, high = map(float, above.detail.split(" to "))
-    assert 0 < low < points < high
-
-
 def test_an_oracle_leads_only_oracles(runs: dict[str, Path]) -> None:
     group = only_group(*runs.values())
     for oracles, leader in (({"backtrans"}, "t5dst: "), ({*runs}, "t5dst, backtrans: ")):
@@ -146,24 +114,6 @@ def test_a_lead_that_may_be_chance_is_none(group: Group, monkeypatch: pytest.Mon
     assert said is not None
     assert "cannot be told" in said.sentences[1].text
     assert said.sentences[1].detail == "-0.1 to 2.1"
-
-
-def test_a_gain_is_no_negative_cost(
-    sample: References, gold: dict[str, list[Row]], tmp_path: Path
-) -> None:
-    """A tracker that is wrong in one frame, and under the original words alone."""
-
-    def change(variant: str, row: Row) -> None:
-        if variant == "original" and row["frame_id"].endswith("/Vets_1"):
-            with_state(row, dict(list(values(row).items())[1:]))
-
-    run = write_run(tmp_path / "run", sample, gold, change, tracker="x")
-    said, drop = verdict(only_group(run), {}), scores_of(run)["sgdx"]["drop"]
-    assert said is not None and drop > 0
-    _, gain, worst, _ = said.sentences
-    assert f"gains it {100 * drop:.1f} points" in gain.text and "No variant" in worst.text
-    low, high = map(float, gain.detail.split(" to "))
-    assert 0 <= low < 100 * drop < high
 
 
 @pytest.mark.parametrize("services", [(), ("Vets_1",)])

@@ -7,9 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from sgdx_eval.report.runs import Group, Run, group_runs, read_run
+from sgdx_eval.report.runs import Run, group_runs, read_run
 
 from .conftest import VARIANTS, only_group
 
@@ -52,36 +50,6 @@ def test_oracles_say_so(runs: dict[str, Path], tmp_path: Path) -> None:
     assert run.system_name() == "t5dst, oracle x 0.5"
 
 
-ALSO = {"source": "/home/me/secret/many", "share": 0.5}
-
-
-@pytest.mark.parametrize(
-    ("system", "settings", "trained_on"),
-    [
-        ({}, {}, "–"),
-        ({"train": ["original"]}, {}, "original"),
-        ({"train": ["original"], "also": ALSO}, {}, "original + many"),
-        ({}, {"augment": {"schemas": "backtrans", "ratio": 0.2}, "train_dialogues": 1217},
-         "original + backtrans x 0.2, 1,217 dialogues"),
-        ({"train": ["original"], "also": ALSO, "also_before": [{"source": "sample"}]}, {},
-         "original + many + sample"),
-    ],
-)  # fmt: skip
-def test_what_a_system_was_trained_on(
-    system: dict[str, Any],
-    settings: dict[str, Any],
-    trained_on: str,
-    runs: dict[str, Path],
-    tmp_path: Path,
-) -> None:
-    def of_system(scores: dict[str, Any]) -> None:
-        scores["predictions"] = {"original": {"system": system}}
-
-    run = read_run(changed(runs["plain-0"], tmp_path, of_system))
-    assert Run(run.path, run.results, settings).trained_on == trained_on
-    assert run.acts == "no"
-
-
 def test_the_recipe_is_that_of_the_model_that_predicted(
     runs: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -98,27 +66,6 @@ def test_the_recipe_is_that_of_the_model_that_predicted(
         record = {"settings": {"train_dialogues": 1217}, "seen": {"overlaps": overlaps}}
         (model / "run.json").write_text(json.dumps({"record": record}))
         assert read_run(folder).settings == settings
-
-
-def test_seeds_are_one_system_and_other_augmentations_are_not(group: Group) -> None:
-    assert [(s.label, len(s.runs)) for s in group.systems] == [
-        ("t5dst [2 seeds]", 2),
-        ("t5dst, backtrans", 1),
-        ("sgp_dst [random weights]", 1),
-    ]
-    assert group.caveats == ["the small sample corpus, not SGD", "only 273 frames"]
-    plain, backtrans, tiny = (system.first for system in group.systems)
-    assert plain.system_key() != backtrans.system_key()
-    assert plain.system_key(True) == backtrans.system_key(True) != tiny.system_key(True)
-
-
-def test_systems_that_would_be_called_alike_have_the_names_of_their_folders(
-    runs: dict[str, Path], tmp_path: Path
-) -> None:
-    for name in ("first", "second"):
-        shutil.copytree(runs["plain-0"], tmp_path / name)
-    group = only_group(tmp_path / "first", tmp_path / "second", runs["tiny"])
-    assert [system.name for system in group.systems] == ["first", "second", "sgp_dst"]
 
 
 def test_runs_scored_otherwise_are_in_another_group(runs: dict[str, Path], tmp_path: Path) -> None:

@@ -6,48 +6,20 @@ import shutil
 from pathlib import Path
 from random import Random
 
-import pytest
-
 from sgdx_cli import main
 from sgdx_eval.references import References
 from sgdx_eval.report.runs import group_runs, read_run
 from sgdx_eval.report.slots import (
-    CLASSES,
     Analysis,
     Error,
     Words,
     analyse_group,
     choose_mistakes,
-    classify,
     error_classes,
 )
 from sgdx_eval.report.verdict import verdict
 
 from .conftest import VARIANTS, Change, Row, only_group, values, with_state, write_run
-
-STATE = {"city": ["Rome", "Roma"], "stars": ["3"]}
-
-
-@pytest.mark.parametrize(
-    ("slot", "predicted", "error"),
-    [
-        ("city", {"stars": ["3"]}, ("missed", "Rome", "", "")),
-        ("city", {"city": ["Oslo"], "stars": ["3"]}, ("wrong value", "Rome", "Oslo", "")),
-        ("name", {**STATE, "name": ["Bo"]}, ("invented", "", "Bo", "")),
-        ("name", {**STATE, "name": ["Pisa"]}, ("copied from another service", "", "Pisa", "")),
-        # The value went to another slot, for which it is the value of this one.
-        ("city", {"name": ["Roma"], "stars": ["3"]}, ("wrong slot", "Rome", "", "name")),
-        ("name", {"name": ["Roma"], "stars": ["3"]}, ("wrong slot", "", "Roma", "city")),
-        # It is predicted in both, so that this slot is not the one that it is missing in.
-        ("name", {**STATE, "name": ["Rome"]}, ("invented", "", "Rome", "")),
-    ],
-)
-def test_every_class(
-    slot: str, predicted: dict[str, list[str]], error: tuple[str, str, str, str]
-) -> None:
-    """The class, the reference, what is predicted, and the other slot."""
-    assert classify(slot, STATE, predicted, {"Pisa"}) == error
-    assert error[0] in CLASSES
 
 
 def analysed(*runs: Path) -> Analysis:
@@ -193,17 +165,6 @@ def error(system: str, dialogue: str, kind: str, slot: str, turn: int = 0) -> Er
     return Error(
         system, f"{dialogue}/{turn}/S_1", True, "v1", kind, "", "", "", *words, "", ""
     )  # fmt: skip
-
-
-def test_every_class_and_system_is_shown_before_one_twice() -> None:
-    errors = [error("a", f"d{i}", "missed", "city", turn) for i in range(50) for turn in range(i)]
-    errors += [error("a", "d3", "invented", "date"), error("b", "d9", "missed", "city")]
-    chosen, count = choose_mistakes(errors, 3)
-    assert {(of[0][0].system, of[0][0].kind) for of in chosen} == {
-        ("a", "missed"), ("a", "invented"), ("b", "missed"),
-    }  # fmt: skip
-    assert count == 51 and len(choose_mistakes(errors, 200)[0]) == 51
-    assert chosen[0][0] == [error("a", "d49", "missed", "city", turn) for turn in range(49)]
 
 
 def left_out(run: Path, source: str | None = None) -> str:

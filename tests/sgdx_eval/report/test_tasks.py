@@ -12,7 +12,6 @@ import pytest
 from baselines.copies import copy_system, generate
 from sgdx_dataset import frame_tables, open_release
 from sgdx_eval.report.page import build_page, render_html, render_markdown
-from sgdx_eval.report.runs import read_run
 from sgdx_eval.requested import DEFAULT_CONFIGS, RequestedData
 from sgdx_eval.tables import Cell, Table
 from sgdx_metric.__main__ import main as metric
@@ -165,12 +164,6 @@ def test_own_tools_have_their_cost_and_the_words(run: Path) -> None:
     assert [words[:3] for words in part["verdict"].costly] == [
         ("book people, v1", "people", "guests")
     ]
-
-
-def test_answers_that_could_not_be_read_are_said(run: Path) -> None:
-    path = run / "scores.json"
-    path.write_text(json.dumps(scores_of(run) | {"unread": {"v1": 2, "v3": 1}}))
-    assert read_run(run).caveats()[-1].endswith("2 under v1, 1 under v3")
 
 
 def test_calls_of_sgd_have_the_same_page(tmp_path: Path) -> None:

@@ -130,15 +130,6 @@ def test_all_pages_of_both_eras_are_read(by_hand: str, mode: str, server: dict[s
     assert mode == "modern" or collection.servers == [server]
 
 
-def test_tools_of_several_servers_have_their_names(by_sdk: str, by_hand: str) -> None:
-    collection = import_servers([by_sdk, f"{by_hand} older", by_sdk])
-    assert list(collection.tools) == [
-        *("kitchen__book_table", "kitchen__now"),
-        *("by_hand__tool0", "by_hand__tool1", "by_hand__tool2"),
-        *("kitchen_2__book_table", "kitchen_2__now"),
-    ]
-
-
 @pytest.mark.parametrize(
     "server", ["no-such-program-x", "BY_HAND silent", "BY_HAND endless", "BY_HAND broken", "cat"]
 )

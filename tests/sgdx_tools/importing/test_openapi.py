@@ -10,7 +10,6 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.yaml import parse_yaml_document
 from sgdx_tools.data import Tool
 from sgdx_tools.folder import read_tool_set
 from sgdx_tools.importing.collection import Collection
@@ -124,11 +123,6 @@ def test_a_document_of_3_0(tmp_path: Path) -> None:
     assert read_tool_set(folder).tools == collection.tools
 
 
-def test_json_is_read_as_yaml_is(tmp_path: Path) -> None:
-    document = parse_yaml_document(LIBRARY.read_bytes(), "library")
-    assert import_document(tmp_path, document).tools == import_openapi(LIBRARY).tools
-
-
 def test_a_parameter_in_the_path_is_required(tmp_path: Path) -> None:
     """Whether it says so or not: there is no path without it."""
     places = ("path", "query")
@@ -200,15 +194,6 @@ def test_headers_are_arguments_only_if_asked() -> None:
     properties = collection.tools["getBook"].parameters["properties"]
     assert list(properties) == ["bookId", "language", "page_size", "filter"]
     assert "header X-Trace" in " ".join(collection.left_out)
-
-
-def test_names_that_would_be_one_stay_apart(tmp_path: Path) -> None:
-    """As `StartTime`, `StartTime<` and `StartTime>` of one operation of Twilio's."""
-    listed = [
-        {"name": name, "in": "query", "schema": {"type": "string"}} for name in ("t", "t<", "t>")
-    ]
-    (tool,) = import_document(tmp_path, document_of(parameters=listed)).tools.values()
-    assert list(tool.parameters["properties"]) == ["t", "t_query", "t_query2"]
 
 
 @pytest.mark.parametrize(
@@ -427,18 +412,6 @@ def test_a_variant_that_is_not_in_the_file_is_named(tmp_path: Path) -> None:
     assert collection.left_out == [
         "GET /a: the variant by kind: sea: there is no #/components/schemas/Sea"
     ]
-
-
-def test_what_one_place_only_reads_is_hidden_there_alone(tmp_path: Path) -> None:
-    plain = objects(["id", "name"], id={"type": "string"}, name={"type": "string"})
-    read = objects(id={"readOnly": True})
-    schema = objects(
-        new={"allOf": [_component("Plain"), read]},
-        old=_component("Plain"),
-        by_reference=objects(["id"], id=_component("Id")),
-    )
-    _, definitions = _body(tmp_path, objects(all=schema), Plain=plain, Id={"readOnly": True})
-    assert definitions == {"Plain": objects(["name"], name={"type": "string"}), "Plain_2": plain}
 
 
 def test_definitions_of_a_component_and_references_under_any_keyword(tmp_path: Path) -> None:

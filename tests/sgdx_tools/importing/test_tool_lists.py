@@ -163,21 +163,6 @@ def test_of_two_tools_of_one_name_the_second_is_left_out(write: Write) -> None:
     assert [line.split(":")[0] for line in collection.left_out] == ["tool now"]
 
 
-def test_arguments_are_an_object(write: Write) -> None:
-    """Whether a schema says so or not, since servers want it."""
-    any_of = [{"required": ["a"]}]
-    schemas: list[Json] = [
-        *({}, {"$schema": "http://json-schema.org/draft-07/schema#"}, {"type": "object"}),
-        *({"anyOf": any_of}, {"type": ["object", "null"], "properties": {}}),
-    ]
-    tools = [{"name": f"t{i}", "parameters": schema} for i, schema in enumerate(schemas)]
-    collection = import_list("openai", write(tools))
-    assert [tool.parameters for tool in collection.tools.values()] == [
-        *({}, {}, {}, {"type": "object", "anyOf": any_of}),
-        {"type": "object", "properties": {}},
-    ]
-
-
 def test_a_tool_whose_schema_is_not_understood_is_left_out(write: Write) -> None:
     remote = {"type": "object", "properties": {"a": {"$ref": "https://example.org/a.json"}}}
     deep: Json = {}
