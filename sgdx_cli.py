@@ -26,6 +26,7 @@ _COMMANDS = {
         "explain": _EVAL,
         "report": _EVAL,
         "leaderboard": _EVAL,
+        "share": _EVAL,
         "responses": _EVAL,
         "install": _EVAL,
         "push-metric": _EVAL,

@@ -23,6 +23,12 @@ from .io.json import pretty_json
 from .release import Release
 from .rows import Row, read_dialogues, row_tables
 
+# Of what rich writes; lines that are longer than the window go on in the next one.
+_PAGE = """<!doctype html>
+<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<pre style="white-space: pre-wrap"><code>{code}</code></pre>
+"""
+
 
 def show(
     release: Release,
@@ -44,7 +50,7 @@ def show(
     if html:
         page = Console(record=True, file=io.StringIO(), width=160, highlight=False)
         _print_dialogue(rows, split, page)
-        write_bytes(html, page.export_html(inline_styles=True).encode())
+        write_bytes(html, page.export_html(inline_styles=True, code_format=_PAGE).encode())
     _print_dialogue(rows, split, Console(highlight=False))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
@@ -272,6 +272,45 @@ def leaderboard(
     with staged(output) as staging:
         staging.write_text(page, "utf-8")
     print(output)
+
+
+def share(
+    scores: Annotated[Path, Parameter(metavar="SCORES")],
+    /,
+    *,
+    model: Annotated[str, Parameter(metavar="DEVELOPER/NAME")],
+    organization: Annotated[str, Parameter(metavar="NAME")],
+    relationship: Literal["first_party", "third_party", "collaborative", "other"],
+    output: Annotated[Path, Parameter(metavar="DIR")],
+) -> None:
+    """Write scores in the form of Every Eval Ever.
+
+    That is a shared database of results. The record has every figure with its interval, and says
+    which part of the data was scored.
+
+    Parameters
+    ----------
+    scores
+        Give the folder or the scores.json of a run, of any task.
+    model
+        Name the model by this id, which is that of the Hub if it is there.
+    organization
+        Name the one who measured it.
+    relationship
+        Say what the organization is to the model's developer.
+    output
+        Write the record into this folder, as data/sgdx/DEVELOPER/NAME/ID.json. That is its place in
+        the database.
+    """
+    from .files import check_outputs, write_json
+    from .results import scores_file
+    from .share import make_record, place
+
+    record = make_record(scores, model, organization, relationship)
+    file = output / place(record)
+    check_outputs({"--output": file}, [scores_file(scores)])
+    write_json(record, file)
+    print(file)
 
 
 def install() -> None:

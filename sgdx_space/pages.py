@@ -30,11 +30,11 @@ def launch() -> None:
     page: gr.Blocks
     with gr.Blocks(title="SGD-X") as page:
         gr.Markdown("# Does it still work when only the words of the schema change?")
-        with gr.Tab("Track a dialogue"):
+        with gr.Tab("Dialogue"):
             fill_tracking_tab(page)
-        with gr.Tab("Score predictions"):
+        with gr.Tab("Scores"):
             fill_scores_tab()
-        with gr.Tab("Your own API"):
+        with gr.Tab("Your API"):
             fill_own_tab()
     theme = gr.themes.Soft(**_FONTS)
     page.launch(share=False, css=_CSS, theme=theme, max_file_size="50mb")

@@ -21,11 +21,13 @@ from .folder import read_tool_set, write_variant
 SAMPLE = Path(__file__).parent / "sample"
 _FIXED = "v2-fixed"
 _NEXT = """\
-With --output DIR the demo keeps my_api, run and scores.json there. With tools of yours:
+With --output DIR the demo keeps my_api, run and scores.json there. With tools of yours, in a file
+or of an MCP server:
 
-  sgdx tools import --openai tools.json --output my_api
+  sgdx tools init tools.json --model your-model
+  sgdx tools test
 
-docs/your-own-tools.md has every step from there."""
+Every step: https://github.com/YOU/sgdx/blob/main/docs/your-own-tools.md"""
 
 
 def demo(output: Path | None) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.extras import require
 from sgdx_metric.columns import Floats, Ints
 from sgdx_metric.figures import over_variants_of_few, under_each
 from sgdx_metric.robustness import paired_scores
@@ -126,10 +127,7 @@ def split_name(name: str) -> str:
 
 def bm25(documents: Sequence[str], queries: Sequence[str]) -> Floats:
     """BM25 as Lucene has it (Kamphuis et al. 2020), by the library bm25s (Lù 2024)."""
-    try:
-        import bm25s
-    except ImportError:
-        raise SgdxError("search: found no bm25s, expected it: pip install 'sgdx[search]'") from None
+    bm25s = require("bm25s", "search")
     of_documents, of_queries = (
         bm25s.tokenize(list(texts), return_ids=False, stopwords="en", show_progress=False)
         for texts in (documents, queries)
@@ -147,10 +145,7 @@ def bm25(documents: Sequence[str], queries: Sequence[str]) -> Floats:
 
 def embeddings(model: str, base_url: str | None, key: str | None) -> Ranker:
     """Cosine similarity of the embeddings of a model at a server with OpenAI's interface."""
-    try:
-        import openai
-    except ImportError:
-        raise SgdxError("search: found no openai, expected it: pip install 'sgdx[llm]'") from None
+    openai = require("openai", "llm")
 
     def rank(documents: Sequence[str], queries: Sequence[str]) -> Floats:
         texts = list(dict.fromkeys([*documents, *queries]))

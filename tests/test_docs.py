@@ -56,6 +56,17 @@ def test_links_and_commands(page: Path) -> None:
             assert (ROOT / path).exists(), path
 
 
+def test_tests_that_are_named_are_there() -> None:
+    """A file without a folder lies in that of the file before it, as in `tests/a/b.py`, `c.py`."""
+    folder, named = ROOT, 0
+    for name in re.findall(r"`([\w/]+\.py)`", (ROOT / "docs" / "reliability.md").read_text()):
+        if name.startswith("tests/"):
+            folder = (ROOT / name).parent
+        named += name != "slow.py"
+        assert (folder / Path(name).name).is_file(), name
+    assert named > 20
+
+
 def parsed(line: str) -> list[str]:
     """The words of a line after ``sgdx``, as a shell gives them to the command."""
     return [*takewhile(lambda word: word not in (">", "|", "&&"), shlex.split(line, comments=True))]

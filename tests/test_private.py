@@ -45,6 +45,8 @@ def test_no_file_has_the_folder_or_the_key(tmp_path: Path, monkeypatch: pytest.M
          "--output", "runs/lexical"],
         ["score", *source, "--predictions", "asked", "--output", "asked/scores.json"],
         ["report", "tools", "runs/lexical", "--output", "report"],
+        ["share", "asked", "--model", "you/mine", "--organization", "you",
+         "--relationship", "other", "--output", "shared"],
         ["leaderboard", "runs", "--output", "leaderboard.md"],
     ]  # fmt: skip
     (private / "mcp.json").write_text('{"tools": [{"name": "a", "inputSchema": {}}]}')

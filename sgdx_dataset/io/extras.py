@@ -17,4 +17,5 @@ def require(module: str, extra: str = "report") -> Any:
         library = (error.name or module).partition(".")[0]
         if find_spec(library):  # installed, so that the fault is another one
             raise
-        raise SgdxError(f'needs {library}: pip install -e ".[{extra}]" in the clone') from None
+        address = f"sgdx[{extra}] @ git+https://github.com/YOU/sgdx.git"
+        raise SgdxError(f'needs {library}: pip install "{address}"') from None

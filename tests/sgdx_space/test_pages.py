@@ -121,7 +121,7 @@ def choose(page: Any, label: str, number: int) -> None:
 def test_dropped_files_and_an_example_are_scored(
     page: Any, tmp_path: Path, gold: dict[str, list[Row]]
 ) -> None:
-    button(page, "Score predictions").click()
+    button(page, "Scores").click()
     files = [written(tmp_path / f"{name}.jsonl", rows) for name, rows in gold.items()]
     box = page.find_element(By.CSS_SELECTOR, "input[type=file]")
     box.send_keys("\n".join(map(str, files)))
@@ -138,7 +138,7 @@ def test_dropped_files_and_an_example_are_scored(
 
 
 def test_an_api_of_ones_own_is_tracked_under_two_variants(page: Any) -> None:
-    button(page, "Your own API").click()
+    button(page, "Your API").click()
     button(page, "Track").click()
     until(lambda: re.search(r"Cabs_1\s+Cabs_14", shown(page, "#states table")))
     assert not page.find_elements(By.CSS_SELECTOR, "#states .right, #states .wrong")

@@ -1,0 +1,179 @@
+"""A record for Every Eval Ever: what its form requires, and figures equal to those of the scores.
+
+The form is `eval.schema.json` of github.com/evaleval/every_eval_ever, version 0.3.0; its own
+validator passed the record of a run. Here are the parts of it that can break.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import jsonschema
+import pytest
+
+from sgdx_cli import main
+from sgdx_eval.results import stored
+from sgdx_eval.share import make_record
+from sgdx_eval.tasks import TASKS
+
+from ..conftest import ROOT, Run
+from .conftest import Subject, put, scored
+
+TEXTS = {"type": "object", "additionalProperties": {"type": "string"}}
+
+
+def form(**properties: Any) -> dict[str, Any]:
+    """An object that must have these properties and may have no others."""
+    return {
+        "type": "object",
+        "required": [*properties],
+        "properties": properties,
+        "additionalProperties": False,
+    }
+
+
+NUMBER, TEXT = {"type": "number"}, {"type": "string", "minLength": 1}
+UNLIMITED = {"enum": ["-Infinity", "Infinity"]}
+METRIC = form(
+    metric_id=TEXT,
+    metric_name=TEXT,
+    metric_unit={"enum": ["proportion", "points"]},
+    evaluation_description=TEXT,
+    lower_is_better={"type": "boolean"},
+    score_type={"const": "continuous"},
+    min_score={"anyOf": [NUMBER, UNLIMITED]},
+    max_score={"anyOf": [NUMBER, UNLIMITED]},
+)
+INTERVAL = form(lower=NUMBER, upper=NUMBER, confidence_level={"const": 0.95}, method=TEXT)
+SOURCE = {
+    "oneOf": [
+        form(
+            dataset_name=TEXT,
+            source_type={"const": "url"},
+            url={"type": "array", "items": TEXT, "minItems": 1},
+            additional_details=TEXTS,
+        ),
+        form(dataset_name=TEXT, source_type={"const": "other"}, additional_details=TEXTS),
+    ]
+}
+RESULT = form(
+    evaluation_result_id=TEXT,
+    evaluation_name=TEXT,
+    source_data=SOURCE,
+    metric_config=METRIC,
+    score_details=form(
+        score=NUMBER,
+        uncertainty=form(
+            confidence_interval=INTERVAL,
+            num_samples={"type": "integer"},
+            num_bootstrap_samples={"const": 1000},
+        ),
+    ),
+)
+DETAILS = TEXTS | {
+    "required": ["deployment_type", "model_availability"],
+    "properties": {
+        "deployment_type": {"enum": ["self_deployed", "externally_managed", "unknown"]},
+        "model_availability": {"enum": ["open_weights", "closed_weights", "unknown"]},
+    },
+}
+RECORD = form(
+    schema_version={"const": "0.3.0"},
+    evaluation_id=TEXT,
+    retrieved_timestamp={"type": "string", "pattern": "^[0-9]+$"},
+    source_metadata=form(
+        source_name=TEXT,
+        source_type={"const": "evaluation_run"},
+        source_organization_name=TEXT,
+        evaluator_relationship=TEXT,
+    ),
+    eval_library=form(name=TEXT, version=TEXT, additional_details=TEXTS),
+    model_info=form(name=TEXT, id=TEXT, developer=TEXT, additional_details=DETAILS),
+    evaluation_results={"type": "array", "items": RESULT, "minItems": 1},
+)
+
+
+def record(folder: Path) -> dict[str, Any]:
+    made = make_record(folder, "you/mine", "You", "first_party")
+    jsonschema.Draft202012Validator(RECORD).validate(made)
+    return made
+
+
+def by_id(made: dict[str, Any]) -> dict[str, Any]:
+    results = {each["evaluation_result_id"]: each for each in made["evaluation_results"]}
+    assert len(results) == len(made["evaluation_results"])
+    for each in results.values():
+        metric, details = each["metric_config"], each["score_details"]
+        interval = details["uncertainty"]["confidence_interval"]
+        assert interval["lower"] <= interval["upper"]
+        if metric["min_score"] != "-Infinity":
+            assert metric["min_score"] <= details["score"] <= metric["max_score"]
+    return results
+
+
+def test_figures_are_those_of_the_scores(subject: Subject, command: Run, tmp_path: Path) -> None:
+    scores = scored(command, put(tmp_path / "predictions", subject.bad), "scores.json")
+    results, task = by_id(record(tmp_path / "scores.json")), TASKS[subject.task]
+    for group, figures in task.groups_of(scores).items():
+        for key, interval in figures["confidence"].items():
+            if figures[key] is None:
+                continue
+            details = results[f"sgdx.{task.name}.{group}/{key}"]["score_details"]
+            shown = details["uncertainty"]["confidence_interval"]
+            assert [shown["lower"], shown["upper"]] == pytest.approx(interval)
+            assert details["score"] == pytest.approx(figures[key])
+    for variant, value in task.by_variant_of(scores)[0].items():
+        of_variant = [
+            each["score_details"]["score"]
+            for each in results.values()
+            if each["evaluation_name"] == f"sgdx.{task.name}.{variant}"
+        ]
+        assert pytest.approx(value) in of_variant
+
+
+def test_the_shipped_model(tmp_path: Path) -> None:
+    """Its data is partial, which stands beside every figure."""
+    made, content = record(ROOT / "models" / "onepass"), stored(ROOT / "models/onepass/scores.json")
+    results = by_id(made)
+    for key in ("jga_orig", "jga_v1-5", "drop", "ss_jga", "jga_worst", "flips"):
+        for group in ("all", "seen", "unseen"):
+            of_group = content["sgdx"] if group == "all" else content["sgdx"][group]
+            shown = results[f"sgdx.state.{group}/{key}"]["score_details"]["score"]
+            assert shown == pytest.approx(of_group[key])
+    worst = results["sgdx.state.v5/joint_goal_accuracy"]
+    assert worst["score_details"]["score"] == pytest.approx(content["sgdx"]["by_variant"]["v5"])
+    assert worst["source_data"] == {
+        "dataset_name": "SGD-X",
+        "source_type": "url",
+        "url": ["https://github.com/google-research-datasets/dstc8-schema-guided-dialogue"],
+        "additional_details": {
+            "split": "test",
+            "release": "partial:2921/4201",
+            "scored": "2738 frames of 292 dialogues",
+            "caveats": "partial data: 2,921 of 4,201 dialogues; a subset of 292 dialogues",
+        },
+    }
+    assert made["model_info"]["additional_details"]["deployment_type"] == "self_deployed"
+    assert made["eval_library"]["additional_details"]["signature"] == content["signature"]
+    again = record(ROOT / "models" / "onepass")
+    assert again["evaluation_id"] == made["evaluation_id"]
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The file is where the database's own check expects it, and the same when made again."""
+    words = ["share", str(ROOT / "results" / "lexical"), "--organization", "You"]
+    words += ["--output", str(tmp_path / "database"), "--relationship", "other", "--model"]
+    for model in ("mine", "you/mine/v2", "../mine", "you/..", "you/"):
+        assert main([*words, model]) == 2 and not [*tmp_path.iterdir()]
+    assert not main([*words, "you/mine"]) and not main([*words, "you/mine"])
+    (file,) = (path for path in tmp_path.rglob("*") if path.is_file())
+    assert capsys.readouterr().out.splitlines() == [str(file)] * 2
+    folder, uuid = file.parent.relative_to(tmp_path / "database"), UUID(file.stem)
+    assert folder.as_posix() == "data/sgdx/you/mine" and uuid.version == 4
+    made = json.loads(file.read_text())
+    jsonschema.Draft202012Validator(RECORD).validate(made)
+    assert made["model_info"]["id"] == "you/mine"
+    assert made["source_metadata"]["evaluator_relationship"] == "other"
