@@ -187,7 +187,7 @@ def rivals(tool_set: ToolSet) -> list[tuple[str, str, float]]:
 
 def read_any_tools(path: Path) -> ToolSet:
     """The tools of a folder, of a file in any form that `import` knows, or of files SKILL.md."""
-    if path.is_dir() and ((path / TOOLS).exists() or not any(path.glob("*/SKILL.md"))):
+    if path.is_dir() and (path / TOOLS).exists():
         return read_tool_set(path)
     form, files = form_of(path)
     collection = import_files(form, [files])
@@ -200,6 +200,8 @@ def show_check(tool_set: ToolSet, findings: Sequence[Finding]) -> None:
     known, console = evidence(), terminal()
     count = sum(len(tool.elements) for tool in tool_set.tools.values())
     print_line(f"{len(findings)} findings in the words of {count} tools and parameters\n", console)
+    if count == len(tool_set.tools):
+        print_line("The rules are about parameters, and these tools have none.", console)
     rows = []
     for found in findings:
         cost = known.rules[found.rule]
