@@ -69,7 +69,8 @@ def test_a_program_is_a_server_that_gets_variables_and_whose_keys_are_not_writte
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     program, written = tmp_path / "kitchen", tmp_path / "sgdx.yaml"
-    program.write_text(f"#!{sys.executable}\nimport os\nassert os.environ['TOKEN'] == 'k3y'{SERVER}")
+    first = f"#!{sys.executable}\nimport os\nassert os.environ['TOKEN'] == 'k3y'"
+    program.write_text(first + SERVER)
     program.chmod(0o755)
     monkeypatch.setenv("KEY", "k3y")
     words = ["init", str(program), "--output", str(tmp_path), "--env"]
