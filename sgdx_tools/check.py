@@ -33,6 +33,7 @@ _STOP_WORDS = frozenset(
     "user users your you what which who when where how".split()
 )
 _SHORT = 3  # letters of a word that is looked at whole
+_UNITS = frozenset("ms px pt km cm mm kg hz kb mb gb tb kbps mbps".split())  # no abbreviations
 _FEW_WORDS = 2  # a description of so many words or fewer
 _ALIKE = 85  # the least similarity, of 100, of descriptions that are alike
 
@@ -97,7 +98,8 @@ def is_numbered(element: Element, _: Siblings) -> str:
 
 def is_abbreviated(element: Element, _: Siblings) -> str:
     """Half of the name's words, or more, have no vowel."""
-    parts = re.findall(r"[A-Za-z]{2,}", element.name)
+    found = re.findall(r"[A-Za-z]{2,}", element.name)
+    parts = [part.removesuffix("s") for part in found if part.lower() not in _UNITS]  # as in "urls"
     # The first letter of an abbreviation stays, as in "arrvl"; "id" is a word.
     ends = [part[1:] if len(part) > _SHORT else part for part in parts]
     bare = [end for end in ends if not re.search("[aeiouy]", end.lower())]
@@ -187,7 +189,7 @@ def rivals(tool_set: ToolSet) -> list[tuple[str, str, float]]:
 
 def read_any_tools(path: Path) -> ToolSet:
     """The tools of a folder, of a file in any form that `import` knows, or of files SKILL.md."""
-    if path.is_dir() and ((path / TOOLS).exists() or not any(path.glob("*/SKILL.md"))):
+    if path.is_dir() and (path / TOOLS).exists():
         return read_tool_set(path)
     form, files = form_of(path)
     collection = import_files(form, [files])
@@ -200,6 +202,8 @@ def show_check(tool_set: ToolSet, findings: Sequence[Finding]) -> None:
     known, console = evidence(), terminal()
     count = sum(len(tool.elements) for tool in tool_set.tools.values())
     print_line(f"{len(findings)} findings in the words of {count} tools and parameters\n", console)
+    if count == len(tool_set.tools):
+        print_line("The rules are about parameters, and these tools have none.", console)
     rows = []
     for found in findings:
         cost = known.rules[found.rule]

@@ -32,6 +32,8 @@ def init(
     output: Path = Path(),
     model: str = "your-model",
     base_url: Annotated[str | None, Parameter(metavar="URL")] = None,
+    env: Sequence[str] = (),
+    header: Sequence[str] = (),
 ) -> None:
     """Write sgdx.yaml for your tools, which 'sgdx tools test' reads.
 
@@ -47,10 +49,15 @@ def init(
         Test this model, and have it write other words.
     base_url
         Ask for the model at this address, such as http://localhost:8000/v1. Default: OpenAI's.
+    env
+        Give the server's command this variable, such as 'TOKEN=${TOKEN}', which is written so.
+    header
+        Send this header to the server's URL, such as 'Authorization=Bearer ${TOKEN}'.
     """
     from . import init as beginning
 
-    path, count = beginning.init(source, output, model, base_url)
+    given = _pairs("--env", env), _pairs("--header", header)
+    path, count = beginning.init(source, output, model, base_url, *given)
     print(path)
     print(f"note: tools found: {count}; now write {path.parent / 'cases.jsonl'}", file=sys.stderr)
     print(f"next: sgdx tools test {path}", file=sys.stderr)
@@ -257,6 +264,8 @@ def check(
     /,
     *,
     mcp_server: Sequence[str] = (),
+    env: Sequence[str] = (),
+    header: Sequence[str] = (),
     json: bool = False,
     sarif: Annotated[Path | None, Parameter(metavar="FILE")] = None,
     fail_on: Sequence[str] = (),
@@ -272,6 +281,11 @@ def check(
         MCP's or OpenAPI's form, of a SKILL.md, or of a folder that has skills.
     mcp_server
         Ask this MCP server instead, a command or a URL. The option may be given several times.
+    env
+        With --mcp-server: give its command this variable, such as 'TOKEN=${TOKEN}'. Each ${NAME} is
+        taken from the environment. No value is written anywhere.
+    header
+        With --mcp-server: send this header to its URL, such as 'Authorization=Bearer ${TOKEN}'.
     json
         Print the findings as JSON.
     sarif
@@ -288,15 +302,20 @@ def check(
 
     if bool(tools) == bool(mcp_server):
         raise SgdxError("check: expected one of a folder or file, and --mcp-server")
+    if (env or header) and not mcp_server:
+        raise SgdxError("--env and --header: found no --mcp-server that takes them")
     if unknown := [rule for rule in fail_on if rule not in evidence().rules]:
         known = ", ".join(evidence().rules)
         raise SgdxError(f"--fail-on {unknown[0]}: expected one of {known}")
     if tools:
         tool_set = read_any_tools(tools)
     else:
-        from .importing.mcp_servers import import_servers
+        from .importing.mcp_servers import Access, import_servers
 
-        tool_set = ToolSet("server", import_servers(mcp_server).tools)
+        access = Access.of(_pairs("--env", env), _pairs("--header", header), mcp_server)
+        collection = import_servers(mcp_server, access=access)
+        collection.report_losses(None)
+        tool_set = ToolSet("server", collection.tools)
     findings = find(tool_set)
     if sarif:
         write_bytes(sarif, pretty_json(as_sarif(tool_set, findings), 1))

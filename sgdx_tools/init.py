@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import yaml
@@ -13,28 +15,49 @@ from sgdx_dataset.io.files import write_bytes
 from .importing import form_of, import_files
 from .testing import FILE
 
+# What files of tools are called, which some file systems say are programs.
+_TEXTS = (".json", ".yaml", ".yml", ".md")
 
-def init(source: str, output: Path, model: str, base_url: str | None) -> tuple[Path, int]:
+
+def init(
+    source: str,
+    output: Path,
+    model: str,
+    base_url: str | None,
+    env: Mapping[str, str],
+    headers: Mapping[str, str],
+) -> tuple[Path, int]:
     """Write ``sgdx.yaml`` into a folder, after reading the tools that it names.
 
-    ``source`` is a file of tools, a folder of skills, or a server's command or address. Returns the
-    file and the number of tools.
+    ``source`` is a file of tools, a folder of skills, or a server's command or address. ``env`` and
+    ``headers`` are the server's, and written, so that each has a variable in place of a key.
+    Returns the file and the number of tools.
     """
     path = output / FILE
     if path.exists():
         raise SgdxError(f"{path}: exists already, expected a folder without it")
+    access = {key: dict(of) for key, of in (("env", env), ("headers", headers)) if of}
+    for key, of in access.items():
+        for name, value in of.items():
+            if not re.search(r"\$\{\w+\}", value):  # which may be a key, and is not said
+                raise SgdxError(f"{key}: {name}: found no ${{NAME}}, expected no key in {FILE}")
     file = Path(source)
-    if file.exists():
+    is_program = file.is_file() and os.access(file, os.X_OK) and file.suffix not in _TEXTS
+    if file.exists() and not is_program:
+        if access:
+            raise SgdxError(f"{source}: found a file, expected a server with --env or --header")
         form, files = form_of(file)
         found = import_files(form, [files])
         named = os.path.relpath(files, output)  # as paths in the file are relative to its folder
     else:
-        from .importing.mcp_servers import import_servers
+        from .importing.mcp_servers import Access, import_servers
 
-        form, found, named = "mcp", import_servers([source]), source
+        found = import_servers([source], access=Access.of(env, headers, [source]))
+        form, named = "mcp", source
+    found.report_losses(None)
     server = {"model": model, **({"base_url": base_url} if base_url else {})}
     content = {
-        "tools": {form: named},
+        "tools": {form: named, **access},
         "cases": "cases.jsonl",
         "models": [server],
         "variants": {**server, "count": 2},

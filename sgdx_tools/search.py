@@ -147,9 +147,10 @@ def embeddings(model: str, base_url: str | None, key: str | None) -> Ranker:
     """Cosine similarity of the embeddings of a model at a server with OpenAI's interface."""
     openai = require("openai", "llm")
 
+    known = dict[str, list[float]]()  # what each text got, as queries are the same in all variants
+
     def rank(documents: Sequence[str], queries: Sequence[str]) -> Floats:
-        texts = list(dict.fromkeys([*documents, *queries]))
-        rows = list[list[float]]()
+        texts = [text for text in dict.fromkeys([*documents, *queries]) if text not in known]
         try:
             client = openai.OpenAI(base_url=base_url, api_key=key or "none", timeout=_SECONDS)
             for start in range(0, len(texts), _AT_ONCE):
@@ -158,16 +159,18 @@ def embeddings(model: str, base_url: str | None, key: str | None) -> Ranker:
                 if len(of_part.data) != len(part):
                     found = f"found {len(of_part.data)} embeddings of {len(part)} texts"
                     raise SgdxError(f"{model}: {found}, expected one of each")
-                rows += [row.embedding for row in sorted(of_part.data, key=lambda row: row.index)]
+                rows = sorted(of_part.data, key=lambda row: row.index)
+                known.update(zip(texts[start:], (row.embedding for row in rows)))
         except openai.OpenAIError as error:
             raise SgdxError(f"{model}: {str(error).replace(key or 'none', '***')}") from None
-        if len({*map(len, rows)}) > 1:
+        if len({*map(len, known.values())}) > 1:
             raise SgdxError(f"{model}: found embeddings of several lengths, expected one")
-        vectors = np.array(rows, dtype=np.float64)
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True).clip(min=1e-12)
-        place = {text: i for i, text in enumerate(texts)}
-        of_documents, of_queries = ([place[t] for t in side] for side in (documents, queries))
-        return np.asarray(vectors[of_queries] @ vectors[of_documents].T)
+        of_documents, of_queries = (
+            np.array([known[text] for text in side]) for side in (documents, queries)
+        )
+        for vectors in (of_documents, of_queries):
+            vectors /= np.linalg.norm(vectors, axis=1, keepdims=True).clip(min=1e-12)
+        return np.asarray(of_queries @ of_documents.T)
 
     return rank
 

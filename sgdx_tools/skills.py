@@ -12,12 +12,13 @@ from pathlib import Path
 import msgspec
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.yaml import parse_yaml
+from sgdx_dataset.io.yaml import parse_yaml_document
 
 from .data import Json
 
 # The tool that shows skills, and its argument.
 SKILL, ARGUMENT = "Skill", "skill"
+_HIDDEN = "disable-model-invocation"  # of a skill that people alone can call
 
 
 class FrontMatter(msgspec.Struct):
@@ -35,12 +36,18 @@ def read_front_matter(data: bytes, path: Path) -> tuple[FrontMatter, Json]:
         raise SgdxError(f"{path}: {error}") from None
     if lines[:1] != ["---"] or "---" not in lines[1:]:
         raise SgdxError(f"{path}: found no lines between ---, expected name and description there")
-    front = "\n".join(lines[1 : lines.index("---", 1)]).encode()
-    shown, rest = parse_yaml(front, FrontMatter, str(path)), parse_yaml(front, dict, str(path))
-    for key in ("name", "description"):
-        if not rest.pop(key).strip():
+    # With the first line, which YAML knows, so that faults name lines of the file.
+    front = parse_yaml_document("\n".join(lines[: lines.index("---", 1)]).encode(), str(path))
+    try:
+        shown = msgspec.convert(front, FrontMatter)
+    except msgspec.ValidationError as error:
+        raise SgdxError(f"{path}: {error}") from None
+    for key in FrontMatter.__struct_fields__:
+        if not front.pop(key).strip():
             raise SgdxError(f"{path}: {key}: found nothing, expected text")
-    return shown, {str(key): str(value) for key, value in rest.items()}
+    if front.get(_HIDDEN) is True:
+        raise SgdxError(f"{path}: {_HIDDEN}: found true, so that clients show it to no model")
+    return shown, {key: str(value) for key, value in front.items()}
 
 
 def skill_tool(skills: Sequence[Json]) -> Json:

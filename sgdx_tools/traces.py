@@ -36,6 +36,7 @@ from .review import TSV, read_table, write_table
 from .values import as_expected
 
 REVIEW = "review"  # the folder of the table
+STRUCK = "struck.jsonl"  # beside it, what reviews have struck out
 # The last says which cases the whole table had, in a digest of their ids.
 _COLUMNS = ("id", "said", "expected", "table")
 _TITLE = "Cases of traces and of models, for review"
@@ -109,12 +110,16 @@ def add_cases(
         # What a person has reviewed stays as it is, whatever was called in the same conversation.
         reviewed = {_digest(case.messages) for case in cases.values() if not case.unreviewed}
         known = {_key(case) for case in cases.values()}
+        struck = {*_struck(folder).splitlines()}
         for place, case in found:
             try:
                 check_case(case, tool_set.tools, place, tool_set.source.rules)
             except SgdxError as error:
                 counts["left out"] += 1
                 notes.append(f"left out: {error}")
+                continue
+            if _key(case) in struck:
+                counts["struck out before"] += 1
                 continue
             if _key(case) in known or _digest(case.messages) in reviewed:
                 counts["known already"] += 1
@@ -127,7 +132,7 @@ def add_cases(
                 case = msgspec.structs.replace(case, id=f"{name}-{number}")
             cases[case.id] = case
         said = ", ".join(f"{name} {number}" for name, number in counts.items() if number)
-        if not counts["new cases"] and not counts["known already"]:
+        if not counts["new cases"] + counts["known already"] + counts["struck out before"]:
             why = f"{said}; {notes[0]}" if notes else said or "the files are empty"
             raise SgdxError(f"{whose}: found no case: {why}")
         return _write(folder, list(cases.values())), [*notes, f"read: {said}"]
@@ -146,11 +151,14 @@ def review_cases(folder: Path, table: Path) -> int:
         if {row[3] for row in rows} != {digest(unreviewed)} and (rows or not is_last):
             expected = f"expected the last one, of {folder / REVIEW}"
             raise SgdxError(f"{table}: found a table of other cases, {expected}")
-        kept = [
-            msgspec.structs.replace(case, unreviewed=False)
-            for case in tool_set.all_cases
-            if not case.unreviewed or case.id in left
-        ]
+        kept, struck = list[Case](), _struck(folder)
+        for case in tool_set.all_cases:
+            if not case.unreviewed or case.id in left:
+                kept.append(msgspec.structs.replace(case, unreviewed=False))
+            else:
+                struck += _key(case) + b"\n"
+        # First what was struck out, so that nothing of a review is lost in between.
+        write_bytes(folder / REVIEW / STRUCK, struck, renews=True)
         write_bytes(folder / CASES, msgspec.json.Encoder().encode_lines(kept), renews=True)
     return len(kept)
 
@@ -167,6 +175,12 @@ def _write(folder: Path, cases: Sequence[Case]) -> list[Path]:
     heads, place = _COLUMNS[:3], folder / REVIEW
     written = write_table(place, _COLUMNS, lines, _TITLE, _TEXT, heads, lambda line: line[:3])
     return [folder / CASES, *written]
+
+
+def _struck(folder: Path) -> bytes:
+    """The keys of cases that a person has struck out, a line each, so that none comes back."""
+    path = folder / REVIEW / STRUCK
+    return read_input(path) if path.exists() else b""
 
 
 def _key(case: Case) -> bytes:

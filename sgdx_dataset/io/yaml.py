@@ -24,7 +24,7 @@ def parse_yaml(data: bytes, kind: type[Parsed], path: str) -> Parsed:
         # Not strict, because YAML 1.1 reads 1e-4 as a string.
         return msgspec.yaml.decode(data, type=kind, strict=False)
     except (ValueError, RecursionError, yaml.YAMLError) as error:
-        raise SgdxError(f"{path}: {' '.join(str(error).split())}") from None
+        raise SgdxError(f"{path}: {_fault(error)}") from None
 
 
 def parse_yaml_document(data: bytes, path: str) -> Any:
@@ -34,7 +34,15 @@ def parse_yaml_document(data: bytes, path: str) -> Any:
         root = _checked(data, loader)
         return loader.construct_document(root) if root is not None else None
     except (ValueError, RecursionError, yaml.YAMLError) as error:
-        raise SgdxError(f"{path}: {' '.join(str(error).split())}") from None
+        raise SgdxError(f"{path}: {_fault(error)}") from None
+
+
+def _fault(error: Exception) -> str:
+    """What is wrong, and in which line, in one line."""
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
+        said = " ".join(filter(None, (error.context, error.problem)))
+        return f"line {error.problem_mark.line + 1}: {said}"
+    return " ".join(str(error).split()).replace('in "<byte string>", ', "at ")
 
 
 class _DocumentLoader(yaml.CSafeLoader):  # type: ignore[misc]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sgdx_dataset.io.files import read_input
+from sgdx_dataset.io.json import decode_json
 from sgdx_dataset.io.yaml import parse_yaml_document
 
 if TYPE_CHECKING:
@@ -40,8 +41,14 @@ def import_files(
 def form_of(path: Path) -> tuple[str, Path]:
     """The form of a file of tools, or of a folder of skills, and the file or their pattern."""
     if path.is_dir() or path.name == "SKILL.md":
-        return "skills", path / "*" / "SKILL.md" if path.is_dir() else path
-    document = parse_yaml_document(read_input(path), str(path))  # of which JSON is a part
+        return "skills", path / "**" / "SKILL.md" if path.is_dir() else path
+    data = read_input(path)
+    is_json = data.lstrip()[:1] in (b"{", b"[")  # whose escapes YAML does not know
+    document: Any = (
+        decode_json(data, object, str(path), "a file of tools")
+        if is_json
+        else parse_yaml_document(data, str(path))
+    )
     if isinstance(document, dict) and ("openapi" in document or "swagger" in document):
         return "openapi", path
     listed = document  # or an object that has the list, as a request or an answer

@@ -91,7 +91,7 @@ class Collection:
         )
 
     def report_losses(self, source: Path | None) -> None:
-        """Say what was left out, and how many names were changed; a file may list all of it."""
+        """Say what was left out, changed or is worth a remark; a file may list all of it."""
         listed = f", which {source} lists" if source else ""
         for line in self.left_out[:_LONGEST_LIST]:
             say("sgdx", f"left out: {line}")
@@ -101,7 +101,9 @@ class Collection:
         if self.renamed:
             first, count = self.renamed[0], len(self.renamed)
             say("sgdx", f"renamed: {count}{listed}, such as {first}")
-        if len(self.tools) > _MOST_TOOLS:
+        for line in self.remarks:
+            say("sgdx", line)
+        if len(self.tools) > _MOST_TOOLS and self.shown_as == "tools":
             many = f"{len(self.tools)} tools, and some servers take at most {_MOST_TOOLS}"
             say("sgdx", f"found {many}: only (--only) takes some of them")
 
@@ -116,8 +118,6 @@ class Collection:
             kept = ", ".join(f"{key} of {n}" for key, n in keys.most_common())
             note = f"note: {folder / SOURCE} keeps what no model is shown: {kept}"
             print(escape_controls(note), file=sys.stderr)
-        for line in self.remarks:
-            print(f"note: {line}", file=sys.stderr)
         words = f"sgdx tools reword {folder} --with model:NAME --output {folder}/{VARIANTS}"
         run = f"sgdx tools run {folder} --model NAME --output {folder}-run"
         step = run if self.variants else words

@@ -84,9 +84,14 @@ class Access:
         return " ".join(text.split())
 
     def last_line(self, said: TextIO) -> str:
-        """How the last line begins of what a program said, without any key; empty for none."""
+        """How the last line begins of what a program said, without any key; empty for none.
+
+        An error goes first, since Node.js says its version after it.
+        """
         said.seek(0)
-        return self.hide(said.read().strip().rpartition("\n")[2])[:300]
+        lines = said.read().strip().split("\n")
+        errors = [line for line in lines if re.match(r"\w*(Error|Exception)\b", line)]
+        return self.hide((errors or lines)[-1])[:300]
 
 
 def import_servers(

@@ -18,7 +18,11 @@ _LONGEST = 1024
 def import_skills(
     patterns: Sequence[str], only: Sequence[str] = (), as_tools: bool = False
 ) -> Collection:
-    """Read the skills of all files that some patterns name, such as ``skills/*/SKILL.md``."""
+    """Read the skills of all files that some patterns name, such as ``skills/*/SKILL.md``.
+
+    A file that is no skill, and the second of one name, are left out and noted, as clients do not
+    show them either.
+    """
     collection = Collection("skills", only=only, shown_as="tools" if as_tools else "skill")
     tools, places = list[Tool](), dict[str, Path]()
     for pattern in patterns:
@@ -28,10 +32,14 @@ def import_skills(
             raise SgdxError(f"skills: found no file {pattern!r}, expected SKILL.md of some skills")
         for path in paths:
             data = collection.add_file(path, f"{path.parent.name}/{path.name}")
-            shown, beside = read_front_matter(data, path)
-            if shown.name in places:
-                other = places[shown.name]
-                raise SgdxError(f"{path}: name: found {shown.name!r}, which {other} has too")
+            try:
+                shown, beside = read_front_matter(data, path)
+                if shown.name in places:
+                    other = places[shown.name]
+                    raise SgdxError(f"{path}: name: found {shown.name!r}, which {other} has too")
+            except SgdxError as error:
+                collection.left_out.append(str(error))
+                continue
             places[shown.name] = path
             if not collection.takes(shown.name, str(path)):
                 continue
@@ -41,5 +49,8 @@ def import_skills(
             tools.append(Tool(shown.name, shown.description))
             if beside:
                 collection.beside[f"skill {shown.name}"] = beside
+    if not places:
+        found = f"found no skill in {len(collection.left_out)} files"
+        raise SgdxError(f"skills: {found}, expected one at least: {collection.left_out[0]}")
     collection.add_tools(tools)
     return collection

@@ -176,3 +176,12 @@ def test_skills_and_servers_are_checked(tmp_path: Path, capsys: pytest.CaptureFi
     for path in (tmp_path / "skills", place / "SKILL.md"):
         assert main(["check", str(path)]) == 0
         assert capsys.readouterr().out.startswith("0 findings in the words of 1 tools")
+
+
+def test_json_with_an_escaped_emoji_is_checked(tmp_path: Path) -> None:
+    """Such a pair of escapes is JSON, and no YAML."""
+    path = tmp_path / "tools.json"
+    tool = {"name": "greet", "description": "Say \U0001f600", "inputSchema": {"type": "object"}}
+    path.write_text(json.dumps({"tools": [tool]}))
+    assert "\\ud83d" in path.read_text()
+    assert main(["check", str(path)]) == 0

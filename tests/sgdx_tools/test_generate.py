@@ -87,6 +87,10 @@ def test_a_model_writes_cases_that_a_person_reviews(
     cases = read_tool_set(folder).cases
     assert [case.id for case in cases[4:]] == [new[i].id for i in (0, 2, 3)]
     assert not any(case.unreviewed for case in cases)
+    with serving(StandIn(answer=answer)) as server:  # what was struck out does not come back
+        assert main([*command[:-1], server.url]) == 0
+    assert "struck out before 1" in capsys.readouterr().err.splitlines()[-1]
+    assert read_tool_set(folder).cases == cases
 
 
 def test_answers_that_are_missing_are_asked_again(tmp_path: Path) -> None:

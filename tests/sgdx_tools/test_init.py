@@ -65,6 +65,27 @@ def test_a_server_is_asked_and_nothing_is_overwritten(
     assert (tmp_path / "sgdx.yaml").read_text() == written
 
 
+def test_a_program_is_a_server_that_gets_variables_and_whose_keys_are_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program, written = tmp_path / "kitchen", tmp_path / "sgdx.yaml"
+    first = f"#!{sys.executable}\nimport os\nassert os.environ['TOKEN'] == 'k3y'"
+    program.write_text(first + SERVER)
+    program.chmod(0o755)
+    monkeypatch.setenv("KEY", "k3y")
+    words = ["init", str(program), "--output", str(tmp_path), "--env"]
+    assert main([*words, "TOKEN=k3y"]) == 2
+    monkeypatch.setenv("KEY", "no")
+    assert main([*words, "TOKEN=${KEY}"]) == 2
+    assert "AssertionError" in capsys.readouterr().err and not written.exists()
+    monkeypatch.setenv("KEY", "k3y")
+    assert main([*words, "TOKEN=${KEY}"]) == 0
+    tools = {"mcp": str(program), "env": {"TOKEN": "${KEY}"}}
+    assert yaml.safe_load(written.read_text())["tools"] == tools
+    assert main(["check", "--mcp-server", str(program), "--env", "TOKEN=${KEY}"]) == 0
+    assert main(["check", str(written), "--env", "TOKEN=${KEY}"]) == 2
+
+
 def test_what_has_no_tools_leaves_no_file(tmp_path: Path) -> None:
     assert main(["init", str(tmp_path / "nothing"), "--output", str(tmp_path / "api")]) == 2
     assert not (tmp_path / "api").exists()

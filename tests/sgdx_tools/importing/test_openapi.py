@@ -226,7 +226,7 @@ def test_an_operation_that_cannot_be_read_is_left_out(
     [
         ({"swagger": "2.0"}, "swagger: 2.0, expected openapi: 3.0.x, 3.1.x or 3.2.x"),
         ({"openapi": 3.1, "paths": {}}, "openapi: 3.1,"),
-        ("a: [", "api.json: while parsing"),
+        ("a: [", "api.json: line 2: while parsing"),
         ("{", "api.json: not an OpenAPI document"),
         ({"openapi": "3.1.0", "paths": []}, "found no tool"),
         ({"openapi": "3.1.0", "paths": 5}, "paths: expected an object"),

@@ -68,25 +68,45 @@ def test_front_matter_is_read_and_the_rest_is_kept(place: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "said"),
     [
-        "name: x\ndescription: y\n",
-        "---\nname: x\ndescription: y\n",
-        "---\nname: x\n---\n",
-        "---\nname: x\ndescription: '  '\n---\n",
-        "---\nname: [x]\ndescription: y\n---\n",
-        "---\nname: pdf-forms\ndescription: the same name\n---\n",
-        "---\n- x\n---\n",
-        "---\nname: \xff\n---\n".encode("latin-1"),
+        ("name: x\ndescription: y\n", "---"),
+        ("---\nname: x\ndescription: y\n", "---"),
+        ("---\nname: x\n---\n", "`description`"),
+        ("---\nname: x\ndescription: '  '\n---\n", "description"),
+        ("---\nname: [x]\ndescription: y\n---\n", "`$.name`"),
+        ("---\nname: x\ndescription: do: this\n---\n", "line 3"),
+        ("---\nname: x\ndescription: y\nname: z\n---\n", "'name'"),
+        ("---\nname: pdf-forms\ndescription: the same name\n---\n", "one/SKILL.md"),
+        ("---\nname: x\ndescription: y\ndisable-model-invocation: true\n---\n", "true"),
+        ("---\n- x\n---\n", "`array`"),
+        ("---\nname: \xff\n---\n".encode("latin-1"), "0xff"),
     ],
 )
-def test_what_is_no_skill_is_refused(place: Path, text: str | bytes) -> None:
+def test_what_is_no_skill_is_left_out_by_name(
+    place: Path, text: str | bytes, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One faulty file of a repository keeps nobody from the others."""
     content = text if isinstance(text, bytes) else text.encode()
     (place / "skills" / "two" / "SKILL.md").write_bytes(content)
-    with pytest.raises(SgdxError, match=r"two/SKILL\.md"):
-        import_skills([f"{place}/skills/*/SKILL.md"])
-    with pytest.raises(SgdxError):
-        import_skills([f"{place}/none/*"])
+    pattern, api = f"{place}/skills/**/SKILL.md", place / "api"
+    assert main(["import", "--skills", pattern, "--output", str(api)]) == 0
+    assert [*read_tool_set(api).tools] == ["pdf-forms"]
+    (line,) = (line for line in capsys.readouterr().err.splitlines() if "left out" in line)
+    assert "two/SKILL.md" in line and said in line
+    assert main(["check", str(place / "skills")]) == 0
+    for name in ("one", "two"):
+        (place / "skills" / name / "SKILL.md").write_bytes(b"")
+    for bad in (pattern, f"{place}/none/*"):
+        with pytest.raises(SgdxError):
+            import_skills([bad])
+
+
+def test_what_programs_alone_read_of_front_matter_may_be_anything(place: Path) -> None:
+    text = FORMS.replace("license: MIT", "date: 2026-11-27\nversion: 1.10\non: yes")
+    (place / "skills" / "one" / "SKILL.md").write_text(text)
+    found = import_skills([f"{place}/skills/one/SKILL.md"]).beside["skill pdf-forms"]
+    assert found == {"date": "2026-11-27", "version": "1.1", "on": "yes"}
 
 
 def test_a_client_is_shown_one_tool_of_all_skills(
