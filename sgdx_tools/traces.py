@@ -110,7 +110,7 @@ def add_cases(
         # What a person has reviewed stays as it is, whatever was called in the same conversation.
         reviewed = {_digest(case.messages) for case in cases.values() if not case.unreviewed}
         known = {_key(case) for case in cases.values()}
-        struck = {*_struck(folder).splitlines()}
+        gone = {*_struck(folder).splitlines()}
         for place, case in found:
             try:
                 check_case(case, tool_set.tools, place, tool_set.source.rules)
@@ -118,7 +118,7 @@ def add_cases(
                 counts["left out"] += 1
                 notes.append(f"left out: {error}")
                 continue
-            if _key(case) in struck:
+            if _key(case) in gone:
                 counts["struck out before"] += 1
                 continue
             if _key(case) in known or _digest(case.messages) in reviewed:

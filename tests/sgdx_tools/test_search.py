@@ -144,7 +144,12 @@ def test_embeddings_come_from_a_server(folder: Path) -> None:
         many = [f"{'a' * i}e" for i in range(300)]  # more than one request has
         assert embeddings("m", url, "s3cret-key")(many, ["e"])[0].argmax() == 0
     asked = list[str]()
-    with embedding_server(lambda texts: asked.extend(texts) or letters(texts)) as url:
+
+    def noting(texts: list[str]) -> Any:
+        asked.extend(texts)
+        return letters(texts)
+
+    with embedding_server(noting) as url:
         rank = embeddings("m", url, "s3cret-key")
         same = [rank([name, "e"], ["a"]).tolist() for name in ("a", "aa")]
         assert same[0] == same[1] and asked == ["a", "e", "aa"]  # each text once for all variants
