@@ -19,7 +19,8 @@ SEED = 0
 # An item with this score or more is right, and with a lesser one wrong.
 RIGHT = 0.5
 # How many resamples are drawn at a time, so that memory does not grow with their number.
-_CHUNK = 500
+_CHUNK = 100
+_SWAPS = 500  # and how many swaps of a pair
 # Of `bounded_interval`, and how many of them at a time.
 _WEIGHTINGS, _SOME = 20_000, 2_000
 
@@ -235,8 +236,8 @@ def paired_p(first: Sample, second: Sample, trials: int = TRIALS) -> list[float 
     observed = (second.of_sums(right[None]) - first.of_sums(left[None]))[:, 0]
     as_large = np.zeros(len(observed))
     random = np.random.default_rng(SEED)
-    for start in range(0, trials, _CHUNK):
-        shape = (min(_CHUNK, trials - start), len(apart))
+    for start in range(0, trials, _SWAPS):
+        shape = (min(_SWAPS, trials - start), len(apart))
         swap = random.integers(2, size=shape, dtype=np.uint8).astype(np.float64)
         # What the swapped dialogues bring to the first side is what they take from the second.
         moved = swap @ apart

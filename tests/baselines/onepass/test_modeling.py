@@ -15,8 +15,9 @@ from transformers import (
     RobertaConfig,
 )
 
-from baselines.onepass.data import Item, make_batch
-from baselines.onepass.frames import FrameInput
+from baselines.data.dialogues import Gold, State
+from baselines.onepass.data import Item, label_batch, make_batch
+from baselines.onepass.frames import FrameInput, labels_of
 from baselines.onepass.layout import Variant, Vocabulary, sequences, variant_of
 from baselines.onepass.modeling import (
     Logits,
@@ -118,3 +119,27 @@ def test_what_attends_to_what() -> None:
         [1, 1, 0, 0, 0, 1, 0],  # what is known, to the dialogue and to what is known
         [1, 1, 1, 1, 1, 1, 0],  # padding, to which nothing attends
     ]
+
+
+GOLD = Gold(
+    State(
+        "ReserveTable",
+        {"time": ["8"], "party_size": ["3"], "restaurant": ["Luigi's"], "day": ["never said"]},
+        ("price",),
+    ),
+    {"time": [(8, 9)]},
+)
+
+
+def test_labels_as_tensors(restaurants: Service, vocabulary: Vocabulary) -> None:
+    frame = frame_of(restaurants, carried={})
+    items = [item(frame, vocabulary)]
+    batch = make_batch(items, 0)
+    labels = label_batch(items, [labels_of(frame, GOLD)], batch)
+    assert labels["intent_label"].tolist() == [1]
+    assert labels["requested_label"].tolist() == [1, 0, 0, 0, 0]
+    assert labels["scored"].tolist() == [False, True, True, True, False]
+    assert labels["span_label"].tolist() == [[-1], [2 * 12], [-1], [-1], [-1]]
+    assert labels["value_label"][2].tolist() == [False, False, True]
+    assert labels["status_label"][3].tolist() == [False, False, False, True, False]
+    assert not labels["known_label"].any()
