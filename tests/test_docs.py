@@ -110,6 +110,7 @@ RESULTS = {
         "lexical", "sgd_baseline-minilm_all", "sgp_dst-minilm_tenth", "sgp_dst-minilm_quarter",
         "sgp_dst-minilm_quarter_backtrans", "sgp_dst-minilm_all", "onepass-minilm_cpu",
         "onepass-minilm_all", "onepass-5000_steps", "onepass-10000_steps", "../models/onepass",
+        "onepass-base",
     ],
     "frames:26802|": [
         "lexical-whole_test", "sgd_baseline-minilm_cpu", "sgd_baseline-minilm_backtrans",
@@ -121,6 +122,7 @@ SHIPPED = ("../models/onepass", "onepass-shipped-no_acts")
 NEVER_SEEN = (
     "many-lexical", "many-onepass-10000_steps-no_acts", "many-onepass-10000_steps",
     "many-onepass-shipped-no_acts", "many-onepass-shipped",
+    "many-onepass-base-no_acts", "many-onepass-base",
 )  # fmt: skip
 # The runs of the table of single settings, in its order: what follows "onepass-600_steps".
 SETTINGS = ("", "-no_noise", "-no_backtrans", "-descriptions", "-acts", "-no_ema", "-oracle")
@@ -205,7 +207,7 @@ def test_figures_of_services_never_seen_are_those_of_their_scores() -> None:
         mean = scores_of(run)["sgdx"]["mean_v1-5"]["average_goal_accuracy"]
         assert shows([row[5]], [100 * mean]), run
     (costs,) = tables("never-seen", "| tracker | JGA_orig")
-    runs = ("onepass-10000_steps", "../models/onepass")
+    runs = ("onepass-10000_steps", "../models/onepass", "onepass-base")
     for run, row in zip(runs, costs, strict=True):
         assert shows_with_intervals(row[1:], run, KEYS), run
 
@@ -224,6 +226,12 @@ def test_figures_of_services_never_seen_are_those_of_their_scores() -> None:
             ("jga_orig", "jga_v1-5", "ss_jga", "ss_jga_nonzero", "jga_worst"),
             [f"../models/onepass {run}"
              for run in ("sgp_dst-minilm_all", "onepass-minilm_all", "onepass-10000_steps")],
+        ),
+        (
+            "never-seen", "| on | reads", ("jga_orig", "jga_v1-5", "jga_worst", "flips"),
+            ["many-onepass-base-no_acts many-onepass-shipped-no_acts",
+             "many-onepass-base many-onepass-shipped", "onepass-base ../models/onepass",
+             "onepass-base-no_acts onepass-shipped-no_acts"],
         ),
         (
             "training", "| trained | JGA_orig", ("jga_v1-5", "jga_worst"),
