@@ -24,6 +24,7 @@ Json = dict[str, Any]
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # of tools and of reworded parameters
 ROOT = "$"  # path of the description of the whole schema
 _DEEPEST = 100  # schemas in each other
+_MOST_VALUES = 10_000  # kinds of values in one schema, by the paths that describe them
 # Keywords with an object of schemas, with a list of schemas and with one schema, and what the path
 # of such a schema has after that of the schema around it, where {} is its key or its number. It has
 # nothing after it where both describe the same value.
@@ -98,6 +99,7 @@ class Layout:
         # By the path of an object, the paths of each of its properties by name.
         self.members = self._members()
         self._check()
+        self._join_members()
 
     def _walk(self, node: Node, depth: int) -> Iterator[Node]:
         if isinstance(node.schema, bool):  # ``true`` allows any value, and has no words
@@ -238,6 +240,37 @@ class Layout:
             if not all(isinstance(name, str) for name in node.schema.get("required", [])):
                 raise self._fault(f"{pointer}/required", node.schema["required"], "names")
 
+    def _join_members(self) -> None:
+        """Make one element of those that describe one property of a value, for one name."""
+        # Two parts may describe what stands under a key of an object, although neither refers to
+        # the other: its own schema, and that of the same key in a part that the object refers to.
+        order = {path: number for number, path in enumerate(self.scopes)}
+        places = {node.path for node in self.nodes.values()}
+        joined: dict[str, tuple[str, ...]] = {}  # by each such element, all of them
+        known = set[frozenset[str]]()
+        pending = [self.scope([""])]
+        while pending:
+            paths = pending.pop()
+            if frozenset(paths) in known:
+                continue
+            known.add(frozenset(paths))
+            if len(known) > _MOST_VALUES:
+                raise SgdxError(f"{self.where}: found over {_MOST_VALUES} kinds of values")
+            for key in dict.fromkeys(k for p in paths for k in self.members.get(p, ())):
+                elements = [of[key] for p in paths if key in (of := self.members.get(p, {}))]
+                largest = {*max(elements, key=len)}
+                if not all(largest.intersection(other) for other in elements):
+                    whole = {e for other in elements for e in other}
+                    whole |= {e for element in whole for e in joined.get(element, ())}
+                    joined |= dict.fromkeys(whole, tuple(sorted(whole, key=order.__getitem__)))
+                pending.append(self.member(paths, key))
+            if any(step(path, "[]") in places for path in paths):
+                pending.append(self.item(paths, 0))
+        for of in self.members.values():
+            for key, elements_of_key in of.items():
+                if whole_of_key := joined.get(elements_of_key[0]):
+                    of[key] = whole_of_key
+
     # ---- which paths describe a part of a value that some paths describe
 
     def scope(self, paths: Iterable[str]) -> tuple[str, ...]:
@@ -255,7 +288,8 @@ class Layout:
 
 def _mentioned(schema: Json) -> set[str]:
     """All that may be names of properties in a schema, without the schemas inside it."""
-    names: set[str] = set()
+    patterns = " ".join(schema.get("patternProperties", ()))
+    names = {*re.findall(r"[\w-]+", patterns)}  # which a pattern spells out
     pending = [part for keyword, part in schema.items() if keyword not in NO_NAMES]
     while pending:
         part = pending.pop()

@@ -114,6 +114,24 @@ def test_no_old_name_stays_and_what_is_valid_stays_so(schema: Json, data: st.Dat
     assert Draft202012Validator(new).is_valid(renaming.value(value)) == is_valid
 
 
+def test_what_two_parts_describe_gets_one_name() -> None:
+    # What stands under "to" is the inner object of a card, and a card.
+    card: Json = {"properties": {"to": {"properties": {"to": {"type": "string"}}}}}
+    schema: Json = {
+        "$ref": "#/$defs/Card",
+        "properties": {"to": {"$ref": "#/$defs/Card"}},
+        "$defs": {"Card": card},
+    }
+    renaming = renamed(schema)
+    value = {"to": {"to": {"to": "me"}}}
+    new = renaming.value(value)
+    assert "to" not in json.dumps(new).replace("me", "")
+    layout = Layout(renaming.schema(), "t")
+    old_nodes = zip(renaming.layout.nodes.values(), layout.nodes.values())
+    back = Renaming(layout, {node.path: Words(old.name) for old, node in old_nodes if old.name})
+    assert back.value(new) == value
+
+
 def _untitled(schema: Json) -> Json:
     """A schema without the titles, which are made of the names."""
     if isinstance(schema, list):
