@@ -115,5 +115,5 @@ def test_what_needs_an_extra_names_it_in_one_line_and_nothing_else_needs_one(
     results = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
     for extra, (status, error) in zip(commands.values(), results, strict=True):
         assert (status, error.count("\n")) == ((2, 1) if extra else (0, 0)), error
-        assert not extra or f".[{extra}]" in error
+        assert not extra or f"sgdx[{extra}]" in error
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "run"]
