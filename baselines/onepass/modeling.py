@@ -183,8 +183,7 @@ class OnePassModel(PreTrainedModel):
         """The vectors of tokens [frames, tokens, hidden]."""
         mask = block_attention_mask(batch["blocks"], batch["attention_mask"])
         if self.encoder.config._attn_implementation == "eager":  # which adds it to the scores
-            dtype = self.encoder.dtype
-            mask = torch.zeros_like(mask, dtype=dtype).masked_fill(~mask, -1e9)
+            mask = torch.zeros_like(mask, dtype=self.encoder.dtype).masked_fill(~mask, -1e9)
         inputs = {"position_ids": batch["positions"] + self.first_position}
         if self.segments:
             inputs["token_type_ids"] = batch["token_type_ids"]

@@ -111,7 +111,7 @@ class Record:
         facts = {"oracle": self.seen.oracle, "versions": versions()}
         facts |= {"hardware": hardware(self.accelerator)}
         # Where the model to start from lay on the machine is nobody's business.
-        shown = msgspec.structs.replace(settings, model=Path(self.settings.model).name)
+        shown = msgspec.structs.replace(settings, model=self.index["settings"]["model"])
         record = {"settings": shown, "seen": self.seen, "data": self.index["data"]}
         write_json(self.output / "run.json", {"record": record, **facts})
 

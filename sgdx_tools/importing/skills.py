@@ -34,11 +34,12 @@ def import_skills(
             data = collection.add_file(path, f"{path.parent.name}/{path.name}")
             try:
                 shown, beside = read_front_matter(data, path)
-                if shown.name in places:
-                    other = places[shown.name]
-                    raise SgdxError(f"{path}: name: found {shown.name!r}, which {other} has too")
             except SgdxError as error:
                 collection.left_out.append(str(error))
+                continue
+            if other := places.get(shown.name):
+                found = f"found {shown.name!r}, which {other} has too"
+                collection.left_out.append(f"{path}: name: {found}")
                 continue
             places[shown.name] = path
             if not collection.takes(shown.name, str(path)):
