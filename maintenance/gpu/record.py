@@ -27,7 +27,7 @@ from baselines.onepass.system import OnePassTracker
 from baselines.precision import resolved
 from baselines.processes import hardware, make_accelerator, quiet_transformers
 from baselines.run_folder import read_json, read_log, write_json
-from baselines.settings import OnePassSettings
+from baselines.settings import OnePassSettings, find_recipe, read_recipe
 from baselines.task import Evaluation, Provenance, Run, Task
 from sgdx_dataset.io.console import Terminated
 from sgdx_eval.prediction_files import versions
@@ -40,21 +40,18 @@ MEASURE = "dev_likelihood_of_a_frame"
 class Record:
     """A training from batches on disk: the model, the batches of dev, and its figures."""
 
-    def __init__(self, encoded: Path, start: str, output: Path, rate: float) -> None:
+    def __init__(self, encoded: Path, recipe: str, start: str, output: Path) -> None:
         """Load the model to start from and the batches of dev."""
         index = read_json(encoded / "index.json")
         self.encoded, self.output, self.index = encoded, output, index
         self.files = [name for name, _, _ in index["batches"]]
         self.tokens = np.array([tokens for _, _, tokens in index["batches"]], np.int64)
-        settings = msgspec.convert(index["settings"], OnePassSettings)
+        self.recipe = read_recipe(find_recipe(recipe))
+        assert isinstance(self.recipe, OnePassSettings)  # noqa: S101
         self.accelerator = make_accelerator()
         device = self.accelerator.device
-        self.settings = msgspec.structs.replace(
-            settings,
-            model=start,
-            learning_rate=rate,
-            precision=resolved(settings.precision, device),
-        )
+        precision = resolved(self.recipe.precision, device)
+        self.settings = msgspec.structs.replace(self.recipe, model=start, precision=precision)
         self.seen = msgspec.convert(index["seen"], Provenance)
         self.tracker = OnePassTracker.at_start(self.run(self.settings))
         self.dev = {
@@ -65,7 +62,7 @@ class Record:
             for name in DEV
         }
         self.path = output / "record.json"
-        self.figures: dict[str, Any] = {"rate": rate}
+        self.figures: dict[str, Any] = {}
         if self.path.exists():
             self.figures = read_json(self.path)
 
@@ -111,7 +108,7 @@ class Record:
         facts = {"oracle": self.seen.oracle, "versions": versions()}
         facts |= {"hardware": hardware(self.accelerator)}
         # Where the model to start from lay on the machine is nobody's business.
-        shown = msgspec.structs.replace(settings, model=self.index["settings"]["model"])
+        shown = msgspec.structs.replace(settings, model=self.recipe.model)
         record = {"settings": shown, "seen": self.seen, "data": self.index["data"]}
         write_json(self.output / "run.json", {"record": record, **facts})
 
@@ -152,7 +149,7 @@ def main() -> None:
     parser = argparse.ArgumentParser("python -m maintenance.gpu.record", description=__doc__)
     for name in ("encoded", "start", "output"):
         parser.add_argument(f"--{name}", type=Path, required=True)
-    parser.add_argument("--rate", type=float, required=True, help="the highest learning rate")
+    parser.add_argument("--recipe", required=True, help="what made the batches, or one like it")
     parser.add_argument("--seconds", type=float, required=True, help="how long to train")
     parser.add_argument("--trial", type=int, required=True, help="steps to know the speed after")
     options = parser.parse_args()
@@ -163,7 +160,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, end)
     quiet_transformers()
     options.output.mkdir(parents=True, exist_ok=True)
-    record = Record(options.encoded, str(options.start), options.output, options.rate)
+    record = Record(options.encoded, options.recipe, str(options.start), options.output)
     record.learn(options.seconds, options.trial)
 
 

@@ -7,7 +7,7 @@ source maintenance/gpu/environment.sh
 cd "$KIT"
 left() { echo $((TIME * $1 / 100 - SECONDS)); } # seconds until so many hundredths of the time are over
 on_cpu() { CUDA_VISIBLE_DEVICES='' "$@"; }
-mv carried/{start,release.zip,*.json} .
+mv carried/{start-*,release.zip,*.json} .
 python3 -m pip install -q --no-index --no-deps --no-compile --target site carried/wheels/*.whl || exit 1
 say "installed"
 nvidia-smi || true
@@ -35,38 +35,51 @@ on_cpu python3 -m sgdx_cli prepare --source release.zip --config original v1 v2 
 say "prepared"
 on_cpu python3 -c "
 from transformers import AutoConfig, AutoModel
-AutoModel.from_config(AutoConfig.from_pretrained('start')).save_pretrained('start')" # whose tokens alone are needed
-on_cpu python3 -m maintenance.gpu.encode "$RECIPE" release.zip start encoded "$ENCODING" || exit 1
+AutoModel.from_config(AutoConfig.from_pretrained('start-1')).save_pretrained('start-1')" # whose tokens alone are needed
+on_cpu python3 -m maintenance.gpu.encode "${recipes[0]}" release.zip start-1 encoded "$ENCODING" || exit 1
 say "encoded $(find encoded -name 'train-*' | wc -l) batches"
 for number in $(seq "$(cat carried/transfers)"); do until [ -f "whole-$number" ]; do sleep 0.2; done; done
-cat carried/weights-* > start/model.safetensors
-python3 -m maintenance.gpu.weights restore start || exit 1
-say "has the model to start from"
+cat $(seq -f carried/weights-%g "$(cat carried/transfers)") | tar -x
+for start in start-*; do python3 -m maintenance.gpu.weights restore "$start" || exit 1; done
+say "has the encoders to start from"
 
-# The training is begun again where it was killed.
-while [ "$(left 65)" -gt $((TIME / 20)) ]; do
-    timeout -k 5 "$(left 70)" python3 -m maintenance.gpu.record --encoded encoded --start start --output results/model \
-        --rate "$RATE" --seconds "$(left 65)" --trial "$TRIAL" >> results/train.log 2>&1 && break
-    say "the training ended with status $?"
-done
-say "trained"
-python3 -m maintenance.gpu.weights half results/model/model.safetensors half.safetensors
-rm -f weights-* && split -b 15M -d half.safetensors weights-
-timeout -k 5 "$(left 99)" python3 -m maintenance.gpu.biases encoded results/model release.zip >> results/train.log 2>&1
-say "chose the biases: $?"
+# learn NUMBER: a training, which is begun again where it was killed, and its weights in parts.
+learn() {
+    local model=results/model-$1 end=${until[$1 - 1]}
+    while [ "$(left "$end")" -gt $((TIME / 20)) ]; do
+        timeout -k 5 "$(left $((end + 4)))" python3 -m maintenance.gpu.record --encoded encoded --recipe "${recipes[$1 - 1]}" \
+            --start "start-$1" --output "$model" --seconds "$(left "$end")" --trial "$TRIAL" >> "results/train-$1.log" 2>&1 && break
+        say "training $1 ended with status $?"
+    done
+    say "trained $1"
+    python3 -m maintenance.gpu.weights half "$model/model.safetensors" half.safetensors
+    split -b 15M -d half.safetensors "weights-$1-"
+}
 
-# judge SPLIT AS OPTIONS: writes results/model/SPLIT/AS.
+# judge NUMBER SPLIT AS OPTIONS: writes results/model-NUMBER/SPLIT/AS.
 judge() {
-    timeout -k 5 "$(left 99)" python3 -m sgdx_cli evaluate --model results/model --split "$1" --quiet \
-        --batch-size 512 --token-budget 32768 --output "results/model/$1/$2" "${@:3}" $LIMIT >> results/judge.log 2>&1
-    say "judged on $2 of $1: $?"
+    timeout -k 5 "$(left 99)" python3 -m sgdx_cli evaluate --model "results/model-$1" --split "$2" --quiet \
+        --batch-size 512 --token-budget 32768 --output "results/model-$1/$2/$3" "${@:4}" $LIMIT >> "results/judge-$1.log" 2>&1
+    say "judged $1 on $3 of $2: $?"
 }
 sgd=(--source release.zip --dialogues)
-judge validation sgd "${sgd[@]}" validation-200.json & judge validation sgd-text --acts false "${sgd[@]}" validation-200.json &
-judge validation many --source many & judge validation many-text --acts false --source many &
-wait
-judge test sgd "${sgd[@]}" test-292.json & judge test sgd-text --acts false "${sgd[@]}" test-146.json &
-judge test many --source many & judge test many-text --acts false --source many &
+judge_all() {
+    timeout -k 5 "$(left 99)" python3 -m maintenance.gpu.biases encoded "results/model-$1" release.zip >> "results/train-$1.log" 2>&1
+    say "chose the biases of $1: $?"
+    judge "$1" validation sgd "${sgd[@]}" validation-200.json & judge "$1" validation sgd-text --acts false "${sgd[@]}" validation-200.json &
+    judge "$1" validation many --source many & judge "$1" validation many-text --acts false --source many &
+    wait
+}
+judge_test() {
+    judge "$1" test sgd "${sgd[@]}" test-292.json & judge "$1" test sgd-text --acts false "${sgd[@]}" test-146.json &
+    judge "$1" test many --source many & judge "$1" test many-text --acts false --source many &
+    wait
+}
+
+# The first is judged while the second learns; the second on test only by whoever chooses it by validation.
+learn 1
+{ judge_all 1; judge_test 1; } &
+[ "${#recipes[@]}" = 1 ] || { learn 2; judge_all 2; }
 wait
 say "done"
 touch done

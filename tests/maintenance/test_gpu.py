@@ -52,7 +52,8 @@ def test_batches_on_disk_are_those_of_the_tracker_in_half_and_half(work: Path) -
     assert len(batch["input_ids"]) == len(batch["intent_label"]) == count <= 2
     assert {t.dtype for t in batch.values()} == {torch.int64, torch.bool, torch.float32}
     other = read_batch(work / "encoded" / index["batches"][-1][0])
-    model = Record(work / "encoded", str(work / "start"), work / "none", 5e-4).tracker.model
+    small, start = str(work / "small.yaml"), str(work / "start")
+    model = Record(work / "encoded", small, start, work / "none").tracker.model
     assert all(torch.isfinite(model(**of).loss) for of in (batch, other))
 
 
@@ -69,9 +70,10 @@ def test_what_trackers_are_judged_on_is_not_encoded(work: Path, tmp_path: Path) 
 def test_a_record_learns_in_its_time_and_the_last_model_comes_back(
     work: Path, tmp_path: Path
 ) -> None:
-    results = tmp_path / "results" / "model"
+    results = tmp_path / "results" / "model-2"
     results.mkdir(parents=True)
-    record = Record(work / "encoded", str(work / "start"), results, 5e-4)
+    small, start = str(work / "small.yaml"), str(work / "start")
+    record = Record(work / "encoded", small, start, results)
     for batches in record.dev.values():  # the more is learnt, the less likely are these
         for batch in batches:
             batch["requested_label"] = 1 - batch["requested_label"]
@@ -85,7 +87,7 @@ def test_a_record_learns_in_its_time_and_the_last_model_comes_back(
     half = (tmp_path / "half").read_bytes()
     for part in range(2):
         begin = part * len(half) // 2
-        (fetched / f"weights-0{part}").write_bytes(half[begin : (part + 1) * len(half) // 2])
+        (fetched / f"weights-2-0{part}").write_bytes(half[begin : (part + 1) * len(half) // 2])
     choose_biases(work / "encoded", results, "sample")
     written = [path for path in results.iterdir() if path.suffix in (".json", ".jsonl", ".py")]
     assert len(written) >= 6 and not any(str(work) in path.read_text() for path in written)
@@ -95,7 +97,7 @@ def test_a_record_learns_in_its_time_and_the_last_model_comes_back(
     shutil.copytree(SCRIPTS, tree / "maintenance" / "gpu")
     (tree / ".gpu" / "aside" / "models").mkdir(parents=True)
     script = tree / "maintenance" / "gpu" / "back.sh"
-    back: list[str | Path] = ["bash", script, fetched, tmp_path / "back"]
+    back: list[str | Path] = ["bash", script, fetched, "2", tmp_path / "back"]
     environment = {"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"]}
     subprocess.run(back, check=True, env=environment, capture_output=True)
     assert (tree / "models").is_dir() and not (tree / ".gpu" / "aside" / "models").exists()
@@ -106,7 +108,7 @@ def test_a_record_learns_in_its_time_and_the_last_model_comes_back(
     assert all(torch.equal(kept[name], mean[name]) for name in mean)
     loaded = OnePassModel.from_pretrained(tmp_path / "back")
     assert loaded.config.keep_bias == read_json(results / "record.json")["keep_bias"]
-    (fetched / "weights-01").unlink()
+    (fetched / "weights-2-01").unlink()
     assert subprocess.run(back, check=False, env=environment, capture_output=True).returncode != 0
 
 
