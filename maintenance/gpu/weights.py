@@ -2,6 +2,7 @@
 
 ``small MODEL FOLDER`` writes an encoder with its matrices in 8 bits, with a scale for each row.
 ``restore FOLDER`` makes 32 bits of them again. ``half FILE OTHER`` writes all weights in 16 bits.
+``renumber MODEL OTHER FOLDER`` writes an encoder that has the tokens of another one in its order.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoConfig, AutoTokenizer
+from transformers import AutoConfig, AutoModel, AutoTokenizer
 
 _SCALE = ".scale"  # after the name of a matrix: what its rows are multiplied by
 
@@ -58,7 +59,25 @@ def write_half(file: Path, other: Path) -> None:
     save_file(weights, other, {"format": "pt"})
 
 
+def renumber(model: Path, other: Path, folder: Path) -> None:
+    """Write an encoder with the token ids of another one, whose tokens it has all."""
+    tokens = [AutoTokenizer.from_pretrained(of) for of in (model, other)]
+    own, wanted = (of.get_vocab() for of in tokens)
+    # The special tokens may be spelled differently: each is found by what it is for.
+    roles = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
+    pairs = [tuple(getattr(of, role) for of in tokens) for role in roles]
+    ids = own | {theirs: own[mine] for mine, theirs in pairs if theirs is not None}
+    order = [ids[token] for token in sorted(wanted, key=wanted.__getitem__)]
+    encoder = AutoModel.from_pretrained(model)
+    rows = encoder.get_input_embeddings().weight.data
+    encoder.resize_token_embeddings(len(order))
+    encoder.get_input_embeddings().weight.data.copy_(rows[order])
+    encoder.config.pad_token_id = tokens[1].pad_token_id
+    encoder.save_pretrained(folder)
+    tokens[1].save_pretrained(folder)
+
+
 if __name__ == "__main__":
     command, *paths = sys.argv[1:]
     does: dict[str, Any] = {"small": write_small, "restore": restore, "half": write_half}
-    does[command](*map(Path, paths))
+    (does | {"renumber": renumber})[command](*map(Path, paths))

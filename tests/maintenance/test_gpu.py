@@ -19,7 +19,7 @@ from baselines.settings import Augment, find_recipe, read_recipe
 from maintenance.gpu.biases import choose_biases
 from maintenance.gpu.encode import encode, read_batch
 from maintenance.gpu.record import Record
-from maintenance.gpu.weights import restore, write_half, write_small
+from maintenance.gpu.weights import renumber, restore, write_half, write_small
 from sgdx_dataset import SgdxError
 
 from ..conftest import ROOT
@@ -124,6 +124,19 @@ def test_an_encoder_in_8_bits_is_nearly_the_same(work: Path, tmp_path: Path) -> 
         if "pooler" not in name:
             atol = float(weights[name].abs().max()) / 250
             torch.testing.assert_close(tensor, weights[name], atol=atol, rtol=0)
+
+
+def test_an_encoder_gets_the_token_ids_of_another(tmp_path: Path) -> None:
+    for name, texts in (("own", ["which city?", "a table"]), ("other", ["a table"])):
+        for part in tiny_encoder(texts, hidden=16):
+            part.save_pretrained(tmp_path / name)
+    renumber(tmp_path / "own", tmp_path / "other", tmp_path / "new")
+    (own, _), (new, tokenizer) = (load_encoder(str(tmp_path / name)) for name in ("own", "new"))
+    vocabulary = load_encoder(str(tmp_path / "own"))[1].get_vocab()
+    assert tokenizer.get_vocab() != vocabulary and {*tokenizer.get_vocab()} <= {*vocabulary}
+    rows = [of.get_input_embeddings().weight for of in (own, new)]
+    for token, number in tokenizer.get_vocab().items():
+        assert torch.equal(rows[1][number], rows[0][vocabulary[token]])
 
 
 def test_packing_that_fails_leaves_the_tree_as_it_was(tmp_path: Path) -> None:
