@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -134,7 +135,7 @@ def test_an_encoder_gets_the_token_ids_of_another(tmp_path: Path) -> None:
     (own, _), (new, tokenizer) = (load_encoder(str(tmp_path / name)) for name in ("own", "new"))
     vocabulary = load_encoder(str(tmp_path / "own"))[1].get_vocab()
     assert tokenizer.get_vocab() != vocabulary and {*tokenizer.get_vocab()} <= {*vocabulary}
-    rows = [of.get_input_embeddings().weight for of in (own, new)]
+    rows: Any = [of.get_input_embeddings().weight for of in (own, new)]
     for token, number in tokenizer.get_vocab().items():
         assert torch.equal(rows[1][number], rows[0][vocabulary[token]])
 
