@@ -131,7 +131,6 @@ class OnePassSettings(EpochSettings, frozen=True, kw_only=True):
     # learns to correct.
     drop_carried: Fraction = 0.0
     replace_carried: Fraction = 0.0  # by others
-    swap_values: Fraction = 0.0  # of the train dialogues get other values for what is said in them
 
     def __post_init__(self) -> None:
         if self.drop_names + self.drop_descriptions > 1:

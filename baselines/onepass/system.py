@@ -25,7 +25,6 @@ from sgdx_dataset.tracker_inputs import SYSTEM_ACTS, input_columns, training_col
 
 from ..batching import Ints
 from ..data.dialogues import Dialogue, Frame, State, prediction_rows, read_dialogues
-from ..data.swaps import Pool, swap_some, value_pool
 from ..encoders import check_positions
 from ..settings import Acts, OnePassOptions, OnePassSettings, Settings
 from ..system import Predictions, Row
@@ -116,7 +115,6 @@ def cached(answers: Answers) -> Answers:
     return answer
 
 
-_NO_POOL: Pool = {}
 READS = ("history", "utterance", "schema", SYSTEM_ACTS)
 
 
@@ -226,7 +224,7 @@ class OnePassTracker(
         """Build the task of fine-tuning the model."""
         tracker = cls.at_start(run)
         with many_objects():
-            examples = tracker.noisy_examples(run.rows, run.settings, value_pool(run.rows))
+            examples = tracker.noisy_examples(run.rows, run.settings)
         # No search for garbage touches the examples any more, so the processes that prepare batches
         # for a GPU share their memory instead of copying it.
         gc.freeze()
@@ -254,10 +252,10 @@ class OnePassTracker(
         words = [" ".join(MARKERS.values())]
         return cls.initial(run, OnePassOptions(), provenance, new, extra_texts=words).as_read()
 
-    def noisy_examples(self, rows: Dataset, settings: OnePassSettings, pool: Pool) -> FrameExamples:
+    def noisy_examples(self, rows: Dataset, settings: OnePassSettings) -> FrameExamples:
         """The training examples of rows, with the random changes of a recipe."""
         return FrameExamples(
-            self.examples(rows, settings.swap_values, pool),
+            self.examples(rows),
             self.vocabulary,
             settings.max_tokens,
             SchemaNoise(settings.shuffle, settings.drop_names, settings.drop_descriptions),
@@ -265,13 +263,9 @@ class OnePassTracker(
             StateNoise(settings.drop_carried, settings.replace_carried),
         )
 
-    def examples(self, rows: Dataset, swapped: float = 0.0, pool: Pool = _NO_POOL) -> list[Example]:
-        """The frames of rows with their gold annotations, along the states of right answers.
-
-        A fraction of the dialogues, ``swapped``, has other values, those of ``pool``.
-        """
+    def examples(self, rows: Dataset) -> list[Example]:
+        """The frames of rows with their gold annotations, along the states of right answers."""
         dialogues = read_dialogues(training_columns(rows, self.READS))
-        dialogues = swap_some(dialogues, pool, swapped, self.provenance.seed)
         if self.provenance.acts == "sometimes":
             dialogues = drop_acts_of_some(dialogues, self.provenance.seed)
         return all_examples(dialogues, self.reading)

@@ -25,7 +25,6 @@ from torch.utils.data import DataLoader
 from baselines.batching import epoch
 from baselines.data.dialogues import dialogue_bounds
 from baselines.data.rows import describe, training_rows, whole_dialogues
-from baselines.data.swaps import value_pool
 from baselines.onepass.examples import FrameExamples, SchemaNoise
 from baselines.onepass.system import READS, OnePassTracker
 from baselines.processes import make_accelerator
@@ -58,7 +57,6 @@ def encode(recipe: str, source: str, model: str, folder: Path, seconds: float) -
     settings = msgspec.structs.replace(of_recipe, model=model)
     training = training_rows(settings, source, oracle=False)
     rows = training_columns(training.rows, READS)
-    pool = value_pool(rows)
     run = Run(make_accelerator(), settings, training.provenance, rows, rows, folder, False)
     tracker = OnePassTracker.at_start(run)
     bounds = dialogue_bounds(rows)
@@ -67,7 +65,7 @@ def encode(recipe: str, source: str, model: str, folder: Path, seconds: float) -
     def write_share(share: int) -> list[tuple[str, int, int]]:
         """Write the batches of every ``count``-th dialogue: name, frames and tokens of each."""
         chosen = [range(*bounds[i : i + 2]) for i in range(share, len(bounds) - 1, count)]
-        examples = tracker.noisy_examples(rows.select(np.concatenate(chosen)), settings, pool)
+        examples = tracker.noisy_examples(rows.select(np.concatenate(chosen)), settings)
         written: list[tuple[str, int, int]] = []
         size, budget, number = settings.batch_size, settings.token_budget, 0
         while number == 0 or time.monotonic() < end:
