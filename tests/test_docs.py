@@ -122,6 +122,7 @@ SHIPPED = ("../models/onepass", "onepass-shipped-no_acts")
 NEVER_SEEN = (
     "many-lexical", "many-onepass-10000_steps-no_acts", "many-onepass-10000_steps",
     "many-onepass-shipped-no_acts", "many-onepass-shipped",
+    "many-onepass-base-112_services-no_acts", "many-onepass-base-112_services",
     "many-onepass-base-no_acts", "many-onepass-base",
 )  # fmt: skip
 # The runs of the table of single settings, in its order: what follows "onepass-600_steps".
@@ -232,6 +233,11 @@ def test_figures_of_services_never_seen_are_those_of_their_scores() -> None:
             ["many-onepass-base-no_acts many-onepass-shipped-no_acts",
              "many-onepass-base many-onepass-shipped", "onepass-base ../models/onepass",
              "onepass-base-no_acts onepass-shipped-no_acts"],
+        ),
+        (
+            "never-seen", "| more services", ("jga_orig", "jga_v1-5", "jga_worst", "flips"),
+            ["many-onepass-base-no_acts many-onepass-base-112_services-no_acts",
+             "many-onepass-base many-onepass-base-112_services"],
         ),
         (
             "training", "| trained | JGA_orig", ("jga_v1-5", "jga_worst"),
