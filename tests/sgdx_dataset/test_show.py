@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
-from html.parser import HTMLParser
+import re
 from pathlib import Path
 
 from sgdx_dataset import VARIANTS, load
@@ -25,7 +26,7 @@ asks for  area      city        y
 
 SYSTEM  I found 1. Do you want to visit it?
 
-USER  No, thanks.
+USER  1 < 2 & <b>
           original  v1          v5        value
 service   Flats_1   Flats_11    Flats_15
 intent    NONE      NONE        NONE
@@ -35,34 +36,18 @@ slot      intent    purpose     count     rent
 """
 
 
-class Elements(HTMLParser):
-    """The texts of a page in which every tag is closed and nothing is fetched."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.texts: list[str] = []
-        self.feed(page)
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        assert not {"src", "href"}.intersection(name for name, _ in attributes)
-        self.open += [tag] * (tag != "meta")
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if data.strip() and "style" not in self.open:
-            self.texts.append(data.strip())
-
-
-def test_names_side_by_side(run: Run, mini: Path) -> None:
+def test_names_side_by_side(run: Run, mini: Path, tmp_path: Path) -> None:
+    changed = json.loads(json.dumps(DIALOGUE))
+    changed["turns"][2]["utterance"] = "1 < 2 & <b>"
+    write(mini / "test" / "dialogues_001.json", [changed])
     command = ["show", "--source", mini]
-    three = ["1_00000", "--config", "original", "v1", "v5"]
+    three = ["1_00000", "--config", "original", "v1", "v5", "--html", "a.html"]
     done = run("sgdx_dataset", *command, *three, COLUMNS="80")
     assert done.returncode == 0, done.stderr
     assert [line.rstrip() for line in done.stdout.splitlines()] == SHOWN.splitlines()
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert "src=" not in page and "href=" not in page  # nothing is fetched
+    assert html.unescape(re.sub("<[^>]*>", "", page)).split() == SHOWN.split()
     two = run("sgdx_dataset", *command, "1_00000", "--config", "original", "v5")
     assert run("sgdx_dataset", *command).stdout == two.stdout  # by default
 
@@ -76,24 +61,10 @@ def test_eighty_columns_hold_every_variant(run: Run) -> None:
     assert {name for head in heads for name in head} == {"original", *VARIANTS, "value"}
     assert len(heads) % len(set(heads)) == 0  # every turn has the same tables
     words = set(done.stdout.split())
-    for config in ("original", "v3", "v5"):
-        dialogue = next(d for d in load(config, "dev") if d["dialogue_id"] == "1_00000")
-        states = [f["state"] for turn in dialogue["turns"] for f in turn["frames"] if f["state"]]
-        names = {pair["slot"] for state in states for pair in state["slot_values"]}
-        assert names and names <= words  # none is cut
-
-
-def test_a_web_page_of_its_own(run: Run, mini: Path, tmp_path: Path) -> None:
-    changed = json.loads(json.dumps(DIALOGUE))
-    changed["turns"][1]["utterance"] = "1 < 2 & <b>"
-    write(mini / "test" / "dialogues_001.json", [changed])
-    command = ["show", "1_00000", "--source", mini, "--config", "original", "v1"]
-    done = run("sgdx_dataset", *command, "--html", "a.html")
-    assert done.returncode == 0, done.stderr
-    page = Elements((tmp_path / "a.html").read_text(encoding="utf-8").replace("<wbr>", ""))
-    text = " ".join(page.texts)
-    assert "I want to rent a flat in Ulm" in text and "SearchFlat" in text
-    assert "1 < 2 & <b>" in text
+    dialogue = next(d for d in load("v5", "dev") if d["dialogue_id"] == "1_00000")
+    states = [f["state"] for turn in dialogue["turns"] for f in turn["frames"] if f["state"]]
+    names = {pair["slot"] for state in states for pair in state["slot_values"]}
+    assert names and names <= words  # none is cut
 
 
 def test_a_variant_of_ones_own_shows_a_dialogue_that_it_rewords(run: Run, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import escape_controls, run, say
 
 from ...conftest import ROOT
-from ..test_faults import start, stop_when
+from ..test_prepare import start, stop_when
 
 PRINTS = """
 import sys

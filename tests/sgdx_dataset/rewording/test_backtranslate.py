@@ -21,7 +21,7 @@ from sgdx_dataset.words import apply_words, read_words
 
 from ...conftest import Run
 from ..conftest import write
-from ..test_faults import start
+from ..test_prepare import start
 
 Json = Any
 
