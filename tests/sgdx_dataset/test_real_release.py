@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sgdx_dataset import VARIANTS, frames, load
+from sgdx_dataset import VARIANTS, frame_tables
 from sgdx_dataset.configs import SPLITS
 from sgdx_dataset.release import Release, open_release
 from sgdx_dataset.row_datasets import release_dialogue
@@ -27,12 +27,9 @@ ALL = 999
 FEW_FILES = [("test", 4), *(pytest.param(s, ALL, marks=pytest.mark.slow) for s in SPLITS)]
 FEW_VARIANTS = [("v5", 4), *(pytest.param(v, ALL, marks=pytest.mark.slow) for v in VARIANTS)]
 
-# What the partial copy of commit e852981 has; a whole one has 16,142, 2,482 and 4,201 dialogues.
-PARTIAL = {
-    "train": (12_174, 111_878, 118_167),
-    "validation": (2_098, 19_384, 20_542),
-    "test": (2_921, 24_863, 26_802),
-}
+# Dialogues and frames of the partial copy of commit e852981; a whole one has 16,142, 2,482 and
+# 4,201 dialogues.
+PARTIAL = {"train": (12_174, 118_167), "validation": (2_098, 20_542), "test": (2_921, 26_802)}
 
 
 @pytest.fixture(scope="module")
@@ -46,15 +43,14 @@ def partial(release: Release, release_archive: Path) -> None:
         pytest.skip("these figures are of the partial copy with 24 test files")
 
 
-def with_files(release: Release, split: str, count: int) -> Release:
-    """The release with no more than the first ``count`` dialogue files of a split."""
-    left_out = release.dialogue_files(split)[count:]
-    return replace(release, files={f: release.files[f] for f in release.files if f not in left_out})
-
-
-def dialogues_of(release: Release, split: str) -> Iterator[tuple[str, list[Json]]]:
-    for file in release.dialogue_files(split):
-        yield file, json.loads(release.read(file))
+def made(
+    release: Release, split: str, variant: str, files: int
+) -> Iterator[tuple[list[Json], list[Json]]]:
+    """The original dialogues of the first files of a split, and what they are under a variant."""
+    left_out = release.dialogue_files(split)[files:]
+    few = replace(release, files={f: release.files[f] for f in release.files if f not in left_out})
+    for file, table in row_tables(few, split, variant):
+        yield json.loads(release.read(file)), [release_dialogue(row) for row in table.to_pylist()]
 
 
 def schemas_of(release: Release, variant: str) -> list[Json]:
@@ -63,47 +59,45 @@ def schemas_of(release: Release, variant: str) -> list[Json]:
 
 
 @pytest.mark.usefixtures("partial")
-@pytest.mark.parametrize("split", PARTIAL)
 @pytest.mark.slow
-def test_counts(release_archive: Path, split: str) -> None:
-    dialogues = load("original", split, release_archive)
-    rows = frames(dialogues)
-    turns = set(zip(rows["dialogue_id"], rows["turn"]))
-    assert (len(dialogues), len(turns), len(rows)) == PARTIAL[split]
+def test_counts_and_frames_of_six_configs_line_up(release: Release) -> None:
+    columns, services = ["frame_id", "dialogue_id", "seen"], ["frame_id", "seen"]
+    for split, counts in PARTIAL.items():
+        rows = frame_tables(release, split, "original", columns)
+        assert (len(rows["dialogue_id"].unique()), len(rows)) == counts
+    for config in VARIANTS:
+        of_test = frame_tables(release, "test", config, services)
+        assert of_test.equals(rows.select(services))
+    seen = {row["frame_id"].rsplit("/", 1)[1]: row["seen"] for row in of_test.to_pylist()}
+    assert (sum(seen.values()), len(seen)) == (6, 21)
+    assert len(of_test["frame_id"].unique()) == len(of_test)
 
 
 @pytest.mark.parametrize(("split", "files"), FEW_FILES)
 def test_original_comes_back_value_for_value(release: Release, split: str, files: int) -> None:
-    release = with_files(release, split, files)
-    made = dict(row_tables(release, split, "original"))
-    for file, dialogues in dialogues_of(release, split):
-        assert [release_dialogue(row) for row in made[file].to_pylist()] == dialogues, file
+    for dialogues, found in made(release, split, "original", files):
+        assert found == dialogues
 
 
 @pytest.mark.parametrize(("variant", "files"), FEW_VARIANTS)
 def test_variants_are_what_the_fixed_converter_makes(
     release: Release, variant: str, files: int
 ) -> None:
-    release = with_files(release, "test", files)
-    original, schema = schemas_of(release, variant)
-    made = dict(row_tables(release, "test", variant))
-    for file, dialogues in dialogues_of(release, "test"):
-        expected = [convert(dialogue, original, schema) for dialogue in dialogues]
-        assert [release_dialogue(row) for row in made[file].to_pylist()] == expected, file
+    schemas = schemas_of(release, variant)
+    for dialogues, found in made(release, "test", variant, files):
+        assert found == [convert(dialogue, *schemas) for dialogue in dialogues]
 
 
 @pytest.mark.usefixtures("partial")
 @pytest.mark.slow
 def test_782_test_frames_of_v5_that_only_the_fixed_converter_gets_right(release: Release) -> None:
-    original, schema = schemas_of(release, "v5")
-    made = dict(row_tables(release, "test", "v5"))
-    changed = []
-    for file, dialogues in dialogues_of(release, "test"):
-        for dialogue, row in zip(dialogues, made[file].to_pylist()):
-            old = convert(dialogue, original, schema, fixed=False)
+    schemas, changed = schemas_of(release, "v5"), []
+    for dialogues, found in made(release, "test", "v5", ALL):
+        for dialogue, fixed in zip(dialogues, found, strict=True):
+            old = convert(dialogue, *schemas, fixed=False)
             changed += [
                 b["service"]
-                for before, after in zip(old["turns"], release_dialogue(row)["turns"])
+                for before, after in zip(old["turns"], fixed["turns"])
                 for a, b in zip(before["frames"], after["frames"])
                 if a.get("state") != b.get("state")
             ]
@@ -125,17 +119,3 @@ def test_overlays_hold_only_what_differs(release: Release, language: str) -> Non
         for element, parts in texts:
             assert all(text["text"] != element[part] for part, text in parts.items())
             assert all(t["pivot"] and not t["pivot"].isascii() for t in parts.values())
-
-
-@pytest.mark.slow
-def test_frames_of_six_configs_line_up(release_archive: Path) -> None:
-    rows = {
-        config: frames(load(config, "test", release_archive)) for config in ("original", *VARIANTS)
-    }
-    ids = rows["original"]["frame_id"][:]
-    assert len(set(ids)) == len(ids)
-    seen = {name.rsplit("/", 1)[1]: is_seen for name, is_seen in zip(ids, rows["v4"]["seen"])}
-    assert (sum(seen.values()), len(seen)) == (6, 21)
-    for config in ("original", *VARIANTS):
-        assert rows[config]["frame_id"][:] == ids
-        assert rows[config]["seen"][:] == rows["original"]["seen"][:]

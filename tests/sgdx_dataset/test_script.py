@@ -17,10 +17,8 @@ from sgdx_dataset import CONFIGS, load
 from ..conftest import ROOT
 
 Json = Any
-
 # What datasets 3.6.0 needs in older versions than the present one does; the rest is as installed.
 PACKAGES = ["datasets==3.6.0", "dill==0.3.8", "multiprocess==0.70.16", "fsspec==2025.3.0"]
-
 LOAD = """
 import json, sys
 import datasets
@@ -30,9 +28,9 @@ for config in configs.split():
     options = {"trust_remote_code": True, **({"data_dir": data_dir[0]} if data_dir else {})}
     data = datasets.load_dataset(script, config, **options)
     split = list(data)[-1]
-    stream = datasets.load_dataset(script, config, streaming=True, **options)
-    assert next(iter(stream[split])) == data[split][0]
     rows[config] = {"splits": {s: len(r) for s, r in data.items()}, "last": data[split][-1]}
+stream = datasets.load_dataset(script, config, streaming=True, **options)
+assert next(iter(stream[split])) == data[split][0]
 print(json.dumps([datasets.__version__, rows]))
 """
 
@@ -42,9 +40,8 @@ def datasets_3(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with ``datasets`` 3.6.0, to be found before the installed version."""
     folder = tmp_path_factory.mktemp("datasets-3.6.0")
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target"]
-    done = subprocess.run(
-        [*command, folder, *PACKAGES], capture_output=True, text=True, timeout=300
-    )
+    words = [*command, folder, *PACKAGES]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
     if done.returncode:
         pytest.skip(f"datasets 3.6.0 cannot be installed here: {done.stderr.splitlines()[-1:]}")
     return folder
@@ -72,22 +69,22 @@ def load_all(
 
 def test_it_loads_under_datasets_3(datasets_3: Path, mini: Path, tmp_path: Path) -> None:
     """``$SGDX_SOURCE`` is part of what the cache of ``datasets`` goes by, as ``data_dir`` is."""
-    rows = load_all(datasets_3, tmp_path / "home", SGDX_SOURCE="sample")
+    home, sizes = tmp_path / "home", {"train": 2, "validation": 2, "test": 2}
+    rows = load_all(datasets_3, home, configs="v1", SGDX_SOURCE=str(mini))
+    assert rows["v1"]["splits"] == sizes
+    rows = load_all(datasets_3, home, SGDX_SOURCE="sample")
     for config in CONFIGS:
         split = "train" if config == "backtrans" else "test"
         assert rows[config]["last"] == load(config, split, "sample")[-1]
     assert rows.pop("backtrans")["splits"] == {"train": 198}
     for config in rows.values():
         assert config["splits"] == {"train": 66, "validation": 19, "test": 36}
-    rows = load_all(datasets_3, tmp_path / "home", configs="v1", SGDX_SOURCE=str(mini))
-    assert rows["v1"]["splits"] == {"train": 2, "validation": 2, "test": 2}
 
 
 @pytest.mark.release
-@pytest.mark.parametrize("given", ["data_dir", "SGDX_SOURCE"])
 @pytest.mark.slow
 def test_the_real_release_loads_under_datasets_3(
-    datasets_3: Path, release_archive: Path, tmp_path: Path, given: str
+    datasets_3: Path, release_archive: Path, tmp_path: Path
 ) -> None:
     """All seven configs, ``backtrans`` by the overlays of this package: the release has none."""
     archive = tmp_path / "some-of-sgd.zip"
@@ -95,8 +92,7 @@ def test_the_real_release_loads_under_datasets_3(
         for name in whole.namelist():
             if name.endswith(("/schema.json", "/dialogues_001.json")):
                 some.writestr(name, whole.read(name))
-    places, environment = ([archive], {}) if given == "data_dir" else ([], {given: str(archive)})
-    rows = load_all(datasets_3, tmp_path / "home", *places, **environment)
+    rows = load_all(datasets_3, tmp_path / "home", archive)
     splits = rows["original"]["splits"]
     assert list(splits) == ["train", "validation", "test"]
     for variant in ("v1", "v2", "v3", "v4", "v5"):
