@@ -254,7 +254,10 @@ def test_a_full_disk(tmp_path: Path) -> None:
     )
     if (unshare := shutil.which("unshare")) is None:
         pytest.skip("no unshare to mount a small file system with")
-    words, environment = [unshare, "-rm", "sh", "-c", script], {**os.environ, "PYTHONPATH": ROOT}
+    words, environment = (
+        [unshare, "-rm", "sh", "-c", script],
+        {**os.environ, "PYTHONPATH": str(ROOT)},
+    )
     done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=300)
     if done.returncode in (1, 77):
         pytest.skip(f"may not mount a small file system: {done.stderr}")

@@ -53,9 +53,9 @@ def made(
         yield json.loads(release.read(file)), [release_dialogue(row) for row in table.to_pylist()]
 
 
-def schemas_of(release: Release, variant: str) -> list[Json]:
-    files = (release.schema_file("test", config) for config in ("original", variant))
-    return [json.loads(release.read(file)) for file in files]
+def schemas_of(release: Release, variant: str) -> tuple[Json, Json]:
+    files = [release.schema_file("test", config) for config in ("original", variant)]
+    return json.loads(release.read(files[0])), json.loads(release.read(files[1]))
 
 
 @pytest.mark.usefixtures("partial")
@@ -91,7 +91,7 @@ def test_variants_are_what_the_fixed_converter_makes(
 @pytest.mark.usefixtures("partial")
 @pytest.mark.slow
 def test_782_test_frames_of_v5_that_only_the_fixed_converter_gets_right(release: Release) -> None:
-    schemas, changed = schemas_of(release, "v5"), []
+    schemas, changed = schemas_of(release, "v5"), list[str]()
     for dialogues, found in made(release, "test", "v5", ALL):
         for dialogue, fixed in zip(dialogues, found, strict=True):
             old = convert(dialogue, *schemas, fixed=False)

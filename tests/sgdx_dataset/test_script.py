@@ -40,7 +40,7 @@ def datasets_3(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with ``datasets`` 3.6.0, to be found before the installed version."""
     folder = tmp_path_factory.mktemp("datasets-3.6.0")
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target"]
-    words = [*command, folder, *PACKAGES]
+    words = [*command, str(folder), *PACKAGES]
     done = subprocess.run(words, capture_output=True, text=True, timeout=300)
     if done.returncode:
         pytest.skip(f"datasets 3.6.0 cannot be installed here: {done.stderr.splitlines()[-1:]}")
