@@ -210,17 +210,6 @@ def start(*arguments: object) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
 
 
-def stop_when(
-    process: subprocess.Popen[bytes], folder: Path, half_made: str, number: signal.Signals
-) -> int:
-    """Send a signal as soon as there is something half-made in a folder; give the exit status."""
-    while not list(folder.glob(half_made)):
-        assert process.poll() is None, "ended before it could be stopped"
-        time.sleep(0.001)
-    process.send_signal(number)
-    return process.wait()
-
-
 @pytest.mark.posix
 @pytest.mark.slow
 def test_killed_in_the_middle(tmp_path: Path) -> None:
@@ -231,7 +220,12 @@ def test_killed_in_the_middle(tmp_path: Path) -> None:
         (prepare, "cache/.sgdx-preparing/sgdx"),
         (build, ".hub.*.incomplete/hub/data"),
     ):
-        assert stop_when(start(*command), tmp_path, half_made, signal.SIGKILL) == -signal.SIGKILL
+        process = start(*command)
+        while not list(tmp_path.glob(half_made)):
+            assert process.poll() is None, "ended before it could be killed"
+            time.sleep(0.001)
+        process.kill()
+        assert process.wait() == -signal.SIGKILL
     assert not built.exists()
     for place in cache.glob("sgdx/*/*/*"):  # all that load_dataset looks at
         assert {"dataset_info.json", "sgdx-train.arrow"} <= {path.name for path in place.iterdir()}

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -69,9 +68,9 @@ def load_all(
 
 def test_it_loads_under_datasets_3(datasets_3: Path, mini: Path, tmp_path: Path) -> None:
     """``$SGDX_SOURCE`` is part of what the cache of ``datasets`` goes by, as ``data_dir`` is."""
-    home, sizes = tmp_path / "home", {"train": 2, "validation": 2, "test": 2}
-    rows = load_all(datasets_3, home, configs="v1", SGDX_SOURCE=str(mini))
-    assert rows["v1"]["splits"] == sizes
+    home = tmp_path / "home"
+    rows = load_all(datasets_3, home, mini, configs="v1", SGDX_SOURCE="sample")
+    assert rows["v1"]["splits"] == {"train": 2, "validation": 2, "test": 2}
     rows = load_all(datasets_3, home, SGDX_SOURCE="sample")
     for config in CONFIGS:
         split = "train" if config == "backtrans" else "test"
@@ -79,24 +78,3 @@ def test_it_loads_under_datasets_3(datasets_3: Path, mini: Path, tmp_path: Path)
     assert rows.pop("backtrans")["splits"] == {"train": 198}
     for config in rows.values():
         assert config["splits"] == {"train": 66, "validation": 19, "test": 36}
-
-
-@pytest.mark.release
-@pytest.mark.slow
-def test_the_real_release_loads_under_datasets_3(
-    datasets_3: Path, release_archive: Path, tmp_path: Path
-) -> None:
-    """All seven configs, ``backtrans`` by the overlays of this package: the release has none."""
-    archive = tmp_path / "some-of-sgd.zip"
-    with zipfile.ZipFile(release_archive) as whole, zipfile.ZipFile(archive, "w") as some:
-        for name in whole.namelist():
-            if name.endswith(("/schema.json", "/dialogues_001.json")):
-                some.writestr(name, whole.read(name))
-    rows = load_all(datasets_3, tmp_path / "home", archive)
-    splits = rows["original"]["splits"]
-    assert list(splits) == ["train", "validation", "test"]
-    for variant in ("v1", "v2", "v3", "v4", "v5"):
-        assert rows[variant]["splits"] == splits
-        assert rows[variant]["last"]["variant"] == variant
-    assert rows["backtrans"]["splits"] == {"train": 3 * splits["train"]}
-    assert rows["backtrans"]["last"]["variant"] == "backtrans-zh"

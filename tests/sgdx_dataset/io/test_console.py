@@ -16,7 +16,6 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import run
 
 from ...conftest import ROOT
-from ..test_prepare import start, stop_when
 
 PRINTS = """
 import sys
@@ -44,18 +43,6 @@ def test_standard_output_is_closed_full_or_ascii_alone() -> None:
         assert printing(full.fileno()) == (b"", line, 2)
     ascii_alone = printing(subprocess.PIPE, PYTHONIOENCODING="ascii")
     assert ascii_alone == (b"\\u2013 ", b"", 0)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_command_that_is_stopped_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, status: int
-) -> None:
-    (tmp_path / "tmp").mkdir()
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
-    process = start("build", "--source", "sample", "--output", tmp_path / "hub")
-    assert stop_when(process, tmp_path, ".hub.*.incomplete/hub/data", number) == status
-    assert [path.name for path in tmp_path.rglob("*")] == ["tmp"]
 
 
 def failing(error: BaseException | str) -> Callable[[], int | None]:

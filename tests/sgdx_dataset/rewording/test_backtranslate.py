@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import signal
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +19,16 @@ from sgdx_dataset.words import apply_words, read_words
 
 from ...conftest import Run
 from ..conftest import write
-from ..test_prepare import start
 
 Json = Any
 
 # Looks lines up in a JSON file; a line that it lacks comes back as it is. Each call is noted.
 TRANSLATOR = """
-import json, os, pathlib, sys, time
+import json, pathlib, sys
 words = json.loads(pathlib.Path(sys.argv[1]).read_text("utf-8"))
 lines = sys.stdin.buffer.read().decode().splitlines()
 with open(sys.argv[1] + ".calls", "a") as calls:
     calls.write(f"{len(lines)}\\n")
-time.sleep(float(os.environ.get("SLOWLY", "0")))
 sys.stdout.buffer.write("".join(words.get(line, line) + "\\n" for line in lines).encode())
 """
 # Each text, its translation, and what that is translated back to.
@@ -151,30 +147,8 @@ def test_what_becomes_of_answers(mini: Path, tmp_path: Path, case: str) -> None:
     assert (calls(tmp_path, "there"), calls(tmp_path, "back")) == ([8], [texts_back])
 
 
-@pytest.mark.posix
-def test_killed_in_the_middle(mini: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run that goes on translates only what is missing, to the same overlay."""
-    monkeypatch.setenv("SLOWLY", "0.05")
-    (there, back), output = commands(tmp_path), tmp_path / "zh.json"
-    command = ["reword", "backtranslate", "--source", mini, "--output", output]
-    command += ["--forward-command", there, "--backward-command", back, "--batch-size", "2"]
-    process, work = start(*command), tmp_path / ".zh.json.partial.jsonl"
-    while not work.exists() or work.read_bytes().count(b"\n") < 6:
-        assert process.poll() is None, "ended before it could be killed"
-        time.sleep(0.001)
-    process.kill()
-    assert process.wait() == -signal.SIGKILL and not output.exists()
-    work.write_bytes(work.read_bytes() + b'["\xe5\x9f')
-    monkeypatch.delenv("SLOWLY")
-    assert start(*command).wait() == 0
-    assert flat(json.loads(output.read_bytes())["Flats_1"]) == TEXTS
-    # The batch that the kill broke off may have been translated a second time, the others not.
-    assert 8 <= len(calls(tmp_path, "there")) + len(calls(tmp_path, "back")) <= 9
-    assert not work.exists()
-
-
 def test_what_a_command_did_before_it_failed_is_kept(mini: Path, tmp_path: Path) -> None:
-    """Under the same settings only; a line that is not whole, or no batch, is made anew or told."""
+    """Under the same settings only; where a kill left half a line, its batch is made anew."""
     there, back = commands(tmp_path)
     settings = TranslationSettings(forward_command=there, backward_command="false", batch_size=4)
     output, work = tmp_path / "zh.json", tmp_path / ".zh.json.partial.jsonl"
