@@ -6,12 +6,15 @@ import math
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
-from hypothesis import given
+from fuzzywuzzy import fuzz
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sgdx_eval.references import open_references
 from sgdx_metric.errors import ScoreError
+from sgdx_metric.fuzzy import fuzzy_score, fuzzy_scores
 from sgdx_metric.robustness import group_means, report
 from sgdx_metric.scoring import METRICS, FrameScores, score_frames
 from sgdx_metric.signature import OFFICIAL, Rules, Setup
@@ -190,8 +193,8 @@ Sides = list[tuple[Row, Row, tuple[str, bool]]]
 def rows_of(sides: Sides) -> tuple[list[Row], list[Row]]:
     references, predictions = [], []
     for i, (true, predicted, (service, seen)) in enumerate(sides):
-        # Three frames to a turn, each of another service.
-        frame_id = f"1_0000{i // 3}/0/{service}_{i}"
+        # Three frames to a turn, each of another service, which may be in the next turn too.
+        frame_id = f"1_00000/{8 + 2 * (i // 3)}/{service}_{i % 3}"
         references.append(reference(frame_id=frame_id, seen=seen, service=service) | true)
         predictions.append(prediction(frame_id=frame_id) | predicted)
     return references, predictions
@@ -207,7 +210,7 @@ def check(references: list[Row], predictions: list[Row], scores: FrameScores, ru
         assert known == pytest.approx(means, abs=1e-12, rel=0), group
 
 
-@given(st.lists(SIDES, min_size=1, max_size=8), RULES)
+@given(st.lists(SIDES, min_size=1, max_size=9), RULES)
 def test_equals_the_rules_written_down_directly(sides: Sides, rules: Rules) -> None:
     references, predictions = rows_of(sides)
     tables = reference_table(*references[::-1]), prediction_table(*predictions)
@@ -256,3 +259,41 @@ def test_a_value_of_a_megabyte_is_scored_in_time() -> None:
     for true, expected in (("Rome", 0), (long, 1)):
         scores = scores_of(reference({"city": [true]}), prediction({"city": [long]}))
         assert scores["joint_goal_accuracy"] == expected
+
+
+# ---- the string score
+
+LITERAL = [
+    ("half past 4", "4 half past", 1.0),  # order does not count
+    ("P.f. Chang's", "p f chang s", 1.0),  # nor case, nor what is no word character
+    ("San Jose", "San José", 0.93),  # é is dropped: 'jose san' against 'jos san'
+    ("", "", 1.0),
+    ("", "a", 0.0),
+    ("12:30 pm", "12:30", 0.77),  # 2 * 5 / 13
+    ("a" * 9, "a" + "b" * 6, 0.12),  # 12.5 rounds to the even 12
+    ("a" * 3, "a" * 3 + "b" * 10, 0.38),  # 37.5 rounds to the even 38
+]
+ENDS_OF_BLOCKS = st.sampled_from("aAbé_ \t-'\x7f\x80\xff\u0100\u0130\u017fßǅ٣Ωçł京\u2028\U0001f600")
+TEXT = st.text() | st.text(ENDS_OF_BLOCKS, max_size=12)
+
+
+def similarity(left: str, right: str) -> float:
+    (found,) = fuzzy_scores([left, right], np.array([0]), np.array([1]))
+    assert fuzzy_score(left, right) == found
+    return float(found)
+
+
+def test_literal_scores_of_texts_and_their_places() -> None:
+    for left, right, expected in LITERAL:
+        assert similarity(left, right) == expected
+    words = ["a b", "b a", "c"]
+    places = np.array([0, 2, 0, 2, 1]), np.array([1, 0, 2, 2, 0])
+    assert fuzzy_scores(words, *places).tolist() == [1, 0, 0, 1, 1]
+    assert fuzzy_scores([], np.array([], int), np.array([], int)).tolist() == []
+
+
+@settings(max_examples=200)
+@given(TEXT, TEXT)
+def test_equals_fuzzywuzzy_on_any_text(left: str, right: str) -> None:
+    assert fuzz.SequenceMatcher.__name__ == "StringMatcher"  # the C backend
+    assert similarity(left, right) == fuzz.token_sort_ratio(left, right) / 100.0
