@@ -21,32 +21,6 @@ WRITING = {
 }
 
 
-def test_prepare_takes_configs_in_either_spelling(run: Run, mini: Path, tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
-    command = ["prepare", "--source", mini, "--cache-dir", cache, "--config"]
-    done = run("sgdx_dataset", *command, "v1")
-    assert (done.returncode, done.stdout) == (0, f"{cache}/sgdx/v1/1.0.0/sgdx\n"), done.stderr
-    done = run("sgdx_dataset", *command, "v2", "v3", "--config", "original")
-    assert "HF_HUB_OFFLINE=1" in done.stderr.splitlines()[-1]
-    assert done.returncode == 0, done.stderr
-    assert sorted(p.name for p in (cache / "sgdx").iterdir()) == ["original", "v1", "v2", "v3"]
-
-
-def test_letters_of_many_in_paths_and_files_change_no_byte(
-    run: Run, mini: Path, tmp_path: Path
-) -> None:
-    schema = mini / "dev" / "schema.json"
-    schema.write_text(schema.read_text(encoding="utf-8").replace("lets", "l\u00ebts"), "utf-8")
-    written = []
-    for output in (tmp_path / "usual", tmp_path / "a b \u00e4 \U0001f600"):
-        command = ["export", "--source", mini, "--config", "v1", "--split", "dev"]  # validation
-        done = run("sgdx_dataset", *command, "--output", output)
-        assert (done.returncode, done.stdout) == (0, f"{output}/dev\n"), done.stderr
-        written.append({path.name: path.read_bytes() for path in output.rglob("*.json")})
-    assert written[0] == written[1]
-    assert sorted(written[0]) == ["dialogues_001.json", "schema.json"]
-
-
 TRANSLATE = "reword backtranslate --output x --forward-command false"
 
 

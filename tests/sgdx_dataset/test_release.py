@@ -145,6 +145,13 @@ def test_what_prepare_was_given_is_the_default_of_every_command(
     assert note == {"source": str(mini)}
     done = run("sgdx_dataset", "export", "--config", "v1", "--output", "out")
     assert done.stdout == "out/train\nout/dev\nout/test\n", done.stderr
+    told = f"note: the source is {mini}, which prepare was given last; "
+    assert done.stderr.startswith(told) and done.stderr.count("\n") == 1
+    # The header of predictions says what they are of, so that there is nothing to choose.
+    predict = ("--tracker", "lexical", "--config", "v1", "--output", "a")
+    assert run("baselines.predict", *predict).stderr.startswith(told)
+    assert run("sgdx_metric", "score", "--predictions", "a").stderr == ""
+    assert run("sgdx_dataset", "stats", SGDX_SOURCE=str(mini)).stderr == ""
     assert len(load("v1", "test")) == 2
     # What comes first: an argument, then the environment, then what is remembered.
     monkeypatch.setenv("SGDX_SOURCE", "sample")
@@ -183,21 +190,3 @@ def test_no_source_that_can_be_read(run: Run, mini: Path, home: Path) -> None:
     refused(f"{mini}: ")
     write(home / "datasets" / "sgdx-source.json", ["sample"])
     refused(f"{home}/datasets/")
-
-
-def test_commands_say_that_they_took_the_remembered_source(
-    run: Run, mini: Path, home: Path, tmp_path: Path
-) -> None:
-    run("sgdx_dataset", "prepare", "--source", mini, "--config", "v1")
-    note = f"note: the source is {mini}, which prepare was given last; "
-    note += "to choose another, give --source"
-    predict = ("baselines.predict", "--tracker", "lexical", "--config", "v1", "--output", "a")
-    # The header says what the predictions are of, so that there is nothing to choose.
-    score = ("sgdx_metric", "score", "--predictions", "a", "--output", "s.json")
-    for command, lines in ((predict, [note]), (score, [])):
-        done = run(*command)
-        assert (done.returncode, done.stderr.splitlines()) == (0, lines)
-    predictions = (tmp_path / "a" / "v1.jsonl").read_text().splitlines(keepends=True)
-    (tmp_path / "a" / "v1.jsonl").write_text("".join(predictions[1:]))
-    assert run(*score).stderr.splitlines() == [note]
-    assert run(*score, SGDX_SOURCE=str(mini)).stderr == ""

@@ -163,15 +163,3 @@ def change_scores(
             score = change(slots, true[:i], predicted[:i], use_fuzzy_match)
             scores[row["frame_id"]] = {"joint_change_accuracy": score} if slots else {}
     return scores
-
-
-def sensitivity(scores: list[list[float]], drop: bool = False) -> float | None:
-    """Schema sensitivity of per-frame scores, one list a variant, by the paper's equation; with
-    `drop`, of the frames that are not wrong under all variants."""
-    found = []
-    for frame in zip(*scores):
-        mean = sum(frame) / len(frame)
-        variance = sum((score - mean) ** 2 for score in frame) / (len(frame) - 1)
-        if mean or not drop:
-            found.append(math.sqrt(variance) / mean if mean else 0.0)
-    return sum(found) / len(found) if found else None

@@ -83,6 +83,7 @@ def test_rows_in_each_form_score_as_the_files_do(
     for make in (
         pa.Table.to_pylist,
         lambda table: datasets.Dataset.from_list(table.to_pylist()),
+        lambda table: datasets.Dataset.from_list(table.to_pylist()).to_iterable_dataset(),
         lambda table: table,
         lambda table: pd.DataFrame(table.to_pylist()),
         parquet,
@@ -90,7 +91,12 @@ def test_rows_in_each_form_score_as_the_files_do(
         scores = score(make(guesses), make(references), split="test", release="sample")
         assert scores["predictions"] == {variant: {} for variant in expected["variants"]}
         assert alike(scores) == alike(expected)
-    assert re.search(r"\|variants:original\+mine@[0-9a-f]{8}\+v1\+v2\|", scores["signature"])
+    # A variant of one's own is marked by its words; without its schema, by those that are there.
+    less = score(guesses, references.drop_columns(["schema"]))
+    assert less["sgdx"] == expected["sgdx"]
+    pattern = r"\|variants:original\+mine@([0-9a-f]{8})\+v1\+v2\|"
+    marks = [re.findall(pattern, result["signature"]) for result in (scores, less)]
+    assert len(marks[0]) == len(marks[1]) == 1 and marks[0] != marks[1]
     assert 0 < scores["sgdx"]["jga_orig"] < 1
 
 

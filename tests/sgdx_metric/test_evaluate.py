@@ -95,21 +95,6 @@ def test_two_processes_halves_equal_the_whole(tmp_path: Path) -> None:
     assert other.communicate(timeout=240)[0] == "None\n"
 
 
-def test_references_as_lists_datasets_and_streams_and_an_own_variant_is_marked(metric: Any) -> None:
-    references, predictions = six_variants({"original": [True, False], "mine": [True, True]})
-    service = {"service_name": "S", "description": "d", "slots": [], "intents": []}
-    rows = [row | {"history": ["any"], "schema": service} for row in references]
-    listed = metric.compute(predictions=predictions, references=rows)
-    dataset = datasets.Dataset.from_list(rows)
-    for other in (dataset, dataset.to_iterable_dataset()):
-        assert metric.compute(predictions=predictions, references=other) == listed
-    less = metric.compute(predictions=predictions, references=references)
-    pattern = r"\|variants:original\+mine@([0-9a-f]{8})\|"
-    marks = [re.search(pattern, result["signature"]) for result in (listed, less)]
-    assert marks[0] and marks[1] and marks[0][1] != marks[1][1]
-    assert less["sgdx"] == listed["sgdx"]
-
-
 def test_options_that_are_none(metric: Any) -> None:
     sides = {"predictions": [prediction()], "references": [reference()]}
     options = {"system_acts": "yes", "use_fuzzy_match": "no", "zero_mean": "keep", "split": 5}

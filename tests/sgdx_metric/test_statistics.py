@@ -102,13 +102,6 @@ def test_a_p_is_never_zero() -> None:
     assert compare([wrong], [right])["jga"]["p"] == 1 / 10_001
 
 
-def test_equal_systems_do_not_differ() -> None:
-    compared = compare([sample()], [sample()])
-    known = [key for key, of in compared.items() if of["first"] is not None]
-    assert "ss_jga" in known
-    assert {(compared[key]["difference"], compared[key]["p"]) for key in known} == {(0, 1)}
-
-
 def test_the_interval_has_the_spread_over_seeds() -> None:
     """All dialogues are alike, so that only the runs differ: the variance of the difference of the
     means is s1^2 / 3 + s2^2 / 4, which drawing r - 1 of r runs gives without bias."""
