@@ -188,18 +188,23 @@ SIDES = st.tuples(
         | {"slots": SPANS, "utterance": st.text(max_size=12), "canonical_values": st.none() | STATE}
     ),
     st.fixed_dictionaries(PARTS | {"slots": st.none() | SPANS}),
-    st.sampled_from([("Hotels_1", True), ("Hotels_2", False), ("Banks_1", False)]),
+    st.sampled_from(["Hotels_1", "Hotels_2", "Banks_1", "Alarms_1"]),
+    st.booleans(),
 )
-Sides = list[tuple[Row, Row, tuple[str, bool]]]
+Sides = list[tuple[Row, Row, str, bool]]
 
 
 def rows_of(sides: Sides) -> tuple[list[Row], list[Row]]:
     references, predictions = [], []
-    for i, (true, predicted, (service, seen)) in enumerate(sides):
+    for i, (true, predicted, service, is_right) in enumerate(sides):
         # Three frames to a turn, each of another service, which may be in the next turn too.
         frame_id = f"1_00000/{8 + 2 * (i // 3)}/{service}_{i % 3}"
-        references.append(reference(frame_id=frame_id, seen=seen, service=service) | true)
-        predictions.append(prediction(frame_id=frame_id) | predicted)
+        row = reference(frame_id=frame_id, service=service, seen=service == "Hotels_1") | true
+        if service == "Alarms_1":
+            row |= {"schema_slots": [], "canonical_values": None}
+        references.append(row)
+        state = {"slot_values": true["slot_values"]} if is_right else {}
+        predictions.append(prediction(frame_id=frame_id) | predicted | state)
     return references, predictions
 
 
