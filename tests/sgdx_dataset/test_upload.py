@@ -106,22 +106,17 @@ def answers(place: str, status: int | None) -> Fault:
     return set_fault
 
 
-CONSTANTS = "huggingface_hub.constants"
-NOWHERE = "http://127.0.0.1:9"
+def set_constant(name: str, value: object) -> Fault:
+    return lambda hub, patch: patch.setattr(f"huggingface_hub.constants.{name}", value)
+
+
 # By fault: the repository, what is at fault, and what is named.
 FAULTS: dict[str, tuple[str, Fault, str]] = {
     "no right": ("somebody/rows", lambda hub, patch: None, "right to write"),
-    "a wrong token": (
-        *("you/rows", lambda hub, patch: patch.setenv("HF_TOKEN", TOKEN[::-1]), "access token"),
-    ),
+    "a wrong token": ("you/rows", lambda _, patch: patch.setenv("HF_TOKEN", TOKEN[::-1]), "access"),
     "no token": ("you/rows", lambda hub, patch: patch.delenv("HF_TOKEN"), "HF_TOKEN"),
-    "nobody listens": (
-        *("you/rows", lambda hub, patch: patch.setattr(f"{CONSTANTS}.ENDPOINT", NOWHERE), "cannot"),
-    ),
-    "offline": (
-        *("you/rows", lambda hub, patch: patch.setattr(f"{CONSTANTS}.HF_HUB_OFFLINE", True)),
-        "offline mode",
-    ),
+    "nobody listens": ("you/rows", set_constant("ENDPOINT", "http://127.0.0.1:9"), "cannot be"),
+    "offline": ("you/rows", set_constant("HF_HUB_OFFLINE", True), "offline mode"),
     "too many": ("you/rows", answers("/commit/", 429), "too many requests"),
     "cut at commit": ("you/rows", answers("/commit/", None), "cannot be uploaded"),
     "cut at lfs": ("you/rows", answers("/lfs/", None), "cannot be uploaded"),

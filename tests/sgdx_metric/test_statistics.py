@@ -99,7 +99,9 @@ def test_p_is_the_share_of_swaps_with_as_large_a_difference() -> None:
 def test_a_p_is_never_zero() -> None:
     """Forty dialogues of one frame, all right with the second alone: no swap is as large."""
     wrong, right = (of_means(np.full(40, value)) for value in (0.0, 1.0))
-    assert compare([wrong], [right])["jga"]["p"] == 1 / 10_001
+    found = compare([wrong], [right])["jga"]
+    assert found["p"] == 1 / 10_001
+    assert found.keys() == {"first", "second", "difference", "interval", "p"}  # of single runs
 
 
 def test_the_interval_has_the_spread_over_seeds() -> None:
