@@ -167,6 +167,8 @@ def test_a_changed_source_is_noticed(
     mini: Path, run: Run, home: Path, recwarn: pytest.WarningsRecorder
 ) -> None:
     assert run("sgdx_dataset", "prepare", "--source", mini, "--config", "v1").returncode == 0
+    copy = shutil.copytree(mini, home / "copy")
+    assert len(load("v1", "test", copy)) == 2  # from what is prepared of the same data
     write(mini / "test" / "dialogues_001.json", [DIALOGUE])
     with pytest.warns(UserWarning, match=f"{mini} has changed since it was prepared"):
         assert len(load("v1", "test")) == 1

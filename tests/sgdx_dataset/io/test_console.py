@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.console import run
+from sgdx_dataset.io.console import escape_controls, run
 
 from ...conftest import ROOT
 
@@ -52,8 +52,12 @@ def failing(error: BaseException | str) -> Callable[[], int | None]:
     return command
 
 
-# What a terminal would obey is escaped; what only joins and marks is not.
-ODD = "file:\n\x1b[2J \x00 \x9b \u202e \u2066 \u2028x \udcff é 日本 👩\u200d👧 e\u0301"
+def test_what_a_terminal_would_obey_is_escaped() -> None:
+    assert escape_controls("a\r\nb\tc\x00\ud800\u2028") == "a\\r\\nb\\tc\\x00\\ud800\\u2028"
+    assert escape_controls("👩\u200d👧 \u200f") == "👩\u200d👧 \u200f"  # These only join and mark.
+
+
+ODD = "file:\n\x1b[2J \x9b \u202e \u2066 \u2028x \udcff é 日本 😀 e\u0301"
 
 
 @pytest.mark.parametrize(
@@ -61,7 +65,7 @@ ODD = "file:\n\x1b[2J \x00 \x9b \u202e \u2066 \u2028x \udcff é 日本 👩\u200
     [
         (
             *(failing(ODD), 2),
-            "error: file: \\x1b[2J \\x00 \\x9b \\u202e \\u2066 x \\udcff é 日本 👩\u200d👧 e\u0301",
+            "error: file: \\x1b[2J \\x9b \\u202e \\u2066 x \\udcff é 日本 😀 e\u0301",
         ),
         (failing("a" * 993), 2, "error: " + "a" * 993),
         (failing("ab" * 600), 2, f"error: {'ab' * 246}a ... {'ab' * 250}"),
