@@ -275,6 +275,7 @@ def test_every_set_of_services_has_its_share_and_choices_of_one_seed_begin_alike
         assert all(abs(found[stratum] - share) <= 1 for stratum, share in shares.items())
     larger = choose_dialogues(SERVICES, 40, seed=3)
     assert choose_dialogues(dict(reversed(SERVICES.items())), 15, seed=3) == larger[:15]
+    assert choose_dialogues({d: sorted(of) for d, of in SERVICES.items()}, 40, seed=3) == larger
     assert set(choose_dialogues(SERVICES, 40, seed=4)) != set(larger)
     # Ranks from hashes that were computed apart from the code: y 0.29, z 0.47, x 0.79.
     assert choose_dialogues({"x": ["S"], "y": ["S"], "z": ["T"]}, 3, seed=1) == ("y", "z", "x")
