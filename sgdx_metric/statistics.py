@@ -291,7 +291,7 @@ def bounded_interval(total: Floats, number: Floats, low: float, high: float) -> 
     nonnegative variable" (Mathematical Methods of Statistics 14, 451-467); Learned-Miller and
     Thomas 2019, "A New Confidence Interval for the Mean of a Bounded Random Variable" (arXiv
     1905.06208). That each end is wrong in at most 2.5 % of samples is conjectured there for any
-    values; `tests/sgdx_metric/test_bounded_interval.py` shows it for differences of scores.
+    values; `tests/sgdx_metric/test_statistics.py` shows it for differences of scores.
 
     Args:
         total: The sum of each dialogue's values [dialogues], at least one.

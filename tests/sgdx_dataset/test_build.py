@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -33,24 +30,16 @@ LOAD = """
 from datasets import get_dataset_config_names, load_dataset
 
 place, out = sys.argv[1], {}
-out["configs"] = get_dataset_config_names(place)
-for config in ("v3", "backtrans", "v3-frames", "v3-questions", "v1-5-questions"):
+for config in ("v3", "backtrans", "v3-frames", "v1-5-questions"):
     data = load_dataset(place, config)
     out[config] = {split: rows.num_rows for split, rows in data.items()}
-    stream = load_dataset(place, config, streaming=True)
-    last = list(data)[-1]
-    assert next(iter(stream[last])) == data[last][0]
-assert list(stream[last]) == list(data[last])
+assert list(load_dataset(place, config, split="test", streaming=True)) == list(data["test"])
 out["default"] = load_dataset(place, split="test")[0]["variant"]
-print(json.dumps(out))
-"""
-FROM_THE_HUB = """
-from datasets import get_dataset_config_names, load_dataset
-
-configs = get_dataset_config_names("you/sgdx")
 rows = load_dataset("you/sgdx", "v3", split="test")
 tagged = load_dataset("you/sgdx", "v3", split="test", revision="v1.0.0", streaming=True)
-print(json.dumps([configs, rows[-1], list(tagged) == list(rows)]))
+assert list(tagged) == list(rows)
+configs = [get_dataset_config_names(name) for name in (place, "you/sgdx")]
+print(json.dumps([out, configs, rows[-1]]))
 """
 
 
@@ -59,63 +48,65 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(open_release("sample"), tmp_path_factory.mktemp("hub") / "sgdx")
 
 
-def test_datasets_alone_loads_and_streams(built: Path, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_US + LOAD, str(built)],
-        cwd=tmp_path,
-        env={**os.environ, "HF_HOME": str(tmp_path / "home")},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout.splitlines()[-1]) == {
-        "configs": ALL_CONFIGS,
+def test_what_is_built_and_pushed_is_loaded_by_datasets_alone(
+    built: Path, run: Run, online: Hub, tmp_path: Path
+) -> None:
+    """In one commit with a tag, with a card of its own name; without a token nothing is built."""
+    push = ("sgdx_dataset", "push", "you/sgdx", "--source", "sample")
+    done = run(*push, HF_TOKEN="")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith("sgdx: error: you/sgdx: ") and "HF_TOKEN" in done.stderr
+    done = run(*push)
+    assert (done.returncode, done.stdout) == (0, f"{online.url}/datasets/you/sgdx\n"), done.stderr
+    assert TOKEN not in done.stderr
+    repository = online.repositories["datasets", "you/sgdx"]
+    assert len(repository.commits) == 2 and not repository.private  # one is the Hub's own
+    assert repository.tags == {"v1.0.0": repository.commits[-1][0]}
+    card = DatasetCard(repository.files["README.md"].decode())
+    assert 'load_dataset("you/sgdx", "v3", split="test")' in card.text
+    loaded = online.python(tmp_path / "home", "-c", WITHOUT_US + LOAD, built, token=None)
+    assert loaded.returncode == 0, loaded.stderr
+    sizes, configs, last = json.loads(loaded.stdout.splitlines()[-1])
+    assert sizes == {
         "v3": {"train": 66, "validation": 19, "test": 36},
         "backtrans": {"train": 198},
         "v3-frames": {"train": 492, "validation": 137, "test": 273},
-        "v3-questions": {"test": 273},
         "v1-5-questions": {"test": 5 * 273},
         "default": "original",
     }
+    assert (configs, last) == ([ALL_CONFIGS] * 2, load("v3", "test", "sample")[-1])
 
 
 def test_rows_are_those_of_the_builder(built: Path) -> None:
     for config in ("original", "v5"):
-        table = pq.read_table(built / "data" / config / "test-00000-of-00001.parquet")
-        assert table.schema.remove_metadata() == DIALOGUE_COLUMNS
-        rows = load(config, "test", "sample")
-        assert table.to_pylist() == list(rows)
-        of_frames = pq.read_table(
-            built / "data" / f"{config}-frames" / "test-00000-of-00001.parquet"
-        )
-        assert of_frames.schema.remove_metadata() == FRAME_COLUMNS
-        assert of_frames.to_pylist() == list(frames(rows))
+        dialogues = load(config, "test", "sample")
+        for name, columns, rows in (
+            (config, DIALOGUE_COLUMNS, dialogues),
+            (f"{config}-frames", FRAME_COLUMNS, frames(dialogues)),
+        ):
+            table = pq.read_table(built / "data" / name / "test-00000-of-00001.parquet")
+            assert table.schema.remove_metadata() == columns
+            assert table.to_pylist() == list(rows)
 
 
 def test_questions_show_what_a_tracker_reads_and_answers_are_values_that_were_said(
     built: Path,
 ) -> None:
     rows = pq.read_table(built / "data/v3-questions/test-00000-of-00001.parquet").to_pylist()
-    gold = list(frames(load("v3", "test", "sample")))
-    assert [row["frame_id"] for row in rows] == [frame["frame_id"] for frame in gold]
-    for row, frame in zip(rows, gold, strict=True):
-        question = row["question"]
+    for row, frame in zip(rows, frames(load("v3", "test", "sample")), strict=True):
+        assert row["frame_id"] == frame["frame_id"]
         said = [turn["utterance"] for turn in frame["history"]] + [frame["utterance"]]
-        assert all(utterance in question for utterance in said)
-        words = [frame["schema"], *frame["schema"]["slots"]]
-        assert all(word["description"] in question for word in words)
-        lines = {} if row["answer"] == "none" else dict(
-            line.split(": ", 1) for line in row["answer"].split("\n")
-        )  # fmt: skip
+        words = [word["description"] for word in (frame["schema"], *frame["schema"]["slots"])]
+        assert all(text in row["question"] for text in (*said, *words))
+        pairs = [line.split(": ", 1) for line in row["answer"].split("\n")]
+        answer = {} if row["answer"] == "none" else dict(pairs)
         values = {pair["slot"]: pair["values"] for pair in frame["slot_values"]}
-        assert lines.keys() == values.keys()
-        assert all(lines[slot] in forms for slot, forms in values.items())
+        assert answer.keys() == values.keys()
+        assert all(answer[slot] in forms for slot, forms in values.items())
 
 
 def test_of_a_value_s_forms_the_last_said_one_is_the_answer() -> None:
     slot = {"name": "at", "description": "When", "is_categorical": False, "possible_values": []}
-    service = {"service_name": "Cabs_1", "description": "Rides", "slots": [slot]}
     frame = {
         "frame_id": "1/2/Cabs_1",
         "variant": "original",
@@ -124,7 +115,7 @@ def test_of_a_value_s_forms_the_last_said_one_is_the_answer() -> None:
             {"speaker": "SYSTEM", "utterance": "At 6 PM?"},
         ],
         "utterance": "Yes.",
-        "schema": service,
+        "schema": {"service_name": "Cabs_1", "description": "Rides", "slots": [slot]},
         "slot_values": [{"slot": "at", "values": ["six", "6 pm"]}],
     }
     columns = pa.schema([FRAME_COLUMNS.field(name) for name in frame])
@@ -138,31 +129,23 @@ def test_the_card_says_what_is_there(built: Path) -> None:
     assert [config["config_name"] for config in card.data.configs] == ALL_CONFIGS
     assert [c["config_name"] for c in card.data.configs if c.get("default")] == ["original"]
     assert card.data.license == "cc-by-sa-4.0"
+    assert card.data.task_categories == ["text-generation"]
     infos = {info["config_name"]: info for info in card.data.dataset_info}
     (split,), file = infos["backtrans"]["splits"], "backtrans/train-00000-of-00001.parquet"
     assert (split["name"], split["num_examples"]) == ("train", 198)
     assert infos["backtrans"]["dataset_size"] == split["num_bytes"] > 1_000_000
     assert infos["backtrans"]["download_size"] == (built / "data" / file).stat().st_size
-    assert "| `v3` | 66 | 19 | 36 |" in card.text
-    assert "This is not the SGD release" in card.text
-    assert "| `v2` | `clinic_city`, `pet`" in card.text
+    # The Hub makes its tags of papers from such links in the text.
+    links = [f"https://arxiv.org/abs/{paper}" for paper in ("1909.05855", "2110.06800")]
+    rows = ("| `v3` | 66 | 19 | 36 |", "| `v2` | `clinic_city`, `pet`")
+    assert all(text in card.text for text in (*links, *rows, "This is not the SGD release"))
     assert "$" not in card.text.replace("$30", "")
     row = json.loads(card.text.split("```json\n")[1].split("```")[0])
     assert list(row) == DIALOGUE_COLUMNS.names
     same = next(d for d in load("v1", "test") if d["dialogue_id"] == row["dialogue_id"])
     assert (row["services"], row["turns"][:2]) == (same["services"], same["turns"][:2])
-
-
-def test_the_card_is_found_by_paper_and_task(built: Path) -> None:
-    card = DatasetCard.load(built / "README.md")
-    # The Hub makes its tags of papers from such links in the text.
-    for paper in ("1909.05855", "2110.06800"):
-        assert f"https://arxiv.org/abs/{paper}" in card.text
-    assert card.data.task_categories == ["text-generation"]
-    assert card.data.task_ids == ["dialogue-modeling", "dialogue-generation"]
-    rows = load("original", "train", "sample")
-    frames_ = [frame for row in rows for turn in row["turns"] for frame in turn["frames"]]
-    acts = {action["act"] for frame in frames_ for action in frame["actions"]}
+    turns = [turn for dialogue in load("original", "train") for turn in dialogue["turns"]]
+    acts = {action["act"] for turn in turns for f in turn["frames"] for action in f["actions"]}
     assert all(f"`{act}`" in card.text for act in acts)
 
 
@@ -170,7 +153,6 @@ def test_the_leaderboards_are_what_the_hub_and_inspect_ask_for(built: Path) -> N
     benchmark = yaml.safe_load((built / "eval.yaml").read_text())
     assert list(benchmark) == ["name", "description", "evaluation_framework", "tasks"]
     assert benchmark["evaluation_framework"] == "inspect-ai"
-    variants = ["v1-5", *CONFIGS[:-1]]
     assert benchmark["tasks"] == [
         {
             "id": f"jga_{variant}",
@@ -180,13 +162,8 @@ def test_the_leaderboards_are_what_the_hub_and_inspect_ask_for(built: Path) -> N
             "solvers": [{"name": "generate"}],
             "scorers": [{"name": "exact"}],
         }
-        for variant in variants
+        for variant in ("v1-5", "original", "v1", "v2", "v3", "v4", "v5")
     ]
-    configs = {
-        config["config_name"]: config["data_files"]
-        for config in DatasetCard.load(built / "README.md").data.configs
-    }
-    assert all(task["config"] in configs for task in benchmark["tasks"])
 
 
 def test_what_is_there_is_left_alone_and_a_fault_leaves_nothing(
@@ -199,25 +176,3 @@ def test_what_is_there_is_left_alone_and_a_fault_leaves_nothing(
     with pytest.raises(SgdxError, match="dev/dialogues_001.json: "):
         build(open_release(mini), tmp_path / "out" / "hub")
     assert list((tmp_path / "out").iterdir()) == []
-
-
-def test_what_is_pushed_is_loaded_from_there(run: Run, online: Hub, tmp_path: Path) -> None:
-    """In one commit with a tag, with a card of its own name."""
-    done = run("sgdx_dataset", "push", "you/sgdx", "--source", "sample")
-    assert (done.returncode, done.stdout) == (0, f"{online.url}/datasets/you/sgdx\n"), done.stderr
-    assert TOKEN not in done.stderr
-    repository = online.repositories["datasets", "you/sgdx"]
-    assert len(repository.commits) == 2 and not repository.private  # one is the Hub's own
-    assert repository.tags == {"v1.0.0": repository.commits[-1][0]}
-    card = DatasetCard(repository.files["README.md"].decode())
-    assert 'load_dataset("you/sgdx", "v3", split="test")' in card.text
-    loaded = online.python(tmp_path / "home", "-c", WITHOUT_US + FROM_THE_HUB, token=None)
-    assert loaded.returncode == 0, loaded.stderr
-    last = load("v3", "test", "sample")[-1]
-    assert json.loads(loaded.stdout.splitlines()[-1]) == [ALL_CONFIGS, last, True]
-
-
-def test_without_a_token_nothing_is_built(run: Run) -> None:
-    done = run("sgdx_dataset", "push", "you/sgdx", "--source", "sample", HF_TOKEN="")
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert done.stderr.startswith("sgdx: error: you/sgdx: ") and "HF_TOKEN" in done.stderr

@@ -1,48 +1,52 @@
-"""Frame rows and turn rows: equal to a plain reading of dialogue rows, however these are had."""
+"""Dialogue, frame and turn rows: equal to a plain reading, however they are had; faults are named.
+
+That all names are replaced is tested against the release's own converter, in ``test_export``.
+"""
 
 from __future__ import annotations
 
+import copy
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from datasets import DatasetDict, Features, concatenate_datasets
 
-from sgdx_dataset import (
-    SgdxError,
-    frame_tables,
-    frames,
-    load,
-    open_release,
-    turn_tables,
-    turns,
-)  # fmt: skip
+from sgdx_dataset import SgdxError, frame_tables, frames, load, open_release, turn_tables, turns
 from sgdx_dataset.__main__ import main
-from sgdx_dataset.columns import FRAME_COLUMNS, TURN_COLUMNS
-from sgdx_dataset.rows import domains_seen, frame_rows
+from sgdx_dataset.columns import DIALOGUE_COLUMNS, FRAME_COLUMNS, TURN_COLUMNS
+from sgdx_dataset.rows import domains_seen, frame_rows, row_tables
 
 from ..conftest import ROOT
-from .conftest import SCHEMAS, write
+from .conftest import DIALOGUE, SCHEMAS, write
 
 Json = Any
 DOMAINS = domains_seen(open_release("sample"))
-FRAME_ROW, TURN_ROW = map(Features.from_arrow_schema, (FRAME_COLUMNS, TURN_COLUMNS))
 
 
 def plain_frames(dialogue: Json) -> Iterator[Json]:
     """The frame rows of a dialogue row, as the contract words them."""
     schemas = {schema["service_name"]: schema for schema in dialogue["schemas"]}
-    for index, turn in enumerate(dialogue["turns"]):
+    turns = dialogue["turns"]
+    for index, turn in enumerate(turns):
         for frame in turn["frames"] if turn["speaker"] == "USER" else []:
             schema = schemas[frame["service"]]
-            slots = schema["slots"]
-            after = dialogue["turns"][index + 1]["frames"] if dialogue["turns"][index + 1 :] else []
+            after = turns[index + 1]["frames"] if turns[index + 1 :] else []
             calls = [one["service_call"] for one in after if one["service"] == frame["service"]]
+            history = [
+                {
+                    "speaker": before["speaker"],
+                    "utterance": before["utterance"],
+                    "actions": plain_actions(before) if before["speaker"] == "SYSTEM" else [],
+                }
+                for before in turns[:index]
+            ]
             yield {
                 "frame_id": f"{dialogue['dialogue_id']}/{index}/{schema['original_name']}",
                 "variant": dialogue["variant"],
@@ -50,20 +54,27 @@ def plain_frames(dialogue: Json) -> Iterator[Json]:
                 "turn": index,
                 "service": frame["service"],
                 "seen": schema["seen"],
-                "history": [plain_turn(before) for before in dialogue["turns"][:index]],
+                "history": history,
                 "utterance": turn["utterance"],
                 "schema": schema,
                 **frame["state"],
                 "slots": frame["slots"],
                 "service_call": calls[0] if calls else None,
-                "schema_slots": [{k: s[k] for k in ("name", "is_categorical")} for s in slots],
-                "canonical_values": plain_canonical(dialogue["turns"][: index + 1], frame["state"]),
+                "schema_slots": [
+                    {key: slot[key] for key in ("name", "is_categorical")}
+                    for slot in schema["slots"]
+                ],
+                "canonical_values": plain_canonical(turns[: index + 1], frame["state"]),
             }
+
+
+def plain_actions(turn: Json) -> list[Json]:
+    return [{"service": f["service"], **action} for f in turn["frames"] for action in f["actions"]]
 
 
 def plain_canonical(turns: Json, state: Json) -> Json:
     """What the values of a state's slots are to the API, as the acts of turns give it."""
-    acts = [act for turn in turns for frame in turn["frames"] for act in frame["actions"]]
+    acts = [act for turn in turns for act in plain_actions(turn)]
     slots = []
     for assigned in state["slot_values"]:
         canonical = [
@@ -77,21 +88,7 @@ def plain_canonical(turns: Json, state: Json) -> Json:
     return slots
 
 
-def plain_turn(turn: Json) -> Json:
-    system = turn["speaker"] == "SYSTEM"
-    return {
-        "speaker": turn["speaker"],
-        "utterance": turn["utterance"],
-        "actions": [
-            {"service": frame["service"], **action}
-            for frame in turn["frames"]
-            for action in frame["actions"]
-            if system
-        ],
-    }
-
-
-def plain_turns(dialogue: Json, domains: Collection[str]) -> Iterator[Json]:
+def plain_turns(dialogue: Json, domains: Collection[str] = DOMAINS) -> Iterator[Json]:
     """The turn rows of a dialogue row, as the contract words them."""
     schemas = {schema["service_name"]: schema for schema in dialogue["schemas"]}
     for index, turn in enumerate(dialogue["turns"]):
@@ -107,7 +104,7 @@ def plain_turns(dialogue: Json, domains: Collection[str]) -> Iterator[Json]:
             "service": first["service_name"],
             "seen": first["seen"],
             "seen_domain": first["original_name"].split("_")[0] in domains,
-            "actions": [{"service": f["service"], **a} for f in frames for a in f["actions"]],
+            "actions": plain_actions(turn),
             "intent": calls[0]["method"] if calls else "",
             "schemas": [schemas[frame["service"]] for frame in frames],
             "prompt": before["utterance"] if before["speaker"] == "USER" else "",
@@ -115,84 +112,58 @@ def plain_turns(dialogue: Json, domains: Collection[str]) -> Iterator[Json]:
         }
 
 
-class Kind(NamedTuple):
-    """A kind of rows made of dialogue rows."""
-
-    made: Callable[[Any], Any]
-    tables: Callable[..., pa.Table]
-    plain: Callable[[Json], Iterator[Json]]
-    features: Features
-    some: list[str]  # some columns, in another order
-
-
-KINDS = {
-    "frames": Kind(
-        frames, frame_tables, plain_frames, FRAME_ROW, ["slot_values", "frame_id", "schema_slots"]
-    ),
-    "turns": Kind(
-        turns,
-        turn_tables,
-        lambda dialogue: plain_turns(dialogue, DOMAINS),
-        TURN_ROW,
-        ["utterance", "turn_id", "seen_domain"],
-    ),
+Made = Callable[[Any], Any]
+Plain = Callable[[Json], Iterator[Json]]
+# By kind: rows of dialogue rows, tables of a release, the contract, the columns.
+KINDS: dict[str, tuple[Made, Callable[..., pa.Table], Plain, pa.Schema]] = {
+    "frames": (frames, frame_tables, plain_frames, FRAME_COLUMNS),
+    "turns": (turns, turn_tables, plain_turns, TURN_COLUMNS),
 }
-of_kinds = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 
 
-@of_kinds
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("config", ["v4", "backtrans"])
-def test_rows_are_what_the_contract_says(kind: Kind, config: str) -> None:
+def test_rows_are_what_the_contract_says(kind: str, config: str) -> None:
     """Without what is long, they are read from fewer parts of the dialogues: it must not show."""
+    made, tables, plain, columns = KINDS[kind]
     release, long = open_release("sample"), ("history", "schema", "schemas", "service_call")
-    brief = [name for name in kind.features if name not in long]
+    brief = [name for name in columns.names if name not in long]
     for split in release.splits(config):
         dialogues = load(config, split)
-        rows, table = kind.made(dialogues), kind.tables(release, split, config)
-        assert rows.features == kind.features and table.schema == kind.features.arrow_schema
-        expected = [row for dialogue in dialogues for row in kind.plain(dialogue)]
+        rows, table = made(dialogues), tables(release, split, config)
+        assert rows.features == Features.from_arrow_schema(columns) and table.schema == columns
+        expected = [row for dialogue in dialogues for row in plain(dialogue)]
         assert list(rows) == table.to_pylist() == expected
         assert {row["seen"] for row in expected} == ({True} if split == "train" else {True, False})
-        for alias in {split, {"validation": "dev"}.get(split, split)}:
-            for columns in (kind.some, brief):
-                some = kind.tables(release, alias, config, columns)
-                assert some.equals(table.select(columns))
+        alias = {"validation": "dev"}.get(split, split)
+        for some in (brief, brief[:1:-2]):
+            assert tables(release, alias, config, some).equals(table.select(some))
 
 
-@of_kinds
-def test_slices_mixtures_streams_and_lists(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_slices_mixtures_streams_and_lists(kind: str) -> None:
     """A service may be there in several variants at once; each dialogue has its own."""
+    made, tables, plain, columns = KINDS[kind]
     mixed = concatenate_datasets([load("v1", "test").select(range(3, 9)), load("v5", "test")])
     mixed = mixed.shuffle(seed=7).select(range(9))
-    expected = [row for dialogue in mixed for row in kind.plain(dialogue)]
-    assert list(kind.made(mixed)) == expected
-    assert list(kind.made(mixed.to_iterable_dataset(num_shards=2))) == expected
-    assert kind.made(list(mixed)) == expected
-    assert kind.made(mixed[0]) == list(kind.plain(mixed[0]))
-    assert kind.made([]) == []
-    assert list(kind.made(DatasetDict({"test": mixed}))["test"]) == expected
-
-
-@of_kinds
-def test_what_cannot_be_used(kind: Kind) -> None:
-    test = load("v1", "test")
+    expected = [row for dialogue in mixed for row in plain(dialogue)]
+    assert list(made(mixed)) == expected
+    assert list(made(mixed.to_iterable_dataset(num_shards=2))) == expected
+    assert made(list(mixed)) == expected
+    assert made(mixed[0]) == list(plain(mixed[0]))
+    assert made([]) == []
+    assert list(made(DatasetDict({"test": mixed}))["test"]) == expected
+    # What is none of these is refused.
     for wrong, found in (
-        ("test", "str"),
         (7, "int"),
-        (test[:2], "no dialogue row"),
-        (kind.made(test), f"{next(iter(kind.features))}, variant"),
+        (mixed[:2], "no dialogue row"),
+        (made(mixed), f"{columns.names[0]}, variant"),
         ({"dialogue_id": "1_00000"}, "dialogue_id without variant, services"),
     ):
         with pytest.raises(SgdxError, match=f"^[^\n]*{found}[^\n]*$"):
-            kind.made(wrong)
-    for arguments, named in (
-        (("devel", "v1", None), "'devel'"),
-        (("test", "v9", None), "'v9'"),
-        (("test", "backtrans", None), "sample: .*test under backtrans"),
-        (("test", "v1", ["act"]), "'act'"),
-    ):
-        with pytest.raises(SgdxError, match=named):
-            kind.tables(open_release("sample"), *arguments)
+            made(wrong)
+    with pytest.raises(SgdxError, match="'act'"):
+        tables(open_release("sample"), "test", "v1", ["act"])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -207,7 +178,7 @@ def test_the_command_writes_the_rows(tmp_path: Path, kind: str) -> None:
     for config in ("v1", "v2"):
         table = pq.read_table(tmp_path / "all" / f"{config}.parquet")
         assert table.schema.metadata[b"release"] == b"sample"  # for the metric's signature
-        rows = KINDS[kind].tables(open_release("sample"), "dev", config).to_pylist()
+        rows = KINDS[kind][1](open_release("sample"), "dev", config).to_pylist()
         assert table.to_pylist() == rows
         some = pq.read_table(tmp_path / "some" / f"{config}.parquet").to_pylist()
         ids = ("1_00001", "1_00003")
@@ -228,6 +199,7 @@ def test_a_value_has_the_canonical_forms_that_were_said_so_far() -> None:
         return {"speaker": speaker, "utterance": "", "frames": [{**frame, **of_user}]}
 
     turns = [
+        turn("USER", {}, "noon"),  # what is said later does not count
         turn("USER", {"noon": "12:00"}, "noon"),
         turn("SYSTEM", {"noon": "12 pm", "two": "2"}),
         turn("USER", {}, "noon", "12 pm"),
@@ -235,11 +207,8 @@ def test_a_value_has_the_canonical_forms_that_were_said_so_far() -> None:
         turn("USER", {"three": "3"}, "2"),
     ]
     rows = frame_rows({"dialogue_id": "1", "services": ["A_1"], "turns": turns})
-    expected = [{"at": ["12:00"]}, {"at": ["12:00"]}, {"at": ["2"]}, {}]
+    expected = [{}, {"at": ["12:00"]}, {"at": ["12:00"]}, {"at": ["2"]}, {}]
     assert [row["canonical_values"] for row in rows] == expected
-    turns = [turn("USER", {}, "noon"), turn("SYSTEM", {"noon": "12:00"})]
-    (row,) = frame_rows({"dialogue_id": "1", "services": ["A_1"], "turns": turns})
-    assert row["canonical_values"] == {}
 
 
 def test_no_gold_act_of_the_user_is_in_the_history() -> None:
@@ -249,11 +218,9 @@ def test_no_gold_act_of_the_user_is_in_the_history() -> None:
 
 def test_the_domains_are_those_of_the_source_that_the_dialogues_are_from(mini: Path) -> None:
     """Not those of the source that commands take by default, which is the sample here."""
-    dialogues = load("v1", "test", mini)
-    (row,) = {(row["seen"], row["seen_domain"]) for row in turns(dialogues)}
+    (row,) = {(row["seen"], row["seen_domain"]) for row in turns(load("v1", "test", mini))}
     assert row == (True, True)
     write(mini / "train" / "schema.json", [SCHEMAS["original"] | {"service_name": "Homes_1"}])
-    write(mini / "test" / "schema.json", [SCHEMAS["original"] | {"service_name": "Flats_1"}])
     assert [row["seen_domain"] for row in turns(load("original", "test", mini))] == [False, False]
     dialogues = load("v1", "test", "sample")
     fingerprints = {turns(dialogues, {*DOMAINS, *more})._fingerprint for more in ([], ["Other"])}
@@ -276,12 +243,73 @@ def test_counts_of_the_release(release_archive: Path) -> None:
     acts = Counter(action["act"] for row in rows for action in row["actions"])
     shares = {act: round(count / len(rows), 2) for act, count in acts.most_common(4)}
     assert shares == {"OFFER": 0.53, "CONFIRM": 0.46, "REQUEST": 0.28, "INFORM": 0.19}
-    assert round(acts.total() / len(rows), 1) == 1.9
 
 
 def test_the_document_lists_all_columns_of_a_frame_row() -> None:
     page = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
     text = page.partition("## Frame rows")[2].partition("## Turn rows")[0]
-    assert re.findall(r"^\| `(\w+)` \| (?:key|input|gold|scoring)", text, re.MULTILINE) == list(
-        FRAME_ROW
-    )
+    listed = re.findall(r"^\| `(\w+)` \| (?:key|input|gold|scoring)", text, re.MULTILINE)
+    assert listed == FRAME_COLUMNS.names
+
+
+# ---- faults of dialogues
+
+
+def rows(root: Path, config: str) -> list[Json]:
+    parts = [table for _, table in row_tables(open_release(root), "test", config)]
+    assert all(part.schema == DIALOGUE_COLUMNS for part in parts)
+    made: list[Json] = pa.concat_tables(parts).to_pylist()
+    return made
+
+
+def test_unseen_is_decided_on_the_original_name(mini: Path) -> None:
+    for path in mini.rglob("train/schema.json"):
+        path.write_text(path.read_text().replace("Flats_1", "Flats_7"))
+    for config in ("original", "v1"):
+        assert rows(mini, config)[0]["schemas"][0]["seen"] is False
+
+
+def frame(dialogue: Json) -> Json:
+    return dialogue["turns"][0]["frames"][0]
+
+
+@pytest.mark.parametrize(
+    ("edit", "found"),
+    [
+        (lambda d: frame(d)["state"]["slot_values"].update(rent=["9"]), "'rent' .*Flats_1"),
+        (lambda d: frame(d)["actions"][1].update(slot="rent"), "'rent' .*Flats_1"),
+        (lambda d: frame(d)["state"].update(active_intent="Rent"), "'Rent' .*Flats_1"),
+        (lambda d: frame(d)["actions"][0].update(values=["Rent"]), "'Rent' .*FindFlat, VisitFlat"),
+        (lambda d: d["services"].append("Flats_2"), "'Flats_2' .*Flats_1"),
+        (lambda d: d["turns"][0]["frames"].append(frame(d)), "turn 0: "),
+        (lambda d: d["turns"][1]["frames"][0].pop("service_results"), "turn 1: "),
+        (lambda d: frame(d).update(service="Flats_2"), "turn 0: .*'Flats_2'"),
+        (lambda d: frame(d)["state"]["slot_values"].update(city=[]), "length >= 1"),
+        (lambda d: frame(d)["slots"][0].update(start=3_000_000_000), "<= 2147483647"),
+        (lambda d: frame(d)["slots"][0].update(exclusive_end=47), "turn 0: .*46 characters"),
+        (lambda d: frame(d)["slots"][0].update(exclusive_end=24), "turn 0: .*'exclusive_end': 24"),
+    ],
+)
+def test_a_fault_names_the_file_and_the_dialogue(
+    mini: Path, edit: Callable[[Json], None], found: str
+) -> None:
+    faulty = copy.deepcopy(DIALOGUE) | {"dialogue_id": "1_00001"}
+    edit(faulty)
+    write(mini / "test" / "dialogues_001.json", [DIALOGUE, faulty])
+    record = f"^{mini}: test/dialogues_001.json: dialogue 1_00001: "
+    with pytest.raises(SgdxError, match=f"{record}.*{found}"):
+        rows(mini, "original")
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "record"),
+    [
+        ("001", "[{", "not a list of dialogues"),
+        ("001", "[]", "has no dialogue"),
+        ("002", json.dumps([DIALOGUE]), "dialogue 1_00000 is in test/dialogues_001.json"),
+    ],
+)
+def test_a_file_at_fault_is_named(mini: Path, file: str, content: str, record: str) -> None:
+    (mini / "test" / f"dialogues_{file}.json").write_text(content)
+    with pytest.raises(SgdxError, match=f"^{mini}: test/dialogues_{file}.json: {record}"):
+        rows(mini, "v1")

@@ -4,49 +4,42 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable
+import re
 from typing import Any
 
 import msgspec
 import pytest
 
 from sgdx_dataset import SgdxError, frame_tables, open_release
-from sgdx_dataset.schema import Intent, Service, Slot, read_service
+from sgdx_dataset.schema import Service, read_service
 from sgdx_dataset.words import check_variant, read_schema
 
 from .conftest import ORIGINAL, SCHEMAS
 
 Json = Any
-CABS = Service(
-    "Cabs_9",
-    "Rides through town",
-    [
-        Slot("destination", "Where the ride goes to", False, ["Bath"]),
-        Slot("shared", "Whether others ride along", True, ["True", "False"]),
-        Slot("riders", "Number of people", True, ["1", "2", "3"]),
-        Slot("fare", "What it costs", False, []),
-    ],
-    [
-        Intent("OrderCab", "Call a cab", True, ["destination"], {"shared": "False"}, ["fare"]),
-        Intent("PlanRide", "Look up a ride", False, ["destination"], {"riders": "1"}, ["fare"]),
-    ],
-)
+
+
+def schema_of(service: Json, path: str = "v1/schema.json") -> list[Service]:
+    return read_schema(json.dumps([service]).encode(), path)
 
 
 def test_slots_of_intents_and_what_they_may_hold() -> None:
-    assert CABS.tracked == {"destination", "shared", "riders"}
-    assert (CABS.required("OrderCab"), CABS.optional("OrderCab")) == (["destination"], ["shared"])
-    assert (CABS.required("NONE"), CABS.optional("NONE")) == ([], [])
-    assert list(CABS.intents_by_name) == ["OrderCab", "PlanRide"]
-    assert list(CABS.slots_by_name) == ["destination", "shared", "riders", "fare"]
-    destination, shared, riders = (CABS.slot(n) for n in ("destination", "shared", "riders"))
-    assert (destination.values, riders.values) == ([], ["1", "2", "3"])
-    assert shared.options == [None, "dontcare", "True", "False"]
-    assert destination.options == [None, "dontcare"]
-    assert [slot.is_boolean for slot in CABS.slots] == [False, True, False, False]
-    assert [riders.admits(value) for value in ("2", "4", "dontcare")] == [True, False, True]
-    assert destination.admits("Wells")
-    assert len({CABS, CABS, msgspec.structs.replace(CABS)}) == 2  # by identity
+    (flats,) = schema_of(ORIGINAL)
+    flats.slots[0].possible_values.append("Ulm")  # an example, as it is not categorical
+    assert (flats.required("VisitFlat"), flats.optional("FindFlat")) == (["area"], ["area"])
+    assert (flats.required("NONE"), flats.optional("NONE")) == ([], [])
+    flats.intents[0].result_slots.append("fare")
+    assert flats.tracked == {"city", "area", "intent"}
+    assert list(flats.intents_by_name) == ["FindFlat", "VisitFlat"]
+    city, purpose = flats.slot("city"), flats.slot("intent")
+    assert (city.values, purpose.values) == ([], ["rent", "buy"])
+    assert city.options == [None, "dontcare"]
+    assert purpose.options == [None, "dontcare", "rent", "buy"]
+    admitted = [purpose.admits(value) for value in ("buy", "sell", "dontcare")]
+    assert admitted == [True, False, True] and city.admits("Wells")
+    assert not purpose.is_boolean and not city.is_boolean
+    assert msgspec.structs.replace(purpose, possible_values=["False", "True"]).is_boolean
+    assert len({flats, flats, msgspec.structs.replace(flats)}) == 2  # by identity
 
 
 def test_rows_and_the_release_give_the_same_services() -> None:
@@ -57,78 +50,56 @@ def test_rows_and_the_release_give_the_same_services() -> None:
     for row in rows:
         read = msgspec.to_builtins(read_service(row["schema"]))
         assert read == msgspec.to_builtins(services[row["service"]])
-    row = {"service_name": "A", "slots": [], "intents": []}
-    with pytest.raises(KeyError, match="description"):
-        read_service(row)
-    with pytest.raises(msgspec.ValidationError, match=r"\$.slots\[0\]"):
-        read_service(row | {"description": "", "slots": [{"name": "city"}]})
 
 
-# ---- variants
+# In a place of v1 another value, or none, and what is found there.
+VARIANT_FAULTS: list[tuple[str, Json, str]] = [
+    ("slots 2", None, "slots is 2, expected 3 as in schema.json"),
+    ("intents 1", None, "intents is 1, expected 2"),
+    ("slots 2 is_categorical", False, "slot purpose: is_categorical is False"),
+    ("slots 2 possible_values", ["buy"], "slot purpose: possible_values is ['buy'], expected ["),
+    ("intents 1 is_transactional", False, "intent SeeFlat: is_transactional"),
+    ("intents 1 required_slots", ["town"], "SeeFlat: required_slots is ['town'], expected ['city"),
+    ("intents 0 optional_slots", {"city": "x"}, "SearchFlat: optional_slots is {'city': 'x'}, exp"),
+    ("intents 0 result_slots", ["city"], "intent SearchFlat: result_slots"),
+]
+SCHEMA_FAULTS: list[tuple[str, Json, str]] = [
+    # Were it accepted, frame ids would name another service, and renaming would lose a slot.
+    ("service_name", "A/Flats_1", "service A/Flats_1: found a '/'"),
+    ("slots 1 name", "city", "service Flats_1: slot city "),
+    ("intents 1 name", "FindFlat", "service Flats_1: intent FindFlat "),
+    ("description", None, "`description`"),
+    ("slots", 5, ".slots"),
+]
 
-PATHS = ("schema.json", "v1/schema.json")
+
+def edited(service: Json, place: str, value: Json) -> Json:
+    made = copy.deepcopy(service)
+    *steps, last = (int(step) if step.isdigit() else step for step in place.split())
+    part = made
+    for step in steps:
+        part = part[step]
+    if value is None:
+        del part[last]
+    else:
+        part[last] = value
+    return made
 
 
-def schema_of(service: Json, path: str = "v1/schema.json") -> list[Service]:
-    return read_schema(json.dumps([service]).encode(), path)
-
-
-def put(*path: str | int, value: Json) -> Callable[[Json], None]:
-    def edit(service: Json) -> None:
-        for step in path[:-1]:
-            service = service[step]
-        service[path[-1]] = value
-
-    return edit
-
-
-@pytest.mark.parametrize(
-    ("edit", "found"),
-    [
-        (lambda service: service["slots"].pop(), "slots is 2, expected 3 as in schema.json"),
-        (lambda service: service["intents"].pop(), "intents is 1, expected 2"),
-        (put("slots", 2, "is_categorical", value=False), "slot purpose: is_categorical is False"),
-        (
-            put("slots", 2, "possible_values", value=["buy", "rent"]),
-            r"slot purpose: possible_values is \['buy', 'rent'\], expected \['rent', 'buy'\]",
-        ),
-        (put("intents", 1, "is_transactional", value=False), "intent SeeFlat: is_transactional"),
-        (
-            put("intents", 1, "required_slots", value=["town"]),
-            r"intent SeeFlat: required_slots is \['town'\], expected \['city'\]",
-        ),
-        (
-            put("intents", 0, "optional_slots", value={"city": "any"}),
-            "intent SearchFlat: optional_slots is {'city': 'any'}, expected {'city': 'dontcare'}",
-        ),
-        (put("intents", 0, "result_slots", value=["city"]), "intent SearchFlat: result_slots"),
-    ],
-)
-def test_a_variant_that_does_not_line_up_is_named(edit: Callable[[Json], None], found: str) -> None:
-    original = schema_of(ORIGINAL, "schema.json")
+@pytest.mark.parametrize(("place", "value", "found"), VARIANT_FAULTS)
+def test_a_variant_that_does_not_line_up_is_named(place: str, value: Json, found: str) -> None:
+    original, paths = schema_of(ORIGINAL, "schema.json"), ("schema.json", "v1/schema.json")
     for variant in SCHEMAS.values():
-        check_variant(original, schema_of(variant), "mine", PATHS)
-    wrong = copy.deepcopy(SCHEMAS["v1"])
-    edit(wrong)
-    with pytest.raises(SgdxError, match=f"^v1/schema.json: service Flats_11[:,] .*{found}"):
-        check_variant(original, schema_of(wrong), "mine", PATHS)
+        check_variant(original, schema_of(variant), "mine", paths)
+    wrong = schema_of(edited(SCHEMAS["v1"], place, value))
+    named = f"^v1/schema.json: service Flats_11[:,] .*{re.escape(found)}"
+    with pytest.raises(SgdxError, match=named):
+        check_variant(original, wrong, "mine", paths)
 
 
-@pytest.mark.parametrize(
-    ("edit", "found"),
-    [
-        # Were it accepted, frame ids would name another service, and renaming would lose a slot.
-        (put("service_name", value="A/Flats_1"), "service A/Flats_1: found a '/'"),
-        (put("slots", 1, "name", value="city"), "service Flats_1: slot city "),
-        (put("intents", 1, "name", value="FindFlat"), "service Flats_1: intent FindFlat "),
-        (lambda service: service.pop("description"), r"service Flats_1: .*`description`"),
-        (put("slots", value=5), r"service Flats_1: .*\.slots"),
-    ],
-)
-def test_a_schema_at_fault_names_the_element(edit: Callable[[Json], None], found: str) -> None:
-    service = copy.deepcopy(ORIGINAL)
-    edit(service)
-    with pytest.raises(SgdxError, match=f"^p: .*{found}"):
-        schema_of(service, "p")
+@pytest.mark.parametrize(("place", "value", "found"), SCHEMA_FAULTS)
+def test_a_schema_at_fault_names_the_element(place: str, value: Json, found: str) -> None:
+    with pytest.raises(SgdxError, match=f"^p: .*{re.escape(found)}"):
+        schema_of(edited(ORIGINAL, place, value), "p")
     with pytest.raises(SgdxError, match="^p: service Flats_1 "):
         read_schema(json.dumps([ORIGINAL, ORIGINAL]).encode(), "p")

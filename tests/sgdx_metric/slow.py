@@ -51,7 +51,7 @@ def canonical(
     return {"joint_canonical_accuracy": scores.get("joint_goal_accuracy", 1.0)}
 
 
-def state(row: Row) -> dict[str, list[str]]:
+def state(row: Row) -> State:
     return {item["slot"]: item["values"] for item in row["slot_values"]}
 
 
@@ -68,10 +68,7 @@ def f1(prefix: str, true: list[Any], predicted: list[Any]) -> dict[str, float]:
 
 
 def goals(
-    categorical: dict[str, bool],
-    true: dict[str, list[str]],
-    predicted: dict[str, list[str]],
-    use_fuzzy_match: bool,
+    categorical: dict[str, bool], true: State, predicted: State, use_fuzzy_match: bool
 ) -> dict[str, float]:
     def score(slot: str) -> float:
         if slot not in true or slot not in predicted:
@@ -111,31 +108,11 @@ def change(
     return score
 
 
-def turn_match(true: list[State], predicted: list[State]) -> list[bool]:
-    """Flexible goal accuracy where an earlier mistake costs nothing, by its paper's own sets.
-
-    Dey et al. 2022: a turn is right where the states are equal; else it is wrong if it is the
-    first one, or the turn before was right; else it is right where what is new on either side is
-    in the other side's state.
-    """
-    gold, guess = ([{(k, v) for k, [v] in state.items()} for state in s] for s in (true, predicted))
-    right: list[bool] = []
-    for i in range(len(gold)):
-        if gold[i] == guess[i]:
-            right.append(True)
-        elif i == 0 or gold[i - 1] == guess[i - 1]:
-            right.append(False)
-        else:
-            new_gold, new_guess = gold[i] - gold[i - 1], guess[i] - guess[i - 1]
-            right.append(new_gold <= guess[i] and new_guess <= gold[i])
-    return right
-
-
 def group_means(
     references: list[Row],
     predictions: list[Row],
-    use_fuzzy_match: bool = True,
-    joint_acc_across_turn: bool = False,
+    use_fuzzy_match: bool,
+    joint_acc_across_turn: bool,
 ) -> dict[str, dict[str, float]]:
     """Means over #ALL, #SEEN, #UNSEEN, services and domains, for rows of one variant."""
     values = unit_scores(references, predictions, use_fuzzy_match, joint_acc_across_turn)
@@ -186,15 +163,3 @@ def change_scores(
             score = change(slots, true[:i], predicted[:i], use_fuzzy_match)
             scores[row["frame_id"]] = {"joint_change_accuracy": score} if slots else {}
     return scores
-
-
-def sensitivity(scores: list[list[float]], drop: bool = False) -> float | None:
-    """Schema sensitivity of per-frame scores, one list a variant, by the paper's equation; with
-    `drop`, of the frames that are not wrong under all variants."""
-    found = []
-    for frame in zip(*scores):
-        mean = sum(frame) / len(frame)
-        variance = sum((score - mean) ** 2 for score in frame) / (len(frame) - 1)
-        if mean or not drop:
-            found.append(math.sqrt(variance) / mean if mean else 0.0)
-    return sum(found) / len(found) if found else None

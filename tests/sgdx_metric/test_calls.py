@@ -17,13 +17,14 @@ from sgdx_metric.units import Items, Scores
 
 from .call_rows import GOLD, REFERENCES, STATE, call, predictions, reference, table
 
-VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
+TRUE = table(REFERENCES, CALL_REFERENCE)
+RIGHT = call("OrderCab", time="6:15 pm", riders="2")
 
 
 @pytest.mark.parametrize(
     ("made", "name", "arguments"),
     [
-        (call("OrderCab", time="6:15 pm", riders="2"), 1, 1),
+        (RIGHT, 1, 1),
         (call("OrderCab", time="18:15", riders="2"), 1, 1),
         (call("OrderCab", riders="2", time="past six quarter"), 1, 1),
         (call("OrderCab", time="6:15 am", riders="2"), 1, 0.86),
@@ -40,55 +41,46 @@ VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
     ],
 )
 def test_a_call(made: dict[str, Any] | None, name: float, arguments: float) -> None:
-    right = call("OrderCab", time="6:15 pm", riders="2")
-    found = score_calls(table(REFERENCES, CALL_REFERENCE), predictions(made, right), "original")
+    found = score_calls(TRUE, predictions(made, RIGHT), "original")
     assert found.frame_id.to_pylist() == ["0/0/Cabs_1", "1/0/Cabs_1"]
-    assert found.scores["call_name_accuracy"].tolist() == [name, 1]
-    assert found.scores["call_argument_accuracy"].tolist() == [pytest.approx(arguments), 1]
-    assert found.scores["call_accuracy"].tolist() == [pytest.approx(name * arguments), 1]
-    assert found.seen.tolist() == [True, False]
-    assert found.decision is None
+    scores = [found.scores[f"call{part}_accuracy"].tolist() for part in ("_name", "_argument", "")]
+    assert scores[0] == [name, 1]
+    assert scores[1:] == [[pytest.approx(of), 1] for of in (arguments, name * arguments)]
+    assert (found.seen.tolist(), found.decision) == ([True, False], None)
 
 
 def test_the_decision_to_call_stands_apart() -> None:
-    made = call("OrderCab", time="6:15 pm", riders="2")
-    found = score_calls(
-        table(REFERENCES, CALL_REFERENCE), predictions(made, None, made), "original"
-    )
+    """It is one of turns: where another service is called, there was nothing to decide."""
+    found = score_calls(TRUE, predictions(RIGHT, None, RIGHT), "original")
     assert found.decision == {"precision": 0.5, "recall": 0.5}
     assert found.scores["call_accuracy"].tolist() == [1, 0]
-    once = score_calls(table(REFERENCES, CALL_REFERENCE), predictions(made, None, None), "original")
+    once = score_calls(TRUE, predictions(RIGHT, None, None), "original")
     assert once.decision == {"precision": 1.0, "recall": 0.5}
-
-
-def test_the_decision_is_one_of_turns() -> None:
-    """A turn of two services, and a call of the other one: there was nothing to decide."""
     other = {**reference(0, None, **STATE), "frame_id": "0/0/Zoos_1", "service": "Zoos_1"}
     rows = table([REFERENCES[0], other], CALL_REFERENCE)
-    made = call("OrderCab", time="6:15 pm", riders="2")
-    for calls in ((made, None), (None, made)):
+    for calls in ((RIGHT, None), (None, RIGHT)):
         predicted = [
             {"frame_id": frame_id, "variant": "original", "service_call": one}
             for frame_id, one in zip(("0/0/Cabs_1", "0/0/Zoos_1"), calls, strict=True)
         ]
         found = score_calls(rows, table(predicted, CALL_PREDICTION), "original")
         assert found.decision is None
-        assert found.scores["call_accuracy"].tolist() == [calls[0] is made]
+        assert found.scores["call_accuracy"].tolist() == [calls[0] is RIGHT]
 
 
-def cases(by_variant: dict[str, Floats], dialogue: Ints) -> Scores:
+def cases(by_variant: dict[str, list[float]], dialogue: Ints) -> Scores:
     """Scores of cases by variant, and the number of each case's dialogue [cases]."""
     count = len(dialogue)
     ids = pa.array(map(str, range(count)), pa.string())
     items = Items(ids, dialogue, np.arange(count), np.array([""] * count, dtype=object), {})
-    return Scores([*by_variant], items, {"score": np.stack([*by_variant.values()])})
+    rows: Floats = np.array([*by_variant.values()], dtype=float)
+    return Scores([*by_variant], items, {"score": rows})
 
 
 def test_figures_over_variants() -> None:
-    right, true = call("OrderCab", time="6:15 pm", riders="2"), table(REFERENCES, CALL_REFERENCE)
     scores = {
-        name: score_calls(true, predictions(right, None if name == "v1" else right), name)
-        for name in VARIANTS
+        name: score_calls(TRUE, predictions(RIGHT, None if name == "v1" else RIGHT), name)
+        for name in ("original", "v1", "v2", "v3", "v4", "v5")
     }
     found = report_calls(scores, 3, Setup("test", "sample"))
     figures = found["calls"]["call_accuracy"]
@@ -104,18 +96,17 @@ def test_figures_over_variants() -> None:
     assert found["calls"]["task_success"]["worst"] == 0.5
     assert found["calls"]["task_success"]["unseen"]["by_variant"]["v1"] == 0.0
     assert (found["differences"]["v1"]["difference"], found["dialogues"]) == (-0.5, 2)
-    assert found["signature"].startswith(
-        "sgdx_metric|task:calls|variants:original+v1+v2+v3+v4+v5|split:test|release:sample|frames:2|"
-    )
+    data = "variants:original+v1+v2+v3+v4+v5|split:test|release:sample|frames:2|"
+    assert found["signature"].startswith(f"sgdx_metric|task:calls|{data}")
 
 
 def test_figures_over_any_variants() -> None:
     """Three dialogues with two calls each, under the original and two variants of one's own."""
     dialogue = np.array([0, 0, 1, 1, 2, 2])
     scores = {
-        "original": np.array([1.0, 1.0, 1.0, 1.0, 1.0, 0.0]),
-        "mine": np.array([1.0, 1.0, 1.0, 0.0, 1.0, 0.0]),
-        "theirs": np.array([1.0, 1.0, 0.0, 0.0, 1.0, 0.0]),
+        "original": [1.0, 1, 1, 1, 1, 0],
+        "mine": [1.0, 1, 1, 0, 1, 0],
+        "theirs": [1.0, 1, 0, 0, 1, 0],
     }
     figures = over_variants(cases(scores, dialogue), "score")
     assert figures["by_variant"] == pytest.approx({"original": 5 / 6, "mine": 4 / 6, "theirs": 0.5})
@@ -132,34 +123,29 @@ def test_figures_over_any_variants() -> None:
     assert figures["p"] == 1.0
     found = variant_differences(cases(scores, dialogue), "score")
     # The dialogues lose 0, 2 and 0 of 2 calls: all three may be the second one, or none.
+    assert list(found) == ["mine", "theirs"]
     assert found["theirs"]["difference"] == pytest.approx(-2 / 6)
     assert (found["theirs"]["low"], found["theirs"]["high"]) == (-1.0, 0.0)
-    assert list(found) == ["mine", "theirs"]
     mine = cases({"mine": scores["mine"]}, dialogue)
     assert variant_differences(mine, "score")["mine"]["p"] is None
 
 
 def test_undefined_scores_and_single_variants() -> None:
-    dialogue = np.arange(3)
-    figures = over_variants(cases({"mine": np.array([1.0, np.nan, 0.0])}, dialogue), "score")
+    figures = over_variants(cases({"mine": [1.0, np.nan, 0.0]}, np.arange(3)), "score")
     assert figures["by_variant"] == {"mine": 0.5}
     assert figures["reworded"] == 0.5
     assert {figures[key] for key in ("original", "drop", "p", "worst", "sensitivity")} == {None}
-    none = {"original": np.array([]), "v1": np.array([])}
-    nothing = over_variants(cases(none, np.array([], dtype=int)), "score")
+    nothing = over_variants(cases({"original": [], "v1": []}, np.array([], dtype=int)), "score")
     assert nothing["drop"] is None and nothing["by_variant"] == {"original": None, "v1": None}
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
+def test_frames_that_do_not_fit() -> None:
+    for rows, message in (
         (predictions(GOLD), "predictions for v: 1 of 2 calls .* 1/0/"),
         (predictions(GOLD, GOLD, GOLD, GOLD), "1 of 4 calls"),
         (pa.concat_tables([predictions(GOLD, GOLD)] * 2), "2 of 2 calls"),
-    ],
-)
-def test_frames_that_do_not_fit(rows: pa.Table, message: str) -> None:
-    with pytest.raises(ScoreError, match=message):
-        score_calls(table(REFERENCES, CALL_REFERENCE), rows, "v")
+    ):
+        with pytest.raises(ScoreError, match=message):
+            score_calls(TRUE, rows, "v")
     with pytest.raises(ScoreError, match="^references for v: "):
         score_calls(table(REFERENCES[2:], CALL_REFERENCE), predictions(), "v")

@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.console import escape_controls, run, say
+from sgdx_dataset.io.console import escape_controls, run
 
 from ...conftest import ROOT
-from ..test_faults import start, stop_when
 
 PRINTS = """
 import sys
@@ -46,36 +45,30 @@ def test_standard_output_is_closed_full_or_ascii_alone() -> None:
     assert ascii_alone == (b"\\u2013 ", b"", 0)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_command_that_is_stopped_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, status: int
-) -> None:
-    (tmp_path / "tmp").mkdir()
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
-    process = start("build", "--source", "sample", "--output", tmp_path / "hub")
-    assert stop_when(process, tmp_path, ".hub.*.incomplete/hub/data", number) == status
-    assert [path.name for path in tmp_path.rglob("*")] == ["tmp"]
-
-
-def failing(error: BaseException) -> Callable[[], int | None]:
+def failing(error: BaseException | str) -> Callable[[], int | None]:
     def command() -> None:
-        raise error
+        raise SgdxError(error) if isinstance(error, str) else error
 
     return command
+
+
+def test_what_a_terminal_would_obey_is_escaped() -> None:
+    assert escape_controls("a\r\nb\tc\x00\ud800\u2028") == "a\\r\\nb\\tc\\x00\\ud800\\u2028"
+    assert escape_controls("👩\u200d👧 \u200f") == "👩\u200d👧 \u200f"  # These only join and mark.
+
+
+ODD = "file:\n\x1b[2J \x9b \u202e \u2066 \u2028x \udcff é 日本 😀 e\u0301"
 
 
 @pytest.mark.parametrize(
     ("command", "status", "line"),
     [
         (
-            failing(
-                SgdxError("file:\n\x1b[2J \x9b \u202e \u2066 \u2028x \udcff é 日本 😀 e\u0301")
-            ),
-            2,
+            *(failing(ODD), 2),
             "error: file: \\x1b[2J \\x9b \\u202e \\u2066 x \\udcff é 日本 😀 e\u0301",
         ),
-        (failing(SgdxError("ab" * 600)), 2, f"error: {'ab' * 246}a ... {'ab' * 250}"),
+        (failing("a" * 993), 2, "error: " + "a" * 993),
+        (failing("ab" * 600), 2, f"error: {'ab' * 246}a ... {'ab' * 250}"),
         (lambda: len(bytes(1 << 62)) and None, 2, "error: found too little memory for this input"),
         # A byte of the command line that is no UTF-8 reaches Python as half a character.
         (
@@ -91,27 +84,19 @@ def failing(error: BaseException) -> Callable[[], int | None]:
     ],
 )
 def test_a_command_ends_in_one_line_without_control_characters(
-    command: Callable[[], int | None], status: int, line: str, capsys: pytest.CaptureFixture[str]
+    command: Callable[[], int | None],
+    status: int,
+    line: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert run("program", command) == status
     assert capsys.readouterr().err == (f"program: {line}\n" if line else "")
     run("program", command, is_main_process=False)
     assert line.startswith("warning") or capsys.readouterr().err == ""
-
-
-def test_what_a_terminal_would_obey_is_escaped() -> None:
-    assert escape_controls("a\r\nb\tc\x00\ud800\u2028") == "a\\r\\nb\\tc\\x00\\ud800\\u2028"
-    assert escape_controls("👩\u200d👧 \u200f") == "👩\u200d👧 \u200f"  # These only join and mark.
-
-
-def test_a_line_of_a_thousand_characters_is_whole_and_there_may_be_no_output(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", None)  # as in a program without a console
-        assert run("p", lambda: 0) == 0
-    say("p", "a" * 1000)
-    assert capsys.readouterr().err == f"p: {'a' * 1000}\n"
+        assert run("program", command) == status
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -21,7 +21,9 @@ from sgdx_dataset.io.files import (
 )
 
 
-def test_a_file_replaces_the_one_before_and_never_in_place(tmp_path: Path) -> None:
+def test_a_file_replaces_the_one_before_and_never_in_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Until the whole content is there, what was there before is what others read."""
     place = tmp_path / "new" / "file"
     for before, text in ((None, "first"), ("first", "second")):
@@ -36,19 +38,15 @@ def test_a_file_replaces_the_one_before_and_never_in_place(tmp_path: Path) -> No
         raise KeyError
     assert place.read_text() == "second"
     assert list(place.parent.iterdir()) == [place]
+    replace, read = Path.replace, list[str]()
 
-
-def test_bytes_are_not_written_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    target, replace, read = tmp_path / "file", Path.replace, list[bytes]()
-    target.write_bytes(b"before")
-
-    def look_first(source: Path, place: Path) -> Path:
-        read.append(target.read_bytes())
-        return replace(source, place)
+    def look_first(source: Path, target: Path) -> Path:
+        read.append(target.read_text())
+        return replace(source, target)
 
     monkeypatch.setattr(Path, "replace", look_first)
-    write_bytes(target, b"after")
-    assert (read, target.read_bytes()) == ([b"before"], b"after")
+    write_bytes(place, b"after")
+    assert (read, place.read_text()) == (["second"], "after")
 
 
 def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -108,16 +106,18 @@ def test_what_is_no_file_is_not_replaced_and_a_link_stays(tmp_path: Path) -> Non
 
 
 def test_a_command_keeps_what_it_has_read_unless_it_renews_it(tmp_path: Path) -> None:
-    write_bytes(tmp_path / "file", b"1")
-    read_file(tmp_path / "file")
-    write_bytes(tmp_path / "file", b"2")  # outside of a command
+    file = tmp_path / "file"
+    write_bytes(file, b"1")
+    read_file(file)
+    write_bytes(file, b"2")  # outside of a command
     with inputs_are_kept():
-        read_input(tmp_path / "file")
-        with pytest.raises(SgdxError, match=f"^{tmp_path}/file: "):
-            write_bytes(tmp_path / "file", b"3")
-        write_bytes(tmp_path / "file", b"4", renews=True)
+        read_input(file)
+        with pytest.raises(SgdxError, match=f"^{file}: "):
+            write_bytes(file, b"3")
+        assert file.read_bytes() == b"2"
+        write_bytes(file, b"4", renews=True)
         write_bytes(tmp_path / "other", b"5")
-    assert [(tmp_path / name).read_bytes() for name in ("file", "other")] == [b"4", b"5"]
+    assert [path.read_bytes() for path in (file, tmp_path / "other")] == [b"4", b"5"]
 
 
 def test_a_folder_is_for_one_run_at_a_time(tmp_path: Path) -> None:

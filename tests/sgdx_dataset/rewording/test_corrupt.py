@@ -22,10 +22,9 @@ from sgdx_dataset.words import check_names, check_variant
 from ...conftest import Run
 
 WORDS = st.lists(st.integers(0, 99).map(str), max_size=12, unique=True)
-SEEDS = st.integers(0, 2**32)
 
 
-@given(words=WORDS, seed=SEEDS, window=st.integers(1, 6))
+@given(words=WORDS, seed=st.integers(0, 2**32), window=st.integers(1, 6))
 def test_without_replacement_each_word_stays_near_its_place(
     words: list[str], seed: int, window: int
 ) -> None:
@@ -49,50 +48,42 @@ def original() -> list[Service]:
     return open_release("sample").schema("train", "original")
 
 
-def corrupted(seed: int, replace: float = 0.3, window: int = 3) -> list[Service]:
-    return corrupt_schema(original(), np.random.default_rng(seed), replace, window)
+def corrupted(seed: int, replace: float = 0.3) -> list[Service]:
+    return corrupt_schema(original(), np.random.default_rng(seed), replace, 3)
 
 
-def made_of(schema: list[Service]) -> list[tuple[tuple[str, str], str]]:
-    """Every original text, with its kind, and what became of it."""
-    made = []
-    for old, new in zip(original(), schema, strict=True):
-        made.append((("description", old.description), new.description))
-        for before, after in zip(old.elements, new.elements, strict=True):
-            kind = "slot name" if isinstance(before, Slot) else "intent name"
-            made.append(((kind, before.name), after.name))
-            made.append((("description", before.description), after.description))
-    return made
-
-
-@pytest.mark.parametrize(("seed", "replace"), [(0, 0.3), (1, 0.3), (2, 1.0)])
+@pytest.mark.parametrize(("seed", "replace"), [(0, 0.3), (1, 0.5), (2, 1.0)])
 def test_a_corrupted_schema_is_the_original_in_other_words(seed: int, replace: float) -> None:
     schema = corrupted(seed, replace)
     check_names(schema, "corrupted")
     check_variant(original(), schema, "corrupted", ("original", "corrupted"))
     assert [s.service_name for s in schema] == [s.service_name for s in original()]
-    made = dict(made_of(schema))
-    assert list(made.items()) == list(dict.fromkeys(made_of(schema)))  # a text becomes one text
     assert to_builtins(schema) == to_builtins(corrupted(seed, replace))
     assert to_builtins(schema) != to_builtins(corrupted(seed + 1, replace))
-
-
-def test_names_are_of_words_of_names_and_in_their_style() -> None:
-    made = made_of(corrupted(0, replace=0.5))
-    words: dict[str, set[str]] = {"slot name": set(), "intent name": set(), "description": set()}
-    for (kind, old), _ in made:
-        words[kind] |= set(re.findall(r"[A-Z]?[a-z0-9]+", old) if "name" in kind else old.split())
-    named = {word.lower() for kind in ("slot name", "intent name") for word in words[kind]}
+    made = []  # every original text, with its kind, and what became of it
+    for old, new in zip(original(), schema, strict=True):
+        made.append((("description", old.description), new.description))
+        for before, after in zip(old.elements, new.elements, strict=True):
+            kind = "slot" if isinstance(before, Slot) else "intent"
+            made.append(((kind, before.name), after.name))
+            made.append((("description", before.description), after.description))
+    assert [*dict(made).items()] == [*dict.fromkeys(made)]  # a text becomes one text
+    # Words of names are of words of names, in their style, and those of descriptions of theirs.
+    words: dict[str, set[str]] = {"slot": set(), "intent": set(), "description": set()}
+    for (kind, text), _ in made:
+        is_name = kind != "description"
+        words[kind] |= set(re.findall(r"[A-Z]?[a-z0-9]+", text) if is_name else text.split())
+    named = {word.lower() for kind in ("slot", "intent") for word in words[kind]}
     new_words = set()
-    for (kind, _), new in made:
-        if kind == "slot name":
-            assert set(new.split("_")) <= named
-            new_words |= set(new.split("_")) - words[kind]
-        elif kind == "intent name":
-            assert "".join(found := re.findall("[A-Z][a-z0-9]*", new)) == new
+    for (kind, _), text in made:
+        if kind == "slot":
+            assert set(text.split("_")) <= named
+            new_words |= set(text.split("_")) - words[kind]
+        elif kind == "intent":
+            assert "".join(found := re.findall("[A-Z][a-z0-9]*", text)) == text
             assert {word.lower() for word in found} <= named
         else:
-            assert set(new.split()) <= words[kind]
+            assert set(text.split()) <= words[kind]
     assert new_words  # some slots have words of intents
 
 
@@ -101,8 +92,7 @@ def test_a_text_without_a_usable_corruption_is_named() -> None:
         def __contains__(self, key: object) -> bool:
             return True
 
-    expected = r"description 'Find a bike shop and hire a bike': 1000 draws gave nothing to use"
-    with pytest.raises(SgdxError, match=expected):
+    with pytest.raises(SgdxError, match=r"description 'Find a bike shop and hire a bike': 1000 "):
         corrupt_schema(original(), np.random.default_rng(0), 0.3, 3, Everything())
 
 
