@@ -148,8 +148,9 @@ def score_slots(
     with_canonical = score.copy()
     if canonical:
         canonical_at = schema.find(canonical.frame, canonical.slot)[canonical.parent]
-        is_canonical = (canonical_at >= 0) & (canonical_code == hypothesis[canonical_at])
-        with_canonical[canonical_at[is_canonical]] = 1.0
+        known = np.flatnonzero(canonical_at >= 0)
+        at, code = canonical_at[known], canonical_code[known]
+        with_canonical[at[code == hypothesis[at]]] = 1.0
 
     changed = np.zeros(count, dtype=bool)
     if previous is not None:

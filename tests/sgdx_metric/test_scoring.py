@@ -201,7 +201,7 @@ def rows_of(sides: Sides) -> tuple[list[Row], list[Row]]:
         frame_id = f"1_00000/{8 + 2 * (i // 3)}/{service}_{i % 3}"
         row = reference(frame_id=frame_id, service=service, seen=service == "Hotels_1") | true
         if service == "Alarms_1":
-            row |= {"schema_slots": [], "canonical_values": None}
+            row |= {"schema_slots": []}
         references.append(row)
         state = {"slot_values": true["slot_values"]} if is_right else {}
         predictions.append(prediction(frame_id=frame_id) | predicted | state)
