@@ -121,6 +121,7 @@ class OnePassSettings(EpochSettings, frozen=True, kw_only=True):
     # there are acts; four are read where there are none.
     utterances: Count = 2
     max_tokens: Annotated[int, msgspec.Meta(ge=32)] = 512  # a longer schema is read in parts
+    questions: bool = False  # whether a slot that the system asks for has the system's words
     dropout: Fraction = 0.1  # on the encoder's outputs
     # Whether the elements of a schema stand in random order in training. This matters only for
     # encoders such as DeBERTa, which are not told where a token stands.

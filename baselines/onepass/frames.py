@@ -57,6 +57,7 @@ class FrameInput:
     known: tuple[KnownValue, ...]  # the distinct values of other services
     confirmed: frozenset[str] = frozenset()  # which the system asks to confirm; for ``StateNoise``
     acts: bool = True  # whether the system's dialogue acts are read at this turn
+    question: str = ""  # the system's words, where they stand beside the slots that it asks for
 
     @property
     def key(self) -> Hashable:
@@ -80,7 +81,7 @@ class FrameInput:
 
 
 def frame_input(
-    memory: Memory, heard: Sequence[Utterance], turn: UserTurn, frame: Frame, *, acts: bool
+    memory: Memory, heard: Sequence[Utterance], turn: UserTurn, frame: Frame, reading: Reading
 ) -> FrameInput:
     """The input of the tracker for a frame."""
     schema = frame.schema
@@ -99,7 +100,8 @@ def frame_input(
         {slot: value for slot, value in offered.items() if slot not in offered_now} or _NO_VALUES,
         tuple(_values_elsewhere(memory, schema.service_name)),
         frozenset(act["slot"] for act in own if act["act"] == "CONFIRM" and act["values"]),
-        acts,
+        bool(reading.acts),
+        turn.system if reading.questions else "",
     )
 
 
@@ -146,13 +148,14 @@ class Reading(NamedTuple):
     # Whether the system's dialogue acts are read; ``sometimes`` from the first turn that has any.
     acts: Acts
     utterances: int  # most; turns without acts, where these are read sometimes, have four
+    questions: bool = False  # whether a slot that the system asks for has the system's words
 
     def at(self, turns: Sequence[UserTurn]) -> Reading:
         """How much is read at the last of the given turns, the first ones of a dialogue."""
         if self.acts != "sometimes":
             return self
         if any(turn.acts for turn in turns):
-            return Reading(True, self.utterances)
+            return self._replace(acts=True)
         return Reading(False, TEXT_UTTERANCES)
 
 
@@ -169,13 +172,12 @@ def track_dialogues(
         frames: list[tuple[Frame, FrameInput]] = []
         for memory, turns in open_turns:
             turn = turns[-1]
-            acts, utterances = reading.at(turns)
-            if acts:
+            here = reading.at(turns)
+            if here.acts:
                 memory.add_system_turn(turn.acts)
-            heard = last_utterances(turns, utterances, acts=bool(acts))
+            heard = last_utterances(turns, here.utterances, acts=bool(here.acts))
             frames += [
-                (frame, frame_input(memory, heard, turn, frame, acts=bool(acts)))
-                for frame in turn.frames
+                (frame, frame_input(memory, heard, turn, frame, here)) for frame in turn.frames
             ]
         return reader(frames)
 

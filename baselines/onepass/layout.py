@@ -223,7 +223,7 @@ def _whole_length(frame: FrameInput, vocabulary: Vocabulary, limit: int) -> int:
     spoken = sum(length(utterance.text) for utterance in frame.utterances)
     now = frame.intent == NONE_INTENT or frame.intent in schema.intents_by_name
     marks = [length(value) for slot, value in frame.carried.items() if slot in schema.tracked]
-    marks += [1 for slot in frame.asked if slot in schema.tracked]
+    marks += [length(frame.question) for slot in frame.asked if slot in schema.tracked]
     marks += [length(value) for slot, value in frame.offered_now.items() if slot in schema.tracked]
     marks += [
         length(value)
@@ -354,7 +354,7 @@ def _slot(frame: FrameInput, slot: str, text: str, vocabulary: Vocabulary) -> _S
     if slot in frame.carried:
         ids += vocabulary.ids("[HAS]", frame.carried[slot])
     if slot in frame.asked:
-        ids.append(vocabulary.markers["[ASK]"])
+        ids += vocabulary.ids("[ASK]", frame.question)
     if slot in frame.offered_now:
         ids += vocabulary.ids("[LAST]", frame.offered_now[slot])
     elif (offer := frame.earlier_offer(slot)) is not None:

@@ -54,6 +54,7 @@ class OnePassProvenance(Provenance, frozen=True, kw_only=True):
     acts: Acts  # whether the system's dialogue acts are read: always, never or ``sometimes``
     utterances: int  # most that are read
     max_tokens: int  # of a sequence
+    questions: bool = False  # whether a slot that the system asks for has the system's words
 
 
 def new_model(
@@ -150,7 +151,8 @@ class OnePassTracker(
     @property
     def reading(self) -> Reading:
         """How much of a dialogue the model reads."""
-        return Reading(self.provenance.acts, self.provenance.utterances)
+        seen = self.provenance
+        return Reading(seen.acts, seen.utterances, seen.questions)
 
     def describe(self) -> Row:
         """The model's digest and provenance, and the biases that were chosen for it."""
@@ -247,6 +249,7 @@ class OnePassTracker(
             acts=settings.acts,
             utterances=settings.utterances,
             max_tokens=settings.max_tokens,
+            questions=settings.questions,
         )
         new = partial(new_model, provenance=provenance, dropout=settings.dropout)
         words = [" ".join(MARKERS.values())]
