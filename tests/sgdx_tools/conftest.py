@@ -73,6 +73,7 @@ RIGHT: dict[str, dict[str, list[Json]]] = {
 }
 
 Rows = list[dict[str, Any]]
+Capture = pytest.CaptureFixture[str]
 
 
 def command(*words: object) -> int:

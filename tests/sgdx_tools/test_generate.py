@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from sgdx_tools.__main__ import main
 from sgdx_tools.data import ExpectedCall
 from sgdx_tools.folder import read_tool_set, write_tool_set
 
 from ..sgdx_llm.server import StandIn, call_completion, completion, serving
-from .conftest import CASES, TOOLS, user
+from .conftest import CASES, TOOLS, Capture, command, user
 
 Json = Any
 
@@ -51,18 +50,16 @@ def answer(body: Json) -> Json:
     return call_completion("write_cases", json.dumps(WRITTEN[name]))
 
 
-def test_a_model_writes_cases_that_a_person_reviews(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_model_writes_cases_that_a_person_reviews(tmp_path: Path, capsys: Capture) -> None:
     folder = tmp_path / "api"
     write_tool_set(folder, TOOLS, CASES)
     with serving(StandIn(answer=answer)) as server:
         command = ["cases", str(folder), "--generate", "9", "--model", "m"]
         command += ["--base-url", server.url]
-        assert main(command) == 0
+        assert command(*command) == 0
         assert len(server.bodies) == len(TOOLS)
         note = capsys.readouterr().err.splitlines()[-1]
-        assert main(command) == 0 and len(server.bodies) == len(TOOLS)  # nothing is asked twice
+        assert command(*command) == 0 and len(server.bodies) == len(TOOLS)  # nothing is asked twice
     shown = [json.loads(body["messages"][1]["content"]) for body in server.bodies]
     of_book = next(content for content in shown if content["tool"]["name"] == "book")
     assert of_book["number of cases"] == 9
@@ -83,12 +80,12 @@ def test_a_model_writes_cases_that_a_person_reviews(
     table = folder / "review" / "review.tsv"
     lines = table.read_text().splitlines(keepends=True)
     table.write_text("".join(line for line in lines if "For nine" not in line))
-    assert main(["cases", str(folder), "--review", str(table)]) == 0
+    assert command("cases", folder, "--review", table) == 0
     cases = read_tool_set(folder).cases
     assert [case.id for case in cases[4:]] == [new[i].id for i in (0, 2, 3)]
     assert not any(case.unreviewed for case in cases)
     with serving(StandIn(answer=answer)) as server:  # what was struck out does not come back
-        assert main([*command[:-1], server.url]) == 0
+        assert command(*command[:-1], server.url) == 0
     assert "struck out before 1" in capsys.readouterr().err.splitlines()[-1]
     assert read_tool_set(folder).cases == cases
 
@@ -99,9 +96,9 @@ def test_answers_that_are_missing_are_asked_again(tmp_path: Path) -> None:
     with serving(StandIn(answer=answer)) as server:
         command = ["cases", str(folder), "--generate", "2", "--model", "m"]
         command += ["--base-url", server.url, "--concurrency", "1"]
-        assert main([*command, "--max-requests", "2"]) == 1
+        assert command(*command, "--max-requests", "2") == 1
         assert not (folder / "cases.jsonl").exists()
-        assert main(command) == 0 and len(server.bodies) == len(TOOLS)
+        assert command(*command) == 0 and len(server.bodies) == len(TOOLS)
     assert all(case.unreviewed for case in read_tool_set(folder).cases)
 
 
@@ -111,12 +108,12 @@ def test_answers_that_are_missing_are_asked_again(tmp_path: Path) -> None:
 )
 def test_options_that_do_not_go_together(options: list[str], tmp_path: Path) -> None:
     write_tool_set(tmp_path / "api", TOOLS)
-    assert main(["cases", str(tmp_path / "api"), *options]) == 2
+    assert command("cases", tmp_path / "api", *options) == 2
 
 
-def test_no_case_at_all_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_case_at_all_is_an_error(tmp_path: Path, capsys: Capture) -> None:
     write_tool_set(tmp_path / "api", TOOLS[2:])
     with serving(StandIn(answer=answer)) as server:
         command = ["cases", str(tmp_path / "api"), "--generate", "2", "--model", "m"]
-        assert main([*command, "--base-url", server.url]) == 2
+        assert command(*command, "--base-url", server.url) == 2
     assert "unread answers 1" in capsys.readouterr().err

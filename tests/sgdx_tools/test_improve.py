@@ -12,15 +12,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from sgdx_tools.__main__ import main
-from sgdx_tools.data import Case, ToolSet
+from sgdx_tools.data import Case, ExpectedCall, ToolSet
 from sgdx_tools.demo import SAMPLE
 from sgdx_tools.folder import read_tool_set, write_tool_set
 from sgdx_tools.improve import halves
 from sgdx_tools.renaming import WordedTools
 
 from ..sgdx_llm.server import Json, StandIn, call_completion, completion, serving
-from .conftest import CASES, TOOLS, user
+from .conftest import TOOLS, Capture, command, user
 
 READER = f"{shlex.quote(sys.executable)} -m sgdx_tools.sample.reader"
 
@@ -64,11 +63,11 @@ def write_pool(path: Path, tool_set: ToolSet, better: ToolSet) -> None:
 
 
 def run(folder: Path, output: Path, *words: str) -> int:
-    return main(["improve", str(folder), *words, "--output", str(output)])
+    return command("improve", folder, *words, "--output", output)
 
 
 def test_a_weakness_that_is_known_is_mended_and_proved(
-    sample: ToolSet, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    sample: ToolSet, tmp_path: Path, capsys: Capture
 ) -> None:
     """The reader knows few words of descriptions: under v4 it has none of the 40 cases' values."""
     tool_set = worded(sample, "v4", tmp_path / "api")
@@ -90,23 +89,7 @@ def test_a_weakness_that_is_known_is_mended_and_proved(
     shutil.copy(tmp_path / "out" / "improved.json", tmp_path / "words.json")
     variants = str(tmp_path / "api" / "variants")
     words = ["--with", f"file:{tmp_path / 'words.json'}", "--output", variants]
-    assert main(["reword", str(tmp_path / "api"), *words]) == 0
-
-
-def test_where_words_are_not_the_cause_nothing_is_proved(
-    sample: ToolSet, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = tmp_path / "sample"
-    pool: dict[str, Any] = {}
-    for i, tool in sample.tools.items():
-        elements = tool.elements
-        words = {path: {"description": [f"{e.description}!"]} for path, e in elements.items()}
-        pool[i] = words.pop("") | {"parameters": words}
-    (tmp_path / "pool.json").write_text(json.dumps(pool))
-    words_of = ("--with", f"pool:{tmp_path / 'pool.json'}", "--count", "1")
-    assert run(folder, tmp_path / "out", *words_of, "--command", READER) == 1
-    assert "nothing is proved" in capsys.readouterr().out
-    assert not (tmp_path / "out" / "improved.json").exists()
+    assert command("reword", tmp_path / "api", *words) == 0
 
 
 def model(body: Json) -> Json:
@@ -131,53 +114,37 @@ def model(body: Json) -> Json:
 
 def tables() -> list[Case]:
     """Twenty cases that ask for a table for 2, 3, and so on."""
-    (case, *_) = (c for c in CASES if c.id == "b")
     return [
-        replace(case, id=f"c{n}", messages=(user(f"Table for {n}"),),
-                expect=(replace(case.expect[0], arguments={"people": n}),))  # type: ignore[index]
+        Case(f"c{n}", (user(f"Table for {n}"),), (ExpectedCall("book", {"people": n}),))
         for n in range(2, 22)
-    ]  # fmt: skip
+    ]
 
 
-def test_a_model_proposes_and_only_what_is_new_is_asked_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-nobody")
-    cases = tables()
-    write_tool_set(tmp_path / "api", TOOLS, cases)
+    write_tool_set(tmp_path / "api", TOOLS, tables())
+    return tmp_path / "api"
+
+
+def improve_by_model(api: Path, server: StandIn) -> int:
+    words = ("--with", "model:m", "--model", "m", "--base-url", server.url, "--count", "1")
+    return run(api, api.parent / "out", *words)
+
+
+def test_a_model_proposes_and_only_what_is_new_is_asked_again(api: Path, capsys: Capture) -> None:
     with serving(StandIn(answer=model)) as server:
-        words = ("--with", "model:m", "--model", "m", "--base-url", server.url, "--count", "1")
-        assert run(tmp_path / "api", tmp_path / "out", *words) == 0
+        assert improve_by_model(api, server) == 0
         asked = len(server.bodies)
-        assert run(tmp_path / "api", tmp_path / "out", *words) == 0
+        assert improve_by_model(api, server) == 0
         calls = [b for b in server.bodies if b["tools"][0]["function"]["name"] != "reword"]
-    assert len([b for b in server.bodies[:asked] if b in calls]) == 10 + 20 + 20
-    assert len(calls) == 50
+    assert len([b for b in server.bodies[:asked] if b in calls]) == len(calls) == 10 + 20 + 20
     assert "book people: 10 cases" in capsys.readouterr().out
 
 
-def test_halves_have_whole_dialogues_and_half_of_each_tool(sample: ToolSet) -> None:
-    first, second = halves(sample.cases)
-    assert (len(first), len(second)) == (21, 19)
-    assert {c.id for c in first} | {c.id for c in second} == {c.id for c in sample.cases}
-    counts = [
-        sorted(case.expect[0].name for case in half if case.expect) for half in (first, second)
-    ]
-    for tool in sample.tools:
-        assert abs(counts[0].count(tool) - counts[1].count(tool)) <= 1
-    talks = [Case(str(i), (), None, dialogue=str(i // 3)) for i in range(12)]
-    one, other = halves(talks)
-    assert not {c.dialogue for c in one} & {c.dialogue for c in other}
-
-
-def test_a_gain_that_chance_explains_is_not_proved(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_gain_that_chance_explains_is_not_proved(api: Path, capsys: Capture) -> None:
     """One case of each half is wrong, and right with the new words."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-nobody")
-    cases = tables()
-    write_tool_set(tmp_path / "api", TOOLS, cases)
-    hard = {half[0].messages[0]["content"] for half in halves(cases)}
+    hard = {half[0].messages[0]["content"] for half in halves(tables())}
 
     def answer(body: Json) -> Json:
         text = body["messages"][-1]["content"]
@@ -186,12 +153,23 @@ def test_a_gain_that_chance_explains_is_not_proved(
         return call_completion("book", json.dumps({"people": int(text.split()[-1])}))
 
     with serving(StandIn(answer=answer)) as server:
-        words = ("--with", "model:m", "--model", "m", "--base-url", server.url, "--count", "1")
-        assert run(tmp_path / "api", tmp_path / "out", *words) == 1
-    assert "change 10.00 points of 10 cases" in capsys.readouterr().out
-    assert not (tmp_path / "out" / "improved.json").exists()
+        assert improve_by_model(api, server) == 1
+    out = capsys.readouterr().out
+    assert "change 10.00 points of 10 cases" in out and "nothing is proved" in out
+    assert not (api.parent / "out" / "improved.json").exists()
 
 
-def test_too_few_cases_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_halves_have_whole_dialogues_and_half_of_each_tool(sample: ToolSet) -> None:
+    first, second = halves(sample.cases)
+    assert (len(first), len(second)) == (21, 19)
+    assert {c.id for c in first} | {c.id for c in second} == {c.id for c in sample.cases}
+    one, other = ([c.expect[0].name for c in half if c.expect] for half in (first, second))
+    assert all(abs(one.count(tool) - other.count(tool)) <= 1 for tool in sample.tools)
+    talks = [Case(str(i), (), None, dialogue=str(i // 3)) for i in range(12)]
+    first, second = halves(talks)
+    assert not {c.dialogue for c in first} & {c.dialogue for c in second}
+
+
+def test_too_few_cases_are_refused(folder: Path, capsys: Capture) -> None:
     assert run(folder, folder.parent / "out", "--with", "model:m", "--command", READER) == 2
     assert "4 cases" in capsys.readouterr().err

@@ -22,6 +22,7 @@ from ..sgdx_llm.server import StandIn, call_completion, failing, serving
 from .conftest import (
     RIGHT,
     TOOLS,
+    Capture,
     Rows,
     call,
     command,
@@ -94,6 +95,12 @@ def test_a_pool_makes_variants_nearest_first_and_replaces_none(tools: Path) -> N
     assert words_of(tools) == [ToolWords(None, "Book some table", {"people": people})]
 
 
+def test_two_variants_with_the_same_words_count_once(tools: Path, capsys: Capture) -> None:
+    assert compose(tools, {"book": {"name": ["reserve"]}}, 3) == 0
+    assert words_of(tools) == [ToolWords("reserve")]
+    assert "v2" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("pool", "names"),
     [
@@ -156,7 +163,7 @@ def test_one_element_at_a_time(tools: Path, tmp_path: Path) -> None:
 
 
 def test_another_version_of_the_tools_is_a_variant(
-    tools: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tools: Path, tmp_path: Path, capsys: Capture
 ) -> None:
     """Whatever else a pull request does is listed."""
 
@@ -196,9 +203,7 @@ def test_another_version_of_the_tools_is_a_variant(
     assert "people is removed" in notes and "guests is added" in notes
 
 
-def test_a_pull_request_is_measured_as_it_is(
-    tools: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_pull_request_is_measured_as_it_is(tools: Path, tmp_path: Path, capsys: Capture) -> None:
     """Added tools compete, and cases whose tool or argument is gone or narrowed are left out."""
     version = json.loads((tools / "tools.json").read_text())
     book, weather, _ = version
@@ -333,7 +338,7 @@ def model(body: Json) -> Json:
 
 
 def test_a_model_rewords_and_is_asked_again_for_what_was_refused_or_is_missing(
-    tools: Path, capsys: pytest.CaptureFixture[str]
+    tools: Path, capsys: Capture
 ) -> None:
     with serving(StandIn(answer=model, faults=[failing(401)])) as server:
         words = ("--with", "model:m", "--base-url", server.url, "--count", "2")
@@ -362,9 +367,7 @@ def test_a_model_rewords_and_is_asked_again_for_what_was_refused_or_is_missing(
 
 
 @pytest.mark.parametrize("finds", [True, False])
-def test_words_that_a_model_never_finds_stay(
-    finds: bool, tools: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_words_that_a_model_never_finds_stay(finds: bool, tools: Path, capsys: Capture) -> None:
     """Variants in which nothing is reworded would look as if rewording cost nothing."""
 
     def stubborn(body: Json) -> Json:
@@ -401,7 +404,7 @@ def test_words_that_a_model_never_finds_stay(
     ],
 )
 def test_faults_of_options_and_pools(
-    tools: Path, wrong: Json, facts: list[str], capsys: pytest.CaptureFixture[str]
+    tools: Path, wrong: Json, facts: list[str], capsys: Capture
 ) -> None:
     assert (compose(tools, wrong, 2) if isinstance(wrong, dict) else reword(tools, *wrong)) == 2
     error = capsys.readouterr().err

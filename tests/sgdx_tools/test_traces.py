@@ -16,7 +16,7 @@ from sgdx_tools.data import Case, ExpectedCall, Tool, ToolWords, Variant, Words
 from sgdx_tools.folder import read_tool_set, write_tool_set
 
 from ..sgdx_llm.server import call_completion, completion
-from .conftest import Rows, call, command, objects, rows, user, write_lines
+from .conftest import Capture, Rows, call, command, objects, rows, user, write_lines
 
 Json = Any
 BOOKED = call_completion("book", '{"people": 3}')
@@ -44,7 +44,7 @@ def left_out(error: str) -> list[int]:
     return [int(note.split("log.jsonl:")[1].split(":")[0]) for note in notes]
 
 
-def test_logs_become_unreviewed_cases(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_logs_become_unreviewed_cases(folder: Path, capsys: Capture) -> None:
     """Same messages with other calls are two cases; a person's case of these messages stays."""
     seven = [{"role": "user", "content": [{"type": "text", "text": "Seven"}]}]
     written = {"role": "assistant", "content": '{"name": "ping", "arguments": {}}'}
@@ -123,9 +123,7 @@ def test_spans_become_cases_of_their_conversation(folder: Path) -> None:
     assert second.messages[1] == user("And in Bonn?")
 
 
-def test_a_review_drops_what_is_struck_out_and_is_never_lost(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_review_drops_what_is_struck_out_and_is_never_lost(folder: Path, capsys: Capture) -> None:
     """Neither by cases that come later, nor are those by a table that is older."""
     added(folder, asked("A", BOOKED, custom_id="=a"), asked("B", TEXT, custom_id="x"))
     extra: Rows = [{"id": "=a", "variant": name, "calls": []} for name in ("original", "v1", "v2")]
@@ -189,11 +187,7 @@ def test_several_at_once_lose_no_case(folder: Path) -> None:
     ],
 )
 def test_faults(
-    folder: Path,
-    words: list[str],
-    content: str,
-    facts: list[str],
-    capsys: pytest.CaptureFixture[str],
+    folder: Path, words: list[str], content: str, facts: list[str], capsys: Capture
 ) -> None:
     file = folder.parent / "file"
     file.write_text(content)
@@ -204,7 +198,7 @@ def test_faults(
     assert (folder / "cases.jsonl").read_bytes() == before
 
 
-def test_hostile_traces_are_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_hostile_traces_are_left_out(folder: Path, capsys: Capture) -> None:
     image = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}
     hostile = [
         {"request": {"messages": [image]}, "response": TEXT},

@@ -5,19 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
-from sgdx_tools.__main__ import main
 from sgdx_tools.folder import read_tool_set
 
+from ..conftest import Capture, command
 from .test_openapi import LIBRARY
 
 
-def test_an_import_says_what_was_left_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_import_says_what_was_left_out(tmp_path: Path, capsys: Capture) -> None:
     api = tmp_path / "api"
-    assert main(["import", "--openapi", str(LIBRARY), "--output", str(api)]) == 0
+    assert command("import", "--openapi", LIBRARY, "--output", api) == 0
     out, err = capsys.readouterr()
     assert out == f"{api}: 5 tools\n"
     *lines, renamed, note, following = err.splitlines()
@@ -28,14 +24,12 @@ def test_an_import_says_what_was_left_out(
     assert (source.form, list(source.files)) == ("openapi", ["library_3_0.yaml"])
 
 
-def test_long_lists_are_cut_and_controls_are_escaped(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_long_lists_are_cut_and_controls_are_escaped(tmp_path: Path, capsys: Capture) -> None:
     tools: list[dict[str, object]] = [{"name": "t", "defer_loading": True, "\x1b[31m": 1}]
     tools += [{"type": f"\x1b[31m{i}"} for i in range(30)]
     (tmp_path / "tools.json").write_text(json.dumps(tools))
     api = tmp_path / "api"
-    assert main(["import", "--openai", str(tmp_path / "tools.json"), "--output", str(api)]) == 0
+    assert command("import", "--openai", tmp_path / "tools.json", "--output", api) == 0
     *lines, kept, _ = capsys.readouterr().err.splitlines()
     assert lines[0] == r"sgdx: left out: tool 2: it is of type \x1b[31m0"
     assert kept.endswith(

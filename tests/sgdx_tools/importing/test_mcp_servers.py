@@ -13,9 +13,10 @@ from threading import Thread
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_tools.__main__ import main
 from sgdx_tools.folder import read_tool_set
 from sgdx_tools.importing.mcp_servers import Access, import_servers, started
+
+from ..conftest import Capture, command
 
 PYTHON = shlex.quote(sys.executable)
 BY_SDK = """
@@ -103,7 +104,7 @@ def by_hand(tmp_path: Path) -> str:
 
 def test_a_server_by_the_sdk_over_stdio_makes_a_folder(by_sdk: str, tmp_path: Path) -> None:
     output = tmp_path / "api"
-    assert main(["import", "--mcp-server", by_sdk, "--output", str(output)]) == 0
+    assert command("import", "--mcp-server", by_sdk, "--output", output) == 0
     tool_set = read_tool_set(output)
     book = tool_set.tools["book_table"]
     assert (list(tool_set.tools), book.description) == (["book_table", "now"], "Book a table.")
@@ -142,13 +143,11 @@ def test_a_bad_server_is_one_line(server: str, by_hand: str, tmp_path: Path) -> 
     assert "broken" not in server or "tools.0.inputSchema: " in str(error.value)
 
 
-def _errors(capfd: pytest.CaptureFixture[str]) -> list[str]:
+def _errors(capfd: Capture) -> list[str]:
     return capfd.readouterr().err.splitlines()
 
 
-def test_what_a_server_prints_beside_messages_is_one_line(
-    by_hand: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_server_prints_beside_messages_is_one_line(by_hand: str, capfd: Capture) -> None:
     """Neither the SDK's traceback nor what the server says on standard error is shown."""
     assert len(import_servers([f"{by_hand} noisy"]).tools) == 3
     asking, noise = _errors(capfd)
@@ -156,12 +155,12 @@ def test_what_a_server_prints_beside_messages_is_one_line(
 
 
 def test_a_program_gets_a_key_that_is_never_shown(
-    by_hand: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    by_hand: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture
 ) -> None:
     monkeypatch.setenv("MY_TOKEN", "sk-secret")
     command = ["import", "--mcp-server", f"{by_hand} locked", "--output", str(tmp_path / "api")]
-    assert main([*command, "--env", "TOKEN=Bearer ${MY_TOKEN}"]) == 0
-    assert main([*command[:-1], str(tmp_path / "no"), "--env", "TOKEN=${MY_TOKEN}"]) == 2
+    assert command(*command, "--env", "TOKEN=Bearer ${MY_TOKEN}") == 0
+    assert command(*command[:-1], tmp_path / "no", "--env", "TOKEN=${MY_TOKEN}") == 2
     *_, error = _errors(capfd)
     assert "it said: debug: starting ***" in error and "sk-secret" not in error
     files = [path for path in (tmp_path / "api").rglob("*") if path.is_file()]
@@ -227,11 +226,9 @@ def test_only_takes_tools_by_their_shown_names(by_hand: str) -> None:
         import_servers([older], ["tool1", "other"])
 
 
-def test_an_address_without_a_server_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_address_without_a_server_is_one_line(tmp_path: Path, capsys: Capture) -> None:
     address = "http://user:sk-secret@127.0.0.1:9/mcp?key=sk-secret"
-    assert main(["import", "--mcp-server", address, "--output", str(tmp_path / "api")]) == 2
+    assert command("import", "--mcp-server", address, "--output", tmp_path / "api") == 2
     error = capsys.readouterr().err
     assert "http://127.0.0.1:9/mcp" in error and "sk-secret" not in error
     assert not (tmp_path / "api").exists()

@@ -16,6 +16,7 @@ from sgdx_tools.importing.skills import import_skills
 from sgdx_tools.scoring import score
 
 from ...conftest import ROOT
+from ..conftest import Capture, command
 
 FORMS = "---\nname: pdf-forms\ndescription: Fills in forms\nlicense: MIT\n---\n# Forms\n"
 TABLES = "\ufeff---\r\nname: tables\r\ndescription: >\r\n  Reads\r\n  tables\r\n---\r\n---\r\n"
@@ -84,17 +85,17 @@ def test_front_matter_is_read_and_the_rest_is_kept(place: Path) -> None:
     ],
 )
 def test_what_is_no_skill_is_left_out_by_name(
-    place: Path, text: str | bytes, said: str, capsys: pytest.CaptureFixture[str]
+    place: Path, text: str | bytes, said: str, capsys: Capture
 ) -> None:
     """One faulty file of a repository keeps nobody from the others."""
     content = text if isinstance(text, bytes) else text.encode()
     (place / "skills" / "two" / "SKILL.md").write_bytes(content)
     pattern, api = f"{place}/skills/**/SKILL.md", place / "api"
-    assert main(["import", "--skills", pattern, "--output", str(api)]) == 0
+    assert command("import", "--skills", pattern, "--output", api) == 0
     assert [*read_tool_set(api).tools] == ["pdf-forms"]
     (line,) = (line for line in capsys.readouterr().err.splitlines() if "left out" in line)
     assert "two/SKILL.md" in line and said in line
-    assert main(["check", str(place / "skills")]) == 0
+    assert command("check", place / "skills") == 0
     for name in ("one", "two"):
         (place / "skills" / name / "SKILL.md").write_bytes(b"")
     for bad in (pattern, f"{place}/none/*"):
@@ -118,7 +119,7 @@ def test_a_client_is_shown_one_tool_of_all_skills(
         'tools: {skills: "skills/*/SKILL.md"}\ncases: cases.jsonl\n'
         f"models: [{{command: '{sys.executable} client.py'}}]\nvariants: {{file: v1.json}}\n"
     )
-    assert main(["test", "sgdx.yaml"]) == 0
+    assert command("test", "sgdx.yaml") == 0
     scores = json.loads(Path("sgdx-run/runs/client/scores.json").read_text())["right"]
     assert [scores["original"], scores["reworded"]] == pytest.approx([1, 2 / 3])
 
@@ -126,7 +127,7 @@ def test_a_client_is_shown_one_tool_of_all_skills(
 def test_calls_of_a_skill_count_however_they_are_written(place: Path) -> None:
     folder = place / "api"
     patterns = ("--skills", f"{place}/skills/*/SKILL.md", "--as-tools")
-    assert main(["import", *patterns, "--output", str(folder)]) == 0
+    assert command("import", *patterns, "--output", folder) == 0
     (folder / "cases.jsonl").write_text((place / "cases.jsonl").read_text())
     calls = {
         "a": [{"name": "Skill", "arguments": {"skill": "pdf-forms", "args": "sign"}}],
@@ -141,7 +142,7 @@ def test_calls_of_a_skill_count_however_they_are_written(place: Path) -> None:
 
 
 def test_the_page_begins_with_commands_that_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     """The sample says what the page says, letter for letter."""
     page = (ROOT / "docs" / "skills.md").read_text()
@@ -153,8 +154,8 @@ def test_the_page_begins_with_commands_that_run(
         else:
             assert main(line.removeprefix("sgdx tools ").split()) == 0
     assert capsys.readouterr().out.endswith(said)
-    assert main(["search", "--quiet"]) == 1
+    assert command("search", "--quiet") == 1
     assert capsys.readouterr().out.splitlines()[-1].startswith("recall@1: failed")
     tool_set = read_tool_set(Path("sgdx-run/tools"))
     assert len(tool_set.tools) == 5 and len(tool_set.cases) == 18
-    assert main(["demo", "--skills", "--output", str(tmp_path)]) == 2
+    assert command("demo", "--skills", "--output", tmp_path) == 2
