@@ -12,7 +12,7 @@ from sgdx_tools.data import ExpectedCall
 from sgdx_tools.folder import read_tool_set, write_tool_set
 
 from ..sgdx_llm.server import StandIn, call_completion, completion, serving
-from .conftest import CASES, TOOLS, Capture, command, user
+from .conftest import CASES, TOOLS, Capture, command
 
 Json = Any
 
@@ -53,13 +53,14 @@ def answer(body: Json) -> Json:
 def test_a_model_writes_cases_that_a_person_reviews(tmp_path: Path, capsys: Capture) -> None:
     folder = tmp_path / "api"
     write_tool_set(folder, TOOLS, CASES)
+    before = (folder / "cases.jsonl").read_bytes()
     with serving(StandIn(answer=answer)) as server:
-        command = ["cases", str(folder), "--generate", "9", "--model", "m"]
-        command += ["--base-url", server.url]
-        assert command(*command) == 0
-        assert len(server.bodies) == len(TOOLS)
+        words = ("cases", folder, "--generate", "9", "--model", "m", "--base-url", server.url)
+        assert command(*words, "--max-requests", "2", "--concurrency", "1") == 1
+        assert (folder / "cases.jsonl").read_bytes() == before
+        assert command(*words) == 0 and len(server.bodies) == len(TOOLS)
         note = capsys.readouterr().err.splitlines()[-1]
-        assert command(*command) == 0 and len(server.bodies) == len(TOOLS)  # nothing is asked twice
+        assert command(*words) == 0 and len(server.bodies) == len(TOOLS)  # nothing is asked twice
     shown = [json.loads(body["messages"][1]["content"]) for body in server.bodies]
     of_book = next(content for content in shown if content["tool"]["name"] == "book")
     assert of_book["number of cases"] == 9
@@ -67,14 +68,11 @@ def test_a_model_writes_cases_that_a_person_reviews(tmp_path: Path, capsys: Capt
     for part in ("duplicates 1", "unread answers 1", "left out 6", "known already 1"):
         assert part in note, note
     new = [case for case in read_tool_set(folder).cases if case.unreviewed]
-    assert [(c.messages, c.expect) for c in new] == [
-        ((user("A table for three"),), (ExpectedCall("book", {"people": 3}),)),
-        ((user("For nine"),), (ExpectedCall("book", {"people": 9}),)),
-        (
-            (user("Is it dry on the terrace in Rome?"),),
-            (ExpectedCall("weather", {"city": "Rome"}),),
-        ),
-        ((user("Oslo?"),), (ExpectedCall("weather", {"city": "Oslo"}),)),
+    assert [(case.messages[0]["content"], case.expect) for case in new] == [
+        ("A table for three", (ExpectedCall("book", {"people": 3}),)),
+        ("For nine", (ExpectedCall("book", {"people": 9}),)),
+        ("Is it dry on the terrace in Rome?", (ExpectedCall("weather", {"city": "Rome"}),)),
+        ("Oslo?", (ExpectedCall("weather", {"city": "Oslo"}),)),
     ]
     assert new[2].id.startswith("book-near-")
     table = folder / "review" / "review.tsv"
@@ -85,21 +83,9 @@ def test_a_model_writes_cases_that_a_person_reviews(tmp_path: Path, capsys: Capt
     assert [case.id for case in cases[4:]] == [new[i].id for i in (0, 2, 3)]
     assert not any(case.unreviewed for case in cases)
     with serving(StandIn(answer=answer)) as server:  # what was struck out does not come back
-        assert command(*command[:-1], server.url) == 0
+        assert command(*words[:-1], server.url) == 0
     assert "struck out before 1" in capsys.readouterr().err.splitlines()[-1]
     assert read_tool_set(folder).cases == cases
-
-
-def test_answers_that_are_missing_are_asked_again(tmp_path: Path) -> None:
-    folder = tmp_path / "api"
-    write_tool_set(folder, TOOLS)
-    with serving(StandIn(answer=answer)) as server:
-        command = ["cases", str(folder), "--generate", "2", "--model", "m"]
-        command += ["--base-url", server.url, "--concurrency", "1"]
-        assert command(*command, "--max-requests", "2") == 1
-        assert not (folder / "cases.jsonl").exists()
-        assert command(*command) == 0 and len(server.bodies) == len(TOOLS)
-    assert all(case.unreviewed for case in read_tool_set(folder).cases)
 
 
 @pytest.mark.parametrize(
@@ -114,6 +100,6 @@ def test_options_that_do_not_go_together(options: list[str], tmp_path: Path) -> 
 def test_no_case_at_all_is_an_error(tmp_path: Path, capsys: Capture) -> None:
     write_tool_set(tmp_path / "api", TOOLS[2:])
     with serving(StandIn(answer=answer)) as server:
-        command = ["cases", str(tmp_path / "api"), "--generate", "2", "--model", "m"]
-        assert command(*command, "--base-url", server.url) == 2
+        words = ("--generate", "2", "--model", "m", "--base-url", server.url)
+        assert command("cases", tmp_path / "api", *words) == 2
     assert "unread answers 1" in capsys.readouterr().err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from pathlib import Path
 
@@ -11,19 +10,8 @@ import pytest
 import yaml
 
 from .conftest import Capture, command
+from .importing.test_mcp_servers import BY_SDK
 
-SERVER = """
-from mcp.server.mcpserver import MCPServer
-
-server = MCPServer("kitchen")
-
-@server.tool()
-def book_table(city: str) -> str:
-    "Book a table."
-    return city
-
-server.run()
-"""
 OPENAI = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
 
 
@@ -37,8 +25,8 @@ OPENAI = {"type": "function", "function": {"name": "f", "parameters": {"type": "
 )
 def test_a_file_is_known_by_its_content(form: str, content: object, tmp_path: Path) -> None:
     (tmp_path / "f.json").write_text(json.dumps(content))
-    words = ["init", str(tmp_path / "f.json"), "--output", str(tmp_path / "api"), "--model", "m"]
-    assert command(*words, "--base-url", "http://localhost:1/v1") == 0
+    words = ("--output", tmp_path / "api", "--model", "m", "--base-url", "http://localhost:1/v1")
+    assert command("init", tmp_path / "f.json", *words) == 0
     written = yaml.safe_load((tmp_path / "api" / "sgdx.yaml").read_text())
     server = {"model": "m", "base_url": "http://localhost:1/v1"}
     assert written == {
@@ -52,34 +40,26 @@ def test_a_file_is_known_by_its_content(form: str, content: object, tmp_path: Pa
     assert command("test", tmp_path / "api" / "sgdx.yaml") == 2
 
 
-def test_a_server_is_asked_and_nothing_is_overwritten(tmp_path: Path, capsys: Capture) -> None:
-    (tmp_path / "server.py").write_text(SERVER)
-    command = shlex.join([sys.executable, str(tmp_path / "server.py")])
-    assert command("init", command, "--output", tmp_path) == 0
-    written = (tmp_path / "sgdx.yaml").read_text()
-    assert yaml.safe_load(written)["tools"] == {"mcp": command}
-    assert "found: 1;" in capsys.readouterr().err
-    assert command("init", command, "--output", tmp_path) == 2
-    assert (tmp_path / "sgdx.yaml").read_text() == written
-
-
 def test_a_program_is_a_server_that_gets_variables_and_whose_keys_are_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
+    """Nothing is overwritten."""
     program, written = tmp_path / "kitchen", tmp_path / "sgdx.yaml"
     first = f"#!{sys.executable}\nimport os\nassert os.environ['TOKEN'] == 'k3y'"
-    program.write_text(first + SERVER)
+    program.write_text(first + BY_SDK)
     program.chmod(0o755)
-    monkeypatch.setenv("KEY", "k3y")
-    words = ["init", str(program), "--output", str(tmp_path), "--env"]
+    words = ("init", program, "--output", tmp_path, "--env")
     assert command(*words, "TOKEN=k3y") == 2
     monkeypatch.setenv("KEY", "no")
     assert command(*words, "TOKEN=${KEY}") == 2
     assert "AssertionError" in capsys.readouterr().err and not written.exists()
     monkeypatch.setenv("KEY", "k3y")
     assert command(*words, "TOKEN=${KEY}") == 0
+    assert "found: 2;" in capsys.readouterr().err
     tools = {"mcp": str(program), "env": {"TOKEN": "${KEY}"}}
     assert yaml.safe_load(written.read_text())["tools"] == tools
+    before = written.read_bytes()
+    assert command(*words, "TOKEN=${KEY}") == 2 and written.read_bytes() == before
     assert command("check", "--mcp-server", program, "--env", "TOKEN=${KEY}") == 0
     assert command("check", written, "--env", "TOKEN=${KEY}") == 2
 

@@ -20,7 +20,6 @@ from ..conftest import Capture, command
 
 PYTHON = shlex.quote(sys.executable)
 BY_SDK = """
-import sys
 from mcp.server.mcpserver import MCPServer
 
 server = MCPServer("kitchen", version="1.2")
@@ -35,10 +34,7 @@ def now() -> str:
     "Tell the time."
     return ""
 
-if sys.argv[1:]:
-    server.run("streamable-http", port=int(sys.argv[1]))
-else:
-    server.run()
+server.run()
 """
 # Speaks the older protocol, gives a tool a page, and does as its argument says.
 BY_HAND = """
@@ -85,50 +81,36 @@ for line in sys.stdin:
 TODAY = datetime.now(UTC).date().isoformat()
 
 
-def facts(name: str, version: str, protocol: str, date: str) -> dict[str, str]:
-    """What is noted of a server."""
-    return {"name": name, "version": version, "protocol": protocol, "date": date}
-
-
-@pytest.fixture
-def by_sdk(tmp_path: Path) -> str:
-    (tmp_path / "by_sdk.py").write_text(BY_SDK)
-    return f"{PYTHON} {tmp_path / 'by_sdk.py'}"
-
-
 @pytest.fixture
 def by_hand(tmp_path: Path) -> str:
     (tmp_path / "by_hand.py").write_text(BY_HAND)
     return f"{PYTHON} {tmp_path / 'by_hand.py'}"
 
 
-def test_a_server_by_the_sdk_over_stdio_makes_a_folder(by_sdk: str, tmp_path: Path) -> None:
+def test_a_server_by_the_sdk_over_stdio_makes_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "by_sdk.py").write_text(BY_SDK)
     output = tmp_path / "api"
-    assert command("import", "--mcp-server", by_sdk, "--output", output) == 0
+    server = f"{PYTHON} {tmp_path / 'by_sdk.py'}"
+    assert command("import", "--mcp-server", server, "--output", output) == 0
     tool_set = read_tool_set(output)
-    book = tool_set.tools["book_table"]
+    book, source = tool_set.tools["book_table"], tool_set.source
     assert (list(tool_set.tools), book.description) == (["book_table", "now"], "Book a table.")
     assert list(book.parameters["properties"]) == ["city", "guests"]
-    assert tool_set.source.form == "mcp"
-    assert tool_set.source.servers == (facts("kitchen", "1.2", "2026-07-28", TODAY),)
-    assert tool_set.source.beside["tool now"]["title"] == "The time"
+    facts = {"name": "kitchen", "version": "1.2", "protocol": "2026-07-28", "date": TODAY}
+    assert (source.form, source.servers) == ("mcp", (facts,))
+    assert source.beside["tool now"]["title"] == "The time"
     assert str(tmp_path) not in (output / "source.json").read_text()
 
 
-@pytest.mark.parametrize(
-    ("mode", "server"),
-    [
-        ("older", facts("by hand", "0.1", "2025-06-18", TODAY)),
-        ("modern", facts(PYTHON, "", "2026-07-28", TODAY)),
-    ],
-)
-def test_all_pages_of_both_eras_are_read(by_hand: str, mode: str, server: dict[str, str]) -> None:
+@pytest.mark.parametrize("mode", ["older", "modern"])
+def test_all_pages_of_both_eras_are_read(by_hand: str, mode: str) -> None:
     collection = import_servers([f"{by_hand} {mode}"])
     descriptions = {name: tool.description for name, tool in collection.tools.items()}
     assert descriptions == {"tool0": "Page 0", "tool1": "Page 1", "tool2": "Page 2"}
     assert collection.beside["tool tool2"] == {"annotations": {"title": "2"}}
-    assert collection.servers[0]["protocol"] == server["protocol"]
-    assert mode == "modern" or collection.servers == [server]
+    facts = {"name": "by hand", "version": "0.1", "protocol": "2025-06-18", "date": TODAY}
+    modern = {"name": PYTHON, "version": "", "protocol": "2026-07-28", "date": TODAY}
+    assert collection.servers == [facts if mode == "older" else modern]
 
 
 @pytest.mark.parametrize(
@@ -143,14 +125,10 @@ def test_a_bad_server_is_one_line(server: str, by_hand: str, tmp_path: Path) -> 
     assert "broken" not in server or "tools.0.inputSchema: " in str(error.value)
 
 
-def _errors(capfd: Capture) -> list[str]:
-    return capfd.readouterr().err.splitlines()
-
-
 def test_what_a_server_prints_beside_messages_is_one_line(by_hand: str, capfd: Capture) -> None:
     """Neither the SDK's traceback nor what the server says on standard error is shown."""
     assert len(import_servers([f"{by_hand} noisy"]).tools) == 3
-    asking, noise = _errors(capfd)
+    asking, noise = capfd.readouterr().err.splitlines()
     assert "asking" in asking and "1 times" in noise
 
 
@@ -158,10 +136,10 @@ def test_a_program_gets_a_key_that_is_never_shown(
     by_hand: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture
 ) -> None:
     monkeypatch.setenv("MY_TOKEN", "sk-secret")
-    command = ["import", "--mcp-server", f"{by_hand} locked", "--output", str(tmp_path / "api")]
-    assert command(*command, "--env", "TOKEN=Bearer ${MY_TOKEN}") == 0
-    assert command(*command[:-1], tmp_path / "no", "--env", "TOKEN=${MY_TOKEN}") == 2
-    *_, error = _errors(capfd)
+    words = ("import", "--mcp-server", f"{by_hand} locked", "--output")
+    assert command(*words, tmp_path / "api", "--env", "TOKEN=Bearer ${MY_TOKEN}") == 0
+    assert command(*words, tmp_path / "no", "--env", "TOKEN=${MY_TOKEN}") == 2
+    error = capfd.readouterr().err.splitlines()[-1]
     assert "it said: debug: starting ***" in error and "sk-secret" not in error
     files = [path for path in (tmp_path / "api").rglob("*") if path.is_file()]
     assert files and not any("secret" in path.read_text() for path in files)
