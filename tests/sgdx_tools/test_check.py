@@ -91,12 +91,9 @@ def test_the_costliest_rule_is_told_first(folder: Path, monkeypatch: pytest.Monk
     assert find(read_tool_set(folder)) == []
 
 
-def test_a_rival_whose_words_are_said_more_is_named(folder: Path) -> None:
+def test_a_rival_whose_words_are_said_more_is_named(folder: Path, capsys: Capture) -> None:
     ((tool, other, margin),) = rivals(read_tool_set(folder))
     assert (tool, other) == ("book", "reserve_table") and margin < 0
-
-
-def test_the_command_needs_no_model(folder: Path, capsys: Capture) -> None:
     assert command("check", folder) == 0
     out = capsys.readouterr().out
     assert "arg1" in out and "reserve_table" in out
@@ -150,12 +147,3 @@ def test_the_status_is_that_of_the_rules_that_are_to_fail(tmp_path: Path) -> Non
     for content in ("null", "[1]", '{"tools": 3}', "{"):
         file.write_text(content)
         assert command("check", file) == 2, content
-
-
-def test_skills_are_checked(tmp_path: Path, capsys: Capture) -> None:
-    place = tmp_path / "skills" / "one"
-    place.mkdir(parents=True)
-    (place / "SKILL.md").write_text("---\nname: one\ndescription: Does one thing\n---\n")
-    for path in (tmp_path / "skills", place / "SKILL.md"):
-        assert command("check", path) == 0
-        assert capsys.readouterr().out.startswith("0 findings in the words of 1 tools")

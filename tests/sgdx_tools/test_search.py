@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +16,7 @@ from sgdx_tools.data import Case, ExpectedCall, Tool, ToolSet, ToolWords, Varian
 from sgdx_tools.folder import read_tool_set, write_tool_set
 from sgdx_tools.search import RANK, bm25, document, embeddings, query, search, split_name
 
+from ..sgdx_llm.server import StandIn, serving
 from .conftest import Capture, command, objects, user
 
 CITY = objects(cityName={"type": "string", "description": "Town"})
@@ -99,57 +97,30 @@ def test_tools_without_a_word_are_found_by_nothing(documents: list[str]) -> None
     assert bm25(documents, ["a table", ""]).tolist() == [[0, 0], [0, 0]]
 
 
-@contextmanager
-def embedding_server(answer: Callable[[list[str]], Any]) -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            assert self.path == "/v1/embeddings" and body["model"] == "m"
-            assert self.headers["Authorization"] == "Bearer s3cret-key"
-            data = json.dumps(answer(body["input"])).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/v1"
-        server.shutdown()
-
-
-def letters(texts: list[str]) -> dict[str, Any]:
+def letters(texts: list[str]) -> Any:
     """How often each letter is there, as the embedding; the last text comes first."""
     rows = [
         {"object": "embedding", "index": i, "embedding": [text.count(c) for c in "aeiou"]}
         for i, text in enumerate(texts)
     ]
-    return {"object": "list", "model": "m", "data": rows[::-1], "usage": {}}
+    return {"object": "list", "data": rows[::-1], "usage": {}}
 
 
 def test_embeddings_come_from_a_server() -> None:
-    asked = list[str]()
-
-    def noting(texts: list[str]) -> Any:
-        asked.extend(texts)
-        return letters(texts)
-
-    with embedding_server(noting) as url:
-        rank = embeddings("m", url, "s3cret-key")
+    with serving(StandIn(answer=lambda body: letters(body["input"]))) as server:
+        rank = embeddings("m", server.url, "s3cret-key")
         scores = rank(["aa", "e", "", "ae" * 100], ["a", "ee"])
         expected = np.array([[1, 0, 0, 0.5**0.5], [0, 1, 0, 0.5**0.5]])
         assert scores == pytest.approx(expected, abs=1e-12)
-        asked.clear()
         assert rank(["a", "e", "aaa"], ["a"]).tolist() == [[1, 0, 1]]
-        assert asked == ["aaa"]  # each text once for all variants
+        assert server.bodies[-1]["input"] == ["aaa"]  # each text once for all variants
         many = [f"{'a' * i}e" for i in range(300)]  # more than one request has
         assert rank(many, ["e"])[0].argmax() == 0
-    with embedding_server(lambda texts: letters(texts[1:])) as url, pytest.raises(SgdxError):
-        embeddings("m", url, "s3cret-key")(["a"], ["b"])
+        assert {body["model"] for body in server.bodies} == {"m"}
+        assert server.keys == {"Bearer s3cret-key"}
+        server.answer = lambda body: letters(body["input"][1:])
+        with pytest.raises(SgdxError):
+            rank(["x", "y"], ["z"])
 
 
 def test_command_says_what_is_lost_and_ends_as_the_gate_says(folder: Path, tmp_path: Path) -> None:
