@@ -1,4 +1,4 @@
-"""Cases of logs and of spans in the forms that programs write, and their review."""
+"""Cases of logs, of spans in the forms that programs write, and by a model, and their review."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from sgdx_tools import score
 from sgdx_tools.data import Case, ExpectedCall, Tool, ToolWords, Variant, Words
 from sgdx_tools.folder import read_tool_set, write_tool_set
 
-from ..sgdx_llm.server import call_completion, completion
-from .conftest import Capture, Rows, call, command, objects, rows, user, write_lines
+from ..sgdx_llm.server import StandIn, call_completion, completion, serving
+from .conftest import CASES, TOOLS, Capture, Rows, call, command, objects, rows, user, write_lines
 
 Json = Any
 BOOKED = call_completion("book", '{"people": 3}')
@@ -184,6 +184,9 @@ def test_several_at_once_lose_no_case(folder: Path) -> None:
             ["'chat m' without content"],
         ),
         (["--from", "FILE"], '{"attributes": {"http.method": "GET"}}', ["other spans 1"]),
+        (["--generate", "2"], "", ["--model"]),
+        (["--model", "m"], "", ["--generate"]),
+        (["--generate", "0", "--model", "m"], "", ["--generate"]),
     ],
 )
 def test_faults(
@@ -323,3 +326,82 @@ def test_an_expected_value_with_two_meanings_is_refused(tmp_path: Path, argument
     for value, right in (([1, 2], 1.0), ([2], 0.0)):
         row = {"id": "a", "variant": "original", "calls": call("search", filter={"any_of": value})}
         assert score(tmp_path / "api", [row])["calls"]["call_accuracy"]["original"] == right
+
+
+def said(utterance: Any, arguments: Any, **more: Any) -> Json:
+    return {"utterance": utterance, "arguments": arguments, **more}
+
+
+WRITTEN: Json = {
+    "book": {
+        "cases": [
+            said("A table for three", {"people": 3}),
+            said(" a TABLE for  three", {"people": 3}),  # said twice
+            said("A table for many", {"people": "many"}),  # the schema refuses it
+            said("A table in Rome", {"place": {"city": "Rome"}}),  # lacks what is required
+            said("Two", {"people": 2}),  # a case of the folder
+            said("", {"people": 2}),
+            said("For six", "[6]"),
+            said("For nine", '{"people": 9}'),
+            "what?",
+        ],
+        "near": said("Is it dry on the terrace in Rome?", {"city": "Rome"}, tool="weather"),
+    },
+    "weather": {
+        "cases": [said("Oslo?", {"city": "Oslo"})],
+        "near": said("Rain dance", {}, tool="dance"),
+    },
+}
+
+
+def answer(body: Json) -> Json:
+    name = json.loads(body["messages"][1]["content"])["tool"]["name"]
+    if name not in WRITTEN:
+        return completion({"role": "assistant", "content": "No idea."}, "stop")
+    return call_completion("write_cases", json.dumps(WRITTEN[name]))
+
+
+def test_a_model_writes_cases_that_a_person_reviews(tmp_path: Path, capsys: Capture) -> None:
+    folder = tmp_path / "api"
+    write_tool_set(folder, TOOLS, CASES)
+    before = (folder / "cases.jsonl").read_bytes()
+    with serving(StandIn(answer=answer)) as server:
+        words = ("cases", folder, "--generate", "9", "--model", "m", "--base-url", server.url)
+        assert command(*words, "--max-requests", "2", "--concurrency", "1") == 1
+        assert (folder / "cases.jsonl").read_bytes() == before
+        assert command(*words) == 0 and len(server.bodies) == len(TOOLS)
+        note = capsys.readouterr().err.splitlines()[-1]
+        assert command(*words) == 0 and len(server.bodies) == len(TOOLS)  # nothing is asked twice
+    shown = [json.loads(body["messages"][1]["content"]) for body in server.bodies]
+    of_book = next(content for content in shown if content["tool"]["name"] == "book")
+    assert of_book["number of cases"] == 9
+    assert {tool["name"] for tool in of_book["others"]} == {"weather", "ping"}
+    for part in ("duplicates 1", "unread answers 1", "left out 6", "known already 1"):
+        assert part in note, note
+    new = [case for case in read_tool_set(folder).cases if case.unreviewed]
+    assert [(case.messages[0]["content"], case.expect) for case in new] == [
+        ("A table for three", (ExpectedCall("book", {"people": 3}),)),
+        ("For nine", (ExpectedCall("book", {"people": 9}),)),
+        ("Is it dry on the terrace in Rome?", (ExpectedCall("weather", {"city": "Rome"}),)),
+        ("Oslo?", (ExpectedCall("weather", {"city": "Oslo"}),)),
+    ]
+    assert new[2].id.startswith("book-near-")
+    table = folder / "review" / "review.tsv"
+    lines = table.read_text().splitlines(keepends=True)
+    table.write_text("".join(line for line in lines if "For nine" not in line))
+    assert command("cases", folder, "--review", table) == 0
+    cases = read_tool_set(folder).cases
+    assert [case.id for case in cases[4:]] == [new[i].id for i in (0, 2, 3)]
+    assert not any(case.unreviewed for case in cases)
+    with serving(StandIn(answer=answer)) as server:  # what was struck out does not come back
+        assert command(*words[:-1], server.url) == 0
+    assert "struck out before 1" in capsys.readouterr().err.splitlines()[-1]
+    assert read_tool_set(folder).cases == cases
+
+
+def test_no_case_at_all_is_an_error(tmp_path: Path, capsys: Capture) -> None:
+    write_tool_set(tmp_path / "api", TOOLS[2:])
+    with serving(StandIn(answer=answer)) as server:
+        words = ("--generate", "2", "--model", "m", "--base-url", server.url)
+        assert command("cases", tmp_path / "api", *words) == 2
+    assert "unread answers 1" in capsys.readouterr().err

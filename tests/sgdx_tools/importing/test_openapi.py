@@ -15,7 +15,7 @@ from sgdx_tools.folder import read_tool_set
 from sgdx_tools.importing.collection import Collection
 from sgdx_tools.importing.openapi import import_openapi
 
-from ..conftest import objects
+from ..conftest import Capture, command, objects
 
 Json = Any
 LIBRARY = Path(__file__).with_name("library_3_0.yaml")
@@ -420,3 +420,16 @@ def test_only_takes_operations_by_name_path_or_tag(tmp_path: Path) -> None:
         assert (list(collection.tools), collection.left_out) == (names, [])
     with pytest.raises(SgdxError, match="nothing"):
         import_openapi(path, only=["find", "nothing"])
+
+
+def test_an_import_says_what_was_left_out(tmp_path: Path, capsys: Capture) -> None:
+    api = tmp_path / "api"
+    assert command("import", "--openapi", LIBRARY, "--output", api) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{api}: 5 tools\n"
+    *lines, renamed, note, following = err.splitlines()
+    assert "argument body" in note and f"sgdx tools reword {api}" in following
+    assert len(lines) == 6 and renamed.startswith("sgdx: renamed: 4, ")
+    source = read_tool_set(api).source
+    assert [f"sgdx: left out: {line}" for line in source.left_out] == lines
+    assert (source.form, list(source.files)) == ("openapi", ["library_3_0.yaml"])

@@ -15,7 +15,7 @@ from sgdx_tools.folder import read_tool_set
 from sgdx_tools.importing.tool_lists import import_list
 from sgdx_tools.renaming import WordedTools
 
-from ..conftest import objects
+from ..conftest import Capture, command, objects
 
 Json = Any
 Write = Callable[[Json], Path]
@@ -193,3 +193,18 @@ def test_bad_files(form: str, content: Json, parts: list[str], write: Write) -> 
         import_list(form, write(content))
     assert all(part in str(error.value) for part in parts), str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_long_lists_are_cut_and_controls_are_escaped(tmp_path: Path, capsys: Capture) -> None:
+    tools: list[dict[str, object]] = [{"name": "t", "defer_loading": True, "\x1b[31m": 1}]
+    tools += [{"type": f"\x1b[31m{i}"} for i in range(30)]
+    (tmp_path / "tools.json").write_text(json.dumps(tools))
+    api = tmp_path / "api"
+    assert command("import", "--openai", tmp_path / "tools.json", "--output", api) == 0
+    *lines, kept, _ = capsys.readouterr().err.splitlines()
+    assert lines[0] == r"sgdx: left out: tool 2: it is of type \x1b[31m0"
+    assert kept.endswith(
+        r"source.json keeps what no model is shown: defer_loading of 1, \x1b[31m of 1"
+    )
+    assert len(lines) == 21 and "10 more" in lines[-1] and "source.json" in lines[-1]
+    assert len(read_tool_set(api).source.left_out) == 30
