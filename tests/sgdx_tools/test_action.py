@@ -98,7 +98,7 @@ class _Comments(BaseHTTPRequestHandler):
 @pytest.fixture
 def github() -> Iterator[GitHub]:
     with GitHub() as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield server
         server.shutdown()

@@ -183,7 +183,6 @@ def test_explain_lists_lost_cases_and_shows_one(
     ("arguments", "facts"),
     [
         ("run FOLDER --output x", ["--model", "--command"]),
-        ("run nowhere --command cat --output x", ["nowhere"]),
         ("run FOLDER --command cat --variant v8 --output x", ["--variant v8"]),
         ("run FOLDER --command cat --distractors 2 --output x", ["--distractors 2"]),
         ("score FOLDER --predictions nowhere", ["nowhere"]),
@@ -192,8 +191,6 @@ def test_explain_lists_lost_cases_and_shows_one(
         ("import --mcp missing.json --output x", ["missing.json"]),
         ("import --mcp FOLDER/tools.json --answers a.json --output x", ["--answers", "--bfcl"]),
         ("import --mcp FOLDER/tools.json --output FOLDER", ["FOLDER"]),
-        ("import --sgd v7 --source sample --output x", ["v7"]),
-        ("demo --output FOLDER", ["FOLDER"]),
     ],
 )
 def test_bad_input_is_one_line_and_nothing_is_written(

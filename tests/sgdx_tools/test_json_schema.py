@@ -121,46 +121,6 @@ def test_values_have_the_new_names_at_every_depth() -> None:
     }
 
 
-def test_names_that_keywords_mention_follow() -> None:
-    """Those of JSON Schema, of OpenAPI and of other programs; values of them stay."""
-    schema: Json = objects(amount={"x-depends-on": "card"}, card={"type": "string"}) | {
-        "allOf": [{"if": {"required": ["amount"]}, "then": {"required": ["card"]}}],
-        "dependentRequired": {"amount": ["card"]},
-        "dependentSchemas": {"amount": {"required": ["card"]}},
-        "discriminator": {"propertyName": "amount"},
-        "examples": [{"amount": "card"}],
-        "ui:order": ["amount", "*"],
-        "propertyNames": {"enum": ["amount", "card"], "pattern": "^(amount|card-no)$"},
-        "patternProperties": {"^amount$": {"minimum": 1}, "^card-": True},
-        "dependencies": {"amount": ["card"], "card": {"required": ["amount"]}},
-        "errorMessage": {"required": {"card": "needs a card"}},
-        "format": "card",
-    }
-    assert renaming(schema, {"amount": Words("sum"), "card": Words("pan")}).schema() == {
-        **objects(sum={"x-depends-on": "pan"}, pan={"type": "string"}),
-        "allOf": [{"if": {"required": ["sum"]}, "then": {"required": ["pan"]}}],
-        "dependentRequired": {"sum": ["pan"]},
-        "dependentSchemas": {"sum": {"required": ["pan"]}},
-        "discriminator": {"propertyName": "sum"},
-        "examples": [{"sum": "card"}],
-        "ui:order": ["sum", "*"],
-        "propertyNames": {"enum": ["sum", "pan"], "pattern": "^(sum|card-no)$"},
-        "patternProperties": {"^sum$": {"minimum": 1}, "^card-": True},
-        "dependencies": {"sum": ["pan"], "pan": {"required": ["sum"]}},
-        "errorMessage": {"required": {"pan": "needs a card"}},
-        "format": "card",
-    }
-
-
-def test_a_part_may_require_what_only_another_part_has() -> None:
-    schema: Json = objects(city={}) | {
-        "allOf": [{"$ref": "#/$defs/Base"}],
-        "$defs": {"Base": {"required": ["city"], "x-order": ["city"]}},
-    }
-    base = renaming(schema, {"city": Words("town")}).schema()["$defs"]["Base"]
-    assert base == {"required": ["town"], "x-order": ["town"]}
-
-
 @pytest.mark.parametrize(
     ("anchor", "reference"),
     [

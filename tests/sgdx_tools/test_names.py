@@ -171,7 +171,8 @@ def documents(draw: st.DrawFn) -> Json:
         schema["properties"]["inner"] = {"$ref": f"#/components/schemas/{name}/$defs/Own"}
         schema["$defs"] = {"Own": {"properties": {"to": {"$ref": draw(st.sampled_from(others))}}}}
         to = {"$ref": draw(st.sampled_from(others))}  # perhaps in a circle
-        beside: Json = {"allOf": [to], "oneOf": [to], "contentSchema": to, "description": "Words"}
+        beside: Json = {"allOf": [to], "oneOf": [to], "contentSchema": to, "propertyNames": to}
+        beside |= {"dependentSchemas": {"inner": to}, "dependencies": {"inner": to}, "title": "A"}
         keyword = draw(st.sampled_from([*beside]))
         schema[keyword] = beside[keyword]
         targets = draw(st.lists(st.sampled_from([*others, "None"]), max_size=2, unique=True))

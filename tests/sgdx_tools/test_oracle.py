@@ -24,7 +24,7 @@ from ..conftest import ROOT
 from .conftest import Rows, call, command, user, write_lines
 from .importing.test_bfcl import OTHER, ROUTE, answer, question
 from .importing.test_openapi import LIBRARY
-from .importing.test_tool_lists import ANTHROPIC, FLAT, MCP
+from .importing.test_tool_lists import MCP
 
 Json = Any
 BOOK = {"any_of": [{"title": "Emma", "sequel": {"title": "Persuasion", "shelf": "A"}}]}
@@ -41,8 +41,6 @@ LIBRARY_CALLS = [
     *call("health"),
 ]
 FORMS: dict[str, tuple[Json, list[Json]]] = {
-    "openai": (FLAT, TABLE_CALLS),
-    "anthropic": (ANTHROPIC, TABLE_CALLS),
     "mcp": ({"result": {"tools": MCP}}, TABLE_CALLS),
     "openapi": (None, LIBRARY_CALLS),
     "bfcl": (None, []),

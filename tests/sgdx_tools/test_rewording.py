@@ -5,21 +5,23 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sgdx_tools import score
-from sgdx_tools.data import Json, Tool, ToolWords, Words
-from sgdx_tools.folder import read_tool_set
+from sgdx_tools.data import Json, Source, Tool, ToolWords, Words
+from sgdx_tools.folder import read_tool_set, tool_set_of
 from sgdx_tools.pool import ElementPool, compose_variants
 from sgdx_tools.renaming import WordedTools
 from sgdx_tools.versions import variant_between
 
 from ..sgdx_llm.server import StandIn, call_completion, failing, serving
 from .conftest import (
+    CASES,
     RIGHT,
     TOOLS,
     Capture,
@@ -29,7 +31,6 @@ from .conftest import (
     objects,
     read_lines,
     write_lines,
-    write_rows,
 )
 
 BY_ID = {tool.id: tool for tool in TOOLS}
@@ -162,72 +163,70 @@ def test_one_element_at_a_time(tools: Path, tmp_path: Path) -> None:
     }
 
 
-def test_another_version_of_the_tools_is_a_variant(
-    tools: Path, tmp_path: Path, capsys: Capture
-) -> None:
+def records_of(tools: Iterable[Tool]) -> list[Json]:
+    """The tools as a file has them, which may be changed."""
+    return [
+        {k: deepcopy(getattr(t, k)) for k in ("name", "description", "parameters")} for t in tools
+    ]
+
+
+def tools_of(records: Iterable[Json]) -> dict[str, Tool]:
+    return {record["name"]: Tool(**record) for record in records}
+
+
+def test_another_version_of_the_tools_is_a_variant(tools: Path, capsys: Capture) -> None:
     """Whatever else a pull request does is listed."""
-
-    def reword_to(version: Json) -> Mapping[str, ToolWords]:
-        (tmp_path / "next.json").write_text(json.dumps(version))
-        (tools / "variants" / "new.json").unlink(missing_ok=True)
-        capsys.readouterr()
-        assert reword(tools, "--with", f"tools:{tmp_path / 'next.json'}") == 0
-        return read_tool_set(tools).variants["new"].tools
-
-    version = json.loads((tools / "tools.json").read_text())
+    assert variant_between(BY_ID, BY_ID)[0].version is None  # the same is no other version
+    version = records_of(TOOLS)
     book = version[0]
     book["parameters"] = dict(reversed(book["parameters"].items()))
-    book["parameters"]["properties"] = dict(reversed(book["parameters"]["properties"].items()))
-    assert variant_between(BY_ID, BY_ID)[0].version is None  # the same is no other version
-    assert reword_to(version[::-1]) == {}  # the order has no words, and is measured
-    new = read_tool_set(tools).variants["new"]
+    properties = book["parameters"]["properties"]
+    book["parameters"]["properties"] = properties = dict(reversed(properties.items()))
+    # The order has no words, and is measured.
+    new, notes = variant_between(BY_ID, tools_of(version[::-1]))
+    assert (new.tools, len(notes)) == ({}, 1)
     assert WordedTools(BY_ID, new).shown(None) == ["ping", "weather", "book"]
-    assert "order" in capsys.readouterr().err
-    people = book["parameters"]["properties"].pop("people")
+    properties["guests"] = properties.pop("people") | {"description": "Guests"}
     book |= {"name": "reserve"}
     book["parameters"] |= {"required": ["guests"]}
-    book["parameters"]["properties"]["guests"] = people | {"description": "Guests"}
     words = {"book": ToolWords("reserve", None, {"people": Words("guests", "Guests")})}
-    assert reword_to(version) == words
-    assert capsys.readouterr().err.count("note: ") == 2  # both new names
-    book["parameters"]["properties"]["place"]["properties"]["city"] |= {"enum": ["Rome"]}
-    book["parameters"]["properties"]["note"] = {"type": "string", "description": "Wishes"}
-    version[1:] = [version[1], {"name": "cancel", "description": "Cancel it"}]
-    assert reword_to(version) == words
-    notes = capsys.readouterr().err
+    new, notes = variant_between(BY_ID, tools_of(version))
+    assert (new.tools, len(notes)) == (words, 2)  # both new names
+    properties["place"]["properties"]["city"] |= {"enum": ["Rome"]}
+    properties["note"] = {"type": "string", "description": "Wishes"}
+    version[1:] = [version[1], {"name": "cancel", "description": "Cancel it", "parameters": {}}]
+    file = tools.parent / "next.json"
+    file.write_text(json.dumps(version))
+    assert reword(tools, "--with", f"tools:{file}") == 0
+    assert read_tool_set(tools).variants["new"].tools == words
+    said = capsys.readouterr().err
     facts = ["place.city differs in enum", "note is added", "ping is removed", "cancel is added"]
-    assert all(fact in notes for fact in facts) and notes.count("note: ") == 6
-    book["parameters"]["properties"]["guests"]["type"] = "string"
-    assert reword_to(version) == {"book": ToolWords("reserve")}  # nothing says that they are one
-    notes = capsys.readouterr().err
-    assert "people is removed" in notes and "guests is added" in notes
+    assert all(fact in said for fact in facts) and said.count("note: ") == 6
+    properties["guests"]["type"] = "string"  # nothing says that they are one
+    new, notes = variant_between(BY_ID, tools_of(version))
+    assert new.tools == {"book": ToolWords("reserve")}
+    assert "people is removed" in "".join(notes) and "guests is added" in "".join(notes)
 
 
-def test_a_pull_request_is_measured_as_it_is(tools: Path, tmp_path: Path, capsys: Capture) -> None:
+def test_a_pull_request_is_measured_as_it_is() -> None:
     """Added tools compete, and cases whose tool or argument is gone or narrowed are left out."""
-    version = json.loads((tools / "tools.json").read_text())
-    book, weather, _ = version
+    version = [*records_of(TOOLS), {"name": "seat", "description": "Book a seat"}]
+    book, weather, *_ = version
     weather["name"] = "forecast"
     city = weather["parameters"]["properties"]["city"]
     city["enum"] = ["Oslo", "Bergen"]
     book["parameters"]["properties"]["people"]["maximum"] = 8
     book["parameters"]["properties"]["note"] = {"type": "string"}
-    rival = {"name": "seat", "description": "Book a seat", "parameters": {}}
-    file = tmp_path / "next.json"
 
     def measured(**wrong: list[Json]) -> Json:
         """The scores where all calls are right but some under the new words."""
-        file.write_text(json.dumps([*version, rival]))
-        (tools / "variants" / "new.json").unlink(missing_ok=True)
-        assert reword(tools, "--with", f"tools:{file}") == 0
-        tool_set = read_tool_set(tools)
-        shown = WordedTools(tool_set.tools, tool_set.variants["new"]).shown(None)
-        assert shown[-1] == "seat" and len(shown) == len(version) + 1
+        new, _ = variant_between(BY_ID, tools_of(version))
+        assert WordedTools(BY_ID, new).shown(None)[-1] == "seat"
+        tool_set = tool_set_of(Path("api"), BY_ID, CASES, [new], Source())
         right = RIGHT["original"]
-        new = right | {"c": call("forecast", city="Oslo")} | wrong
+        calls = {"original": right, "new": right | {"c": call("forecast", city="Oslo")} | wrong}
         kept = {case.id for case in tool_set.cases}
-        made = predictions({"original": right, "new": new})
-        return score(tools, write_rows(tmp_path / "run", [r for r in made if r["id"] in kept]))
+        return score(tool_set, [row for row in predictions(calls) if row["id"] in kept])
 
     scores = measured(b=call("seat"))
     by_variant = scores["calls"]["call_accuracy"]["by_variant"]
@@ -239,9 +238,6 @@ def test_a_pull_request_is_measured_as_it_is(tools: Path, tmp_path: Path, capsys
     assert "left_out" not in scores
     scores = measured(a=call("book", people=4, place={"city": "Rome"}, note="x"))
     assert [(e["tool"], e["path"]) for e in scores["elements"]] == [("book", "note")]
-    capsys.readouterr()
-    assert command("explain", tools, "--predictions", tmp_path / "run", "a") == 0
-    assert "  extra: note\n  words of book note: is added\n" in capsys.readouterr().out
     city["enum"] = ["Bergen"]
     book["parameters"]["required"] = ["people", "place"]
     scores = measured()

@@ -52,22 +52,16 @@ for line in sys.stdin:
         continue
     params, answer = request.get("params") or {}, {}
     if request["method"] == "initialize":
-        assert mode != "modern"
         if mode == "noisy":
             print("listening", flush=True)
         answer["result"] = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
                             "serverInfo": {"name": "by hand", "version": "0.1"}}
-    elif request["method"] == "server/discover" and mode == "modern":
-        answer["result"] = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}},
-                            "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
     elif request["method"] == "tools/list":
         page = int(params.get("cursor") or 0)
         tool = {"name": f"tool{page}", "description": f"Page {page}",
                 "annotations": {"title": str(page)},
                 "inputSchema": {"type": "object", "properties": {"a": {"type": "string"}}}}
         answer["result"] = {"tools": [tool]}
-        if mode == "modern":
-            answer["result"] |= {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
         if mode == "endless":
             answer["result"]["nextCursor"] = "0"
         elif page < 2:
@@ -102,15 +96,13 @@ def test_a_server_by_the_sdk_over_stdio_makes_a_folder(tmp_path: Path) -> None:
     assert str(tmp_path) not in (output / "source.json").read_text()
 
 
-@pytest.mark.parametrize("mode", ["older", "modern"])
-def test_all_pages_of_both_eras_are_read(by_hand: str, mode: str) -> None:
-    collection = import_servers([f"{by_hand} {mode}"])
+def test_all_pages_of_a_server_of_the_older_protocol_are_read(by_hand: str) -> None:
+    collection = import_servers([f"{by_hand} older"])
     descriptions = {name: tool.description for name, tool in collection.tools.items()}
     assert descriptions == {"tool0": "Page 0", "tool1": "Page 1", "tool2": "Page 2"}
     assert collection.beside["tool tool2"] == {"annotations": {"title": "2"}}
     facts = {"name": "by hand", "version": "0.1", "protocol": "2025-06-18", "date": TODAY}
-    modern = {"name": PYTHON, "version": "", "protocol": "2026-07-28", "date": TODAY}
-    assert collection.servers == [facts if mode == "older" else modern]
+    assert collection.servers == [facts]
 
 
 @pytest.mark.parametrize(

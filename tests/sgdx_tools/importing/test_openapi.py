@@ -384,28 +384,6 @@ def test_a_variant_that_is_not_in_the_file_is_named(tmp_path: Path) -> None:
     ]
 
 
-def test_definitions_of_a_component_and_references_under_any_keyword(tmp_path: Path) -> None:
-    def order(owner: Json, tag: Json) -> Json:
-        return objects(tag=tag, text={"contentSchema": owner}) | {
-            "dependencies": {"tag": owner, "owner": ["tag"]},
-            "dependentSchemas": {"tag": owner},
-            "propertyNames": owner,
-        }
-
-    defined = {"$defs": {"Tag": objects(owner=component("Owner"))}}
-    schemas = {
-        "Order": order(component("Owner"), component("Order/$defs/Tag")) | defined,
-        "Owner": objects(nick={"type": "string"}),
-    }
-    _, definitions = body_of(tmp_path, component("Order"), **schemas)
-    owner = {"$ref": "#/$defs/Owner"}
-    assert definitions == {
-        "Order": order(owner, {"$ref": "#/$defs/Tag"}),
-        "Tag": objects(owner=owner),
-        "Owner": schemas["Owner"],
-    }
-
-
 def test_only_takes_operations_by_name_path_or_tag(tmp_path: Path) -> None:
     """What is not asked for is no loss."""
     paths = {
