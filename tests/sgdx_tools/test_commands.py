@@ -191,6 +191,11 @@ def test_explain_lists_lost_cases_and_shows_one(
         ("import --mcp missing.json --output x", ["missing.json"]),
         ("import --mcp FOLDER/tools.json --answers a.json --output x", ["--answers", "--bfcl"]),
         ("import --mcp FOLDER/tools.json --output FOLDER", ["FOLDER"]),
+        ("import --mcp FOLDER/tools.json --env A=B --output x", ["--env"]),
+        ("import --mcp FOLDER/tools.json --with-headers --output x", ["--openapi"]),
+        ("import --mcp FOLDER/tools.json --as-tools --output x", ["--skills"]),
+        ("import --bfcl x --only a --output x", ["--only"]),
+        ("import --mcp x --openai x --output x", ["--openai, --mcp"]),
     ],
 )
 def test_bad_input_is_one_line_and_nothing_is_written(

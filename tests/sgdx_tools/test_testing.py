@@ -73,30 +73,61 @@ def scores_of(model: str) -> Json:
     return json.loads(Path(f"sgdx-run/runs/{model}/scores.json").read_text())
 
 
-def test_two_models_are_tested_and_nothing_is_done_twice(project: Path, capsys: Capture) -> None:
+# A program that calls the same tool, whatever was said.
+PINGS = """
+import json, sys
+for line in sys.stdin:
+    print(json.dumps({"custom_id": json.loads(line)["custom_id"], "calls": [{"name": "ping"}]}))
+"""
+
+
+def test_all_models_are_tested_nothing_is_done_twice_and_all_say_the_same_verdict(
+    project: Path, capsys: Capture
+) -> None:
+    """`test` and `score` say it, and so do report, JUnit and summary, which is the comment."""
     cases = project / "cases.jsonl"
     cases.write_text(cases.read_text().replace('"a0"', json.dumps("ticket\x1b[31m \uffff")))
+    Path("program.py").write_text(PINGS)
+    program = f'  - {{command: "{sys.executable} program.py --key sk-secret"}}\nvariants:'
     with serving(StandIn(answer=answer)) as server:
-        write_file(server.url)
-        assert command("test", "--junit", "junit.xml") == 1
+        write_file(server.url, "variants:", program)
+        assert command("test", "--junit", "junit.xml", "--summary", "summary.md") == 1
         asked = len(server.bodies)
+        out, err = capsys.readouterr()
         assert command("test") == 1 and len(server.bodies) == asked == 2 * 2 * 20
         assert {(b["model"], b.get("temperature"), "seed" in b) for b in server.bodies} == {
             ("good", 0, True),
             ("stubborn", 0.5, False),
         }
-    out, err = capsys.readouterr()
     assert err.startswith("sgdx: left out: tool a list: ")
-    *_, good, good_line, bad, bad_line = out.splitlines()
-    assert good.startswith("good: passed") and bad.startswith("stubborn: failed")
-    assert good_line.startswith("sgdx: good: 100.00 ")
-    assert bad_line.endswith("-> 50.00 under other words, right under all 50.00")
     suites = ElementTree.parse("junit.xml").getroot()  # noqa: S314 - of our own
-    counts = [(s.get("name"), s.get("tests"), s.get("failures")) for s in suites]
-    assert counts == [("good", "20", "0"), ("stubborn", "20", "10")]
     (first, *_) = suites.iter("testcase")  # control characters are escaped
     assert first.get("name") == "ticket\\x1b[31m \N{REPLACEMENT CHARACTER}"
+    ends = {
+        "good": ("passed", 0, "100.00 (83.16 to 100.00) -> 100.00 under", "0", "0"),
+        "stubborn": ("failed", 1, "-> 50.00 under other words, right under all 50.00", "10", "0"),
+        "program": ("cannot tell", 2, "0.00 (0.00 to 16.84) -> 0.00 under", "0", "20"),
+    }
+    lines, shown = out.splitlines()[-6:], data_of(Path("sgdx-run/report.html"))["models"]
+    for i, (name, (end, status, figures, failures, skipped)) in enumerate(ends.items()):
+        verdict = lines[2 * i].removeprefix(f"{name}: ")
+        assert verdict.startswith(f"{end}: ") and lines[2 * i + 1].startswith(f"sgdx: {name}: ")
+        assert figures in lines[2 * i + 1]
+        assert (suites[i].get("name"), suites[i].get("tests")) == (name, "20")
+        assert (suites[i].get("failures"), suites[i].get("skipped")) == (failures, skipped)
+        values = {p.get("name"): p.get("value") for p in suites[i].iter("property")}
+        assert f"{values['verdict']}: {values['why']}" == shown[i]["verdict"] == verdict
+        (row,) = (ln for ln in Path("summary.md").read_text().splitlines() if f"| `{name}`" in ln)
+        assert f"| {end} | `{verdict.removeprefix(f'{end}: ')}` |" in row
+        run = ("sgdx-run/tools", "--predictions", f"sgdx-run/runs/{name}", "--max-drop", "3")
+        capsys.readouterr()
+        assert command("score", *run, "--quiet") == status
+        assert capsys.readouterr().out.splitlines()[-1] == verdict
+        assert command("report", *run, "--output", f"{name}.html") == 0
+        assert data_of(Path(f"{name}.html"))["models"] == [shown[i]]
     assert scores_of("stubborn")["calls"]["call_accuracy"]["worst"] == pytest.approx(1 / 3)
+    written = [path.read_text() for path in Path().rglob("*") if path.is_file()]
+    assert sum("sk-secret" in text for text in written) == 1  # the file of the test alone
 
 
 def test_repeats_tell_flaky_cases_from_broken_ones(project: Path) -> None:

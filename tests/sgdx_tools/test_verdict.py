@@ -1,11 +1,8 @@
-"""One rule for the verdict, from one interval, in everything that shows it."""
+"""One rule for the verdict, from one interval."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
@@ -14,8 +11,7 @@ from sgdx_tools.predictions import predictions_from_rows
 from sgdx_tools.scoring import score_files
 from sgdx_tools.verdict import Verdict, fewest, judge, power
 
-from .conftest import Capture, call, command, objects, user, write_lines
-from .test_report import data_of
+from .conftest import user
 
 TOOLS = {"book": Tool("book", "Book a table", {"type": "object", "properties": {}})}
 OTHER = Variant("v1", {"book": ToolWords("reserve")})
@@ -100,59 +96,6 @@ def test_what_is_lost_and_what_cannot_be_told() -> None:
     assert verdict_of(right, right, other=Variant("v1")).end == "cannot tell"
     assert verdict_of(right, right, other=Variant("v1", made_by="tools")).end == "passed"
     assert [fewest(limit) for limit in (0, 0.03, 0.1, 0.2, 0.5)] == [6, 6, 7, 8, 13]
-
-
-PROGRAM = """
-import json, sys
-for line in sys.stdin:
-    request = json.loads(line)
-    number = int(request["case"]["id"])
-    name = request["case"]["tools"][0]["name"]
-    right = name == "get_weather" or number >= LOST
-    calls = [{"name": name, "arguments": {"city": "Davos" if right else "Oslo"}}]
-    print(json.dumps({"custom_id": request["custom_id"], "calls": calls if number else []}))
-"""
-
-
-@pytest.mark.parametrize(("lost", "end"), [(0, "passed"), (12, "failed"), (-1, "cannot tell")])
-def test_all_that_a_test_writes_has_the_same_verdict(
-    lost: int, end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
-    """`test` and `score` say it, and so do report, JUnit, summary and comment, which is that."""
-    monkeypatch.chdir(tmp_path)
-    function = {"name": "get_weather", "parameters": objects(city={"type": "string"})}
-    Path("tools.json").write_text(json.dumps([{"type": "function", "function": function}]))
-    Path("ours.json").write_text('{"get_weather": {"name": "fetch_forecast"}}')
-    case = {"messages": [user("Davos?")], "expect": call("get_weather", city="Davos")}
-    count = 5 if end == "cannot tell" else 20
-    write_lines(Path("cases.jsonl"), ({"id": str(i), **case} for i in range(count)))
-    Path("program.py").write_text(PROGRAM.replace("LOST", str(lost)))
-    Path("sgdx.yaml").write_text(
-        "tools: {openai: tools.json}\ncases: cases.jsonl\nvariants: {file: ours.json}\n"
-        'models: [{command: "python program.py --key sk-secret"}]\ngate: {max_drop: 3}\n'
-    )
-    status = {"passed": 0, "failed": 1, "cannot tell": 2}[end]
-    assert command("test", "--junit", "junit.xml", "--summary", "summary.md") == status
-    said = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("program"))
-    verdict = said.removeprefix("program: ")
-    assert verdict.startswith(f"{end}: ")
-    run = ["sgdx-run/tools", "--predictions", "sgdx-run/runs/program"]
-    assert command("score", *run, "--max-drop", "3", "--quiet") == status
-    assert capsys.readouterr().out.splitlines()[-1] == verdict
-    (suite,) = ElementTree.parse("junit.xml").getroot()  # noqa: S314 - of our own
-    values = {p.get("name"): p.get("value") for p in suite.iter("property")}
-    assert f"{values['verdict']}: {values['why']}" == verdict
-    # The first case is wrong under the original too.
-    counts = {"passed": ("0", "0"), "failed": ("11", "0"), "cannot tell": ("0", "5")}
-    assert (suite.get("failures"), suite.get("skipped")) == counts[end]
-    row = next(ln for ln in Path("summary.md").read_text().splitlines() if "`program`" in ln)
-    assert f"| {end} | `{verdict.removeprefix(f'{end}: ')}` |" in row
-    page = Path("sgdx-run/report.html")
-    assert data_of(page)["models"][0]["verdict"] == verdict
-    assert command("report", *run, "--max-drop", "3", "--output", "again.html") == 0
-    assert Path("again.html").read_text() == page.read_text()
-    written = [path.read_text() for path in Path().rglob("*") if path.is_file()]
-    assert sum("sk-secret" in text for text in written) == 1  # the file of the test alone
 
 
 @pytest.mark.parametrize(
