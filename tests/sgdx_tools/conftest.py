@@ -20,6 +20,11 @@ def objects(required: list[str] | None = None, /, **names: Any) -> Json:
     return {"type": "object", "properties": names, **needed}
 
 
+def nested(depth: int) -> Json:
+    """A schema with as many schemas inside each other."""
+    return objects(a=nested(depth - 1)) if depth else {}
+
+
 BOOK = objects(
     ["people"],
     people={"type": "integer", "description": "How many come"},
@@ -81,7 +86,7 @@ def command(*words: object) -> int:
     return main([str(word) for word in words])
 
 
-def write_lines(path: Path, lines: Iterable[Json]) -> Path:
+def write_lines(path: Path, lines: Iterable[Any]) -> Path:
     """Write a file of JSON lines."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from sgdx_tools.asking import ToolPlan
-from sgdx_tools.data import Json
 from sgdx_tools.folder import read_tool_set
 from sgdx_tools.options import AskOptions
 
@@ -96,7 +96,7 @@ def test_a_run_goes_on_where_the_program_stopped_and_with_more_cases(
 ) -> None:
     """And asks again only what a fixed variant changes."""
 
-    def score(*more: str) -> Json:
+    def score(*more: str) -> Any:
         words = ("--predictions", "run", "--output", "scores.json", "--quiet")
         assert command("score", place, *words, *more) == 0
         return json.loads(Path("scores.json").read_text())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import reduce
 
 import pytest
 
@@ -13,7 +12,7 @@ from sgdx_tools.folder import check_words
 from sgdx_tools.json_schema import Element, Layout
 from sgdx_tools.renaming import Renaming, WordedTools
 
-from .conftest import TOOLS, V1, objects, user
+from .conftest import TOOLS, V1, nested, objects, user
 
 TEXT, TO_ADDRESS = {"type": "string"}, {"$ref": "#/$defs/Address"}
 PLACE = {"description": "A place"}
@@ -187,7 +186,7 @@ def test_one_property_in_two_places_needs_one_name() -> None:
         (objects(**{"a": objects(b={}), "a.b": {}}), "path a.b is of two parts"),
         (objects(**{"$": {}}), "path \\$ is of two parts"),
         (objects(**{"": {}}), "#/properties: found '', expected names"),
-        (reduce(lambda inner, _: objects(a=inner), range(200), {}), "over 100 schemas"),
+        (nested(200), "over 100 schemas"),
     ],
 )
 def test_what_is_no_schema_is_refused(schema: Json, message: str) -> None:

@@ -100,8 +100,8 @@ def first_value(expected: Json) -> Json:
     if expected == {"absent": True}:
         return ()
     if isinstance(expected, dict):
-        values = {key: first_value(item) for key, item in expected.items()}
-        return {key: value for key, value in values.items() if value != ()}
+        parts = {key: first_value(item) for key, item in expected.items()}
+        return {key: value for key, value in parts.items() if value != ()}
     return [*map(first_value, expected)] if isinstance(expected, list) else expected
 
 

@@ -42,19 +42,10 @@ def test_right_calls_score_1_under_every_variant_of_files_and_of_rows(
 def test_a_wrong_argument_is_put_down_to_its_words(folder: Path) -> None:
     wrong = [("v1", "b", call("reserve", guests=3))]
     scores = score(folder, rows(wrong))
-    assert scores["elements"] == [
-        {
-            "variant": "v1",
-            "tool": "book",
-            "path": "people",
-            "original": {"name": "people", "description": "How many come"},
-            "reworded": {"name": "guests", "description": "How many guests"},
-            "cases": 2,
-            "lost": 1,
-            "won": 0,
-            "net": 1,
-        }
-    ]
+    element: Json = {"variant": "v1", "tool": "book", "path": "people"}
+    element |= {"original": {"name": "people", "description": "How many come"}}
+    element |= {"reworded": {"name": "guests", "description": "How many guests"}}
+    assert scores["elements"] == [element | {"cases": 2, "lost": 1, "won": 0, "net": 1}]
     difference = scores["differences"]["v1"]
     assert difference["difference"] == pytest.approx(-1 / 3)
     assert (difference["low"], difference["high"]) == pytest.approx((-0.907, 0.633), abs=0.01)

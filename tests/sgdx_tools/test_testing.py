@@ -7,6 +7,7 @@ import re
 import socket
 import sys
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -69,7 +70,7 @@ def write_file(url: str, old: str = "", new: str = "") -> None:
     Path("sgdx.yaml").write_text(YAML.replace(old, new).replace("URL", url))
 
 
-def scores_of(model: str) -> Json:
+def scores_of(model: str) -> Any:
     return json.loads(Path(f"sgdx-run/runs/{model}/scores.json").read_text())
 
 

@@ -15,7 +15,7 @@ from sgdx_tools.folder import read_tool_set
 from sgdx_tools.importing.tool_lists import import_list
 from sgdx_tools.renaming import WordedTools
 
-from ..conftest import Capture, command, objects
+from ..conftest import Capture, command, nested, objects
 
 Json = Any
 Write = Callable[[Json], Path]
@@ -137,35 +137,21 @@ def test_strict_tools_stay_strict_and_examples_of_input_are_reworded(
     assert worded.strict and worded.parameters.get("examples") == new
 
 
-def test_names_that_providers_do_not_take_are_changed(write: Write) -> None:
-    names = ["fs/read.file", "fs_read_file", "x" * 70]
-    collection = import_list("mcp", write([{"name": name, "inputSchema": {}} for name in names]))
-    assert list(collection.tools) == ["fs_read_file_2", "fs_read_file", "x" * 64]
-    assert collection.renamed == [
-        "tool fs/read.file: providers do not take its name: it is fs_read_file_2 here",
-        f"tool {'x' * 70}: providers do not take its name: it is {'x' * 64} here",
-    ]
-
-
-def test_of_two_tools_of_one_name_the_second_is_left_out(write: Write) -> None:
-    collection = import_list("openai", write([*NESTED, {"name": "now", "description": "!"}]))
-    assert list(collection.tools.values()) == [BOOK, NOW]
-    assert [line.split(":")[0] for line in collection.left_out] == ["tool now"]
-
-
-def test_a_tool_whose_schema_is_not_understood_is_left_out(write: Write) -> None:
+def test_names_are_changed_and_tools_that_are_not_understood_are_left_out(write: Write) -> None:
+    """So is the second of two tools of one name; names change where providers do not take them."""
     remote = {"type": "object", "properties": {"a": {"$ref": "https://example.org/a.json"}}}
-    deep: Json = {}
-    for _ in range(150):
-        deep = {"properties": {"a": deep}}
-    tools = [*MCP, {"name": "remote", "inputSchema": remote}, {"name": "deep", "inputSchema": deep}]
-    tools.append({"name": "list", "inputSchema": {"type": "array"}})
-    collection = import_list("mcp", write(tools))
-    assert list(collection.tools) == ["book_table", "now"]
-    assert [line.split(":")[0] for line in collection.left_out] == [
-        "tool remote",
-        "tool deep",
-        "tool list",
+    schemas = {"remote": remote, "deep": nested(150), "list": {"type": "array"}, "now": {}}
+    names = ["fs/read.file", "fs_read_file", "x" * 70]
+    tools = [{"name": name, "inputSchema": {}} for name in names]
+    tools += [{"name": name, "inputSchema": schema} for name, schema in schemas.items()]
+    collection = import_list("mcp", write([*MCP, *tools]))
+    new = ["fs_read_file_2", "fs_read_file", "x" * 64]
+    assert list(collection.tools) == ["book_table", "now", *new]
+    assert [*collection.tools.values()][:2] == [BOOK, NOW]
+    assert [line.split(":")[0] for line in collection.left_out] == [f"tool {n}" for n in schemas]
+    assert [line.split(":")[0] for line in collection.renamed] == [
+        "tool fs/read.file",
+        f"tool {'x' * 70}",
     ]
 
 
