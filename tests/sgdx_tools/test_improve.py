@@ -60,7 +60,10 @@ def improve(api: Path, server: StandIn, by: str, *words: object) -> int:
 def test_the_better_of_two_proposals_is_proved_and_is_a_variant(api: Path, capsys: Capture) -> None:
     texts = ["Something else", "The number of guests"]
     pool = api.parent / "pool.json"
-    pool.write_text(json.dumps({"book": {"parameters": {"people": {"description": texts}}}}))
+    # Words that have nothing to do with what is wrong are not taken.
+    others = {"description": ["Take a table", "Keep a table"]}
+    words_of = {"book": others | {"parameters": {"people": {"description": texts}}}}
+    pool.write_text(json.dumps(words_of))
     with serving(StandIn(answer=model)) as server:
         assert improve(api, server, f"pool:{pool}", "--count", 2) == 0
     out, improved = capsys.readouterr().out, api.parent / "out" / "improved.json"

@@ -6,9 +6,7 @@ import shlex
 import socket
 import sys
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
@@ -16,6 +14,7 @@ from sgdx_dataset import SgdxError
 from sgdx_tools.folder import read_tool_set
 from sgdx_tools.importing.mcp_servers import Access, import_servers, started
 
+from ...sgdx_llm.server import StandIn, failing, serving
 from ..conftest import Capture, command
 
 PYTHON = shlex.quote(sys.executable)
@@ -137,19 +136,14 @@ def test_a_program_gets_a_key_that_is_never_shown(
     assert files and not any("secret" in path.read_text() for path in files)
 
 
-@pytest.mark.parametrize(
-    ("env", "headers", "server"),
-    [
+def test_a_key_that_cannot_be_given_is_refused() -> None:
+    for env, headers, server in (
         ({"TOKEN": "${NO_SUCH_VARIABLE}"}, {}, "npx my-server"),
         ({"TOKEN": "x"}, {}, "http://localhost/mcp"),
         ({}, {"X-Key": "x"}, "npx mcp-remote http://localhost/mcp"),
-    ],
-)
-def test_a_key_that_cannot_be_given_is_refused(
-    env: dict[str, str], headers: dict[str, str], server: str
-) -> None:
-    with pytest.raises(SgdxError):
-        Access.of(env, headers, [server])
+    ):
+        with pytest.raises(SgdxError):
+            Access.of(env, headers, [server])
 
 
 def test_what_a_started_server_says_as_it_dies_is_told_without_its_key(
@@ -166,24 +160,13 @@ def test_what_a_started_server_says_as_it_dies_is_told_without_its_key(
 
 
 def test_an_address_gets_headers(monkeypatch: pytest.MonkeyPatch) -> None:
-    got: list[str | None] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            got.append(self.headers["Authorization"])
-            self.send_error(401)
-
-        def log_message(self, *_: object) -> None: ...
-
     monkeypatch.setenv("MY_TOKEN", "sk-secret\n")
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_port}/api/sse"
+    with serving(StandIn(faults=[failing(401)] * 9)) as server:
+        address = f"{server.url}/sse"
         access = Access.of({}, {"Authorization": "Bearer ${MY_TOKEN}"}, [address])
         with pytest.raises(SgdxError, match="try /mcp in place of /sse"):
             import_servers([address], access=access)
-        server.shutdown()
-    assert {*got} == {"Bearer sk-secret"}
+    assert server.keys == {"Bearer sk-secret"}
 
 
 def test_only_takes_tools_by_their_shown_names(by_hand: str) -> None:
