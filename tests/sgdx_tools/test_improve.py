@@ -80,6 +80,15 @@ def test_the_better_of_two_proposals_is_proved_and_is_a_variant(api: Path, capsy
     assert command("reword", api, *words) == 0
 
 
+def test_words_that_are_no_better_are_not_measured_on_the_other_half(api: Path) -> None:
+    pool = api.parent / "pool.json"
+    parts = {"people": {"description": ["Something else"]}}
+    pool.write_text(json.dumps({"book": {"parameters": parts}}))
+    with serving(StandIn(answer=model)) as server:
+        assert improve(api, server, f"pool:{pool}", "--count", 1) == 1
+        assert len(server.bodies) == 10 + 20
+
+
 def test_a_model_proposes_and_only_what_is_new_is_asked_again(api: Path, capsys: Capture) -> None:
     with serving(StandIn(answer=model)) as server:
         assert improve(api, server, "model:m", "--count", 1) == 0

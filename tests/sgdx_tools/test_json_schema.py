@@ -120,6 +120,28 @@ def test_values_have_the_new_names_at_every_depth() -> None:
     }
 
 
+def test_names_that_keywords_mention_follow() -> None:
+    """Those of JSON Schema, of OpenAPI and of other programs; values of them stay."""
+
+    def schema(amount: str, card: str) -> Json:
+        return objects(**{amount: {"x-depends-on": card}, card: {"type": "string"}}) | {
+            "allOf": [{"if": {"required": [amount]}, "then": {"required": [card]}}],
+            "dependentRequired": {amount: [card]},
+            "dependentSchemas": {amount: {"required": [card]}},
+            "discriminator": {"propertyName": amount, "mapping": {"card": f"#/properties/{card}"}},
+            "examples": [{amount: "card"}],
+            "ui:order": [amount, "*"],
+            "propertyNames": {"enum": [amount, card], "pattern": f"^({amount}|card-no)$"},
+            "patternProperties": {f"^{amount}$": {"minimum": 1}, "^card-": True},
+            "dependencies": {amount: [card], card: {"required": [amount]}},
+            "errorMessage": {"required": {card: "needs a card"}},
+            "format": "card",
+        }
+
+    words = {"amount": Words("sum"), "card": Words("pan")}
+    assert renaming(schema("amount", "card"), words).schema() == schema("sum", "pan")
+
+
 @pytest.mark.parametrize(
     ("anchor", "reference"),
     [
