@@ -77,6 +77,7 @@ def calls(name: Any, arguments: Any = "{}") -> list[Json]:
         (line(tools=["get_weather", "get_weather#2"]), "case c1: .* both called 'get_weather'"),
         (line(tools="none"), "case c1: .* both called 'get_weather'"),
         (line(expect=[]), "expect: found no calls"),
+        (line(forbid=["ping"]), "forbid: "),
         (line(expect=[{"name": "get_weather#2"}]), "#2' is no tool of the case, expected one of "),
         (line(expect=call("ping", x=1)), "ping: there is no argument 'x'"),
         (

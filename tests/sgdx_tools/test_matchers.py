@@ -31,7 +31,7 @@ TRIP = objects(
     guests={"type": "array", "items": {"$ref": "#/$defs/Guest"}, "minItems": 1},
     labels={"patternProperties": {"^x-": {}}, "additionalProperties": False},
     beds={"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}]},
-    when={"anyOf": [{"type": "string"}, {"type": "null"}]},
+    when={"oneOf": [{"type": "string"}, {"type": "null"}]},
     matches={"type": ["string", "object"]},
 ) | {"$defs": {"Guest": GUEST}}
 TOOL = Tool("trip", "Plan a trip", TRIP)
@@ -134,7 +134,7 @@ def test_a_matcher_that_can_take_nothing_is_refused_by_name(
     [
         ("", {"code": "IT1", "size": "large", "when": None, "days": 2.0}),
         ("", {"code": {"any_of": ["it1", "IT1"]}, "days": {"any_of": ["two", 2]}}),
-        ("", {"size": {"any_of": ["small", {"absent": True}]}}),
+        ("", {"size": {"any_of": ["none", {"absent": True}]}, "when": {"any_of": ["x", None]}}),
         ("", {"guests": [{"name": "Ann", "of": {"name": "Bob"}}]}),
         ("", {"size": {"matches": {"pattern": "^s"}}, "days": {"matches": {"type": "number"}}}),
         ("", {"labels": {"x-a": 1, "b": 2}, "beds": [2, "sofa"]}),  # patterns are not looked at

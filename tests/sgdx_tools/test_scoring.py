@@ -11,10 +11,10 @@ import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_tools import score
-from sgdx_tools.data import Json
+from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolSet, ToolWords, Variant, Words
 from sgdx_tools.folder import read_tool_set
 
-from .conftest import call, rows, write_rows
+from .conftest import call, objects, rows, user, write_rows
 
 METRICS = "call_name_accuracy call_argument_accuracy call_accuracy no_call_accuracy task_success"
 
@@ -69,6 +69,25 @@ def test_what_a_lost_case_is_put_down_to(folder: Path, calls: Any, paths: list[s
     elements = score(folder, rows([("v1", "a", calls)]))["elements"]
     assert sorted(element["path"] for element in elements) == paths
     assert {element["tool"] for element in elements} == {"book"}
+
+
+def test_a_difference_inside_a_list_is_put_down_to_the_words_there() -> None:
+    """What may be left out is no difference; the schema refers to itself."""
+    tree = objects(label={}, size={}, parts={"type": "array", "items": {"$ref": "#"}})
+    optional = {"any_of": [1, {"absent": True}]}
+    listed = [{"label": "b", "parts": [{"label": "c"}]}]
+    expected = {"label": "a", "size": optional, "parts": listed}
+    case = Case("c", (user("Hi"),), (ExpectedCall("tree", expected),))
+    words = {name: Words(f"new_{name}") for name in ("label", "size", "parts")}
+    v1 = Variant("v1", {"tree": ToolWords(parameters=words)})
+    variants = {"original": Variant("original"), "v1": v1}
+    tool_set = ToolSet("x", {"tree": Tool("tree", "", tree)}, (case,), variants)
+    deep = [{"new_label": "b", "new_parts": [{"new_label": "x"}]}]
+    for parts, paths in (({"new_parts": deep}, {"label"}), ({}, {"label", "parts"})):
+        right = {"label": "a", "parts": listed}
+        calls = {"original": call("tree", **right), "v1": call("tree", new_label="a", **parts)}
+        rows = [{"id": "c", "variant": name, "calls": made} for name, made in calls.items()]
+        assert {element["path"] for element in score(tool_set, rows)["elements"]} == paths
 
 
 def test_a_case_that_only_the_new_words_make_right_is_won(folder: Path) -> None:

@@ -236,24 +236,36 @@ server.run(RUN)
 
 
 def versions_tested(
-    place: Path, tools: str, base: str, head: str, gone: int = 0
+    place: Path, tools: str, base: str, head: str, gone: int = 0, more: str = ""
 ) -> tuple[int, str]:
     """The status and the summary of a test of two versions of a file that `tools` names.
 
-    Of its cases 20 book a table, and some call a tool that only the base has.
+    Of its cases 20 book a table, and some call a tool that only the base has. The file of the head
+    may say more of the tools.
     """
     cases = [{"id": f"c{i}", "expect": call("book_table", city="Rome")} for i in range(20)]
     cases += [{"id": f"@everyone-{i}", "expect": call("get_weather")} for i in range(gone)]
-    file = f"tools: {{{tools}}}\ncases: cases.jsonl\nvariants: {{file: none.json}}\n"
+    file = f"tools: {{{tools}MORE}}\ncases: cases.jsonl\nvariants: {{file: none.json}}\n"
     file += f"models: [{{command: '{sys.executable} program.py'}}]\ngate: {{max_drop: 3}}\n"
-    for version, content in (("base", base), ("head", head)):
+    for version, content, said in (("base", base, ""), ("head", head, more)):
         lines = (case | {"messages": [user("Rome?")]} for case in cases)
         write_lines(place / version / "cases.jsonl", lines)
-        for name, text in {"sgdx.yaml": file, "program.py": PROGRAM, "tools": content}.items():
-            (place / version / name).write_text(text)
+        (place / version / "sgdx.yaml").write_text(file.replace("MORE", said))
+        (place / version / "program.py").write_text(PROGRAM)
+        (place / version / "tools").write_text(content)
     summary = place / "summary.md"
     words = [str(place / "head" / "sgdx.yaml"), "--base", str(place / "base" / "sgdx.yaml")]
     return command("test", *words, "--summary", summary), summary.read_text()
+
+
+def test_a_pull_request_may_not_ask_for_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEY", "k3y")
+    server = SERVER.replace("RUN", "")
+    asks = f"import os\nassert 'TOKEN' not in os.environ\n{server}"
+    tools, more = f'mcp: "{sys.executable} tools"', ", env: {TOKEN: '${KEY}'}"
+    assert versions_tested(tmp_path, tools, server, asks, more=more)[0] == 0
 
 
 def test_a_live_server_cannot_tell_two_versions_apart(tmp_path: Path) -> None:
