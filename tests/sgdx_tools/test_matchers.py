@@ -21,6 +21,8 @@ Json = Any
 GUEST = objects(["name"], name={"type": "string"}, of={"$ref": "#/$defs/Guest"}) | {
     "additionalProperties": False
 }
+TEXT = {"type": "string"}
+LISTS = [{"type": "array", "items": {"type": kind}} for kind in ("string", "integer")]
 TRIP = objects(
     ["city"],
     city={"type": "string", "minLength": 2, "maxLength": 20},
@@ -31,7 +33,7 @@ TRIP = objects(
     guests={"type": "array", "items": {"$ref": "#/$defs/Guest"}, "minItems": 1},
     labels={"patternProperties": {"^x-": {}}, "additionalProperties": False},
     beds={"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}]},
-    when={"oneOf": [{"type": "string"}, {"type": "null"}]},
+    when={"oneOf": [TEXT, {"type": "null"}, *LISTS]},
     matches={"type": ["string", "object"]},
 ) | {"$defs": {"Guest": GUEST}}
 TOOL = Tool("trip", "Plan a trip", TRIP)
@@ -134,7 +136,7 @@ def test_a_matcher_that_can_take_nothing_is_refused_by_name(
     [
         ("", {"code": "IT1", "size": "large", "when": None, "days": 2.0}),
         ("", {"code": {"any_of": ["it1", "IT1"]}, "days": {"any_of": ["two", 2]}}),
-        ("", {"size": {"any_of": ["none", {"absent": True}]}, "when": {"any_of": ["x", None]}}),
+        ("", {"size": {"any_of": ["none", {"absent": True}]}, "when": [{"any_of": ["x", 1]}]}),
         ("", {"guests": [{"name": "Ann", "of": {"name": "Bob"}}]}),
         ("", {"size": {"matches": {"pattern": "^s"}}, "days": {"matches": {"type": "number"}}}),
         ("", {"labels": {"x-a": 1, "b": 2}, "beds": [2, "sofa"]}),  # patterns are not looked at

@@ -74,16 +74,16 @@ def test_what_a_lost_case_is_put_down_to(folder: Path, calls: Any, paths: list[s
 def test_a_difference_inside_a_list_is_put_down_to_the_words_there() -> None:
     """What may be left out is no difference; the schema refers to itself."""
     tree = objects(label={}, size={}, parts={"type": "array", "items": {"$ref": "#"}})
-    optional = {"any_of": [1, {"absent": True}]}
     listed = [{"label": "b", "parts": [{"label": "c"}]}]
-    expected = {"label": "a", "size": optional, "parts": listed}
+    optional = {"size": {"any_of": [1, {"absent": True}]}}
+    expected = {"label": "a", "parts": [{**listed[0], **optional}]}
     case = Case("c", (user("Hi"),), (ExpectedCall("tree", expected),))
     words = {name: Words(f"new_{name}") for name in ("label", "size", "parts")}
     v1 = Variant("v1", {"tree": ToolWords(parameters=words)})
     variants = {"original": Variant("original"), "v1": v1}
     tool_set = ToolSet("x", {"tree": Tool("tree", "", tree)}, (case,), variants)
     deep = [{"new_label": "b", "new_parts": [{"new_label": "x"}]}]
-    for parts, paths in (({"new_parts": deep}, {"label"}), ({}, {"label", "parts"})):
+    for parts, paths in (({"new_parts": deep}, {"label"}), ({}, {*words})):
         right = {"label": "a", "parts": listed}
         calls = {"original": call("tree", **right), "v1": call("tree", new_label="a", **parts)}
         rows = [{"id": "c", "variant": name, "calls": made} for name, made in calls.items()]
