@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sgdx_tools.__main__ import main
 from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolWords, Variant, Words
-from sgdx_tools.folder import write_tool_set, write_variant
-from tests.conftest import ROOT
+from sgdx_tools.folder import write_tool_set
 
 
 def objects(required: list[str] | None = None, /, **names: Any) -> Json:
     """The schema of an object with these properties, of which some are required."""
     needed = {} if required is None else {"required": required}
     return {"type": "object", "properties": names, **needed}
+
+
+def nested(depth: int) -> Json:
+    """A schema with as many schemas inside each other."""
+    return objects(a=nested(depth - 1)) if depth else {}
 
 
 BOOK = objects(
@@ -73,6 +78,30 @@ RIGHT: dict[str, dict[str, list[Json]]] = {
 }
 
 Rows = list[dict[str, Any]]
+Capture = pytest.CaptureFixture[str]
+
+
+def command(*words: object) -> int:
+    """The status of ``sgdx tools`` with these words."""
+    return main([str(word) for word in words])
+
+
+def write_lines(path: Path, lines: Iterable[Any]) -> Path:
+    """Write a file of JSON lines."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    return path
+
+
+def read_lines(path: Path) -> Rows:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def write_rows(run: Path, predictions: Rows) -> Path:
+    """Write predictions as a folder of files."""
+    for name in dict.fromkeys(row["variant"] for row in predictions):
+        write_lines(run / f"{name}.jsonl", (row for row in predictions if row["variant"] == name))
+    return run
 
 
 def rows(changes: Iterable[tuple[str, str, list[Json]]] = ()) -> Rows:
@@ -82,34 +111,8 @@ def rows(changes: Iterable[tuple[str, str, list[Json]]] = ()) -> Rows:
     return [{"id": case, "variant": name, "calls": made} for (name, case), made in calls.items()]
 
 
-@pytest.fixture(scope="session")
-def bfcl_data() -> Path:
-    """The folder of BFCL's cases; tests that need it are skipped where it is absent."""
-    path = ROOT.parent / "shared" / "data" / "bfcl"
-    if not path.is_dir():
-        pytest.skip(f"BFCL's cases are not at {path}")
-    return path
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with three tools, four cases and two variants."""
-    write_tool_set(tmp_path / "api", TOOLS, CASES)
-    for variant in (V1, V2):
-        write_variant(tmp_path / "api" / "variants" / f"{variant.name}.json", variant)
+    write_tool_set(tmp_path / "api", TOOLS, CASES, variants=[V1, V2])
     return tmp_path / "api"
-
-
-@pytest.fixture
-def write_rows(tmp_path: Path) -> Callable[[Rows], Path]:
-    """Writes predictions as a folder of files."""
-
-    def write(predictions: Rows) -> Path:
-        output = tmp_path / "run"
-        output.mkdir(exist_ok=True)
-        for name in dict.fromkeys(row["variant"] for row in predictions):
-            lines = [json.dumps(row) for row in predictions if row["variant"] == name]
-            (output / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
-        return output
-
-    return write

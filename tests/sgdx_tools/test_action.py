@@ -45,28 +45,26 @@ class GitHub(ThreadingHTTPServer):
         return [text for author, text in self.comments if author == "github-actions[bot]"]
 
 
+# What the API may answer beside a list of comments.
+FAULTS = {"half": b'[{"a', "html": b"<html>ok", "no list": b'{"message": "ok"}'}
+
+
 class _Comments(BaseHTTPRequestHandler):
     server: GitHub
 
     def do_GET(self) -> None:
+        fault = self.server.fault
         assert self.path.split("?")[0] == "/repos/you/api/issues/7/comments"
         url = f"{self.server.url}/repos/you/api/issues/comments"
-        listed: list[Json] = [
-            {"url": f"{url}/{i}", "body": text, "user": {"login": author, "type": "User"}}
-            for i, (author, text) in enumerate(self.server.comments)
-        ]
-        gone: Json = {"url": f"{url}/99", "body": None, "user": None}  # of a deleted account
-        match self.server.fault:
-            case "dropped":
-                self.close_connection = True
-            case "half":
-                self._answer(200, b'[{"a', ("Content-Length", "100"))
-            case "html":
-                self._answer(200, b"<html>ok")
-            case "no list":
-                self._answer(200, b'{"message": "ok"}')
-            case _:
-                self._answer(200, json.dumps([gone, *listed]).encode())
+        # The first is of an account that is gone.
+        listed: list[Json] = [{"url": f"{url}/99", "body": None, "user": None}]
+        for i, (author, text) in enumerate(self.server.comments):
+            listed.append({"url": f"{url}/{i}", "body": text, "user": {"login": author}})
+        if fault == "dropped":
+            self.close_connection = True
+        else:
+            length = [("Content-Length", "100")] if fault == "half" else []
+            self._answer(200, FAULTS.get(fault, json.dumps(listed).encode()), *length)
 
     def do_POST(self) -> None:
         self._write(len(self.server.comments))
@@ -98,7 +96,7 @@ class _Comments(BaseHTTPRequestHandler):
 @pytest.fixture
 def github() -> Iterator[GitHub]:
     with GitHub() as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield server
         server.shutdown()
@@ -267,52 +265,45 @@ def test_pull_requests_are_judged_and_told_in_one_comment(
     assert github.comments[1:3] == [quoted, of_another_use] and len(github.comments) == 4
 
 
-def test_a_fork_is_skipped_and_without_a_base_the_words_of_the_file_are_tested(
+def test_forks_and_committed_answers_are_refused_and_without_a_base_the_file_is_tested(
     tmp_path: Path, repository: Path, github: GitHub, run: Runner
 ) -> None:
     checkout, base = pull_request(repository, tmp_path / "fork", HARMLESS)
     status, printed = run(checkout, base, fork=True)
     assert status == 0 and printed.startswith("::notice::") and printed.count("\n") == 1
-    assert not run.models.bodies
+    status, printed = run(checkout, base, prepare="mkdir sgdx-run")
+    assert status == 2 and "sgdx-run" in printed
+    (checkout / "api" / "sgdx-run" / "answers.jsonl").write_text("{}")
+    git("-C", str(checkout), "add", "-f", ".")
+    status, printed = run(checkout, base, prepare="true")
+    assert status == 2 and "sgdx-run" in printed and not run.models.bodies
+    git("-C", str(checkout), "rm", "-q", "-r", "-f", "api/sgdx-run")
+    github.comments.clear()
     status, printed = run(checkout, "")
-    assert status == 1 and "your-model: failed" in printed
-    assert not github.own
+    assert status == 1 and "your-model: failed" in printed and not github.own
 
 
-@pytest.mark.parametrize("fault", ["dropped", "half", "html", "no list", "forbidden"])
+@pytest.mark.parametrize("fault", [*FAULTS, "dropped", "forbidden"])
 def test_whatever_the_api_answers_the_verdict_stands(
-    fault: str, tmp_path: Path, github: GitHub, monkeypatch: pytest.MonkeyPatch
+    fault: str, tmp_path: Path, github: GitHub
 ) -> None:
-    (tmp_path / "sgdx.md").write_text("passed")
-    environment = {"RUNNER_TEMP": str(tmp_path), "FOLDER": ".", "NUMBER": "7", "TOKEN": "t"}
-    environment |= {"GITHUB_API_URL": github.url, "GITHUB_REPOSITORY": "you/api"}
+    def comment(text: str) -> str:
+        (tmp_path / "sgdx.md").write_text(text)
+        environment = {"RUNNER_TEMP": str(tmp_path), "FOLDER": ".", "NUMBER": "7", "TOKEN": "t"}
+        environment |= {"GITHUB_API_URL": github.url, "GITHUB_REPOSITORY": "you/api"}
+        words = [sys.executable, str(ROOT / ".github/action/comment.py")]
+        environment = os.environ | environment
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
+        assert not done.stderr
+        return done.stdout
+
     github.fault = fault
-    done = subprocess.run(
-        [sys.executable, str(ROOT / ".github/action/comment.py")],
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0 and not done.stderr and not github.own
-    assert done.stdout.startswith("::warning::") and done.stdout.count("\n") == 1
+    said = comment("passed")
+    assert said.startswith("::warning::") and said.count("\n") == 1 and not github.own
     github.fault = ""
-    (tmp_path / "sgdx.md").write_text("failed\n" + "| a case | `why` |\n" * 5000)
-    subprocess.run([sys.executable, str(ROOT / ".github/action/comment.py")],
-                   env=os.environ | environment, check=True)  # fmt: skip
-    (comment,) = github.own
-    assert "failed" in comment and len(comment) < 65536
-
-
-def test_committed_answers_are_refused(tmp_path: Path, repository: Path, run: Runner) -> None:
-    for made_by in ("repository", "prepare"):
-        checkout, base = pull_request(repository, tmp_path / made_by, HARMLESS)
-        if made_by == "repository":
-            (checkout / "api" / "sgdx-run").mkdir()
-            (checkout / "api" / "sgdx-run" / "answers.jsonl").write_text("{}")
-            git("-C", str(checkout), "add", "-f", ".")
-        prepare = "mkdir sgdx-run" if made_by == "prepare" else "true"
-        status, printed = run(checkout, base, prepare=prepare)
-        assert status == 2 and "sgdx-run" in printed and not run.models.bodies
+    assert not comment("failed\n" + "| a case | `why` |\n" * 5000)
+    (written,) = github.own
+    assert "failed" in written and len(written) < 65536
 
 
 def test_the_workflow_of_the_page_uses_the_action() -> None:

@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from sgdx_tools import check as linter
-from sgdx_tools.__main__ import main
 from sgdx_tools.check import RULES, AllEvidence, Evidence, Finding, Ranking, evidence, find, rivals
-from sgdx_tools.data import Case, ExpectedCall, Tool
+from sgdx_tools.data import Case, ExpectedCall, Json, Tool
 from sgdx_tools.folder import read_tool_set, write_tool_set
 from sgdx_tools.json_schema import Element
 
-from .conftest import objects, user
+from .conftest import Capture, command, objects, user
 
 
 def of(name: str, description: str = "", **others: str) -> tuple[Element, Mapping[str, Element]]:
@@ -92,58 +91,39 @@ def test_the_costliest_rule_is_told_first(folder: Path, monkeypatch: pytest.Monk
     assert find(read_tool_set(folder)) == []
 
 
-def test_a_rival_whose_words_are_said_more_is_named(folder: Path) -> None:
+def test_a_rival_whose_words_are_said_more_is_named(folder: Path, capsys: Capture) -> None:
     ((tool, other, margin),) = rivals(read_tool_set(folder))
     assert (tool, other) == ("book", "reserve_table") and margin < 0
-
-
-def test_the_command_needs_no_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", str(folder)]) == 0
+    assert command("check", folder) == 0
     out = capsys.readouterr().out
     assert "arg1" in out and "reserve_table" in out
-    assert main(["check", str(folder / "nowhere")]) == 2
+    assert command("check", folder / "nowhere") == 2
 
 
-SCHEMA = objects(
-    a={"type": "string", "description": "First name of the guest"},
-    b={"type": "string", "description": "First name of the host"},
-)
-FORMS = {
-    "openai": [{"type": "function", "function": {"name": "greet", "parameters": SCHEMA}}],
+WORDS = {"a": "First name of the guest", "b": "First name of the host"}
+SCHEMA = objects(**{name: {"type": "string", "description": text} for name, text in WORDS.items()})
+PARAMETERS = [
+    {"name": name, "in": "query", "schema": {"type": "string"}, "description": text}
+    for name, text in WORDS.items()
+]
+FORMS: Json = {
+    # Such a pair of escapes as an emoji is written by is JSON, and no YAML.
+    "mcp": {"tools": [{"name": "greet", "description": "Say \U0001f600", "inputSchema": SCHEMA}]},
     "openapi": {
         "openapi": "3.1.0",
-        "info": {"title": "x", "version": "1"},
-        "paths": {
-            "/greet": {
-                "get": {
-                    "operationId": "greet",
-                    "responses": {},
-                    "parameters": [
-                        {"name": n, "in": "query", "schema": {"type": "string"}, "description": d}
-                        for n, d in (
-                            ("a", "First name of the guest"),
-                            ("b", "First name of the host"),
-                        )
-                    ],
-                }
-            }
-        },
+        "paths": {"/greet": {"get": {"operationId": "greet", "parameters": PARAMETERS}}},
     },
 }
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_file_of_any_form_is_checked_as_it_is(
-    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_of_any_form_is_checked_as_it_is(form: str, tmp_path: Path, capsys: Capture) -> None:
     file = tmp_path / "api.json"
     file.write_text(json.dumps(FORMS[form], indent=1))
-    assert main(["check", str(file), "--json", "--sarif", str(tmp_path / "out.sarif")]) == 0
+    assert command("check", file, "--json", "--sarif", tmp_path / "out.sarif") == 0
     findings = json.loads(capsys.readouterr().out)
-    assert [(f["tool"], f["path"], f["rule"]) for f in findings] == [
-        ("greet", "a", "is_alike"),
-        ("greet", "b", "is_alike"),
-    ]
+    found = [(f["tool"], f["path"], f["rule"]) for f in findings]
+    assert found == [("greet", "a", "is_alike"), ("greet", "b", "is_alike")]
     assert findings[0]["measured"]["loss"] == pytest.approx(evidence().rules["is_alike"].loss)
     (run,) = json.loads((tmp_path / "out.sarif").read_text())["runs"]
     place = run["results"][0]["locations"][0]
@@ -156,32 +136,14 @@ def test_a_file_of_any_form_is_checked_as_it_is(
 
 def test_the_status_is_that_of_the_rules_that_are_to_fail(tmp_path: Path) -> None:
     file = tmp_path / "api.json"
-    file.write_text(json.dumps(FORMS["openai"]))
+    file.write_text(json.dumps(FORMS["mcp"]))
     before = file.read_bytes()
-    assert main(["check", str(file), "--fail-on", "is_alike"]) == 1
-    assert main(["check", str(file), "--fail-on", "is_abbreviated"]) == 0
-    assert main(["check", str(file), "--fail-on", "is_wrong"]) == 2
-    assert main(["check", str(file), "--sarif", str(file)]) == 2
-    assert main(["check"]) == 2
+    assert command("check", file, "--fail-on", "is_alike") == 1
+    assert command("check", file, "--fail-on", "is_abbreviated") == 0
+    assert command("check", file, "--fail-on", "is_wrong") == 2
+    assert command("check", file, "--sarif", file) == 2
+    assert command("check") == 2
     assert file.read_bytes() == before
     for content in ("null", "[1]", '{"tools": 3}', "{"):
         file.write_text(content)
-        assert main(["check", str(file)]) == 2, content
-
-
-def test_skills_and_servers_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    place = tmp_path / "skills" / "one"
-    place.mkdir(parents=True)
-    (place / "SKILL.md").write_text("---\nname: one\ndescription: Does one thing\n---\n")
-    for path in (tmp_path / "skills", place / "SKILL.md"):
-        assert main(["check", str(path)]) == 0
-        assert capsys.readouterr().out.startswith("0 findings in the words of 1 tools")
-
-
-def test_json_with_an_escaped_emoji_is_checked(tmp_path: Path) -> None:
-    """Such a pair of escapes is JSON, and no YAML."""
-    path = tmp_path / "tools.json"
-    tool = {"name": "greet", "description": "Say \U0001f600", "inputSchema": {"type": "object"}}
-    path.write_text(json.dumps({"tools": [tool]}))
-    assert "\\ud83d" in path.read_text()
-    assert main(["check", str(path)]) == 0
+        assert command("check", file) == 2, content

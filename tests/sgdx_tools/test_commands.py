@@ -4,46 +4,44 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
-from sgdx_tools.__main__ import main
 from sgdx_tools.asking import ToolPlan
-from sgdx_tools.data import Json
 from sgdx_tools.folder import read_tool_set
 from sgdx_tools.options import AskOptions
 
-from .conftest import CASES, RIGHT, Rows, rows
+from .conftest import CASES, RIGHT, Capture, call, command, read_lines, rows, write_rows
 
 # Answers the first cases with the calls that are right under the variant, backwards and with noise.
 REPLAY = """
 import json, sys
-right = json.load(open({right!r}))
-for line in reversed(sys.stdin.readlines()[:{first}]):
+right = json.load(open("right.json"))
+for line in reversed(sys.stdin.readlines()[:int(open("first").read())]):
     request = json.loads(line)
     variant, case, repeat = request["custom_id"].split("|")
     assert request["case"]["id"] == case and request["body"]["messages"]
-    print(json.dumps({{"custom_id": request["custom_id"], "calls": right[variant][case]}}))
+    print(json.dumps({"custom_id": request["custom_id"], "calls": right[variant][case]}))
 print("bye")
 """
-Asks = Callable[..., list[str]]
 
 
 @pytest.fixture
-def run_of(folder: Path, tmp_path: Path) -> Asks:
-    """Gives the arguments of a run in which a program answers so many requests at most."""
+def place(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the tools, beside a program that answers."""
     (tmp_path / "right.json").write_text(json.dumps(RIGHT))
+    (tmp_path / "replay.py").write_text(REPLAY)
+    monkeypatch.chdir(tmp_path)
+    return folder
 
-    def arguments(first: int = 1000) -> list[str]:
-        script = tmp_path / "replay.py"
-        script.write_text(REPLAY.format(right=str(tmp_path / "right.json"), first=first))
-        program = f"{sys.executable} {script}"
-        return ["run", str(folder), "--command", program, "--output", str(tmp_path / "run")]
 
-    return arguments
+def run(place: Path, *words: object, first: int = 1000) -> int:
+    Path("first").write_text(str(first))
+    program = f"{sys.executable} replay.py"
+    return command("run", place, "--command", program, "--output", "run", *words)
 
 
 def test_a_program_may_answer_by_the_case_and_a_model_cannot(folder: Path) -> None:
@@ -56,62 +54,70 @@ def test_a_program_may_answer_by_the_case_and_a_model_cannot(folder: Path) -> No
         assert len({request.key for request in plan.requests()}) == count
 
 
-def test_what_is_read_is_not_written_over(folder: Path, write_rows: Callable[[Rows], Path]) -> None:
-    run = write_rows(rows())
+def test_what_is_read_is_not_written_over(folder: Path, tmp_path: Path) -> None:
+    run = write_rows(tmp_path / "run", rows())
     for name in ("tools.json", "cases.jsonl", "variants/v1.json", "../run/v1.jsonl"):
         before = (folder / name).read_bytes()
-        output = ["--predictions", str(run), "--output", str(folder / name)]
-        for command in ("score", "report"):
-            assert main([command, str(folder), *output]) == 2
+        for said in ("score", "report"):
+            words = ("--predictions", run, "--output", folder / name)
+            assert command(said, folder, *words) == 2
         assert (folder / name).read_bytes() == before
 
 
-def test_run_and_score_a_program(
-    folder: Path, tmp_path: Path, run_of: Asks, capsys: pytest.CaptureFixture[str]
-) -> None:
-    output = tmp_path / "run"
-    assert main([*run_of(), "--repeats", "2"]) == 0
+def test_run_and_score_a_program(place: Path, capsys: Capture) -> None:
+    assert run(place, "--repeats", "2") == 0
     out, err = capsys.readouterr()
-    assert out.split() == [str(output / f"{name}.jsonl") for name in ("original", "v1", "v2")]
+    assert out.split() == [f"run/{name}.jsonl" for name in ("original", "v1", "v2")]
     assert "requests 24, answered 24, strange lines 1" in err
-    first, *lines = (output / "v1.jsonl").read_text().splitlines()
-    header = json.loads(first)["metadata"]
-    assert header["variant"] == "v1"
+    first, *lines = read_lines(Path("run/v1.jsonl"))
+    header = first["metadata"]
+    assert header["variant"] == "v1" and header["counts"]["requests"] == 8
     assert (header["system"]["repeats"], header["system"]["distractors"]) == (2, 0)
-    assert header["counts"]["requests"] == 8
-    assert json.loads(lines[0]) == {"id": "a", "variant": "v1", "calls": RIGHT["v1"]["a"]}
-    assert json.loads(lines[1])["repeat"] == 2
-    scores = tmp_path / "scores.json"
-    arguments = ["score", str(folder), "--predictions", str(output), "--output", str(scores)]
-    assert main([*arguments, "--max-drop", "3"]) == 2  # four cases are too few to tell
+    assert lines[0] == {"id": "a", "variant": "v1", "calls": RIGHT["v1"]["a"]}
+    assert lines[1]["repeat"] == 2
+    words = ("--predictions", "run", "--output", "scores.json")
+    assert command("score", place, *words, "--max-drop", "3") == 2  # four cases are too few to tell
     assert capsys.readouterr().out.splitlines()[-1].startswith("cannot tell: ")
-    assert json.loads(scores.read_text())["calls"]["call_accuracy"]["worst"] == 1.0
+    scores = json.loads(Path("scores.json").read_text())
+    assert scores["calls"]["call_accuracy"]["worst"] == 1.0
 
 
 def test_a_program_that_answers_something_else_is_told_by_its_first_line(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    place: Path, capsys: Capture
 ) -> None:
-    run = ["run", str(folder), "--command", f"{sys.executable} -m this", "--output"]
-    assert main([*run, str(tmp_path / "run")]) == 2
+    program = f"{sys.executable} -m this"
+    assert command("run", place, "--command", program, "--output", "run") == 2
     error = capsys.readouterr().err
     assert "'The Zen of Python, by Tim Peters'" in error and "custom_id" in error
 
 
-def test_a_run_goes_on_where_the_program_stopped(
-    folder: Path, tmp_path: Path, run_of: Asks, capsys: pytest.CaptureFixture[str]
+def test_a_run_goes_on_where_the_program_stopped_and_with_more_cases(
+    place: Path, capsys: Capture
 ) -> None:
     """And asks again only what a fixed variant changes."""
-    assert main(run_of(first=5)) == 1
-    assert "7 answers are missing (original 2, v1 2, v2 3)" in capsys.readouterr().err
-    assert not list((tmp_path / "run").glob("v*.jsonl"))
-    assert main(run_of(first=5)) == 1  # it answers five more
-    assert "cached 5, requests 7, answered 5" in capsys.readouterr().err
-    assert main(run_of(first=5)) == 0
-    assert main(run_of()) == 0  # nothing is left to do
-    assert "sent" not in capsys.readouterr().err.splitlines()[-1]
-    variant = folder / "variants" / "v1.json"
+
+    def score(*more: str) -> Any:
+        words = ("--predictions", "run", "--output", "scores.json", "--quiet")
+        assert command("score", place, *words, *more) == 0
+        return json.loads(Path("scores.json").read_text())
+
+    assert run(place, "--limit", "2", first=4) == 1
+    assert "2 answers are missing (v1 1, v2 1)" in capsys.readouterr().err
+    assert not [*Path("run").glob("v*.jsonl")]
+    assert run(place, "--limit", "2") == 0
+    assert "cached 4, requests 2, answered 2" in capsys.readouterr().err
+    assert command("score", place, "--predictions", "run") == 2
+    first = score("--limit", "2")
+    assert first["cases"] == {"all": 2, "call": 2, "no_call": 0, "dialogues": 2}
+    assert run(place) == 0
+    assert "cached 6, requests 6, answered 6" in capsys.readouterr().err
+    assert score()["cases"]["all"] == 4
+    again = score("--limit", "2")
+    assert (again["calls"], again["signature"]) == (first["calls"], first["signature"])
+    assert run(place, first=0) == 0  # nothing is left to do
+    variant = place / "variants" / "v1.json"
     variant.write_text(variant.read_text().replace("Reserve a table", "Keep a table"))
-    assert main(run_of()) == 0
+    assert run(place) == 0
     assert "requests 4, answered 4" in capsys.readouterr().err
 
 
@@ -128,48 +134,25 @@ def test_distractors_are_the_same_under_every_variant(folder: Path) -> None:
     assert first.body["tools"][0]["function"] == first.shown["case"]["tools"][0]
 
 
-def test_estimate_sends_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["estimate", str(folder), "--model", "m", "--json"]) == 0
+def test_estimate_sends_nothing(folder: Path, capsys: Capture) -> None:
+    assert command("estimate", folder, "--model", "m", "--json") == 0
     estimates = json.loads(capsys.readouterr().out)
     assert [e["variant"] for e in estimates] == ["original", "v1", "v2"]
     assert {e["requests"] for e in estimates} == {4}
     assert all(e["tokens_in"] > e["tokens_out"] > 0 for e in estimates)
 
 
-def test_only_the_first_cases_are_asked_and_scored(
-    folder: Path, tmp_path: Path, run_of: Asks, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def score(*more: str) -> Json:
-        file = tmp_path / "scores.json"
-        run = ["--predictions", str(tmp_path / "run"), "--output", str(file), "--quiet"]
-        assert main(["score", str(folder), *run, *more]) == 0
-        content: Json = json.loads(file.read_text())
-        return content
-
-    assert main([*run_of(), "--limit", "2"]) == 0
-    assert "requests 6, answered 6" in capsys.readouterr().err
-    assert main(["score", str(folder), "--predictions", str(tmp_path / "run")]) == 2
-    first = score("--limit", "2")
-    assert first["cases"] == {"all": 2, "call": 2, "no_call": 0, "dialogues": 2}
-    assert main(run_of()) == 0
-    assert "cached 6, requests 6, answered 6" in capsys.readouterr().err
-    assert score()["cases"]["all"] == 4
-    first_of_all = score("--limit", "2")
-    assert first_of_all["calls"] == first["calls"]
-    assert first_of_all["signature"] == first["signature"]
-
-
 def test_explain_lists_lost_cases_and_shows_one(
-    folder: Path, write_rows: Callable[[Rows], Path], capsys: pytest.CaptureFixture[str]
+    folder: Path, tmp_path: Path, capsys: Capture
 ) -> None:
-    predictions = rows([("v1", "b", [{"name": "reserve", "arguments": {"guests": 3}}])])
+    predictions = rows([("v1", "b", call("reserve", guests=3))])
     for row in predictions:
         if (row["id"], row["variant"]) == ("b", "v2"):
             row |= {"calls": [], "unread": True, "said": "<tool_call>{\x1b"}
-    run = str(write_rows(predictions))
+    run = write_rows(tmp_path / "run", predictions)
 
     def explained(*words: str) -> list[str]:
-        assert main(["explain", str(folder), "--predictions", run, *words]) == 0
+        assert command("explain", folder, "--predictions", run, *words) == 0
         return capsys.readouterr().out.splitlines()
 
     assert explained("lost") == [
@@ -192,7 +175,7 @@ def test_explain_lists_lost_cases_and_shows_one(
     ]
     said = "\n".join(explained("b", "--variant", "v2")).partition("v2: unread")[2]
     assert "<tool_call>{" in said and "no call" not in said and "\x1b" not in said
-    assert main(["score", str(folder), "--predictions", run, "--explain"]) == 0
+    assert command("score", folder, "--predictions", run, "--explain") == 0
     assert "no call in place of" not in capsys.readouterr().out
 
 
@@ -200,7 +183,6 @@ def test_explain_lists_lost_cases_and_shows_one(
     ("arguments", "facts"),
     [
         ("run FOLDER --output x", ["--model", "--command"]),
-        ("run nowhere --command cat --output x", ["nowhere"]),
         ("run FOLDER --command cat --variant v8 --output x", ["--variant v8"]),
         ("run FOLDER --command cat --distractors 2 --output x", ["--distractors 2"]),
         ("score FOLDER --predictions nowhere", ["nowhere"]),
@@ -209,34 +191,34 @@ def test_explain_lists_lost_cases_and_shows_one(
         ("import --mcp missing.json --output x", ["missing.json"]),
         ("import --mcp FOLDER/tools.json --answers a.json --output x", ["--answers", "--bfcl"]),
         ("import --mcp FOLDER/tools.json --output FOLDER", ["FOLDER"]),
-        ("import --sgd v7 --source sample --output x", ["v7"]),
-        ("demo --output FOLDER", ["FOLDER"]),
+        ("import --mcp FOLDER/tools.json --env A=B --output x", ["--env"]),
+        ("import --mcp FOLDER/tools.json --with-headers --output x", ["--openapi"]),
+        ("import --mcp FOLDER/tools.json --as-tools --output x", ["--skills"]),
+        ("import --bfcl x --only a --output x", ["--only"]),
+        ("import --mcp x --openai x --output x", ["--openai, --mcp"]),
     ],
 )
 def test_bad_input_is_one_line_and_nothing_is_written(
     folder: Path,
-    write_rows: Callable[[Rows], Path],
     arguments: str,
     facts: list[str],
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capture,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    run = write_rows(rows())
+    run = write_rows(tmp_path / "run", rows())
     files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     arguments = arguments.replace("FOLDER", str(folder)).replace("RUN", str(run))
-    assert main(arguments.split()) == 2
+    assert command(*arguments.split()) == 2
     error = capsys.readouterr().err
     assert error.startswith("sgdx: error: ") and error.count("\n") == 1
     assert all(fact.replace("FOLDER", str(folder)) in error for fact in facts), error
     assert files == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
 
 
-def test_the_demo_shows_a_drop_its_cause_and_its_fix(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["demo", "--output", str(tmp_path / "demo")]) == 0
+def test_the_demo_shows_a_drop_its_cause_and_its_fix(tmp_path: Path, capsys: Capture) -> None:
+    assert command("demo", "--output", tmp_path / "demo") == 0
     out = capsys.readouterr().out
     assert "v1 book_table date: lost 5 of 5" in out
     assert "failed: other words cost 51.50 points" in out

@@ -1,16 +1,18 @@
-"""The words of a JSON Schema: where they are, and what becomes of schema and values."""
+"""The words of a JSON Schema: where they are, and what becomes of schemas, values and messages."""
 
 from __future__ import annotations
+
+import json
 
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_tools.data import Json, Words
+from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolWords, Variant, Words
 from sgdx_tools.folder import check_words
 from sgdx_tools.json_schema import Element, Layout
-from sgdx_tools.renaming import Renaming
+from sgdx_tools.renaming import Renaming, WordedTools
 
-from .conftest import objects
+from .conftest import TOOLS, V1, nested, objects, user
 
 TEXT, TO_ADDRESS = {"type": "string"}, {"$ref": "#/$defs/Address"}
 PLACE = {"description": "A place"}
@@ -57,21 +59,14 @@ def renaming(schema: Json, words: dict[str, Words]) -> Renaming:
 
 
 def test_elements_are_properties_and_whatever_is_described() -> None:
-    assert Layout(SCHEMA, "").elements == {
-        "party_size": Element("party_size", "How many"),
-        "address": Element("address", "Where"),
-        "guests": Element("guests", ""),
-        "guests[].name": Element("name", "Who"),
-        "guests[].home": Element("home", ""),
-        "when": Element("when", "A date"),
-        "when.start": Element("start", "First day"),
-        "when.start#2": Element("", "Days from now"),
-        "labels": Element("labels", ""),
-        "any": Element("any", ""),
-        "$defs.Address": Element("", "A place"),
-        "$defs.Address.city": Element("city", ""),
-        "$defs.Address.next": Element("next", ""),
-    }
+    found = Layout(SCHEMA, "").elements
+    paths = "party_size address guests guests[].name guests[].home when when.start when.start#2"
+    paths += " labels any $defs.Address $defs.Address.city $defs.Address.next"
+    assert [*found] == paths.split()
+    assert found["guests[].name"] == Element("name", "Who")
+    assert found["when"] == Element("when", "A date")
+    assert found["when.start#2"] == Element("", "Days from now")
+    assert found["$defs.Address"] == Element("", "A place")
 
 
 def test_a_schema_keeps_everything_but_its_words() -> None:
@@ -127,42 +122,24 @@ def test_values_have_the_new_names_at_every_depth() -> None:
 
 def test_names_that_keywords_mention_follow() -> None:
     """Those of JSON Schema, of OpenAPI and of other programs; values of them stay."""
-    schema: Json = objects(amount={"x-depends-on": "card"}, card={"type": "string"}) | {
-        "allOf": [{"if": {"required": ["amount"]}, "then": {"required": ["card"]}}],
-        "dependentRequired": {"amount": ["card"]},
-        "dependentSchemas": {"amount": {"required": ["card"]}},
-        "discriminator": {"propertyName": "amount"},
-        "examples": [{"amount": "card"}],
-        "ui:order": ["amount", "*"],
-        "propertyNames": {"enum": ["amount", "card"], "pattern": "^(amount|card-no)$"},
-        "patternProperties": {"^amount$": {"minimum": 1}, "^card-": True},
-        "dependencies": {"amount": ["card"], "card": {"required": ["amount"]}},
-        "errorMessage": {"required": {"card": "needs a card"}},
-        "format": "card",
-    }
-    assert renaming(schema, {"amount": Words("sum"), "card": Words("pan")}).schema() == {
-        **objects(sum={"x-depends-on": "pan"}, pan={"type": "string"}),
-        "allOf": [{"if": {"required": ["sum"]}, "then": {"required": ["pan"]}}],
-        "dependentRequired": {"sum": ["pan"]},
-        "dependentSchemas": {"sum": {"required": ["pan"]}},
-        "discriminator": {"propertyName": "sum"},
-        "examples": [{"sum": "card"}],
-        "ui:order": ["sum", "*"],
-        "propertyNames": {"enum": ["sum", "pan"], "pattern": "^(sum|card-no)$"},
-        "patternProperties": {"^sum$": {"minimum": 1}, "^card-": True},
-        "dependencies": {"sum": ["pan"], "pan": {"required": ["sum"]}},
-        "errorMessage": {"required": {"pan": "needs a card"}},
-        "format": "card",
-    }
 
+    def schema(amount: str, card: str) -> Json:
+        return objects(**{amount: {"x-depends-on": card}, card: {"type": "string"}}) | {
+            "allOf": [{"if": {"required": [amount]}, "then": {"required": [card]}}],
+            "dependentRequired": {amount: [card]},
+            "dependentSchemas": {amount: {"required": [card]}},
+            "discriminator": {"propertyName": amount, "mapping": {"card": f"#/properties/{card}"}},
+            "examples": [{amount: "card"}],
+            "ui:order": [amount, "*"],
+            "propertyNames": {"enum": [amount, card], "pattern": f"^({amount}|card-no)$"},
+            "patternProperties": {f"^{amount}$": {"minimum": 1}, "^card-": True},
+            "dependencies": {amount: [card], card: {"required": [amount]}},
+            "errorMessage": {"required": {card: "needs a card"}},
+            "format": "card",
+        }
 
-def test_a_part_may_require_what_only_another_part_has() -> None:
-    schema: Json = objects(city={}) | {
-        "allOf": [{"$ref": "#/$defs/Base"}],
-        "$defs": {"Base": {"required": ["city"], "x-order": ["city"]}},
-    }
-    base = renaming(schema, {"city": Words("town")}).schema()["$defs"]["Base"]
-    assert base == {"required": ["town"], "x-order": ["town"]}
+    words = {"amount": Words("sum"), "card": Words("pan")}
+    assert renaming(schema("amount", "card"), words).schema() == schema("sum", "pan")
 
 
 @pytest.mark.parametrize(
@@ -231,6 +208,7 @@ def test_one_property_in_two_places_needs_one_name() -> None:
         (objects(**{"a": objects(b={}), "a.b": {}}), "path a.b is of two parts"),
         (objects(**{"$": {}}), "path \\$ is of two parts"),
         (objects(**{"": {}}), "#/properties: found '', expected names"),
+        (nested(200), "over 100 schemas"),
     ],
 )
 def test_what_is_no_schema_is_refused(schema: Json, message: str) -> None:
@@ -238,9 +216,44 @@ def test_what_is_no_schema_is_refused(schema: Json, message: str) -> None:
         Layout(schema, "tools.json: tool t")
 
 
-def test_a_schema_may_not_be_nested_without_end() -> None:
-    schema: Json = {}
-    for _ in range(200):
-        schema = objects(a=schema)
-    with pytest.raises(SgdxError, match="over 100 schemas"):
-        Layout(schema, "t")
+def earlier_turn(result: str) -> Case:
+    function = {"name": "book", "arguments": json.dumps({"people": 4, "place": {"city": "Rome"}})}
+    call = {"id": "1", "type": "function", "function": function}
+    messages: tuple[Json, ...] = (
+        user("Book a table, people: 4"),
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "name": "book", "content": result},
+        user("Thanks"),
+    )
+    return Case("x", messages, None)
+
+
+def test_earlier_calls_and_results_follow_and_what_was_said_stays() -> None:
+    worded = WordedTools({tool.id: tool for tool in TOOLS}, V1)
+    for result, renamed in (
+        ('{"people": 4, "id": 7}', '{"guests": 4, "id": 7}'),
+        ('[{"people": 4}, 1]', '[{"guests": 4}, 1]'),
+        ("people: 4", "people: 4"),
+        ('{"people": 4, "guests": 5}', '{"people": 4, "guests": 5}'),  # would be one name
+    ):
+        said, asked, answered, _ = worded.messages(earlier_turn(result))
+        assert said == user("Book a table, people: 4")
+        arguments = '{"guests": 4, "place": {"town": "Rome"}}'
+        function = {"name": "reserve", "arguments": arguments}
+        assert asked["tool_calls"][0]["function"] == function
+        assert (answered["name"], answered["content"]) == ("reserve", renamed)
+
+
+def test_an_id_that_is_no_name_never_reaches_a_model() -> None:
+    tools = {"f": Tool("f"), "f#2": Tool("f", "Another", id="f#2")}
+    case = Case("x", (user("Hi"),), (ExpectedCall("f#2"),), ("f#2",))
+    assert WordedTools(tools, Variant("original")).expect(case) == (ExpectedCall("f"),)
+    new_name = Variant("v1", {"f#2": ToolWords("g")})
+    assert WordedTools(tools, new_name).expect(case) == (ExpectedCall("g"),)
+    assert WordedTools(tools, new_name).tool("f#2") == Tool("g", "Another", {}, "f#2")
+
+
+def test_a_title_does_not_give_the_old_name_away() -> None:
+    tool = Tool("book", "", objects() | {"title": "book_arguments"})
+    worded = WordedTools({"book": tool}, Variant("v1", {"book": ToolWords("keep_a_table")}))
+    assert worded.tool("book").parameters["title"] == "Keep A Table"

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from sgdx_tools.__main__ import main
 from sgdx_tools.data import ToolWords, Variant, Words
-from sgdx_tools.folder import write_tool_set, write_variant
+from sgdx_tools.folder import write_tool_set
 
 from ..browser import browser as browser
-from .conftest import CASES, RIGHT, TOOLS, Rows, call, rows, user
+from .conftest import CASES, RIGHT, TOOLS, Rows, call, command, rows, user, write_rows
 
 HOSTILE = "</script><script>document.title = 'stolen'</script><img src=x onerror=alert(1)>"
 WRONG = call("reserve", guests=5, place={"town": HOSTILE})
@@ -31,17 +29,15 @@ def data_of(page: Path) -> dict[str, Any]:
 
 
 @pytest.fixture
-def page(folder: Path, tmp_path: Path, write_rows: Callable[[Rows], Path]) -> Path:
+def page(folder: Path, tmp_path: Path) -> Path:
     """The page of two models, of which the second is wrong in a case and cannot be read in one."""
-    run = write_rows(rows())
-    run.rename(tmp_path / "good")
+    good = write_rows(tmp_path / "good", rows())
     other = rows([("v1", "a", WRONG)])
     for row in other:
         if (row["id"], row["variant"]) == ("d", "v2"):
             row |= {"unread": True, "said": "<tool_call>{"}
-    write_rows(other).rename(tmp_path / "bad")
-    runs = ["--predictions", str(tmp_path / "good"), str(tmp_path / "bad")]
-    assert main(["report", str(folder), *runs, "--output", str(tmp_path / "page.html")]) == 0
+    runs = ("--predictions", good, write_rows(tmp_path / "bad", other))
+    assert command("report", folder, *runs, "--output", tmp_path / "page.html") == 0
     return tmp_path / "page.html"
 
 
@@ -68,31 +64,26 @@ def test_every_case_under_every_variant_of_every_model(page: Path) -> None:
     assert data["cases"][0]["said"] == [["user", "Four in Rome"]]
 
 
-def test_two_hundred_cases_under_six_variants_fit_in_300_kb(
-    tmp_path: Path, write_rows: Callable[[Rows], Path]
-) -> None:
+def test_two_hundred_cases_under_six_variants_fit_in_300_kb(tmp_path: Path) -> None:
     """Half of the answers are wrong, each in another way."""
     cases = [
         replace(CASES[0], id=f"case-{i}", messages=(user(f"A table in Rome, please, number {i}"),))
         for i in range(200)
     ]
-    write_tool_set(tmp_path / "api", TOOLS, cases)
-    predictions = []
-    for number in range(6):
-        name = f"v{number}" if number else "original"
-        words = {"book": ToolWords(parameters={"people": Words(f"guests_{number}", "How many")})}
-        if number:
-            variant = Variant(name, words, "model:m")
-            write_variant(tmp_path / "api" / "variants" / f"{name}.json", variant)
+    names = {"original": "people"} | {f"v{i}": f"guests_{i}" for i in range(1, 6)}
+    variants = [
+        Variant(name, {"book": ToolWords(parameters={"people": Words(guests, "How many")})}, "me")
+        for name, guests in [*names.items()][1:]
+    ]
+    write_tool_set(tmp_path / "api", TOOLS, cases, variants=variants)
+    predictions: Rows = []
+    for name, guests in names.items():
         for i, case in enumerate(cases):
-            guests = f"guests_{number}" if number else "people"
-            right = {guests: 4, "place": {"city": f"Rome {i}" if i % 2 else "Rome"}}
-            predictions.append({"id": case.id, "variant": name, "calls": call("book", **right)})
-    output = tmp_path / "page.html"
-    run = str(write_rows(predictions))
-    assert (
-        main(["report", str(tmp_path / "api"), "--predictions", run, "--output", str(output)]) == 0
-    )
+            place = {"city": f"Rome {i}" if i % 2 else "Rome"}
+            calls = call("book", **{guests: 4, "place": place})
+            predictions.append({"id": case.id, "variant": name, "calls": calls})
+    output, run = tmp_path / "page.html", write_rows(tmp_path / "run", predictions)
+    assert command("report", tmp_path / "api", "--predictions", run, "--output", output) == 0
     assert output.stat().st_size < 300_000
 
 

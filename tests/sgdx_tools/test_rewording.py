@@ -1,43 +1,45 @@
-"""New words: by a model, of a pool, by translation, from a file, and what a person strikes out."""
+"""New words: of a pool, of another version, by translation, by a model, and those struck out."""
 
 from __future__ import annotations
 
 import csv
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from sgdx_tools import score
-from sgdx_tools.__main__ import main
-from sgdx_tools.data import Json, Tool, ToolWords, Words
-from sgdx_tools.folder import read_tool_set
-from sgdx_tools.model_words import ToolRewording
-from sgdx_tools.pool import ElementPool, compose_variants, distinct_names
+from sgdx_tools.data import Json, Source, Tool, ToolWords, Words
+from sgdx_tools.folder import read_tool_set, tool_set_of
+from sgdx_tools.pool import ElementPool, compose_variants
 from sgdx_tools.renaming import WordedTools
 from sgdx_tools.versions import variant_between
 
-from ..sgdx_llm.server import StandIn, call_completion, completion, failing, serving
-from .conftest import CASES, RIGHT, TOOLS, call, objects
+from ..sgdx_llm.server import StandIn, call_completion, failing, serving
+from .conftest import (
+    CASES,
+    RIGHT,
+    TOOLS,
+    Capture,
+    Rows,
+    call,
+    command,
+    objects,
+    read_lines,
+    write_lines,
+)
 
 BY_ID = {tool.id: tool for tool in TOOLS}
+_PEOPLE = {"name": ["number_of_guests", "persons"], "description": ["How many people come"]}
 POOL: Json = {
     "book": {
         "name": ["make_a_reservation", "book_it"],
         "description": ["Reserve seats", "Book some table"],
-        "parameters": {
-            "people": {
-                "name": ["number_of_guests", "persons"],
-                "description": ["How many people come"],
-            },
-            "place.city": {"name": ["town"]},
-        },
+        "parameters": {"people": _PEOPLE, "place.city": {"name": ["town"]}},
     }
 }
 
@@ -50,45 +52,75 @@ def tools(folder: Path) -> Path:
     return folder
 
 
-def reword(tools: Path, *arguments: str) -> int:
-    return main(["reword", str(tools), "--output", str(tools / "variants"), *arguments])
+def reword(tools: Path, *words: object) -> int:
+    return command("reword", tools, "--output", tools / "variants", *words)
 
 
-def compose(tools: Path, pool: Json, count: int, *arguments: str) -> int:
+def compose(tools: Path, pool: Json, count: int, *words: str) -> int:
     file = tools.parent / "pool.json"
     file.write_text(json.dumps(pool))
-    return reword(tools, "--with", f"pool:{file}", "--count", str(count), *arguments)
+    return reword(tools, "--with", f"pool:{file}", "--count", count, *words)
 
 
-def words_of(tools: Path, tool: str = "book") -> list[ToolWords]:
-    """The words of a tool under each variant but the original."""
+def words_of(tools: Path) -> list[ToolWords]:
+    """The words of the tool that books under each variant but the original."""
     _, *variants = read_tool_set(tools).variants.values()
-    return [variant.tools[tool] for variant in variants]
+    return [variant.tools["book"] for variant in variants]
 
 
-def test_a_pool_makes_variants_nearest_first(tools: Path) -> None:
+def predictions(calls: Mapping[str, Mapping[str, Any]]) -> Rows:
+    return [
+        {"id": case, "variant": variant, "calls": made}
+        for variant, of_variant in calls.items()
+        for case, made in of_variant.items()
+    ]
+
+
+def test_a_pool_makes_variants_nearest_first_and_replaces_none(tools: Path) -> None:
     assert compose(tools, POOL, 2) == 0
     variants = read_tool_set(tools).variants
     assert list(variants) == ["original", "v1", "v2"]
     assert variants["v1"].made_by == "pool:pool.json"
     near, far = words_of(tools)
-    assert (near.name, far.name) == ("book_it", "make_a_reservation")
-    assert (near.description, far.description) == ("Book some table", "Reserve seats")
+    assert (near.name, near.description) == ("book_it", "Book some table")
     assert near.parameters["people"].name == "persons"
-    assert far.parameters["people"] == Words("number_of_guests", "How many people come")
-    assert far.parameters["place.city"] == Words("town")
+    people = Words("number_of_guests", "How many people come")
+    parameters = {"people": people, "place.city": Words("town")}
+    assert far == ToolWords("make_a_reservation", "Reserve seats", parameters)
+    assert compose(tools, POOL, 1, "--keep-names") == 2
+    assert words_of(tools) == [near, far]
+    for path in (tools / "variants").glob("*.json"):
+        path.unlink()
+    assert compose(tools, POOL, 1, "--keep-names") == 0
+    people = Words(None, "How many people come")
+    assert words_of(tools) == [ToolWords(None, "Book some table", {"people": people})]
 
 
-def test_names_that_would_be_one_keep_the_old_one(tools: Path) -> None:
-    pool = {"book": {"name": ["visit", "weather"]}, "weather": {"name": ["visit", "forecast"]}}
-    assert compose(tools, pool, 2) == 0
-    assert [words.name for words in words_of(tools)] == ["visit", "weather"]
-    assert [words.name for words in words_of(tools, "weather")] == [None, "forecast"]
+def test_two_variants_with_the_same_words_count_once(tools: Path, capsys: Capture) -> None:
+    assert compose(tools, {"book": {"name": ["reserve"]}}, 3) == 0
+    assert words_of(tools) == [ToolWords("reserve")]
+    assert "v2" in capsys.readouterr().err
 
 
-def test_distinct_names_may_change_places() -> None:
-    assert distinct_names({"a": "x", "b": "y"}, {"a": "y", "b": "x"}) == {"a": "y", "b": "x"}
-    assert distinct_names({"a": "x", "b": "y"}, {"a": "z", "b": "z"}) == {"a": "z", "b": None}
+@pytest.mark.parametrize(
+    ("pool", "names"),
+    [
+        # Names that would be one keep the old one, and two may change places.
+        (
+            {"book": "visit weather", "weather": "visit forecast"},
+            {"book": 2 * ["visit"] + 2 * ["weather"], "weather": 2 * [None] + 2 * ["forecast"]},
+        ),
+        (
+            {"weather": "ping", "ping": "weather"},
+            {"weather": ["ping"] * 4, "ping": ["weather"] * 4},
+        ),
+        ({"ping": "pong echo_back"}, {"ping": 2 * ["pong"] + 2 * ["echo_back"]}),
+    ],
+)
+def test_four_variants_of_few_names(pool: dict[str, str], names: Json) -> None:
+    elements = {(tool, ""): ElementPool((*new.split(),)) for tool, new in pool.items()}
+    variants = compose_variants(BY_ID, elements, 4, "me")
+    assert names == {tool: [v.tools.get(tool, ToolWords()).name for v in variants] for tool in pool}
 
 
 def test_what_is_struck_out_is_left_out(tools: Path) -> None:
@@ -98,11 +130,11 @@ def test_what_is_struck_out_is_left_out(tools: Path) -> None:
     assert lines[0].split("\t") == ["tool", "path", "kind", "original", "reworded", "by"]
     assert "book\t\tname\tbook\tmake_a_reservation\tpool:pool.json" in lines
     review.write_text("\n".join(line for line in lines if "make_a_reservation" not in line) + "\n")
-    assert reword(tools, "--review", str(review), "--count", "2") == 0
+    assert reword(tools, "--review", review, "--count", "2") == 0
     assert [words.name for words in words_of(tools)] == ["book_it", "book_it"]
     assert read_tool_set(tools).variants["v2"].made_by == "pool:pool.json"
     review.write_text("\n".join(lines).replace("Book a table", "Order a meal"))  # of other tools
-    assert reword(tools, "--review", str(review), "--count", "2") == 2
+    assert reword(tools, "--review", review, "--count", "2") == 2
 
 
 def test_words_that_a_page_or_a_table_would_obey_stay_text(tools: Path) -> None:
@@ -114,23 +146,13 @@ def test_words_that_a_page_or_a_table_would_obey_stay_text(tools: Path) -> None:
     review = tools / "variants" / "review.tsv"
     cells = [cell for row in csv.reader(review.open(), "excel-tab") for cell in row]
     assert not [cell for cell in cells if cell[:1] in tuple("=+-@")]
-    assert reword(tools, "--review", str(review)) == 0
+    assert reword(tools, "--review", review) == 0
     assert {words.description for words in words_of(tools)} == {*texts}
 
 
-def test_names_can_be_kept(tools: Path) -> None:
-    assert compose(tools, POOL, 1, "--keep-names") == 0
-    people = {"people": Words(None, "How many people come")}
-    assert words_of(tools) == [ToolWords(None, "Book some table", people)]
-
-
 def test_one_element_at_a_time(tools: Path, tmp_path: Path) -> None:
-    mine = {
-        "book": {
-            "name": "reserve",
-            "parameters": {"people": {"name": "guests"}, "place.city": {"description": "Town"}},
-        }
-    }
+    parameters = {"people": {"name": "guests"}, "place.city": {"description": "Town"}}
+    mine = {"book": {"name": "reserve", "parameters": parameters}}
     (tmp_path / "mine.json").write_text(json.dumps(mine))
     assert reword(tools, "--with", f"file:{tmp_path / 'mine.json'}", "--one-at-a-time") == 0
     variants = read_tool_set(tools).variants
@@ -141,74 +163,70 @@ def test_one_element_at_a_time(tools: Path, tmp_path: Path) -> None:
     }
 
 
-def test_another_version_of_the_tools_is_a_variant(
-    tools: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def records_of(tools: Iterable[Tool]) -> list[Json]:
+    """The tools as a file has them, which may be changed."""
+    return [
+        {k: deepcopy(getattr(t, k)) for k in ("name", "description", "parameters")} for t in tools
+    ]
+
+
+def tools_of(records: Iterable[Json]) -> dict[str, Tool]:
+    return {record["name"]: Tool(**record) for record in records}
+
+
+def test_another_version_of_the_tools_is_a_variant(tools: Path, capsys: Capture) -> None:
     """Whatever else a pull request does is listed."""
-
-    def reword_to(version: Json) -> Mapping[str, ToolWords]:
-        (tmp_path / "next.json").write_text(json.dumps(version))
-        (tools / "variants" / "new.json").unlink(missing_ok=True)
-        capsys.readouterr()
-        assert reword(tools, "--with", f"tools:{tmp_path / 'next.json'}") == 0
-        return read_tool_set(tools).variants["new"].tools
-
-    version = json.loads((tools / "tools.json").read_text())
+    assert variant_between(BY_ID, BY_ID)[0].version is None  # the same is no other version
+    version = records_of(TOOLS)
     book = version[0]
     book["parameters"] = dict(reversed(book["parameters"].items()))
-    book["parameters"]["properties"] = dict(reversed(book["parameters"]["properties"].items()))
-    assert reword_to(version[::-1]) == {}  # the order has no words, and is measured
-    assert read_tool_set(tools).variants["new"].version is not None
-    assert "order" in capsys.readouterr().err
-    people = book["parameters"]["properties"].pop("people")
+    properties = book["parameters"]["properties"]
+    book["parameters"]["properties"] = properties = dict(reversed(properties.items()))
+    # The order has no words, and is measured.
+    new, notes = variant_between(BY_ID, tools_of(version[::-1]))
+    assert (new.tools, len(notes)) == ({}, 1)
+    assert WordedTools(BY_ID, new).shown(None) == ["ping", "weather", "book"]
+    properties["guests"] = properties.pop("people") | {"description": "Guests"}
     book |= {"name": "reserve"}
     book["parameters"] |= {"required": ["guests"]}
-    book["parameters"]["properties"]["guests"] = people | {"description": "Guests"}
     words = {"book": ToolWords("reserve", None, {"people": Words("guests", "Guests")})}
-    assert reword_to(version) == words
-    assert capsys.readouterr().err.count("note: ") == 2  # both new names
-    book["parameters"]["properties"]["place"]["properties"]["city"] |= {"enum": ["Rome"]}
-    book["parameters"]["properties"]["note"] = {"type": "string", "description": "Wishes"}
-    version[1:] = [version[1], {"name": "cancel", "description": "Cancel it"}]
-    assert reword_to(version) == words
-    notes = capsys.readouterr().err
+    new, notes = variant_between(BY_ID, tools_of(version))
+    assert (new.tools, len(notes)) == (words, 2)  # both new names
+    properties["place"]["properties"]["city"] |= {"enum": ["Rome"]}
+    properties["note"] = {"type": "string", "description": "Wishes"}
+    version[1:] = [version[1], {"name": "cancel", "description": "Cancel it", "parameters": {}}]
+    file = tools.parent / "next.json"
+    file.write_text(json.dumps(version))
+    assert reword(tools, "--with", f"tools:{file}") == 0
+    assert read_tool_set(tools).variants["new"].tools == words
+    said = capsys.readouterr().err
     facts = ["place.city differs in enum", "note is added", "ping is removed", "cancel is added"]
-    assert all(fact in notes for fact in facts) and notes.count("note: ") == 6
-    book["parameters"]["properties"]["guests"]["type"] = "string"
-    assert reword_to(version) == {"book": ToolWords("reserve")}  # nothing says that they are one
-    notes = capsys.readouterr().err
-    assert "people is removed" in notes and "guests is added" in notes
+    assert all(fact in said for fact in facts) and said.count("note: ") == 6
+    properties["guests"]["type"] = "string"  # nothing says that they are one
+    new, notes = variant_between(BY_ID, tools_of(version))
+    assert new.tools == {"book": ToolWords("reserve")}
+    assert "people is removed" in "".join(notes) and "guests is added" in "".join(notes)
 
 
-def test_a_pull_request_is_measured_as_it_is(
-    tools: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_pull_request_is_measured_as_it_is() -> None:
     """Added tools compete, and cases whose tool or argument is gone or narrowed are left out."""
-    version = json.loads((tools / "tools.json").read_text())
-    book, weather, _ = version
+    version = [*records_of(TOOLS), {"name": "seat", "description": "Book a seat"}]
+    book, weather, *_ = version
     weather["name"] = "forecast"
     city = weather["parameters"]["properties"]["city"]
     city["enum"] = ["Oslo", "Bergen"]
     book["parameters"]["properties"]["people"]["maximum"] = 8
     book["parameters"]["properties"]["note"] = {"type": "string"}
-    rival = {"name": "seat", "description": "Book a seat", "parameters": {}}
-    file, output = tmp_path / "next.json", tmp_path / "run"
-    output.mkdir()
 
     def measured(**wrong: list[Json]) -> Json:
         """The scores where all calls are right but some under the new words."""
-        file.write_text(json.dumps([*version, rival]))
-        (tools / "variants" / "new.json").unlink(missing_ok=True)
-        assert reword(tools, "--with", f"tools:{file}") == 0
-        tool_set = read_tool_set(tools)
-        shown = WordedTools(tool_set.tools, tool_set.variants["new"]).shown(None)
-        assert shown[-1] == "seat" and len(shown) == len(version) + 1
+        new, _ = variant_between(BY_ID, tools_of(version))
+        assert WordedTools(BY_ID, new).shown(None)[-1] == "seat"
+        tool_set = tool_set_of(Path("api"), BY_ID, CASES, [new], Source())
         right = RIGHT["original"]
         calls = {"original": right, "new": right | {"c": call("forecast", city="Oslo")} | wrong}
-        for name, of_name in calls.items():
-            lines = [{"id": c.id, "variant": name, "calls": of_name[c.id]} for c in tool_set.cases]
-            (output / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)))
-        return score(tools, output)
+        kept = {case.id for case in tool_set.cases}
+        return score(tool_set, [row for row in predictions(calls) if row["id"] in kept])
 
     scores = measured(b=call("seat"))
     by_variant = scores["calls"]["call_accuracy"]["by_variant"]
@@ -220,9 +238,6 @@ def test_a_pull_request_is_measured_as_it_is(
     assert "left_out" not in scores
     scores = measured(a=call("book", people=4, place={"city": "Rome"}, note="x"))
     assert [(e["tool"], e["path"]) for e in scores["elements"]] == [("book", "note")]
-    capsys.readouterr()
-    assert main(["explain", str(tools), "--predictions", str(output), "a"]) == 0
-    assert "  extra: note\n  words of book note: is added\n" in capsys.readouterr().out
     city["enum"] = ["Bergen"]
     book["parameters"]["required"] = ["people", "place"]
     scores = measured()
@@ -232,99 +247,46 @@ def test_a_pull_request_is_measured_as_it_is(
     assert list(measured()["left_out"]) == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "shown"),
-    [
-        (
-            "misleading",
-            [("weather_2", "Book a table", "weather"), ("ping_2", "Tell the weather", "ping")],
-        ),
-        ("same-name", [("Book", "Tell the weather", "weather"), ("Weather", "", "ping")]),
-    ],
-)
-def test_a_rival_has_the_words_of_one_tool_and_is_another(
-    kind: str, shown: list[tuple[str, str, str]], tools: Path
-) -> None:
-    assert reword(tools, "--with", f"rivals:{kind}") == 0
-    tool_set = read_tool_set(tools)
-    version = tool_set.variants[f"rivals-{kind}"].version
-    assert version is not None
-    found = [tool for tool in version.values() if tool.rival_of]
-    assert [tool.rival_of for tool in found] == ["book", "weather"]
-    expected = [(name, text, tool_set.tools[of].parameters) for name, text, of in shown]
-    assert [(tool.name, tool.description, tool.parameters) for tool in found] == expected
-
-
-def test_one_tool_alone_is_not_mixed_with_another(tmp_path: Path) -> None:
-    (tmp_path / "tools.json").write_text('[{"name": "get_it"}]')
-    (tmp_path / "cases.jsonl").write_text("")
-    assert reword(tmp_path, "--with", "rivals:same-name") == 2
-    assert reword(tmp_path, "--with", "rivals:near") == 0
+# The names of rivals, and which tools' descriptions and parameters they have.
+RIVALS = {
+    "near": [("book_test", "book", "book"), ("weather_test", "weather", "weather")],
+    "assertive": [("book_pro", "book", "book"), ("weather_pro", "weather", "weather")],
+    "misleading": [("weather_2", "book", "weather"), ("ping_2", "weather", "ping")],
+    "same-name": [("Book", "weather", "weather"), ("Weather", "ping", "ping")],
+}
 
 
 def test_rivals_compete_with_the_tools_that_cases_expect(tools: Path, tmp_path: Path) -> None:
-    """A call of what praises itself most is wrong; ping is expected nowhere."""
-    lines = [json.loads(line) for line in (tools / "cases.jsonl").read_text().splitlines()]
-    lines[0]["tools"] = ["ping", "book"]
-    (tools / "cases.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    for kind in ("near", "assertive"):
+    """The tool `ping` is expected nowhere."""
+    first, *others = read_lines(tools / "cases.jsonl")
+    write_lines(tools / "cases.jsonl", [first | {"tools": ["ping", "book"]}, *others])
+    for kind, of_kind in RIVALS.items():
         assert reword(tools, "--with", f"rivals:{kind}") == 0
+        version = read_tool_set(tools).variants[f"rivals-{kind}"].version or {}
+        rivals = [tool for tool in version.values() if tool.rival_of]
+        assert [tool.rival_of for tool in rivals] == ["book", "weather"]
+        for tool, (name, described, formed) in zip(rivals, of_kind, strict=True):
+            assert (tool.name, tool.parameters) == (name, BY_ID[formed].parameters)
+            text = BY_ID[described].description
+            assert text in tool.description
+            assert (tool.description == text) == (kind in ("misleading", "same-name"))
     assert reword(tools, "--with", "rivals:far") == 2
     tool_set = read_tool_set(tools)
     near = WordedTools(tool_set.tools, tool_set.variants["rivals-near"])
     assert near.shown(tool_set.cases[0].tools) == ["ping", "book", "book#near"]
-    assert near.tool("book#near").name == "book_test"
     assert near.shown(None) == ["book", "book#near", "weather", "weather#near", "ping"]
-    variants = ("original", "rivals-assertive", "rivals-near")
-    calls = {name: dict(RIGHT["original"]) for name in variants}
+    calls = {name: dict(RIGHT["original"]) for name in tool_set.variants}
     calls["rivals-assertive"]["c"] = call("weather_pro", city="Oslo")
-    made = [
-        {"id": case, "variant": name, "calls": of_case}
-        for name, of_name in calls.items()
-        for case, of_case in of_name.items()
-    ]
-    content = score(tools, made)
-    assert content["calls"]["call_accuracy"]["by_variant"] == {
-        "original": 1.0,
-        "rivals-assertive": pytest.approx(2 / 3),
-        "rivals-near": 1.0,
-    }
+    content = score(tools, predictions(calls))
+    by_variant = dict.fromkeys(calls, 1.0) | {"rivals-assertive": pytest.approx(2 / 3)}
+    assert content["calls"]["call_accuracy"]["by_variant"] == by_variant
     assert [e["reworded"] for e in content["elements"]] == [{"change": "is a rival of weather"}]
     confused = [(pair["expected"], pair["called"]) for pair in content["confusion"]]
     assert confused == [("weather", "weather#assertive")]
-
-
-def test_the_same_tools_cost_nothing(tools: Path, tmp_path: Path) -> None:
-    """No request more than those under the original is sent, and the verdict is passed."""
-    assert reword(tools, "--with", f"tools:{tools / 'tools.json'}") == 0
-    with serving(StandIn(answer=lambda _: completion({"content": "No."}, "stop"))) as server:
-        run = ["--model", "m", "--base-url", server.url, "--output", str(tmp_path / "run")]
-        assert main(["run", str(tools), *run]) == 0
-        assert len(server.bodies) == len(CASES)
-    gate = ["--predictions", str(tmp_path / "run"), "--max-drop", "0"]
-    assert main(["score", str(tools), *gate]) == 0
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.data())
-def test_another_order_of_tools_and_keys_is_another_version_without_words(
-    data: st.DataObject,
-) -> None:
-    def shuffled(value: Any) -> Any:
-        if isinstance(value, dict):
-            keys = data.draw(st.permutations(list(value)))
-            return {key: shuffled(value[key]) for key in keys}
-        return value
-
-    changed = [msgspec.structs.replace(t, parameters=shuffled(t.parameters)) for t in TOOLS]
-    others = {tool.id: tool for tool in data.draw(st.permutations(changed))}
-    same = [(t, json.dumps(t.parameters)) for t in TOOLS] == [
-        (t, json.dumps(t.parameters)) for t in others.values()
-    ]
-    variant, notes = variant_between(BY_ID, others)
-    assert variant.tools == {} and len(notes) == (not same)
-    assert variant.version == (None if same else others)
-    assert WordedTools(BY_ID, variant).shown(None) == list(others)
+    # One tool alone is not mixed with another.
+    (tmp_path / "tools.json").write_text('[{"name": "get_it"}]')
+    assert reword(tmp_path, "--with", "rivals:same-name") == 2
+    assert reword(tmp_path, "--with", "rivals:near") == 0
 
 
 def test_which_of_two_is_which_is_not_guessed() -> None:
@@ -355,102 +317,76 @@ def test_a_program_translates_and_back(tools: Path, tmp_path: Path) -> None:
 
 
 def model(body: Json) -> Json:
-    """A model that rewords by adding letters, and makes a mistake when it is asked first."""
-    elements = json.loads(body["messages"][1]["content"])
-    seed = body["seed"]
+    """A model that rewords by adding letters, and makes mistakes when it is asked first."""
+    elements, seed = json.loads(body["messages"][1]["content"]), body["seed"]
+    # Two words, the old name of another element, the new one of one before, and another tool's.
+    wrong = {"people": "two words", "place": "city", "place.city": "book_1"}
     words = []
     for element in elements:
-        new = {"path": element["path"]}
-        if "name" in element:
-            is_first = seed < 1000 and element["path"] == "people"
-            new["name"] = "two words" if is_first else f"{element['name']}_{seed % 1000}"
-        if "description" in element:
-            new["description"] = f"{element['description']}, version {seed % 1000}"
-        words.append(new)
+        new = {key: f"{element[key]}, version {seed % 1000}" for key in element.keys() - {"path"}}
+        if "name" in new:
+            new["name"] = f"{element['name']}_{seed % 1000}"
+            new["name"] = wrong.get(element["path"], new["name"]) if seed == 1 else new["name"]
+        if (element.get("name"), seed) == ("ping", 1):
+            new["name"] = "weather"
+        words.append({"path": element["path"], **new})
     return call_completion("reword", json.dumps({"elements": words}))
 
 
-def reword_by(answer: Callable[[Json], Json], tools: Path, *arguments: str) -> tuple[int, StandIn]:
-    """Reword by a model; the exit status, and what it was asked."""
-    with serving(StandIn(answer=answer)) as server:
-        status = reword(tools, "--with", "model:m", "--base-url", server.url, *arguments)
-    return status, server
-
-
-def test_a_model_rewords_and_is_asked_again_for_what_was_refused(
-    tools: Path, capsys: pytest.CaptureFixture[str]
+def test_a_model_rewords_and_is_asked_again_for_what_was_refused_or_is_missing(
+    tools: Path, capsys: Capture
 ) -> None:
-    status, server = reword_by(model, tools, "--count", "3")
-    assert status == 0
-    assert len(server.bodies) == 3 * 3 + 3  # three tools three times, and one again
-    again = server.bodies[-1]
-    assert "people: the name" in again["messages"][-1]["content"]
+    with serving(StandIn(answer=model, faults=[failing(401)])) as server:
+        words = ("--with", "model:m", "--base-url", server.url, "--count", "2")
+        assert reword(tools, *words, "--concurrency", "1") == 2
+        assert "status 401" in capsys.readouterr().err
+        assert reword(tools, *words, "--max-requests", "2") == 1
+        assert not list((tools / "variants").glob("*.json"))
+        assert reword(tools, *words) == 0
+    assert "note" not in capsys.readouterr().err
+    *first, again, of_ping = server.bodies
+    assert len(first) == 1 + 3 * 2  # three tools twice
+    said = [line for line in again["messages"][-1]["content"].splitlines() if line[:2] == "- "]
+    assert [line.split(":")[0] for line in said] == ["- people", "- place", "- place.city"]
+    assert "weather" in of_ping["messages"][-1]["content"]
     assert again["temperature"] == 1.0 and again["tools"][0]["function"]["name"] == "reword"
     variants = read_tool_set(tools).variants
-    assert list(variants) == ["original", "v1", "v2", "v3"]
+    assert list(variants) == ["original", "v1", "v2"]
     assert variants["v2"].made_by == "model:m"
-    words = variants["v2"].tools["book"]
-    assert (words.name, words.description) == ("book_2", "Book a table, version 2")
-    assert words.parameters["people"] == Words("people_2", "How many come, version 2")
-    assert words.parameters["place.city"].name == "city_2"
-    assert variants["v2"].tools["ping"].name == "ping_2"
-    assert "note" not in capsys.readouterr().err
+    for number, new in enumerate(words_of(tools), 1):
+        assert (new.name, new.description) == (f"book_{number}", f"Book a table, version {number}")
+        assert new.parameters["people"] == Words(
+            f"people_{number}", f"How many come, version {number}"
+        )
+        assert new.parameters["place.city"].name == f"city_{number}"
+        assert variants[f"v{number}"].tools["ping"].name == f"ping_{number}"
 
 
-def test_names_that_other_elements_have_are_refused() -> None:
-    """Neither the old name of another element nor the new one of one before."""
-    rewording = ToolRewording(TOOLS[0], 1, ["weather"])
-    names = {"people": "place", "place": "spot", "place.city": "spot", "": "reserve"}
-    old = {"elements": [{"path": "", "name": "weather"}]}  # another tool's
-    rewording.accept({"calls": [{"name": "reword", "arguments": old}]})
-    assert not rewording.words
-    elements = [{"path": path, "name": name} for path, name in names.items()]
-    rewording.accept({"calls": [{"name": "reword", "arguments": {"elements": elements}}]})
-    assert rewording.words == {("place", "name"): "spot", ("", "name"): "reserve"}
-    assert len(rewording.refusals) == 2
+@pytest.mark.parametrize("finds", [True, False])
+def test_words_that_a_model_never_finds_stay(finds: bool, tools: Path, capsys: Capture) -> None:
+    """Variants in which nothing is reworded would look as if rewording cost nothing."""
 
-
-def test_words_that_a_model_never_finds_stay(
-    tools: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
     def stubborn(body: Json) -> Json:
-        elements = json.loads(body["messages"][1]["content"])
+        elements = json.loads(body["messages"][1]["content"]) if finds else []
         words = [{**e, "description": "Something else"} for e in elements]
         return call_completion("reword", json.dumps({"elements": words}))
 
-    assert reword_by(stubborn, tools, "--count", "1")[0] == 0
-    assert "note: tool book path people" in capsys.readouterr().err
-    assert words_of(tools)[0].name is None
-
-
-def test_a_model_that_finds_no_words_at_all_is_told(
-    tools: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Variants in which nothing is reworded would look as if rewording cost nothing."""
-    answer = call_completion("reword", json.dumps({"elements": []}))
-    assert reword_by(lambda body: answer, tools)[0] == 2
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert "--with model:m" in error and "answers.jsonl" in error
-    assert not list((tools / "variants").glob("*.json"))
-    assert reword_by(model, tools, "--count", "1")[0] == 0  # it is asked again
+    with serving(StandIn(answer=stubborn)) as server:
+        words = ("--with", "model:m", "--base-url", server.url, "--count", "1")
+        assert reword(tools, *words) == (0 if finds else 2)
+        error = capsys.readouterr().err
+        if finds:
+            assert "note: tool book path people" in error and words_of(tools)[0].name is None
+            return
+        assert "answers.jsonl" in error.splitlines()[-1]
+        assert not list((tools / "variants").glob("*.json"))
+        server.answer = model
+        assert reword(tools, *words) == 0  # it is asked again
     assert words_of(tools)[0].name == "book_1"
 
 
-def test_a_model_that_stops_or_refuses_is_asked_only_the_rest(
-    tools: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with serving(StandIn(answer=model, faults=[failing(401)])) as server:
-        arguments = ("--with", "model:m", "--base-url", server.url, "--count", "1")
-        assert reword(tools, *arguments, "--concurrency", "1") == 2
-        assert "status 401" in capsys.readouterr().err
-        assert reword(tools, *arguments, "--max-requests", "2") == 1
-        assert not list((tools / "variants").glob("*.json"))
-        assert reword(tools, *arguments) == 0
-    assert len(server.bodies) == 1 + 4
-
-
 @pytest.mark.parametrize(
-    ("arguments", "facts"),
+    ("wrong", "facts"),
     [
         (["--with", "magic:x"], ["--with magic:x"]),
         (["--with", "backtranslate:one"], ["backtranslate:one"]),
@@ -464,21 +400,10 @@ def test_a_model_that_stops_or_refuses_is_asked_only_the_rest(
     ],
 )
 def test_faults_of_options_and_pools(
-    tools: Path, arguments: Json, facts: list[str], capsys: pytest.CaptureFixture[str]
+    tools: Path, wrong: Json, facts: list[str], capsys: Capture
 ) -> None:
-    is_pool = isinstance(arguments, dict)
-    assert (compose(tools, arguments, 2) if is_pool else reword(tools, *arguments)) == 2
+    assert (compose(tools, wrong, 2) if isinstance(wrong, dict) else reword(tools, *wrong)) == 2
     error = capsys.readouterr().err
     assert error.startswith("sgdx: error: ") and error.count("\n") == 1
     assert all(fact in error for fact in facts), error
     assert not (tools / "variants" / "v1.json").exists()
-
-
-def test_a_variant_that_is_there_is_not_replaced(tools: Path) -> None:
-    assert [compose(tools, POOL, 1), compose(tools, {"ping": {"name": ["x"]}}, 1)] == [0, 2]
-    assert words_of(tools)[0].name == "book_it"
-
-
-def test_variants_of_few_paraphrases_repeat_them() -> None:
-    variants = compose_variants(BY_ID, {("ping", ""): ElementPool(("pong", "echo_back"))}, 4, "me")
-    assert [w.tools["ping"].name for w in variants] == ["pong", "pong", "echo_back", "echo_back"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,26 +11,20 @@ import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_tools import score
-from sgdx_tools.data import Json
+from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolSet, ToolWords, Variant, Words
 from sgdx_tools.folder import read_tool_set
 
-from .conftest import Rows, call, rows
+from .conftest import call, objects, rows, user, write_rows
 
-METRICS = (
-    "call_name_accuracy",
-    "call_argument_accuracy",
-    "call_accuracy",
-    "no_call_accuracy",
-    "task_success",
-)
+METRICS = "call_name_accuracy call_argument_accuracy call_accuracy no_call_accuracy task_success"
 
 
 def test_right_calls_score_1_under_every_variant_of_files_and_of_rows(
-    folder: Path, write_rows: Callable[[Rows], Path]
+    folder: Path, tmp_path: Path
 ) -> None:
     scores = score(folder, rows())
-    assert score(folder, write_rows(rows())) == scores
-    assert tuple(scores["calls"]) == METRICS
+    assert score(folder, write_rows(tmp_path / "run", rows())) == scores
+    assert [*scores["calls"]] == METRICS.split()
     for of_metric in scores["calls"].values():
         assert of_metric["by_variant"] == {"original": 1.0, "v1": 1.0, "v2": 1.0}
         assert (of_metric["worst"], of_metric["flips"], of_metric["drop"]) == (1.0, 0.0, 0.0)
@@ -49,19 +42,10 @@ def test_right_calls_score_1_under_every_variant_of_files_and_of_rows(
 def test_a_wrong_argument_is_put_down_to_its_words(folder: Path) -> None:
     wrong = [("v1", "b", call("reserve", guests=3))]
     scores = score(folder, rows(wrong))
-    assert scores["elements"] == [
-        {
-            "variant": "v1",
-            "tool": "book",
-            "path": "people",
-            "original": {"name": "people", "description": "How many come"},
-            "reworded": {"name": "guests", "description": "How many guests"},
-            "cases": 2,
-            "lost": 1,
-            "won": 0,
-            "net": 1,
-        }
-    ]
+    element: Json = {"variant": "v1", "tool": "book", "path": "people"}
+    element |= {"original": {"name": "people", "description": "How many come"}}
+    element |= {"reworded": {"name": "guests", "description": "How many guests"}}
+    assert scores["elements"] == [element | {"cases": 2, "lost": 1, "won": 0, "net": 1}]
     difference = scores["differences"]["v1"]
     assert difference["difference"] == pytest.approx(-1 / 3)
     assert (difference["low"], difference["high"]) == pytest.approx((-0.907, 0.633), abs=0.01)
@@ -87,6 +71,25 @@ def test_what_a_lost_case_is_put_down_to(folder: Path, calls: Any, paths: list[s
     assert {element["tool"] for element in elements} == {"book"}
 
 
+def test_a_difference_inside_a_list_is_put_down_to_the_words_there() -> None:
+    """What may be left out is no difference; the schema refers to itself."""
+    tree = objects(label={}, size={}, parts={"type": "array", "items": {"$ref": "#"}})
+    listed = [{"label": "b", "parts": [{"label": "c"}]}]
+    optional = {"size": {"any_of": [1, {"absent": True}]}}
+    expected = {"label": "a", "parts": [{**listed[0], **optional}]}
+    case = Case("c", (user("Hi"),), (ExpectedCall("tree", expected),))
+    words = {name: Words(f"new_{name}") for name in ("label", "size", "parts")}
+    v1 = Variant("v1", {"tree": ToolWords(parameters=words)})
+    variants = {"original": Variant("original"), "v1": v1}
+    tool_set = ToolSet("x", {"tree": Tool("tree", "", tree)}, (case,), variants)
+    deep = [{"new_label": "b", "new_parts": [{"new_label": "x"}]}]
+    for parts, paths in (({"new_parts": deep}, {"label"}), ({}, {*words})):
+        right = {"label": "a", "parts": listed}
+        calls = {"original": call("tree", **right), "v1": call("tree", new_label="a", **parts)}
+        rows = [{"id": "c", "variant": name, "calls": made} for name, made in calls.items()]
+        assert {element["path"] for element in score(tool_set, rows)["elements"]} == paths
+
+
 def test_a_case_that_only_the_new_words_make_right_is_won(folder: Path) -> None:
     wrong = ("original", "c", call("weather", city="Rome"))
     elements = score(folder, rows([wrong]))["elements"]
@@ -108,7 +111,6 @@ def test_repeats_give_the_noise_and_means(folder: Path) -> None:
     scores = score(folder, repeated)
     assert scores["calls"]["call_accuracy"]["by_variant"]["original"] == pytest.approx(7 / 9)
     assert scores["calls"]["call_accuracy"]["flips"] == 0.0  # of the first run
-    assert scores["noise"]["original"]["repeats"] == 3
     assert scores["noise"]["original"] == {
         "repeats": 3,
         "pass^k": 0.75,
@@ -122,9 +124,9 @@ def test_repeats_give_the_noise_and_means(folder: Path) -> None:
     "change", [{"variant": "v2"}, {"data": "x"}, {"system": {"model": "b"}}, {"system": 1}]
 )
 def test_a_header_of_other_words_or_another_system_is_refused(
-    folder: Path, write_rows: Callable[[Rows], Path], change: Json
+    folder: Path, tmp_path: Path, change: Json
 ) -> None:
-    run, tool_set = write_rows(rows()), read_tool_set(folder)
+    run, tool_set = write_rows(tmp_path / "run", rows()), read_tool_set(folder)
     for name in ("original", "v1"):
         header = {"system": {"model": "a"}, "data": tool_set.digest(name)}
         stated = {"metadata": header | (change if name == "v1" else {})}
@@ -168,31 +170,27 @@ ROW = {"id": "a", "variant": "v1", "calls": []}
         ({"variant": "v9"}, "row 5: .*'v9'"),
         ({"calls": [{"arguments": {}}]}, "row 5: .*`name`"),
         ({"repeat": 2}, "v1: .*missing.* a"),
+        # Files say where: their name and the line.
+        (("v1", [json.dumps(ROW), "{"]), "v1.jsonl:2: "),
+        (("v1", [json.dumps(ROW)]), "v1.jsonl: 3 of 4 .* b"),
+        (
+            ("v1", ['{"id": "d", "variant": "v1", "calls": [], "calls": []}']),
+            "v1.jsonl:1: .*'calls'",
+        ),
+        (("v7", [json.dumps(ROW)]), "v7.jsonl: "),
     ],
 )
-def test_faults_of_rows(folder: Path, change: Json, place: str) -> None:
+def test_faults_of_rows_and_of_files(folder: Path, tmp_path: Path, change: Any, place: str) -> None:
     predictions = rows()
-    predictions[4] |= change
-    with pytest.raises(SgdxError, match=f"predictions.*{place}"):
-        score(folder, predictions)
-
-
-@pytest.mark.parametrize(
-    ("name", "lines", "place"),
-    [
-        ("v1", [json.dumps(ROW), "{"], ":2: "),
-        ("v1", [json.dumps(ROW)], ": 3 of 4 .* b"),
-        ("v1", ['{"id": "d", "variant": "v1", "calls": [], "calls": []}'], ":1: .*'calls'"),
-        ("v7", [json.dumps(ROW)], ": "),
-    ],
-)
-def test_faults_of_files_have_file_and_line(
-    folder: Path, write_rows: Callable[[Rows], Path], name: str, lines: list[str], place: str
-) -> None:
-    run = write_rows(rows())
-    (run / f"{name}.jsonl").write_text("\n".join(lines))
-    with pytest.raises(SgdxError, match=f"{name}.jsonl{place}"):
-        score(folder, run)
+    if isinstance(change, dict):
+        predictions[4] |= change
+        with pytest.raises(SgdxError, match=f"predictions.*{place}"):
+            score(folder, predictions)
+        return
+    name, lines = change
+    (write_rows(tmp_path / "run", predictions) / f"{name}.jsonl").write_text("\n".join(lines))
+    with pytest.raises(SgdxError, match=place):
+        score(folder, tmp_path / "run")
 
 
 def test_wrong_tools_are_counted_by_variant(folder: Path) -> None:

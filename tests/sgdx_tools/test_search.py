@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +12,16 @@ import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_metric.columns import Floats
-from sgdx_tools.__main__ import main
-from sgdx_tools.data import Case, ExpectedCall, Tool, ToolWords, Variant
-from sgdx_tools.folder import read_tool_set, write_tool_set, write_variant
+from sgdx_tools.data import Case, ExpectedCall, Tool, ToolSet, ToolWords, Variant
+from sgdx_tools.folder import read_tool_set, write_tool_set
 from sgdx_tools.search import RANK, bm25, document, embeddings, query, search, split_name
 
-from .conftest import objects, user
+from ..sgdx_llm.server import StandIn, serving
+from .conftest import Capture, command, objects, user
 
 CITY = objects(cityName={"type": "string", "description": "Town"})
 TOOLS = (
-    Tool(
-        "bookTable", "Reserve a seat", objects(cityName={"type": "string", "description": "Town"})
-    ),
+    Tool("bookTable", "Reserve a seat", CITY),
     Tool("get_weather", "Forecast of rain"),
     Tool("play_song", "Start music"),
     Tool("stop_song", "End music"),
@@ -80,11 +75,10 @@ def test_ranks_are_those_by_hand(folder: Path, ranker: Any) -> None:
     assert "|tools:4@" in content["signature"] and "|ranker:by hand|" in content["signature"]
 
 
-def test_a_case_of_two_tools_counts_each_of_them(tmp_path: Path) -> None:
+def test_a_case_of_two_tools_counts_each_of_them() -> None:
+    """One of its tools is among the first two, and the other has nothing in common with it."""
     both = case("both", "forecast and a seat", "get_weather", "play_song")
-    write_tool_set(tmp_path / "tools", TOOLS, [both])
-    _, raw = search(read_tool_set(tmp_path / "tools"), words_in_common, "by hand")
-    # One of its tools is among the first two, and the other has nothing in common with it.
+    _, raw = search(ToolSet("x", {tool.id: tool for tool in TOOLS}, (both,)), words_in_common, "x")
     assert raw.metrics["recall@3"].tolist() == [[0.5]]
     assert raw.metrics[RANK].tolist() == [[pytest.approx((1 / 2 + 1 / 4) / 2)]]
 
@@ -103,117 +97,74 @@ def test_tools_without_a_word_are_found_by_nothing(documents: list[str]) -> None
     assert bm25(documents, ["a table", ""]).tolist() == [[0, 0], [0, 0]]
 
 
-@contextmanager
-def embedding_server(answer: Callable[[list[str]], Any]) -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            assert self.path == "/v1/embeddings" and body["model"] == "m"
-            assert self.headers["Authorization"] == "Bearer s3cret-key"
-            data = json.dumps(answer(body["input"])).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/v1"
-        server.shutdown()
-
-
-def letters(texts: list[str]) -> dict[str, Any]:
+def letters(texts: list[str]) -> Any:
     """How often each letter is there, as the embedding; the last text comes first."""
     rows = [
         {"object": "embedding", "index": i, "embedding": [text.count(c) for c in "aeiou"]}
         for i, text in enumerate(texts)
     ]
-    return {"object": "list", "model": "m", "data": rows[::-1], "usage": {}}
+    return {"object": "list", "data": rows[::-1], "usage": {}}
 
 
-def test_embeddings_come_from_a_server(folder: Path) -> None:
-    with embedding_server(letters) as url:
-        scores = embeddings("m", url, "s3cret-key")(["aa", "e", "", "ae" * 100], ["a", "ee"])
-        assert scores == pytest.approx(
-            np.array([[1, 0, 0, 0.5**0.5], [0, 1, 0, 0.5**0.5]]), abs=1e-12
-        )
+def test_embeddings_come_from_a_server() -> None:
+    with serving(StandIn(answer=lambda body: letters(body["input"]))) as server:
+        rank = embeddings("m", server.url, "s3cret-key")
+        scores = rank(["aa", "e", "", "ae" * 100], ["a", "ee"])
+        expected = np.array([[1, 0, 0, 0.5**0.5], [0, 1, 0, 0.5**0.5]])
+        assert scores == pytest.approx(expected, abs=1e-12)
+        assert rank(["a", "e", "aaa"], ["a"]).tolist() == [[1, 0, 1]]
+        assert server.bodies[-1]["input"] == ["aaa"]  # each text once for all variants
         many = [f"{'a' * i}e" for i in range(300)]  # more than one request has
-        assert embeddings("m", url, "s3cret-key")(many, ["e"])[0].argmax() == 0
-    asked = list[str]()
-
-    def noting(texts: list[str]) -> Any:
-        asked.extend(texts)
-        return letters(texts)
-
-    with embedding_server(noting) as url:
-        rank = embeddings("m", url, "s3cret-key")
-        same = [rank([name, "e"], ["a"]).tolist() for name in ("a", "aa")]
-        assert same[0] == same[1] and asked == ["a", "e", "aa"]  # each text once for all variants
-    with embedding_server(lambda texts: letters(texts[1:])) as url, pytest.raises(SgdxError):
-        embeddings("m", url, "s3cret-key")(["a"], ["b"])
+        assert rank(many, ["e"])[0].argmax() == 0
+        assert {body["model"] for body in server.bodies} == {"m"}
+        assert server.keys == {"Bearer s3cret-key"}
+        server.answer = lambda body: letters(body["input"][1:])
+        with pytest.raises(SgdxError):
+            rank(["x", "y"], ["z"])
 
 
 def test_command_says_what_is_lost_and_ends_as_the_gate_says(folder: Path, tmp_path: Path) -> None:
     output = tmp_path / "search.json"
-    assert main(["search", str(folder), "--output", str(output)]) == 0
+    assert command("search", folder, "--output", output) == 0
     content = json.loads(output.read_text())
     assert content["search"]["recall@5"]["original"] == 1  # four tools are always among five
     assert len(content["paired"]["recall@1"]["v1"]) == 3
-    assert main(["search", str(folder), "--max-drop", "3"]) == 2  # too few cases
+    assert command("search", folder, "--max-drop", "3") == 2  # too few cases
     write_tool_set(tmp_path / "lone", TOOLS, CASES)  # without a variant
-    assert main(["search", str(tmp_path / "lone"), "--max-drop", "3"]) == 2
+    assert command("search", tmp_path / "lone", "--max-drop", "3") == 2
     write_tool_set(tmp_path / "none", TOOLS, CASES[3:])  # without a call
-    assert main(["search", str(tmp_path / "none")]) == 2
+    assert command("search", tmp_path / "none") == 2
 
 
-@pytest.mark.parametrize(("word", "status"), [("thing", 1), ("word{}", 0)])
-def test_the_gate_fails_where_tools_are_surely_lost(tmp_path: Path, word: str, status: int) -> None:
+# What a file says of the gate, the status, and how the verdicts begin; None for a fault.
+GATES: list[tuple[str, int, list[str] | None]] = [
+    ("{search: {recall@5: 3}}", 1, ["recall@5: failed"]),
+    ("{search: {recall@1: 3, recall@10: 100}}", 1, ["recall@1: failed", "recall@10: passed"]),
+    ("{search: {recall@5: 100}, max_drop: 3}", 0, ["recall@5: passed"]),
+    ("{max_drop: 3}", 0, []),
+    ("{search: {recall@4: 3}}", 2, None),
+    ("{search: {recall@5: -3}}", 2, None),
+    ("{}", 2, None),
+    ("{max_drop: }", 2, None),
+]
+
+
+def test_the_gate_fails_where_tools_are_surely_lost(tmp_path: Path, capsys: Capture) -> None:
+    """A file's words are made as a test makes them, and no model is named."""
     tools = [Tool(f"t{i}", f"word{i}") for i in range(12)]
     cases = [case(f"c{i}", f"word{i % 12}", f"t{i % 12}") for i in range(24)]
-    new = {tool.id: ToolWords(description=word.format(i)) for i, tool in enumerate(tools)}
-    write_tool_set(tmp_path / "tools", tools, cases, variants=[Variant("v1", new)])
-    assert main(["search", str(tmp_path / "tools"), "--max-drop", "3"]) == status
-
-
-@pytest.mark.parametrize(
-    ("gate", "status", "said"),
-    [
-        ("{search: {recall@5: 3}}", 1, ["recall@5: failed"]),
-        ("{search: {recall@1: 3, recall@10: 100}}", 1, ["recall@1: failed", "recall@10: passed"]),
-        ("{search: {recall@5: 100}, max_drop: 3}", 0, ["recall@5: passed"]),
-        ("{max_drop: 3}", 0, []),
-        ("{search: {recall@4: 3}}", 2, None),
-        ("{search: {recall@5: -3}}", 2, None),
-        ("{}", 2, None),
-        ("{max_drop: }", 2, None),
-    ],
-)
-def test_a_file_has_the_gate_of_a_search(
-    gate: str,
-    status: int,
-    said: list[str] | None,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """Its words are made as a test makes them, and no model is named."""
-    tools = [Tool(f"t{i}", f"word{i}") for i in range(12)]
-    cases = [case(f"c{i}", f"word{i % 12}", f"t{i % 12}") for i in range(24)]
-    write_tool_set(tmp_path / "tools", tools, cases)
-    new = {tool.id: ToolWords(description="thing") for tool in tools}
-    write_variant(tmp_path / "v1.json", Variant("v1", new))
-    lines = ["tools: tools", "cases: tools/cases.jsonl", "variants: {file: v1.json}"]
+    for name, text, status in (("lost", "thing", 1), ("same", "word{}", 0)):
+        words = {tool.id: ToolWords(description=text.format(i)) for i, tool in enumerate(tools)}
+        write_tool_set(tmp_path / name, tools, cases, variants=[Variant("v1", words)])
+        assert command("search", tmp_path / name, "--max-drop", "3") == status
+    lines = ["tools: lost", "cases: lost/cases.jsonl", "variants: {file: lost/variants/v1.json}"]
     file = tmp_path / "sgdx.yaml"
-    file.write_text("\n".join([*lines, f"gate: {gate}"]))
-    assert main(["search", str(file), "--quiet"]) == status
-    out, err = capsys.readouterr()
-    if said is None:
-        assert "sgdx.yaml" in err.splitlines()[-1]
-        return
-    verdicts = [line for line in out.splitlines() if line.startswith("recall@")]
-    assert len(verdicts) == len(said)
-    assert all(line.startswith(text) for line, text in zip(verdicts, said))
-    assert main(["search", str(file), "--output", str(file)]) == 2
+    for gate, status, said in GATES:
+        file.write_text("\n".join([*lines, f"gate: {gate}"]))
+        capsys.readouterr()
+        assert command("search", file, "--quiet") == status, gate
+        out, err = capsys.readouterr()
+        found = [line for line in out.splitlines() if line.startswith("recall@")]
+        assert [line.split(":")[:2] for line in found] == [line.split(":") for line in said or []]
+        assert said is not None or "sgdx.yaml" in err.splitlines()[-1]
+        assert command("search", file, "--output", file) == 2

@@ -1,4 +1,4 @@
-"""``sgdx tools test``: one file, several models, one verdict."""
+"""``sgdx tools init`` and ``test``: one file, several models, one verdict."""
 
 from __future__ import annotations
 
@@ -7,25 +7,27 @@ import re
 import socket
 import sys
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+import yaml
 
-from sgdx_tools.__main__ import main
 from sgdx_tools.data import Json
 
 from ..sgdx_llm.server import StandIn, call_completion, completion, failing, serving
-from .conftest import RIGHT, call, objects, user
+from .conftest import RIGHT, Capture, call, command, objects, read_lines, user, write_lines
+from .importing.test_mcp_servers import BY_SDK
 from .test_report import data_of
 
 YAML = """
-tools: {{mcp: server.json}}
+tools: {mcp: server.json, only: ["*a*", "book", "ping"]}
 cases: cases.jsonl
 models:
-  - {{model: good, base_url: "{url}"}}
-  - {{model: stubborn, base_url: "{url}", set: {{temperature: 0.5}}, omit: [seed]}}
-variants: {{file: v1.json}}
-gate: {{max_drop: 3}}
+  - {model: good, base_url: "URL"}
+  - {model: stubborn, base_url: "URL", set: {temperature: 0.5}, omit: [seed]}
+variants: {file: v1.json}
+gate: {max_drop: 3}
 """
 
 
@@ -42,57 +44,94 @@ def answer(body: Json) -> Json:
 
 
 @pytest.fixture
-def project(folder: Path, tmp_path: Path) -> Path:
-    """A folder with a server's tools, ten cases and other words."""
+def project(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a server's tools, twenty cases and other words, where the tests are run."""
     tools = json.loads((folder / "tools.json").read_text())
-    keys = {"parameters": "inputSchema"}
-    records = [{keys.get(key, key): value for key, value in tool.items()} for tool in tools]
+    records = [{**tool, "inputSchema": tool.pop("parameters")} for tool in tools]
     place = tmp_path / "project"
-    place.mkdir()
+    lines = [
+        line | {"id": f"{line['id']}{i}", "messages": [user(f"{said}{'!' * i}")], "dialogue": ""}
+        for i in range(5)
+        for line in read_lines(folder / "cases.jsonl")
+        for said in [line["messages"][0]["content"]]
+    ]
+    write_lines(place / "cases.jsonl", lines)
+    # One that is not asked for, and one that is left out.
+    records += [{"name": "other", "inputSchema": {}}]
+    records += [{"name": "a list", "inputSchema": {"type": "array"}}]
     (place / "server.json").write_text(json.dumps({"tools": records}))
-    lines = [json.loads(line) for line in (folder / "cases.jsonl").read_text().splitlines()]
-    cases = []
-    for i in range(5):
-        for line in lines:
-            content = line["messages"][0]["content"] + "!" * i
-            messages = [{"role": "user", "content": content}]
-            cases.append(line | {"id": f"{line['id']}{i}", "messages": messages, "dialogue": ""})
-    (place / "cases.jsonl").write_text("\n".join(map(json.dumps, cases)))
     (place / "v1.json").write_bytes((folder / "variants" / "v1.json").read_bytes())
+    monkeypatch.chdir(place)
     return place
 
 
-def test_two_models_are_tested_and_nothing_is_done_twice(
-    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def write_file(url: str, old: str = "", new: str = "") -> None:
+    assert old in YAML
+    Path("sgdx.yaml").write_text(YAML.replace(old, new).replace("URL", url))
+
+
+def scores_of(model: str) -> Any:
+    return json.loads(Path(f"sgdx-run/runs/{model}/scores.json").read_text())
+
+
+# A program that calls the same tool, whatever was said.
+PINGS = """
+import json, sys
+for line in sys.stdin:
+    print(json.dumps({"custom_id": json.loads(line)["custom_id"], "calls": [{"name": "ping"}]}))
+"""
+
+
+def test_all_models_are_tested_nothing_is_done_twice_and_all_say_the_same_verdict(
+    project: Path, capsys: Capture
 ) -> None:
-    junit, cases = tmp_path / "junit.xml", project / "cases.jsonl"
-    strange = json.dumps("ticket\x1b[31m \uffff")
-    cases.write_text(cases.read_text().replace('"a0"', strange))
+    """`test` and `score` say it, and so do report, JUnit and summary, which is the comment."""
+    cases = project / "cases.jsonl"
+    cases.write_text(cases.read_text().replace('"a0"', json.dumps("ticket\x1b[31m \uffff")))
+    Path("program.py").write_text(PINGS)
+    program = f'  - {{command: "{sys.executable} program.py --key sk-secret"}}\nvariants:'
     with serving(StandIn(answer=answer)) as server:
-        (project / "sgdx.yaml").write_text(YAML.format(url=server.url))
-        run = ["test", str(project / "sgdx.yaml")]
-        assert main([*run, "--junit", str(junit)]) == 1
+        write_file(server.url, "variants:", program)
+        assert command("test", "--junit", "junit.xml", "--summary", "summary.md") == 1
         asked = len(server.bodies)
-        assert main(run) == 1 and len(server.bodies) == asked
+        out, err = capsys.readouterr()
+        assert command("test") == 1 and len(server.bodies) == asked == 2 * 2 * 20
         assert {(b["model"], b.get("temperature"), "seed" in b) for b in server.bodies} == {
             ("good", 0, True),
             ("stubborn", 0.5, False),
         }
-    assert asked == 2 * 2 * 20
-    *_, good, good_line, bad, bad_line = capsys.readouterr().out.splitlines()
-    assert good.startswith("good: passed") and bad.startswith("stubborn: failed")
-    assert good_line.startswith("sgdx: good: 100.00 ")
-    assert bad_line.endswith("-> 50.00 under other words, right under all 50.00")
-    suites = ElementTree.fromstring(junit.read_bytes())  # noqa: S314 - of our own
-    counts = [(s.get("name"), s.get("tests"), s.get("failures")) for s in suites]
-    assert counts == [("good", "20", "0"), ("stubborn", "20", "10")]
+    assert err.startswith("sgdx: left out: tool a list: ")
+    suites = ElementTree.parse("junit.xml").getroot()  # noqa: S314 - of our own
     (first, *_) = suites.iter("testcase")  # control characters are escaped
     assert first.get("name") == "ticket\\x1b[31m \N{REPLACEMENT CHARACTER}"
-    scores = json.loads((project / "sgdx-run/runs/stubborn/scores.json").read_text())
-    assert scores["calls"]["call_accuracy"]["worst"] == pytest.approx(1 / 3)
+    ends = {
+        "good": ("passed", 0, "100.00 (83.16 to 100.00) -> 100.00 under", "0", "0"),
+        "stubborn": ("failed", 1, "-> 50.00 under other words, right under all 50.00", "10", "0"),
+        "program": ("cannot tell", 2, "0.00 (0.00 to 16.84) -> 0.00 under", "0", "20"),
+    }
+    lines, shown = out.splitlines()[-6:], data_of(Path("sgdx-run/report.html"))["models"]
+    for i, (name, (end, status, figures, failures, skipped)) in enumerate(ends.items()):
+        verdict = lines[2 * i].removeprefix(f"{name}: ")
+        assert verdict.startswith(f"{end}: ") and lines[2 * i + 1].startswith(f"sgdx: {name}: ")
+        assert figures in lines[2 * i + 1]
+        assert (suites[i].get("name"), suites[i].get("tests")) == (name, "20")
+        assert (suites[i].get("failures"), suites[i].get("skipped")) == (failures, skipped)
+        values = {p.get("name"): p.get("value") for p in suites[i].iter("property")}
+        assert f"{values['verdict']}: {values['why']}" == shown[i]["verdict"] == verdict
+        (row,) = (ln for ln in Path("summary.md").read_text().splitlines() if f"| `{name}`" in ln)
+        assert f"| {end} | `{verdict.removeprefix(f'{end}: ')}` |" in row
+        run = ("sgdx-run/tools", "--predictions", f"sgdx-run/runs/{name}", "--max-drop", "3")
+        capsys.readouterr()
+        assert command("score", *run, "--quiet") == status
+        assert capsys.readouterr().out.splitlines()[-1] == verdict
+        assert command("report", *run, "--output", f"{name}.html") == 0
+        assert data_of(Path(f"{name}.html"))["models"] == [shown[i]]
+    assert scores_of("stubborn")["calls"]["call_accuracy"]["worst"] == pytest.approx(1 / 3)
+    written = [path.read_text() for path in Path().rglob("*") if path.is_file()]
+    assert sum("sk-secret" in text for text in written) == 1  # the file of the test alone
 
 
-def test_repeats_tell_flaky_cases_from_broken_ones(project: Path, tmp_path: Path) -> None:
+def test_repeats_tell_flaky_cases_from_broken_ones(project: Path) -> None:
     """The first case of all is answered rightly every other time, under the same words."""
     asked: list[Json] = []
 
@@ -103,14 +142,12 @@ def test_repeats_tell_flaky_cases_from_broken_ones(project: Path, tmp_path: Path
                 return completion({"role": "assistant", "content": "Well."}, "stop")
         return answer(body)
 
-    summary, (_, *rest) = tmp_path / "summary.md", YAML.splitlines()
     with serving(StandIn(answer=flaky)) as server:
-        text = "\n".join(["repeats: 2", *rest]).format(url=server.url)
-        (project / "sgdx.yaml").write_text(text)
-        run = ["test", str(project / "sgdx.yaml"), "--limit", "8", "--summary", str(summary)]
-        assert main([*run, "--concurrency", "1"]) in (0, 1, 2)
+        write_file(server.url, "gate:", "repeats: 2\ngate:")
+        words = ("--limit", "8", "--summary", "summary.md", "--concurrency", "1")
+        assert command("test", *words) in (0, 1, 2)
         assert len(server.bodies) == 2 * 2 * 2 * 8
-    scores = json.loads((project / "sgdx-run/runs/stubborn/scores.json").read_text())
+    scores = scores_of("stubborn")
     shares = [scores["noise"]["v1"][key] for key in ("pass^k", "flaky", "broken")]
     assert shares == [0.5, 0.0, 0.375]  # four name the tool by its old name, one of them flaky
     assert scores["noise"]["original"]["flaky"] == 0.125
@@ -121,7 +158,7 @@ def test_repeats_tell_flaky_cases_from_broken_ones(project: Path, tmp_path: Path
     assert "flaky" not in data["cases"][1]["cells"]["good"]["v1"]
     assert "flaky 12.50" in data["models"][0]["noise"]["original"]
     assert "950 tokens" in data["models"][0]["spent"]["original"]
-    assert "flaky 12.50" in summary.read_text()
+    assert "flaky 12.50" in Path("summary.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -131,87 +168,51 @@ def test_repeats_tell_flaky_cases_from_broken_ones(project: Path, tmp_path: Path
         ("{file: v1.json}", "{file: v1.json, pool: p.json}", ["sgdx.yaml", "variants"]),
         ("model: good", "modle: good", ["sgdx.yaml", "modle"]),
         ("model: stubborn", "model: good", ["sgdx.yaml", "models"]),
-        ("{mcp: server.json}", "{mcp: server.json, openai: x.json}", ["sgdx.yaml", "tools"]),
+        ("{mcp: server.json", "{mcp: server.json, openai: x.json", ["sgdx.yaml", "tools"]),
         ("max_drop: 3", "max_drop: x", ["sgdx.yaml", "max_drop"]),
         ("max_drop: 3", "max_drop: .nan", ["sgdx.yaml", "max_drop"]),
         ("max_drop: 3", "max_drop: 1000", ["sgdx.yaml", "max_drop"]),
         ("max_drop: 3", "max_drop: -5", ["sgdx.yaml", "max_drop"]),
         ("gate:", "repeats: 0\ngate:", ["sgdx.yaml", "repeats"]),
-        ("{mcp: server.json}", "{openai: x.json, start: server}", ["sgdx.yaml", "start"]),
+        ("{mcp: server.json", "{openai: x.json, start: server", ["sgdx.yaml", "start"]),
     ],
 )
 def test_faults_of_the_file_are_one_line(
-    project: Path, old: str, new: str, facts: list[str], capsys: pytest.CaptureFixture[str]
+    project: Path, old: str, new: str, facts: list[str], capsys: Capture
 ) -> None:
-    (project / "sgdx.yaml").write_text(YAML.format(url="http://127.0.0.1:9").replace(old, new))
-    assert main(["test", str(project / "sgdx.yaml")]) == 2
+    write_file("http://127.0.0.1:9", old, new)
+    assert command("test") == 2
     error = capsys.readouterr().err.splitlines()[-1]
     assert error.startswith("sgdx: error: ")
     assert all(fact in error for fact in facts), error
 
 
-def test_what_an_import_loses_is_said(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Losses line by line, new names as a number."""
-    content = json.loads((project / "server.json").read_text())
-    names = ["a tool", "another tool", "list"]
-    schemas: list[Json] = [{}, {}, {"type": "array"}]
-    content["tools"] += [{"name": n, "inputSchema": s} for n, s in zip(names, schemas)]
-    (project / "server.json").write_text(json.dumps(content))
-    (project / "run.py").write_text("import sys\nsys.exit(1)")
-    tools = '{mcp: server.json, only: ["*t*", "book", "weather", "ping"]}'
-    text = f"tools: {tools}\ncases: cases.jsonl\nvariants: {{file: v1.json}}\n"
-    text += 'models: [{command: "python run.py"}]\n'
-    (project / "sgdx.yaml").write_text(text)
-    assert main(["test", str(project / "sgdx.yaml")]) == 2
-    lost, renamed, *_ = capsys.readouterr().err.splitlines()
-    assert lost.startswith("sgdx: left out: tool list: ")
-    assert renamed.startswith("sgdx: renamed: 2, ")
-    assert "a_tool" in (project / "sgdx-run" / "tools" / "source.json").read_text()
-
-
-@pytest.mark.parametrize("way", ["limit", "gone"])
-def test_a_run_that_does_not_end_cannot_tell_and_leaves_no_older_verdict(
-    way: str, project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_that_does_not_end_cannot_tell_and_leaves_no_older_verdict(project: Path) -> None:
     """The limit of requests is reached, or the server refuses all; a test passed before."""
-    junit, summary = tmp_path / "junit.xml", tmp_path / "summary.md"
+    outputs = ("--junit", "junit.xml", "--summary", "summary.md")
     with serving(StandIn(answer=answer)) as server:
-        lines = YAML.format(url=server.url).replace("{max_drop: 3}", "{max_drop: 100}")
-        (project / "sgdx.yaml").write_text(lines)
-        run = ["test", str(project / "sgdx.yaml"), "--junit", str(junit)]
-        run += ["--summary", str(summary)]
-        assert main(run) == 0 and "passed" in summary.read_text()
-        for case in (project / "cases.jsonl", project / "v1.json"):
-            case.write_text(case.read_text().replace("!", "?").replace("Reserve", "Keep"))
-        if way == "gone":
-            server.faults += [failing(401)] * 100
-        assert main([*run, "--max-requests", "5"] if way == "limit" else run) == 2
-    assert "cannot tell" in summary.read_text() and "passed" not in summary.read_text()
-    suites = ElementTree.fromstring(junit.read_bytes())  # noqa: S314 - of our own
-    assert {s.get("errors") for s in suites} == {"1"}
-    assert not (project / "sgdx-run" / "report.html").exists()
+        write_file(server.url, "{max_drop: 3}", "{max_drop: 100}")
+        assert command("test", *outputs) == 0 and "passed" in Path("summary.md").read_text()
+        for file in (Path("cases.jsonl"), Path("v1.json")):
+            file.write_text(file.read_text().replace("!", "?").replace("Reserve", "Keep"))
+        for more in (("--max-requests", "5"), ()):
+            if not more:
+                server.faults += [failing(401)] * 100
+            assert command("test", *outputs, *more) == 2
+            said = Path("summary.md").read_text()
+            assert "cannot tell" in said and "passed" not in said
+            suites = ElementTree.parse("junit.xml").getroot()  # noqa: S314 - of our own
+            assert {s.get("errors") for s in suites} == {"1"}
+            assert not Path("sgdx-run/report.html").exists()
 
 
 def test_what_is_read_is_not_written_over(project: Path) -> None:
-    (project / "sgdx.yaml").write_text(YAML.format(url="http://127.0.0.1:9"))
+    write_file("http://127.0.0.1:9")
     for name in ("cases.jsonl", "sgdx.yaml", "v1.json", "server.json"):
-        before = (project / name).read_bytes()
+        before = Path(name).read_bytes()
         for option in ("--junit", "--summary"):
-            assert main(["test", str(project / "sgdx.yaml"), option, str(project / name)]) == 2
-        assert (project / name).read_bytes() == before
-
-
-def test_two_variants_with_the_same_words_count_once(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (project / "pool.json").write_text('{"book": {"name": ["reserve"]}}')
-    with serving(StandIn(answer=answer)) as server:
-        text = YAML.format(url=server.url).replace("{file: v1.json}", "{pool: pool.json, count: 3}")
-        (project / "sgdx.yaml").write_text(text)
-        main(["test", str(project / "sgdx.yaml"), "--limit", "4"])
-    words = sorted(p.name for p in (project / "sgdx-run/words").glob("v*.json"))
-    assert words == ["v1.json"]
-    assert "v2" in capsys.readouterr().err
+            assert command("test", option, name) == 2
+        assert Path(name).read_bytes() == before
 
 
 PROGRAM = """
@@ -235,28 +236,36 @@ server.run(RUN)
 
 
 def versions_tested(
-    place: Path, tools: str, base: str, head: str, gone: int = 0
+    place: Path, tools: str, base: str, head: str, gone: int = 0, more: str = ""
 ) -> tuple[int, str]:
     """The status and the summary of a test of two versions of a file that `tools` names.
 
-    Of its cases 20 book a table, and some call a tool that only the base has.
+    Of its cases 20 book a table, and some call a tool that only the base has. The file of the head
+    may say more of the tools.
     """
     cases = [{"id": f"c{i}", "expect": call("book_table", city="Rome")} for i in range(20)]
     cases += [{"id": f"@everyone-{i}", "expect": call("get_weather")} for i in range(gone)]
-    lines = [json.dumps(case | {"messages": [user("Rome?")]}) for case in cases]
-    files = {
-        "sgdx.yaml": f"tools: {{{tools}}}\ncases: cases.jsonl\nvariants: {{file: none.json}}\n"
-        f"models: [{{command: '{sys.executable} program.py'}}]\ngate: {{max_drop: 3}}\n",
-        "cases.jsonl": "\n".join(lines),
-        "program.py": PROGRAM,
-    }
-    for version, content in (("base", base), ("head", head)):
-        (place / version).mkdir()
-        for name, text in {**files, "tools": content}.items():
-            (place / version / name).write_text(text)
+    file = f"tools: {{{tools}MORE}}\ncases: cases.jsonl\nvariants: {{file: none.json}}\n"
+    file += f"models: [{{command: '{sys.executable} program.py'}}]\ngate: {{max_drop: 3}}\n"
+    for version, content, said in (("base", base, ""), ("head", head, more)):
+        lines = (case | {"messages": [user("Rome?")]} for case in cases)
+        write_lines(place / version / "cases.jsonl", lines)
+        (place / version / "sgdx.yaml").write_text(file.replace("MORE", said))
+        (place / version / "program.py").write_text(PROGRAM)
+        (place / version / "tools").write_text(content)
     summary = place / "summary.md"
     words = [str(place / "head" / "sgdx.yaml"), "--base", str(place / "base" / "sgdx.yaml")]
-    return main(["test", *words, "--summary", str(summary)]), summary.read_text()
+    return command("test", *words, "--summary", summary), summary.read_text()
+
+
+def test_a_pull_request_may_not_ask_for_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEY", "k3y")
+    server = SERVER.replace("RUN", "")
+    asks = f"import os\nassert 'TOKEN' not in os.environ\n{server}"
+    tools, more = f'mcp: "{sys.executable} tools"', ", env: {TOKEN: '${KEY}'}"
+    assert versions_tested(tmp_path, tools, server, asks, more=more)[0] == 0
 
 
 def test_a_live_server_cannot_tell_two_versions_apart(tmp_path: Path) -> None:
@@ -287,3 +296,60 @@ def test_cases_whose_tool_is_gone_are_counted_and_named_as_code(tmp_path: Path) 
     status, said = versions_tested(tmp_path, "openai: tools", base, head, gone=30)
     assert status == 2 and "30 of 50 cases are left out" in said and "10 more" in said
     assert "`@everyone-19`" in said and "@everyone-20" not in said
+
+
+OPENAI = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+
+
+@pytest.mark.parametrize(
+    ("form", "content"),
+    [
+        ("openai", [OPENAI]),
+        ("anthropic", {"tools": [{"name": "f", "input_schema": {"type": "object"}}]}),
+        ("mcp", {"result": {"tools": [{"name": "f", "inputSchema": {"type": "object"}}]}}),
+    ],
+)
+def test_a_file_is_known_by_its_content(form: str, content: object, tmp_path: Path) -> None:
+    (tmp_path / "f.json").write_text(json.dumps(content))
+    words = ("--output", tmp_path / "api", "--model", "m", "--base-url", "http://localhost:1/v1")
+    assert command("init", tmp_path / "f.json", *words) == 0
+    written = yaml.safe_load((tmp_path / "api" / "sgdx.yaml").read_text())
+    server = {"model": "m", "base_url": "http://localhost:1/v1"}
+    assert written == {
+        "tools": {form: "../f.json"},
+        "cases": "cases.jsonl",
+        "models": [server],
+        "variants": {**server, "count": 2},
+        "gate": {"max_drop": 3},
+    }
+    # A test reads the file, and asks for the cases alone.
+    assert command("test", tmp_path / "api" / "sgdx.yaml") == 2
+
+
+def test_a_program_is_a_server_that_gets_variables_and_whose_keys_are_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """Nothing is overwritten."""
+    program, written = tmp_path / "kitchen", tmp_path / "sgdx.yaml"
+    first = f"#!{sys.executable}\nimport os\nassert os.environ['TOKEN'] == 'k3y'"
+    program.write_text(first + BY_SDK)
+    program.chmod(0o755)
+    words = ("init", program, "--output", tmp_path, "--env")
+    assert command(*words, "TOKEN=k3y") == 2
+    monkeypatch.setenv("KEY", "no")
+    assert command(*words, "TOKEN=${KEY}") == 2
+    assert "AssertionError" in capsys.readouterr().err and not written.exists()
+    monkeypatch.setenv("KEY", "k3y")
+    assert command(*words, "TOKEN=${KEY}") == 0
+    assert "found: 2;" in capsys.readouterr().err
+    tools = {"mcp": str(program), "env": {"TOKEN": "${KEY}"}}
+    assert yaml.safe_load(written.read_text())["tools"] == tools
+    before = written.read_bytes()
+    assert command(*words, "TOKEN=${KEY}") == 2 and written.read_bytes() == before
+    assert command("check", "--mcp-server", program, "--env", "TOKEN=${KEY}") == 0
+    assert command("check", written, "--env", "TOKEN=${KEY}") == 2
+
+
+def test_what_has_no_tools_leaves_no_file(tmp_path: Path) -> None:
+    assert command("init", tmp_path / "nothing", "--output", tmp_path / "api") == 2
+    assert not (tmp_path / "api").exists()

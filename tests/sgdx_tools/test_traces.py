@@ -1,11 +1,10 @@
-"""Cases of logs in OpenAI's form and of OpenTelemetry's spans, and their review."""
+"""Cases of logs, of spans in the forms that programs write, and by a model, and their review."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,154 +12,147 @@ import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_tools import score
-from sgdx_tools.__main__ import main
 from sgdx_tools.data import Case, ExpectedCall, Tool, ToolWords, Variant, Words
-from sgdx_tools.folder import read_tool_set, write_tool_set, write_variant
+from sgdx_tools.folder import read_tool_set, write_tool_set
 
-from ..sgdx_llm.server import call_completion, completion
-from .conftest import Rows, call, objects, rows, user
+from ..sgdx_llm.server import StandIn, call_completion, completion, serving
+from .conftest import CASES, TOOLS, Capture, Rows, call, command, objects, rows, user, write_lines
 
-
-def line(text: str, response: Any, **more: Any) -> str:
-    request = {"model": "m", "messages": [user(text)]}
-    return json.dumps({"request": request, "response": response, **more})
-
-
+Json = Any
 BOOKED = call_completion("book", '{"people": 3}')
 TEXT = completion({"role": "assistant", "content": "Bye."}, "stop")
 ROME = {"city": "Rome"}
-RAIN = {"type": "tool_call_response", "id": "1", "result": "rain"}
-# As a collector writes it: messages as text, or in the structure of OTLP.
-SPAN = {
-    "gen_ai.operation.name": "chat",
-    "gen_ai.conversation.id": "talk",
-    "gen_ai.system_instructions": json.dumps([{"type": "text", "content": "Be kind."}]),
-    "gen_ai.input.messages": json.dumps(
-        [
-            {"role": "user", "parts": [{"type": "text", "content": "Rain in Rome?"}]},
-            {
-                "role": "assistant",
-                "parts": [{"type": "tool_call", "id": "1", "name": "weather", "arguments": ROME}],
-            },
-            {"role": "tool", "parts": [RAIN]},
-        ]
-    ),
-    "gen_ai.output.messages": json.dumps(
-        [{"role": "assistant", "parts": [{"type": "text", "content": "Yes."}]}]
-    ),
-}
 
 
-def otlp(*spans: dict[str, str]) -> str:
-    def values(span: dict[str, str]) -> list[dict[str, Any]]:
-        return [{"key": key, "value": {"stringValue": value}} for key, value in span.items()]
-
-    listed = [{"name": "chat m", "attributes": values(span)} for span in spans]
-    return json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": listed}]}]}, indent=1)
+def asked(text: str, response: Json, **more: Json) -> Json:
+    request = {"model": "m", "messages": [user(text)]}
+    return {"request": request, "response": response, **more}
 
 
-def added(folder: Path, *files: str) -> list[Case]:
-    """The cases that are new, of the files' contents."""
+def added(folder: Path, *records: Json, indent: int | None = None) -> list[Case]:
+    """The cases that are new, of a log of these records."""
     before = {case.id for case in read_tool_set(folder).all_cases}
-    paths = []
-    for i, content in enumerate(files):
-        paths.append(folder.parent / f"log{i}.jsonl")
-        paths[-1].write_text(content)
-    assert main(["cases", str(folder), "--from", *map(str, paths)]) == 0
+    log = folder.parent / "log.jsonl"
+    log.write_text("\n".join(json.dumps(record, indent=indent) for record in records))
+    assert command("cases", folder, "--from", log) == 0
     return [case for case in read_tool_set(folder).all_cases if case.id not in before]
 
 
-def test_logs_become_unreviewed_cases(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    batch = {
-        "custom_id": "seven",
-        "body": {"messages": [{"role": "user", "content": [{"type": "text", "text": "Seven"}]}]},
-        "response": {"status_code": 200, "body": call_completion("book", '{"people": 7}')},
-    }
+def left_out(error: str) -> list[int]:
+    """The lines of a log that the notes say are left out."""
+    notes = [line for line in error.splitlines() if line.startswith("note: left out: ")]
+    return [int(note.split("log.jsonl:")[1].split(":")[0]) for note in notes]
+
+
+def test_logs_become_unreviewed_cases(folder: Path, capsys: Capture) -> None:
+    """Same messages with other calls are two cases; a person's case of these messages stays."""
+    seven = [{"role": "user", "content": [{"type": "text", "text": "Seven"}]}]
+    written = {"role": "assistant", "content": '{"name": "ping", "arguments": {}}'}
     log = [
-        line("For three", BOOKED, custom_id="three"),
-        line("For three", BOOKED, custom_id="again"),  # the same conversation
-        line("Bye", TEXT),
-        json.dumps(batch),
-        line("Four in Rome", BOOKED),  # the conversation of a case that the folder has
-        line("?", call_completion("dance", "{}")),
-        line("!", call_completion("book", '{"people": "many"}')),
-        line("x", {"error": "busy"}),
-        json.dumps({"hello": "world"}),
+        asked("For three", BOOKED, custom_id="three"),
+        asked("For three", BOOKED, custom_id="again"),  # the same conversation
+        asked("For three", call_completion("book", '{"people": 4}')),
+        asked("For three", completion(written, "stop")),
+        asked("Bye", TEXT),
+        {
+            "custom_id": "seven",
+            "body": {"messages": seven},
+            "response": {"status_code": 200, "body": call_completion("book", '{"people": 7}')},
+        },
+        asked("Four in Rome", BOOKED),  # the conversation of a case that the folder has
+        asked("?", call_completion("dance", "{}")),
+        asked("!", call_completion("book", '{"people": "many"}')),
+        asked("x", {"error": "busy"}),
+        {"hello": "world"},
     ]
-    three, bye, seven = added(folder, "\n".join(log))
-    assert three == Case(
-        "three", (user("For three"),), (ExpectedCall("book", {"people": 3}),), unreviewed=True
-    )
-    assert bye.expect is None and bye.id.startswith("log0-") and bye.unreviewed
-    assert (seven.id, seven.messages) == ("seven", (user("Seven"),))
-    notes = [n for n in capsys.readouterr().err.splitlines() if n.startswith("note: left out: ")]
-    assert [note.split("log0.jsonl:")[1][0] for note in notes] == ["6", "7", "8", "9"]
+    three, four, text, bye, of_batch = added(folder, *log)
+    expect = (ExpectedCall("book", {"people": 3}),)
+    assert three == Case("three", (user("For three"),), expect, unreviewed=True)
+    assert four.expect == (ExpectedCall("book", {"people": 4}),)
+    assert text.expect is None and len({three.id, four.id, text.id}) == 3
+    assert bye.expect is None and bye.id.startswith("log-") and bye.unreviewed
+    assert (of_batch.id, of_batch.messages) == ("seven", (user("Seven"),))
+    error = capsys.readouterr().err
+    assert left_out(error) == [8, 9, 10, 11]
+    said = ["new cases 5", "known already 2", "texts that look like calls 1", "left out 4"]
+    assert {*said} <= {*error.split("read: ")[1].splitlines()[0].split(", ")}
+
+
+def part(role: str, **of: Json) -> Json:
+    return {"role": role, "parts": [of]}
+
+
+def otlp(value: Json) -> Json:
+    """A value in the structure of OTLP."""
+    if isinstance(value, dict):
+        return {"kvlistValue": {"values": otlp_attributes(value)}}
+    if isinstance(value, list):
+        return {"arrayValue": {"values": [otlp(item) for item in value]}}
+    return {"stringValue": value}
+
+
+def otlp_attributes(values: Json) -> Json:
+    return [{"key": key, "value": otlp(value)} for key, value in values.items()]
 
 
 def test_spans_become_cases_of_their_conversation(folder: Path) -> None:
-    structured: dict[str, Any] = {
-        key: {"stringValue": value}
-        for key, value in SPAN.items()
-        if key not in ("gen_ai.input.messages", "gen_ai.conversation.id")
+    """As a collector writes them: messages as text, or in the structure of OTLP."""
+    called = part("assistant", type="tool_call", id="1", name="weather", arguments=ROME)
+    result = part("tool", type="tool_call_response", id="1", result="rain")
+    said = [part("user", type="text", content="Rain in Rome?"), called, result]
+    instructions = [{"type": "text", "content": "Be kind."}]
+    answer = [part("assistant", type="text", content="Yes.")]
+    span = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.system_instructions": json.dumps(instructions),
+        "gen_ai.output.messages": json.dumps(answer),
     }
-    part = {"type": {"stringValue": "text"}, "content": {"stringValue": "And in Bonn?"}}
-
-    def keyed(of: dict[str, Any]) -> dict[str, Any]:
-        return {"kvlistValue": {"values": [{"key": k, "value": v} for k, v in of.items()]}}
-
-    message = {"role": {"stringValue": "user"}, "parts": {"arrayValue": {"values": [keyed(part)]}}}
-    structured["gen_ai.input.messages"] = {"arrayValue": {"values": [keyed(message)]}}
-    span = {"attributes": [{"key": k, "value": v} for k, v in structured.items()]}
-    other = {"attributes": {"http.method": "GET"}}
-    first, second = added(folder, otlp(SPAN), json.dumps(span) + "\n" + json.dumps(other))
+    talk = {"gen_ai.conversation.id": "talk", "gen_ai.input.messages": json.dumps(said)}
+    structured = {"gen_ai.input.messages": [part("user", type="text", content="And in Bonn?")]}
+    listed = [{"name": "chat m", "attributes": otlp_attributes(span | talk)}]
+    first, second = added(
+        folder,
+        {"resourceSpans": [{"scopeSpans": [{"spans": listed}]}]},
+        {"attributes": otlp_attributes(span | structured)},
+    )
     assert first.dialogue == "talk" and second.dialogue == ""
-    system, asked, called, result = first.messages
-    assert (system["role"], asked["content"]) == ("system", "Rain in Rome?")
+    system, question, called, result = first.messages
+    assert (system["role"], question["content"]) == ("system", "Rain in Rome?")
     assert json.loads(called["tool_calls"][0]["function"]["arguments"]) == ROME
     assert result == {"role": "tool", "tool_call_id": "1", "content": "rain"}
     assert second.messages[1] == user("And in Bonn?")
 
 
-def test_reviewed_cases_stay_and_others_go(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    added(folder, "\n".join([line("A", BOOKED, custom_id="=a"), line("B", TEXT, custom_id="x")]))
+def test_a_review_drops_what_is_struck_out_and_is_never_lost(folder: Path, capsys: Capture) -> None:
+    """Neither by cases that come later, nor are those by a table that is older."""
+    added(folder, asked("A", BOOKED, custom_id="=a"), asked("B", TEXT, custom_id="x"))
     extra: Rows = [{"id": "=a", "variant": name, "calls": []} for name in ("original", "v1", "v2")]
     extra += [row | {"id": "x"} for row in extra]
     assert score(folder, [*rows(), *extra])["cases"]["unreviewed"] == 2
-    table = folder / "review" / "review.tsv"
+    table, log = folder / "review" / "review.tsv", folder.parent / "log.jsonl"
     page = (folder / "review" / "review.html").read_text()
     assert "user: A" in page and "book({&quot;people&quot;: 3})" in page
-    table.write_text("\n".join(row for row in table.read_text().splitlines() if row[:2] != "x\t"))
-    assert main(["cases", str(folder), "--review", str(table)]) == 0
-    assert capsys.readouterr().out.endswith("\n5 cases\n")
-    cases = read_tool_set(folder).all_cases
-    assert [(case.id, case.unreviewed) for case in cases][-2:] == [("d", False), ("=a", False)]
-    kept = [row for row in [*rows(), *extra] if row["id"] != "x"]
-    assert "unreviewed" not in score(folder, kept)["cases"]
-
-
-def test_a_review_is_never_lost(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Neither by cases that come later, nor are those by a table that is older."""
-    added(folder, "\n".join([line("A", BOOKED, custom_id="a1"), line("B", TEXT, custom_id="b1")]))
-    table, log = folder / "review" / "review.tsv", folder.parent / "log0.jsonl"
-    whole = table.read_text()
-    struck = "\n".join(row for row in whole.splitlines() if row[:3] != "b1\t")
+    struck = "\n".join(row for row in table.read_text().splitlines() if row[:2] != "x\t")
     table.write_text(struck)
-    log.write_text(line("C", BOOKED, custom_id="c1"))
+    write_lines(log, [asked("C", BOOKED, custom_id="c1")])
     cases = (folder / "cases.jsonl").read_bytes()
-    assert main(["cases", str(folder), "--from", str(log)]) == 2
+    assert command("cases", folder, "--from", log) == 2
     assert "--review" in capsys.readouterr().err
     assert table.read_text() == struck and (folder / "cases.jsonl").read_bytes() == cases
-    table.write_text(whole)
-    assert main(["cases", str(folder), "--from", str(log)]) == 0
+    assert command("cases", folder, "--review", table) == 0
+    assert capsys.readouterr().out == "5 cases\n"
+    found = [(case.id, case.unreviewed) for case in read_tool_set(folder).all_cases]
+    assert found[-2:] == [("d", False), ("=a", False)]
+    kept = [row for row in [*rows(), *extra] if row["id"] != "x"]
+    assert "unreviewed" not in score(folder, kept)["cases"]
+    assert command("cases", folder, "--from", log) == 0
     older = folder.parent / "older.tsv"
     older.write_text(struck)
-    assert main(["cases", str(folder), "--review", str(older)]) == 2
-    assert {"b1", "c1"} <= {case.id for case in read_tool_set(folder).all_cases}
+    assert command("cases", folder, "--review", older) == 2
+    assert "c1" in {case.id for case in read_tool_set(folder).all_cases}
     table.write_text(table.read_text().splitlines()[0])  # all are struck out
-    assert main(["cases", str(folder), "--review", str(table)]) == 0
-    assert not any(case.unreviewed for case in read_tool_set(folder).all_cases)
+    assert command("cases", folder, "--review", table) == 0
+    assert "c1" not in {case.id for case in read_tool_set(folder).all_cases}
 
 
 def test_several_at_once_lose_no_case(folder: Path) -> None:
@@ -168,9 +160,9 @@ def test_several_at_once_lose_no_case(folder: Path) -> None:
     processes = []
     for i in range(3):
         log = folder.parent / f"at-once-{i}.jsonl"
-        log.write_text("\n".join(line(f"{i} {n}", BOOKED, custom_id=f"{i}-{n}") for n in range(9)))
-        command = [sys.executable, "-m", "sgdx_tools", "cases", str(folder), "--from", str(log)]
-        processes.append(subprocess.Popen(command, stderr=subprocess.PIPE))
+        write_lines(log, [asked(f"{i} {n}", BOOKED, custom_id=f"{i}-{n}") for n in range(9)])
+        words = [sys.executable, "-m", "sgdx_tools", "cases", str(folder), "--from", str(log)]
+        processes.append(subprocess.Popen(words, stderr=subprocess.PIPE))
     ended = [process.wait() for process in processes]
     ids = {case.id for case in read_tool_set(folder).all_cases}
     for i, status in enumerate(ended):
@@ -192,25 +184,24 @@ def test_several_at_once_lose_no_case(folder: Path) -> None:
             ["'chat m' without content"],
         ),
         (["--from", "FILE"], '{"attributes": {"http.method": "GET"}}', ["other spans 1"]),
+        (["--generate", "2"], "", ["--model"]),
+        (["--model", "m"], "", ["--generate"]),
+        (["--generate", "0", "--model", "m"], "", ["--generate"]),
     ],
 )
 def test_faults(
-    folder: Path,
-    words: list[str],
-    content: str,
-    facts: list[str],
-    capsys: pytest.CaptureFixture[str],
+    folder: Path, words: list[str], content: str, facts: list[str], capsys: Capture
 ) -> None:
     file = folder.parent / "file"
     file.write_text(content)
     before = (folder / "cases.jsonl").read_bytes()
-    assert main(["cases", str(folder), *(word.replace("FILE", str(file)) for word in words)]) == 2
+    assert command("cases", folder, *(word.replace("FILE", str(file)) for word in words)) == 2
     error = capsys.readouterr().err
     assert all(fact in error for fact in facts), error
     assert (folder / "cases.jsonl").read_bytes() == before
 
 
-def test_hostile_traces_are_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_hostile_traces_are_left_out(folder: Path, capsys: Capture) -> None:
     image = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}
     hostile = [
         {"request": {"messages": [image]}, "response": TEXT},
@@ -222,49 +213,37 @@ def test_hostile_traces_are_left_out(folder: Path, capsys: pytest.CaptureFixture
         None,
         5,
     ]
-    path = folder.parent / "hostile.jsonl"
-    path.write_text("\n".join(map(json.dumps, hostile)))
-    assert main(["cases", str(folder), "--from", str(path)]) == 2
-    assert f"left out {len(hostile)}" in capsys.readouterr().err
-    good = json.loads(line("A", BOOKED))
-    assert len(added(folder, "\n".join(map(json.dumps, [*hostile, good])))) == 1
-    notes = [n for n in capsys.readouterr().err.splitlines() if "left out: " in n]
-    assert [note.split("log0.jsonl:")[1][0] for note in notes] == list("12345678")
-    assert "'messages'" not in "".join(notes)
+    assert len(added(folder, *hostile, asked("A", BOOKED))) == 1
+    assert left_out(capsys.readouterr().err) == [1, 2, 3, 4, 5, 6, 7, 8]
+    write_lines(folder.parent / "log.jsonl", hostile)
+    assert command("cases", folder, "--from", folder.parent / "log.jsonl") == 2
 
 
-ASKED = [user("Rain in Rome?")]
-EXPECTED = (ExpectedCall("weather", {"city": "Rome"}),)
 SAID = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
 FUNCTION = {"name": "weather", "arguments": json.dumps(ROME)}
-_OI = "llm.output_messages.0.message.tool_calls.0.tool_call."
+_COMPLETION = "gen_ai.completion.0"
+_CALL = "llm.output_messages.0.message.tool_calls.0.tool_call."
 _CONTENT = "llm.input_messages.0.message.contents.0.message_content."
+_TOOL_CALL = {"type": "tool_call", "name": "weather", "arguments": ROME}
 ON_EVENT = {
-    "gen_ai.input.messages": [
-        {"role": "user", "parts": [{"type": "text", "content": "Rain in Rome?"}]}
-    ],
-    "gen_ai.output.messages": [
-        {
-            "role": "assistant",
-            "parts": [{"type": "tool_call", **FUNCTION, "arguments": ROME}],
-        }
-    ],
+    "gen_ai.input.messages": [part("user", type="text", content="Rain in Rome?")],
+    "gen_ai.output.messages": [part("assistant", **_TOOL_CALL)],
 }
 CHOICE = {
     "finish_reason": "tool_calls",
     "message": json.dumps({"tool_calls": [{"id": "1", "type": "function", "function": FUNCTION}]}),
 }
-RECORDS: dict[str, Any] = {
+RECORDS: dict[str, Json] = {
     "openllmetry": {
         "attributes": {
             "gen_ai.system": "openai",
             "llm.request.type": "chat",
             "gen_ai.prompt.0.role": "user",
             "gen_ai.prompt.0.content": "Rain in Rome?",
-            "gen_ai.completion.0.role": "assistant",
-            "gen_ai.completion.0.finish_reason": "tool_calls",
-            "gen_ai.completion.0.tool_calls.0.id": "1",
-            **{f"gen_ai.completion.0.tool_calls.0.{key}": FUNCTION[key] for key in FUNCTION},
+            f"{_COMPLETION}.role": "assistant",
+            f"{_COMPLETION}.finish_reason": "tool_calls",
+            f"{_COMPLETION}.tool_calls.0.id": "1",
+            **{f"{_COMPLETION}.tool_calls.0.{key}": FUNCTION[key] for key in FUNCTION},
         }
     },
     "openinference": {
@@ -274,17 +253,15 @@ RECORDS: dict[str, Any] = {
             f"{_CONTENT}type": "text",
             f"{_CONTENT}text": "Rain in Rome?",
             "llm.output_messages.0.message.role": "assistant",
-            f"{_OI}id": "1",
-            **{f"{_OI}function.{key}": FUNCTION[key] for key in FUNCTION},
+            f"{_CALL}id": "1",
+            **{f"{_CALL}function.{key}": FUNCTION[key] for key in FUNCTION},
         }
     },
     "event": {
-        "name": "chat m",
         "attributes": SAID,
         "events": [{"name": "gen_ai.client.inference.operation.details", "attributes": ON_EVENT}],
     },
     "events": {
-        "name": "chat m",
         "attributes": SAID,
         "events": [
             {"name": "gen_ai.user.message", "attributes": {"content": "Rain in Rome?"}},
@@ -296,77 +273,135 @@ RECORDS: dict[str, Any] = {
 
 @pytest.mark.parametrize("form", RECORDS)
 def test_logs_of_other_forms(folder: Path, form: str) -> None:
+    """Lines, and indented one after the other, as a console shows spans."""
     other = {"name": "GET", "attributes": {"http.method": "GET"}}
-    # Lines, and indented one after the other, as a console shows spans.
-    record = RECORDS[form]
-    (case,) = added(folder, "\n".join(json.dumps(one, indent=4) for one in (other, record)))
-    assert (list(case.messages), case.expect) == (ASKED, EXPECTED)
-    assert added(folder, json.dumps(record)) == []
+    (case,) = added(folder, other, RECORDS[form], indent=4)
+    assert case.messages == (user("Rain in Rome?"),)
+    assert case.expect == (ExpectedCall("weather", ROME),)
+    assert added(folder, RECORDS[form]) == []
 
 
-def test_same_messages_with_other_calls_are_two_cases(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    other = call_completion("book", '{"people": 4}')
-    text = completion({"role": "assistant", "content": '{"name": "ping", "arguments": {}}'}, "stop")
-    log = [line("For three", answer) for answer in (BOOKED, other, BOOKED, text)]
-    first, second, third = added(folder, "\n".join(log))
-    assert first.expect == (ExpectedCall("book", {"people": 3}),)
-    assert second.expect == (ExpectedCall("book", {"people": 4}),)
-    assert third.expect is None and len({first.id, second.id, third.id}) == 3
-    said = "new cases 3, known already 1, texts that look like calls 1"
-    assert set(said.split(", ")) <= set(
-        capsys.readouterr().err.split("read: ")[1].strip().split(", ")
-    )
+# An argument whose own parts are called as the alternatives of an expected value are.
+ALTERNATIVES = objects(any_of={"type": "array"}, absent={"type": "boolean"})
 
 
-def test_arguments_that_are_called_as_alternatives_are(
-    tmp_path: Path, write_rows: Callable[[Rows], Path]
-) -> None:
+def test_arguments_that_are_called_as_alternatives_are(tmp_path: Path) -> None:
     """A log says what was called; the case of it is right where the same is called again."""
-    schema = objects(filter=objects(any_of={"type": "array"}, absent={"type": "boolean"}))
-    whole = objects(any_of={"type": "array"}, absent={"type": "boolean"})
-    write_tool_set(tmp_path / "api", [Tool("search", "", schema), Tool("all", "", whole)])
-    made: list[tuple[str, Any]] = [
+    tools = [Tool("search", "", objects(filter=ALTERNATIVES)), Tool("all", "", ALTERNATIVES)]
+    new = Variant("v1", {"search": ToolWords(parameters={"filter.any_of": Words("either")})})
+    write_tool_set(tmp_path / "api", tools, variants=[new])
+    made: list[tuple[str, Json]] = [
         ("search", {"filter": {"any_of": [{"any_of": ["red"]}, "blue"]}}),
         ("search", {"filter": {"absent": True}}),
         ("all", {"any_of": ["red", {"absent": True}]}),
         ("all", {"absent": True}),
         ("all", {"any_of": [], "absent": True}),
     ]
-    log = [line(str(i), call_completion(n, json.dumps(a))) for i, (n, a) in enumerate(made)]
-    cases = added(tmp_path / "api", "\n".join(log))
-    new = Variant("v1", {"search": ToolWords(parameters={"filter.any_of": Words("either")})})
-    write_variant(tmp_path / "api" / "variants" / "v1.json", new)
-    predictions = [
-        {"id": case.id, "variant": "original", "calls": [{"name": name, "arguments": arguments}]}
-        for case, (name, arguments) in zip(cases, made)
+    log = [asked(str(i), call_completion(n, json.dumps(a))) for i, (n, a) in enumerate(made)]
+    cases = added(tmp_path / "api", *log)
+    rows = [
+        {"id": case.id, "variant": "original", "calls": call(name, **arguments)}
+        for case, (name, arguments) in zip(cases, made, strict=True)
     ]
-    worded = [row | {"variant": "v1"} for row in predictions]
-    worded[0] = worded[0] | {
-        "calls": call("search", filter={"either": [{"any_of": ["red"]}, "blue"]})
-    }
+    worded = [row | {"variant": "v1"} for row in rows]
+    worded[0]["calls"] = call("search", filter={"either": [{"any_of": ["red"]}, "blue"]})
     for rules in ("exact", "fuzzy"):
-        found = score(tmp_path / "api", [*predictions, *worded], rules=rules)
+        found = score(tmp_path / "api", [*rows, *worded], rules=rules)
         assert found["calls"]["call_accuracy"]["by_variant"] == {"original": 1.0, "v1": 1.0}
-    wrong = [row | {"calls": call("search", filter={})} for row in predictions]
+    wrong = [row | {"calls": call("search", filter={})} for row in rows]
     assert score(tmp_path / "api", wrong)["calls"]["call_accuracy"]["original"] == 0.0
 
 
 @pytest.mark.parametrize(
     "arguments", [{"any_of": [{"tag": "red"}, {"tag": "blue"}]}, {"absent": True}]
 )
-def test_an_expected_value_with_two_meanings_is_refused(tmp_path: Path, arguments: Any) -> None:
-    schema = objects(filter=objects(any_of={"type": "array"}, absent={"type": "boolean"}))
-    write_tool_set(tmp_path / "api", [Tool("search", "", schema)])
-    cases = tmp_path / "api" / "cases.jsonl"
-    expect = {"name": "search", "arguments": {"filter": arguments}}
-    cases.write_text(json.dumps({"id": "a", "messages": ASKED, "expect": [expect]}))
+def test_an_expected_value_with_two_meanings_is_refused(tmp_path: Path, arguments: Json) -> None:
+    write_tool_set(tmp_path / "api", [Tool("search", "", objects(filter=ALTERNATIVES))])
+    case = {"id": "a", "messages": [user("?")], "expect": call("search", filter=arguments)}
+    write_lines(tmp_path / "api" / "cases.jsonl", [case])
     with pytest.raises(SgdxError, match="cases.jsonl:1"):
         read_tool_set(tmp_path / "api")
-    expect["arguments"] = {"filter": {"any_of": [{"any_of": [1, 2]}]}}
-    cases.write_text(json.dumps({"id": "a", "messages": ASKED, "expect": [expect]}))
-    row = {"id": "a", "variant": "original", "calls": call("search", filter={"any_of": [1, 2]})}
-    assert score(tmp_path / "api", [row])["calls"]["call_accuracy"]["original"] == 1.0
-    row["calls"] = call("search", filter={"any_of": [2]})
-    assert score(tmp_path / "api", [row])["calls"]["call_accuracy"]["original"] == 0.0
+    plain = call("search", filter={"any_of": [{"any_of": [1, 2]}]})
+    write_lines(tmp_path / "api" / "cases.jsonl", [case | {"expect": plain}])
+    for value, right in (([1, 2], 1.0), ([2], 0.0)):
+        row = {"id": "a", "variant": "original", "calls": call("search", filter={"any_of": value})}
+        assert score(tmp_path / "api", [row])["calls"]["call_accuracy"]["original"] == right
+
+
+def said(utterance: Any, arguments: Any, **more: Any) -> Json:
+    return {"utterance": utterance, "arguments": arguments, **more}
+
+
+WRITTEN: Json = {
+    "book": {
+        "cases": [
+            said("A table for three", {"people": 3}),
+            said(" a TABLE for  three", {"people": 3}),  # said twice
+            said("A table for many", {"people": "many"}),  # the schema refuses it
+            said("A table in Rome", {"place": {"city": "Rome"}}),  # lacks what is required
+            said("Two", {"people": 2}),  # a case of the folder
+            said("", {"people": 2}),
+            said("For six", "[6]"),
+            said("For nine", '{"people": 9}'),
+            "what?",
+        ],
+        "near": said("Is it dry on the terrace in Rome?", {"city": "Rome"}, tool="weather"),
+    },
+    "weather": {
+        "cases": [said("Oslo?", {"city": "Oslo"})],
+        "near": said("Rain dance", {}, tool="dance"),
+    },
+}
+
+
+def answer(body: Json) -> Json:
+    name = json.loads(body["messages"][1]["content"])["tool"]["name"]
+    if name not in WRITTEN:
+        return completion({"role": "assistant", "content": "No idea."}, "stop")
+    return call_completion("write_cases", json.dumps(WRITTEN[name]))
+
+
+def test_a_model_writes_cases_that_a_person_reviews(tmp_path: Path, capsys: Capture) -> None:
+    folder = tmp_path / "api"
+    write_tool_set(folder, TOOLS, CASES)
+    before = (folder / "cases.jsonl").read_bytes()
+    with serving(StandIn(answer=answer)) as server:
+        words = ("cases", folder, "--generate", "9", "--model", "m", "--base-url", server.url)
+        assert command(*words, "--max-requests", "2", "--concurrency", "1") == 1
+        assert (folder / "cases.jsonl").read_bytes() == before
+        assert command(*words) == 0 and len(server.bodies) == len(TOOLS)
+        note = capsys.readouterr().err.splitlines()[-1]
+        assert command(*words) == 0 and len(server.bodies) == len(TOOLS)  # nothing is asked twice
+    shown = [json.loads(body["messages"][1]["content"]) for body in server.bodies]
+    of_book = next(content for content in shown if content["tool"]["name"] == "book")
+    assert of_book["number of cases"] == 9
+    assert {tool["name"] for tool in of_book["others"]} == {"weather", "ping"}
+    for part in ("duplicates 1", "unread answers 1", "left out 6", "known already 1"):
+        assert part in note, note
+    new = [case for case in read_tool_set(folder).cases if case.unreviewed]
+    assert [(case.messages[0]["content"], case.expect) for case in new] == [
+        ("A table for three", (ExpectedCall("book", {"people": 3}),)),
+        ("For nine", (ExpectedCall("book", {"people": 9}),)),
+        ("Is it dry on the terrace in Rome?", (ExpectedCall("weather", {"city": "Rome"}),)),
+        ("Oslo?", (ExpectedCall("weather", {"city": "Oslo"}),)),
+    ]
+    assert new[2].id.startswith("book-near-")
+    table = folder / "review" / "review.tsv"
+    lines = table.read_text().splitlines(keepends=True)
+    table.write_text("".join(line for line in lines if "For nine" not in line))
+    assert command("cases", folder, "--review", table) == 0
+    cases = read_tool_set(folder).cases
+    assert [case.id for case in cases[4:]] == [new[i].id for i in (0, 2, 3)]
+    assert not any(case.unreviewed for case in cases)
+    with serving(StandIn(answer=answer)) as server:  # what was struck out does not come back
+        assert command(*words[:-1], server.url) == 0
+    assert "struck out before 1" in capsys.readouterr().err.splitlines()[-1]
+    assert read_tool_set(folder).cases == cases
+
+
+def test_no_case_at_all_is_an_error(tmp_path: Path, capsys: Capture) -> None:
+    write_tool_set(tmp_path / "api", TOOLS[2:])
+    with serving(StandIn(answer=answer)) as server:
+        words = ("--generate", "2", "--model", "m", "--base-url", server.url)
+        assert command("cases", tmp_path / "api", *words) == 2
+    assert "unread answers 1" in capsys.readouterr().err

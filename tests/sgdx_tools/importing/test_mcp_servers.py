@@ -6,20 +6,19 @@ import shlex
 import socket
 import sys
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_tools.__main__ import main
 from sgdx_tools.folder import read_tool_set
 from sgdx_tools.importing.mcp_servers import Access, import_servers, started
 
+from ...sgdx_llm.server import StandIn, failing, serving
+from ..conftest import Capture, command
+
 PYTHON = shlex.quote(sys.executable)
 BY_SDK = """
-import sys
 from mcp.server.mcpserver import MCPServer
 
 server = MCPServer("kitchen", version="1.2")
@@ -34,10 +33,7 @@ def now() -> str:
     "Tell the time."
     return ""
 
-if sys.argv[1:]:
-    server.run("streamable-http", port=int(sys.argv[1]))
-else:
-    server.run()
+server.run()
 """
 # Speaks the older protocol, gives a tool a page, and does as its argument says.
 BY_HAND = """
@@ -55,22 +51,16 @@ for line in sys.stdin:
         continue
     params, answer = request.get("params") or {}, {}
     if request["method"] == "initialize":
-        assert mode != "modern"
         if mode == "noisy":
             print("listening", flush=True)
         answer["result"] = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
                             "serverInfo": {"name": "by hand", "version": "0.1"}}
-    elif request["method"] == "server/discover" and mode == "modern":
-        answer["result"] = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}},
-                            "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
     elif request["method"] == "tools/list":
         page = int(params.get("cursor") or 0)
         tool = {"name": f"tool{page}", "description": f"Page {page}",
                 "annotations": {"title": str(page)},
                 "inputSchema": {"type": "object", "properties": {"a": {"type": "string"}}}}
         answer["result"] = {"tools": [tool]}
-        if mode == "modern":
-            answer["result"] |= {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
         if mode == "endless":
             answer["result"]["nextCursor"] = "0"
         elif page < 2:
@@ -84,50 +74,34 @@ for line in sys.stdin:
 TODAY = datetime.now(UTC).date().isoformat()
 
 
-def facts(name: str, version: str, protocol: str, date: str) -> dict[str, str]:
-    """What is noted of a server."""
-    return {"name": name, "version": version, "protocol": protocol, "date": date}
-
-
-@pytest.fixture
-def by_sdk(tmp_path: Path) -> str:
-    (tmp_path / "by_sdk.py").write_text(BY_SDK)
-    return f"{PYTHON} {tmp_path / 'by_sdk.py'}"
-
-
 @pytest.fixture
 def by_hand(tmp_path: Path) -> str:
     (tmp_path / "by_hand.py").write_text(BY_HAND)
     return f"{PYTHON} {tmp_path / 'by_hand.py'}"
 
 
-def test_a_server_by_the_sdk_over_stdio_makes_a_folder(by_sdk: str, tmp_path: Path) -> None:
+def test_a_server_by_the_sdk_over_stdio_makes_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "by_sdk.py").write_text(BY_SDK)
     output = tmp_path / "api"
-    assert main(["import", "--mcp-server", by_sdk, "--output", str(output)]) == 0
+    server = f"{PYTHON} {tmp_path / 'by_sdk.py'}"
+    assert command("import", "--mcp-server", server, "--output", output) == 0
     tool_set = read_tool_set(output)
-    book = tool_set.tools["book_table"]
+    book, source = tool_set.tools["book_table"], tool_set.source
     assert (list(tool_set.tools), book.description) == (["book_table", "now"], "Book a table.")
     assert list(book.parameters["properties"]) == ["city", "guests"]
-    assert tool_set.source.form == "mcp"
-    assert tool_set.source.servers == (facts("kitchen", "1.2", "2026-07-28", TODAY),)
-    assert tool_set.source.beside["tool now"]["title"] == "The time"
+    facts = {"name": "kitchen", "version": "1.2", "protocol": "2026-07-28", "date": TODAY}
+    assert (source.form, source.servers) == ("mcp", (facts,))
+    assert source.beside["tool now"]["title"] == "The time"
     assert str(tmp_path) not in (output / "source.json").read_text()
 
 
-@pytest.mark.parametrize(
-    ("mode", "server"),
-    [
-        ("older", facts("by hand", "0.1", "2025-06-18", TODAY)),
-        ("modern", facts(PYTHON, "", "2026-07-28", TODAY)),
-    ],
-)
-def test_all_pages_of_both_eras_are_read(by_hand: str, mode: str, server: dict[str, str]) -> None:
-    collection = import_servers([f"{by_hand} {mode}"])
+def test_all_pages_of_a_server_of_the_older_protocol_are_read(by_hand: str) -> None:
+    collection = import_servers([f"{by_hand} older"])
     descriptions = {name: tool.description for name, tool in collection.tools.items()}
     assert descriptions == {"tool0": "Page 0", "tool1": "Page 1", "tool2": "Page 2"}
     assert collection.beside["tool tool2"] == {"annotations": {"title": "2"}}
-    assert collection.servers[0]["protocol"] == server["protocol"]
-    assert mode == "modern" or collection.servers == [server]
+    facts = {"name": "by hand", "version": "0.1", "protocol": "2025-06-18", "date": TODAY}
+    assert collection.servers == [facts]
 
 
 @pytest.mark.parametrize(
@@ -142,45 +116,34 @@ def test_a_bad_server_is_one_line(server: str, by_hand: str, tmp_path: Path) -> 
     assert "broken" not in server or "tools.0.inputSchema: " in str(error.value)
 
 
-def _errors(capfd: pytest.CaptureFixture[str]) -> list[str]:
-    return capfd.readouterr().err.splitlines()
-
-
-def test_what_a_server_prints_beside_messages_is_one_line(
-    by_hand: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_server_prints_beside_messages_is_one_line(by_hand: str, capfd: Capture) -> None:
     """Neither the SDK's traceback nor what the server says on standard error is shown."""
     assert len(import_servers([f"{by_hand} noisy"]).tools) == 3
-    asking, noise = _errors(capfd)
+    asking, noise = capfd.readouterr().err.splitlines()
     assert "asking" in asking and "1 times" in noise
 
 
 def test_a_program_gets_a_key_that_is_never_shown(
-    by_hand: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    by_hand: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture
 ) -> None:
     monkeypatch.setenv("MY_TOKEN", "sk-secret")
-    command = ["import", "--mcp-server", f"{by_hand} locked", "--output", str(tmp_path / "api")]
-    assert main([*command, "--env", "TOKEN=Bearer ${MY_TOKEN}"]) == 0
-    assert main([*command[:-1], str(tmp_path / "no"), "--env", "TOKEN=${MY_TOKEN}"]) == 2
-    *_, error = _errors(capfd)
+    words = ("import", "--mcp-server", f"{by_hand} locked", "--output")
+    assert command(*words, tmp_path / "api", "--env", "TOKEN=Bearer ${MY_TOKEN}") == 0
+    assert command(*words, tmp_path / "no", "--env", "TOKEN=${MY_TOKEN}") == 2
+    error = capfd.readouterr().err.splitlines()[-1]
     assert "it said: debug: starting ***" in error and "sk-secret" not in error
     files = [path for path in (tmp_path / "api").rglob("*") if path.is_file()]
     assert files and not any("secret" in path.read_text() for path in files)
 
 
-@pytest.mark.parametrize(
-    ("env", "headers", "server"),
-    [
+def test_a_key_that_cannot_be_given_is_refused() -> None:
+    for env, headers, server in (
         ({"TOKEN": "${NO_SUCH_VARIABLE}"}, {}, "npx my-server"),
         ({"TOKEN": "x"}, {}, "http://localhost/mcp"),
         ({}, {"X-Key": "x"}, "npx mcp-remote http://localhost/mcp"),
-    ],
-)
-def test_a_key_that_cannot_be_given_is_refused(
-    env: dict[str, str], headers: dict[str, str], server: str
-) -> None:
-    with pytest.raises(SgdxError):
-        Access.of(env, headers, [server])
+    ):
+        with pytest.raises(SgdxError):
+            Access.of(env, headers, [server])
 
 
 def test_what_a_started_server_says_as_it_dies_is_told_without_its_key(
@@ -197,24 +160,13 @@ def test_what_a_started_server_says_as_it_dies_is_told_without_its_key(
 
 
 def test_an_address_gets_headers(monkeypatch: pytest.MonkeyPatch) -> None:
-    got: list[str | None] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            got.append(self.headers["Authorization"])
-            self.send_error(401)
-
-        def log_message(self, *_: object) -> None: ...
-
     monkeypatch.setenv("MY_TOKEN", "sk-secret\n")
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_port}/api/sse"
+    with serving(StandIn(faults=[failing(401)] * 9)) as server:
+        address = f"{server.url}/sse"
         access = Access.of({}, {"Authorization": "Bearer ${MY_TOKEN}"}, [address])
         with pytest.raises(SgdxError, match="try /mcp in place of /sse"):
             import_servers([address], access=access)
-        server.shutdown()
-    assert {*got} == {"Bearer sk-secret"}
+    assert server.keys == {"Bearer sk-secret"}
 
 
 def test_only_takes_tools_by_their_shown_names(by_hand: str) -> None:
@@ -227,11 +179,9 @@ def test_only_takes_tools_by_their_shown_names(by_hand: str) -> None:
         import_servers([older], ["tool1", "other"])
 
 
-def test_an_address_without_a_server_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_address_without_a_server_is_one_line(tmp_path: Path, capsys: Capture) -> None:
     address = "http://user:sk-secret@127.0.0.1:9/mcp?key=sk-secret"
-    assert main(["import", "--mcp-server", address, "--output", str(tmp_path / "api")]) == 2
+    assert command("import", "--mcp-server", address, "--output", tmp_path / "api") == 2
     error = capsys.readouterr().err
     assert "http://127.0.0.1:9/mcp" in error and "sk-secret" not in error
     assert not (tmp_path / "api").exists()

@@ -15,7 +15,7 @@ from sgdx_tools.folder import read_tool_set
 from sgdx_tools.importing.collection import Collection
 from sgdx_tools.importing.openapi import import_openapi
 
-from ..conftest import objects
+from ..conftest import Capture, command, objects
 
 Json = Any
 LIBRARY = Path(__file__).with_name("library_3_0.yaml")
@@ -46,6 +46,14 @@ def document_of(**operation: Json) -> Json:
 
 def only_schema(tmp_path: Path, **operation: Json) -> Json:
     return import_document(tmp_path, document_of(**operation)).tools["a"].parameters
+
+
+def body_of(tmp_path: Path, schema: Json, **components: Json) -> tuple[Json, Json]:
+    """The schema of a body, after it and components are imported, with its definitions."""
+    document = document_of(requestBody={"content": {"application/json": {"schema": schema}}})
+    document |= {"components": {"schemas": components}}
+    found = import_document(tmp_path, document).tools["a"].parameters
+    return found["properties"]["body"], found.get("$defs", {})
 
 
 def test_a_document_of_3_0(tmp_path: Path) -> None:
@@ -105,19 +113,16 @@ def test_a_document_of_3_0(tmp_path: Path) -> None:
         ),
         Tool("health", "Says whether it works.", {}),
     ]
-    assert collection.left_out == [
-        "GET /books/{bookId}: header Accept: OpenAPI has it in other places",
-        "PATCH /books/{bookId}: only read, never sent: id",
-        "POST /books: its body as text/csv; it is application/json here",
-        "POST /books: only read, never sent: id",
-        "GET /broken: found $ref other.yaml, which is no file: the tool is left out",
+    assert [line.split(":")[:2] for line in collection.left_out] == [
+        ["GET /books/{bookId}", " header Accept"],
+        ["PATCH /books/{bookId}", " only read, never sent"],
+        ["POST /books", " its body as text/csv; it is application/json here"],
+        ["POST /books", " only read, never sent"],
+        ["GET /broken", " found $ref other.yaml, which is no file"],
     ]
-    assert collection.renamed == [
-        "GET /books/{bookId}: parameter page[size] in query is called page_size",
-        "PUT /covers: parameter body in query is called body_query",
-        "PUT /covers: parameter id in cookie is called id_cookie",
-        "tool put/cover: providers do not take its name: it is put_cover here",
-    ]
+    renamed = [line.partition(": ")[2] for line in collection.renamed]
+    assert [line.split()[-1] for line in renamed[:3]] == ["page_size", "body_query", "id_cookie"]
+    assert renamed[3].endswith("it is put_cover here")
     folder = tmp_path / "api"
     collection.write(folder)
     assert read_tool_set(folder).tools == collection.tools
@@ -131,9 +136,8 @@ def test_a_parameter_in_the_path_is_required(tmp_path: Path) -> None:
 
 
 def test_schemas_of_3_1_stay_as_they_are(tmp_path: Path) -> None:
-    schema = {
+    schema = objects(a={"const": 1}, b={"type": "number", "exclusiveMinimum": 0}) | {
         "type": ["object", "null"],
-        "properties": {"a": {"const": 1}, "b": {"type": "number", "exclusiveMinimum": 0}},
         "patternProperties": {"^x-": True},
         "if": {"properties": {"a": {"const": 1}}},
         "then": {"required": ["b"]},
@@ -141,9 +145,7 @@ def test_schemas_of_3_1_stay_as_they_are(tmp_path: Path) -> None:
         "unevaluatedProperties": False,
         "examples": [{"a": 1}],
     }
-    content = {"application/json": {"schema": schema}}
-    parameters = only_schema(tmp_path, requestBody={"content": content})
-    assert parameters == {"type": "object", "properties": {"body": schema}}
+    assert body_of(tmp_path, schema) == (schema, {})
 
 
 @pytest.mark.parametrize(
@@ -159,34 +161,27 @@ def test_what_stands_beside_a_reference(version: str, beside: Json, tmp_path: Pa
 
 
 def test_references_to_any_part_and_to_each_other(tmp_path: Path) -> None:
-    document = document_of(
-        parameters=[
-            {"name": "p", "in": "query", "schema": {"$ref": "#/components/schemas/a~1b/items"}},
-            {"name": "q", "in": "query", "schema": {"$ref": "#/components/schemas/x%20y"}},
-            {"name": "r", "in": "query", "schema": {"$ref": "#/components/other/items"}},
-        ]
-    )
-    document["components"] = {
-        "schemas": {
-            "a/b": {"items": {"$ref": "#/components/schemas/x%20y"}},
-            "x y": {"properties": {"back": {"$ref": "#/components/schemas/a~1b"}}},
-        },
-        "other": {"items": True},
+    places = ("schemas/a~1b/items", "schemas/x%20y", "other/items")
+    listed = [
+        {"name": name, "in": "query", "schema": {"$ref": f"#/components/{place}"}}
+        for name, place in zip("pqr", places, strict=True)
+    ]
+    schemas = {
+        "a/b": {"items": {"$ref": "#/components/schemas/x%20y"}},
+        "x y": {"properties": {"back": {"$ref": "#/components/schemas/a~1b"}}},
     }
-    assert import_document(tmp_path, document).tools["a"].parameters == {
-        "type": "object",
-        "properties": {
-            "p": {"$ref": "#/$defs/items"},
-            "q": {"$ref": "#/$defs/x_y"},
-            "r": {"$ref": "#/$defs/items_2"},
-        },
-        "$defs": {
-            "items": {"$ref": "#/$defs/x_y"},
-            "x_y": {"properties": {"back": {"$ref": "#/$defs/a_b"}}},
-            "items_2": True,
-            "a_b": {"items": {"$ref": "#/$defs/x_y"}},
-        },
+    document = document_of(parameters=listed)
+    document["components"] = {"schemas": schemas, "other": {"items": True}}
+    names = {"p": "items", "q": "x_y", "r": "items_2"}
+    defined = {
+        "items": {"$ref": "#/$defs/x_y"},
+        "x_y": {"properties": {"back": {"$ref": "#/$defs/a_b"}}},
+        "items_2": True,
+        "a_b": {"items": {"$ref": "#/$defs/x_y"}},
     }
+    properties = {name: {"$ref": f"#/$defs/{to}"} for name, to in names.items()}
+    found = import_document(tmp_path, document).tools["a"].parameters
+    assert found == objects(**properties) | {"$defs": defined}
 
 
 def test_headers_are_arguments_only_if_asked() -> None:
@@ -311,82 +306,49 @@ def test_operations_of_3_2(tmp_path: Path) -> None:
     assert list(tools) == ["find", "copy"]
 
 
-def _body(tmp_path: Path, schema: Json, **components: Json) -> Json:
-    """The schema of a body, after it and components are imported, with its definitions."""
-    document = document_of(requestBody={"content": {"application/json": {"schema": schema}}})
-    document |= {"components": {"schemas": components}}
-    parameters = import_document(tmp_path, document).tools["a"].parameters
-    return parameters["properties"]["body"], parameters.get("$defs", {})
-
-
-def _component(name: str) -> Json:
+def component(name: str) -> Json:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def _told(name: str, kind: str, *values: str) -> Json:
-    """A variant that a discriminator tells by values."""
-    return {"$ref": f"#/$defs/{name}"} | _tells(kind, *values)
+def heir(of: str, name: str) -> Json:
+    return {"allOf": [component(of), objects([name], **{name: {}})]}
 
 
-def _tells(kind: str, *values: str) -> Json:
-    part = objects(**{kind: {"type": "string", "enum": [*values]}})
-    return {"properties": part["properties"], "required": [kind]}
-
-
-def test_a_discriminator_tells_the_branches_of_one_of(tmp_path: Path) -> None:
-    """By its mapping, to a reference or a name, or else by the name of the schema."""
-    mapping = {"card": _component("Card")["$ref"], "credit-card": "Card"}
-    schema = {
-        "oneOf": [_component("Card"), _component("Cash")],
-        "discriminator": {"propertyName": "method", "mapping": mapping},
-    }
-    card, cash = objects(method={}, pan={}), objects(method={})
-    body, definitions = _body(tmp_path, schema, Card=card, Cash=cash)
-    assert body == {
-        "oneOf": [_told("Card", "method", "card", "credit-card"), _told("Cash", "method", "Cash")]
-    }
-    assert definitions == {"Card": card, "Cash": cash}
-
-
-def test_a_discriminator_tells_the_heirs_of_a_schema(tmp_path: Path) -> None:
-    """Those of its mapping, and those that have it in their `allOf`."""
-    parent = objects(["kind"], kind={"type": "string"}) | {
-        "description": "Something sent.",
-        "discriminator": {"propertyName": "kind", "mapping": {"sea": "Sea"}},
-    }
-    heirs = {
-        name: {"allOf": [_component("Sent"), objects([prop], **{prop: {}})]}
-        for name, prop in (("Sea", "vessel"), ("Air", "flight"))
-    }
-    body, definitions = _body(tmp_path, _component("Sent"), Sent=parent, **heirs)
-    assert body == {"$ref": "#/$defs/Sent"}
-    plain = {k: v for k, v in parent.items() if k != "discriminator"}
-    base = {"$ref": "#/$defs/Sent_2"}
-    assert definitions == {
-        "Sent": {
-            "description": "Something sent.",
-            "anyOf": [{"$ref": "#/$defs/Sea"}, {"$ref": "#/$defs/Air"}],
-        },
-        "Sea": {"allOf": [base, objects(["vessel"], vessel={}), _tells("kind", "sea")]},
-        "Air": {"allOf": [base, objects(["flight"], flight={}), _tells("kind", "Air")]},
-        "Sent_2": plain,
-    }
-
-
-SEA = objects(["kind"], kind={"type": "string"}) | {
+SENT = objects(["kind"], kind={"type": "string"}) | {
     "discriminator": {"propertyName": "kind", "mapping": {"sea": "Sea", "car ferry": "Ferry"}}
+}
+PAID = {
+    "oneOf": [component("Card"), component("Cash")],
+    "discriminator": {
+        "propertyName": "kind",
+        "mapping": {"card": component("Card")["$ref"], "credit-card": "Card"},
+    },
+}
+COMPONENTS = {
+    "Sent": SENT,
+    "Sea": heir("Sent", "vessel"),
+    "Ferry": heir("Sea", "cars"),
+    "Air": heir("Sent", "flight"),
+    "Named": {"allOf": [component("Sent")], "description": "Other words"},
+    "Paid": PAID,
+    "Card": objects(kind={}, pan={}),
+    "Cash": objects(kind={}),
 }
 
 
-def test_what_inherits_through_another_schema_has_its_own_value(tmp_path: Path) -> None:
-    """The same where the schemas inherit from each other in a circle, which no validator ends."""
-    sea = {"allOf": [_component("Sent"), objects(["vessel"], vessel={})]}
-    ferry = {"allOf": [_component("Sea"), objects(["cars"], cars={})]}
-    named = {"allOf": [_component("Sent")], "description": "Other words"}
-    schemas = {"Sent": SEA, "Sea": sea, "Ferry": ferry, "Named": named}
-    circle = SEA | {"properties": {}, "allOf": [_component("Ferry")]}
-    for of, value, is_valid in (
+@pytest.mark.parametrize(
+    ("of", "value", "is_valid"),
+    [
+        # By the mapping, to a reference or a name, or else by the name of the schema.
+        ("Paid", {"kind": "card"}, True),
+        ("Paid", {"kind": "credit-card"}, True),
+        ("Paid", {"kind": "Cash"}, True),
+        ("Paid", {"kind": "Card"}, False),
+        ("Paid", {"kind": "cash"}, False),
+        # Heirs are those of the mapping, and those that have the schema in their `allOf`.
         ("Sent", {"kind": "sea", "vessel": "Ann"}, True),
+        ("Sent", {"kind": "Air", "flight": 7}, True),
+        ("Sent", {"kind": "Air", "vessel": "Ann"}, False),
         ("Sent", {"kind": "car ferry", "vessel": "Ann", "cars": 2}, True),
         ("Sent", {"kind": "car ferry", "vessel": "Ann"}, False),
         ("Sent", {"kind": "ship", "vessel": "Ann", "cars": 2}, False),
@@ -396,45 +358,28 @@ def test_what_inherits_through_another_schema_has_its_own_value(tmp_path: Path) 
         ("Ferry", {"kind": "sea", "vessel": "Ann", "cars": 2}, False),
         ("Named", {"kind": "sea", "vessel": "Ann"}, True),
         ("Named", {"kind": "sea"}, False),
-    ):
-        body, definitions = _body(tmp_path, _component(of), **schemas)
-        validator = Draft202012Validator({**body, "$defs": definitions})
-        assert validator.is_valid(value) == is_valid, (of, value)
-        _, of_circle = _body(tmp_path, _component(of), **schemas | {"Sent": circle})
-        assert of == "Sea" or "car ferry" in json.dumps(of_circle)
+    ],
+)
+def test_a_discriminator_tells_variants_and_heirs(
+    of: str, value: Json, is_valid: bool, tmp_path: Path
+) -> None:
+    """The same where schemas inherit from each other in a circle, which no validator ends."""
+    body, definitions = body_of(tmp_path, component(of), **COMPONENTS)
+    assert Draft202012Validator({**body, "$defs": definitions}).is_valid(value) == is_valid
+    circle = COMPONENTS | {"Sent": SENT | {"properties": {}, "allOf": [component("Ferry")]}}
+    _, of_circle = body_of(tmp_path, component(of), **circle)
+    assert of in ("Sea", "Air", "Paid") or "car ferry" in json.dumps(of_circle)
 
 
 def test_a_variant_that_is_not_in_the_file_is_named(tmp_path: Path) -> None:
     discriminator = {"propertyName": "kind", "mapping": {"sea": "Sea"}}
     schema = objects(kind={}) | {"discriminator": discriminator}
     document = document_of(requestBody={"content": {"application/json": {"schema": schema}}})
+    document["components"] = {"schemas": {"Odd": 5}}
     collection = import_document(tmp_path, document)
     assert collection.left_out == [
         "GET /a: the variant by kind: sea: there is no #/components/schemas/Sea"
     ]
-
-
-def test_definitions_of_a_component_and_references_under_any_keyword(tmp_path: Path) -> None:
-    owner = objects(nick={"type": "string"})
-    order = objects(tag={"$ref": "#/components/schemas/Order/$defs/Tag"}) | {
-        "$defs": {"Tag": objects(owner=_component("Owner"))},
-        "dependencies": {"tag": _component("Owner"), "owner": ["tag"]},
-        "dependentSchemas": {"tag": _component("Owner")},
-        "propertyNames": _component("Owner"),
-    }
-    order["properties"]["text"] = {"contentSchema": _component("Owner")}
-    _, definitions = _body(tmp_path, _component("Order"), Order=order, Owner=owner)
-    to_owner = {"$ref": "#/$defs/Owner"}
-    assert definitions == {
-        "Order": {
-            **objects(tag={"$ref": "#/$defs/Tag"}, text={"contentSchema": to_owner}),
-            "dependencies": {"tag": to_owner, "owner": ["tag"]},
-            "dependentSchemas": {"tag": to_owner},
-            "propertyNames": to_owner,
-        },
-        "Tag": objects(owner=to_owner),
-        "Owner": owner,
-    }
 
 
 def test_only_takes_operations_by_name_path_or_tag(tmp_path: Path) -> None:
@@ -451,3 +396,16 @@ def test_only_takes_operations_by_name_path_or_tag(tmp_path: Path) -> None:
         assert (list(collection.tools), collection.left_out) == (names, [])
     with pytest.raises(SgdxError, match="nothing"):
         import_openapi(path, only=["find", "nothing"])
+
+
+def test_an_import_says_what_was_left_out(tmp_path: Path, capsys: Capture) -> None:
+    api = tmp_path / "api"
+    assert command("import", "--openapi", LIBRARY, "--output", api) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{api}: 5 tools\n"
+    *lines, renamed, note, following = err.splitlines()
+    assert "argument body" in note and f"sgdx tools reword {api}" in following
+    assert len(lines) == 6 and renamed.startswith("sgdx: renamed: 4, ")
+    source = read_tool_set(api).source
+    assert [f"sgdx: left out: {line}" for line in source.left_out] == lines
+    assert (source.form, list(source.files)) == ("openapi", ["library_3_0.yaml"])

@@ -2,43 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_tools.__main__ import main
+from sgdx_tools.asking import ToolPlan
 from sgdx_tools.folder import read_tool_set
 from sgdx_tools.importing.skills import import_skills
+from sgdx_tools.options import AskOptions
 from sgdx_tools.scoring import score
 
 from ...conftest import ROOT
+from ..conftest import Capture, call, command, user, write_lines
 
 FORMS = "---\nname: pdf-forms\ndescription: Fills in forms\nlicense: MIT\n---\n# Forms\n"
 TABLES = "\ufeff---\r\nname: tables\r\ndescription: >\r\n  Reads\r\n  tables\r\n---\r\n---\r\n"
-# A client: it uses the first listed skill whose description has a word that was said.
-CLIENT = """
-import json, sys
-for line in sys.stdin:
-    request = json.loads(line)
-    (tool,) = request["case"]["tools"]
-    assert request["body"]["tools"][0]["function"] == tool
-    said = request["case"]["messages"][-1]["content"].split()
-    lines = [line[2:].split(": ", 1) for line in tool["description"].splitlines()[1:]]
-    assert [name for name, _ in lines] == tool["parameters"]["properties"]["skill"]["enum"]
-    called = [name for name, words in lines if {*said} & {*words.lower().split()}][:1]
-    calls = [{"name": "Skill", "arguments": {"skill": name, "args": "x"}} for name in called]
-    print(json.dumps({"custom_id": request["custom_id"], "calls": calls}))
-"""
-CASES = (
-    {"id": "a", "say": "sign these forms", "expect": [{"name": "pdf-forms"}]},
-    {"id": "b", "say": "sum up my tables", "expect": [{"name": "tables"}]},
-    {"id": "c", "say": "a joke", "expect": None},
-)
-WORDS = {"pdf-forms": {"name": "paper", "description": "Completes documents"}}
 
 
 @pytest.fixture
@@ -46,13 +27,6 @@ def place(tmp_path: Path) -> Path:
     for name, text in (("one", FORMS), ("two", TABLES)):
         (tmp_path / "skills" / name).mkdir(parents=True)
         (tmp_path / "skills" / name / "SKILL.md").write_bytes(text.encode())
-    (tmp_path / "client.py").write_text(CLIENT)
-    lines = [
-        {"id": c["id"], "messages": [{"role": "user", "content": c["say"]}], "expect": c["expect"]}
-        for c in CASES
-    ]
-    (tmp_path / "cases.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    (tmp_path / "v1.json").write_text(json.dumps(WORDS))
     return tmp_path
 
 
@@ -84,17 +58,17 @@ def test_front_matter_is_read_and_the_rest_is_kept(place: Path) -> None:
     ],
 )
 def test_what_is_no_skill_is_left_out_by_name(
-    place: Path, text: str | bytes, said: str, capsys: pytest.CaptureFixture[str]
+    place: Path, text: str | bytes, said: str, capsys: Capture
 ) -> None:
     """One faulty file of a repository keeps nobody from the others."""
     content = text if isinstance(text, bytes) else text.encode()
     (place / "skills" / "two" / "SKILL.md").write_bytes(content)
     pattern, api = f"{place}/skills/**/SKILL.md", place / "api"
-    assert main(["import", "--skills", pattern, "--output", str(api)]) == 0
+    assert command("import", "--skills", pattern, "--output", api) == 0
     assert [*read_tool_set(api).tools] == ["pdf-forms"]
     (line,) = (line for line in capsys.readouterr().err.splitlines() if "left out" in line)
     assert "two/SKILL.md" in line and said in line
-    assert main(["check", str(place / "skills")]) == 0
+    assert command("check", place / "skills") == 0
     for name in ("one", "two"):
         (place / "skills" / name / "SKILL.md").write_bytes(b"")
     for bad in (pattern, f"{place}/none/*"):
@@ -109,39 +83,37 @@ def test_what_programs_alone_read_of_front_matter_may_be_anything(place: Path) -
     assert found == {"date": "2026-11-27", "version": "1.1", "on": "yes"}
 
 
-def test_a_client_is_shown_one_tool_of_all_skills(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Under other words one description has no word of the case, whose skill is then not called."""
-    monkeypatch.chdir(place)
-    Path("sgdx.yaml").write_text(
-        'tools: {skills: "skills/*/SKILL.md"}\ncases: cases.jsonl\n'
-        f"models: [{{command: '{sys.executable} client.py'}}]\nvariants: {{file: v1.json}}\n"
-    )
-    assert main(["test", "sgdx.yaml"]) == 0
-    scores = json.loads(Path("sgdx-run/runs/client/scores.json").read_text())["right"]
-    assert [scores["original"], scores["reworded"]] == pytest.approx([1, 2 / 3])
-
-
-def test_calls_of_a_skill_count_however_they_are_written(place: Path) -> None:
-    folder = place / "api"
-    patterns = ("--skills", f"{place}/skills/*/SKILL.md", "--as-tools")
-    assert main(["import", *patterns, "--output", str(folder)]) == 0
-    (folder / "cases.jsonl").write_text((place / "cases.jsonl").read_text())
-    calls = {
-        "a": [{"name": "Skill", "arguments": {"skill": "pdf-forms", "args": "sign"}}],
-        "b": [{"name": "tables", "arguments": {"file": "x"}}],
-        "c": [],
-    }
-    rows = [{"id": i, "variant": "original", "calls": made} for i, made in calls.items()]
-    assert score(read_tool_set(folder), rows)["right"]["original"] == 1
-    rows[0]["calls"] = [{"name": "Skill", "arguments": {"skill": "tables"}}]
-    rows[1]["calls"] = [{"name": "Skill", "arguments": "tables"}]
-    assert score(read_tool_set(folder), rows)["right"]["original"] == pytest.approx(1 / 3)
+def test_a_client_is_shown_one_tool_of_all_skills(place: Path) -> None:
+    """And calls of a skill count however they are written."""
+    folder, patterns = place / "api", ("--skills", f"{place}/skills/*/SKILL.md")
+    cases = [
+        {"id": "a", "messages": [user("Sign")], "expect": call("pdf-forms")},
+        {"id": "b", "messages": [user("Sum up")], "expect": call("tables")},
+        {"id": "c", "messages": [user("A joke")], "expect": None},
+    ]
+    for words in ((), ("--as-tools",)):
+        assert command("import", *patterns, *words, "--output", folder / str(len(words))) == 0
+        write_lines(folder / str(len(words)) / "cases.jsonl", cases)
+    tool_set = read_tool_set(folder / "0")
+    request = next(iter(ToolPlan(tool_set, AskOptions(command="x")).requests()))
+    (tool,) = request.shown["case"]["tools"]
+    assert request.body["tools"][0]["function"] == tool and tool["name"] == "Skill"
+    assert tool["parameters"]["properties"]["skill"]["enum"] == ["pdf-forms", "tables"]
+    assert tool["description"].splitlines()[1:] == [
+        "- pdf-forms: Fills in forms",
+        "- tables: Reads tables",
+    ]
+    tool_set = read_tool_set(folder / "1")
+    for calls, right in (
+        ([call("Skill", skill="pdf-forms", args="sign"), call("tables", file="x"), []], 1),
+        ([call("Skill", skill="tables"), [{"name": "Skill", "arguments": "tables"}], []], 1 / 3),
+    ):
+        rows = [{"id": i, "variant": "original", "calls": made} for i, made in zip("abc", calls)]
+        assert score(tool_set, rows)["right"]["original"] == pytest.approx(right)
 
 
 def test_the_page_begins_with_commands_that_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     """The sample says what the page says, letter for letter."""
     page = (ROOT / "docs" / "skills.md").read_text()
@@ -153,8 +125,8 @@ def test_the_page_begins_with_commands_that_run(
         else:
             assert main(line.removeprefix("sgdx tools ").split()) == 0
     assert capsys.readouterr().out.endswith(said)
-    assert main(["search", "--quiet"]) == 1
+    assert command("search", "--quiet") == 1
     assert capsys.readouterr().out.splitlines()[-1].startswith("recall@1: failed")
     tool_set = read_tool_set(Path("sgdx-run/tools"))
     assert len(tool_set.tools) == 5 and len(tool_set.cases) == 18
-    assert main(["demo", "--skills", "--output", str(tmp_path)]) == 2
+    assert command("demo", "--skills", "--output", tmp_path) == 2

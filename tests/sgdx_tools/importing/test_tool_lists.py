@@ -15,21 +15,18 @@ from sgdx_tools.folder import read_tool_set
 from sgdx_tools.importing.tool_lists import import_list
 from sgdx_tools.renaming import WordedTools
 
+from ..conftest import Capture, command, nested, objects
+
 Json = Any
 Write = Callable[[Json], Path]
 TABLE = {
-    "type": "object",
-    "properties": {
-        "guests": {"type": "integer", "minimum": 1},
-        "address": {
-            "type": "object",
-            "properties": {"city": {"type": "string", "enum": ["Rome", "Oslo"]}},
-            "required": ["city"],
-        },
-        "dishes": {"type": "array", "items": {"$ref": "#/$defs/Dish"}},
-        "by": {"anyOf": [{"type": "string"}, {"type": "null"}], "default": None},
-    },
-    "required": ["guests"],
+    **objects(
+        ["guests"],
+        guests={"type": "integer", "minimum": 1},
+        address=objects(["city"], city={"type": "string", "enum": ["Rome", "Oslo"]}),
+        dishes={"type": "array", "items": {"$ref": "#/$defs/Dish"}},
+        by={"anyOf": [{"type": "string"}, {"type": "null"}], "default": None},
+    ),
     "additionalProperties": False,
     "$defs": {"Dish": {"properties": {"beside": {"$ref": "#/$defs/Dish"}}}},
 }
@@ -60,6 +57,7 @@ ANTHROPIC: list[Json] = [
     {**_BOOK, "input_schema": TABLE},
     {"type": "custom", "name": "now", "input_schema": {}},
 ]
+STRICT: Json = {"strict": True, "input_examples": [{"guests": 2, "address": {"city": "Rome"}}]}
 MCP = [{**_BOOK, "inputSchema": TABLE}, {"name": "now", "inputSchema": {}}]
 
 
@@ -94,11 +92,8 @@ def test_what_cannot_be_expressed_is_noted_and_what_no_model_sees_is_kept(write:
     collection = import_list("openai", write(content))
     assert collection.left_out == ["tool 2: it is of type web_search"]
     assert collection.beside == {"tool book_table": {"defer_loading": True}}
-    content = [
-        {**ANTHROPIC[0], "cache_control": {"type": "ephemeral"}},
-        {"type": "bash_20250124", "name": "bash"},
-        {"type": "mcp_toolset", "mcp_server_name": "files"},
-    ]
+    content = [{**ANTHROPIC[0], "cache_control": {}}, {"type": "bash_20250124", "name": "bash"}]
+    content.append({"type": "mcp_toolset", "mcp_server_name": "files"})
     assert import_list("anthropic", write(content)).left_out == [
         "tool bash: it is of type bash_20250124",
         "tool files: it is of type mcp_toolset: import them with --mcp-server",
@@ -122,60 +117,41 @@ def test_a_namespace_gives_its_tools_its_name_and_description(write: Write) -> N
     assert collection.beside == {"tool food__book_table": {"defer_loading": True}}
 
 
-def test_strict_tools_stay_strict(write: Write, tmp_path: Path) -> None:
-    strict = Tool("book_table", "Books a table.", TABLE, strict=True)
-    forms: dict[str, Json] = {
-        "openai": [{"type": "function", "function": {**NESTED[0]["function"], "strict": True}}],
-        "anthropic": [{**ANTHROPIC[0], "strict": True}],
-    }
-    for form, content in forms.items():
-        collection = import_list(form, write(content))
-        collection.write(tmp_path / form)
-        assert read_tool_set(tmp_path / form).tools == {"book_table": strict}
-        words = Variant("v1", {"book_table": ToolWords("reserve")})
-        assert WordedTools(collection.tools, words).tool("book_table").strict
-
-
-def test_examples_of_input_are_reworded(write: Write) -> None:
-    """Anthropic's, whose names are those of the parameters."""
-    examples = [{"guests": 2, "address": {"city": "Rome"}}]
-    tools = import_list("anthropic", write([{**ANTHROPIC[0], "input_examples": examples}])).tools
-    assert tools["book_table"].parameters == TABLE | {"examples": examples}
+@pytest.mark.parametrize(
+    ("form", "content"),
+    [("openai", NESTED[0]["function"] | {"strict": True}), ("anthropic", ANTHROPIC[0] | STRICT)],
+)
+def test_strict_tools_stay_strict_and_examples_of_input_are_reworded(
+    form: str, content: Json, write: Write, tmp_path: Path
+) -> None:
+    """The examples are Anthropic's, whose names are those of the parameters."""
+    collection = import_list(form, write([content]))
+    collection.write(tmp_path / "api")
+    examples = {"examples": STRICT["input_examples"]} if form == "anthropic" else {}
+    tool = Tool("book_table", "Books a table.", TABLE | examples, strict=True)
+    assert read_tool_set(tmp_path / "api").tools == {"book_table": tool}
     names = {"guests": Words("people"), "address.city": Words("town")}
-    worded = WordedTools(tools, Variant("v1", {"book_table": ToolWords(parameters=names)}))
-    new_examples = worded.tool("book_table").parameters["examples"]
-    assert new_examples == [{"people": 2, "address": {"town": "Rome"}}]
+    words = Variant("v1", {"book_table": ToolWords("reserve", parameters=names)})
+    worded = WordedTools(collection.tools, words).tool("book_table")
+    new = [{"people": 2, "address": {"town": "Rome"}}] if examples else None
+    assert worded.strict and worded.parameters.get("examples") == new
 
 
-def test_names_that_providers_do_not_take_are_changed(write: Write) -> None:
-    names = ["fs/read.file", "fs_read_file", "x" * 70]
-    collection = import_list("mcp", write([{"name": name, "inputSchema": {}} for name in names]))
-    assert list(collection.tools) == ["fs_read_file_2", "fs_read_file", "x" * 64]
-    assert collection.renamed == [
-        "tool fs/read.file: providers do not take its name: it is fs_read_file_2 here",
-        f"tool {'x' * 70}: providers do not take its name: it is {'x' * 64} here",
-    ]
-
-
-def test_of_two_tools_of_one_name_the_second_is_left_out(write: Write) -> None:
-    collection = import_list("openai", write([*NESTED, {"name": "now", "description": "!"}]))
-    assert list(collection.tools.values()) == [BOOK, NOW]
-    assert [line.split(":")[0] for line in collection.left_out] == ["tool now"]
-
-
-def test_a_tool_whose_schema_is_not_understood_is_left_out(write: Write) -> None:
+def test_names_are_changed_and_tools_that_are_not_understood_are_left_out(write: Write) -> None:
+    """So is the second of two tools of one name; names change where providers do not take them."""
     remote = {"type": "object", "properties": {"a": {"$ref": "https://example.org/a.json"}}}
-    deep: Json = {}
-    for _ in range(150):
-        deep = {"properties": {"a": deep}}
-    tools = [*MCP, {"name": "remote", "inputSchema": remote}, {"name": "deep", "inputSchema": deep}]
-    tools.append({"name": "list", "inputSchema": {"type": "array"}})
-    collection = import_list("mcp", write(tools))
-    assert list(collection.tools) == ["book_table", "now"]
-    assert [line.split(":")[0] for line in collection.left_out] == [
-        "tool remote",
-        "tool deep",
-        "tool list",
+    schemas = {"remote": remote, "deep": nested(150), "list": {"type": "array"}, "now": {}}
+    names = ["fs/read.file", "fs_read_file", "x" * 70]
+    tools = [{"name": name, "inputSchema": {}} for name in names]
+    tools += [{"name": name, "inputSchema": schema} for name, schema in schemas.items()]
+    collection = import_list("mcp", write([*MCP, *tools]))
+    new = ["fs_read_file_2", "fs_read_file", "x" * 64]
+    assert list(collection.tools) == ["book_table", "now", *new]
+    assert [*collection.tools.values()][:2] == [BOOK, NOW]
+    assert [line.split(":")[0] for line in collection.left_out] == [f"tool {n}" for n in schemas]
+    assert [line.split(":")[0] for line in collection.renamed] == [
+        "tool fs/read.file",
+        f"tool {'x' * 70}",
     ]
 
 
@@ -203,3 +179,18 @@ def test_bad_files(form: str, content: Json, parts: list[str], write: Write) -> 
         import_list(form, write(content))
     assert all(part in str(error.value) for part in parts), str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_long_lists_are_cut_and_controls_are_escaped(tmp_path: Path, capsys: Capture) -> None:
+    tools: list[dict[str, object]] = [{"name": "t", "defer_loading": True, "\x1b[31m": 1}]
+    tools += [{"type": f"\x1b[31m{i}"} for i in range(30)]
+    (tmp_path / "tools.json").write_text(json.dumps(tools))
+    api = tmp_path / "api"
+    assert command("import", "--openai", tmp_path / "tools.json", "--output", api) == 0
+    *lines, kept, _ = capsys.readouterr().err.splitlines()
+    assert lines[0] == r"sgdx: left out: tool 2: it is of type \x1b[31m0"
+    assert kept.endswith(
+        r"source.json keeps what no model is shown: defer_loading of 1, \x1b[31m of 1"
+    )
+    assert len(lines) == 21 and "10 more" in lines[-1] and "source.json" in lines[-1]
+    assert len(read_tool_set(api).source.left_out) == 30
