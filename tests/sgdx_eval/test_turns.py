@@ -73,14 +73,15 @@ def test_explain(copies: Path, subjects: dict[str, Subject], tmp_path: Path, com
     assert re.search(r"v1: entailed; alone \d\.\d{3}/\d\.\d{3}/\d\.\d{3}; said", printed)
     assert "has to entail" not in command("sgsacc_metric", *words, "1_00000/9").stdout
     bad = put(tmp_path / "p", subjects["turns"].bad)
-    words = ("explain", *SAMPLE_TEST, *LEXICAL, "--predictions", bad)
-    assert "\n43 of 265 turns (16.23 %) flip; " in command("sgdx_metric", *words, "--flips").stdout
-    printed = command("sgdx_metric", *words, "--changed", "original", "v1").stdout
+    of_bad = ("explain", *SAMPLE_TEST, *LEXICAL, "--predictions", bad)
+    printed = command("sgdx_metric", *of_bad, "--flips").stdout
+    assert "\n43 of 265 turns (16.23 %) flip; " in printed
+    printed = command("sgdx_metric", *of_bad, "--changed", "original", "v1").stdout
     silent = [row["turn_id"] for row in subjects["turns"].bad["v1"] if not row["utterance"]]
     rows = [line.split() for line in printed.splitlines() if line.count("/") == 1]
     assert len(rows) == 43  # of 88; what has no judged action stays as it was
     assert all(name in silent and scores == ["100.00", "0.00"] for name, *scores in rows)
-    assert "mine" in refused(tmp_path, command, *words, "--changed", "original", "mine")
+    assert "mine" in refused(tmp_path, command, *of_bad, "--changed", "original", "mine")
 
 
 def test_services(copies: Path, tmp_path: Path, command: Run) -> None:

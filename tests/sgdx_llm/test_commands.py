@@ -160,8 +160,8 @@ def test_an_estimate_where_requests_that_are_equal_are_counted_once(
     three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "same.json").write_text("{}")
-    words = ("--dialogues", three, "--price", "2,1,10", "--variant")
-    words += (f"same={tmp_path / 'same.json'}", "--config", "same")
+    own = ("--variant", f"same={tmp_path / 'same.json'}", "--config", "same")
+    words = ("--dialogues", three, "--price", "2,1,10", *own)
     assert ask("estimate", *words, "--json") == 0
     original, _, same = json.loads(capsys.readouterr().out)
     assert (original["variant"], original["requests"], original["repeated"]) == ("original", 26, 0)

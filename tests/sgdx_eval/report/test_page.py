@@ -62,7 +62,9 @@ def page_of(text: str) -> dict[str, Any]:
     """A page in which every text that comes from runs or data is this one."""
     shown = table(text, [text, text], [[Cell(text, text), Cell(text, text)]] * 2)
     words, frame_id = Words(text, text), f"d/1/{text.replace('/', ' ')}"
-    error = Error(text, frame_id, True, *[text] * 5, words, words, text, text)
+    error = Error(
+        text, frame_id, True, text, text, text, text, text, words, words, text, text
+    )  # fmt: skip
     said = Verdict([Cell(text, text)], text, [(text,) * 4])
     part = {
         "title": text, "caveats": [text], "verdict": said, "tables": [shown],
