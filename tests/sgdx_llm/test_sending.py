@@ -198,6 +198,13 @@ def test_an_answer_without_an_end_is_not_kept(head: bytes) -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000
 
 
+def test_what_is_compressed_unasked_fills_no_memory(stand_in: StandIn) -> None:
+    stand_in.faults.append((200, {"Content-Encoding": "gzip"}, b"\x1f\x8b no answer"))
+    with pytest.raises(NoAnswerError, match="not JSON"):
+        asyncio.run(connect(stand_in.url)(BODY, 0))
+    assert stand_in.headers["accept-encoding"] == "identity"
+
+
 def test_an_address_is_shown_without_credentials(stand_in: StandIn) -> None:
     """The client sends a password as ``Basic`` and base64, which the server repeats."""
     url = stand_in.url.replace("//", "//me:very-secret-word@")
@@ -287,6 +294,8 @@ def test_tokens_that_were_cached_have_their_own_price() -> None:
     tokens = tokens_of({"usage": {"prompt_tokens": 1000, "completion_tokens": 10, **details}})
     assert Price(2.5, 1.25, 10).cost(tokens) == pytest.approx(0.0021)
     assert +tokens_of({"usage": {"prompt_tokens": 3, "completion_tokens": "x"}}) == {"in": 3}
+    more_than_all = {"usage": {"prompt_tokens": 3, "prompt_tokens_details": {"cached_tokens": 5}}}
+    assert +tokens_of(more_than_all) == {"in": 3, "cached": 3}
     strange_ones: tuple[Any, ...] = (None, [], {"usage": 5}, {"usage": {"prompt_tokens": -1}})
     assert not any(+tokens_of(strange) for strange in strange_ones)
 
