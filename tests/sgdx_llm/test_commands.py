@@ -53,8 +53,9 @@ def test_a_model_that_is_always_right_scores_1(
     output = tmp_path / "run" / "predictions"
     arguments = ("--dialogues", three, "--output", output, "--base-url", stand_in.url)
     assert ask("predict", *arguments, "--price", "2,1,10") == 0
-    said = capsys.readouterr().err.splitlines()
-    assert "v5: requests 26; tokens 23400 in, 1300 out; cost 0.0494" in said
+    out, err = capsys.readouterr()
+    assert out.splitlines() == [str(output / f"{name}.jsonl") for name in ("original", "v5")]
+    assert "v5: requests 26; tokens 23400 in, 1300 out; cost 0.0494" in err.splitlines()
     words = ["--source", "sample", "--dialogues", str(three), "--predictions", str(output)]
     assert metric(["score", *words, "--output", str(tmp_path / "run" / "scores.json")]) == 0
     scores = json.loads((tmp_path / "run" / "scores.json").read_text())
