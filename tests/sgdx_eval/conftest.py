@@ -132,6 +132,20 @@ def subject(request: pytest.FixtureRequest, subjects: dict[str, Subject]) -> Sub
     return subjects[request.param]
 
 
+@pytest.fixture(scope="session")
+def scores_files(
+    subjects: dict[str, Subject], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, tuple[Path, Path]]:
+    """The scores.json of the good and of the bad predictions of each task."""
+    folder, made = tmp_path_factory.mktemp("scores"), {}
+    for name, subject in subjects.items():
+        made[name] = folder / f"{name}-good.json", folder / f"{name}-bad.json"
+        for path, rows in zip(made[name], (subject.good, subject.bad), strict=True):
+            words = ["--predictions", str(put(folder / path.stem, rows)), "--output", str(path)]
+            assert metric(["score", *SAMPLE_TEST, "--quiet", *words]) == 0
+    return made
+
+
 def refused(tmp_path: Path, command: Run, *words: object) -> str:
     """The one line of a command that must fail, print nothing else and change no file."""
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -39,13 +37,21 @@ def test_figures_by_hand(tmp_path: Path, command: Run, gold: Gold) -> None:
     assert scores["sgdx"]["ss_jga"] == pytest.approx(0.2**0.5 / 0.8 * wrong / count)
     assert scores["variants"]["v5"]["#ALL_SERVICES"]["slot_tagging_f1"] == 1
     assert f"|frames:{count}|" in scores["signature"] and "|system-acts:no|" in scores["signature"]
-    words = ("sgdx_metric", "score", *SAMPLE_TEST, "--explain", "--predictions")
-    printed = command(*words, "p").stdout
+    words = ("score", *SAMPLE_TEST, "--explain", "--predictions")
+    printed = command("sgdx_metric", *words, "p").stdout
     assert ["JGA_orig", "100.00"] in [line.split()[:2] for line in printed.splitlines()]
     # Of one variant there is nothing to compare, and so no column and no words about it.
-    printed = command(*words, "original=p/original.jsonl").stdout
+    printed = command("sgdx_metric", *words, "original=p/original.jsonl").stdout
     assert "every slot of its state is.\nJGA_orig: under the original schemas.\n" in printed
     assert not any(word in printed for word in ("difference", "JGA_v1-5", "\np: ", "flips"))
+    # Of some services alone.
+    chosen = ("--service", "Cabs_1", "Vets_1")
+    some = scored(command, "p", "some.json", *chosen)
+    ids = [name for name in scores["paired"]["frame_id"] if name.endswith(chosen[1:])]
+    assert some["paired"]["frame_id"] == ids
+    assert f"|services:Cabs_1+Vets_1|frames:{len(ids)}|" in some["signature"]
+    line = refused(tmp_path, command, *words, "p", "--service", "Cabs_11")
+    assert "--service Cabs_11" in line and "Cabs_1," in line
 
 
 @pytest.mark.parametrize(("split", "folder"), [("test", "test"), ("validation", "dev")])
@@ -61,6 +67,8 @@ def test_exported_gold_is_perfect(split: str, folder: str, command: Run) -> None
 def test_rules_stand_in_the_signature(tmp_path: Path, command: Run, gold: Gold) -> None:
     path = written(tmp_path / "p.jsonl", gold["v1"], system_acts=True)
     rules = ("--no-fuzzy-match", "--joint-acc-across-turn", "--zero-mean", "drop")
+    words = ("score", *SAMPLE_TEST, "--predictions", f"v1={path}", "--system-acts", "no")
+    assert "--system-acts no" in refused(tmp_path, command, *words)  # than the file says
     scores = scored(command, f"v1={path}", "s.json", *rules)
     assert scores["signature"] == (
         f"sgdx_metric|variants:v1|split:test|release:sample|frames:{len(gold['v1'])}|match:exact|"
@@ -68,62 +76,6 @@ def test_rules_stand_in_the_signature(tmp_path: Path, command: Run, gold: Gold) 
         "predictions:made-elsewhere|ci:95%-bootstrap-1000-seed-0|version:0.1.0"
     )
     assert scores["variants"]["v1"]["#ALL_SERVICES"]["joint_goal_accuracy"] == 1
-
-
-def test_variants_of_ones_own(command: Run) -> None:
-    """Sensitivity over any variants under its own name: here one worded like v2, and v1."""
-    for config in ("v2", "v1"):
-        exported(command, config)
-    words = ("--source=sample", "--predictions", "v1=v1/test", "--variant", "mine=v2")
-    done = command(
-        "sgdx_metric", "score", *words, "--predictions", "mine=v2/test", "--output", "s.json"
-    )
-    assert done.returncode == 0, done.stderr
-    scores = json.loads(Path("s.json").read_text())
-    assert scores["sgdx"]["by_variant"] == {"mine": 1, "v1": 1}
-    assert scores["sgdx"]["ss_jga"] is None  # It is of the paper's variants, and v1 is alone.
-    assert scores["sgdx"]["ss_jga(v1+mine)"] == 0
-    assert re.search(r"\|variants:mine@[0-9a-f]{8}\+v1\|", scores["signature"])
-
-
-def test_some_services_alone(tmp_path: Path, command: Run, gold: Gold) -> None:
-    path = written(tmp_path / "p.jsonl", gold["v1"])
-    chosen = ("Cabs_1", "Vets_1")
-    scores = scored(command, f"v1={path}", "s.json", "--service", *chosen)
-    services = [frame_id.rpartition("/")[2] for frame_id in scores["paired"]["frame_id"]]
-    every = [row["frame_id"].rpartition("/")[2] for row in gold["v1"]]
-    assert sorted(services) == sorted(name for name in every if name in chosen)
-    assert f"|services:Cabs_1+Vets_1|frames:{len(services)}|" in scores["signature"]
-    words = ("score", *SAMPLE_TEST, "--predictions", f"v1={path}", "--service", "Cabs_11")
-    line = refused(tmp_path, command, *words)
-    assert "--service Cabs_11" in line and "Cabs_1," in line
-
-
-def test_system_acts_are_set_where_the_predictions_do_not_say(
-    tmp_path: Path, command: Run, gold: Gold
-) -> None:
-    put(tmp_path / "p", {"v1": gold["v1"]})
-    put(tmp_path / "p", {"v2": gold["v2"]}, system_acts=True)
-    words = ("score", *SAMPLE_TEST, "--predictions", "p", "--system-acts", "no")
-    line = refused(tmp_path, command, *words)
-    assert "--system-acts no" in line and "v2" in line
-    scores = scored(command, "p", "s.json", "--system-acts", "yes")
-    assert "|system-acts:yes|" in scores["signature"]
-
-
-def test_predictions_are_refused_before_the_source_is_opened(
-    tmp_path: Path, command: Run, gold: Gold
-) -> None:
-    """The source does not exist, which would be the error if it had been opened."""
-    good = ("score", "--source=nowhere", "--predictions", f"v1={tmp_path / 'v1.jsonl'}")
-    put(tmp_path, {"v1": gold["v1"], "v2": gold["v1"]})
-    put(tmp_path, {"v3": gold["v3"]}, split="validation")
-    for name, fact in (("none", "none.jsonl"), ("v2", "v2.jsonl:1: "), ("v3", "v3.jsonl:1: ")):
-        path = tmp_path / f"{name}.jsonl"
-        assert fact in refused(tmp_path, command, *good, "--predictions", f"{name}={path}")
-    line = refused(tmp_path, command, *good, "--predictions", f"v2={tmp_path}")
-    assert str(tmp_path) in line and "dialogues_*.json" in line
-    assert "nowhere" in refused(tmp_path, command, *good)
 
 
 @pytest.mark.parametrize(

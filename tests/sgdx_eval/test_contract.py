@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from shutil import copytree
+from shutil import copy, copytree
 from statistics import mean, stdev
 from typing import Any
 
@@ -23,6 +23,7 @@ from .conftest import SAMPLE_TEST, Subject, put, refused, scored
 
 TWO = ("1_00000/", "1_00001/")  # dialogues, whose mark is 2@82354a53
 OTHER = "0123456789abcdef"
+Scores = dict[str, Any]
 
 
 def is_narrow(text: str) -> bool:
@@ -34,7 +35,7 @@ def is_narrow(text: str) -> bool:
 # ---- score
 
 
-def wrong(row: Row) -> bool:
+def is_wrong(row: Row) -> bool:
     """Whether a row of the file of single items is wrong."""
     for key in ("joint_goal_accuracy", "call_accuracy"):
         if key in row:
@@ -42,10 +43,9 @@ def wrong(row: Row) -> bool:
     return bool(row["missing"])
 
 
-def test_score(subject: Subject, tmp_path: Path, command: Run) -> None:
+def test_score(subject: Subject, tmp_path: Path, command: Run, both: tuple[Scores, Scores]) -> None:
     """The figures are those of the items, which are the same in both forms of their file."""
-    good, bad = put(tmp_path / "good", subject.good), put(tmp_path / "bad", subject.bad)
-    best = subject.mains(scored(command, good, "good.json"))
+    best, bad = subject.mains(both[0]), put(tmp_path / "p", subject.bad)
     assert set(best.values()) == ({0} if subject.task == "turns" else {1})
     option = f"--per-{subject.kind[:-1]}"
     scores = scored(command, bad, "new/bad.json", option, "items.jsonl")
@@ -53,54 +53,64 @@ def test_score(subject: Subject, tmp_path: Path, command: Run) -> None:
     of_v1 = [item for item in items if item["variant"] == "v1"]
     ids = [row[subject.id] for row in subject.bad["v1"]]
     assert sorted(item[subject.id] for item in of_v1) == sorted(ids)
-    share = mean(map(wrong, of_v1))
+    share = mean(map(is_wrong, of_v1))
     assert 0.1 < share <= (len(of_v1) // 3) / len(of_v1)
     expected = share if subject.task == "turns" else 1 - share
     assert subject.mains(scores) == {**best, "v1": pytest.approx(expected)}
     assert re.search(r"\|predictions:made-elsewhere\|ci:", scores["signature"])
-    if subject.task != "turns":
-        scored(command, bad, "again.json", option, "items.parquet")
+
+    files = sorted(tmp_path.rglob("*"))
+    words = ("score", *SAMPLE_TEST, "--predictions", bad)
+    done = command("sgdx_metric", *words)
+    assert (done.returncode, done.stderr) == (0, "") and sorted(tmp_path.rglob("*")) == files
+    assert is_narrow(done.stdout) and "v2, v3, v4 and v5" in " ".join(done.stdout.split())
+    assert done.stdout.splitlines()[-1] == scores["signature"]
+    if subject.task == "turns":
+        assert command("sgsacc_metric", *words).stdout == done.stdout
+    else:
+        explained = command("sgdx_metric", *words, "--explain", option, "items.parquet").stdout
+        assert is_narrow(explained) and len(explained) > 2 * len(done.stdout)
         assert pq.read_table("items.parquet").to_pylist() == items
 
 
-def test_what_is_printed(subject: Subject, tmp_path: Path, command: Run) -> None:
-    words = ("score", *SAMPLE_TEST, "--predictions", put(tmp_path / "p", subject.bad))
-    done = command("sgdx_metric", *words)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert is_narrow(done.stdout) and "v2, v3, v4 and v5" in " ".join(done.stdout.split())
-    explained = command("sgdx_metric", *words, "--explain").stdout
-    assert is_narrow(explained) and len(explained) > 2 * len(done.stdout)
-    *_, last = done.stdout.splitlines()
-    assert last.startswith(("sgdx_metric|", "sgsacc_metric|")) and "|split:test|" in last
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["p"]
-    if subject.task == "turns":
-        assert command("sgsacc_metric", *words).stdout == done.stdout
-
-
-def test_the_first_dialogues_are_scored_as_chosen_ones_are(
-    subject: Subject, tmp_path: Path, command: Run
-) -> None:
-    predictions = put(tmp_path / "p", subject.bad)
+def test_some_dialogues(subject: Subject, tmp_path: Path, command: Run) -> None:
+    """Those of a file, the first ones, or those that the predictions say they are of."""
+    predictions = put(tmp_path / "p", subject.good)
     Path("ids.txt").write_text("1_00000\n1_00001\n")
-    chosen = scored(command, predictions, "chosen.json", "--dialogues", "ids.txt")
-    words = ("score", *SAMPLE_TEST, "--predictions", predictions, "--limit", 2)
-    done = command("sgdx_metric", *words, "--quiet", "--output", "first.json")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "first.json\n", "")
-    assert json.loads(Path("first.json").read_text()) == chosen
-    assert "|dialogues:2@82354a53|" in chosen["signature"]
+    Path("ids").write_text('["1_00001", "1_00000"]')
+    chosen, *others = (
+        scored(command, predictions, "s.json", *of)
+        for of in (("--dialogues", "ids.txt"), ("--dialogues", "ids"), ("--limit", 2))
+    )
+    assert "|dialogues:2@82354a53|" in chosen["signature"] and others == [chosen, chosen]
+    few = put(tmp_path / "few", subject.of(TWO), dialogues="2@82354a53")
+    done = command("sgdx_metric", "score", *SAMPLE_TEST, "--predictions", few)
+    assert "2 of 36 dialogues" in done.stderr
+    assert done.stdout.splitlines()[-1] == chosen["signature"]
+
+    words = ("score", *SAMPLE_TEST, "--output", "x.json", "--predictions")
+    put(few, subject.of(TWO[:1]), dialogues="2@82354a53")
+    assert "1@" in refused(tmp_path, command, *words, few)
+    put(few, {"v1": subject.good["v1"]}, dialogues="36@6dd46d8b")
+    assert "dialogues" in refused(tmp_path, command, *words, few)
     for limit in (("--limit", "0"), ("--limit", "2", "--dialogues", "ids.txt")):
-        assert "--limit" in refused(tmp_path, command, *words[:-2], *limit)
+        assert "--limit" in refused(tmp_path, command, *words, predictions, *limit)
+    Path("ids.txt").write_text("1_00000\nnone\n")
+    line = refused(tmp_path, command, *words, predictions, "--dialogues", "ids.txt")
+    assert "ids.txt: 1 of 2" in line and "none" in line
+    other = ("--split", "validation", "--count", "2", "--output", "other.json")
+    assert command("sgdx_dataset", "subset", "--source", "sample", *other).returncode == 0
+    line = refused(tmp_path, command, *words, predictions, "--dialogues", "other.json")
+    assert "other.json: " in line and "validation" in line
 
 
 def test_the_same_from_rows_that_the_dataset_wrote(
-    subject: Subject, tmp_path: Path, command: Run
+    subject: Subject, tmp_path: Path, command: Run, both: tuple[Scores, Scores]
 ) -> None:
     rows = (*SAMPLE_TEST, "--config", "original", "v1", "--output")
     assert command("sgdx_dataset", subject.kind, *rows, "rows").returncode == 0
     predictions = put(tmp_path / "p", subject.bad)
-    release = scored(command, predictions, "release.json")
-    folder = scored(command, predictions, "folder.json", "--references", "rows")
-    assert folder == release
+    assert scored(command, predictions, "folder.json", "--references", "rows") == both[1]
     words = ("explain", subject.bad["v1"][2][subject.id], "--predictions", predictions)
     shown = [command("sgdx_metric", *words, *of) for of in (SAMPLE_TEST, ("--references", "rows"))]
     assert shown[0].stdout == shown[1].stdout != ""
@@ -114,49 +124,23 @@ def test_the_same_from_rows_that_the_dataset_wrote(
     assert "|dialogues:2@82354a53|" in scores["signature"]
 
 
-def test_some_dialogues(subject: Subject, tmp_path: Path, command: Run) -> None:
-    """Those of a file, or those that the predictions say they are of."""
-    predictions, marks = put(tmp_path / "p", subject.good), []
-    for name, text in {"ids.txt": "1_00000\n1_00001\n", "ids": '["1_00001", "1_00000"]'}.items():
-        Path(name).write_text(text)
-        marks.append(scored(command, predictions, "s.json", "--dialogues", name)["signature"])
-    few = put(tmp_path / "few", subject.of(TWO), dialogues="2@82354a53")
-    done = command("sgdx_metric", "score", *SAMPLE_TEST, "--predictions", few)
-    assert "2 of 36 dialogues" in done.stderr and marks[0] == marks[1]
-    assert done.stdout.splitlines()[-1] == marks[0] and "|dialogues:2@82354a53|" in marks[0]
-    words = ("score", *SAMPLE_TEST, "--output", "x.json", "--predictions")
-    put(tmp_path / "few", subject.of(TWO[:1]), dialogues="2@82354a53")
-    assert "1@" in refused(tmp_path, command, *words, few)
-    put(tmp_path / "few", {"v1": subject.good["v1"]}, dialogues="36@6dd46d8b")
-    assert "dialogues" in refused(tmp_path, command, *words, few)
-    Path("ids.txt").write_text("1_00000\nnone\n")
-    line = refused(tmp_path, command, *words, predictions, "--dialogues", "ids.txt")
-    assert "ids.txt: 1 of 2" in line and "none" in line
-    chosen = ("--split", "validation", "--count", "2", "--output", "other.json")
-    assert command("sgdx_dataset", "subset", "--source", "sample", *chosen).returncode == 0
-    line = refused(tmp_path, command, *words, predictions, "--dialogues", "other.json")
-    assert "other.json: " in line and "validation" in line
-
-
 def test_own_variants_of_one_name_are_told_apart(
     subject: Subject, tmp_path: Path, command: Run
 ) -> None:
     """A variant has one mark wherever it is read, and scores of two variants do not compare."""
+    original = subject.good["original"]
+    mine = [row | {"variant": "mine"} for row in original]
+    predictions = put(tmp_path / "p", {"original": original, "mine": mine})
+    marks = {}
     for name, text in (("one", "Rides"), ("two", "Trips")):
         Path(f"{name}.json").write_text(json.dumps({"Cabs_1": {"description": text}}))
-    rows = {
-        "original": subject.good["original"],
-        "mine": [row | {"variant": "mine"} for row in subject.good["original"]],
-    }
-    predictions, own = put(tmp_path / "p", rows), ("--variant", "mine=one.json")
-    marks = {}
-    for name in ("one", "two"):
         scores = scored(command, predictions, f"s{name}.json", "--variant", f"mine={name}.json")
         assert subject.mains(scores)["mine"] == subject.mains(scores)["original"]
         marks[name] = re.findall(r"mine@([0-9a-f]{8})", scores["signature"])[0]
-    made = ("--config", "mine", "original", *SAMPLE_TEST, *own, "--output", "rows")
-    assert command("sgdx_dataset", subject.kind, *made).returncode == 0
+    own = ("--variant", "mine=one.json")
     if subject.task != "turns":  # whose sentences are those of the evaluator's variant
+        made = ("--config", "mine", "original", *SAMPLE_TEST, *own, "--output", "rows")
+        assert command("sgdx_dataset", subject.kind, *made).returncode == 0
         scores = scored(command, predictions, "rows.json", "--references", "rows")
         assert f"mine@{marks['one']}" in scores["signature"]
     line = refused(tmp_path, command, "compare", "sone.json", "stwo.json")
@@ -188,16 +172,10 @@ WRONG: list[tuple[str, Any, str]] = [
 def with_headers(folder: Path, subject: Subject, **changes: Any) -> Path:
     """The good predictions with the headers of an oracle; that of v1 has changes."""
     folder.mkdir(exist_ok=True)
+    facts = {"task": subject.task, "split": "test", "source": "sample", "oracle": True}
     for name, rows in subject.good.items():
-        header = {
-            "task": subject.task,
-            "variant": name,
-            "split": "test",
-            "source": "sample",
-            "data": open_release("sample").data_digest("test", name),
-            "oracle": True,
-            "system": {"model": "m"},
-        }
+        data = open_release("sample").data_digest("test", name)
+        header = {**facts, "variant": name, "data": data, "system": {"model": "m"}}
         header |= changes if name == "v1" else {}
         lines = [json.dumps({"metadata": header}), *map(json.dumps, rows)]
         (folder / f"{name}.jsonl").write_text("\n".join(lines))
@@ -218,12 +196,11 @@ def test_a_header_of_other_references_or_another_system_is_refused(
 
 
 def test_scores_repeat_headers_and_tell_an_oracle(
-    subject: Subject, tmp_path: Path, command: Run
+    subject: Subject, tmp_path: Path, command: Run, both: tuple[Scores, Scores]
 ) -> None:
     predictions = with_headers(tmp_path / "p", subject, note="of one's own", data=None)
-    done = command(
-        "sgdx_metric", "score", *SAMPLE_TEST, "--predictions", predictions, "--output", "s.json"
-    )
+    words = ("score", *SAMPLE_TEST, "--predictions", predictions, "--output", "s.json")
+    done = command("sgdx_metric", *words)
     assert done.returncode == 0 and "oracle" in done.stderr
     scores = json.loads(Path("s.json").read_text())
     assert scores["predictions"]["v1"] == {
@@ -231,9 +208,8 @@ def test_scores_repeat_headers_and_tell_an_oracle(
         "oracle": True, "system": {"model": "m"},
     }  # fmt: skip
     assert "|oracle:yes|predictions:made-elsewhere|" in scores["signature"]
-    plain = scored(command, put(tmp_path / "plain", subject.good), "plain.json")
-    assert "oracle" not in plain["signature"]
-    done = command("sgdx_metric", "compare", "plain.json", "s.json", "--json", "c.json")
+    assert "oracle" not in both[0]["signature"]
+    done = command("sgdx_metric", "compare", "good.json", "s.json", "--json", "c.json")
     assert done.returncode == 0, done.stderr
     compared = json.loads(Path("c.json").read_text())
     assert compared["oracle"] == {"first": "no", "second": "yes"}
@@ -249,7 +225,7 @@ def test_the_source_that_predictions_name(
     for file in (tmp_path / "other" / "test").glob("dialogues_*.json"):
         file.write_text(file.read_text().replace("the", "that"))
     monkeypatch.setenv("SGDX_SOURCE", str(tmp_path / "other"))
-    predictions = with_headers(tmp_path / "p", subject, oracle=True)
+    predictions = with_headers(tmp_path / "p", subject)
     done = command("sgdx_metric", "score", "--predictions", predictions)
     assert done.returncode == 0 and "sample" in done.stderr
     line = done.stdout.splitlines()[-1]
@@ -270,6 +246,7 @@ def of_row(**changes: Any) -> Change:
     return lambda lines, _: [lines[0], json.dumps(json.loads(lines[1]) | changes), *lines[2:]]
 
 
+# Damage that makes no row is in test_faults.py.
 FAULTS: dict[str, tuple[Change, tuple[str, ...]]] = {
     "a row lacks": (lambda lines, _: lines[1:], ("v1", "1 of ", "FIRST")),
     "a row twice": (lambda lines, _: [*lines, lines[0]], ("v1", "FIRST")),
@@ -279,13 +256,8 @@ FAULTS: dict[str, tuple[Change, tuple[str, ...]]] = {
     ),
     "another variant": (of_row(variant="v2"), ("v1.jsonl:2: ", "v2")),
     "cut": (lambda lines, _: [lines[0], lines[1][:-9]], ("v1.jsonl:2: ",)),
-    "no object": (lambda lines, _: [lines[0], "[]"], ("v1.jsonl:2: ",)),
     "no id": (lambda lines, _: [lines[0], '{"variant": "v1"}'], ("v1.jsonl:2: ", "_id")),
     "a number for a text": (of_row(frame_id=7, turn_id=7), ("v1.jsonl:2: ", "_id")),
-    "a key twice": (
-        lambda lines, _: [lines[0], f'{lines[1][:-1]}, "variant": "v1"}}'],
-        ("v1.jsonl:2: ", "variant"),
-    ),
     "a header below a row": (
         lambda lines, _: [lines[0], '{"metadata": {}}', *lines[1:]],
         ("v1.jsonl:2: ",),
@@ -312,27 +284,38 @@ def test_predictions_that_cannot_be_used(
     assert all(fact.replace("FIRST", first) in line for fact in facts), line
 
 
-def test_predictions_of_two_tasks(tmp_path: Path, command: Run, subjects: Any) -> None:
-    for name, others in (("state", "calls"), ("calls", "turns"), ("turns", "state")):
-        rows = {"original": subjects[name].good["original"], "v1": subjects[others].good["v1"]}
+def test_two_tasks_do_not_mix(
+    subjects: dict[str, Subject],
+    scores_files: dict[str, tuple[Path, Path]],
+    tmp_path: Path,
+    command: Run,
+) -> None:
+    for name, other in (("state", "calls"), ("calls", "turns"), ("turns", "state")):
+        rows = {"original": subjects[name].good["original"], "v1": subjects[other].good["v1"]}
         words = ("score", *SAMPLE_TEST, "--predictions", put(tmp_path / "p", rows))
         assert "v1.jsonl:1: " in refused(tmp_path, command, *words)
+        for task in (name, other):
+            copy(scores_files[task][0], f"{task}.json")
+        for verb in ("compare", "summarise"):
+            line = refused(tmp_path, command, verb, f"{name}.json", f"{other}.json")
+            assert f"{other}.json: " in line
 
 
 # ---- compare and summarise
 
 
 @pytest.fixture
-def both(subject: Subject, tmp_path: Path, command: Run) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The scores.json of the good and of the bad system."""
-    folders = put(tmp_path / "good", subject.good), put(tmp_path / "bad", subject.bad)
-    good, bad = (scored(command, path, f"{path.name}.json") for path in folders)
-    return good, bad
+def both(
+    subject: Subject, scores_files: dict[str, tuple[Path, Path]], command: Run
+) -> tuple[Scores, Scores]:
+    """The scores of the good and of the bad system, in good.json and bad.json."""
+    good, bad = scores_files[subject.task]
+    copy(good, "good.json")
+    copy(bad, "bad.json")
+    return json.loads(good.read_text()), json.loads(bad.read_text())
 
 
-def test_compare(
-    both: tuple[dict[str, Any], ...], subject: Subject, tmp_path: Path, command: Run
-) -> None:
+def test_compare(both: tuple[Scores, Scores], subject: Subject, command: Run) -> None:
     good, bad = both
     words = ("compare", "bad.json", "good.json", "--json", "new/c.json")
     done = command("sgdx_metric", *words, "--details")
@@ -354,41 +337,38 @@ def test_compare(
     assert is_narrow(brief.partition("\n\n")[2]) and "Cabs_1" not in brief
     if subject.task == "calls":  # of the others, the mean over v1 to v5 decides
         assert "second is better" in verdict and "(p = 0.0001)" in " ".join(verdict.split())
-    Path("ids.txt").write_text("1_00000\n1_00001\n")
-    few = ("--json", "new/c.json", "--dialogues", "ids.txt")
-    done = command("sgdx_metric", "compare", "bad.json", "bad.json", *few)
-    changes = [
-        change
-        for group in json.loads(Path("new/c.json").read_text())["groups"].values()
-        for change in group.values()
-        if isinstance(change, dict) and change["difference"] is not None
-    ]
-    assert changes and all((change["difference"], change["p"]) == (0, 1) for change in changes)
 
 
-def test_compare_on_the_same_dialogues(subject: Subject, tmp_path: Path, command: Run) -> None:
+def test_compare_on_the_same_dialogues(
+    both: tuple[Scores, Scores], subject: Subject, tmp_path: Path, command: Run
+) -> None:
     """Of two files, one of which has a part of the other's, those of this part; or those chosen."""
     predictions, scores = put(tmp_path / "p", subject.bad), {}
-    scored(command, predictions, "all.json")
     for name, ids in {"two": "1_00000\n1_00001\n", "one": "1_00001", "other": "1_00003"}.items():
         Path(f"{name}.txt").write_text(ids)
         scores[name] = scored(command, predictions, f"{name}.json", "--dialogues", f"{name}.txt")
-    for files in (("all.json", "two.json"), ("two.json", "all.json")):
+    for files in (("bad.json", "two.json"), ("two.json", "bad.json")):
         done = command("sgdx_metric", "compare", *files, "--json", "c.json")
         assert done.stderr == "" and "of 2 dialogues" in done.stdout
         assert done.stdout.splitlines()[-1] == scores["two"]["signature"]
-        v1 = json.loads(Path("c.json").read_text())["by_variant"]["v1"]
+        result = json.loads(Path("c.json").read_text())
+        v1 = result["by_variant"]["v1"]
         assert v1["first"] == v1["second"] == pytest.approx(subject.mains(scores["two"])["v1"])
-    done = command("sgdx_metric", "compare", "all.json", "two.json", "--dialogues", "one.txt")
+        changes = [
+            change
+            for group in result["groups"].values()
+            for change in group.values()
+            if isinstance(change, dict) and change["difference"] is not None
+        ]
+        assert changes and all((change["difference"], change["p"]) == (0, 1) for change in changes)
+    done = command("sgdx_metric", "compare", "bad.json", "two.json", "--dialogues", "one.txt")
     assert "|dialogues:1@" in done.stdout and "of 1 dialogues" in done.stdout
-    for words in (("two.json", "other.json"), ("all.json", "two.json", "--dialogues", "other.txt")):
+    for words in (("two.json", "other.json"), ("bad.json", "two.json", "--dialogues", "other.txt")):
         line = refused(tmp_path, command, "compare", *words)
         assert "two.json: " in line and line.endswith("1_00003")
 
 
-def test_summarise(
-    both: tuple[dict[str, Any], ...], subject: Subject, tmp_path: Path, command: Run
-) -> None:
+def test_summarise(both: tuple[Scores, Scores], subject: Subject, command: Run) -> None:
     done = command("sgdx_metric", "summarise", "good.json", "bad.json", "--output", "new/s.json")
     assert (done.returncode, done.stderr) == (0, "")
     assert is_narrow(done.stdout)
@@ -408,13 +388,7 @@ def test_summarise(
     assert v1["first_sd"] == pytest.approx(stdev(values)) and v1["second_sd"] is None
 
 
-def damaged(scores: dict[str, Any], old: str, new: str) -> dict[str, Any]:
-    """Scores whose signature has another part."""
-    assert old in scores["signature"]
-    return {**scores, "signature": scores["signature"].replace(old, new)}
-
-
-def without(scores: dict[str, Any], place: str) -> dict[str, Any]:
+def without(scores: Scores, place: str) -> Scores:
     """Scores that lack the last of the scores of v1, or v1, or one item."""
     paired = json.loads(json.dumps(scores["paired"]))
     items, *_ = paired.values()
@@ -429,13 +403,17 @@ def without(scores: dict[str, Any], place: str) -> dict[str, Any]:
 
 
 def test_scores_that_do_not_compare(
-    both: tuple[dict[str, Any], ...], tmp_path: Path, command: Run
+    both: tuple[Scores, Scores], tmp_path: Path, command: Run
 ) -> None:
-    bad = both[1]
+    bad, changes = both[1], []
+    for key, old, new in (
+        ("release", "sample", "complete"), ("version", "0.1.0", "0.0.9"), ("split", "test", "train")
+    ):  # fmt: skip
+        assert f"|{key}:{old}" in bad["signature"]
+        signature = bad["signature"].replace(f"|{key}:{old}", f"|{key}:{new}")
+        changes.append(({**bad, "signature": signature}, new))
     for scores, fact in (
-        (damaged(bad, "release:sample", "release:complete"), "complete"),
-        (damaged(bad, "version:0.1.0", "version:0.0.9"), "0.0.9"),
-        (damaged(bad, "split:test", "split:train"), "train"),
+        *changes,
         ({**bad, "signature": "BLEU|c:x"}, "BLEU"),
         ({**bad, "signature": 3}, ""),
         ({key: value for key, value in bad.items() if key != "paired"}, "paired"),
@@ -444,20 +422,9 @@ def test_scores_that_do_not_compare(
         (without(bad, "an item"), "1_00000/"),
     ):
         Path("other.json").write_text(json.dumps(scores))
-        for name in ("compare", "summarise"):
-            line = refused(tmp_path, command, name, "good.json", "other.json")
+        for verb in ("compare", "summarise"):
+            line = refused(tmp_path, command, verb, "good.json", "other.json")
             assert "other.json" in line and fact in line
-
-
-def test_scores_of_two_tasks_do_not_compare(
-    subjects: dict[str, Subject], tmp_path: Path, command: Run
-) -> None:
-    for name, subject in subjects.items():
-        scored(command, put(tmp_path / name, subject.good), f"{name}.json")
-    for first, second in (("state", "calls"), ("calls", "turns"), ("turns", "state")):
-        for command_name in ("compare", "summarise"):
-            words = (command_name, f"{first}.json", f"{second}.json")
-            assert f"{second}.json: " in refused(tmp_path, command, *words)
 
 
 # ---- explain
@@ -478,39 +445,38 @@ def test_explain_an_item(subject: Subject, tmp_path: Path, command: Run) -> None
         assert unknown in refused(tmp_path, command, "explain", unknown, *words)
 
 
+@pytest.mark.parametrize("task", ["state", "calls"])
 def test_explain_lists_what_broke(
-    subjects: dict[str, Subject], tmp_path: Path, command: Run
+    task: str,
+    subjects: dict[str, Subject],
+    scores_files: dict[str, tuple[Path, Path]],
+    tmp_path: Path,
+    command: Run,
 ) -> None:
-    for name in ("state", "calls"):
-        subject = subjects[name]
-        predictions = put(tmp_path / name, subject.bad)
-        words = (*SAMPLE_TEST, "--predictions", predictions)
-        scores = scored(command, predictions, "s.json")
-        paired = scores["paired"][{"state": "joint_goal_accuracy", "calls": "call_accuracy"}[name]]
-        lost = [i for i, score in zip(scores["paired"]["frame_id"], paired["v1"]) if score < 0.5]
-        done = command("sgdx_metric", "explain", *words, "--changed", "original", "v1")
-        rows = [line.split() for line in done.stdout.splitlines() if line.count("/") == 2]
-        assert rows == [[item, "100.00", "0.00"] for item in lost]
-        *_, last = done.stdout.splitlines()
-        assert last.startswith(f"{len(lost)} of {len(paired['v1'])} ")
-        done = command("sgdx_metric", "explain", *words, "--flips")
-        assert is_narrow(done.stdout[: done.stdout.rstrip().rindex("\n")])
-        assert done.stdout.splitlines()[-1].startswith(f"{len(lost)} of {len(paired['v1'])} ")
-        Path("one.txt").write_text("1_00001\n")
-        done = command("sgdx_metric", "explain", *words, "--flips", "--dialogues", "one.txt")
-        few = [item for item in lost if item.startswith("1_00001/")]
-        assert done.stdout.splitlines()[-1].startswith(f"{len(few)} of ")
-        for words_of, fact in (
-            (("--changed", "original", "v4"), "'v4'"),
-            ((lost[0], "--changed", "original", "v1"), "--changed"),
-            ((), "--flips"),
-            (("--flips", "--changed", "original", "v1"), "--flips"),
-            (("--flips", "--service", "Cabs_11"), "Cabs_11"),
-        ):
-            assert fact in refused(tmp_path, command, "explain", *words_of, *words)
-    one = f"v1={tmp_path / 'state' / 'v1.jsonl'}"
-    line = refused(tmp_path, command, "explain", *SAMPLE_TEST, "--predictions", one, "--flips")
-    assert "--flips" in line
+    words = (*SAMPLE_TEST, "--predictions", put(tmp_path / "p", subjects[task].bad))
+    paired = json.loads(scores_files[task][1].read_text())["paired"]
+    v1 = paired[{"state": "joint_goal_accuracy", "calls": "call_accuracy"}[task]]["v1"]
+    lost = [item for item, score in zip(paired["frame_id"], v1, strict=True) if score < 0.5]
+    done = command("sgdx_metric", "explain", *words, "--changed", "original", "v1")
+    rows = [line.split() for line in done.stdout.splitlines() if line.count("/") == 2]
+    assert rows == [[item, "100.00", "0.00"] for item in lost]
+    assert done.stdout.splitlines()[-1].startswith(f"{len(lost)} of {len(v1)} ")
+    done = command("sgdx_metric", "explain", *words, "--flips")
+    assert is_narrow(done.stdout[: done.stdout.rstrip().rindex("\n")])
+    assert done.stdout.splitlines()[-1].startswith(f"{len(lost)} of {len(v1)} ")
+    Path("one.txt").write_text("1_00001\n")
+    done = command("sgdx_metric", "explain", *words, "--flips", "--dialogues", "one.txt")
+    few = [item for item in lost if item.startswith("1_00001/")]
+    assert done.stdout.splitlines()[-1].startswith(f"{len(few)} of ")
+    for words_of, fact in (
+        (("--changed", "original", "v4"), "'v4'"),
+        ((lost[0], "--changed", "original", "v1"), "--changed"),
+        ((), "--flips"),
+        (("--flips", "--changed", "original", "v1"), "--flips"),
+        (("--flips", "--service", "Cabs_11"), "Cabs_11"),
+        (("--flips", "--predictions", "v1=p/v1.jsonl"), "--predictions"),
+    ):
+        assert fact in refused(tmp_path, command, "explain", *words_of, *words)
 
 
 def test_a_header_is_told_from_a_row(tmp_path: Path) -> None:

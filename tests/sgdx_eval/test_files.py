@@ -52,25 +52,22 @@ def test_an_output_that_must_not_be_written(
     assert fact in refused(tmp_path, command, *score, *words.split())
 
 
-def test_predictions_in_a_folder_are_not_written_over(tmp_path: Path, command: Run) -> None:
-    exported = command("sgdx_dataset", "export", "--source", "sample", "--config", "v2",
-                       "--split", "test", "--output", tmp_path)  # fmt: skip
-    assert exported.returncode == 0, exported.stderr
+@pytest.mark.posix
+def test_inputs_are_not_written_over_and_no_devices(tmp_path: Path, command: Run) -> None:
+    """/dev/zero has no end, and would fill the memory."""
+    words = ("--source", "sample", "--config", "v2", "--split", "test", "--output", tmp_path)
+    assert command("sgdx_dataset", "export", *words).returncode == 0
     score = ("score", "--source", "sample", "--predictions", "v2=test", "--output")
     line = refused(tmp_path, command, *score, "test/dialogues_001.json")
     assert "found a file that the command reads or writes already" in line
     for _ in range(2):  # What the command itself has put beside them may be written again.
         assert command("sgdx_metric", *score, "test/scores.json").returncode == 0
-
-
-@pytest.mark.posix
-def test_a_device_is_no_input(tmp_path: Path, command: Run) -> None:
-    """/dev/zero has no end, and would fill the memory."""
-    words = ("score", "--output", "s.json", "--predictions", "v1=/dev/zero")
-    line = refused(tmp_path, command, *words)
-    assert line.endswith("/dev/zero: found a device, expected a file")
-    line = refused(tmp_path, command, "compare", "/dev/zero", "/dev/zero")
-    assert line.endswith("/dev/zero: found a device, expected a file")
+    for words_of in (
+        ("score", "--output", "s.json", "--predictions", "v1=/dev/zero"),
+        ("compare", "/dev/zero", "/dev/zero"),
+    ):
+        line = refused(tmp_path, command, *words_of)
+        assert line.endswith("/dev/zero: found a device, expected a file")
 
 
 @pytest.fixture

@@ -10,12 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from sgdx_dataset import SgdxError
-from sgdx_eval.prediction_files import (
-    Header,
-    finished_names,
-    system_acts,
-    write_predictions,
-)
+from sgdx_eval.prediction_files import Header, finished_names, system_acts, write_predictions
 from sgdx_eval.predictions import (
     note_unscored,
     parse_predictions,
@@ -84,17 +79,18 @@ def written(path: Path, *lines: str) -> Path:
 # ---- the layout of the release
 
 
-def turn(speaker: str, *frames: Row) -> Row:
-    return {"speaker": speaker, "utterance": "any", "frames": list(frames)}
-
-
 def frame(service: str, values: dict[str, list[str]]) -> Row:
     state = {"active_intent": "FindHotel", "requested_slots": [], "slot_values": values}
     return {"service": service, "slots": [], "actions": [], "state": state}
 
 
-def dialogue(*turns: Row) -> list[Row]:
-    return [{"dialogue_id": "1_00000", "services": ["Hotels_11", "Banks_21"], "turns": turns}]
+def turn(speaker: str, *frames: Row) -> Row:
+    return {"speaker": speaker, "utterance": "any", "frames": list(frames)}
+
+
+def dialogue(*turns: Row) -> str:
+    named = {"dialogue_id": "1_00000", "services": ["Hotels_11", "Banks_21"]}
+    return json.dumps([named | {"turns": turns}])
 
 
 FIRST = turn("USER", frame("Hotels_11", {"city": ["Rome"]}))
@@ -103,7 +99,7 @@ IDS = ["1_00000/0/Hotels_1", "1_00000/2/Banks_2", "1_00000/2/Hotels_1"]
 REFERENCES = reference_table(
     *(reference(frame_id=frame_id, service=f"{frame_id.split('/')[-1]}1") for frame_id in IDS)
 )
-TEXT = json.dumps(dialogue(FIRST))
+TEXT = dialogue(FIRST)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +111,7 @@ TEXT = json.dumps(dialogue(FIRST))
     ],
 )
 def test_directory_gives_the_rows_of_jsonl(tmp_path: Path, turns: tuple[Row, ...]) -> None:
-    written(tmp_path / "dialogues_001.json", json.dumps(dialogue(*turns)))
+    written(tmp_path / "dialogues_001.json", dialogue(*turns))
     written(tmp_path / "dialogues_and_metrics.json", "the official scorer's")
     rows = with_frame_ids(read_predictions(tmp_path, "test", "v1"), REFERENCES).to_pylist()
     expected = [
@@ -131,11 +127,8 @@ def test_directory_gives_the_rows_of_jsonl(tmp_path: Path, turns: tuple[Row, ...
         (TEXT[:-30], ""),
         ('{"a": 1}', ""),
         ('[{"turns": []}]', "dialogue_id"),
-        (
-            json.dumps(dialogue(turn("SYSTEM"), turn("USER", {"service": "Hotels_11"}))),
-            "dialogue 1_00000, turn 1: ",
-        ),
-        (json.dumps(dialogue(turn("USER", frame("Hotels_11", {"city": []})))), "slot_values"),
+        (dialogue(turn("SYSTEM"), turn("USER", {"service": "Hotels_11"})), "00, turn 1: "),
+        (dialogue(turn("USER", frame("Hotels_11", {"city": []}))), "slot_values"),
         # A key twice.
         (TEXT.replace('"city": ["Rome"]', '"city": ["Rome"], "city": ["Pisa"]'), "'city'"),
         (TEXT.replace('"speaker":', '"speaker": "SYSTEM", "speaker":'), "'speaker'"),

@@ -18,14 +18,15 @@ V1 = reference_table(reference({"city": ["Rome"]}, variant="v1"))
 
 
 def test_release_is_what_the_references_say(tmp_path: Path) -> None:
-    path = tmp_path / "v1.parquet"
-    pq.write_table(V1, path)
-    found = FolderReferences(tmp_path, None, ["v1"])
-    assert found.release is None
-    assert found.rows("v1").to_pylist() == V1.to_pylist()
-    for stated, release in (("", None), ("c0ffee", "c0ffee")):
-        pq.write_table(V1.replace_schema_metadata({"release": stated}), path)
-        assert FolderReferences(tmp_path, None, ["v1"]).release == release
+    for table, release in (
+        (V1, None),
+        (V1.replace_schema_metadata({"release": ""}), None),
+        (V1.replace_schema_metadata({"release": "c0ffee"}), "c0ffee"),
+    ):
+        pq.write_table(table, tmp_path / "v1.parquet")
+        found = FolderReferences(tmp_path, None, ["v1"])
+        assert found.release == release
+        assert found.rows("v1").to_pylist() == V1.to_pylist()
 
 
 @pytest.mark.parametrize(

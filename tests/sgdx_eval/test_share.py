@@ -19,60 +19,44 @@ from sgdx_eval.results import stored
 from sgdx_eval.share import make_record
 from sgdx_eval.tasks import TASKS
 
-from ..conftest import ROOT, Run
-from .conftest import Subject, put, scored
+from ..conftest import ROOT
+from .conftest import Subject
 
 TEXTS = {"type": "object", "additionalProperties": {"type": "string"}}
 
 
 def form(**properties: Any) -> dict[str, Any]:
     """An object that must have these properties and may have no others."""
-    return {
-        "type": "object",
-        "required": [*properties],
-        "properties": properties,
-        "additionalProperties": False,
-    }
+    rules = {"type": "object", "required": [*properties], "additionalProperties": False}
+    return {**rules, "properties": properties}
 
 
 NUMBER, TEXT = {"type": "number"}, {"type": "string", "minLength": 1}
 UNLIMITED = {"enum": ["-Infinity", "Infinity"]}
 METRIC = form(
-    metric_id=TEXT,
-    metric_name=TEXT,
-    metric_unit={"enum": ["proportion", "points"]},
-    evaluation_description=TEXT,
-    lower_is_better={"type": "boolean"},
-    score_type={"const": "continuous"},
-    min_score={"anyOf": [NUMBER, UNLIMITED]},
+    metric_id=TEXT, metric_name=TEXT, metric_unit={"enum": ["proportion", "points"]},
+    evaluation_description=TEXT, lower_is_better={"type": "boolean"},
+    score_type={"const": "continuous"}, min_score={"anyOf": [NUMBER, UNLIMITED]},
     max_score={"anyOf": [NUMBER, UNLIMITED]},
-)
+)  # fmt: skip
 INTERVAL = form(lower=NUMBER, upper=NUMBER, confidence_level={"const": 0.95}, method=TEXT)
+UNCERTAINTY = form(
+    confidence_interval=INTERVAL,
+    num_samples={"type": "integer"},
+    num_bootstrap_samples={"const": 1000},
+)
+NAMED = {"dataset_name": TEXT, "additional_details": TEXTS}
+URLS = {"type": "array", "items": TEXT, "minItems": 1}
 SOURCE = {
     "oneOf": [
-        form(
-            dataset_name=TEXT,
-            source_type={"const": "url"},
-            url={"type": "array", "items": TEXT, "minItems": 1},
-            additional_details=TEXTS,
-        ),
-        form(dataset_name=TEXT, source_type={"const": "other"}, additional_details=TEXTS),
+        form(**NAMED, source_type={"const": "url"}, url=URLS),
+        form(**NAMED, source_type={"const": "other"}),
     ]
 }
 RESULT = form(
-    evaluation_result_id=TEXT,
-    evaluation_name=TEXT,
-    source_data=SOURCE,
-    metric_config=METRIC,
-    score_details=form(
-        score=NUMBER,
-        uncertainty=form(
-            confidence_interval=INTERVAL,
-            num_samples={"type": "integer"},
-            num_bootstrap_samples={"const": 1000},
-        ),
-    ),
-)
+    evaluation_result_id=TEXT, evaluation_name=TEXT, source_data=SOURCE, metric_config=METRIC,
+    score_details=form(score=NUMBER, uncertainty=UNCERTAINTY),
+)  # fmt: skip
 DETAILS = TEXTS | {
     "required": ["deployment_type", "model_availability"],
     "properties": {
@@ -80,16 +64,15 @@ DETAILS = TEXTS | {
         "model_availability": {"enum": ["open_weights", "closed_weights", "unknown"]},
     },
 }
+METADATA = form(
+    source_name=TEXT, source_type={"const": "evaluation_run"},
+    source_organization_name=TEXT, evaluator_relationship=TEXT,
+)  # fmt: skip
 RECORD = form(
     schema_version={"const": "0.3.0"},
     evaluation_id=TEXT,
     retrieved_timestamp={"type": "string", "pattern": "^[0-9]+$"},
-    source_metadata=form(
-        source_name=TEXT,
-        source_type={"const": "evaluation_run"},
-        source_organization_name=TEXT,
-        evaluator_relationship=TEXT,
-    ),
+    source_metadata=METADATA,
     eval_library=form(name=TEXT, version=TEXT, additional_details=TEXTS),
     model_info=form(name=TEXT, id=TEXT, developer=TEXT, additional_details=DETAILS),
     evaluation_results={"type": "array", "items": RESULT, "minItems": 1},
@@ -114,24 +97,23 @@ def by_id(made: dict[str, Any]) -> dict[str, Any]:
     return results
 
 
-def test_figures_are_those_of_the_scores(subject: Subject, command: Run, tmp_path: Path) -> None:
-    scores = scored(command, put(tmp_path / "predictions", subject.bad), "scores.json")
-    results, task = by_id(record(tmp_path / "scores.json")), TASKS[subject.task]
+def test_figures_are_those_of_the_scores(
+    subject: Subject, scores_files: dict[str, tuple[Path, Path]]
+) -> None:
+    _, path = scores_files[subject.task]
+    scores, results, task = stored(path), by_id(record(path)), TASKS[subject.task]
     for group, figures in task.groups_of(scores).items():
         for key, interval in figures["confidence"].items():
-            if figures[key] is None:
-                continue
-            details = results[f"sgdx.{task.name}.{group}/{key}"]["score_details"]
-            shown = details["uncertainty"]["confidence_interval"]
-            assert [shown["lower"], shown["upper"]] == pytest.approx(interval)
-            assert details["score"] == pytest.approx(figures[key])
+            if figures[key] is not None:
+                details = results[f"sgdx.{task.name}.{group}/{key}"]["score_details"]
+                shown = details["uncertainty"]["confidence_interval"]
+                assert [shown["lower"], shown["upper"]] == pytest.approx(interval)
+                assert details["score"] == pytest.approx(figures[key])
     for variant, value in task.by_variant_of(scores)[0].items():
-        of_variant = [
-            each["score_details"]["score"]
-            for each in results.values()
-            if each["evaluation_name"] == f"sgdx.{task.name}.{variant}"
-        ]
-        assert pytest.approx(value) in of_variant
+        name = f"sgdx.{task.name}.{variant}"
+        of_variant = [each for each in results.values() if each["evaluation_name"] == name]
+        shown_scores = [each["score_details"]["score"] for each in of_variant]
+        assert pytest.approx(value) in shown_scores
 
 
 def test_the_shipped_model(tmp_path: Path) -> None:

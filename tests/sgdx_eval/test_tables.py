@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import io
-from html.parser import HTMLParser
+import re
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -85,31 +86,6 @@ def test_in_html() -> None:
     )
 
 
-class Texts(HTMLParser):
-    """The tags of a page, and the texts of its cells."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.is_open = False
-        self.texts: list[str] = []
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        self.tags.add(tag)
-        if tag in ("td", "th", "caption", "small"):
-            self.texts.append("")
-            self.is_open = True
-
-    def handle_data(self, data: str) -> None:
-        if self.is_open:
-            self.texts[-1] += data
-
-    def handle_endtag(self, tag: str) -> None:
-        self.is_open = False
-
-
 HARMFUL = st.text(max_size=90) | st.text("<>&|`*_[]()~!#\\\"' -a\n\t\x1b\u202e界", max_size=30)
 
 
@@ -124,10 +100,11 @@ def test_any_text_stays_text_in_all_three(texts: list[str]) -> None:
     for text in ("\n".join(lines), "\n".join(printed(shown))):
         assert not [c for c in text if c in "\x1b\u202e\t" or (ord(c) < 32 and c != "\n")]
 
-    page = Texts(to_html(shown))
-    assert page.tags <= {"table", "caption", "thead", "tbody", "tr", "th", "td", "small"}
+    page, tags = to_html(shown), {"table", "caption", "thead", "tbody", "tr", "th", "td", "small"}
+    assert {*re.findall(r"</?([^\s>]*)", page)} <= tags
+    found = re.findall(r"<(?:td|th|caption|small)\b[^>]*>([^<]*)", page)
     expected = [title, head, "n", "x", name, *([detail] if detail else []), "12.34", other]
-    assert page.texts == [printable(text) for text in expected]
+    assert list(map(html.unescape, found)) == list(map(printable, expected))
 
     tokens = MarkdownIt("commonmark").enable("table").parse(to_markdown(shown))
     inline = [token for token in tokens if token.type == "inline"]

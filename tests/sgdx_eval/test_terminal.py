@@ -37,34 +37,27 @@ def obeyed(text: str) -> list[str]:
     return [c for c in text if (not c.isprintable() and c not in "\n ") or c == "\u202e"]
 
 
-def test_errors_and_warnings_do_no_harm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_from_outside_does_no_harm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words, rows, path = scored_rows(tmp_path)
-    rows[0]["frame_id"] = EVIL
+    written(path, [rows[0] | {"frame_id": EVIL}, *rows[1:]])
+    for wrong in (words, ["compare", EVIL, EVIL], ["compare", f"--{EVIL}"]):
+        assert main(wrong) == 2
+        err = capsys.readouterr().err
+        assert "\\x1b]0;owned\\x07\\x1b[2J\\x9b31m\\u202e" in err and not obeyed(err)
+    row = next(row for row in rows if row["slot_values"])
+    row["slot_values"][0]["values"] = row["requested_slots"] = [EVIL]
+    row["active_intent"] = EVIL
     written(path, rows)
-    assert main(words) == 2
-    err = capsys.readouterr().err
-    assert "\\x1b]0;owned\\x07\\x1b[2J\\x9b31m\\u202e" in err and not obeyed(err)
-    assert main(["compare", EVIL, EVIL]) == 2
-    assert main(["compare", f"--{EVIL}"]) == 2
-    assert not obeyed(capsys.readouterr().err)
-
-
-def test_values_and_services_do_no_harm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words, rows, path = scored_rows(tmp_path)
-    place = next(i for i, row in enumerate(rows) if row["slot_values"])
-    rows[place]["slot_values"][0]["values"] = [EVIL]
-    rows[place]["requested_slots"] = rows[place]["active_intent"] = EVIL
-    rows[place]["requested_slots"] = [EVIL]
-    written(path, rows)
-    assert main(["explain", rows[place]["frame_id"], *words[1:3]]) == 0
-    printed = capsys.readouterr().out
-    assert "owned" in printed and not obeyed(printed)
     scores = scores_json(tmp_path / "a.json", RUNS[0])
-    text = scores.read_text()
-    scores.write_text(text.replace("Hotels_1", json.dumps(f"{EVIL}_1")[1:-1]))
-    assert main(["compare", str(scores), str(scores), "--details"]) == 0
-    printed = capsys.readouterr().out
-    assert "owned" in printed and not obeyed(printed)
+    text = scores.read_text().replace("Hotels_1", json.dumps(f"{EVIL}_1")[1:-1])
+    scores.write_text(text)
+    for right in (
+        ["explain", row["frame_id"], *words[1:3]],
+        ["compare", str(scores), str(scores), "--details"],
+    ):
+        assert main(right) == 0
+        printed = capsys.readouterr().out
+        assert "owned" in printed and not obeyed(printed)
 
 
 def process(tmp_path: Path, words: list[str], **others: Any) -> subprocess.Popen[str]:
@@ -78,11 +71,11 @@ def process(tmp_path: Path, words: list[str], **others: Any) -> subprocess.Popen
 
 def test_a_terminal_that_knows_only_ascii(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words, rows, path = scored_rows(tmp_path)
-    place = next(i for i, row in enumerate(rows) if row["slot_values"])
-    rows[place]["slot_values"][0]["values"] = ["Malm\u00f6"]
+    row = next(row for row in rows if row["slot_values"])
+    row["slot_values"][0]["values"] = ["Malm\u00f6"]
     written(path, rows)
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
-    assert main(["explain", rows[place]["frame_id"], *words[1:3]]) == 0
+    assert main(["explain", row["frame_id"], *words[1:3]]) == 0
     sys.stdout.seek(0)
     assert "Malm\\xf6" in sys.stdout.read()
 

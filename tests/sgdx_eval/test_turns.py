@@ -5,26 +5,17 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from shutil import copytree
 
 import pytest
 
-from sgdx_dataset import frame_tables, open_release
-from sgdx_dataset.release import SAMPLE
 from sgdx_eval.entailment import table2
-from sgdx_eval.gold_files import GoldHeader, read_gold, write_gold
-from sgdx_eval.references import open_references
-from sgdx_eval.requested import RequestedData
-from sgdx_eval.tasks.turns import Turns
-from sgdx_metric.errors import ScoreError
 from sgsacc_metric.gold import GoldAction, GoldTurn
 
 from ..conftest import Run
-from ..sgsacc_metric.turns import turn
-from .conftest import SAMPLE_TEST, refused, scored
+from ..sgdx_metric.frames import written
+from .conftest import SAMPLE_TEST, Subject, put, refused, scored
 
 LEXICAL = ("--nli", "lexical")
-COLUMNS = Turns.references.names
 
 
 def test_score(copies: Path, command: Run) -> None:
@@ -75,12 +66,46 @@ def test_single_turns(copies: Path, tmp_path: Path, command: Run) -> None:
     assert f"{chosen}: " in line and "ids.txt" in line
 
 
-def test_explain(copies: Path, command: Run) -> None:
-    words = ("explain", "1_00000/9", *SAMPLE_TEST, "--predictions", copies / "derived")
-    printed = command("sgsacc_metric", *words, *LEXICAL).stdout
+def test_explain(copies: Path, subjects: dict[str, Subject], tmp_path: Path, command: Run) -> None:
+    words = ("explain", *SAMPLE_TEST, "--predictions", copies / "derived")
+    printed = command("sgsacc_metric", *words, "1_00000/9", *LEXICAL).stdout
     assert "has to entail: " in printed and "REQ_MORE" in printed and "gold: " in printed
     assert re.search(r"v1: entailed; alone \d\.\d{3}/\d\.\d{3}/\d\.\d{3}; said", printed)
-    assert "has to entail" not in command("sgsacc_metric", *words).stdout
+    assert "has to entail" not in command("sgsacc_metric", *words, "1_00000/9").stdout
+    bad = put(tmp_path / "p", subjects["turns"].bad)
+    of_bad = ("explain", *SAMPLE_TEST, *LEXICAL, "--predictions", bad)
+    printed = command("sgdx_metric", *of_bad, "--flips").stdout
+    assert "\n43 of 265 turns (16.23 %) flip; " in printed
+    printed = command("sgdx_metric", *of_bad, "--changed", "original", "v1").stdout
+    silent = [row["turn_id"] for row in subjects["turns"].bad["v1"] if not row["utterance"]]
+    rows = [line.split() for line in printed.splitlines() if line.count("/") == 1]
+    assert len(rows) == 43  # of 88; what has no judged action stays as it was
+    assert all(name in silent and scores == ["100.00", "0.00"] for name, *scores in rows)
+    assert "mine" in refused(tmp_path, command, *of_bad, "--changed", "original", "mine")
+
+
+def test_services(copies: Path, tmp_path: Path, command: Run) -> None:
+    every = scored(command, copies / "derived", "all.json")
+    cabs = scored(command, copies / "derived", "cabs.json", "--service", "Cabs_1")
+    assert (cabs["counts"]["turns"]["all"], every["counts"]["turns"]["all"]) == (48, 265)
+    assert "|services:Cabs_1|turns:48@" in cabs["signature"]
+    for variant, groups in cabs["variants"].items():
+        assert groups["#ALL_SERVICES"] == every["variants"][variant]["Cabs_1"]
+    words = ("score", *SAMPLE_TEST, "--predictions", copies / "derived")
+    assert "Cabs_2" in refused(tmp_path, command, *words, "--service", "Cabs_2")
+
+
+def test_a_task_has_no_options_of_others(copies: Path, tmp_path: Path, command: Run) -> None:
+    state = {"frame_id": "1_00000/0/Cabs_1", "variant": "v1", "active_intent": "NONE"}
+    states = written(tmp_path / "v1.jsonl", [state | {"requested_slots": [], "slot_values": []}])
+    for predictions, options in (
+        (copies / "derived", ("--system-acts no", "--no-fuzzy-match", "--zero-mean drop",
+                              "--joint-acc-across-turn")),
+        (f"v1={states}", ("--nli lexical", "--seed 1", "--no-validation")),
+    ):  # fmt: skip
+        words = ("score", *SAMPLE_TEST, "--output", "s.json", "--predictions", predictions)
+        for option in options:
+            assert option.split()[0] in refused(tmp_path, command, *words, *option.split())
 
 
 # ---- turns and the gold side in files
@@ -95,46 +120,14 @@ def test_the_same_from_a_gold_side(copies: Path, tmp_path: Path, command: Run) -
     second = scored(command, copies / "derived", "second.json", *gold)
     assert first["counts"].pop("pairs")["asked"] > second["counts"].pop("pairs")["asked"]
     assert first == second
-    words = ("score", *SAMPLE_TEST, "--predictions", copies / "derived", *gold, "--seed", "1")
-    line = refused(tmp_path, command, *words)
+    words = ("score", *SAMPLE_TEST, "--predictions", copies / "derived", *gold)
+    line = refused(tmp_path, command, *words, "--seed", "1")
     assert "gold.jsonl:1: " in line and "seed" in line
-
-
-def test_gold_files_that_do_not_fit(tmp_path: Path) -> None:
-    header = GoldHeader("script", "original", "test", True, True, "appendix-b", 0)
-    gold = [GoldTurn("1_00000/1", [GoldAction("City is Rome.", True, ["City is Pisa."], False)])]
-    path = tmp_path / "gold.jsonl"
-    write_gold(header, gold, path)
-    assert read_gold(path, header, [turn()]) == gold
-    first, second = map(json.loads, path.read_text().splitlines())
-    assert first["metadata"]["rules"] == "appendix-b"
-    assert second["actions"][0] == {
-        "reference": "City is Rome.", "found": True, "tampered": ["City is Pisa."], "fooled": False,
-    }  # fmt: skip
-    other = GoldHeader("script", "v1", "test", True, True, "appendix-b", 0)
-    for expected, wanted, fact in (
-        (other, turn(), "evaluator"),
-        (header, turn(turn_id="9/9"), "9/9"),
-    ):
-        with pytest.raises(ScoreError, match=rf"gold.jsonl.*{fact}"):
-            read_gold(path, expected, [wanted])
-
-
-def test_a_variant_has_one_fingerprint_wherever_it_is_read(tmp_path: Path) -> None:
-    """Of a copy that has dialogues of some services alone, as headers of predictions have it."""
-    source, own = tmp_path / "source", {"mine": str(tmp_path / "mine.json")}
-    copytree(SAMPLE, source)
-    (tmp_path / "mine.json").write_text('{"Cabs_1": {"description": "Rides"}}')
-    first, *others = sorted((source / "test").glob("dialogues_*.json"))
-    first.write_text(json.dumps(json.loads(first.read_text())[:1]))
-    for file in others:
-        file.unlink()
-    rows = frame_tables(open_release(str(source), own), "test", "mine")
-    of_frames = open_references(str(source), "test", own).marks(["original", "mine"])
-    assert len(set(rows["service"].to_pylist())) == 1 and list(of_frames) == ["mine"]
-    of_turns = open_references(str(source), "test", own, COLUMNS, "turns")
-    assert of_turns.marks(["mine"]) == of_frames
-    assert RequestedData(str(source), "test", own).facts("mine")["words"] == of_frames["mine"]
+    header, *turns = Path("gold.jsonl").read_text().splitlines()
+    assert json.loads(header)["metadata"]["evaluator"] == "original"
+    Path("gold.jsonl").write_text("\n".join([header, *turns[1:]]))
+    line = refused(tmp_path, command, *words)
+    assert "gold.jsonl" in line and "1_00000/1" in line
 
 
 # ---- models of entailment, and people

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib import import_module
 from pathlib import Path
-from subprocess import CompletedProcess
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,43 +18,35 @@ from sgdx_metric.figures import JGA
 from sgdx_metric.statistics import Sample, mean
 from sgdx_metric.units import Scores, index_frames
 
-from ..conftest import ROOT
+from ..conftest import ROOT, Run
+from ..sgdx_metric.frames import written
 
-Run = Callable[..., CompletedProcess[str]]
 FIGURE, TASK = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.S)
 VARIANTS = ("original", "v1", "v5")
-
-
-def module(path: Path, code: str) -> Any:
-    path.write_text(code)
-    spec = spec_from_file_location(path.stem, path)
-    assert spec and spec.loader
-    made = module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
 
 
 @pytest.fixture
 def predictions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Gold intents but for every fifth frame under v5, and the task of the page."""
-    task = module(tmp_path / "intents.py", TASK).Intents()
+    (tmp_path / "intents.py").write_text(TASK)
+    monkeypatch.syspath_prepend(tmp_path)
+    task = import_module("intents").Intents()
     monkeypatch.setitem(TASKS, task.name, task)
     for variant in VARIANTS:
         columns = ["frame_id", "variant", "active_intent"]
         rows = frame_tables(open_release("sample"), "test", variant, columns).to_pylist()
         for row in rows[::5] if variant == "v5" else ():
             row["active_intent"] = "?"
-        header = {"metadata": {"task": "intents", "variant": variant}}
-        lines = [json.dumps(row) for row in (header, *rows)]
-        (tmp_path / f"{variant}.jsonl").write_text("\n".join(lines))
+        written(tmp_path / f"{variant}.jsonl", rows, task="intents", variant=variant)
     return tmp_path
 
 
-def test_a_task_of_one_file(predictions: Path, command: Run) -> None:
+def test_a_task_of_one_file_in_all_commands(predictions: Path, command: Run) -> None:
     words = ("--source", "sample", "--predictions", predictions)
-    done = command("sgdx_metric", "score", *words, "--output", "s.json", "--explain")
-    assert done.returncode == 0, done.stderr
-    scores = json.loads(Path("s.json").read_text())
+    for name in ("first", "second"):
+        done = command("sgdx_metric", "score", *words, "--output", f"{name}.json", "--explain")
+        assert done.returncode == 0, done.stderr
+    scores = json.loads(Path("first.json").read_text())
     wrong = 55 / 273
     figures = scores["sgdx"]
     assert figures["intent.original"] == 1 and scores["frames"]["all"] == 273
@@ -71,11 +60,6 @@ def test_a_task_of_one_file(predictions: Path, command: Run) -> None:
     assert scores["signature"].startswith("sgdx_metric|task:intents|")
     assert "Intent accuracy by variant" in done.stdout
 
-
-def test_all_commands_take_it(predictions: Path, command: Run) -> None:
-    words = ("--source", "sample", "--predictions", predictions)
-    for name in ("first", "second"):
-        assert command("sgdx_metric", "score", *words, "--output", f"{name}.json").returncode == 0
     done = command("sgdx_metric", "compare", "first.json", "second.json", "--json", "c.json")
     assert done.returncode == 0, done.stderr
     compared = json.loads(Path("c.json").read_text())["groups"]["unseen"]["intent.worst"]

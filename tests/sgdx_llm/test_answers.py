@@ -8,20 +8,16 @@ from collections import Counter
 from typing import Any
 
 import msgspec
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sgdx_dataset.schema import Service, read_service
-from sgdx_eval.prediction_files import prediction_row
+from sgdx_dataset.schema import read_service
 from sgdx_llm.answers import COUNTS, read_answer, read_call, read_state, why_unread
 from sgdx_llm.calls import read_body, why_no_answer
 from sgdx_llm.functions import call_functions
 from sgdx_llm.requests import AnswerForm, RequestSettings
-from sgdx_metric.rows import PREDICTION
-from sgdx_metric.scoring import score_frames
 
 from ..conftest import intent, slot
 from .server import call_completion, completion, gold_answer
@@ -99,36 +95,25 @@ def test_what_is_no_state_is_counted_and_gives_the_empty_one(
     assert found.counts == counts
 
 
-DRAFT = STATE.replace("director", "title")
-
-
-@pytest.mark.parametrize(
-    "written",
-    [
-        f"<think>{DRAFT}</think>{STATE}",
-        f"{DRAFT} Or rather:</think>\n{STATE}",  # the template wrote the opening tag
-        f"<think>a</think>{DRAFT}</think>{STATE}",
-        f"{STATE}<think>{DRAFT}",
-    ],
-)
-def test_a_draft_is_no_answer(written: str) -> None:
-    for in_call in (True, False):
-        found = read_answer(text(written), SERVICE, in_call)
-        assert found.requested_slots == ("director",)
-        assert found.counts == ({"from_text": 1} if in_call else {})
-
-
-def test_thinking_that_is_cut_off_is_no_answer() -> None:
-    for written in (f"<think>{DRAFT}", f"The user {DRAFT}", f"{DRAFT}</think>"):
-        found = read_answer(text(written, "length"), SERVICE, in_call=False)
+def test_a_draft_is_no_answer() -> None:
+    draft = STATE.replace("director", "title")
+    for written in (
+        f"<think>{draft}</think>{STATE}",
+        f"{draft} Or rather:</think>\n{STATE}",  # the template wrote the opening tag
+        f"<think>a</think>{draft}</think>{STATE}",
+        f"{STATE}<think>{draft}",
+    ):
+        for in_call in (True, False):
+            found = read_answer(text(written), SERVICE, in_call)
+            assert found.requested_slots == ("director",)
+            assert found.counts == ({"from_text": 1} if in_call else {})
+    for cut in (f"<think>{draft}", f"The user {draft}", f"{draft}</think>"):
+        found = read_answer(text(cut, "length"), SERVICE, in_call=False)
         assert found.counts["unread"] == 1
         assert why_unread(found.counts) == "truncated"
     assert read_answer(text(STATE, "length"), SERVICE, False).requested_slots == ("director",)
-
-
-def test_a_value_may_be_a_tag() -> None:
-    written = json.dumps({"slot_values": {"title": "</think>"}})
-    assert read_answer(text(written), SERVICE, False).slot_values == {"title": "</think>"}
+    value = json.dumps({"slot_values": {"title": "</think>"}})
+    assert read_answer(text(value), SERVICE, False).slot_values == {"title": "</think>"}
 
 
 def calls(*pairs: tuple[str, Any]) -> dict[str, Any]:
@@ -233,16 +218,10 @@ def test_calls(body: Any, call: tuple[str, str, dict[str, str]], counts: dict[st
     found = read_call(body, FUNCTIONS)
     assert (found.service, found.method, found.parameters) == call
     assert found.counts == counts
-
-
-def test_a_call_in_a_text_where_it_counts() -> None:
-    body = text('{"name": "Media_9__PlayFilm", "arguments": {"seats": 2}}')
-    found = read_call(body, FUNCTIONS, text_calls=True)
-    assert (found.method, found.parameters, found.counts) == (
-        "PlayFilm",
-        {"seats": "2"},
-        {"from_text": 1},
-    )
+    if "text_calls" in counts:  # where such a call counts
+        found = read_call(body, FUNCTIONS, text_calls=True)
+        assert (found.method, found.parameters) == ("PlayFilm", {"seats": "2"})
+        assert found.counts == {"from_text": 1}
 
 
 JSON = st.recursive(
@@ -294,42 +273,22 @@ def test_any_answer_is_read(body: Any) -> None:
 def test_a_long_attack_ends_at_once(written: str) -> None:
     assert read_answer(call_completion("Media_9", written), SERVICE, True).counts["unread"] == 1
     assert read_answer(text(written), SERVICE, True).counts["unread"] == 1
-
-
-MODES: tuple[AnswerForm, ...] = ("tool", "json_schema", "text")
-
-
-def scores_of_right_answers(table: pa.Table, settings: RequestSettings) -> dict[str, float]:
-    """The mean of every metric that is defined in a frame at least."""
-    services: dict[str, Service] = {}
-    predicted = []
-    for row in table.to_pylist():
-        service = services.setdefault(row["service"], read_service(row["schema"]))
-        answer = gold_answer(row, service, settings)
-        found = read_answer(answer, service, settings.answer == "tool")
-        assert not found.counts
-        values: Any = {slot: [value] for slot, value in found.slot_values.items()}
-        predicted.append(prediction_row(row, found.active_intent, found.requested_slots, values))
-    predictions = pa.Table.from_pylist(predicted, PREDICTION)
-    found_scores = score_frames(table, predictions, "any").scores
-    return {
-        metric: float(np.nanmean(values))
-        for metric, values in found_scores.items()
-        if not np.isnan(values).all()
-    }
-
-
-@pytest.mark.parametrize("answer", MODES)
-def test_on_the_sample(sample: dict[str, pa.Table], answer: AnswerForm) -> None:
-    for variant, strict in (("original", False), ("v4", True), ("v5", False)):
-        settings = RequestSettings(model="m", answer=answer, strict=strict)
-        scores = scores_of_right_answers(sample[variant], settings)
-        assert len(scores) == 12  # all but those of spans
-        assert set(scores.values()) == {1.0}
-
-
-def test_what_has_a_key_twice_is_an_answer_that_cannot_be_read() -> None:
-    state = '{"message": {"content": "{}"}, "message": {"content": "Hello"}}'
-    body = read_body(f'{{"choices": [{state}]}}'.encode())
+    twice = b'{"choices": [{"message": {"content": "{}"}, "message": {"content": "Hello"}}]}'
+    body = read_body(twice)  # a key stands twice
     assert why_no_answer(body) == ""
     assert read_answer(body, SERVICE, in_call=False).counts["unread"] == 1
+
+
+@pytest.mark.parametrize("answer", ["tool", "json_schema", "text"])
+def test_the_gold_state_is_read_back(sample: dict[str, pa.Table], answer: AnswerForm) -> None:
+    for variant, strict in (("original", False), ("v4", True), ("v5", False)):
+        settings = RequestSettings(model="m", answer=answer, strict=strict)
+        for row in sample[variant].to_pylist():
+            service = read_service(row["schema"])
+            found = read_answer(gold_answer(row, service, settings), service, answer == "tool")
+            assert not found.counts
+            assert found.active_intent == row["active_intent"]
+            assert sorted(found.requested_slots) == sorted(row["requested_slots"])
+            gold = {one["slot"]: one["values"] for one in row["slot_values"]}
+            assert found.slot_values.keys() == gold.keys()
+            assert all(value in gold[slot] for slot, value in found.slot_values.items())

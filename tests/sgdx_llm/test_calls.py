@@ -43,10 +43,8 @@ MANY = Call("f", {"n": 3, "on": True, "text": "a\nb", "list": [1, "x"], "none": 
         ('{"name": "now", "arguments": null}', [NOW]),
         # Hermes and Qwen.
         (f"<tool_call>\n{JSON_ROME}\n</tool_call>", [ROME]),
-        (
-            f"<tool_call>\n{JSON_DAVOS}\n</tool_call>\n<tool_call>\n{JSON_ROME}\n</tool_call>",
-            [DAVOS, ROME],
-        ),
+        (f"<tool_call>{JSON_DAVOS}</tool_call>\n<tool_call>\n{JSON_ROME}\n</tool_call>",
+         [DAVOS, ROME]),
         (f"<tool_call>\n{JSON_ROME}", [ROME]),  # the closing tag was a stop word
         ('<tool_call>{"name": "now"}</tool_call>', [NOW]),
         (f"<tool_call>{JSON_ROME}</tool_call> Done.", [ROME]),
@@ -55,29 +53,21 @@ MANY = Call("f", {"n": 3, "on": True, "text": "a\nb", "list": [1, "x"], "none": 
         (f"Sure.\n<tool_call>\n{CODER}\n</tool_call>", [ROME]),
         (f"<tool_call>\n{CODER}\n</tool_call>\n<tool_call>{JSON_DAVOS}</tool_call>", [ROME, DAVOS]),
         ("<tool_call><function=now>\n</function></tool_call>", [NOW]),
-        (
-            "<function=f>\n<parameter=n>\n3\n</parameter>\n<parameter=on>\ntrue\n</parameter>\n"
-            '<parameter=text>\na\nb\n</parameter>\n<parameter=list>\n[1, "x"]\n</parameter>\n'
-            "<parameter=none>\nnull\n</parameter>\n</function>",
-            [MANY],
-        ),
+        ("<function=f>\n<parameter=n>\n3\n</parameter>\n<parameter=on>\ntrue\n</parameter>\n"
+         '<parameter=text>\na\nb\n</parameter>\n<parameter=list>\n[1, "x"]\n</parameter>\n'
+         "<parameter=none>\nnull\n</parameter>\n</function>", [MANY]),
         ('<function=get_weather>{"city": "Rome"}</function>', [ROME]),
         # Mistral, old and new.
         (f"[TOOL_CALLS][{JSON_DAVOS}, {JSON_ROME}]", [DAVOS, ROME]),
         (f"[TOOL_CALLS] {JSON_ROME}", [ROME]),
         ('[TOOL_CALLS]get_weather[ARGS]{"city": "Rome"}', [ROME]),
-        (
-            '[TOOL_CALLS]get_weather{"city": "Davos"}[TOOL_CALLS]get_weather{"city": "Rome"}',
-            [DAVOS, ROME],
-        ),
+        ('[TOOL_CALLS]get_weather{"city": "Davos"}[TOOL_CALLS]get_weather{"city": "Rome"}',
+         [DAVOS, ROME]),
         # Llama's.
         ('<|python_tag|>{"name": "get_weather", "parameters": {"city": "Rome"}}', [ROME]),
         ('{"type": "function", "name": "get_weather", "parameters": {"city": "Rome"}}', [ROME]),
-        (
-            '<|python_tag|>{"name": "get_weather", "parameters": {"city": "Davos"}}; '
-            '{"name": "get_weather", "parameters": {"city": "Rome"}}<|eom_id|>',
-            [DAVOS, ROME],
-        ),
+        ('<|python_tag|>{"name": "get_weather", "parameters": {"city": "Davos"}}; '
+         '{"name": "get_weather", "parameters": {"city": "Rome"}}<|eom_id|>', [DAVOS, ROME]),
         # Granite's and Phi's.
         (f"<|tool_call|>[{JSON_ROME}]", [ROME]),
         (f"functools[{JSON_ROME}]", [ROME]),
@@ -97,7 +87,7 @@ MANY = Call("f", {"n": 3, "on": True, "text": "a\nb", "list": [1, "x"], "none": 
         ('{"name": "f", "description": "A tool", "parameters": {"type": "object"}}', []),
         ("", []),
     ],
-)
+)  # fmt: skip
 def test_forms_in_a_text(text: str, calls: list[Call]) -> None:
     assert calls_in_text(text) == (calls, False)
 
@@ -162,13 +152,8 @@ def test_what_looks_like_a_call_and_is_not_read(text: str) -> None:
 RESPONSES = [
     {"type": "reasoning", "summary": []},
     {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hm."}]},
-    {
-        "type": "function_call",
-        "call_id": "c",
-        "name": "get_weather",
-        "arguments": '{"city":"Rome"}',
-    },
-]
+    {"type": "function_call", "call_id": "c", "name": "get_weather", "arguments": '{"city":"Rome"}'}
+]  # fmt: skip
 BLOCKS = [
     {"type": "thinking", "thinking": "?"},
     {"type": "text", "text": "Hm."},
@@ -193,6 +178,9 @@ def test_answers_of_other_interfaces(body: Any, end: str) -> None:
     message = choice["message"]
     assert message["content"] == "Hm."
     assert [(name, json.loads(a)) for name, a in listed_calls(message)] == [ROME]
+    if "output" in body:  # a part that is not known
+        body = {"output": [*RESPONSES, {"type": "computer_call", "id": "x"}]}
+        assert list(chat_completion(body)) == ["unread"]
 
 
 @pytest.mark.parametrize(
@@ -209,11 +197,6 @@ def test_lines_of_batches_and_programs(line: Any) -> None:
     assert name == "x"
     (found,) = listed_calls(chat_completion(body)["choices"][0]["message"])
     assert (found[0], decode_arguments(found[1])) == ROME
-
-
-def test_a_part_that_is_not_known_makes_an_answer_unread() -> None:
-    body = {"output": [*RESPONSES, {"type": "computer_call", "id": "x"}]}
-    assert list(chat_completion(body)) == ["unread"]
 
 
 @pytest.mark.parametrize(
@@ -246,44 +229,29 @@ def test_what_are_no_arguments(written: Any) -> None:
 
 
 def test_conversations_of_other_interfaces() -> None:
-    call = {
-        "type": "function",
-        "function": {"name": "get_weather", "arguments": '{"city": "Rome"}'},
-    }
+    function = {"name": "get_weather", "arguments": '{"city": "Rome"}'}
+    call = {"type": "function", "function": function, "id": "c"}
     expected = [
         {"role": "system", "content": "Be kind."},
         {"role": "user", "content": "Rome?"},
-        {"role": "assistant", "content": "Hm.", "tool_calls": [call | {"id": "c"}]},
+        {"role": "assistant", "content": "Hm.", "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "c", "content": "rain"},
         {"role": "user", "content": "And Davos?"},
     ]
-    result = {
-        "type": "tool_result",
-        "tool_use_id": "c",
-        "content": [{"type": "text", "text": "rain"}],
-    }
-    text = {"type": "text", "text": "And Davos?"}
-    anthropic = {
-        "system": "Be kind.",
-        "messages": [
-            {"role": "user", "content": "Rome?"},
-            {"role": "assistant", "content": BLOCKS},
-            {"role": "user", "content": [result, text]},
-        ],
-    }
-    assert chat_messages(anthropic) == expected
-    responses = {
-        "instructions": "Be kind.",
-        "input": [
-            {"role": "user", "content": [{"type": "input_text", "text": "Rome?"}]},
-            *RESPONSES,
-            {"type": "function_call_output", "call_id": "c", "output": "rain"},
-            {"role": "user", "content": "And Davos?"},
-        ],
-    }
-    found = chat_messages(responses)
-    hm, called = found[2], found.pop(3)
-    assert [*found[:2], hm | called | {"content": hm["content"]}, *found[3:]] == expected
+    rain, davos = ({"type": "text", "text": text} for text in ("rain", "And Davos?"))
+    result = {"type": "tool_result", "tool_use_id": "c", "content": [rain]}
+    rome, hm = {"role": "user", "content": "Rome?"}, {"role": "assistant", "content": BLOCKS}
+    anthropic = {"messages": [rome, hm, {"role": "user", "content": [result, davos]}]}
+    assert chat_messages({"system": "Be kind.", **anthropic}) == expected
+    responses = [
+        {"role": "user", "content": [{"type": "input_text", "text": "Rome?"}]},
+        *RESPONSES,
+        {"type": "function_call_output", "call_id": "c", "output": "rain"},
+        {"role": "user", "content": "And Davos?"},
+    ]
+    found = chat_messages({"instructions": "Be kind.", "input": responses})
+    said, called = found[2], found.pop(3)
+    assert [*found[:2], said | called | {"content": said["content"]}, *found[3:]] == expected
     assert chat_messages({"input": "Rome?"}) == [{"role": "user", "content": "Rome?"}]
     old = [
         {"role": "assistant", "content": None, "function_call": {"name": "now", "arguments": ""}},

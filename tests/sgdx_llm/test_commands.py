@@ -11,10 +11,9 @@ import msgspec
 import pytest
 
 from sgdx_llm.plan import Plan
-from sgdx_llm.requests import RequestSettings
 from sgdx_metric.__main__ import main as metric
 
-from .conftest import VARIANTS, plan_of, run_ask
+from .conftest import run_ask
 from .server import StandIn, completion, gold_answer
 
 KEY = "sk-never-written"
@@ -37,14 +36,11 @@ def read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 def gold_answers_of(plan: Plan) -> dict[str, dict[str, Any]]:
     """The right answer to each body of a plan."""
-    found = {}
-    for name in plan.names:
-        gold = plan.gold(name)
-        for dialogue in plan.dialogues:
-            for request in plan.requests_of(name, dialogue):
-                row = gold[request.rows[0]["frame_id"]]
-                answer = gold_answer(row, request.services[0], plan.settings)
-                found[json.dumps(request.body, sort_keys=True)] = answer
+    found, gold = {}, {name: plan.gold(name) for name in plan.names}
+    for request in plan.requests():
+        row = gold[request.rows[0]["variant"]][request.rows[0]["frame_id"]]
+        answer = gold_answer(row, request.services[0], plan.settings)
+        found[json.dumps(request.body, sort_keys=True)] = answer
     return found
 
 
@@ -57,8 +53,9 @@ def test_a_model_that_is_always_right_scores_1(
     output = tmp_path / "run" / "predictions"
     arguments = ("--dialogues", three, "--output", output, "--base-url", stand_in.url)
     assert ask("predict", *arguments, "--price", "2,1,10") == 0
-    said = capsys.readouterr().err.splitlines()
-    assert "v5: requests 26; tokens 23400 in, 1300 out; cost 0.0494" in said
+    out, err = capsys.readouterr()
+    assert out.splitlines() == [str(output / f"{name}.jsonl") for name in ("original", "v5")]
+    assert "v5: requests 26; tokens 23400 in, 1300 out; cost 0.0494" in err.splitlines()
     words = ["--source", "sample", "--dialogues", str(three), "--predictions", str(output)]
     assert metric(["score", *words, "--output", str(tmp_path / "run" / "scores.json")]) == 0
     scores = json.loads((tmp_path / "run" / "scores.json").read_text())
@@ -72,12 +69,8 @@ def test_a_model_that_is_always_right_scores_1(
     assert header["system"]["host"] == stand_in.url
     assert header["counts"]["requests"] == 26
     assert header["counts"]["unread"] == 0
-    assert header["counts"]["tokens"] == {
-        "in": 26 * 900,
-        "cached": 26 * 400,
-        "out": 26 * 50,
-        "reasoning": 0,
-    }
+    tokens = {"in": 26 * 900, "cached": 26 * 400, "out": 26 * 50, "reasoning": 0}
+    assert header["counts"]["tokens"] == tokens
     assert header["counts"]["cost"] == pytest.approx(26 * (500 * 2 + 400 * 1 + 50 * 10) / 1e6)
     assert header["counts"]["served_models"] == {"gold": 26}
     assert 0.02 <= header["counts"]["per_answer"]["seconds"]["median"] < 30
@@ -164,28 +157,22 @@ def test_repeats_under_one_variant_are_scored_as_variants(
     assert len(bodies) == 2 * len(set(bodies)) == 52
 
 
-def test_an_estimate_sends_nothing(three: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert ask("estimate", "--dialogues", three, "--price", "2,1,10", "--json") == 0
-    original, v5 = json.loads(capsys.readouterr().out)
-    assert original["variant"] == "original"
-    assert original["requests"] == v5["requests"] == 26
-    assert 500 < original["tokens_in"] / 26 < 1500
-    assert 20 < original["tokens_out"] / 26 < 100
-    cost = (2 * original["tokens_in"] + 10 * original["tokens_out"]) / 1e6
-    assert original["cost"] == pytest.approx(cost, abs=1e-4)
-    assert ask("estimate", "--dialogues", three) == 0
-    assert "all" in capsys.readouterr().out
-
-
-def test_requests_that_are_equal_are_counted_once(
+def test_an_estimate_where_requests_that_are_equal_are_counted_once(
     three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "same.json").write_text("{}")
     own = ("--variant", f"same={tmp_path / 'same.json'}", "--config", "same")
-    assert ask("estimate", "--dialogues", three, *own, "--json") == 0
+    words = ("--dialogues", three, "--price", "2,1,10", *own)
+    assert ask("estimate", *words, "--json") == 0
     original, _, same = json.loads(capsys.readouterr().out)
-    assert (original["requests"], original["repeated"]) == (26, 0)
+    assert (original["variant"], original["requests"], original["repeated"]) == ("original", 26, 0)
     assert (same["requests"], same["repeated"], same["tokens_in"]) == (26, 26, 0)
+    assert 500 < original["tokens_in"] / 26 < 1500
+    assert 20 < original["tokens_out"] / 26 < 100
+    cost = (2 * original["tokens_in"] + 10 * original["tokens_out"]) / 1e6
+    assert original["cost"] == pytest.approx(cost, abs=1e-4)
+    assert ask("estimate", *words) == 0
+    assert "all" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -228,17 +215,6 @@ def test_another_run_is_asked_and_the_answers_of_both_are_kept(
     assert "as the parameters of original" in capsys.readouterr().err
 
 
-def test_calls_are_asked_for_and_written(three: Path, stand_in: StandIn, tmp_path: Path) -> None:
-    plan = plan_of(three, settings=RequestSettings(model="m", task="calls"), configs=VARIANTS)
-    arguments = ("--dialogues", three, "--output", tmp_path / "out", "--base-url", stand_in.url)
-    assert ask("predict", *arguments, "--task", "calls") == 0
-    _, rows = read(tmp_path / "out" / "v5.jsonl")
-    assert {row["frame_id"] for row in rows} == {
-        row["frame_id"] for one in plan.requests() for row in one.rows
-    }
-    assert all(set(row) == {"frame_id", "variant", "service_call"} for row in rows)
-
-
 def test_what_cannot_be_read_stands_beside_the_score(
     three: Path, stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -259,35 +235,25 @@ def test_answers_to_other_requests_are_refused(
     three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """``collect`` takes no answer of another model, form of answer, parameter or variant."""
-    words = tmp_path / "mine.json"
-    words.write_text('{"Cabs_1": {"slots": {"destination": "dropoff"}}}')
-    same = {
-        "--source": "sample", "--config": "mine", "--variant": f"mine={words}", "--model": "m",
-        "--dialogues": three, "--output": tmp_path / "run", "--answer": "tool", "--set": "seed=1",
-    }  # fmt: skip
+    words, answers = tmp_path / "mine.json", tmp_path / "answers.jsonl"
 
-    def run(command: str, options: dict[str, object], *files: Path) -> int:
-        words = [str(word) for pair in options.items() for word in pair]
-        return run_ask([command, *map(str, files), *words])
+    def run(command: str, *files: object, slot: str = "dropoff", **options: str) -> int:
+        words.write_text(json.dumps({"Cabs_1": {"slots": {"destination": slot}}}))
+        same = ["--source", "sample", "--config", "mine", "--variant", f"mine={words}"]
+        same += ["--dialogues", str(three), "--output", str(tmp_path / "run")]
+        for name, value in ({"model": "m", "answer": "tool", "set": "seed=1"} | options).items():
+            same += [f"--{name}", value]
+        return run_ask([command, *same, *map(str, files)])
 
-    assert run("requests", same) == 0
+    assert run("requests") == 0
     (file,) = (tmp_path / "run" / "requests").iterdir()
     asked = [json.loads(line)["custom_id"] for line in file.read_text().splitlines()]
-    answers = tmp_path / "answers.jsonl"
     lines = [json.dumps({"custom_id": name, "state": {}}) + "\n" for name in asked]
     answers.write_text("".join(lines))
     capsys.readouterr()
-
-    def is_refused(other: dict[str, object]) -> None:
-        assert run("collect", {**same, **other}, answers) == 2, other
+    for other in ({"model": "n"}, {"answer": "text"}, {"set": "seed=2"}, {"slot": "goal"}):
+        assert run("collect", answers, **other) == 2, other
         said = capsys.readouterr().err
         assert "answers.jsonl" in said and "as another run asked it" in said
         assert not (tmp_path / "run" / "mine.jsonl").exists()
-
-    is_refused({"--model": "n"})
-    is_refused({"--answer": "text"})
-    is_refused({"--set": "seed=2"})
-    words.write_text('{"Cabs_1": {"slots": {"destination": "goal"}}}')
-    is_refused({})
-    words.write_text('{"Cabs_1": {"slots": {"destination": "dropoff"}}}')
-    assert run("collect", same, answers) == 0
+    assert run("collect", answers) == 0

@@ -6,7 +6,7 @@ import asyncio
 import json
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,9 @@ def llamacpp(body: Json) -> Json:
 class Picky(StandIn):
     """A stand-in that refuses some requests for what is in them."""
 
-    refuses: Refuses
+    def __init__(self, refuses: Refuses) -> None:
+        super().__init__()
+        self.refuses = refuses
 
     def reply(self, body: Json, key: str) -> Fault:
         fault = self.refuses(body)
@@ -83,13 +85,6 @@ class Picky(StandIn):
         with self.lock:
             self.bodies.append(body)
         return fault
-
-
-@pytest.fixture
-def picky() -> Iterator[Picky]:
-    with serving(Picky()) as server:
-        assert isinstance(server, Picky)
-        yield server
 
 
 def plan_for(three: Path, provider: ProviderName, **settings: Any) -> Plan:
@@ -109,16 +104,16 @@ def unread_share(plan: Plan, path: Path) -> tuple[int, int]:
     [("openai-reasoning", openai_reasoning), ("gemini", gemini), ("mistral", mistral)],
 )
 def test_a_preset_sends_what_the_server_takes(
-    provider: ProviderName, refuses: Refuses, picky: Picky, three: Path, tmp_path: Path
+    provider: ProviderName, refuses: Refuses, three: Path, tmp_path: Path
 ) -> None:
     """Without the preset, every request is refused, which ends the run and is no answer."""
-    picky.refuses = refuses
-    with pytest.raises(SgdxError):
-        sent(plan_for(three, "openai"), tmp_path / "before.jsonl", connect(picky.url))
-    assert not (tmp_path / "before.jsonl").exists()
-    assert len(picky.bodies) < 30
     plan = plan_for(three, provider)
-    report = sent(plan, tmp_path / "after.jsonl", connect(picky.url))
+    with serving(Picky(refuses)) as picky:
+        with pytest.raises(SgdxError):
+            sent(plan_for(three, "openai"), tmp_path / "before.jsonl", connect(picky.url))
+        assert not (tmp_path / "before.jsonl").exists()
+        assert len(picky.bodies) < 30
+        report = sent(plan, tmp_path / "after.jsonl", connect(picky.url))
     assert report.counts["refused"] == 0
     assert unread_share(plan, tmp_path / "after.jsonl") == (0, 26)
 
@@ -146,25 +141,19 @@ def test_a_wrong_port_is_said_soon(three: Path, tmp_path: Path, capsys: Any) -> 
     assert capsys.readouterr().err.count("\n") == 1
 
 
-GROQ = {
-    "message": "Failed to call a function. Please adjust your prompt.",
-    "type": "invalid_request_error",
-    "code": "tool_use_failed",
-    "failed_generation": "<function=x{}",
-}
-
-
 def test_a_call_of_a_wrong_form_is_one_unread_answer(
     stand_in: StandIn, three: Path, tmp_path: Path
 ) -> None:
     """As in https://github.com/groq/groq-typescript/issues/28, where it ended the run."""
-    stand_in.faults += [refusal(400, {"error": GROQ})] * 2
+    wrong = {"code": "tool_use_failed", "failed_generation": "<function=x{}"}
+    stand_in.faults += [refusal(400, {"error": wrong})] * 2
     stand_in.faults.append(refusal(400, {"error": {"message": "this prompt is too odd"}}))
+    stand_in.faults.append(refusal(400, {"error": {"code": "content_filter"}}))  # an answer
     plan = plan_for(three, "groq")
     path = tmp_path / "a.jsonl"
     report = sent(plan, path, connect(stand_in.url))
     assert report.counts["refused"] == 3
-    assert unread_share(plan, path) == (3, 26)
+    assert unread_share(plan, path) == (4, 26)
     kept = [json.loads(line)["body"].get("error") for line in path.read_text().splitlines()]
     (error, *_) = [error for error in kept if error]
     assert (error["code"], error["refused_with"]) == ("tool_use_failed", 400)
@@ -200,6 +189,9 @@ def test_a_key_goes_to_its_own_provider_alone(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-openai-alone")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.delenv("GROQ_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with pytest.raises(SgdxError, match="OPENAI_API_KEY"):
+        connect("https://api.openai.com/v1")
     assert base_url(None, OPENAI) == "http://127.0.0.1:9/v1"
     assert base_url(None, PROVIDERS["groq"]) == "https://api.groq.com/openai/v1"
     with pytest.raises(SgdxError, match="GROQ_API_KEY"):

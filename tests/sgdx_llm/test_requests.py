@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.schema import Service, read_service
+from sgdx_dataset.schema import read_service
 from sgdx_llm.functions import call_function, call_functions, safe_names, state_function
 from sgdx_llm.plan import Plan
 from sgdx_llm.requests import (
@@ -21,7 +21,6 @@ from sgdx_llm.requests import (
     RequestSettings,
     ToolChoice,
     call_body,
-    instruction,
     request_key,
     state_body,
     with_seed,
@@ -38,24 +37,6 @@ ROW = {
     ],
     "utterance": "Just me. Who made it?",
 }
-
-
-def test_a_request_for_a_call() -> None:
-    body = state_body(ROW, SERVICE, RequestSettings(model="m"))
-    assert {name: body[name] for name in body if name not in ("messages", "tools")} == {
-        "model": "m",
-        "temperature": 0,
-        "seed": 0,
-        "max_tokens": 1024,
-        "tool_choice": {"type": "function", "function": {"name": "Media_9"}},
-        "parallel_tool_calls": False,
-    }
-    assert body["messages"] == [
-        {"role": "system", "content": instruction("state", "tool")},
-        {"role": "user", "content": "I want to see Up."},
-        {"role": "assistant", "content": "For how many, and in 3-D?"},
-        {"role": "user", "content": "Just me. Who made it?"},
-    ]
 
 
 # Of the body in JSON. A change of it makes answers that were paid for unusable, and calls for a
@@ -95,15 +76,6 @@ def test_another_try_has_another_seed_and_so_another_key() -> None:
     assert len(keys) == 5
 
 
-def _bodies(rows: list[dict[str, Any]], service: Service) -> list[str]:
-    found = []
-    for row in rows:
-        found.append(state_body(row, service, RequestSettings(model="m")))
-        found.append(state_body(row, service, RequestSettings(model="m", answer="text")))
-        found.append(call_body(row, [service], RequestSettings(model="m", task="calls")))
-    return [json.dumps(body) for body in found]
-
-
 def test_gold_changes_no_byte(rows: list[dict[str, Any]]) -> None:
     some = [row for row in rows if row["service"] == "Cabs_1"][:20]
     service = read_service(some[0]["schema"])
@@ -115,11 +87,12 @@ def test_gold_changes_no_byte(rows: list[dict[str, Any]]) -> None:
         "service_call": {"method": "OrderCab", "parameters": []},
     }
     acts = [{"act": "OFFER", "slot": "fare", "values": ["9"], "canonical_values": ["9"]}]
-    changed = [
-        row | gold | {"history": [turn | {"actions": acts} for turn in row["history"]]}
-        for row in some
-    ]
-    assert _bodies(changed, service) == _bodies(some, service)
+    for row in some:
+        changed = row | gold | {"history": [turn | {"actions": acts} for turn in row["history"]]}
+        for settings in (RequestSettings(model="m"), RequestSettings(model="m", answer="text")):
+            assert state_body(changed, service, settings) == state_body(row, service, settings)
+        settings = RequestSettings(model="m", task="calls")
+        assert call_body(changed, [service], settings) == call_body(row, [service], settings)
 
 
 def test_a_plan_never_sees_gold(plan: Plan) -> None:
@@ -144,17 +117,6 @@ def test_all_variants_of_a_dialogue_come_before_the_next(plan: Plan) -> None:
     assert frames[::2] == frames[1::2]
 
 
-def test_repeats_are_of_one_variant(plan: Plan) -> None:
-    with pytest.raises(SgdxError, match=r"^--repeats 2: found 2 variants, expected one"):
-        plan_of(plan.data.dialogues, repeats=2)
-    twice = plan_of(plan.data.dialogues, repeats=2, configs=("original",))
-    assert list(twice.names) == ["r1", "r2"]
-    one, two = (next(twice.requests_of(name, "1_00000")) for name in twice.names)
-    assert one.custom_id == "r1|1_00000/0/Cabs_1|1"
-    assert two.custom_id == "r2|1_00000/0/Cabs_1|2"
-    assert one.body == two.body and one.key != two.key
-
-
 @pytest.mark.parametrize("choice", ["required", "auto"])
 def test_calls_are_asked_about_turns(plan: Plan, choice: ToolChoice) -> None:
     settings = RequestSettings(model="m", task="calls", tool_choice=choice)
@@ -175,30 +137,29 @@ def test_calls_are_asked_about_turns(plan: Plan, choice: ToolChoice) -> None:
 
 def test_functions_of_other_services_are_offered_too(three: Path) -> None:
     """The same ones under every variant and of any choice of dialogues, mixed with the own."""
-    names: dict[tuple[str, int], list[list[str]]] = {}
-    for distractors in (0, 5):
-        settings = RequestSettings(model="m", task="calls", distractors=distractors)
-        plan = plan_of(None, settings=settings)
-        for config in plan.names:
-            requests = (next(plan.requests_of(config, d), None) for d in plan.dialogues[:8])
-            names[config, distractors] = [
-                [tool["function"]["name"] for tool in request.body["tools"]]
-                for request in requests
-                if request
-            ]
-    pairs = list(zip(names["original", 0], names["original", 5], strict=True))
+    plans = {
+        count: plan_of(None, settings=RequestSettings(model="m", task="calls", distractors=count))
+        for count in (0, 5)
+    }
+
+    def names(count: int, config: str) -> list[list[str]]:
+        """The functions that are offered in the first request about each of some dialogues."""
+        requests = (next(plans[count].requests_of(config, d), None) for d in plans[0].dialogues[:8])
+        return [[tool["function"]["name"] for tool in r.body["tools"]] for r in requests if r]
+
+    pairs = list(zip(names(0, "original"), names(5, "original"), strict=True))
     for own, offered in pairs:
         assert len(offered) == len(own) + 5
         assert set(own) < set(offered)
     assert any(offered[: len(own)] != own for own, offered in pairs)
     services, reworded = (
-        [[name.split("__")[0][:4] for name in offered] for offered in names[config, 5]]
+        [[name.split("__")[0][:4] for name in offered] for offered in names(5, config)]
         for config in ("original", "v5")
     )
     assert services == reworded
-    few = plan_of(three, settings=RequestSettings(model="m", task="calls", distractors=5))
+    few = plan_of(three, settings=plans[5].settings)
     (first, *_) = few.requests_of("original", few.dialogues[0])
-    whole = {r.custom_id: r.key for r in plan.requests_of("original", few.dialogues[0])}
+    whole = {r.custom_id: r.key for r in plans[5].requests_of("original", few.dialogues[0])}
     assert whole[first.custom_id] == first.key
     with pytest.raises(SgdxError, match="^--distractors: "):
         RequestSettings(model="m", distractors=1)

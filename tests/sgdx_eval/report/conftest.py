@@ -22,6 +22,7 @@ from sgdx_metric.scoring import score_frames
 from sgdx_metric.signature import Setup
 
 from ...conftest import ROOT
+from ...sgdx_metric.frames import written
 
 VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
 Row = dict[str, Any]
@@ -32,13 +33,6 @@ Change = Callable[[str, Row], None]  # a variant's name and a prediction row tha
 def sample() -> References:
     """The sample's test split."""
     return open_references("sample", "test")
-
-
-@pytest.fixture(scope="session")
-def gold(sample: References) -> dict[str, list[Row]]:
-    """The gold states of the sample's test split as prediction rows, by variant."""
-    columns = PREDICTION.names[:5]
-    return {name: sample.rows(name).select(columns).to_pylist() for name in VARIANTS}
 
 
 def forget(seed: int, rate: float) -> Change:
@@ -68,9 +62,7 @@ def write_run(
         changed = json.loads(json.dumps(rows))
         for row in changed:
             change(variant, row)
-        lines = [{"metadata": {**header, "variant": variant}}, *changed]
-        text = "\n".join(map(json.dumps, lines))
-        (folder / "predictions" / f"{variant}.jsonl").write_text(text, encoding="utf-8")
+        written(folder / "predictions" / f"{variant}.jsonl", changed, **header, variant=variant)
         table = PREDICTION.empty_table().from_pylist(changed, PREDICTION)
         scores[variant] = score_frames(data.rows(variant), table, variant)
     setup = Setup("test", "sample", system_acts="no")

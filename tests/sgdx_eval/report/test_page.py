@@ -66,17 +66,16 @@ def page_of(text: str) -> dict[str, Any]:
         text, frame_id, True, text, text, text, text, text, words, words, text, text
     )  # fmt: skip
     said = Verdict([Cell(text, text)], text, [(text,) * 4])
-    picture = Picture("name", "Title", "A note.", b"<svg/>", b"", 9)
     part = {
         "title": text, "caveats": [text], "verdict": said, "tables": [shown],
-        "pictures": [picture], "rewordings": [shown], "classes": [shown], "mistakes": [[[error]]],
+        "pictures": [Picture("name", "Title", "A note.", b"<svg/>", b"", 9)],
+        "rewordings": [shown], "classes": [shown], "mistakes": [[[error]]],
         "number_of_mistakes": 1, "errors": [error], "paths": [(text, text)],
         "signatures": {text.replace("|", ""): text},  # A part of it may be on a line of its own.
     }  # fmt: skip
-    lists = {key: [text] for key in ("left_out", "not_analysed", "meanings")}
-    return lists | {
+    return {
         "title": text, "systems": text, "parts": [part, part], "warning": text, "command": text,
-        "published": [shown],
+        "published": [shown], "left_out": [text], "not_analysed": [text], "meanings": [text],
     }  # fmt: skip
 
 
@@ -104,35 +103,24 @@ def test_one_variant_alone_has_a_report(
     assert "Verdict" not in text and "Variant by variant" not in text
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["{nowhere}", "--output", "{out}"], "nowhere: found no scores.json"),
-        (["{out}", "--output", "{out}"], "found no scores.json"),
-        (["{run}", "--output", "{file}"], "is a file, expected a folder"),
-        (["{run}", "--output", "{out}", "--references", "{out}", "--source", "sample"], "--source"),
-        (["{nowhere}", "{out}", "--output", "{out}"], "found no run that can be read"),
-        (["{run}", "--output", "{out}", "--service", "Nowhere_1"], "Nowhere_1"),
-    ],
-)
 def test_what_cannot_be_done_is_one_line(
-    arguments: list[str],
-    message: str,
-    runs: dict[str, Path],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    paths = {
-        "nowhere": tmp_path / "nowhere",
-        "out": tmp_path / "out",
-        "file": runs["tiny"] / "scores.json",
-        "run": runs["tiny"],
-    }
-    paths["out"].mkdir()
-    assert reported(*(argument.format(**paths) for argument in arguments)) == 2
-    error = capsys.readouterr().err.splitlines()
-    assert message in error[-1] and error[-1].startswith("sgdx: error: ")
-    assert not list(paths["out"].iterdir())
+    run, nowhere, out = runs["tiny"], tmp_path / "nowhere", tmp_path / "out"
+    out.mkdir()
+    for words, message in (
+        ((nowhere,), "nowhere: found no scores.json"),
+        ((out,), "found no scores.json"),
+        ((run, "--references", out, "--source", "sample"), "--source"),
+        ((nowhere, out), "found no run that can be read"),
+        ((run, "--service", "Nowhere_1"), "Nowhere_1"),
+    ):
+        assert reported(*words, "--output", out) == 2
+        error = capsys.readouterr().err.splitlines()
+        assert message in error[-1] and error[-1].startswith("sgdx: error: ")
+    assert reported(run, "--output", run / "scores.json") == 2
+    assert "is a file, expected a folder" in capsys.readouterr().err
+    assert not list(out.iterdir())
 
 
 def test_a_report_of_a_choice(runs: dict[str, Path], tmp_path: Path) -> None:
@@ -144,9 +132,6 @@ def test_a_report_of_a_choice(runs: dict[str, Path], tmp_path: Path) -> None:
     assert re.search(r"\|dialogues:\d+@[0-9a-f]{8}\|services:Vets_1\|frames:\d+\|", text)
     lines = (tmp_path / "out" / "errors.jsonl").read_text().splitlines()
     assert lines and all(json.loads(line)["frame_id"].endswith("/Vets_1") for line in lines)
-
-
-# ---- plots
 
 
 # ---- in a browser

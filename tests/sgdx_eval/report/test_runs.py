@@ -69,23 +69,20 @@ def test_the_recipe_is_that_of_the_model_that_predicted(
 
 
 def test_runs_scored_otherwise_are_in_another_group(runs: dict[str, Path], tmp_path: Path) -> None:
-    def signed(name: str, folder: str, old: str, new: str) -> Path:
+    def signed(name: str, old: str, new: str) -> Path:
         def sign(scores: dict[str, Any]) -> None:
             assert old in scores["signature"]
             scores["signature"] = scores["signature"].replace(old, new)
 
-        return changed(runs[name], tmp_path / folder, sign)
+        return changed(runs[name], tmp_path / f"{len([*tmp_path.iterdir()])}", sign)
 
-    other = signed("plain-1", "other", "match:fuzzy-token-sort", "match:exact")
-    acts = signed("tiny", "acts", "system-acts:no", "system-acts:yes")
+    other = signed("plain-1", "match:fuzzy-token-sort", "match:exact")
+    acts = signed("tiny", "system-acts:no", "system-acts:yes")
     groups = group_runs(list(map(read_run, (other, runs["plain-0"], acts))))
-    assert [[s.name for s in group.systems] for group in groups] == [
-        ["t5dst", "sgp_dst"],
-        ["t5dst"],
-    ]
+    names = [[system.name for system in group.systems] for group in groups]
+    assert names == [["t5dst", "sgp_dst"], ["t5dst"]]
     assert [group.number for group in groups] == [1, 2]
     assert [list(group.signatures().values()) for group in groups] == [["t5dst", "sgp_dst"], [""]]
-    # Scored when there were no canonical figures.
-    earlier = signed("tiny", "earlier", "|canonical:said-so-far", "")
+    earlier = signed("tiny", "|canonical:said-so-far", "")  # when there were no such figures
     group = only_group(runs["plain-0"], earlier)
     assert [system.name for system in group.systems] == ["t5dst", "sgp_dst"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -19,12 +18,9 @@ from sgdx_tools import score
 from sgdx_tools.folder import write_tool_set, write_variant
 from sgsacc_metric.__main__ import main as sgsacc
 
+from ...sgdx_metric.frames import written
 from ...sgdx_tools.conftest import CASES, TOOLS, V1, V2, rows
 from .conftest import reported, scores_of
-
-
-def page_of(*paths: Path) -> dict[str, Any]:
-    return build_page(paths, "command")
 
 
 def by_name(table: Table) -> dict[tuple[str, str], dict[str, Cell]]:
@@ -40,27 +36,23 @@ def by_name(table: Table) -> dict[tuple[str, str], dict[str, Cell]]:
 def generators(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Gold and derived responses to some turns of the sample, scored as the commands do it."""
     root = tmp_path_factory.mktemp("generators")
+    some = ["--source", "sample", "--dialogues", str(root / "ids4.txt")]
     (root / "ids4.txt").write_text("1_00000 1_00001 1_00002 1_00003")
-    for name, output, nli in (
-        ("gold", "gold.json", ("--nli", "lexical")),
-        ("derived", "derived.json", ("--nli", "lexical")),
-        ("derived", "plain.json", ()),
-    ):
-        data = RequestedData("sample", "test")
+    for name in ("gold", "derived"):
+        data = RequestedData("sample", "test", {}, root / "ids4.txt")
         generate(copy_system(name), data, DEFAULT_CONFIGS, root / name)
-        words = ["--source", "sample", "--dialogues", str(root / "ids4.txt"), *nli]
-        words += ["--predictions", str(root / name), "--output", str(root / output)]
-        assert sgsacc(["score", *words]) == 0
-    ids = root / "ids.txt"
-    ids.write_text("1_00000\n1_00001\n")
+        for output, nli in ((f"{name}.json", ["--nli", "lexical"]), (f"{name}-plain.json", [])):
+            words = ["--predictions", str(root / name), "--output", str(root / output)]
+            assert sgsacc(["score", *some, *words, *nli]) == 0
+    (root / "ids.txt").write_text("1_00000\n1_00001\n")
     words = ["validate", "--source", "sample", "--nli", "lexical", "--evaluators", "original"]
-    table = str(root / "table2.json")
-    assert sgsacc([*words, "--dialogues", str(ids), "--json", table]) == 0
+    words += ["--dialogues", str(root / "ids.txt"), "--json", str(root / "table2.json")]
+    assert sgsacc(words) == 0
     return root
 
 
 def test_the_figures_of_generators_are_those_of_scores_json(generators: Path) -> None:
-    page = page_of(generators / "gold.json", generators / "derived.json")
+    page = build_page([generators / "gold.json", generators / "derived.json"], "command")
     (part,) = page["parts"]
     assert "which is no model of entailment" in part["caveats"][-1]
     main, further, *_ = part["tables"]
@@ -115,7 +107,8 @@ def test_one_page_of_trackers_and_generators(
 
 
 def test_generators_that_do_not_compare(generators: Path) -> None:
-    made = page_of(generators / "gold.json", generators / "plain.json")
+    paths = [generators / "gold.json", generators / "derived-plain.json"]
+    made = build_page(paths, "command")
     titles = [part["title"].partition(":")[0] for part in made["parts"]]
     assert titles == ["Generators, group 1", "Generators, group 2"] and made["warning"]
     assert made["systems"] == "2 generators"
@@ -135,16 +128,16 @@ def run(tmp_path: Path) -> Path:
     for variant in (V1, V2):
         write_variant(tmp_path / "api" / "variants" / f"{variant.name}.json", variant)
     wrong = [{"name": "reserve", "arguments": {"guests": "<b>3</b>"}}]
-    predictions = rows([("v1", "b", wrong)])
-    again = [{**row, "repeat": 2} for row in rows([("v1", "b", wrong), ("original", "a", [])])]
-    scores = score(tmp_path / "api", [*predictions, *again])
+    again = rows([("v1", "b", wrong), ("original", "a", [])])
+    predictions = [*rows([("v1", "b", wrong)]), *({**row, "repeat": 2} for row in again)]
     (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "scores.json").write_bytes(msgspec.json.encode(scores))
+    scores = msgspec.json.encode(score(tmp_path / "api", predictions))
+    (tmp_path / "run" / "scores.json").write_bytes(scores)
     return tmp_path / "run"
 
 
 def test_own_tools_have_their_cost_and_the_words(run: Path) -> None:
-    page, scores = page_of(run), scores_of(run)
+    page, scores = build_page([run], "command"), scores_of(run)
     (part,) = page["parts"]
     main, _, by_variant, *_ = part["tables"]
     calls = scores["calls"]["call_accuracy"]
@@ -171,20 +164,20 @@ def test_calls_of_sgd_have_the_same_page(tmp_path: Path) -> None:
     release = open_release("sample")
     for variant in ("original", "v3"):
         table = frame_tables(release, "test", variant, ["frame_id", "service", "service_call"])
-        lines = []
-        for number, row in enumerate(row for row in table.to_pylist() if row["service_call"]):
-            call = {**row["service_call"], "service": row["service"]}
-            wrong = {"method": "Other"} if variant == "v3" and number < 10 else {}
-            identity = {"frame_id": row["frame_id"], "variant": variant}
-            lines.append(json.dumps({**identity, "service_call": {**call, **wrong}}))
-        (tmp_path / f"{variant}.jsonl").write_text("\n".join(lines))
+        called = [row for row in table.to_pylist() if row["service_call"]]
+        for number, row in enumerate(called):
+            row["variant"] = variant
+            row["service_call"]["service"] = row.pop("service")
+            if variant == "v3" and number < 10:
+                row["service_call"]["method"] = "Other"
+        written(tmp_path / f"{variant}.jsonl", called)
     path = tmp_path / "calls.json"
     words = ["score", "--source", "sample", "--predictions", str(tmp_path), "--output", str(path)]
     assert metric(words) == 0
     scores = json.loads(path.read_text())
     scores["decision"] = {"original": {"precision": 0.5, "recall": 0.25}, "v3": None}
     path.write_text(json.dumps(scores))
-    (part,) = page_of(path)["parts"]
+    (part,) = build_page([path], "command")["parts"]
     cells = by_name(part["tables"][0])
     assert cells["calls", "call"]["calls"].text == "73"
     assert cells["calls", "call"]["drop"].text == "-13.7"  # ten of the 73 calls
@@ -212,7 +205,7 @@ def test_cases_that_expect_no_call_are_read_compared_and_reported(tmp_path: Path
     assert metric(["compare", *paths, "--json", str(tmp_path / "compared.json")]) == 0
     compared = json.loads((tmp_path / "compared.json").read_text())["groups"]["all"]
     assert compared["no_call_accuracy.reworded"]["difference"] == -1
-    (part,) = page_of(tmp_path / "wrong.json")["parts"]
+    (part,) = build_page([tmp_path / "wrong.json"], "command")["parts"]
     assert part["verdict"] is not None
     lead = part["verdict"].sentences[0]
     assert lead.text == "wrong: 0.0 % no call accuracy under other words"
