@@ -159,19 +159,6 @@ def test_folders_of_other_runs(
     assert "run.json: settings.seed is 0, " in refuse(train, *recipe(seed=1), "--resume")
 
 
-def test_a_training_starts_from_a_trained_tracker(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:  # fmt: skip
-    start, run = train_once(tmp_path_factory, "sgd_baseline"), tmp_path / "run"
-    still = {"model": str(start), "learning_rate": 0, "steps": 1, "evaluate_frames": 1}
-    schemas = {"schemas": "corrupt"}
-    recipe = write_recipe(tmp_path / "recipe.yaml", "sgd_baseline", **still, augment=schemas)
-    assert command(monkeypatch, train, "--config", recipe, "--output", run) == 0
-    assert (run / "model.safetensors").read_bytes() == (start / "model.safetensors").read_bytes()
-    assert json.loads((run / "config.json").read_text())["sgdx"]["train"] == ["original", *CORRUPT]
-
-
 def test_a_training_starts_from_the_mean_of_trackers(
     monkeypatch: pytest.MonkeyPatch, refuse: Refuse, tmp_path: Path,
     tmp_path_factory: pytest.TempPathFactory,
