@@ -181,14 +181,7 @@ def test_a_training_starts_from_the_mean_of_trackers(
     seen = json.loads((run / "run.json").read_text())["record"]["seen"]
     assert seen["train"] == ["original", "backtrans-ja"]
     file = other / "tokenizer.json"
-    words = json.loads(file.read_text())
-    vocabulary = words["model"]["vocab"]
-    words["model"]["vocab"] = {f"{word}x": number for word, number in vocabulary.items()}
-    words["model"]["vocab"] |= {w: vocabulary[w] for w in ("[UNK]", "[PAD]", "[CLS]", "[SEP]")}
-    words["model"]["vocab"] = {
-        w: n for w, n in words["model"]["vocab"].items() if not w.endswith("]x")
-    }
-    file.write_text(json.dumps(words))
+    file.write_text(file.read_text().replace('"the":', '"thexe":'))
     message = refuse(train, "--config", recipe, "--output", tmp_path / "words")
     assert message.startswith(f"average: {other}: has other words ")
     tiny = write_recipe(tmp_path / "tiny.yaml", "onepass", **still)

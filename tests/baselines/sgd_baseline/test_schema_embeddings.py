@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from baselines.sgd_baseline.elements import ElementTable, embeddings
+from baselines.sgd_baseline.elements import ElementTable, embed, embeddings
 from baselines.sgd_baseline.system import SgdTracker
 
 from ...conftest import intent, slot
@@ -75,3 +75,17 @@ def test_other_words_and_other_weights_are_embedded_anew(
     weight.copy_(before)
     assert sum(calls) == 18
     assert len(list(tmp_path.rglob("*.safetensors"))) == 3
+
+
+def test_a_long_pair_is_cut_to_80_tokens(tracker: SgdTracker) -> None:
+    """Where it is cut is the released code's choice: the longer of the two loses its end."""
+    short, long = "where to", " ".join(["where"] * 200)
+    read: list[int] = []
+    hook = tracker.model.schema_encoder.register_forward_hook(
+        lambda module, given, named, output: read.extend(named["attention_mask"].sum(1).tolist()),
+        with_kwargs=True,
+    )
+    whole, other = embed([(short, long), (short, long + " to")], tracker.model, tracker.tokenizer)
+    hook.remove()
+    assert read == [80, 80]
+    assert torch.equal(whole, other)

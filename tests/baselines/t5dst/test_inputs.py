@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from transformers import PreTrainedTokenizerFast
 
@@ -51,6 +52,17 @@ def test_history_is_cut_from_its_beginning_and_the_schema_survives(
         assert parts[part].strip() in text
         kept = text.replace(parts[part], "").lstrip("\N{REPLACEMENT CHARACTER}")  # half a letter
         assert histories[history].endswith(kept)
+
+
+def test_a_batch_counts_by_the_tokens_of_its_answers(
+    rows: Any, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    inputs = Inputs(read(rows, "t5dst", 0), tokenizer, get_format("t5dst"), TokenLimits(256, 32))
+    for static in (False, True):
+        batch = inputs.training_batch(np.array([0, 9]), static=static)
+        assert batch["weight"].item() == (batch["labels"] != -100).sum().item()
+        assert batch["attention_mask"].sum(1).tolist() == inputs.lengths[[0, 9]].tolist()
+    assert (batch["input_ids"].shape, batch["labels"].shape) == ((2, 256), (2, 32))
 
 
 def test_shuffling_depends_on_the_seed_alone(rows: Any) -> None:

@@ -14,6 +14,7 @@ from torch.nn.modules.module import register_module_forward_hook
 
 from baselines import loop, predict, train
 from baselines.loop import average_of, make_optimizer
+from baselines.precision import has_bf16, resolved
 from baselines.processes import denormals_are_zero, make_accelerator
 from baselines.settings import Settings, read_recipe
 
@@ -131,6 +132,18 @@ def test_the_mean_by_hand() -> None:
     average.update_parameters(model)
     assert mean.item() == pytest.approx(2.0)
     assert weight.item() == 3.0
+
+
+def test_auto_is_what_the_device_has_natively(monkeypatch: pytest.MonkeyPatch) -> None:
+    capabilities: dict[str, bool] = {"avx512_bf16": True}
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities, raising=False)
+    cpu = torch.device("cpu")
+    assert has_bf16(cpu) and resolved("auto", cpu) == "bf16"
+    capabilities["avx512_bf16"] = False
+    assert not has_bf16(cpu)
+    assert [resolved(of, cpu) for of in ("auto", "bf16", "fp32")] == ["fp32", "bf16", "fp32"]
+    monkeypatch.delattr(torch.cpu, "get_capabilities")  # as with torch 2.4
+    assert resolved("auto", cpu) == "fp32"
 
 
 def test_training_evaluation_and_prediction_share_one_precision(
