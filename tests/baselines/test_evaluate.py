@@ -14,7 +14,6 @@ import pytest
 from transformers import BertConfig, BertModel
 
 from baselines import evaluate, predict
-from baselines.processes import quiet_transformers
 from sgdx_dataset.release import SAMPLE
 
 from ..conftest import Run
@@ -146,7 +145,6 @@ def test_what_is_wrong_is_one_line(
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "run.json").write_text("[]")
     tiny = BertConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=1, vocab_size=9)
-    quiet_transformers()  # whose bars would be counted as lines
     BertModel(tiny).save_pretrained(tmp_path / "bert")
     module, words, named = WRONG[name]
     arguments = [str(word).format(trained=trained, bert=tmp_path / "bert") for word in words]
