@@ -19,6 +19,7 @@ import torch
 from filelock import FileLock
 
 from baselines import loop, train
+from baselines.processes import quiet_transformers
 from sgdx_cli import main
 
 # Here and in processes that tests start: sums of floats depend on how many threads share them.
@@ -129,6 +130,7 @@ def train_once(factory: pytest.TempPathFactory, tracker: str, **changes: Any) ->
 def few_objects_to_look_at() -> None:
     """Each training ends with a collection of garbage, which all that is imported slows down."""
     gc.freeze()
+    quiet_transformers()  # whose bars, where tests save models, would be counted as lines
 
 
 @pytest.fixture(scope="session")

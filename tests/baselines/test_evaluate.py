@@ -11,11 +11,9 @@ from shutil import copytree
 from typing import Any
 
 import pytest
-import torch
 from transformers import BertConfig, BertModel
 
 from baselines import evaluate, predict
-from baselines.processes import quiet_transformers, spare_threads
 from sgdx_dataset.release import SAMPLE
 
 from ..conftest import Run
@@ -105,22 +103,6 @@ def test_a_header_says_what_its_rows_were_made_from(
         }  # fmt: skip
 
 
-@pytest.mark.parametrize(("told", "threads"), [("2", 2), (None, 1)])
-def test_a_tiny_model_is_asked_on_one_thread(
-    told: str | None, threads: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Unless ``OMP_NUM_THREADS`` says otherwise, as on a busy machine its threads wait for long."""
-    monkeypatch.delenv("OMP_NUM_THREADS")
-    if told:
-        monkeypatch.setenv("OMP_NUM_THREADS", told)
-    try:
-        torch.set_num_threads(2)
-        spare_threads("tiny")
-        assert torch.get_num_threads() == threads
-    finally:
-        torch.set_num_threads(1)
-
-
 @pytest.mark.slow
 def test_two_processes_predict_what_one_does(
     trained: Path, three: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -163,7 +145,6 @@ def test_what_is_wrong_is_one_line(
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "run.json").write_text("[]")
     tiny = BertConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=1, vocab_size=9)
-    quiet_transformers()  # whose bars would be counted as lines
     BertModel(tiny).save_pretrained(tmp_path / "bert")
     module, words, named = WRONG[name]
     arguments = [str(word).format(trained=trained, bert=tmp_path / "bert") for word in words]
@@ -212,14 +193,3 @@ def test_predictions_of_own_code_are_made_anew(
         shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
     sys.modules.pop("own_code", None)
     assert found == ["A", "B", "B"]
-
-
-@pytest.mark.parametrize("option", ["--system", "--data", "--beams"])
-def test_an_option_that_no_tracker_has_is_refused(
-    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Also one that is called as what the command is given."""
-    for module in (predict, evaluate):
-        words = (*LEXICAL, "--output", tmp_path / "out", option, "lexical")
-        assert command(monkeypatch, module, *words) == 2
-    assert not (tmp_path / "out").exists()

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from huggingface_hub import ModelCard
 
-from baselines import evaluate, publish
+from baselines import publish
 from sgdx_eval.results import ITEMS
 
 from ..conftest import ROOT
-from .conftest import command
 
 # A tracker's scores of a part of SGD, under all six variants.
 SCORES = ROOT / "results" / "onepass-minilm_all" / "scores.json"
@@ -33,30 +31,6 @@ def scored(trained: Path, tmp_path: Path) -> Path:
 def card_of(run: Path) -> Any:
     publish.publish_model(run, None)
     return ModelCard.load(run / "README.md")
-
-
-def test_an_evaluated_run_shows_its_scores_on_its_card(
-    trained: Path, three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = tmp_path / "run"
-    shutil.copytree(trained, run)
-    arguments = ("--model", run, "--dialogues", three, "--output", run)
-    assert command(monkeypatch, evaluate, *arguments, "--config", "original", "v1", "v2") == 0
-    found, before = (json.loads((each / "run.json").read_text()) for each in (run, trained))
-    assert found["record"] == before["record"]
-    assert found["evaluation"]["configs"] == ["original", "v1", "v2"]
-    card, scores = card_of(run), json.loads((run / "scores.json").read_text())
-    data = "SGD-X; the small sample corpus, not SGD; a subset of 3 dialogues; only 26 frames"
-    assert f"Scored on the test split of: {data}." in card.text
-    result = (card.data.eval_results or [])[0]
-    assert (result.dataset_type, result.dataset_name, result.dataset_split) == (
-        "YOU/sgdx", data, "test",
-    )  # fmt: skip
-    assert result.metric_name == "JGA_orig"
-    assert result.metric_value == round(100 * scores["sgdx"]["jga_orig"], 2)
-    assert "base_model" not in card.data.to_dict()  # it was made on the spot
-    assert card.data.pipeline_tag == "text-generation"
-    assert found["evaluation"]["date"] == datetime.now(UTC).date().isoformat()
 
 
 def test_the_card_s_figures_are_the_scores(scored: Path) -> None:

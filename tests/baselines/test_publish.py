@@ -119,7 +119,3 @@ def test_a_report_is_a_space(
     assert ModelCard(files["README.md"].decode()).data["sdk"] == "static"
     assert command(monkeypatch, publish, "--report", tmp_path / "figures", *arguments[2:]) == 2
     assert "holds no index.html, expected a folder of 'sgdx report'" in capsys.readouterr().err
-
-
-def test_what_is_not_there(refuse: Refuse, tmp_path: Path) -> None:
-    assert "nothing: no such folder, " in refuse(publish, "--model", tmp_path / "nothing")

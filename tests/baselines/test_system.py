@@ -8,19 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
-from baselines.sgd_baseline.modeling import SgdBaselineModel
-from baselines.sgd_baseline.system import SgdProvenance
 from baselines.system import (
     get_system,
     get_trainable,
-    model_provenance,
-    read_provenance,
     recorded_name,
 )
-from baselines.task import Provenance
-from baselines.trained import load_trained
 from sgdx_dataset import SgdxError
 
 
@@ -81,20 +74,3 @@ def test_a_tracker_of_ones_own_needs_no_line_in_the_package(
     with pytest.raises(SgdxError, match="is not trained"):
         get_trainable("registered_tracker:Mine")
     assert sys.modules.pop("registered_tracker")
-
-
-def test_what_a_model_says_of_its_training(tmp_path: Path) -> None:
-    """A model of elsewhere has seen nothing, and one of another kind is refused."""
-    assert model_provenance(str(tmp_path)) is None
-    assert model_provenance(written(tmp_path, {"model_type": "t5"})) is None
-    with pytest.raises(SgdxError, match=r"config.json: sgdx: .*oracle"):
-        model_provenance(written(tmp_path, {"sgdx": {"oracle": "no"}}))
-    said = {"tracker": "sgp_dst", "part": "copy", "train": ["original", "v1"], "oracle": True}
-    model = written(tmp_path, {"model_type": "bert", "sgdx": said})
-    assert model_provenance(model) == Provenance(
-        tracker="sgp_dst", train=("original", "v1"), oracle=True
-    )
-    with pytest.raises(SgdxError, match=r"config.json: sgdx: .* missing required field `max_turn`"):
-        read_provenance(model, SgdProvenance)
-    with pytest.raises(SgdxError, match="is a bert model, expected one of sgd_baseline"):
-        load_trained(model, SgdBaselineModel, SgdProvenance, torch.device("cpu"))

@@ -159,19 +159,6 @@ def test_folders_of_other_runs(
     assert "run.json: settings.seed is 0, " in refuse(train, *recipe(seed=1), "--resume")
 
 
-def test_a_training_starts_from_a_trained_tracker(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:  # fmt: skip
-    start, run = train_once(tmp_path_factory, "sgd_baseline"), tmp_path / "run"
-    still = {"model": str(start), "learning_rate": 0, "steps": 1, "evaluate_frames": 1}
-    schemas = {"schemas": "corrupt"}
-    recipe = write_recipe(tmp_path / "recipe.yaml", "sgd_baseline", **still, augment=schemas)
-    assert command(monkeypatch, train, "--config", recipe, "--output", run) == 0
-    assert (run / "model.safetensors").read_bytes() == (start / "model.safetensors").read_bytes()
-    assert json.loads((run / "config.json").read_text())["sgdx"]["train"] == ["original", *CORRUPT]
-
-
 def test_a_training_starts_from_the_mean_of_trackers(
     monkeypatch: pytest.MonkeyPatch, refuse: Refuse, tmp_path: Path,
     tmp_path_factory: pytest.TempPathFactory,
@@ -194,14 +181,7 @@ def test_a_training_starts_from_the_mean_of_trackers(
     seen = json.loads((run / "run.json").read_text())["record"]["seen"]
     assert seen["train"] == ["original", "backtrans-ja"]
     file = other / "tokenizer.json"
-    words = json.loads(file.read_text())
-    vocabulary = words["model"]["vocab"]
-    words["model"]["vocab"] = {f"{word}x": number for word, number in vocabulary.items()}
-    words["model"]["vocab"] |= {w: vocabulary[w] for w in ("[UNK]", "[PAD]", "[CLS]", "[SEP]")}
-    words["model"]["vocab"] = {
-        w: n for w, n in words["model"]["vocab"].items() if not w.endswith("]x")
-    }
-    file.write_text(json.dumps(words))
+    file.write_text(file.read_text().replace('"the":', '"thexe":'))
     message = refuse(train, "--config", recipe, "--output", tmp_path / "words")
     assert message.startswith(f"average: {other}: has other words ")
     tiny = write_recipe(tmp_path / "tiny.yaml", "onepass", **still)

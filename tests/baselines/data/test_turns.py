@@ -6,15 +6,9 @@ import msgspec
 import pytest
 from datasets import Dataset, concatenate_datasets
 
-from baselines.data.rows import random_dialogues, training_rows, turn_rows
-from baselines.settings import Settings, T2G2Settings
-from baselines.task import Provenance
+from baselines.data.rows import random_dialogues, turn_rows
+from baselines.settings import Settings
 from sgdx_dataset import SgdxError, frames, load
-
-SETTINGS = T2G2Settings(
-    tracker="t2g2", model="tiny", max_input=64, max_target=16, steps=1, batch_size=1,
-    token_budget=64, optimizer="adamw", learning_rate=1.0, save_every=1, evaluate_every=1, seed=3,
-)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -35,13 +29,6 @@ def test_the_original_names_have_the_same_acts_and_values(rows: Dataset) -> None
             renamed += own["slot"] != first["slot"]
     assert renamed > 50
     assert original["actions"] == original["original_actions"]
-
-
-def test_training_reads_the_original_schemas_alone() -> None:
-    training = training_rows(SETTINGS, "sample", oracle=False, kind="turns")
-    assert training.provenance == Provenance(tracker="t2g2", seed=3)
-    assert training.rows.unique("variant") == ["original"]
-    assert len(training.rows) == 482
 
 
 RECIPE = Settings(

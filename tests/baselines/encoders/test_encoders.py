@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -27,9 +26,6 @@ from baselines.encoders import (
 )
 from baselines.onepass import system as onepass
 from baselines.onepass.modeling import OnePassConfig
-from baselines.sgd_baseline import system as sgd_baseline
-from baselines.sgd_baseline.system import SgdProvenance
-from baselines.sgp_dst.training import SgpProvenance, new_part
 from sgdx_dataset import SgdxError
 
 
@@ -121,19 +117,3 @@ def test_what_is_no_encoder_is_refused_in_one_line(
     with pytest.raises(SgdxError, match=f"^{tmp_path}: .*{named}") as caught:
         load_encoder(str(tmp_path))
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda *of: onepass.new_model(
-            of[0], of[1], onepass.OnePassProvenance(acts=True, utterances=2, max_tokens=513)
-        ),
-        lambda encoder, _: sgd_baseline.new_model(encoder, SgdProvenance(max_turn=513)),
-        lambda *of: new_part(of[0], of[1], SgpProvenance(part="copy", max_tokens=513, model="")),
-    ],
-)
-def test_an_encoder_that_reads_less_than_a_recipe_asks_for(make: Callable[..., Any]) -> None:
-    """A tiny encoder reads 512 tokens."""
-    with pytest.raises(SgdxError, match="512 tokens.* 513"):
-        make(*tiny_encoder(["Where to?"], 60, 32))

@@ -21,9 +21,6 @@ from baselines.onepass.examples import (
     Example,
     FrameExamples,
     SchemaNoise,
-    StateNoise,
-    all_examples,
-    drop_acts_of_some,
     gold_examples,
 )
 from baselines.onepass.frames import (
@@ -148,41 +145,6 @@ def test_the_ceiling_on_the_release(
     rows = frames(load("original", "test", str(release_archive)))
     accuracy = joint_goal_accuracy(rows, walked(rows, reading)[1])
     assert accuracy == pytest.approx(ceiling, abs=0.003)
-
-
-def test_a_third_of_the_dialogues_has_no_acts(rows: Dataset) -> None:
-    """Their frames are those of a tracker without acts; the others are those of one with acts."""
-    seen = training_columns(rows, READS)
-    dialogues = list(read_dialogues(seen))
-    thinned = list(drop_acts_of_some(dialogues, 3))
-    silent = [not any(turn.acts for turn in dialogue.turns) for dialogue in thinned]
-    assert 0.2 < np.mean(silent) < 0.45
-    assert silent == [not any(t.acts for t in d.turns) for d in drop_acts_of_some(dialogues, 3)]
-    for dialogue, is_silent in zip(thinned, silent):
-        (mixed, _), (plain, _) = (
-            gold_examples([dialogue], reading)
-            for reading in (Reading("sometimes", 2), TEXT if is_silent else ACTS)
-        )
-        assert [one.frame.key for one in mixed] == [one.frame.key for one in plain]
-    mixed = all_examples(thinned, Reading("sometimes", 2))
-    assert len(mixed) == len(rows)
-    assert any(example.frame.offered_now for example in mixed)
-    assert any(len(example.frame.utterances) == 4 for example in mixed)
-
-
-def test_a_batch_is_always_changed_alike(examples: list[Example], vocabulary: Vocabulary) -> None:
-    """Both by noise in the schema and by noise in the state, which makes fewer labels right."""
-    schema, state = SchemaNoise(True, 0.3, 0.3), StateNoise(drop=0.9)
-    made, again, other, stateless = (
-        FrameExamples(examples, vocabulary, 512, schema, seed, *noise)
-        for seed, noise in ((0, [state]), (0, [state]), (1, [state]), (0, []))
-    )
-    order = np.arange(len(examples))
-    one = made.batch(order)
-    assert all(torch.equal(tensor, one[name]) for name, tensor in again.batch(order).items())
-    for different in (other.batch(order), made.batch(order[::-1])):
-        assert one["input_ids"].tolist() != different["input_ids"].tolist()
-    assert one["status_label"].sum() < stateless.batch(order)["status_label"].sum()
 
 
 def test_shuffled_and_cut_schemas_have_all_labels(

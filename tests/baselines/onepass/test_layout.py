@@ -63,26 +63,6 @@ def test_the_example_to_the_token(restaurants: Service, vocabulary: Vocabulary) 
     ]  # fmt: skip
 
 
-def test_marks(restaurants: Service, vocabulary: Vocabulary) -> None:
-    frame = frame_of(
-        restaurants,
-        carried={"time": "7 pm", "restaurant": "Luigi's"},
-        asked=frozenset({"day", "price"}),
-        offered_now={},
-        offered_earlier={"time": "7 pm", "restaurant": "table", "party_size": "3"},
-    )
-    sequence = only(frame, vocabulary)
-    tokens = tokens_of(vocabulary, sequence)
-    marks = {slot: " ".join(tokens[slice(*place)]) for slot, place in sequence.slots.items()}
-    assert marks == {
-        "price": "[SLOT] price : how expensive it is",  # not tracked: it has no marks
-        "time": "[SLOT] time : when to eat [HAS] 7 pm",  # what was told is carried already
-        "party_size": "[SLOT] party size : how many people come [TOLD] 3",
-        "restaurant": "[SLOT] restaurant : its name [HAS] Luigi ' s [TOLD] table",
-        "day": "[SLOT] day : date of the visit [ASK]",
-    }
-
-
 def test_positions_and_blocks(restaurants: Service, vocabulary: Vocabulary) -> None:
     sequence = only(frame_of(restaurants), vocabulary)
     start = sequence.intents["FindPlace"][0]
@@ -124,11 +104,3 @@ def test_a_long_schema_is_read_in_equal_parts(restaurants: Service, vocabulary: 
         assert part.text == whole.text
     with pytest.raises(SgdxError, match=r"max_tokens: 50 .*slot 'price' of Rest"):
         sequences(frame, vocabulary, 50)
-
-
-def test_a_long_dialogue_loses_its_beginning(restaurants: Service, vocabulary: Vocabulary) -> None:
-    talk = "Make it 8 please. " * 100
-    frame = frame_of(restaurants, utterances=(Utterance("USER", talk, True),))
-    sequence = only(frame, vocabulary)
-    assert len(sequence.text) == 256
-    assert sequence.text[-1].end == len(talk.rstrip())

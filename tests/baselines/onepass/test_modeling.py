@@ -15,15 +15,13 @@ from transformers import (
     RobertaConfig,
 )
 
-from baselines.data.dialogues import Gold, State
-from baselines.onepass.data import Item, label_batch, make_batch
-from baselines.onepass.frames import FrameInput, labels_of
+from baselines.onepass.data import Item, make_batch
+from baselines.onepass.frames import FrameInput
 from baselines.onepass.layout import Variant, Vocabulary, sequences, variant_of
 from baselines.onepass.modeling import (
     Logits,
     OnePassConfig,
     OnePassModel,
-    block_attention_mask,
 )
 from sgdx_dataset.schema import Service
 
@@ -79,17 +77,6 @@ def test_a_frame_is_read_alike_in_a_batch_and_alone(
     assert different[4] > 1e-4  # the day, which the system asks for
 
 
-@pytest.mark.parametrize("kind", ENCODERS)
-def test_an_encoder_in_bfloat16_reads_nearly_the_same(
-    kind: str, restaurants: Service, vocabulary: Vocabulary
-) -> None:
-    model, read_item = untrained(ENCODERS[kind]), item(frame_of(restaurants), vocabulary)
-    exact = read(model, read_item)
-    model.encoder.bfloat16()
-    for whole, rounded in zip(exact, read(model, read_item)):
-        torch.testing.assert_close(rounded, whole, atol=0.1, rtol=0.01)
-
-
 # DeBERTa and MPNet know also how far apart two tokens stand in the sequence.
 @pytest.mark.parametrize("kind", sorted(ENCODERS.keys() - {"deberta-v2", "mpnet"}))
 def test_the_order_of_the_elements_cannot_matter(
@@ -104,42 +91,3 @@ def test_the_order_of_the_elements_cannot_matter(
     torch.testing.assert_close(there.status, back.status.flip(0), atol=1e-5, rtol=0)
     torch.testing.assert_close(there.requested, back.requested.flip(0), atol=1e-5, rtol=0)
     torch.testing.assert_close(there.intent[0, :2], back.intent[0, :2].flip(0), atol=1e-5, rtol=0)
-
-
-def test_what_attends_to_what() -> None:
-    blocks = torch.tensor([[0, 0, 1, 2, 2, -1, 0]])
-    mask = torch.tensor([[1, 1, 1, 1, 1, 1, 0]])
-    found = block_attention_mask(blocks, mask)[0, 0].int().tolist()
-    assert found == [
-        [1, 1, 1, 1, 1, 1, 0],  # the dialogue, to all
-        [1, 1, 1, 1, 1, 1, 0],
-        [1, 1, 1, 0, 0, 1, 0],  # an element, to the dialogue, to what is known and to itself
-        [1, 1, 0, 1, 1, 1, 0],
-        [1, 1, 0, 1, 1, 1, 0],
-        [1, 1, 0, 0, 0, 1, 0],  # what is known, to the dialogue and to what is known
-        [1, 1, 1, 1, 1, 1, 0],  # padding, to which nothing attends
-    ]
-
-
-GOLD = Gold(
-    State(
-        "ReserveTable",
-        {"time": ["8"], "party_size": ["3"], "restaurant": ["Luigi's"], "day": ["never said"]},
-        ("price",),
-    ),
-    {"time": [(8, 9)]},
-)
-
-
-def test_labels_as_tensors(restaurants: Service, vocabulary: Vocabulary) -> None:
-    frame = frame_of(restaurants, carried={})
-    items = [item(frame, vocabulary)]
-    batch = make_batch(items, 0)
-    labels = label_batch(items, [labels_of(frame, GOLD)], batch)
-    assert labels["intent_label"].tolist() == [1]
-    assert labels["requested_label"].tolist() == [1, 0, 0, 0, 0]
-    assert labels["scored"].tolist() == [False, True, True, True, False]
-    assert labels["span_label"].tolist() == [[-1], [2 * 12], [-1], [-1], [-1]]
-    assert labels["value_label"][2].tolist() == [False, False, True]
-    assert labels["status_label"][3].tolist() == [False, False, False, True, False]
-    assert not labels["known_label"].any()

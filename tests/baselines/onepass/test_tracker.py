@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
-import torch
 from datasets import Dataset
 
 from baselines.data.dialogues import read_dialogues
 from baselines.data.rows import dev_rows, whole_dialogues
 from baselines.data.rows import predict as track
-from baselines.onepass.frames import FrameInput
-from baselines.onepass.modeling import OnePassModel
 from baselines.onepass.system import BIASES, OnePassTracker, TextOnlyTracker, best_keep_bias
 from baselines.processes import make_accelerator
 from baselines.settings import OnePassOptions
@@ -33,28 +28,6 @@ def tracker(trained: Path) -> OnePassTracker:
 def rows() -> Dataset:
     rows = frames(load("v2", "test", "sample"))
     return rows.select(range(30))
-
-
-def test_autocast_predicts_with_an_encoder_in_bfloat16(
-    tracker: OnePassTracker, rows: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is a copy, converted once; the heads and the model that is saved stay in float32."""
-    formats: list[set[torch.dtype]] = []
-    answers = OnePassTracker.answers
-
-    def record(self: OnePassTracker, model: OnePassModel, frames: Sequence[FrameInput]) -> Any:
-        heads = (p for name, p in model.named_parameters() if not name.startswith("encoder."))
-        formats.extend({p.dtype for p in part} for part in (model.encoder.parameters(), heads))
-        return answers(self, model, frames)
-
-    monkeypatch.setattr(OnePassTracker, "answers", record)
-    dialogues = list(read_dialogues(input_columns(rows.select(range(1)), tracker.READS)))
-    with torch.autocast("cpu", torch.bfloat16):
-        tracker.track_dialogues(dialogues)
-    tracker.track_dialogues(dialogues)
-    float32 = {torch.float32}
-    assert formats == [{torch.bfloat16}, float32, float32, float32]
-    assert {p.dtype for p in tracker.model.parameters()} == float32
 
 
 def test_each_way_of_reading_has_its_own_bias(

@@ -64,3 +64,21 @@ def test_perfect_logits_give_the_gold_state(examples: TurnExamples, train_rows: 
             assert given["values"][0] in known[given["slot"]]
     # The ceiling of a tracker that reads two utterances and neither history nor other services.
     assert joint_goal_accuracy(train_rows, rows) == pytest.approx(0.6463, abs=1e-4)
+
+
+def test_turns_where_nothing_changes_have_a_loss(
+    examples: TurnExamples, tracker: SgdTracker
+) -> None:
+    """All heads get a gradient, for which processes would wait, and the frozen encoder none."""
+    quiet = [i for i in range(60) if not len(examples.training_batch([i])["span"])]
+    batch = examples.training_batch(quiet[:4])
+    batch["elements"] = torch.randn(len(batch["elements"]), 64)
+    tracker.model.train()
+    output = tracker.model(**batch)
+    assert output.losses["start"] == output.losses["end"] == 0
+    output.loss.backward()
+    without = {name for name, p in tracker.model.named_parameters() if p.grad is None}
+    frozen = {n for n, _ in tracker.model.named_parameters() if n.startswith("schema_encoder.")}
+    tracker.model.zero_grad()
+    tracker.model.train(False)
+    assert without == frozen

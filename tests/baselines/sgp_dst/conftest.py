@@ -1,8 +1,7 @@
-"""A service, a recipe of seconds and a run trained by it, shared by the tests of SGP-DST."""
+"""Two services, shared by the tests of SGP-DST."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from sgdx_dataset.schema import Service, read_service
 
 from ...conftest import intent, slot
-from ..conftest import train_once
 
 Row = dict[str, Any]
 
@@ -50,9 +48,3 @@ def cabs() -> Service:
 @pytest.fixture
 def museums() -> Service:
     return read_service(MUSEUMS)
-
-
-@pytest.fixture(scope="session")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run's folder, with all four sub-models."""
-    return train_once(tmp_path_factory, "sgp_dst")

