@@ -149,7 +149,7 @@ SABOTAGES = {
         f"{_SGSACC}/test_bleu.py"),
     "what is entailed in its context is not": Sabotage(
         "sgsacc_metric/claims.py", "any(map(entails, (*self.alone, *self.in_context)))",
-        "any(map(entails, self.alone))", f"{_SGSACC}/test_claims.py"),
+        "any(map(entails, self.alone))", f"{_SGSACC}/test_judging.py -k in_context"),
     "entailment is contradiction": Sabotage(
         "sgsacc_metric/nli.py",
         "return labels[0], labels[1] if len(labels) > 2 else None, labels[-1]",
@@ -160,7 +160,7 @@ SABOTAGES = {
         f"{_SGSACC}/test_negatives.py -k never"),
     "a model that is fooled passes validation": Sabotage(
         "sgsacc_metric/gold.py", "(self.entailed is False or self.fooled is True)",
-        "self.entailed is False", f"{_SGSACC}/test_gold.py -k tampered"),
+        "self.entailed is False", f"{_SGSACC}/test_judging.py -k tampered"),
     # --- sgdx_tools ---
     "words are proved on the cases that they were chosen on": Sabotage(
         "sgdx_tools/improve.py", "for key in ordered[start::2] for", "for key in ordered for",
