@@ -86,6 +86,7 @@ EXTENDED = [
     (act("OFFER", "star_rating", "3"), "How many stars the hotel has? 3."),
     (act("INFORM", "has_wifi", "False"), "Has no has wifi.|Does not has wifi."),
     (act("INFORM", "city", "Rome"), ""),
+    (act("INFORM", "is_nonstop", "dontcare"), ""),  # "Flight is direct" is no question
     (act("CONFIRM", "wifi_name", "Inn"), "Request whether WIFI network of the hotel is Inn."),
 ]
 
