@@ -145,7 +145,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
     def _serve(self) -> None:
-        body, hub = self._body(), self.hub
+        body, hub = self.rfile.read(int(self.headers.get("Content-Length", 0))), self.hub
         path = unquote(urlsplit(self.path).path)
         is_recursive = "recursive=true" in urlsplit(self.path).query.lower()
         token = self.headers.get("Authorization", "").removeprefix("Bearer ")
@@ -175,16 +175,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_GET = do_HEAD = do_POST = do_PUT = _serve  # noqa: N815
 
-    def _body(self) -> bytes:
-        if self.headers.get("Transfer-Encoding", "") != "chunked":
-            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        parts = []
-        while size := int(self.rfile.readline().strip() or b"0", 16):
-            parts.append(self.rfile.read(size))
-            self.rfile.readline()
-        self.rfile.readline()
-        return b"".join(parts)
-
 
 def _answer(
     hub: Hub, method: str, path: str, token: str, body: bytes, is_recursive: bool
@@ -197,12 +187,9 @@ def _answer(
     if path.startswith("/lfs/"):
         hub.large[hashlib.sha256(body).hexdigest()] = body
         return Answer()
-    if not token and (method == "POST" or path == "/api/whoami-v2"):
+    if not token and method == "POST":
         return _error(401, "Invalid username or password.")
     asked = json.loads(body) if method == "POST" and "/commit/" not in path else {}
-    if path == "/api/whoami-v2":
-        user = {"type": "user", "name": "you", "orgs": [], "auth": {"type": "access_token"}}
-        return _json(user)
     if path == "/api/repos/create":
         return _create(hub, asked)
     if path.endswith(".git/info/lfs/objects/batch"):

@@ -96,6 +96,10 @@ def test_a_parameter_of_two_tools_is_one_slot() -> None:
     assert service["intents"][1]["optional_slots"] == {"ask.pets": ""}
 
 
+NO_API: list[Any] = [5, "{", {}, None, [], {"tools": []}]
+NO_WORDS: list[Any] = [[], 5, None, "{"]
+
+
 def tools(**schema: Any) -> dict[str, Any]:
     return {"tools": [{"name": "a", "parameters": schema}]}
 
@@ -103,7 +107,7 @@ def tools(**schema: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("written", "found"),
     [
-        *(({"api": text}, "your API: ") for text in (5, "{", {}, None, [], {"tools": []})),
+        *(({"api": of}, "your API: ") for of in NO_API),
         ({"api": '"\ud83d"'}, ""),  # half a UTF-16 pair, as a browser can send it
         *(({"api": SERVICE | {"slots": of}}, "your API: .*list of tools") for of in (None, [5])),
         ({"api": SERVICE | {"slots": [{"name": 5}]}}, r"slots\[0\].name"),
@@ -118,7 +122,7 @@ def tools(**schema: Any) -> dict[str, Any]:
         ({"words": {"slots": {"to": "goal", "riders": "goal"}}}, "goal"),
         ({"words": {"slots": {"from": "start"}}}, "from"),
         ({"words": {"Taxis": {"name": "Cars"}}}, "Taxis"),
-        *(({"words": text}, "the other words") for text in ([], 5, None, "{")),
+        *(({"words": of}, "the other words") for of in NO_WORDS),
         ({"dialogue": "Hi\n\nUSER: Hello"}, "'USER: Hello': found USER"),
         ({"dialogue": "Hi\n" * 5000}, "found 5000 utterances"),
         ({"dialogue": "Hi" * 45_000}, "with 90000 characters"),

@@ -61,8 +61,8 @@ def test_all_doors_say_the_same(
     del expected["paired"], expected["predictions"]
     names = ("bleu", "ser", "sgsacc", "sgsacc_validated", "coverage")
     for loaded in (metric, installed):
-        rows = {"predictions": predictions, "references": references}
-        result = loaded.compute(**rows, nli="lexical", split="test", release="sample")
+        given = {"predictions": predictions, "references": references, "nli": "lexical"}
+        result = loaded.compute(**given, split="test", release="sample")
         assert result == {name: flat[name] for name in names} | expected
 
 
@@ -72,7 +72,7 @@ def test_a_function_judges_by_the_options(metric: Any) -> None:
     assert (result["sgsacc"], result["ser"], result["coverage"]) == (1, 0, 1)
     how = "|nli:script|rules:appendix-b|references:2|context:yes|validated:1/1|negatives-seed:0|"
     assert how in result["signature"]
-    changed = {"context": False, "validate": False, "rules": "extended"}
+    changed: dict[str, Any] = {"context": False, "validate": False, "rules": "extended"}
     line = metric.compute(
         predictions=[SAID], references=[ROW], nli=lambda pairs: LexicalNli()(pairs), **changed
     )["signature"]
