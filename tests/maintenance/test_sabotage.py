@@ -65,10 +65,6 @@ SABOTAGES = {
         "sgdx_dataset/words.py",
         "for field in element.__struct_fields__:", "for field in ('name', 'description'):",
         f"{_DATASET}/test_schema.py -k not_line_up"),
-    "results keep the old names": Sabotage(
-        "sgdx_dataset/words.py",
-        "[new.get(slot, slot) for slot in intent.result_slots],", "intent.result_slots,",
-        f"{_DATASET}/test_own_variants.py -k intents_follow"),
     "values are canonical by what is said later": Sabotage(
         "sgdx_dataset/rows.py", "        for frame in turn[\"frames\"]:\n            for action",
         "        for frame in (f for t in turns for f in t[\"frames\"]):\n            for action",
@@ -90,41 +86,18 @@ SABOTAGES = {
     "deviations are those of a population": Sabotage(
         "sgdx_metric/statistics.py", "scores.std(axis=0, ddof=1)", "scores.std(axis=0)",
         f"{_METRIC}/test_report.py -k headline"),
-    "the worst case leaves out undefined scores": Sabotage(
-        "sgdx_metric/statistics.py", "scores.min(axis=0))", "np.nanmin(scores, axis=0))",
-        f"{_METRIC}/test_report.py -k flips_by_hand"),
-    "a mean over v1 to v5 is of fewer": Sabotage(
-        "sgdx_metric/units.py", "not {*variants} <= {*self.variants}:",
-        "not {*variants} & {*self.variants}:",
-        f"{_METRIC}/test_report.py -k not_there"),
-    "a drop is a gain": Sabotage(
-        "sgdx_metric/statistics.py", "np.mean(reworded, axis=0) - original",
-        "original - np.mean(reworded, axis=0)",
-        f"{_METRIC}/test_report.py -k headline"),
-    "groups of seen and unseen services change places": Sabotage(
-        "sgdx_metric/robustness.py", "SEEN: frames.seen, UNSEEN: ~frames.seen",
-        "SEEN: ~frames.seen, UNSEEN: frames.seen", f"{_METRIC}/test_report.py -k groups_carry"),
     "intervals are over turns": Sabotage(
         "sgdx_metric/units.py", 'for end in ("(/[^/]*){2}$",', 'for end in ("(/[^/]*){1}$",',
         f"{_METRIC}/test_statistics.py -k turns_by_hand"),
-    "intervals hold 90 %": Sabotage(
-        "sgdx_metric/statistics.py", "(0.025, 0.975)", "(0.05, 0.95)",
-        f"{_METRIC}/test_statistics.py -k theory"),
     "two sides are resampled apart": Sabotage(
         "sgdx_metric/statistics.py",
         "run.resampled(weights) for run in side",
         "run.resampled(weights[:: 1 if side is first else -1]) for run in side",
         f"{_METRIC}/test_report.py -k differences_to"),
-    "a p is zero": Sabotage(
-        "sgdx_metric/statistics.py", "else (int(count) + 1) / (trials + 1)",
-        "else int(count) / trials", f"{_METRIC}/test_statistics.py -k never_zero"),
     "a p is one-sided": Sabotage(
         "sgdx_metric/statistics.py", "(np.abs(differences) >= np.abs(observed)",
         "(differences >= observed",
         f"{_METRIC}/test_statistics.py -k share_of_swaps"),
-    "recall is precision": Sabotage(
-        "sgdx_metric/calls.py", "hits / int(needed.sum())", "hits / int(called.sum())",
-        f"{_METRIC}/test_calls.py -k stands_apart"),
     "a variant's fingerprint is of its names": Sabotage(
         "sgdx_metric/variants.py", '[slot["name"], slot["description"], slot["possible_values"]]',
         '[slot["name"], slot["possible_values"]]', f"{_METRIC}/test_signature.py -k fingerprint"),
@@ -140,16 +113,10 @@ SABOTAGES = {
     "a comparison is of all dialogues of each side": Sabotage(
         "sgdx_eval/compare.py", "    first, second = ([only_dialogues(run, ids, where) for run in",
         "    first, second = ([run for run in", f"{_EVAL}/test_contract.py -k same_dialogues"),
-    "scores of items are those of another variant": Sabotage(
-        "sgdx_eval/results.py", "by_variant[name] for name in names]",
-        "by_variant[name] for name in names[::-1]]", f"{_EVAL}/test_contract.py -k test_compare"),
     # --- sgsacc_metric ---
-    "short utterances have no penalty": Sabotage(
-        "sgsacc_metric/bleu.py", "np.where(is_positive, penalty, 0.0))", "0.0)",
-        f"{_SGSACC}/test_bleu.py"),
     "what is entailed in its context is not": Sabotage(
         "sgsacc_metric/claims.py", "any(map(entails, (*self.alone, *self.in_context)))",
-        "any(map(entails, self.alone))", f"{_SGSACC}/test_claims.py"),
+        "any(map(entails, self.alone))", f"{_SGSACC}/test_judging.py -k in_context"),
     "entailment is contradiction": Sabotage(
         "sgsacc_metric/nli.py",
         "return labels[0], labels[1] if len(labels) > 2 else None, labels[-1]",
@@ -158,80 +125,30 @@ SABOTAGES = {
     "a tampered value is the right one in other words": Sabotage(
         "sgsacc_metric/negatives.py", "(*action.values, *_canonical(action))}", "action.values}",
         f"{_SGSACC}/test_negatives.py -k never"),
-    "a model that is fooled passes validation": Sabotage(
-        "sgsacc_metric/gold.py", "(self.entailed is False or self.fooled is True)",
-        "self.entailed is False", f"{_SGSACC}/test_gold.py -k tampered"),
     # --- sgdx_tools ---
     "words are proved on the cases that they were chosen on": Sabotage(
         "sgdx_tools/improve.py", "for key in ordered[start::2] for", "for key in ordered for",
         f"{_TOOLS}/test_improve.py"),
-    "an answer that cannot be read is shown as right": Sabotage(
-        "sgdx_tools/report.py", '{"is": "unread", ', '{"is": "right", ',
-        f"{_TOOLS}/test_report.py -k every"),
     "text of a model ends the page's data": Sabotage(
         "sgdx_tools/report.py", r'.replace("<", "\\u003c")', "", f"{_TOOLS}/test_report.py"),
-    "cases of traces count as reviewed": Sabotage(
-        "sgdx_tools/traces.py", ", unreviewed=True)", ")", f"{_TOOLS}/test_traces.py"),
-    "struck-out cases stay": Sabotage(
-        "sgdx_tools/traces.py", "if not case.unreviewed or case.id in left", "if True",
-        f"{_TOOLS}/test_traces.py"),
     "a pull request is judged by its own gate": Sabotage(
         "sgdx_tools/testing.py", "_read(base or path)", "_read(path)",
         f"{_TOOLS}/test_action.py -k judged"),
-    "rules without a loss are told": Sabotage(
-        "sgdx_tools/check.py", "in RULES if key in measured)", "in RULES)",
-        f"{_TOOLS}/test_check.py"),
     "a loss by chance is above the limit": Sabotage(
         "sgdx_tools/verdict.py", "if low > limit:", "if high > limit:",
         f"{_TOOLS}/test_verdict.py -k a_loss"),
     "answers to other conversations are scored": Sabotage(
         "sgdx_tools/data.py", "digest([*self.tools.values(), *conversations])",
         "digest(self.tools.values())", f"{_TOOLS}/test_scoring.py -k model_is_shown"),
-    "flips are those of a mean over runs": Sabotage(
-        "sgdx_metric/figures.py", "one_run(metric) in scores.metrics else metric",
-        "not metric else metric", f"{_TOOLS}/test_scoring.py -k repeats_give"),
-    "cases without a prediction are left out": Sabotage(
-        "sgdx_tools/predictions.py", "if len(run) < len(ids):", "if not run:",
-        f"{_TOOLS}/test_scoring.py -k faults_of"),
     "a schema requires the old names": Sabotage(
         "sgdx_tools/renaming.py", "return _mention(value, names)", "return value",
         f"{_TOOLS}/test_json_schema.py -k everything"),
-    "alternatives keep the old names": Sabotage(
-        "sgdx_tools/renaming.py",
-        "return {ANY_OF: [self.value(item, paths, True) for item in value[ANY_OF]]}",
-        "return value",
-        f"{_TOOLS}/test_json_schema.py -k every_depth"),
-    "words are not given credit for what they win": Sabotage(
-        "sgdx_tools/elements.py", '"net": lost[element] - won[element]', '"net": lost[element]',
-        f"{_TOOLS}/test_scoring.py -k is_won"),
-    "the order of two says which is which": Sabotage(
-        "sgdx_tools/versions.py", "if len(left) == len(right) == 1:", "if left and right:",
-        f"{_TOOLS}/test_rewording.py -k is_which"),
-    "the last of two equal keys is taken": Sabotage(
-        "sgdx_dataset/io/json.py", "if len({*keys}) < len(keys):", "if not keys:",
-        f"{_TOOLS}/test_bad_input.py -k answers"),
     "a table of words is a formula": Sabotage(
         "sgdx_tools/review.py", "if _FORMULA.match(cell) else cell for", "if False else cell for",
         f"{_TOOLS}/test_rewording.py -k would_obey"),
     "conversations go where a server points": Sabotage(
         "sgdx_llm/server.py", "follow_redirects=False", "follow_redirects=True",
         f"{_SENDING} -k another_host"),
-    "a program answers for another case": Sabotage(
-        "sgdx_tools/asking.py", 'host += f"|{case.id}"', "pass",
-        f"{_TOOLS}/test_commands.py -k by_the_case"),
-    "an optional argument of BFCL is required": Sabotage(
-        "sgdx_tools/importing/bfcl.py", '"" if required else {ABSENT: True}', '""',
-        f"{_TOOLS}/importing/test_bfcl.py -k alternatives"),
-    "only canonical values of SGD are right": Sabotage(
-        "sgdx_tools/importing/sgd.py", "[*spoken.get(slot.name, []), canonical]", "[canonical]",
-        f"{_TOOLS}/importing/test_sgd.py"),
-    "a pull request's added tools are not shown": Sabotage(
-        "sgdx_tools/renaming.py", "return list(self._version)", "return list(self._tools)",
-        f"{_TOOLS}/test_rewording.py -k as_it_is"),
-    "any call is wrong where some tools are forbidden": Sabotage(
-        "sgdx_tools/scoring.py",
-        'judged = [c for c in made if ids.get(c["name"]) in case.forbid] if case.forbid else made',
-        "judged = made", f"{_TOOLS}/test_scoring.py -k forbidden"),
     "a document reads files outside its folder": Sabotage(
         "sgdx_tools/importing/openapi_schema.py",
         'if ":" in name or not file.is_relative_to(folder):', 'if ":" in name:',
@@ -262,44 +179,14 @@ SABOTAGES = {
         'leak = _joined(leak, more, oracle, f"also: {also.source} has")',
         "pass",
         f"{_BASELINES}/data/test_augment.py -k second"),
-    "services of one name share a schema": Sabotage(
-        "baselines/use.py", 'row | {"variant": name}', "row",
-        f"{_BASELINES}/test_use.py -k own_schemas"),
     "a copy of v1 to v5 makes no oracle": Sabotage(
         "baselines/data/augment.py", "augment.schemas == ORACLE or leak.oracle)",
         "augment.schemas == ORACLE)", f"{_BASELINES}/data/test_augment.py -k own_schemas"),
-    "two slots have one span": Sabotage(
-        "baselines/onepass/data.py", "span.start < other.end", "span.start < other.start",
-        f"{_BASELINES}/onepass/test_examples.py -k at_random"),
-    "models learn to copy at any time": Sabotage(
-        "baselines/onepass/frames.py", "return frame.first or gold.state.intent != frame.intent",
-        "return True", f"{_BASELINES}/onepass/test_examples.py -k gold_state"),
-    "a value that is not there is said": Sabotage(
-        "baselines/sgd_baseline/system.py", "nowhere = score <= start[:, CLS] + end[:, CLS]",
-        "nowhere = score < 0", f"{_BASELINES}/sgd_baseline/test_decode.py -k not_in_the_turn"),
     "a state forgets the turns before": Sabotage(
         "baselines/sgd_baseline/data.py",
         "last[group] = last.get(group, {}) | change.slot_values",
         "last[group] = change.slot_values",
         f"{_BASELINES}/sgd_baseline/test_labels.py -k gold_state"),
-    "the less likely slot has the string": Sabotage(
-        "baselines/sgp_dst/rules.py", "span.score > best[span.text].score",
-        "span.score < best[span.text].score", f"{_BASELINES}/sgp_dst/test_rules.py -k likelier"),
-    "copies replace what is set": Sabotage(
-        "baselines/sgp_dst/rules.py",
-        "values.setdefault(slot, [copied.value])", "values[slot] = [copied.value]",
-        f"{_BASELINES}/sgp_dst/test_rules.py -k only_what_is_unset"),
-    "the value None is no value": Sabotage(
-        "baselines/t5dst/formats.py",
-        "return f'\"{value}\"' if _RESERVED.fullmatch(value) else value", "return value",
-        f"{_BASELINES}/t5dst/test_formats.py -k literal_texts"),
-    "a value is spelt as it was said first": Sabotage(
-        "baselines/t5dst/formats.py", "return spellings[-1]", "return spellings[0]",
-        f"{_BASELINES}/t5dst/test_formats.py -k case_is"),
-    "a likely response is chosen before a faithful one": Sabotage(
-        "baselines/t2g2/rerank.py", "(fidelity[i][turn], likelihoods[i][turn], -i)",
-        "(likelihoods[i][turn], fidelity[i][turn], -i)",
-        f"{_BASELINES}/t2g2/test_rerank.py -k who_is_chosen"),
     "batches of a step count alike": Sabotage(
         "baselines/loop.py",
         "return [weight * count / total for weight in tensors]", "return [1.0] * len(weights)",
@@ -312,15 +199,6 @@ SABOTAGES = {
         "state.setdefault(parameter, {})[key] = tensor\n",
         "state.setdefault(parameter, {})[key] = tensor * 0\n",
         f"{_TRAINING}/test_loop.py -k kill_and_resume"),
-    "the first step learns nothing": Sabotage(
-        "baselines/loop.py", "(step + 1) / warmup", "step / warmup",
-        f"{_TRAINING}/test_loop.py -k rates"),
-    "a mean of weights forgets the past": Sabotage(
-        "baselines/loop.py", "weights, 1 - past)", "weights, past)",
-        f"{_TRAINING}/test_step.py -k by_hand"),
-    "all epochs have one order": Sabotage(
-        "baselines/batching.py", "np.random.default_rng((seed, number))",
-        "np.random.default_rng(seed)", f"{_TRAINING}/test_batching.py -k epochs_differ"),
     "a model is replaced file by file": Sabotage(
         "baselines/checkpoint.py", "    staging.rename(folder / READY)\n",
         "    for file in sorted(staging.iterdir()):\n        file.replace(folder / file.name)\n",
@@ -329,30 +207,12 @@ SABOTAGES = {
         "sgdx_llm/server.py",
         'content = content.replace(secret.encode(), b"[key]")', "pass",
         f"{_SENDING} -k key_is"),
-    "a gateway's error is an answer": Sabotage(
-        "sgdx_llm/server.py", "why = why_no_answer(json.loads(content))", "why = str()",
-        f"{_SENDING} -k outlived"),
     "a password stands in the headers of files": Sabotage(
         "sgdx_llm/providers.py", 'f"{host}{port}", parts.path', "parts.netloc, parts.path",
         f"{_SENDING} -k credentials"),
-    "tokens that were cached cost twice": Sabotage(
-        "sgdx_llm/usage.py", 'tokens.get("in", 0) - tokens.get("cached", 0)', 'tokens.get("in", 0)',
-        f"{_SENDING} -k own_price"),
-    "equal requests are paid for twice": Sabotage(
-        "sgdx_llm/estimate.py", "        counted_keys.add(key)\n", "",
-        f"{_LLM}/test_commands.py -k counted_once"),
-    "one request more is sent than allowed": Sabotage(
-        "sgdx_llm/asking.py", ">= limits.max_requests:", "> limits.max_requests:",
-        f"{_SENDING} -k number_of_requests"),
-    "a slow server is asked again and again": Sabotage(
-        "sgdx_llm/server.py", "raise openai.APITimeoutError(request) from None", "raise",
-        f"{_SENDING} -k not_asked_twice"),
     "a half-written answer is kept": Sabotage(
         "sgdx_llm/answer_file.py", "self._file.truncate(offset)\n                    return",
         "return", f"{_SENDING} -k half_written"),
-    "undefined figures are zero in the harness": Sabotage(
-        "lm_eval_task/task.py", 'float("nan") if value is None', "0.0 if value is None",
-        f"{_LLM}/test_lm_eval.py -k without_their"),
     "a tracker sees what the user says next": Sabotage(
         "baselines/use.py", '"history": history[:turn],', '"history": history[: turn + 1],',
         f"{_BASELINES}/test_use.py -k ones_own"),
@@ -363,15 +223,6 @@ SABOTAGES = {
     "a lead by chance is a lead": Sabotage(
         "sgdx_eval/report/verdict.py", "for end in ends) > 0:\n", "for end in ends) > -1:\n",
         f"{_EVAL}/report/test_figures.py -k chance"),
-    "dialogues of cases are numbered by their names": Sabotage(
-        "sgdx_eval/results.py", "enumerate(dict.fromkeys(scored))",
-        "enumerate(sorted(set(scored)))", f"{_EVAL}/test_results.py -k as_they_were_scored"),
-    "a frame that was wrong before counts as broken by new words": Sabotage(
-        "sgdx_eval/report/slots.py", "if not broken or min(before) < 1:", "if not broken:",
-        f"{_EVAL}/report/test_slots.py -k cost_most"),
-    "a rewording loses what it wins": Sabotage(
-        "sgdx_eval/report/slots.py", "counts[int(now == 1), number", "counts[0, number",
-        f"{_EVAL}/report/test_slots.py -k two_seeds"),
     "words of others are markup of a report": Sabotage(
         "sgdx_eval/tables.py", 'html.escape(" ".join(text.split()), quote=False)',
         '" ".join(text.split())',

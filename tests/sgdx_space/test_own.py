@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from typing import Any
 
 import pytest
 
 pytest.importorskip("gradio", reason="the Space needs gradio: pip install sgdx[app]")
 
-from sgdx_dataset import SgdxError
 from sgdx_space.own import read_other_words, read_service, read_utterances, service_of_tools, track
 
 SERVICE: dict[str, Any] = {
@@ -54,12 +55,6 @@ OF_TOOLS = {
 def test_a_dialogue_is_read_line_by_line() -> None:
     text = "user: Hi: all\n\n  SYSTEM: Where to?\nHome"
     assert read_utterances(text) == ["Hi: all", "Where to?", "Home"]
-    with pytest.raises(SgdxError, match="'USER: Hello': found USER"):
-        read_utterances("Hi\n\nUSER: Hello")
-    with pytest.raises(SgdxError, match="found 5000 utterances"):
-        read_utterances("Hi\n" * 5000)
-    with pytest.raises(SgdxError, match="with 90000 characters"):
-        read_utterances("Hi" * 45_000)
 
 
 @pytest.mark.parametrize("entry", [{"slots": {"to": "goal"}}, {"slots": {"to": {"name": "goal"}}}])
@@ -74,70 +69,6 @@ def test_other_words_name_what_changes_alone(entry: dict[str, Any], is_whole_fil
     ]
     (intent,) = new.intents
     assert (intent.required_slots, intent.optional_slots) == (["goal"], {"riders": "two"})
-
-
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        ({"slots": {"to": "goal", "riders": "goal"}}, "goal"),
-        ({"slots": {"from": "start"}}, "from"),
-        ({"Taxis": {"name": "Cars"}}, "Taxis"),
-        ([], "the other words"),
-        (5, "the other words"),
-    ],
-)
-def test_other_words_that_do_not_fit_are_refused(words: Any, found: str) -> None:
-    service = read_service(json.dumps(SERVICE))
-    with pytest.raises(SgdxError, match=found):
-        read_other_words(json.dumps(words), service)
-
-
-def test_values_that_differ_are_marked_and_none_is_called_right(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("SGDX_TRACKER", "lexical")
-    words = {"name": "<Lifts>", "slots": {"riders": "headcount", "to": "riders going"}}
-    dialogue = "USER: A ride for <b>two</b> riders\nSYSTEM: Where to?\nUSER: three riders, please"
-    html = track(json.dumps(SERVICE), json.dumps(words), dialogue)
-    assert "<th>Cabs</th><th>&lt;Lifts&gt;</th>" in html
-    assert "USER: A ride for &lt;b&gt;two&lt;/b&gt; riders" in html and "<b>" not in html
-    assert "<code>riders</code> <span" in html and "<code>headcount</code> <span" in html
-    assert "right" not in html and "wrong" not in html
-
-
-def test_a_value_is_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
-    for states, html in (
-        (["<i>", "<i>"], "<code>to</code> <span>&lt;i&gt;</span>"),
-        (["<i>", ""], "<code>to</code> <span class='differs'>"),
-    ):
-        of_both = [[{"slot_values": {"to": [value]} if value else {}}] for value in states]
-        monkeypatch.setattr("sgdx_space.own.states_of", lambda *_, made=of_both: made)
-        found = track(json.dumps(SERVICE), "{}", "Hi")
-        assert found.count(html) == 2 and "<i>" not in found
-
-
-@pytest.mark.parametrize(
-    ("change", "place"),
-    [
-        ({"slots": None}, "list of tools"),
-        ({"slots": [5]}, "list of tools"),
-        ({"slots": [{"name": 5}]}, r"slots\[0\].name"),
-        ({"slots": [{"name": "to", "colour": "red"}]}, "colour"),
-        ({"slots": [{"name": "to"}, {"name": "to"}]}, "to appears twice"),
-        ({"intents": [{"name": "Order", "required_slots": ["to", "day"]}]}, "slot day"),
-        ({"slots": [{"name": f"slot_{i}"} for i in range(20_000)]}, "20000 slots"),
-    ],
-)
-def test_what_is_no_service_is_refused(change: dict[str, Any], place: str) -> None:
-    with pytest.raises(SgdxError, match=f"your API: .*{place}"):
-        read_service(json.dumps(SERVICE | change))
-
-
-@pytest.mark.parametrize("text", ["5", "{", "{}", "null", "[]", '{"tools": []}', '"\ud83d"'])
-def test_a_page_says_what_it_cannot_read(text: str) -> None:
-    assert "role='alert'" in track(text, "{}", "Hi")
-    assert "role='alert'" in track(json.dumps(SERVICE), text, "Hi") or text == "{}"
-    assert "role='alert'" in track(json.dumps(SERVICE), "{}", "")
 
 
 @pytest.mark.parametrize(
@@ -165,15 +96,70 @@ def test_a_parameter_of_two_tools_is_one_slot() -> None:
     assert service["intents"][1]["optional_slots"] == {"ask.pets": ""}
 
 
+NO_API: list[Any] = [5, "{", {}, None, [], {"tools": []}]
+NO_WORDS: list[Any] = [[], 5, None, "{"]
+
+
+def tools(**schema: Any) -> dict[str, Any]:
+    return {"tools": [{"name": "a", "parameters": schema}]}
+
+
 @pytest.mark.parametrize(
-    "tools",
+    ("written", "found"),
     [
-        3,
-        [{"name": "a"}, {"name": "a"}],
-        [{"name": "a", "parameters": {"properties": {"x": {"description": ["y"]}}}}],
-        [{"name": "a", "parameters": {"properties": {"x": {}}, "required": True}}],
+        *(({"api": of}, "your API: ") for of in NO_API),
+        ({"api": '"\ud83d"'}, ""),  # half a UTF-16 pair, as a browser can send it
+        *(({"api": SERVICE | {"slots": of}}, "your API: .*list of tools") for of in (None, [5])),
+        ({"api": SERVICE | {"slots": [{"name": 5}]}}, r"slots\[0\].name"),
+        ({"api": SERVICE | {"slots": [{"name": "to", "colour": "red"}]}}, "colour"),
+        ({"api": SERVICE | {"slots": [{"name": "to"}] * 2}}, "to appears twice"),
+        ({"api": SERVICE | {"intents": [{"name": "O", "required_slots": ["day"]}]}}, "slot day"),
+        ({"api": SERVICE | {"slots": [{"name": f"s{i}"} for i in range(20_000)]}}, "20000 slots"),
+        ({"api": {"tools": 3}}, "your API: "),
+        ({"api": {"tools": [{"name": "a"}, {"name": "a"}]}}, "your API: "),
+        ({"api": tools(properties={"x": {"description": ["y"]}})}, "your API: "),
+        ({"api": tools(properties={"x": {}}, required=True)}, "your API: "),
+        ({"words": {"slots": {"to": "goal", "riders": "goal"}}}, "goal"),
+        ({"words": {"slots": {"from": "start"}}}, "from"),
+        ({"words": {"Taxis": {"name": "Cars"}}}, "Taxis"),
+        *(({"words": of}, "the other words") for of in NO_WORDS),
+        ({"dialogue": "Hi\n\nUSER: Hello"}, "'USER: Hello': found USER"),
+        ({"dialogue": "Hi\n" * 5000}, "found 5000 utterances"),
+        ({"dialogue": "Hi" * 45_000}, "with 90000 characters"),
+        ({"dialogue": ""}, ""),
     ],
 )
-def test_what_are_no_tools_is_refused(tools: Any) -> None:
-    with pytest.raises(SgdxError, match="your API"):
-        read_service(json.dumps({"tools": tools}))
+def test_a_page_says_what_it_cannot_read(written: dict[str, Any], found: str) -> None:
+    given = {"api": SERVICE, "words": {}, "dialogue": "Hi"} | written
+    page = track(*(of if isinstance(of, str) else json.dumps(of) for of in given.values()))
+    assert page.startswith("<p class='problem' role='alert'>")
+    assert re.search(found, html.unescape(page))
+
+
+def test_values_that_differ_are_marked_and_none_is_called_right(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SGDX_TRACKER", "lexical")
+    words = {"name": "<Lifts>", "slots": {"riders": "headcount", "to": "riders going"}}
+    dialogue = "USER: A ride for <b>two</b> riders\nSYSTEM: Where to?\nUSER: three riders, please"
+    page = track(json.dumps(SERVICE), json.dumps(words), dialogue)
+    assert "<th>Cabs</th><th>&lt;Lifts&gt;</th>" in page
+    assert "USER: A ride for &lt;b&gt;two&lt;/b&gt; riders" in page and "<b>" not in page
+    assert "<code>riders</code> <span" in page and "<code>headcount</code> <span" in page
+    assert "right" not in page and "wrong" not in page
+
+
+@pytest.mark.parametrize(
+    ("states", "shown"),
+    [
+        (["<i>", "<i>"], "<code>to</code> <span>&lt;i&gt;</span>"),
+        (["<i>", ""], "<code>to</code> <span class='differs'>"),
+    ],
+)
+def test_a_value_is_no_markup(
+    states: list[str], shown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_both = [[{"slot_values": {"to": [value]} if value else {}}] for value in states]
+    monkeypatch.setattr("sgdx_space.own.states_of", lambda *_: of_both)
+    page = track(json.dumps(SERVICE), "{}", "Hi")
+    assert page.count(shown) == 2 and "<i>" not in page

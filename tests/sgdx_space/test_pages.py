@@ -15,7 +15,6 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,17 +33,9 @@ By = pytest.importorskip("selenium.webdriver.common.by").By
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The Space, running."""
-    with served("sgdx_metric", tmp_path_factory.mktemp("hub")) as address:
-        yield address
-
-
-@contextmanager
-def served(metric: str, folder: Path) -> Iterator[str]:
-    """Run a metric's Space: the files that its push uploads, in a folder of their own."""
-    space = folder / "space"
-    space.mkdir()
-    for path in space_files(ROOT / metric).values():
+    """The Space, running: the files that a push uploads, in a folder of their own."""
+    space = tmp_path_factory.mktemp("space")
+    for path in space_files(ROOT / "sgdx_metric").values():
         shutil.copy(path, space)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -57,21 +48,21 @@ def served(metric: str, folder: Path) -> Iterator[str]:
         env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
     )
     address = f"http://127.0.0.1:{port}"
+
+    def answers() -> bool:
+        try:
+            with urllib.request.urlopen(address, timeout=2):
+                return True
+        except OSError:
+            return False
+
     try:
-        until(lambda: answers(address) or process.poll() is not None, 240)
+        until(lambda: answers() or process.poll() is not None, 240)
         assert process.poll() is None
         yield address
     finally:
         process.terminate()
         process.wait(20)
-
-
-def answers(address: str) -> bool:
-    try:
-        with urllib.request.urlopen(address, timeout=2):  # noqa: S310
-            return True
-    except OSError:
-        return False
 
 
 def until(true: Callable[[], Any], seconds: float = 90) -> None:
@@ -185,11 +176,9 @@ runpy.run_path({app!r}, run_name="__main__")
 def test_an_app_runs_as_a_script_of_an_editable_package(room: str, tmp_path: Path) -> None:
     """The package is then found last, and a script of its name beside the app would come first."""
     folder = ROOT / room
-    code = _AS_INSTALLED_FOR_EDITING.format(
-        root=str(ROOT), folder=str(folder), app=str(folder / "app.py")
-    )
+    paths = {"root": str(ROOT), "folder": str(folder), "app": str(folder / "app.py")}
+    command = [sys.executable, "-c", _AS_INSTALLED_FOR_EDITING.format(**paths)]
     environment = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
-    command = [sys.executable, "-c", code]
     done = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
     )

@@ -17,71 +17,48 @@ VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
 Verdicts = dict[str, list[tuple[bool, bool]]]
 
 
-class Counted:
-    """A model of entailment that counts the pairs it is sent, one at a time or many."""
-
-    def __init__(self, nli: Nli) -> None:
-        self.nli = nli
-        self.pairs = 0
-
-    def one(self, premise: str, sentence: str) -> Probabilities:
-        """What the model says of one pair."""
-        self.pairs += 1
-        entailment, neutral, contradiction = self.nli([(premise, sentence)])[0]
-        return entailment, neutral, contradiction
-
-
 def plain(
     turns: Sequence[Turn], utterances: Mapping[str, Sequence[str]], nli: Nli
 ) -> tuple[Verdicts, int]:
     """The verdicts in the plain way, and how many pairs they take."""
-    counted, pool = Counted(nli), ValuePool.from_turns(turns)
+    pool, pairs = ValuePool.from_turns(turns), 0
+
+    def ask(premise: str, sentence: str) -> Probabilities:
+        nonlocal pairs
+        pairs += 1
+        entailment, neutral, contradiction = nli([(premise, sentence)])[0]
+        return entailment, neutral, contradiction
+
+    def is_said(turn: Turn, action: Action, utterance: str, sentence: str) -> bool:
+        """Whether an utterance entails a sentence, alone or in its context."""
+        context = context_of(turn, action, utterance)
+        answers = [ask(utterance, sentence)]
+        answers += [ask(context, sentence)] if context is not None else []
+        return any(map(entails, answers))
+
+    def judge(turn: Turn, index: int, utterance: str) -> tuple[bool, bool]:
+        """Whether an utterance is faithful to an action, and whether the action is valid."""
+        action = turn.actions[index]
+        sentences = candidates(turn, action)
+        if not sentences:
+            return True, True
+        alone = [ask(turn.utterance, sentence) for sentence in sentences]
+        keys = [(entails(answer), answer[0]) for answer in alone]
+        best = sentences[keys.index(max(keys))]
+        wrong = tamper(turn, index, pool)
+        bad = [one for one in candidates(turn, wrong) if one not in sentences] if wrong else []
+        fooled = [is_said(turn, action, turn.utterance, one) for one in bad]
+        valid = is_said(turn, action, turn.utterance, best) and not any(fooled)
+        return is_said(turn, action, utterance, best), valid
+
     found: Verdicts = {}
     for variant, said in utterances.items():
         found[variant] = []
         for turn, utterance in zip(turns, said, strict=True):
-            of_actions = [
-                _plain_action(turn, index, utterance, pool, counted)
-                for index in range(len(turn.actions))
-            ]
+            of_actions = [judge(turn, index, utterance) for index in range(len(turn.actions))]
             faithful, valid = (all(one[side] for one in of_actions) for side in (0, 1))
             found[variant].append((faithful, valid))
-    return found, counted.pairs
-
-
-def _plain_action(
-    turn: Turn, index: int, utterance: str, pool: ValuePool, counted: Counted
-) -> tuple[bool, bool]:
-    """Whether an utterance is faithful to an action, and whether the action is valid."""
-    action = turn.actions[index]
-    sentences = candidates(turn, action)
-    if not sentences:
-        return True, True
-    best, best_key = 0, (False, -1.0)
-    for i, sentence in enumerate(sentences):
-        alone = counted.one(turn.utterance, sentence)
-        if (entails(alone), alone[0]) > best_key:
-            best, best_key = i, (entails(alone), alone[0])
-    gold = _both(turn, action, turn.utterance, sentences[best], counted)
-    wrong = tamper(turn, index, pool)
-    bad = [one for one in candidates(turn, wrong) if one not in sentences] if wrong else []
-    fooled = [_both(turn, action, turn.utterance, one, counted) for one in bad]
-    said = _both(turn, action, utterance, sentences[best], counted)
-    valid = _any([gold]) and not _any(fooled)
-    return _any([said]), valid
-
-
-def _both(
-    turn: Turn, action: Action, utterance: str, sentence: str, counted: Counted
-) -> tuple[Probabilities, Probabilities]:
-    """What the model says of a sentence given the utterance alone, and in its context."""
-    context = context_of(turn, action, utterance)
-    alone = counted.one(utterance, sentence)
-    return alone, alone if context is None else counted.one(context, sentence)
-
-
-def _any(answers: Sequence[tuple[Probabilities, Probabilities]]) -> bool:
-    return any(entails(one) for both in answers for one in both)
+    return found, pairs
 
 
 def fast(

@@ -13,25 +13,27 @@ from sgsacc_metric.nli import entailment_labels, open_nli
 
 from ..hub import Hub, Repository
 
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+tokenizers = pytest.importorskip("tokenizers")
+
 PAIRS = [
     ("A hotel in Rome?", "City is Rome."),
     ("", "Have a good day."),
     ("A hotel in Rome?", "City is Pisa."),
     ("I found 3 hotels. " * 9 + "Rome has wifi.", "Has wifi? Yes."),
 ]
-ORDERS = {
-    "roberta-large-mnli": ["CONTRADICTION", "NEUTRAL", "ENTAILMENT"],
-    "DeBERTa-v3-large-mnli-fever-anli-ling-wanli": ["entailment", "neutral", "contradiction"],
-    "nli-deberta-v3-small": ["contradiction", "entailment", "neutral"],
-}
+# Those of roberta-large-mnli, DeBERTa-v3-large-mnli-fever-anli-ling-wanli, nli-deberta-v3-small.
+ORDERS = [
+    ["CONTRADICTION", "NEUTRAL", "ENTAILMENT"],
+    ["entailment", "neutral", "contradiction"],
+    ["contradiction", "entailment", "neutral"],
+]
 
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny RoBERTa with random weights and the labels of roberta-large-mnli."""
-    torch = pytest.importorskip("torch")
-    transformers = pytest.importorskip("transformers")
-    tokenizers = pytest.importorskip("tokenizers")
     folder = tmp_path_factory.mktemp("models") / "tiny"
     trained = tokenizers.ByteLevelBPETokenizer()
     special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
@@ -43,23 +45,20 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = transformers.RobertaConfig(
         vocab_size=400, hidden_size=32, num_hidden_layers=2, num_attention_heads=2,
         intermediate_size=37, max_position_embeddings=50, num_labels=3,
-        id2label=dict(enumerate(ORDERS["roberta-large-mnli"])), initializer_range=0.5,
+        id2label=dict(enumerate(ORDERS[0])), initializer_range=0.5,
         pad_token_id=1, bos_token_id=0, eos_token_id=2,
     )  # fmt: skip
-    model = transformers.RobertaForSequenceClassification(config)
-    model.save_pretrained(folder)
+    transformers.RobertaForSequenceClassification(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 
 
-def logits_of(checkpoint: Path) -> Any:
-    """Each pair's logits, one pair at a time, by the library itself."""
-    import torch
-    from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
-    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+@pytest.fixture(scope="module")
+def plain(checkpoint: Path) -> Any:
+    """Each pair's probabilities of ORDERS[0], one pair at a time, by the library itself."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(checkpoint)
     tokenizer.truncation_side = "left"
-    model = AutoModelForSequenceClassification.from_pretrained(checkpoint).eval()
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(checkpoint).eval()
     rows = []
     for pair in PAIRS:
         inputs = tokenizer(*pair, truncation="only_first", max_length=48, return_tensors="pt")
@@ -68,34 +67,27 @@ def logits_of(checkpoint: Path) -> Any:
     return np.array(rows)
 
 
-def test_probabilities_in_each_order_of_the_labels(checkpoint: Path) -> None:
-    plain = logits_of(checkpoint)
+def test_probabilities_in_each_order_of_the_labels_and_of_the_pairs(
+    checkpoint: Path, plain: Any
+) -> None:
     assert np.ptp(plain, axis=0).min() > 0.01
-    for labels in ORDERS.values():
+    for labels in ORDERS:
         nli: Any = open_nli(str(checkpoint))
         nli._classify.model.config.id2label = dict(enumerate(labels))
         nli._labels = entailment_labels(dict(enumerate(labels)), "tiny")
         names = [label.lower() for label in labels]
-        columns = [names.index(one) for one in ("entailment", "neutral", "contradiction")]
-        assert np.allclose(nli(PAIRS), plain[:, columns], atol=1e-5)
-
-
-def test_results_do_not_depend_on_order_or_batches(checkpoint: Path) -> None:
-    nli: Any = open_nli(str(checkpoint))
-    whole = nli(PAIRS)
-    assert np.allclose(nli(PAIRS[::-1])[::-1], whole, atol=1e-6)
-    assert np.allclose(np.vstack([nli([pair]) for pair in PAIRS]), whole, atol=1e-6)
+        expected = plain[:, [names.index(one) for one in ORDERS[1]]]
+        assert np.allclose(nli(PAIRS), expected, atol=1e-5)
+        assert np.allclose(nli(PAIRS[::-1]), expected[::-1], atol=1e-5)
     name, dtype = nli.name.rsplit("/", 1)
     assert dtype == "float32" and name.startswith(f"{checkpoint}@")
     assert len(name.rpartition("@")[2]) == 12
 
 
 def test_classes_by_name() -> None:
-    for labels in ORDERS.values():
+    for labels in ORDERS:
         found = entailment_labels(dict(enumerate(labels)), "three")
-        assert [str(label).lower() for label in found] == [
-            "entailment", "neutral", "contradiction"
-        ]  # fmt: skip
+        assert [str(label).lower() for label in found] == ORDERS[1]
     two = entailment_labels({0: "entailment", 1: "not_entailment"}, "two")
     assert two == ("entailment", None, "not_entailment")
     for labels in (["LABEL_0", "LABEL_1", "LABEL_2"], ["yes", "no"], ["entail", "a", "b", "c"]):
@@ -103,19 +95,20 @@ def test_classes_by_name() -> None:
             entailment_labels(dict(enumerate(labels)), "model")
 
 
-def test_a_model_is_opened_as_it_is_named(checkpoint: Path, online: Hub, tmp_path: Path) -> None:
+def test_a_model_is_opened_as_it_is_named(
+    checkpoint: Path, plain: Any, online: Hub, tmp_path: Path
+) -> None:
     """A folder in another type of numbers; a model on the Hub at a revision."""
-    plain = logits_of(checkpoint)[:, [2, 1, 0]]
     nli: Any = open_nli(str(checkpoint), "bfloat16")
     assert nli.name.endswith("/bfloat16")
-    assert np.allclose(nli(PAIRS), plain, atol=0.1)
+    assert np.allclose(nli(PAIRS), plain[:, ::-1], atol=0.1)
     files = {path.name: path.read_bytes() for path in checkpoint.iterdir()}
     model = online.repositories["models", "you/nli"] = Repository(private=False)
     model.tags["v1"] = model.commit(files)
     model.commit(files | {"config.json": b"{}"})
     nli = open_nli("you/nli@v1")
     assert nli.name == f"you/nli@{model.tags['v1'][:12]}/float32"
-    assert np.allclose(nli(PAIRS), plain, atol=1e-5)
+    assert np.allclose(nli(PAIRS), plain[:, ::-1], atol=1e-5)
     for name, dtype in (("you/nli", "float32"), (str(tmp_path), "float32"), ("any", "int8")):
         with pytest.raises(ScoreError, match=name if dtype == "float32" else dtype):
             open_nli(name, dtype=dtype)

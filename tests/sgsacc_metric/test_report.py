@@ -1,7 +1,8 @@
-"""The figures of the report, against figures worked out by hand or by other means."""
+"""The figures of the report, by hand or by other means, and the line that says how."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,14 @@ from sacrebleu.metrics.bleu import BLEU
 
 from sgdx_metric.signature import Setup
 from sgsacc_metric.lexical import LexicalNli
-from sgsacc_metric.nli import Nli
 from sgsacc_metric.rows import Prediction, Turn
 from sgsacc_metric.system import score_system
 
 from .turns import act, four_turns, turn
 
 VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
+BLEU_PART = "bleu:nrefs-1,case-mixed,eff-no,tok-13a,smooth-exp,sacrebleu-[0-9.]+"
+END = r"ci:95%-bootstrap-1000-seed-0\|version:0.1.0"
 
 
 def said_of(turns: list[Turn]) -> dict[str, list[str]]:
@@ -27,21 +29,24 @@ def said_of(turns: list[Turn]) -> dict[str, list[str]]:
 
 
 def report(
-    turns: list[Turn], said: dict[str, list[str]], nli: Nli | None = None, **data: Any
+    turns: list[Turn], said: dict[str, list[str]], nli: Any = None, of: Any = None, **data: Any
 ) -> dict[str, Any]:
-    """The report on a system that says something in each turn, by variant."""
+    """The report on what a system says in each turn, by variant; `of` are the split's turns."""
     predictions = [
         Prediction(turn.turn_id, variant, utterance)
         for variant, utterances in said.items()
         for turn, utterance in zip(turns, utterances, strict=True)
     ]
-    return score_system(turns, turns, predictions, setup=Setup(**data), nli=nli).report
+    return score_system(of or turns, turns, predictions, setup=Setup(**data), nli=nli).report
 
 
 def test_figures_by_hand() -> None:
     turns = four_turns()
     said = said_of(turns)
     result = report(turns, said, split="test", release="sample")
+    line = r"sgsacc_metric\|generator:original(\+v\d){5}\|evaluator:original\|split:test"
+    line = rf"{line}\|release:sample\|turns:4\|{BLEU_PART}\|ser:t2g2\|nli:none\|{END}"
+    assert re.fullmatch(line, result["signature"])
     everything = result["variants"]["v1"]["#ALL_SERVICES"]
     assert everything["ser"] == 0.25
     expected = BLEU().corpus_score(said["v1"], [[one.utterance for one in turns]]).score
@@ -74,15 +79,13 @@ def test_figures_by_hand() -> None:
 def test_figures_of_sgsacc() -> None:
     turns = four_turns()
     turns[1] = turn(act("NOTIFY_SUCCESS"), turn_id=turns[1].turn_id, utterance="Done.", prompt="")
-    said = said_of(turns)
-    result = report(turns, said, LexicalNli(), split="test")
+    result = report(turns, said_of(turns), LexicalNli(), split="test")
     everything = result["variants"]["v4"]["#ALL_SERVICES"]
     assert everything["sgsacc"] == 0.75 and everything["coverage"] == 0.75
-    assert everything["sgsacc_validated"] == 0.75
+    assert everything["sgsacc_validated"] == 0.75 and everything["ser_coverage"] == 0.75
     assert result["sgdx"]["sgsacc_orig"] == 1 and result["sgdx"]["flips"] == 0.25
     assert result["sgdx"]["ss_sgsacc"] == pytest.approx(np.sqrt(0.3) / 0.6 / 4)
     assert (result["sgdx"]["sgsacc_worst"], result["sgdx"]["sgsacc_flips"]) == (0.75, 0.25)
-    assert everything["ser_coverage"] == 0.75
     assert result["counts"]["judged_turns"] == 3 and result["counts"]["valid_turns"] == 4
     assert result["counts"]["actions"] == {"all": 4, "judged": 3, "tampered": 3, "failed": 0}
     assert result["counts"]["failed_by"] == []
@@ -97,6 +100,7 @@ def test_what_fails_validation_is_counted_by_act_and_slot() -> None:
     result = report(turns, {"v1": ["x", "y"]}, LexicalNli())
     assert result["counts"]["failed_by"] == [{"act": "CONFIRM", "slot": "city", "actions": 1}]
     assert result["variants"]["v1"]["#ALL_SERVICES"]["sgsacc_validated"] == 0
+    assert "|validated:1/2|" in result["signature"]
 
 
 def test_order_of_turns_and_variants_does_not_matter() -> None:
@@ -111,7 +115,7 @@ def test_order_of_turns_and_variants_does_not_matter() -> None:
     assert first["signature"] == second["signature"]
 
 
-def test_variants_of_one_s_own_have_figures_of_their_own() -> None:
+def test_variants_of_ones_own_have_figures_of_their_own() -> None:
     turns = four_turns()
     said = said_of(turns) | {"mine": ["No."] * 4}
     variants = {"mine": "1a2b3c4d"}
@@ -126,3 +130,20 @@ def test_variants_of_one_s_own_have_figures_of_their_own() -> None:
     pair = report(turns, {name: said[name] for name in ("v1", "v2")})["sgdx"]
     assert pair["ser_worst(v1+v2)"] == pair["flips_ser"] == 0.25
     assert not {"ser_orig", "ser_v1-5", "changed", "ser_worst"} & {*pair}
+
+
+def test_the_signature_marks_a_part_of_the_data() -> None:
+    """Fewer dialogues than the split has, of those some, and of these not all turns."""
+    turns = four_turns()
+
+    def line(part: list[Turn], **data: Any) -> str:
+        said = {"v1": [one.utterance for one in part]}
+        return str(report(part, said, of=turns, **data)["signature"])
+
+    part = r"\|split:validation\|release:partial:2/2482\|dialogues:1@\w{8}\|turns:2\|"
+    assert re.search(part, line(turns[:2], split="dev"))
+    part = r"\|release:sample\|dialogues:1@\w{8}\|turns:1@[0-9a-f]{8}\|"
+    assert re.search(part, line(turns[1:2], split="test", release="sample"))
+    turns = [turn(turn_id=one.turn_id, variant="mine") for one in turns]
+    marked = line(turns, variants={"mine": "1a2b3c4d"})
+    assert "|generator:v1|evaluator:mine@1a2b3c4d|split:unknown|release:unknown|turns:4" in marked

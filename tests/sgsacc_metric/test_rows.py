@@ -1,58 +1,75 @@
-"""Turn rows and prediction rows."""
+"""What an action of a turn is about, and what is kept of a turn's schemas."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
-import pyarrow as pa
 import pytest
 
-from sgdx_metric.errors import ScoreError
 from sgdx_metric.variants import schema_digest
-from sgsacc_metric.rows import read_prediction_rows, read_turn_rows, trimmed
+from sgsacc_metric.rows import Action, read_turn_rows, trimmed
+from sgsacc_metric.ser import checked_values, contains, contains_words
 
 from .turns import CITY, HOTELS, KIND, act, turn
 
 
 def test_what_an_action_is_about() -> None:
-    rows = turn(intent="BookHotel")
-    assert rows.slot(act("CONFIRM", "city", "Rome")) == CITY
-    assert rows.slot(act("CONFIRM", "intent", "rent")) == KIND
-    assert rows.slot(act("OFFER_INTENT", "intent", "FindHotel")) is None
-    assert rows.slot(act("INFORM_COUNT", "count", "3")) is None
-    offered = rows.intent_of(act("OFFER_INTENT", "intent", "FindHotel"))
-    reported = rows.intent_of(act("NOTIFY_SUCCESS"))
-    assert offered and offered.name == "FindHotel"
-    assert reported and reported.name == "BookHotel"
+    of = turn(intent="BookHotel")
+    assert of.slot(act("CONFIRM", "city", "Rome")) == CITY
+    assert of.slot(act("CONFIRM", "intent", "rent")) == KIND
+    assert of.slot(act("OFFER_INTENT", "intent", "FindHotel")) is None
+    assert of.slot(act("INFORM_COUNT", "count", "3")) is None
+    find, book = HOTELS.intents
+    assert of.intent_of(act("OFFER_INTENT", "intent", "FindHotel")) == find
+    assert of.intent_of(act("NOTIFY_SUCCESS")) == book
     assert turn().intent_of(act("NOTIFY_SUCCESS")) is None
-    assert rows.dialogue_id == "1_00000"
 
 
-def test_schemas_keep_what_the_actions_name() -> None:
-    (schema,) = trimmed(turn(act("CONFIRM", "city", "Rome"), act("OFFER", "city", "Pisa"))).schemas
-    assert (schema.slots, schema.intents) == ([CITY], [])
-    (schema,) = trimmed(turn(act("OFFER_INTENT", "intent", "BookHotel"))).schemas
-    assert schema.slots == [] and [intent.name for intent in schema.intents] == ["BookHotel"]
+@pytest.mark.parametrize(
+    ("actions", "slots", "intents"),
+    [
+        ([act("CONFIRM", "city", "Rome"), act("OFFER", "city", "Pisa")], [CITY], []),
+        ([act("OFFER_INTENT", "intent", "BookHotel")], [], HOTELS.intents[1:]),
+    ],
+)
+def test_schemas_keep_what_the_actions_name(
+    actions: list[Action], slots: object, intents: object
+) -> None:
+    (schema,) = trimmed(turn(*actions)).schemas
+    assert (schema.slots, schema.intents) == (slots, intents)
 
 
-def test_a_words_digest_one_s_own_is_marked_by_all_its_words() -> None:
-    (original,) = read_turn_rows([msgspec.to_builtins(turn())])
-    assert original.words is None
-    (own,) = read_turn_rows([msgspec.to_builtins(turn(variant="mine"))])
-    assert own.words == schema_digest(msgspec.to_builtins(HOTELS))
+def test_a_variant_of_ones_own_is_marked_by_all_its_words() -> None:
+    rows = [msgspec.to_builtins(turn(variant=name)) for name in ("original", "mine")]
+    original, own = read_turn_rows(rows)
+    assert (original.words, own.words) == (None, schema_digest(msgspec.to_builtins(HOTELS)))
     assert len(own.schemas[0].slots) == 1
 
 
-def test_forms_and_faults_of_rows() -> None:
-    row: dict[str, Any] = {"turn_id": "a/1", "variant": "v1", "utterance": "Hi", "score": 1.0}
-    (prediction,) = read_prediction_rows([row])
-    assert (prediction.turn_id, prediction.variant, prediction.utterance) == ("a/1", "v1", "Hi")
-    assert read_prediction_rows(pa.Table.from_pylist([row])) == [prediction]
-    assert read_prediction_rows(None) == []
-    with pytest.raises(ScoreError, match=r"predictions\[1\]: .* missing required field `turn_id`"):
-        read_prediction_rows([row, {}])
-    with pytest.raises(ScoreError, match=r"references\[0\]: .*'schemas'"):
-        read_turn_rows([row])
-    with pytest.raises(ScoreError, match=r"predictions\[0\]: .* surrogates not allowed"):
-        read_prediction_rows([{**row, "utterance": "\ud800"}])
+def test_which_values_are_looked_for() -> None:
+    of = turn(
+        act("CONFIRM", "city", "Rome"),
+        act("OFFER", "star_rating", "3"),
+        act("INFORM", "has_wifi", "True"),
+        act("INFORM_COUNT", "count", "9"),
+        act("OFFER_INTENT", "intent", "BookHotel"),
+        act("CONFIRM", "intent", "rent"),
+        act("REQUEST", "city", "Pisa", "Siena"),
+        act("REQUEST", "city"),
+        act("INFORM", "street", "Via Roma"),
+    )
+    assert checked_values(of) == ["Rome", "Pisa", "Siena"]
+
+
+@pytest.mark.parametrize(
+    ("utterance", "value", "inside", "as_words"),
+    [
+        ("I found ROME for you", "Rome", True, True),
+        ("It leaves at 12:30", "2", True, False),
+        ("It leaves at 12:30", "30", True, True),
+        ("That is $45 a day", "$45", True, True),
+        ("It leaves at half past six", "6:30 pm", False, False),
+    ],
+)
+def test_values_in_utterances(utterance: str, value: str, inside: bool, as_words: bool) -> None:
+    assert contains(utterance, value) == inside
+    assert contains_words(utterance, value) == as_words

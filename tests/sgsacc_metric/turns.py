@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from sgdx_dataset.schema import Intent, Service, Slot
-from sgsacc_metric.gold import Options
 from sgsacc_metric.nli import Pair
 from sgsacc_metric.rows import Action, Turn
 
@@ -53,7 +52,6 @@ YES, NO = (0.9, 0.06, 0.04), (0.1, 0.6, 0.3)
 GOLD = "A hotel in Rome?"
 LONG, SHORT = "City of the hotel is Rome.", "City is Rome."
 CONTEXT = "Find me a hotel. City of the hotel. A hotel in Rome?"
-PLAIN = Options(validate=False, context=False)
 
 
 class Script:
