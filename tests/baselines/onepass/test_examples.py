@@ -165,3 +165,26 @@ def test_shuffled_and_cut_schemas_have_all_labels(
         for example in examples[:40]:
             made = [len(part.ids) for part in sequences(example.frame, vocabulary, limit)]
             assert part_lengths(example.frame, vocabulary, limit) == made
+
+
+def test_a_slot_that_is_asked_for_has_the_question(
+    rows: Dataset, examples: list[Example], vocabulary: Vocabulary
+) -> None:
+    """With ``questions``; all other tokens, and the labels, are those of a model without."""
+    reading = Reading(acts=True, utterances=2, questions=True)
+    asking, _ = walked(rows, reading)
+    asked = 0
+    for plain, example in zip(examples, asking, strict=True):
+        assert labels_of(plain.frame, plain.gold) == labels_of(example.frame, example.gold)
+        ((one,), (other,)) = (sequences(x.frame, vocabulary, 512) for x in (plain, example))
+        assert part_lengths(example.frame, vocabulary, 512) == [len(other.ids)]
+        question = vocabulary.tokens(example.frame.question).ids.tolist()
+        for slot, (begin, end) in one.slots.items():
+            ids = other.ids[slice(*other.slots[slot])]
+            if slot in example.frame.asked:
+                asked += 1
+                at = ids.index(vocabulary.markers["[ASK]"]) + 1
+                assert ids[at : at + len(question)] == question != []
+                ids[at : at + len(question)] = []
+            assert ids == one.ids[begin:end]
+    assert asked > 20
