@@ -14,7 +14,7 @@ from sgdx_dataset import open_release
 from sgdx_dataset.rewording.distances import description_distance, name_distance
 
 VARIANTS = ("v1", "v2", "v3", "v4", "v5")
-SERVICES = {"train": 112, "validation": 16, "test": 26}
+SERVICES = {"train": 289, "validation": 16, "test": 26}
 
 
 @pytest.fixture(scope="module")
