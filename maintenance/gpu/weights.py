@@ -79,5 +79,10 @@ def renumber(model: Path, other: Path, folder: Path) -> None:
 
 if __name__ == "__main__":
     command, *paths = sys.argv[1:]
-    does: dict[str, Any] = {"small": write_small, "restore": restore, "half": write_half}
-    (does | {"renumber": renumber})[command](*map(Path, paths))
+    does: dict[str, Any] = {
+        "small": write_small,
+        "restore": restore,
+        "half": write_half,
+        "renumber": renumber,
+    }
+    does[command](*map(Path, paths))
