@@ -98,8 +98,8 @@ def online(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
             "HF_HUB_DISABLE_XET": True,
         }.items():
             monkeypatch.setattr(f"huggingface_hub.constants.{name}", value)
-        # Functions of the package are methods of an instance that was made at its import.
-        monkeypatch.setattr("huggingface_hub.hf_api.api.endpoint", hub.url)
+        if "transformers.utils.hub" in sys.modules:  # keeps the first Hub that it has asked
+            monkeypatch.setattr("transformers.utils.hub._hf_api", None, raising=False)
         yield hub
 
 
