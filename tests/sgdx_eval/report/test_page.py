@@ -139,6 +139,7 @@ def test_a_report_of_a_choice(runs: dict[str, Path], tmp_path: Path) -> None:
 
 @pytest.fixture
 def page(made: Path, browser: Any) -> Any:
+    browser.get("about:blank")  # a page that is opened again may be there before it has loaded
     browser.get((made / "index.html").as_uri())
     return browser
 
