@@ -9,7 +9,7 @@ until [ -f "$KIT/done" ] || [ "$SECONDS" -ge "$1" ]; do
     [ $((SECONDS % 20)) -ne 0 ] || tail -qn 1 "$KIT"/results/{work,train-*}.log
 done
 tar -czf "$OUT/run.tar.gz" --exclude='*.safetensors' --exclude=checkpoints -C "$KIT/results" .
-parts=$(ls "$KIT"/weights-2-*; ls "$KIT"/weights-1-*)
+parts=$(ls "$KIT"/weights-2-* 2> /dev/null; ls "$KIT"/weights-1-* 2> /dev/null)
 echo "$parts" | tail -n "+$((4 * $2 + 1))" | head -n 4 | xargs -r -I{} cp {} "$OUT"
 grep -h '^=== ' "$KIT/results/work.log"
-echo "$(echo "$parts" | wc -l) parts of weights"
+echo "$(echo "$parts" | grep -c .) parts of weights"

@@ -62,24 +62,24 @@ judge() {
         --batch-size 512 --token-budget 32768 --output "results/model-$1/$2/$3" "${@:4}" $LIMIT >> "results/judge-$1.log" 2>&1
     say "judged $1 on $3 of $2: $?"
 }
-sgd=(--source release.zip --dialogues)
+# judge_all NUMBER SPLIT DIALOGUES DIALOGUES: SGD with acts and by text alone, and many.
 judge_all() {
-    timeout -k 5 "$(left 99)" python3 -m maintenance.gpu.biases encoded "results/model-$1" release.zip >> "results/train-$1.log" 2>&1
-    say "chose the biases of $1: $?"
-    judge "$1" validation sgd "${sgd[@]}" validation-200.json & judge "$1" validation sgd-text --acts false "${sgd[@]}" validation-200.json &
-    judge "$1" validation many --source many & judge "$1" validation many-text --acts false --source many &
+    local sgd=(--source release.zip --dialogues) text=(--acts false)
+    judge "$1" "$2" sgd "${sgd[@]}" "$3" & judge "$1" "$2" sgd-text "${text[@]}" "${sgd[@]}" "$4" &
+    judge "$1" "$2" many --source many & judge "$1" "$2" many-text "${text[@]}" --source many &
     wait
 }
-judge_test() {
-    judge "$1" test sgd "${sgd[@]}" test-292.json & judge "$1" test sgd-text --acts false "${sgd[@]}" test-146.json &
-    judge "$1" test many --source many & judge "$1" test many-text --acts false --source many &
-    wait
+# validate NUMBER: chooses the biases and judges on validation.
+validate() {
+    timeout -k 5 "$(left 99)" python3 -m maintenance.gpu.biases encoded "results/model-$1" release.zip >> "results/train-$1.log" 2>&1
+    say "chose the biases of $1: $?"
+    judge_all "$1" validation validation-200.json validation-200.json
 }
 
 # The first is judged while the second learns; the second on test only by whoever chooses it by validation.
 learn 1
-{ judge_all 1; judge_test 1; } &
-[ "${#recipes[@]}" = 1 ] || { learn 2; judge_all 2; }
+{ validate 1; judge_all 1 test test-292.json test-146.json; } &
+[ "${#recipes[@]}" = 1 ] || { learn 2; validate 2; }
 wait
 say "done"
 touch done
