@@ -94,7 +94,8 @@ def test_the_readme_shows_what_the_demo_prints(
 def test_the_readmes_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that need neither a network nor a server nor training, in the order of the page."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "sgdx-project").symlink_to(ROOT)
+    for folder in ("results", "models"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
     lines = [line for line in commands(ROOT / "README.md") if "outputs/model" not in line]
     words = [parsed(line)[1:] for line in lines if line.startswith("sgdx ")]
     runnable = [line for line in words if line[0] not in ("train", "predict", "evaluate")]
