@@ -282,7 +282,7 @@ def tools(folder: Path) -> Json:
     for path in paths:
         write_damaged(folder / "damaged", path.stem, read_rows(path))
     score = ("sgdx_tools score --quiet", demo / "my_api", "--predictions")
-    rules = ("exact", "bfcl", "fuzzy")
+    rules = ("exact", "fuzzy")
     return {
         "demo": scored(*score, demo / "run"),
         "rows": {path.stem: digest(read_rows(path)) for path in sorted(paths)},

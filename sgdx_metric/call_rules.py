@@ -1,8 +1,7 @@
-"""Whether a program made the calls that a case expects, under one of three rules for values.
+"""Whether a program made the calls that a case expects, under one of two rules for values.
 
 `exact` is equality of JSON: 2 equals 2.0, a boolean equals no number, and arrays keep their order.
-`bfcl` is the rule of the Berkeley Function Calling Leaderboard (Patil et al. 2025) as its checker
-applies it to Python. `fuzzy` is `exact`, but free text scores its similarity, as slots of SGD do.
+`fuzzy` is `exact`, but free text scores its similarity, as slots of SGD do.
 
 An expected argument is a value, or `{"any_of": [...]}`, whose items are accepted values and, where
 the argument may be left out, `{"absent": true}`. Both may stand inside of arrays and objects too,
@@ -10,7 +9,6 @@ and so may `{"matches": SCHEMA}`, which takes each value that a JSON Schema does
 """
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,24 +17,15 @@ from typing import Any
 from .fuzzy import fuzzy_score
 from .matchers import MATCHES, fits, is_matcher
 
-RULES = ("exact", "bfcl", "fuzzy")
+RULES = ("exact", "fuzzy")
 
 Json = Any
 JsonObject = Mapping[str, Any]
 
 _ABSENT = {"absent": True}
 _NOTHING: JsonObject = {}
-# The checker's types of values by those of JSON Schema; it takes what has none of these for text.
-_TYPES: dict[Json, type] = {
-    "integer": int,
-    "number": float,
-    "boolean": bool,
-    "array": list,
-    "object": dict,
-}
 # The cost of a pair that scores 0: more than that of all others together.
 _IMPOSSIBLE = 1e6
-_IGNORED = re.compile(r"[ ,./\-_*^]")
 
 
 @dataclass(frozen=True)
@@ -98,8 +87,6 @@ def score_arguments(
     if extra:
         arguments = {name: value for name, value in arguments.items() if name in expected}
         schema = {**schema, "required": []}
-    if rule == "bfcl":
-        return float(_bfcl_call(expected, arguments, schema))
     leaf = _exact if rule == "exact" else _fuzzy
     return _similarity(expected, arguments, leaf, schema, schema)
 
@@ -242,124 +229,3 @@ def _resolve(schema: Json, root: JsonObject) -> JsonObject:
             key = part.replace("~1", "/").replace("~0", "~")
             schema = schema.get(key) if isinstance(schema, dict) else None
     return schema if isinstance(schema, dict) else _NOTHING
-
-
-# --- bfcl -----------------------------------------------------------------------------------------
-
-
-def _bfcl_call(expected: JsonObject, arguments: JsonObject, schema: JsonObject) -> bool:
-    """Whether the checker accepts the arguments of a call."""
-    root, schema = schema, _resolve(schema, schema)
-    properties = schema.get("properties", _NOTHING)
-    if any(name not in arguments for name in schema.get("required", ())):
-        return False
-    return _bfcl_object(
-        expected,
-        arguments,
-        lambda name, accepted, value: (
-            name in properties and _bfcl_argument(accepted, value, properties[name], root)
-        ),
-    )
-
-
-def _bfcl_object(
-    expected: JsonObject, value: JsonObject, accepts: Callable[[str, Json, Json], bool]
-) -> bool:
-    """Whether all keys of an object are expected, accepted, and those that are left out may be."""
-    return all(
-        key in expected and accepts(key, expected[key], value[key]) for key in value
-    ) and all(
-        key in value or any(map(is_absent, alternatives(accepted)))
-        for key, accepted in expected.items()
-    )
-
-
-def _bfcl_argument(expected: Json, value: Json, schema: Json, root: JsonObject) -> bool:
-    """Whether the checker accepts the value of an argument.
-
-    In its files an empty text among the accepted values says that the argument may be left out.
-    An empty text is then accepted for a text, and an empty array for an array.
-    """
-    schema = _resolve(schema, root)
-    schema_type = _bfcl_type(schema)
-    item_type = _bfcl_type(_resolve(schema.get("items", _NOTHING), root))
-    accepted: list[Json] = ["" if is_absent(item) else item for item in alternatives(expected)]
-    if any(is_matcher(item) and fits(value, item[MATCHES]) for item in accepted):
-        return True
-    # Accepted values of another type than the schema's say that values of that type are right too.
-    other_type = _first_type(accepted)
-    if schema_type is float and type(value) is int:
-        value = float(value) if abs(value) < 2**1023 else math.inf
-    if type(value) is schema_type:
-        if isinstance(value, list) and not any(_items_fit(value, item_type, x) for x in accepted):
-            return False
-        if other_type in (None, schema_type):
-            return _bfcl_value(accepted, value, item_type)
-    if type(value) not in (schema_type, other_type):
-        return False
-    return any(_python_equal(item, value) for item in accepted)
-
-
-def _bfcl_type(schema: JsonObject) -> type:
-    """The type of values that the checker wants: text where the schema has no type of its own."""
-    kind = schema.get("type")
-    if isinstance(kind, list):
-        kind = next((name for name in kind if name != "null"), None)
-    return _TYPES.get(kind, str)
-
-
-def _first_type(accepted: list[Json]) -> type | None:
-    return next((type(v) for v in accepted if v != "" and not is_matcher(v)), None)
-
-
-def _items_fit(value: list[Json], item_type: type, accepted: Json) -> bool:
-    """Whether all items of an array are of the schema's type or of that of the accepted array."""
-    if not isinstance(accepted, list):
-        return True
-    types = (item_type, _first_type(accepted))
-    return all(type(item) in types for item in value)
-
-
-def _bfcl_value(accepted: list[Json], value: Json, item_type: type) -> bool:
-    """Whether a value of the schema's type is among the accepted ones."""
-    if isinstance(value, dict):
-        return any(_bfcl_keys(keys, value) for keys in accepted if isinstance(keys, dict))
-    if isinstance(value, list):
-        arrays = [[] if items == "" else items for items in accepted]
-        matches = _bfcl_keys if item_type is dict else _bfcl_item
-        return any(
-            isinstance(items, list)
-            and len(items) == len(value)
-            and all(matches(item, part) for item, part in zip(items, value))
-            for items in arrays
-        )
-    return any(_bfcl_item(item, value) for item in accepted)
-
-
-def _bfcl_keys(expected: Json, value: Json) -> bool:
-    """Whether the checker accepts an object, key by key."""
-    return (
-        isinstance(expected, dict)
-        and isinstance(value, dict)
-        and _bfcl_object(expected, value, lambda _, accepted, part: _bfcl_item(accepted, part))
-    )
-
-
-def _bfcl_item(expected: Json, value: Json) -> bool:
-    """Whether a key of an object, or an item of an array, is accepted: text in its plain form."""
-    accepted: list[Json] = ["" if is_absent(item) else item for item in alternatives(expected)]
-    if any(is_matcher(item) and fits(value, item[MATCHES]) for item in accepted):
-        return True
-    if isinstance(value, str):
-        return _plain(value) in {_plain(item) for item in accepted if isinstance(item, str)}
-    return any(_python_equal(item, value) for item in accepted)
-
-
-def _python_equal(expected: Json, value: Json) -> bool:
-    """Equality as Python has it, where True is 1; the expected value may hold alternatives."""
-    return bool(_similarity(expected, value, lambda a, b, _: float(a == b), _NOTHING, _NOTHING))
-
-
-def _plain(text: str) -> str:
-    """Text as it is compared: no spaces and no `,./-_*^`, in lower case, all quotes double."""
-    return _IGNORED.sub("", text).lower().replace("'", '"')

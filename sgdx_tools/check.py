@@ -1,9 +1,8 @@
 """A linter with evidence: what in the words of tools is known to cost, without asking a model.
 
-Every rule has the loss that was measured for it, in ``evidence.json``, which
-``python -m maintenance.evidence`` makes of a tracker's predictions on SGD: words of all services
-were edited so that the rule applies to every slot. Rules that cost nothing there are not told;
-docs/check.md has them too.
+Every rule has the loss that was measured for it, in ``evidence.json``: words of all services of SGD
+were edited so that the rule applies to every slot, and a tracker read them. Rules that cost nothing
+there are not told; docs/check.md has them too.
 """
 
 from __future__ import annotations

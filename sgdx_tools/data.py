@@ -18,7 +18,7 @@ from sgdx_metric.variants import ORIGINAL
 from .json_schema import Element, Layout
 from .json_schema import Json as Json
 
-Rule = Literal["exact", "bfcl", "fuzzy"]
+Rule = Literal["exact", "fuzzy"]
 # An argument that is an object with one of these keys alone is no value of a tool's.
 ANY_OF, ABSENT = "any_of", "absent"
 # A tool's id and the path of one of its parameters; the path is empty for the tool's own words.

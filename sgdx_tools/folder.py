@@ -16,7 +16,7 @@ from sgdx_dataset.io.json import check_value, decode_json, parse_json, pretty_js
 from sgdx_llm.calls import with_plain_calls
 from sgdx_metric.variants import ORIGINAL
 
-from .data import Case, ExpectedCall, Json, Rule, Source, Tool, ToolSet, ToolWords, Variant, Words
+from .data import Case, ExpectedCall, Json, Source, Tool, ToolSet, ToolWords, Variant, Words
 from .json_schema import Layout, check_name
 from .renaming import WordedTools
 from .values import fault as no_valid_call
@@ -39,7 +39,7 @@ def read_tool_set(folder: Path) -> ToolSet:
     if source_file.exists():
         data = read_input(source_file)
         source = parse_json(data, Source, str(source_file), "where tools come from")
-    cases = read_cases(cases_file, tools, source.rules) if cases_file.exists() else ()
+    cases = read_cases(cases_file, tools) if cases_file.exists() else ()
     paths = sorted((folder / VARIANTS).glob("*.json"))
     variants = [read_variant(path, tools, cases) for path in paths]
     return tool_set_of(folder, tools, cases, variants, source)
@@ -63,7 +63,7 @@ def tool_set_of(
                     why = f"there is no tool {call.name}"
                 else:
                     tool = worded.tool(call.name)
-                    why = _why_none_is_right(case, new, tool, source.rules)
+                    why = _why_none_is_right(case, new, tool)
                     why = why and f"{new.name}: {why}"
                 if why:
                     left_out.setdefault(case.id, f"{name}: {why}")
@@ -139,7 +139,7 @@ def _check_values(values: Any, where: str) -> None:
 # ---- cases
 
 
-def read_cases(path: Path, tools: Mapping[str, Tool], rules: Rule) -> tuple[Case, ...]:
+def read_cases(path: Path, tools: Mapping[str, Tool]) -> tuple[Case, ...]:
     """Read ``cases.jsonl``, whose cases may expect only calls that are valid."""
     cases: dict[str, Case] = {}
     worded, distinct = WordedTools(tools, Variant(ORIGINAL)), set[tuple[str, ...] | None]()
@@ -164,18 +164,15 @@ def read_cases(path: Path, tools: Mapping[str, Tool], rules: Rule) -> tuple[Case
         if case.id in cases or not case.id:
             raise SgdxError(f"{where}: expected an id that no other case has")
         cases[case.id] = case
-        check_case(case, tools, where, rules)
+        check_case(case, tools, where)
         if case.tools not in distinct:
             _check_distinct_names(worded, case.tools, where)
             distinct.add(case.tools)
     return tuple(cases.values())
 
 
-def check_case(case: Case, tools: Mapping[str, Tool], where: str, rules: Rule) -> None:
-    """Raise ``SgdxError`` where a case speaks of a tool or an argument that there is not.
-
-    The rule ``bfcl`` takes values of other types than the schema's too.
-    """
+def check_case(case: Case, tools: Mapping[str, Tool], where: str) -> None:
+    """Raise ``SgdxError`` where a case speaks of a tool or an argument that there is not."""
     for key, named in {"tools": case.tools or (), "forbid": case.forbid}.items():
         for tool in named:
             if tool not in tools:
@@ -206,14 +203,13 @@ def check_case(case: Case, tools: Mapping[str, Tool], where: str, rules: Rule) -
             known = f"expected one of {', '.join(ids)}"
             raise SgdxError(f"{where}: {place}: {name!r} is no tool of the case, {known}")
     for call in case.expect or ():
-        if why := _why_none_is_right(case, call, tools[call.name], rules):
+        if why := _why_none_is_right(case, call, tools[call.name]):
             raise SgdxError(f"{where}: expect: {call.name}: {why}")
 
 
-def _why_none_is_right(case: Case, call: ExpectedCall, tool: Tool, rules: Rule) -> str:
+def _why_none_is_right(case: Case, call: ExpectedCall, tool: Tool) -> str:
     """Why no valid call of a tool is the expected one; empty where one can be."""
-    of_values, is_whole = rules != "bfcl", case.extra == "refuse"
-    return no_valid_call(call.arguments, tool, with_values=of_values, is_whole=is_whole)
+    return no_valid_call(call.arguments, tool, is_whole=case.extra == "refuse")
 
 
 # ---- variants

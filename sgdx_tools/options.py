@@ -36,12 +36,11 @@ Limit: TypeAlias = Annotated[
     ),
 ]
 Rules: TypeAlias = Annotated[
-    Literal["exact", "bfcl", "fuzzy"] | None,
+    Literal["exact", "fuzzy"] | None,
     Parameter(
         name="--rules",
-        help="Choose how values are compared: exact (equal as JSON), bfcl (as the checker of that "
-        "leaderboard does), or fuzzy (free text by its similarity). Default: what source.json "
-        "says, else exact.",
+        help="Choose how values are compared: exact (equal as JSON), or fuzzy (free text by its "
+        "similarity). Default: what source.json says, else exact.",
     ),
 ]
 

@@ -76,7 +76,7 @@ def score(
         cases: A folder of tools, or what ``folder.read_tool_set`` made of one.
         predictions: A folder with ``VARIANT.jsonl`` files, or rows ``{"id", "variant", "calls":
             [{"name", "arguments"}]}`` in the names of the variant that ``variant`` says.
-        rules: How values are compared: "exact", "bfcl" or "fuzzy"; None for what the folder's
+        rules: How values are compared: "exact" or "fuzzy"; None for what the folder's
             ``source.json`` says, which is "exact" where it says nothing.
 
     Returns:

@@ -377,7 +377,7 @@ def _tool_set(
     missing still.
     """
     folder, words = run / "tools", run / "words"
-    cases = read_cases(Path(file.cases), tools, source.rules)
+    cases = read_cases(Path(file.cases), tools)
     shutil.rmtree(folder, ignore_errors=True)
     write_tool_set(folder, tools.values(), cases, source)
     if new is not None:

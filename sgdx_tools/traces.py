@@ -113,7 +113,7 @@ def add_cases(
         gone = {*_struck(folder).splitlines()}
         for place, case in found:
             try:
-                check_case(case, tool_set.tools, place, tool_set.source.rules)
+                check_case(case, tool_set.tools, place)
             except SgdxError as error:
                 counts["left out"] += 1
                 notes.append(f"left out: {error}")

@@ -31,11 +31,6 @@ _NOT_TOLD = {
     *("dependentRequired", "dependentSchemas", "$dynamicRef"),
     *("patternProperties", "unevaluatedProperties", "unevaluatedItems"),
 }
-# Keywords that tell only which names there are, and not which values.
-_OF_NAMES = {
-    *("properties", "additionalProperties", "items", "prefixItems"),
-    *("$ref", "allOf", "anyOf", "oneOf", "required"),
-}
 _MEANINGS = {
     ABSENT: ("says that it is left out", '{"absent": {"any_of": [true]}}'),
     ANY_OF: ("lists right values", '{"any_of": [{"any_of": [...]}]}'),
@@ -43,11 +38,10 @@ _MEANINGS = {
 }
 
 
-def fault(expected: Json, tool: Tool, with_values: bool = True, is_whole: bool = True) -> str:
+def fault(expected: Json, tool: Tool, is_whole: bool = True) -> str:
     """Why no valid call of a tool has the expected arguments; empty where one can.
 
-    Without `with_values` only names are looked at, and no types and enums of values. Without
-    `is_whole`, a call may have other arguments beside them.
+    Without `is_whole`, a call may have other arguments beside them.
     """
     from jsonschema.exceptions import UnknownType, best_match
     from referencing import Registry
@@ -71,7 +65,7 @@ def fault(expected: Json, tool: Tool, with_values: bool = True, is_whole: bool =
     schema = tool.parameters if is_whole else {**tool.parameters, "required": []}
     try:
         # The registry is empty, so that no address in a schema is asked.
-        checks, formats = _validator(with_values), format_checker()
+        checks, formats = _validator(), format_checker()
         validator = checks(schema, registry=Registry(), format_checker=formats)
         error = best_match(validator.iter_errors(expected))
     except OverflowError:
@@ -120,7 +114,7 @@ def _misread(expected: Any, paths: tuple[str, ...], tool: Tool, place: str) -> I
 
 
 @cache
-def _validator(with_values: bool) -> Any:
+def _validator() -> Any:
     """A validator of JSON Schema 2020-12 for which alternatives are valid where one of them is."""
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
@@ -131,7 +125,7 @@ def _validator(with_values: bool) -> Any:
     checks["additionalProperties"] = lambda validator, value, instance, schema: (
         () if "patternProperties" in schema else closed(validator, value, instance, schema)
     )
-    kept = [key for key in checks if key not in _NOT_TOLD and (with_values or key in _OF_NAMES)]
+    kept = [key for key in checks if key not in _NOT_TOLD]
     of_nothing = dict.fromkeys(checks.keys() - kept, lambda *_: ())
     return extend(Draft202012Validator, {k: _for_one(k, checks[k]) for k in kept} | of_nothing)
 

@@ -19,6 +19,7 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.json import decode_json
 
 from ..data import ABSENT, ANY_OF, Case, ExpectedCall, Json, Tool
+from ..values import fault as why_invalid
 from .collection import Collection
 
 # JSON Schema's types by the leaderboard's; None stands for no type at all.
@@ -54,7 +55,7 @@ class _Answer(msgspec.Struct):
 
 def import_bfcl(files: Sequence[Path], answer_files: Sequence[Path]) -> Collection:
     """Read files of cases, and the files of their answers, in any order."""
-    collection = Collection("bfcl", rules="bfcl")
+    collection = Collection("bfcl")
     answers = dict[str, _Answer]()
     for path in answer_files:
         for where, answer in _read_lines(path, _Answer, collection):
@@ -129,6 +130,9 @@ def _add_case(
         return f"two of its tools are called {twice}"
     id_of = {function.name: tool for tool, function in zip(ids, question.function)}
     expect = tuple(ExpectedCall(id_of[name], arguments) for name, arguments in calls)
+    for call in expect:
+        if why := why_invalid(call.arguments, collection.tools[call.name]):
+            return f"its answer for {call.name} fits no schema: {why}"
     messages = tuple(question.question[0])
     collection.cases.append(Case(question.id, messages, expect if answer else None, tuple(ids)))
     return ""

@@ -70,7 +70,7 @@ class Collection:
     def write(self, folder: Path) -> None:
         """Write a new folder of tools."""
         for case in self.cases:
-            check_case(case, self.tools, f"case {case.id}", self.rules)
+            check_case(case, self.tools, f"case {case.id}")
         for variant in self.variants:
             check_variant(variant, self.tools, self.cases, f"variant {variant.name}")
         write_tool_set(folder, self.tools.values(), self.cases, self.source(), self.variants)

@@ -65,50 +65,12 @@ def test_exact() -> None:
 
 def test_what_may_be_left_out_and_what_may_not() -> None:
     accepted = {"city": "Rome", "day": {"any_of": ["monday", ABSENT]}}
-    for rule in ("exact", "bfcl", "fuzzy"):
+    for rule in ("exact", "fuzzy"):
         assert score_arguments(accepted, {"city": "Rome"}, TABLE, rule) == 1
         assert score_arguments(accepted, {"city": "Rome", "day": "monday"}, TABLE, rule) == 1
         for wrong in ({"city": "Rome", "day": "tuesday"}, {"day": "monday"}, "Rome", None):
             assert score_arguments(accepted, wrong, TABLE, rule) == 0
         assert score_arguments(accepted, {"city": "Rome", "guests": 2}, TABLE, rule) == 0
-
-
-ANNS = [{"name": "Ann"}, {"name": "Bo"}]
-BFCL_RIGHT: list[tuple[str, Json, Json]] = [
-    ("city", "April 1, 2024", "april 1 2024"), ("city", "it's", 'IT"S'), ("any", "Yes", "yes"),
-    ("any", 5, 5), ("price", 2.0, 2), ("prices", [1.5, 2.5], [1.5, 2.5]),
-    ("guests", {"any_of": ["dontcare", ABSENT]}, "dontcare"),  # the answer's own type
-    ("guests", {"any_of": [ABSENT, None]}, None), ("city", {"any_of": ["Rome", ABSENT]}, ""),
-    ("dishes", ["Fish, raw", "rice"], ["fish raw", "RICE"]),
-    ("dishes", {"any_of": [["fish"], ABSENT]}, []),
-    ("address", {"street": {"any_of": ["Main St.", "Main"]}}, {"street": "main st"}),
-    ("address", {"street": "A", "number": {"any_of": [1, ABSENT]}}, {"street": "a"}),
-    ("people", ANNS, [{"name": "ann"}, {"name": "BO"}]),
-]  # fmt: skip
-BFCL_WRONG: list[tuple[str, Json, Json]] = [
-    # Integers for floats, not the other way, and not inside of arrays.
-    ("guests", 2, 2.0), ("prices", [1.0, 2.0], [1, 2]), ("price", 2.5, True), ("guests", 1, True),
-    ("outside", True, 1), ("city", "a+b", "ab"), ("dishes", ["fish", "rice"], ["rice", "fish"]),
-    ("guests", {"any_of": ["dontcare", ABSENT]}, "Dontcare"), ("people", ANNS, ANNS[::-1]),
-    ("address", {"street": "Main"}, {"street": "Main", "number": 1}),
-    ("address", {"street": "Main", "number": 1}, {"street": "main"}),
-]  # fmt: skip
-
-
-def test_bfcl() -> None:
-    for parameter, expected, value in BFCL_RIGHT:
-        assert score("bfcl", expected, value, parameter) == 1, (parameter, expected, value)
-    for parameter, expected, value in BFCL_WRONG:
-        assert score("bfcl", expected, value, parameter) == 0, (parameter, expected, value)
-
-
-def test_bfcl_wants_what_the_schema_requires_and_nothing_that_the_tool_does_not_have() -> None:
-    """Even where the accepted values say that it may be left out, or that it may be there."""
-    accepted = {"city": {"any_of": ["Rome", ABSENT]}}
-    assert score_arguments(accepted, {}, TABLE, "bfcl") == 0
-    given = {"city": "Rome", "country": "Italy"}
-    assert score_arguments(given, given, TABLE, "bfcl") == 0
-    assert score_arguments(given, given, TABLE, "exact") == 1
 
 
 def test_fuzzy_is_of_free_text_alone() -> None:

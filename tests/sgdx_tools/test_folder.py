@@ -37,7 +37,7 @@ def line(**changes: Any) -> Json:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write_tool_set(tmp_path / "api", TOOLS, CASES, Source("bfcl", {"a.json": "12"}, "bfcl"))
+    write_tool_set(tmp_path / "api", TOOLS, CASES, Source("bfcl", {"a.json": "12"}, "fuzzy"))
     return tmp_path / "api"
 
 
@@ -50,7 +50,7 @@ def test_a_folder_is_read_as_it_was_written(folder: Path) -> None:
     assert list(tool_set.tools.values()) == TOOLS
     assert list(tool_set.cases) == CASES
     assert tool_set.variants == {"original": Variant("original"), "v1": variant}
-    assert tool_set.source == Source("bfcl", {"a.json": "12"}, "bfcl")
+    assert tool_set.source == Source("bfcl", {"a.json": "12"}, "fuzzy")
 
 
 def test_tools_alone_are_enough_and_what_is_there_is_not_replaced(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_types_names_and_alternatives(tmp_path: Path) -> None:
         Case("irrelevance_1", tuple(USER), None, ("maps_route#2",)),
         Case("irrelevance_2", tuple(USER), None, ()),
     ]
-    assert collection.rules == "bfcl" and collection.left_out == []
+    assert collection.rules == "exact" and collection.left_out == []
     made = {"start": [1.5, 2.0], "via": "rome", "stops": [{"city": "bergen"}], "note": "X"}
     calls = [{"name": "maps_route", "arguments": made}]
     schemas = {"maps_route": ROUTE_PARAMETERS}
