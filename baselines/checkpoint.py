@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -132,7 +133,9 @@ def load(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> di
 def shard(model: nn.Module) -> None:
     """Deal the weights of a model among the processes, in place."""
     # Each layer is gathered when it is used; all that is in no layer is gathered together.
-    # Accelerate's own division fails where encoder and decoder share an embedding.
+    # Accelerate's own division fails where encoder and decoder share an embedding. Some logits are
+    # parts of others, of which PyTorch warns; nothing changes them in place.
+    warnings.filterwarnings("ignore", "FSDP2-wrapped module")
     for layer in _layers(model):
         fully_shard(layer)
     fully_shard(model)

@@ -114,9 +114,14 @@ class Training:
             train_in_bfloat16(model)
         if self.whole is not None:
             checkpoint.shard(model.to(device))
-        self.model, self.optimizer = self.accelerator.prepare(
-            model, make_optimizer(model, settings, device)
-        )
+        optimizer = make_optimizer(model, settings, device)
+        parameters = [list(group["params"]) for group in optimizer.param_groups]
+        self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
+        if self.whole is not None:
+            # Accelerate looks up sharded parameters by their address, which is 0 for all of which
+            # this process has no part, such as a bias that is shorter than there are processes.
+            for group, own in zip(optimizer.param_groups, parameters):
+                group["params"] = own
         self.average = average_of(model, settings.ema) if settings.ema is not None else None
         self.progress, self.meter = Progress(oracle=run.provenance.oracle), Meter(self.accelerator)
         if last := last_checkpoint(run, name):
