@@ -31,6 +31,7 @@ from transformers import (
 from sgdx_dataset import SgdxError
 
 from .checkpoint import load_errors_as_sgdx, load_strict
+from .onepass.modeling import fuse_attention  # there, as it is published with the model
 
 
 def token_span(offsets: Sequence[Sequence[int]], start: int, end: int) -> tuple[int, int] | None:
@@ -81,6 +82,7 @@ def load_encoder(
             f"{name}: the tokenizer has {len(tokenizer)} tokens, expected at most the encoder's "
             f"{size}"
         )
+    fuse_attention(model)
     return model, tokenizer
 
 

@@ -39,7 +39,7 @@ from sgdx_dataset.io.console import Terminated
 from . import checkpoint
 from .batching import share, training_batches
 from .precision import autocast, train_in_bfloat16
-from .processes import Shown, is_sharded
+from .processes import Shown, is_sharded, matrix_peak
 from .run_folder import append_log, trim_log
 from .settings import Settings
 from .task import Run, Task
@@ -106,6 +106,8 @@ class Training:
         """Prepare the model of a task, and load its last checkpoint if the run is resumed."""
         self.accelerator, self.task, self.output = run.accelerator, task, run.output / name
         settings, device, model = task.settings, run.accelerator.device, task.model
+        self.peak = matrix_peak(device, settings.precision)
+        self.operations = operations_of_token(model)
         # Calls of a sharded model need all processes, which evaluate alone: they get a copy of it.
         self.whole = copy.deepcopy(model).cpu() if is_sharded(self.accelerator) else None
         if settings.gradient_checkpointing:
@@ -206,11 +208,15 @@ class Training:
         if not math.isfinite(loss):
             raise self._diverged(f"the loss is {loss}")
         self.shown.bar.set_postfix_str(f"loss {loss:.3f}")  # more would not fit into 80 columns
-        figures = f"loss {loss:.4f}, {speed:.0f} tokens/s, {self.shown.left} left"
-        self.shown.line(f"step {self.progress.step} of {self.shown.end}: {figures}")
-        self._record(
-            {"loss": loss, "tokens_per_second": round(speed), "seconds": round(seconds, 2)}
-        )
+        figures = {"loss": loss, "tokens_per_second": round(speed), "seconds": round(seconds, 2)}
+        of_peak = ""
+        if self.peak:
+            share = self.operations * speed / (self.peak * self.accelerator.num_processes)
+            figures["share_of_peak"] = round(share, 3)
+            of_peak = f" ({100 * share:.0f} % of peak)"
+        words = f"loss {loss:.4f}, {speed:.0f} tokens/s{of_peak}, {self.shown.left} left"
+        self.shown.line(f"step {self.progress.step} of {self.shown.end}: {words}")
+        self._record(figures)
 
     def evaluate(self) -> bool:
         """Score the model on dev, keep it if it is the best so far, and say whether to end."""
@@ -313,6 +319,13 @@ def make_optimizer(
         scale_parameter=settings.multiply_by_parameter_scale,
         relative_step=False,
     )
+
+
+def operations_of_token(model: nn.Module) -> int:
+    """Floating-point operations of one token's step: its matrix products but those of attention."""
+    # A product and a sum for each weight going forward, and twice as many going back.
+    linear = [part.weight for part in model.modules() if isinstance(part, nn.Linear)]
+    return sum((6 if weight.requires_grad else 2) * weight.numel() for weight in linear)
 
 
 def learning_rate(step: int, settings: Settings) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import re
@@ -9,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from transformers.utils import logging
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.progress import DELAY
 
-from .settings import Settings
+from .settings import Precision, Settings
 
 TINY = "tiny"  # the name in recipes of a small model of random weights, to try a recipe with
 # Settings of Accelerate's launcher that would change a training behind its recipe, with the values
@@ -121,6 +123,25 @@ def hardware(accelerator: Accelerator) -> str:
         found = re.search(r"^model name[^:\n]*:(.*)", told, re.MULTILINE)
         cpu = found[1].strip() if found else cpu
     return f"{many} {threads} thread{'s' if threads > 1 else ''} of {cpu}"
+
+
+@cache
+def matrix_peak(device: torch.device, precision: Precision) -> float | None:
+    """Floating-point operations a second of large matrix products, measured in a moment."""
+    if device.type not in ("cpu", "cuda"):
+        return None
+    size, rounds = (8192, 20) if device.type == "cuda" else (768, 5)
+    kind = torch.bfloat16 if precision == "bf16" else torch.float32
+    own = torch.Generator(device).manual_seed(0)  # the training's random numbers are left alone
+    matrix = torch.rand(size, size, device=device, generator=own).to(kind)
+    wait = torch.cuda.synchronize if device.type == "cuda" else torch.cpu.synchronize
+    best = math.inf
+    for _ in range(rounds):
+        start = time.perf_counter()
+        matrix @ matrix
+        wait()
+        best = min(best, time.perf_counter() - start)
+    return 2 * size**3 / best
 
 
 class Shown:

@@ -38,6 +38,7 @@ from .data.dialogues import (
 from .data.rows import whole_dialogues
 from .encoders import corpus_texts, load_encoder, load_tokenizer, tiny_encoder
 from .loop import last_checkpoint
+from .onepass.modeling import fuse_attention
 from .processes import TINY, Shown
 from .settings import AnySettings, BatchOptions, EpochSettings
 from .system import Row, Tracker, TrainableSystem, read_json, read_provenance
@@ -89,6 +90,7 @@ def load_trained(
     provenance = read_provenance(name, provenance_class)
     with load_errors_as_sgdx(name, "model"):
         model: Any = load_strict(model_class.from_pretrained, name)
+    fuse_attention(model)
     return model.eval().to(device), load_tokenizer(name, model.config), provenance
 
 

@@ -12,8 +12,15 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import nn
-from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import (
+    binary_cross_entropy_with_logits,
+    cross_entropy,
+    scaled_dot_product_attention,
+)
 from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
+from transformers.modeling_outputs import BaseModelOutput
+from transformers.models.mpnet.modeling_mpnet import MPNetEncoder, MPNetSelfAttention
 from transformers.utils.generic import ModelOutput
 
 KEEP, SAY, DONTCARE, GIVEN, FROM = range(5)  # the statuses of a slot
@@ -94,6 +101,55 @@ def first_position(encoder: Any) -> int:
     return 0 if padding is None else int(padding) + 1
 
 
+class FusedMPNetAttention(MPNetSelfAttention):
+    """MPNet's attention in one operation of torch, where transformers has five."""
+
+    def forward(self, hidden_states: torch.Tensor, bias: torch.Tensor, *_: Any, **__: Any) -> Any:
+        """Vectors of tokens [frames, tokens, hidden] from such ones and what is added to scores."""
+        query, key, value = (
+            projected(hidden_states).unflatten(-1, (self.num_attention_heads, -1)).transpose(1, 2)
+            for projected in (self.q, self.k, self.v)
+        )
+        dropout = self.dropout.p if self.training else 0.0
+        mixed = scaled_dot_product_attention(query, key, value, bias, dropout)
+        return (self.o(mixed.transpose(1, 2).flatten(2)),)
+
+
+class FusedMPNetEncoder(MPNetEncoder):
+    """MPNet's layers, to whose scores one sum of position bias and mask is added."""
+
+    # cuDNN's kernel is not among them: it computes no gradient of the bias.
+    KERNELS = (SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH)
+
+    def forward(
+        self, hidden_states: torch.Tensor, attention_mask: torch.Tensor | None = None, **_: Any
+    ) -> BaseModelOutput:
+        """The last vectors of tokens [frames, tokens, hidden]; the mask is added to scores."""
+        bias = self.compute_position_bias(hidden_states[:1])
+        if attention_mask is not None:
+            bias = bias + attention_mask
+        device = hidden_states.device.type
+        in_autocast = torch.is_autocast_enabled(device)
+        # Once, in the type and with the rows that the kernels want, which would else copy it for
+        # each layer.
+        bias = bias.to(torch.get_autocast_dtype(device) if in_autocast else hidden_states.dtype)
+        tokens = bias.shape[-1]
+        bias = nn.functional.pad(bias, (0, -tokens % 16))[..., :tokens]
+        with sdpa_kernel([*self.KERNELS]):
+            for layer in self.layer:
+                hidden_states = layer(hidden_states, bias)[0]
+        return BaseModelOutput(last_hidden_state=hidden_states)
+
+
+def fuse_attention(model: nn.Module) -> None:
+    """Make an MPNet in a model compute its attention in one operation; others do so already."""
+    for module in model.modules():
+        if type(module) is MPNetSelfAttention:
+            module.__class__ = FusedMPNetAttention
+        elif type(module) is MPNetEncoder:
+            module.__class__ = FusedMPNetEncoder
+
+
 class Scorer(nn.Sequential):
     """A layer, GELU and a linear layer that gives logits."""
 
@@ -160,6 +216,7 @@ class OnePassModel(PreTrainedModel):
         """Use an encoder, without its pooler, which no loss would train."""
         if getattr(encoder, "pooler", None) is not None:
             encoder.pooler = None
+        fuse_attention(encoder)
         self.encoder: Any = encoder
         self.segments = getattr(encoder.config, "type_vocab_size", 0) > 1
         self.first_position = first_position(encoder)

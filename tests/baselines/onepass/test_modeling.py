@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
 import torch
 from transformers import (
+    AutoModel,
     BertConfig,
     DebertaV2Config,
     ModernBertConfig,
@@ -22,6 +24,8 @@ from baselines.onepass.modeling import (
     Logits,
     OnePassConfig,
     OnePassModel,
+    block_attention_mask,
+    fuse_attention,
 )
 from sgdx_dataset.schema import Service
 
@@ -91,3 +95,32 @@ def test_the_order_of_the_elements_cannot_matter(
     torch.testing.assert_close(there.status, back.status.flip(0), atol=1e-5, rtol=0)
     torch.testing.assert_close(there.requested, back.requested.flip(0), atol=1e-5, rtol=0)
     torch.testing.assert_close(there.intent[0, :2], back.intent[0, :2].flip(0), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+def test_the_fused_attention_of_mpnet_is_that_of_transformers(blocks: bool) -> None:
+    torch.manual_seed(0)
+    config = MPNetConfig(
+        **SIZES, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, initializer_range=0.3
+    )
+    plain: Any = AutoModel.from_config(config)
+    fused = copy.deepcopy(plain)
+    fuse_attention(fused)
+    assert type(fused.encoder) is not type(plain.encoder)
+    ids, mask = torch.randint(2, 600, (3, 21)), torch.ones(3, 21, dtype=torch.long)
+    mask[0, 13:] = 0
+    shown = mask
+    if blocks:
+        of_tokens = torch.randint(-2, 3, (3, 21))
+        of_tokens[:, 0] = 0
+        visible = block_attention_mask(of_tokens, mask)
+        shown = torch.zeros(visible.shape).masked_fill(~visible, -1e9)
+    outputs = []
+    for model in (plain.train(), fused.train()):
+        hidden = model(input_ids=ids, attention_mask=shown).last_hidden_state * mask[..., None]
+        hidden.sin().mean().backward()
+        outputs.append(hidden)
+    torch.testing.assert_close(*outputs, atol=1e-5, rtol=0)
+    for (name, own), theirs in zip(plain.named_parameters(), fused.parameters()):
+        torch.testing.assert_close(own.grad, theirs.grad, atol=1e-5, rtol=0, msg=name)
+    assert plain.encoder.relative_attention_bias.weight.grad.abs().max() > 1e-4

@@ -15,7 +15,8 @@ import pytest
 import torch
 
 from baselines import loop, task, train
-from baselines.loop import learning_rate
+from baselines.loop import learning_rate, operations_of_token
+from baselines.processes import matrix_peak
 from baselines.settings import T5Settings
 
 from ..conftest import command, write_recipe
@@ -138,3 +139,14 @@ def test_rates() -> None:
     settings = msgspec.structs.replace(settings, schedule="cosine", steps=6, warmup=1 / 3)
     rates = [learning_rate(step, settings) for step in range(6)]
     assert rates == pytest.approx([0.5, 1.0, 1.0, (2 + 2**0.5) / 4, 0.5, (2 - 2**0.5) / 4])
+
+
+def test_operations_are_of_the_matrices_that_multiply() -> None:
+    model = torch.nn.Sequential(
+        torch.nn.Embedding(7, 3), torch.nn.Linear(3, 4), torch.nn.Linear(4, 5).requires_grad_(False)
+    )
+    assert operations_of_token(model) == 6 * 12 + 2 * 20
+    assert matrix_peak(torch.device("meta"), "fp32") is None
+    before = torch.get_rng_state()
+    assert matrix_peak(torch.device("cpu"), "fp32") > 1e7
+    assert torch.equal(before, torch.get_rng_state())
