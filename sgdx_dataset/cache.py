@@ -298,10 +298,10 @@ def _build(release: Release, config: str, folder: Path, splits: Sequence[str]) -
                 writer.write_table(shard)
             lengths.append(len(shard))
             size += shard.nbytes
-        names = filenames_for_dataset_split(folder, "sgdx", split, "arrow", lengths)
+        shards = lengths if len(lengths) > 1 else None
+        names = filenames_for_dataset_split(folder, "sgdx", split, "arrow", shards)
         for number, name in enumerate(names):
             (folder / f"{split}-{number}").rename(name)
-        shards = lengths if len(lengths) > 1 else None
         infos.add(
             datasets.SplitInfo(split, size, sum(lengths), shard_lengths=shards, dataset_name="sgdx")
         )
