@@ -19,6 +19,7 @@ import numpy as np
 from sgdx_dataset.io.console import run
 from sgdx_dataset.io.extras import require
 from sgdx_dataset.io.files import write_bytes
+from sgdx_eval.report.plots import own_style
 from sgdx_eval.report.runs import group_runs, read_run
 from sgdx_metric.statistics import Sample
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
@@ -198,13 +199,12 @@ def draw(picture: Picture, systems: Mapping[str, System], theme: Theme) -> bytes
         systems: The systems by their names in the picture.
         theme: Its colours.
     """
-    matplotlib = require("matplotlib")
     style = {
         "svg.fonttype": "none", "svg.hashsalt": "sgdx", "font.family": "sans-serif",
         "font.size": 11.5, "text.color": theme.ink, "axes.edgecolor": theme.faint,
         "axes.labelcolor": theme.ink, "xtick.color": theme.ink, "ytick.color": theme.ink,
     }  # fmt: skip
-    with matplotlib.rc_context(style):
+    with own_style(style):
         figure = require("matplotlib.figure").Figure(figsize=_SIZE, layout="constrained")
         axes = figure.subplots()
         axes.set_ylim(0, picture.highest)

@@ -196,8 +196,37 @@ def _made_from(folder: Path) -> tuple[str, str, str]:
 
 
 def _is_prepared(release: Release, config: str, cache: Path) -> bool:
-    """Whether a config is in the cache already, made from this very copy of the release."""
-    return _made_from(_config_folder(config, cache))[1] == release.fingerprint_of(config)
+    """Whether a config is in the cache already, whole, and made from this very copy."""
+    folder = _config_folder(config, cache)
+    return _made_from(folder)[1] == release.fingerprint_of(config) and _is_whole(folder)
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether a config's files have the sizes that they were written with."""
+    with suppress(OSError, ValueError, AttributeError, KeyError):
+        info = datasets.DatasetInfo.from_directory(str(folder))
+        for split in info.splits or ():
+            size = sum(file.stat().st_size for file in folder.glob(f"sgdx-{split}*.arrow"))
+            if size != info.download_checksums[f"release of {split}"]["num_bytes"]:
+                return False
+        return True
+    return False
+
+
+def load_fault(config: str, cache_dir: str | Path | None) -> str:
+    """What keeps ``load_dataset`` from loading a prepared config, in words; empty for nothing."""
+    was_offline, datasets.config.HF_HUB_OFFLINE = datasets.config.HF_HUB_OFFLINE, True
+    verbosity = datasets.utils.logging.get_verbosity()
+    datasets.utils.logging.set_verbosity_error()
+    try:
+        folder = str(cache_folder(cache_dir)) if cache_dir else None
+        datasets.load_dataset("sgdx", config, cache_dir=folder)
+    except Exception as error:  # of all kinds, which differ by version
+        return " ".join(str(error).split())
+    finally:
+        datasets.config.HF_HUB_OFFLINE = was_offline
+        datasets.utils.logging.set_verbosity(verbosity)
+    return ""
 
 
 def _foreign_configs(release: Release, cache: Path) -> list[Path]:
@@ -298,10 +327,10 @@ def _build(release: Release, config: str, folder: Path, splits: Sequence[str]) -
                 writer.write_table(shard)
             lengths.append(len(shard))
             size += shard.nbytes
-        names = filenames_for_dataset_split(folder, "sgdx", split, "arrow", lengths)
+        shards = lengths if len(lengths) > 1 else None
+        names = filenames_for_dataset_split(folder, "sgdx", split, "arrow", shards)
         for number, name in enumerate(names):
             (folder / f"{split}-{number}").rename(name)
-        shards = lengths if len(lengths) > 1 else None
         infos.add(
             datasets.SplitInfo(split, size, sum(lengths), shard_lengths=shards, dataset_name="sgdx")
         )
@@ -315,8 +344,9 @@ def _build(release: Release, config: str, folder: Path, splits: Sequence[str]) -
         f"{what} of {release.name}": {"num_bytes": None, "checksum": fingerprint}
         for what, fingerprint in fingerprints.items()
     }
-    for split in splits:  # which the metric states beside a score
-        record = {"num_bytes": None, "checksum": release.version(split)}
+    for split in splits:  # the release is what the metric states beside a score
+        size = sum(file.stat().st_size for file in folder.glob(f"sgdx-{split}*.arrow"))
+        record = {"num_bytes": size, "checksum": release.version(split)}
         info.download_checksums[f"release of {split}"] = record
     info.write_to_directory(str(folder))
     flush(folder)

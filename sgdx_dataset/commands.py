@@ -37,7 +37,7 @@ def prepare(
         Use this cache folder, which load_dataset takes as cache_dir. Default: the user's Hugging
         Face cache.
     """
-    from .cache import cache_folder, prepare
+    from .cache import cache_folder, load_fault, prepare
     from .io.console import escape_controls
     from .source import remembered_source
 
@@ -56,11 +56,21 @@ def prepare(
         notes.append(f"note: removed from the cache, because it was of an older copy: {text}")
     folder = f", cache_dir={str(cache_dir)!r}" if cache_dir else ""
     example = "v3" if "v3" in configs else configs[0]
-    notes.append("next, in Python: from datasets import load_dataset")
-    notes.append(f'                 load_dataset("sgdx", "{example}"{folder})')
-    notes.append(
-        "without a network, set HF_HUB_OFFLINE=1; otherwise load_dataset waits for the Hub"
-    )
+    if fault := next(filter(None, (load_fault(name, cache_dir) for name in configs)), ""):
+        if "[" in str(cache):
+            fault = "it takes the [ in the folder's name for a pattern; HF_HOME names another"
+        elif Path("sgdx").is_dir():
+            fault = "it takes the folder sgdx here for the data set; begin Python elsewhere"
+        source = f", source={release.source!r}" if cache_dir else ""
+        notes.append(f"note: load_dataset of datasets cannot read this here: {fault}")
+        notes.append("next, in Python: from sgdx_dataset import load")
+        notes.append(f'                 load("{example}"{source})')
+    else:
+        notes.append("next, in Python: from datasets import load_dataset")
+        notes.append(f'                 load_dataset("sgdx", "{example}"{folder})')
+        notes.append(
+            "without a network, set HF_HUB_OFFLINE=1; otherwise load_dataset waits for the Hub"
+        )
     print(*notes, sep="\n", file=sys.stderr)
 
 

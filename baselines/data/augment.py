@@ -14,11 +14,11 @@ from datasets import Dataset, concatenate_datasets
 from filelock import FileLock
 
 from sgdx_dataset import VARIANTS, SgdxError, find_variants, load
+from sgdx_dataset.contamination import copied_dialogues, in_words
 from sgdx_dataset.release import open_release
 from sgdx_dataset.rewording.corrupt import corrupt
 from sgdx_dataset.rewording.leaks import (
     Leak,
-    copied_dialogues,
     find_leak,
     judging_words,
     published_words,
@@ -50,7 +50,7 @@ def augmented(augment: Augment, source: str | None, rows_of: RowsOf) -> tuple[Da
     schemas = {variant: schemas[variant] for variant in rows.unique("variant")}
     leak = find_leak(schemas, judging_words(release))
     digest = hashlib.sha256(msgspec.json.encode(schemas)).hexdigest()
-    return rows, digest, Leak(leak.overlaps, augment.schemas == ORACLE or leak.oracle)
+    return rows, digest, leak._replace(oracle=augment.schemas == ORACLE or leak.oracle)
 
 
 def second_corpus(
@@ -59,7 +59,7 @@ def second_corpus(
     """Train rows of a second corpus in its own variants, beside ``count`` rows of the first.
 
     Its dialogues are repeated, in random order, until they have their share of all rows. It is a
-    leak where it has words of v1..v5 or test dialogues of the first.
+    leak where it has words of v1..v5 or what users say in a test split.
     """
     release = open_release(also.source)
     schemas = {name: release.schema("train", name) for name in also.variants}
@@ -77,8 +77,8 @@ def second_corpus(
         schemas["validation"] = release.schema("validation", "original")
     judged = open_release(source)
     leak = find_leak(schemas, [*published_words(), *judging_words(judged)])
-    copied = bool(copied_dialogues(release, judged))
-    return rows.select(chosen), Leak(leak.overlaps, leak.oracle or copied)
+    copied = in_words(copied_dialogues(release, judged))
+    return rows.select(chosen), leak._replace(copied=copied)
 
 
 def _variant_paths(augment: Augment, source: str | None) -> dict[str, Path]:

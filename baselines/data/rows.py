@@ -16,13 +16,8 @@ from datasets import Dataset, DatasetInfo, Features, Value, concatenate_datasets
 
 from sgdx_dataset import SgdxError, frames, load, open_release, tracker_inputs, turns
 from sgdx_dataset.columns import TURN_COLUMNS
-from sgdx_dataset.rewording.leaks import (
-    Leak,
-    copied_dialogues,
-    copied_variants,
-    find_leak,
-    judging_words,
-)
+from sgdx_dataset.contamination import copied_dialogues, in_words
+from sgdx_dataset.rewording.leaks import Leak, copied_variants, find_leak, judging_words
 from sgdx_dataset.rows import domains_seen
 from sgdx_dataset.source import resolve_source
 
@@ -109,7 +104,13 @@ def _joined(leak: Leak, more: Leak, oracle: bool, culprit: str) -> Leak:
             f"{culprit} texts of variants that trackers are judged on ({more.overlaps}), expected "
             "none; for an upper bound that sees them, and says so, give --oracle"
         )
-    return Leak(leak.overlaps + more.overlaps, leak.oracle or more.oracle)
+    if more.copied and not oracle:
+        raise SgdxError(
+            f"{culprit} what users say in a test split: {more.copied}, expected neither; for an "
+            "upper bound that sees them, and says so, give --oracle"
+        )
+    is_oracle = leak.oracle or more.oracle or bool(more.copied)
+    return Leak(leak.overlaps + more.overlaps, is_oracle)
 
 
 def original_leak(source: str | None, oracle: bool) -> Leak:
@@ -122,20 +123,15 @@ def original_leak(source: str | None, oracle: bool) -> Leak:
             culprit = f"{release.name}: {release.schema_file(split, 'original')} has"
             joined = _joined(leak, found, oracle, culprit)
             leak = joined if split == "train" else Leak(leak.overlaps, joined.oracle)
-    copied, copies = copied_dialogues(release, release), copied_variants(release)
-    if copied and not oracle:
-        counts = ", ".join(f"{split} {count}" for split, count in copied.items())
-        raise SgdxError(
-            f"{release.name}: dialogues of test are in other splits ({counts}), expected none; "
-            "for an upper bound that sees them, and says so, give --oracle"
-        )
-    if copies and not oracle:
+    said = in_words(copied_dialogues(release, release))
+    leak = _joined(leak, Leak(0, oracle=False, copied=said), oracle, f"{release.name}: has")
+    if (copies := copied_variants(release)) and not oracle:
         raise SgdxError(
             f"{release.name}: {', '.join(copies)} have the original schemas' texts, expected other "
             "words, because otherwise they measure no robustness; to train anyway, as an upper "
             "bound that every file states, give --oracle"
         )
-    return Leak(leak.overlaps, leak.oracle or bool(copied or copies))
+    return Leak(leak.overlaps, leak.oracle or bool(copies))
 
 
 def random_dialogues(rows: Dataset, settings: Settings) -> Dataset:

@@ -14,6 +14,8 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
 from typing import Any
 
 from .errors import SgdxError
@@ -30,6 +32,30 @@ _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udf
 def is_first() -> bool:
     """Whether this is the first of the launched processes, the only one to print and write."""
     return os.environ.get("RANK", "0") == "0"
+
+
+class _OwnPackages:
+    """A finder that finds the packages of this project where this file is."""
+
+    names = frozenset(
+        "baselines sgdx_dataset sgdx_eval sgdx_llm sgdx_metric sgdx_space sgdx_tools "
+        "sgsacc_metric".split()
+    )
+
+    @classmethod
+    def find_spec(cls, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        """The package, if it is one of ours; other finders look for all others."""
+        own = name in cls.names and path is None
+        return PathFinder.find_spec(name, [str(Path(__file__).parents[2])]) if own else None
+
+
+def own_packages_first() -> None:
+    """Have a folder ``baselines`` of the user's own, as many repositories have one, hide nothing.
+
+    It would in the current folder, with ``python -m``, and in one of ``PYTHONPATH``.
+    """
+    if _OwnPackages not in sys.meta_path:
+        sys.meta_path.insert(0, _OwnPackages)
 
 
 class Terminated(BaseException):
@@ -56,6 +82,7 @@ def run(
         if isinstance(stream, io.TextIOWrapper):  # such as one that is ASCII alone
             stream.reconfigure(errors="backslashreplace")
     status, line = 0, ""
+    own_packages_first()
     try:
         with _signals_raise(), _warnings_in_one_line(program), inputs_are_kept():
             status = command() or 0

@@ -1,4 +1,4 @@
-"""What a training has seen of the data that it is judged on: words of v1..v5, and test dialogues.
+"""What a training has seen of the words that it is judged on: those of v1..v5.
 
 Texts are compared as tokenizers read them: without regard to case, accents, blanks and punctuation,
 so that ``VisitFlat``, ``visit_flat`` and ``Visit flát.`` are one text, be it a name or a
@@ -13,11 +13,10 @@ import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
 from ..configs import SPLITS, VARIANTS
-from ..io.json import decode_json
-from ..release import PACKAGED, Release, open_release
+from ..release import Release, open_release
 from ..schema import Service
 
 # The largest share of the texts that the original schemas lack that v1..v5 may have. Of this
@@ -37,10 +36,11 @@ class Words(NamedTuple):
 
 
 class Leak(NamedTuple):
-    """What schemas for training have in common with v1..v5."""
+    """What a corpus for training has in common with what models are judged on."""
 
-    overlaps: int  # number of their texts that v1..v5 have and the original schemas lack
+    overlaps: int  # number of its schemas' texts that v1..v5 have and the original schemas lack
     oracle: bool  # whether these are more than rewording without a look at v1..v5 yields
+    copied: str = ""  # what its dialogues have of test splits, in words; empty for nothing
 
 
 def find_leak(schemas: Mapping[str, Sequence[Service]], corpora: Sequence[Words]) -> Leak:
@@ -109,41 +109,6 @@ def train_variants(release: Release) -> dict[str, list[Service]]:
     """The train schemas of the back-translations and of the user's own variants, by variant."""
     names = [*release.variants("backtrans"), *release.own_variants]
     return {n: release.schema("train", n) for n in names if "train" in release.schema_splits(n)}
-
-
-class _UserTurn(TypedDict):
-    speaker: str
-    utterance: str
-
-
-class _UserDialogue(TypedDict):
-    turns: list[_UserTurn]
-
-
-def copied_dialogues(release: Release, judged: Release) -> dict[str, int]:
-    """How many dialogues of train and validation have a user who says what one of test says.
-
-    ``release`` is trained on, and ``judged`` has the test split. Of ``train`` and ``validation``,
-    those are in the result that have ``MIN_EQUAL`` or more of them, or as many as test has.
-    """
-    if release.source in PACKAGED and judged.source in PACKAGED:
-        return {}  # A test of this package says so.
-
-    def said(release: Release, split: str) -> Iterator[str]:
-        for file in release.dialogue_files(split):
-            path = f"{release.name}: {file}"
-            kind = list[_UserDialogue]
-            for dialogue in decode_json(release.read(file), kind, path, "a list of dialogues"):
-                turns = [t["utterance"] for t in dialogue["turns"] if t["speaker"] == "USER"]
-                yield digest("".join(turns))
-
-    test = set(said(judged, "test"))
-    counts = {
-        split: sum(spoken in test for spoken in said(release, split))
-        for split in ("train", "validation")
-    }
-    least = max(1, min(MIN_EQUAL, len(test)))
-    return {split: count for split, count in counts.items() if count >= least}
 
 
 def digests(services: Iterable[Service]) -> Iterator[tuple[str, str]]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import os
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.extras import require
 from sgdx_metric.columns import Floats
 from sgdx_metric.statistics import Interval, intervals
@@ -59,7 +62,7 @@ def draw_pictures(group: Group) -> list[Picture]:
     suffix = "" if group.number is None else f"_{group.number}"
     pictures = []
     for draw, title, note in _PLOTS:
-        with require("matplotlib").rc_context(_STYLE):
+        with own_style(_STYLE):
             if (figure := draw(group)) is None:
                 continue
             if group.caveats:  # They stand below the plot, as wide as it is.
@@ -79,6 +82,25 @@ def draw_pictures(group: Group) -> list[Picture]:
         width = round(1.4 * 72 * figure.get_figwidth())
         pictures.append(Picture(name, title, note, svg.getvalue(), png.getvalue(), width))
     return pictures
+
+
+@contextmanager
+def own_style(style: Mapping[str, Any]) -> Iterator[None]:
+    """Draw with matplotlib's own settings and these, whatever the user's environment says."""
+    # It reads MPLBACKEND and the user's matplotlibrc when it is imported. Notebooks hand on a
+    # backend that others may not have; files need none.
+    backend = os.environ.pop("MPLBACKEND", None)
+    try:
+        matplotlib = require("matplotlib")
+    except (ValueError, OSError) as error:  # such as of a matplotlibrc that is no text
+        raise SgdxError(f"matplotlib cannot be loaded with its matplotlibrc: {error}") from None
+    finally:
+        if backend is not None:
+            os.environ["MPLBACKEND"] = backend
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(style)
+        yield
 
 
 def _new(width: float, height: float) -> Any:

@@ -56,7 +56,24 @@ def write(path: Path, content: Json) -> None:
     path.write_text(json.dumps(content), encoding="utf-8")
 
 
-def let_it_hold_the_test(source: Path, folder: str = "train") -> Path:
+def greeted(turn: Json) -> Json:
+    """A turn of which the user begins with a greeting."""
+    if turn["speaker"] == "USER":
+        turn["utterance"] = f"Hi. {turn['utterance']}"
+        for span in (span for frame in turn["frames"] for span in frame["slots"]):
+            span["start"] += 4
+            span["exclusive_end"] += 4
+    return turn
+
+
+CHANGES: dict[str, Callable[[list[Json]], list[Json]]] = {
+    "as they are": lambda turns: turns,
+    "every utterance is greeted": lambda turns: [greeted(turn) for turn in turns],
+    "without the last two turns": lambda turns: turns[:-2],
+}
+
+
+def let_it_hold_the_test(source: Path, folder: str = "train", change: str = "as they are") -> Path:
     """Put the test's dialogues about services of a split into its folder."""
     known = {service["service_name"] for service in read(source / folder / "schema.json")}
     met = [
@@ -68,17 +85,52 @@ def let_it_hold_the_test(source: Path, folder: str = "train") -> Path:
     assert len(met) >= 5
     for number, dialogue in enumerate(met):
         dialogue["dialogue_id"] = f"9_{number:05}"  # that of a split is none of another's
+        dialogue["turns"] = CHANGES[change](dialogue["turns"])
     write(source / folder / "dialogues_009.json", met)
     return source
 
 
-@pytest.mark.parametrize("folder", ["train", "dev"])
-def test_a_split_holds_dialogues_of_the_test(folder: str, source: Path, refused: Refused) -> None:
-    refused(let_it_hold_the_test(source, folder))
+@pytest.mark.parametrize(
+    ("folder", "change"), [("dev", "as they are"), *(("train", change) for change in CHANGES)]
+)
+def test_a_split_holds_dialogues_of_the_test(
+    folder: str, change: str, source: Path, refused: Refused
+) -> None:
+    refused(let_it_hold_the_test(source, folder, change))
 
 
-def test_a_second_corpus_holds_dialogues_of_the_test(source: Path, refused: Refused) -> None:
-    let_it_hold_the_test(source)
+def test_the_train_split_is_the_test_of_another_source(tmp_path: Path, refused: Refused) -> None:
+    """Of a corpus of this package here, without its v1 to v5; SGD's test is known too."""
+    moved = {"test": "train", "dev": "dev", "train": "test"}
+    for file, content in open_release("many").files.items():
+        folder, _, name = file.partition("/")
+        if folder in moved and name in ("schema.json", "dialogues_001.json"):
+            write(tmp_path / "source" / moved[folder] / name, json.loads(content()))
+    refused(tmp_path / "source")
+
+
+def test_single_utterances_of_the_test_are_in_other_dialogues(
+    source: Path, refused: Refused
+) -> None:
+    """A third of what its users say, where an utterance of train names no value."""
+    said = [turn["utterance"] for file in sorted((source / "test").glob("dialogues_*"))
+            for dialogue in read(file) for turn in dialogue["turns"]
+            if turn["speaker"] == "USER" and len(turn["utterance"]) > 60]  # fmt: skip
+    for file in sorted((source / "train").glob("dialogues_*")):
+        dialogues = read(file)
+        for turn in (turn for dialogue in dialogues for turn in dialogue["turns"]):
+            values = [span for frame in turn["frames"] for span in frame["slots"]]
+            if turn["speaker"] == "USER" and not values and said:
+                turn["utterance"] = said.pop()
+        write(file, dialogues)
+    refused(source)
+
+
+@pytest.mark.parametrize("change", ["as they are", "every utterance is greeted"])
+def test_a_second_corpus_holds_dialogues_of_the_test(
+    change: str, source: Path, refused: Refused
+) -> None:
+    let_it_hold_the_test(source, change=change)
     also = {"source": str(source), "share": 0.3, "variants": ["original"]}
     refused("sample", also=also)
 

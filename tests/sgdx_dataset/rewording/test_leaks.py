@@ -1,8 +1,7 @@
-"""The check against leaks: words of v1..v5 and dialogues of test, in whatever is trained on."""
+"""The check against leaks: words of v1..v5, in whatever is trained on."""
 
 from __future__ import annotations
 
-import json
 import shutil
 from hashlib import sha256
 from pathlib import Path
@@ -12,11 +11,10 @@ import pytest
 from msgspec import to_builtins
 
 from sgdx_dataset import SPLITS, VARIANTS
-from sgdx_dataset.release import SAMPLE, Release, open_release
+from sgdx_dataset.release import SAMPLE, open_release
 from sgdx_dataset.rewording.leaks import (
     LIMITS,
     Leak,
-    copied_dialogues,
     copied_variants,
     digest,
     digests,
@@ -27,7 +25,7 @@ from sgdx_dataset.rewording.leaks import (
     train_variants,
 )
 
-from ..conftest import DIALOGUE, service, write
+from ..conftest import service, write
 
 Json = Any
 
@@ -116,38 +114,12 @@ def test_v1_to_v5_as_the_original_schemas_of_a_source(variant: str, tmp_path: Pa
         shutil.rmtree(tmp_path / "sgd_x", ignore_errors=True)
 
 
-def test_dialogues_of_test_are_found_by_what_the_user_says(mini: Path, tmp_path: Path) -> None:
-    """Whatever their ids are, and what else is in them."""
-    test = json.loads((mini / "test" / "dialogues_001.json").read_text())
-    assert copied_dialogues(open_release(mini), open_release(mini)) == {"train": 2, "validation": 2}
-    for split in ("train", "dev"):
-        other = json.loads(json.dumps(DIALOGUE).replace("Ulm", "Bonn"))
-        write(mini / split / "dialogues_001.json", [other])
-    assert copied_dialogues(open_release(mini), open_release(mini)) == {}
-    second = tmp_path / "renamed"
-    shutil.copytree(mini, second)
-    for dialogue in test:
-        dialogue["dialogue_id"] = f"mine_{dialogue['dialogue_id']}"
-        dialogue["turns"][1]["utterance"] = "Other words of the system"
-        dialogue["turns"][2]["utterance"] = "no thanks"
-    write(second / "train" / "dialogues_002.json", test)
-    assert copied_dialogues(open_release(second), open_release(mini)) == {"train": 2}
-
-
-@pytest.mark.parametrize("source", ["sample", "many"])
-def test_no_dialogue_of_test_is_in_other_splits_of_our_corpora(source: str) -> None:
-    release = open_release(source)
-    copy = Release("copy", release.fingerprint, release.files)  # not by its name
-    assert copied_dialogues(copy, copy) == {}
-
-
 @pytest.mark.release
 def test_the_published_words_are_those_of_sgd(release_archive: Path) -> None:
     """And its translations are within the limits: the shares that docs/augmentation.md names."""
     release = open_release(release_archive)
     words, highest = release_words(release), dict.fromkeys(LIMITS, 0.0)
     assert published_words()[0] == words
-    assert copied_dialogues(release, release) == {}
     for schema in train_variants(release).values():
         new = [(part, each) for part, each in digests(schema) if each not in words.original]
         for part in highest:
