@@ -42,7 +42,7 @@ def documents(
     plan = task_plan(settings, variants, dialogues, source, split)
     gold, rows = references(plan, REFERENCE.names), []
     for request in plan.requests():
-        frame, (service,) = request.rows[0], request.services
+        frame, service = request.row, request.service
         reference = gold[frame["variant"], frame["frame_id"]]
         rows.append(
             {

@@ -245,35 +245,6 @@ def states(folder: Path) -> Json:
     }
 
 
-def calls(folder: Path) -> Json:
-    """Scores of damaged gold calls, with and without the decision to call."""
-    for variant in VARIANTS:
-        decisions = gold(variant, "service", "service_call")
-        for number, row in enumerate(decisions):
-            service, call = row.pop("service"), row["service_call"]
-            if call is None and number % 9 == 0:
-                call = {"method": "Unknown", "parameters": []}
-            row["service_call"] = call and {"service": service, **call}
-        write_damaged(folder / "decisions", variant, decisions)
-        made = [row for row in decisions if row["service_call"]]
-        made = [row for row in made if row["service_call"]["method"] != "Unknown"]
-        write_damaged(folder / "calls", variant, made)
-    pair = (folder / "calls.json", folder / "decisions.json")
-    for path in pair:
-        run(
-            "sgdx_metric score --source sample --predictions",
-            path.with_suffix(""),
-            "--output",
-            path,
-        )
-    compare = ("sgdx_metric compare", *pair)
-    return {
-        "calls": figures(read(pair[0])),
-        "decisions": figures(read(pair[1])),
-        "compare": scored(*compare, output="--json"),
-    }
-
-
 def tools(folder: Path) -> Json:
     """Scores of the demo's program on the sample tools, and of its answers damaged."""
     demo = folder / "demo"
@@ -429,7 +400,6 @@ PARTS: dict[str, Callable[[Path], Json]] = {
     "compare": compared_results,
     "compare_turns": compared_turns,
     "states": states,
-    "calls": calls,
     "tools": tools,
     "turns": turns,
     "files": files,

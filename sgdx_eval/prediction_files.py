@@ -25,7 +25,7 @@ _BEGINNING = re.compile(rb'\s*\{\s*"metadata"\s*:')
 class Header(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a prediction file says of itself; it may lack any of these, and have others."""
 
-    # What the predictions are: "state", "calls", "turns" or "tools".
+    # What the predictions are: "state", "turns" or "tools".
     task: str | None = None
     variant: str | None = None
     split: str | None = None
@@ -56,7 +56,6 @@ class AnyRow(msgspec.Struct):
     variant: str | None = None
     frame_id: str | None = None
     turn_id: str | None = None
-    service_call: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     utterance: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     calls: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 

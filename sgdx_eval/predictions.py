@@ -146,7 +146,7 @@ def task_name(path: Path) -> str:
         return header.task
     with suppress(msgspec.DecodeError, RecursionError):  # which the rows' reader tells
         row = msgspec.json.decode(first, type=AnyRow)
-        for key, name in (("service_call", "calls"), ("utterance", "turns"), ("calls", "tools")):
+        for key, name in (("utterance", "turns"), ("calls", "tools")):
             if getattr(row, key) is not msgspec.UNSET:
                 return name
     return "state"

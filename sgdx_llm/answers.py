@@ -1,4 +1,4 @@
-"""Reading states and calls from answers. Nothing here raises, whatever a model or a server writes.
+"""Reading states from answers. Nothing here raises, whatever a model or a server writes.
 
 Parts that cannot be used are left out and counted, and the counts are shown beside the scores.
 """
@@ -11,10 +11,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sgdx_dataset.io.json import parse_at, parse_text
-from sgdx_dataset.schema import DONTCARE, NONE_INTENT, Intent, Service, Slot, allowed_value
+from sgdx_dataset.schema import DONTCARE, NONE_INTENT, Service, Slot, allowed_value
 
 from .calls import Json, answer_text, chat_completion, has_text, listed_calls
-from .functions import STATE_KEYS, call_function, safe_names, slots_by_any_name
+from .functions import STATE_KEYS, safe_names, slots_by_any_name
 from .text_calls import calls_in_text
 
 # The counts, in the order in which they are shown. From `from_text` to `extra_calls` they are
@@ -46,16 +46,6 @@ class Reading(NamedTuple):
     requested_slots: tuple[str, ...] = ()  # names of the slots that the user asks for
     # The value of each slot that is set, by the slot's name in the schema.
     slot_values: Mapping[str, str] = {}
-
-
-class CallReading(NamedTuple):
-    """Which call an answer makes."""
-
-    counts: Counter[str]  # as above
-    service: str = ""  # name of the service in the schema; empty where no function was called
-    method: str = ""  # name of the intent
-    # The value of each parameter, by the slot's name in the schema.
-    parameters: Mapping[str, str] = {}
 
 
 def why_unread(counts: Mapping[str, int]) -> str:
@@ -104,33 +94,6 @@ def read_state(arguments: Any, service: Service, counts: Counter[str]) -> Readin
             requested.append(slot.name)
     values = _read_values(arguments.get("slot_values"), service, service.tracked, counts)
     return Reading(+counts, intent, tuple(dict.fromkeys(requested)), values)
-
-
-def read_call(
-    body: Any, functions: Mapping[str, tuple[Service, Intent]], text_calls: bool = False
-) -> CallReading:
-    """Which function a completion calls, or the list ``{"calls": [...]}`` of another system.
-
-    With ``text_calls`` a call that stands in the answer's text is one too.
-    """
-    counts: Counter[str] = Counter()
-    if isinstance(body, dict) and body.get("calls") == []:
-        return CallReading(counts)
-    message = _message(body, counts)
-    listed = listed_calls(message)
-    tools = [call_function(name, *pair) for name, pair in functions.items()] if text_calls else ()
-    calls = listed or calls_said(message, counts, text_calls, tools)
-    counts["extra_calls"] += max(len(calls) - 1, 0)
-    name, arguments = calls[0] if calls else (None, None)
-    if not isinstance(name, str) or name not in functions:
-        counts["wrong_names"] += int(bool(listed))
-        counts["empty"] += int(_is_empty(message, counts))
-        counts["unread"] += 1
-        return CallReading(+counts)
-    service, intent = functions[name]
-    inputs = {*intent.required_slots, *intent.optional_slots}
-    values = _read_values(_decode_arguments(arguments, counts), service, inputs, counts)
-    return CallReading(+counts, service.service_name, intent.name, values)
 
 
 def calls_said(

@@ -141,7 +141,7 @@ def collect(
 def from_inspect(log: Path, /, *, output: Path) -> None:
     """Write predictions from a log of Inspect.
 
-    The log is of the tasks sgdx/state or sgdx/calls. Run this where Inspect is installed.
+    The log is of the task sgdx/state. Run this where Inspect is installed.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from .functions import Json, gold_call, gold_state
+from .functions import Json, gold_state
 from .usage import Price
 
 if TYPE_CHECKING:
@@ -38,11 +38,8 @@ def estimate(plan: Plan, count: TokenCounter) -> list[Json]:
         answered = []
         for dialogue in plan.dialogues:
             for request in plan.requests_of(name, dialogue):
-                rows = [gold[row["frame_id"]] for row in request.rows]
-                if plan.settings.task == "calls":
-                    answer = gold_call(rows, request.services)
-                else:
-                    answer = gold_state(rows[0], request.services[0], plan.settings.strict)
+                row = gold[request.row["frame_id"]]
+                answer = gold_state(row, request.service, plan.settings.strict)
                 written = json.dumps(answer, ensure_ascii=False)
                 answered.append((request.key, request.body, written))
         estimates.append(estimate_variant(name, answered, count, counted_keys))

@@ -7,7 +7,7 @@ adds are the same under every variant.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -171,20 +171,3 @@ def gold_state(row: Mapping[str, Any], service: Service, strict: bool = False) -
         "requested_slots": [parameters[slot] for slot in row["requested_slots"]],
         "slot_values": values,
     }
-
-
-def gold_call(rows: Sequence[Mapping[str, Any]], services: Sequence[Service]) -> Json:
-    """The name and arguments of the call that the system makes after a turn; empty without one."""
-    for row in rows:
-        if (call := row["service_call"]) is not None:
-            # As in the state, whose variant was spoken; the values of the call are canonical.
-            spoken = {entry["slot"]: entry["values"][0] for entry in row["slot_values"]}
-            for name, (service, intent) in call_functions(services).items():
-                if (service.service_name, intent.name) == (row["service"], call["method"]):
-                    parameters = parameter_names(service)
-                    arguments = {
-                        parameters[entry["slot"]]: spoken.get(entry["slot"], entry["value"])
-                        for entry in call["parameters"]
-                    }
-                    return {"name": name, "arguments": arguments}
-    return {}

@@ -145,26 +145,12 @@ class RequestOptions(ServerOptions):
     model: str | None = None
     """Ask this model, by its name at the server. Not needed with --command."""
 
-    task: Literal["state", "calls"] = "state"
-    """Ask for the dialogue state of every frame, or for the call that the system makes next."""
-
     answer: Literal["tool", "json_schema", "text"] = "tool"
     """Demand the answer as a call of the given function, as text of a form that the server enforces
     (json_schema), or as any text."""
 
     strict: bool = False
     """Mark schemas as strict: every slot is required and may be null."""
-
-    tool_choice: Literal["required", "auto"] = "required"
-    """For --task calls: ask only after the turns that are followed by a call, and demand a call
-    (required), or ask after every turn and let the model decide (auto)."""
-
-    distractors: int = 0
-    """For --task calls: offer this number of functions of other services too. They are always the
-    same in a dialogue."""
-
-    text_calls: bool = False
-    """For --task calls: take a call that stands in the text of an answer for one."""
 
     def settings(self, program: str | None = None) -> "RequestSettings":
         """The settings of the requests."""
@@ -175,12 +161,8 @@ class RequestOptions(ServerOptions):
             raise SgdxError("found no --model, expected the model's name at its server")
         return RequestSettings(
             model=model,
-            task=self.task,
             answer=self.answer,
             strict=self.strict,
-            tool_choice=self.tool_choice,
-            distractors=self.distractors,
-            text_calls=self.text_calls,
             parameters=self.parameters,
             omitted=tuple(dict.fromkeys(self.omit)),
             provider=self.known_provider(),

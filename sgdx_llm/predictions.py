@@ -42,14 +42,13 @@ def header(plan: Plan, name: str) -> Header:
         "host": plan.host,
         **plan.settings.facts(),
         "mapping": MAPPING,
-        "services": "dialogue" if plan.settings.task == "calls" else "frame",
+        "services": "frame",
         "system_acts": False,
     }
     data = plan.data.facts(config)
-    if "dialogues" in data:  # one in which no call is asked for has no rows
-        asked = {turn.rsplit("/", 1)[0] for turn in plan.tables[config].turns}
-        data["dialogues"] = dialogues_mark(asked)
-    return Header(task=plan.settings.task, variant=name, system=facts, **data)
+    if "dialogues" in data:
+        data["dialogues"] = dialogues_mark(plan.tables[config].ranges)
+    return Header(task="state", variant=name, system=facts, **data)
 
 
 def write_finished(
@@ -78,7 +77,7 @@ def write_finished(
                 line = answers.get(request.key) or {}
                 predicted, counts = plan.read(request, line.get("body"))
                 tally.add(line, counts)
-                rows += predicted
+                rows.append(predicted)
         figures = tally.facts(price)
         stated = msgspec.structs.replace(header(plan, name), counts=figures, versions=versions())
         write_predictions(output / f"{name}.jsonl", stated, rows)
@@ -93,10 +92,9 @@ def write_finished(
     said = f"done: all {requests} answers could be read"
     if unread := reasons.total():
         parts = ", ".join(f"{_REASONS[why]} {number}" for why, number in reasons.most_common())
-        counted = "the empty state" if plan.settings.task == "state" else "no call"
         said = (
             f"done, WARNING: {unread} of {requests} answers ({100 * unread / requests:.1f} %) "
-            f"could not be read and count as {counted}: {parts}"
+            f"could not be read and count as the empty state: {parts}"
         )
         said += "; --set max_tokens=N gives them more room" if reasons["truncated"] else ""
     print(said, file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The body of the chat completion request for a frame or a turn.
+"""The body of the chat completion request for a frame.
 
 It is made of the history, the utterance, the schema and the ids of frame rows alone.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -19,13 +19,11 @@ import msgspec
 from sgdx_dataset import SgdxError
 from sgdx_dataset.schema import Service
 
-from .functions import Json, call_function, call_functions, state_function
+from .functions import Json, state_function
 from .providers import OPENAI, Provider
 
 READS = ("history", "utterance", "schema")  # of a frame row, beside its ids
-TaskName = Literal["state", "calls"]
 AnswerForm = Literal["tool", "json_schema", "text"]
-ToolChoice = Literal["required", "auto"]
 DEFAULT_PARAMETERS: Json = {"temperature": 0, "seed": 0, "max_tokens": 1024}
 # Fields that the project decides; everything else in a body can be set or left out.
 _FIXED_FIELDS = ("model", "messages", "tools", "response_format", "stream", "n")
@@ -56,17 +54,10 @@ class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of the requests: what a model is asked for, and how."""
 
     model: str  # the model's name at its server, or what a program is called
-    # The dialogue state of each frame, or the call that the system makes next.
-    task: TaskName = "state"
     # In the arguments of a call, in text whose form the server enforces, or in any text.
     answer: AnswerForm = "tool"
     # Every slot is required and nullable, for servers that enforce schemas only in that form.
     strict: bool = False
-    tool_choice: ToolChoice = "required"
-    # For ``calls``, how many functions of services are offered that are not the dialogue's.
-    distractors: int = 0
-    # For calls, whether one that stands in the answer's text is one too.
-    text_calls: bool = False
     parameters: Json = {}  # fields of the body to set, such as ``{"temperature": 0.3}``
     # Fields of the body to leave out, such as ``seed`` where a server refuses it.
     omitted: tuple[str, ...] = ()
@@ -78,14 +69,6 @@ class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
             raise SgdxError(f"--set, --omit: found {wrong[0]}, which cannot be set or left out")
         if secret := [name for name in self.parameters if _SECRET.search(name)]:
             raise SgdxError(f"--set {secret[0]}: expected no key, which --header sends unwritten")
-        if self.task == "calls" and self.answer != "tool":
-            raise SgdxError(f"--answer {self.answer}: expected tool for the task calls")
-        if self.task == "calls" and self.strict:
-            raise SgdxError("--strict: expected only for the task state")
-        if self.text_calls and self.task != "calls":
-            raise SgdxError("--text-calls: expected only for the task calls")
-        if self.distractors < 0 or (self.distractors and self.task != "calls"):
-            raise SgdxError("--distractors: expected 0 or more, and only for the task calls")
         ignored = self.provider.ignores
         if self.answer in ignored:
             raise SgdxError(f"--answer {self.answer}: {self.provider.name} {ignored[self.answer]}")
@@ -108,11 +91,7 @@ class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
         facts: Json = {"model": self.model, "answer": self.answer, "strict": self.strict}
         if self.provider is not OPENAI:
             facts["provider"] = self.provider.name
-        if self.task == "calls":
-            facts["tool_choice"] = self.tool_choice
-            facts["distractors"] = self.distractors
-            facts |= {"text_calls": True} if self.text_calls else {}
-        prompt = hashlib.sha256(instruction(self.task, self.answer).encode()).hexdigest()
+        prompt = hashlib.sha256(instruction(self.answer).encode()).hexdigest()
         return facts | {
             "prompt": prompt,
             "parameters": self.fields({}),
@@ -121,9 +100,9 @@ class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @cache
-def instruction(task: TaskName, answer: AnswerForm) -> str:
+def instruction(answer: AnswerForm) -> str:
     """The system message: the same for all services, variants and turns."""
-    text = (Path(__file__).with_name("prompts") / f"{task}.txt").read_text(encoding="utf-8")
+    text = (Path(__file__).with_name("prompts") / "state.txt").read_text(encoding="utf-8")
     return text if answer == "tool" else text + _IN_JSON
 
 
@@ -150,18 +129,6 @@ def state_body(row: Mapping[str, Any], service: Service, settings: RequestSettin
     return _body(settings, [{"role": "user", "content": text}], how)
 
 
-def call_body(
-    row: Mapping[str, Any], services: Sequence[Service], settings: RequestSettings
-) -> Json:
-    """The request for the call that the system makes after a user turn."""
-    tools = [
-        {"type": "function", "function": call_function(name, *pair)}
-        for name, pair in call_functions(services).items()
-    ]
-    how = {"tools": tools, "tool_choice": settings.tool_choice, "parallel_tool_calls": False}
-    return _body(settings, _turns(row), how)
-
-
 def _turns(row: Mapping[str, Any]) -> list[Json]:
     """The dialogue as messages; those of a turn begin with those of the turn before."""
     turns = [
@@ -172,7 +139,7 @@ def _turns(row: Mapping[str, Any]) -> list[Json]:
 
 def _body(settings: RequestSettings, messages: list[Json], how: Json) -> Json:
     """A body whose parts that requests share come first, so that a server can cache the prompt."""
-    system = {"role": "system", "content": instruction(settings.task, settings.answer)}
+    system = {"role": "system", "content": instruction(settings.answer)}
     return {"model": settings.model, **settings.fields(how), "messages": [system, *messages]}
 
 

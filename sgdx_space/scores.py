@@ -1,4 +1,4 @@
-"""The tab on which predictions of states, calls or responses are scored and explained."""
+"""The tab on which predictions of states or responses are scored and explained."""
 
 import re
 import tempfile
@@ -32,8 +32,8 @@ from .tracking import dialogue_html, dialogues_of, sample
 
 _VARIANTS = (ORIGINAL, *PAPER_VARIANTS)
 _INTRODUCTION = """
-Drop the predictions of one system for the test split of the sample corpus: of dialogue states, of
-API calls or of responses, one JSONL file for each of `original` and `v1` to `v5`. One variant is
+Drop the predictions of one system for the test split of the sample corpus: of dialogue states or
+of responses, one JSONL file for each of `original` and `v1` to `v5`. One variant is
 enough to begin with. Responses get BLEU and slot error rates; SGSAcc needs a model of entailment.
 """
 
@@ -56,8 +56,8 @@ def example_files() -> list[str]:
 def score_dropped(paths: Sequence[str]) -> Shown:
     """Score the files of one system, of which each says its task and its variant."""
     name = task_name(Path(paths[0]))
-    if name not in ("state", "calls", "turns"):
-        expected = "those of states, calls or responses"
+    if name not in ("state", "turns"):
+        expected = "those of states or responses"
         raise SgdxError(f"{paths[0]}: found predictions of {name!r}, expected {expected}")
     task, predictions = TASKS[name], dict[str, Predictions]()
     for path in map(Path, paths):

@@ -117,7 +117,7 @@ class ToolPlan:
         if not model:
             raise SgdxError("found neither --model nor --command, expected one of them")
         self.tool_set, self.asked = tool_set, asked
-        self.settings, host = settings_of(asked, model, text_calls=asked.text_calls)
+        self.settings, host = settings_of(asked, model)
         # The server or program that is asked, without credentials.
         self.host = f"{HOST}{program}" if program else host
         # The variants to ask under, and the tools under each.
@@ -195,7 +195,7 @@ class ToolPlan:
     def is_unread(self, request: Request, body: Any) -> bool:
         """Whether an answer cannot be read."""
         tools = request.body.get("tools", ())
-        return bool(read_calls(body, self.settings.text_calls, tools)[1]["unread"])
+        return bool(read_calls(body, self.asked.text_calls, tools)[1]["unread"])
 
     def predictions(self, name: str, answers: AnswerFile) -> tuple[list[Prediction], Json]:
         """The calls that all answers under a variant make, and the counts of its header."""
@@ -205,7 +205,7 @@ class ToolPlan:
             if line is None:
                 raise SgdxError(f"{request.custom_id}: its answer has gone while it was being read")
             calls, counts = read_calls(
-                line["body"], self.settings.text_calls, request.body.get("tools", ())
+                line["body"], self.asked.text_calls, request.body.get("tools", ())
             )
             tally.add(line, counts)
             repeat, unread = int(request.custom_id.rpartition("|")[2]), bool(counts["unread"])
@@ -229,10 +229,10 @@ class ToolPlan:
                 "provider": settings.provider.name,
                 "parameters": settings.fields({}),
                 "omitted": list(settings.omitted),
-                "tool_choice": settings.tool_choice,
+                "tool_choice": "auto",
                 "repeats": asked.repeats,
                 "distractors": asked.distractors,
-                **({"text_calls": True} if settings.text_calls else {}),
+                **({"text_calls": True} if asked.text_calls else {}),
                 **({"shown_as": "skill"} if tool_set.source.shown_as == "skill" else {}),
                 **({"limit": len(tool_set.cases)} if kept < len(tool_set.all_cases) else {}),
             },
@@ -240,7 +240,7 @@ class ToolPlan:
 
 
 def settings_of(
-    asked: ServerOptions, model: str, defaults: Json | None = None, text_calls: bool = False
+    asked: ServerOptions, model: str, defaults: Json | None = None
 ) -> tuple[RequestSettings, str]:
     """What requests ask for, and the server that is asked, from the options.
 
@@ -250,9 +250,6 @@ def settings_of(
     known = {key: value for key, value in (defaults or {}).items() if key not in provider.omitted}
     settings = RequestSettings(
         model=model,
-        task="calls",
-        tool_choice="auto",
-        text_calls=text_calls,
         parameters=known | asked.parameters,
         omitted=tuple(dict.fromkeys(asked.omit)),
         provider=provider,

@@ -13,7 +13,6 @@ import pyarrow as pa
 from sgdx_dataset import SgdxError
 from sgdx_eval.prediction_files import check_one_system
 from sgdx_metric.call_rules import CaseScore, score_case
-from sgdx_metric.calls import TASK_SUCCESS
 from sgdx_metric.columns import Bools, Floats
 from sgdx_metric.figures import (
     change_interval,
@@ -42,7 +41,7 @@ METRICS = {
     "call_accuracy": "call",
     "no_call_accuracy": "no_call",
 }
-HEADLINE, NO_CALL = "call_accuracy", "no_call_accuracy"
+HEADLINE, NO_CALL, TASK_SUCCESS = "call_accuracy", "no_call_accuracy", "task_success"
 _RIGHT = "right"  # the score of a case's calls, or of making none where none is right
 Outcomes = Sequence[Sequence[Outcome]]  # [runs][cases]
 _NOT_ANSWERED = CaseScore(name=0.0, arguments=None, call=0.0, no_call=None)

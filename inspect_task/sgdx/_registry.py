@@ -1,5 +1,5 @@
 """What the entry point ``inspect_ai`` names: the tasks that Inspect finds in any directory."""
 
-from .tasks import calls, state
+from .tasks import state
 
-__all__ = ["calls", "state"]
+__all__ = ["state"]

@@ -1,4 +1,4 @@
-"""The dialogue state, and API calls, under several variants as tasks of inspect_ai.
+"""The dialogue state under several variants as a task of inspect_ai.
 
 One task asks about all variants, since schema sensitivity compares a frame under several of them:
 
@@ -48,7 +48,6 @@ from sgdx_llm.harness import VARIANTS, references, task_plan
 from sgdx_llm.plan import FrameRequest, Plan
 from sgdx_llm.predictions import header
 from sgdx_llm.requests import AnswerForm, RequestSettings
-from sgdx_metric.calls import CALL_PREDICTION, CALL_REFERENCE, score_calls
 from sgdx_metric.rows import PREDICTION, REFERENCE
 from sgdx_metric.scoring import score_frames
 from sgdx_metric.statistics import flipped, variation, worst_case
@@ -80,19 +79,6 @@ def state(
     return _task(task_plan(settings, variants, dialogues, source, split))
 
 
-@task
-def calls(
-    variants: str = VARIANTS,
-    dialogues: str | None = None,
-    distractors: int = 0,
-    source: str | None = None,
-    split: str = "test",
-) -> Task:
-    """The call that the system makes after each user turn that is followed by one."""
-    settings = RequestSettings(model=HOST, task="calls", distractors=distractors)
-    return _task(task_plan(settings, variants, dialogues, source, split))
-
-
 def _task(plan: Plan) -> Task:
     requests = {request.custom_id: request for request in plan.requests()}
     samples = []
@@ -100,14 +86,13 @@ def _task(plan: Plan) -> Task:
         messages = [
             _MESSAGES[one["role"]](content=one["content"]) for one in request.body["messages"]
         ]
-        identity = {key: request.rows[0][key] for key in ("frame_id", "variant", "dialogue_id")}
+        identity = {key: request.row[key] for key in ("frame_id", "variant", "dialogue_id")}
         samples.append(Sample(id=name, input=messages, metadata=identity))
     headers = {name: header(plan, name) for name in plan.names}
-    is_state = plan.settings.task == "state"
     return Task(
         dataset=samples,
         solver=_ask(requests, plan),
-        scorer=(_joint_goal_accuracy if is_state else _call_accuracy)(requests, plan),
+        scorer=_joint_goal_accuracy(requests, plan),
         config=GenerateConfig(temperature=0, seed=0, max_tokens=1024),
         metadata={"sgdx": msgspec.json.encode(headers).decode()},
     )
@@ -132,7 +117,7 @@ def _ask(requests: dict[str, FrameRequest], plan: Plan) -> Solver:
                         parameters=parameters,
                     )
                 )
-            choice = "any" if plan.settings.task == "calls" else ToolFunction(tools[0].name)
+            choice = ToolFunction(tools[0].name)
             config = GenerateConfig(parallel_tool_calls=False)
         elif "response_format" in body:
             form = body["response_format"]["json_schema"]
@@ -182,21 +167,7 @@ _METRICS = [figures(), mean(), stderr(cluster="dialogue_id")]
 @scorer(metrics=_METRICS)
 def _joint_goal_accuracy(requests: dict[str, FrameRequest], plan: Plan) -> Scorer:
     """The official joint goal accuracy of each frame."""
-    return _scorer(requests, plan, "joint_goal_accuracy")
-
-
-@scorer(metrics=_METRICS)
-def _call_accuracy(requests: dict[str, FrameRequest], plan: Plan) -> Scorer:
-    """Whether the right function is called with the right arguments."""
-    return _scorer(requests, plan, "call_accuracy")
-
-
-def _scorer(requests: dict[str, FrameRequest], plan: Plan, measure: str) -> Scorer:
-    is_state = plan.settings.task == "state"
-    columns, predicted_columns = (
-        (REFERENCE, PREDICTION) if is_state else (CALL_REFERENCE, CALL_PREDICTION)
-    )
-    gold = references(plan, columns.names)
+    gold = references(plan, REFERENCE.names)
 
     async def score(state: TaskState, target: Target) -> Score:
         completion: dict[str, Any] = {}
@@ -212,20 +183,16 @@ def _scorer(requests: dict[str, FrameRequest], plan: Plan, measure: str) -> Scor
                 "message": {"content": message.text, "tool_calls": made},
             }
             completion = {"choices": [choice]}
-        rows, counts = plan.read(requests[str(state.sample_id)], completion)
-        variant = rows[0]["variant"]
-        true = pa.Table.from_pylist([gold[variant, row["frame_id"]] for row in rows], columns)
-        predicted = pa.Table.from_pylist(rows, predicted_columns)
-        score_rows = score_frames if is_state else score_calls
-        values = score_rows(true, predicted, variant).scores[measure]
-        said = [
-            {key: value for key, value in row.items() if key not in ("frame_id", "variant")}
-            for row in rows
-        ]
+        row, counts = plan.read(requests[str(state.sample_id)], completion)
+        variant = row["variant"]
+        true = pa.Table.from_pylist([gold[variant, row["frame_id"]]], REFERENCE)
+        predicted = pa.Table.from_pylist([row], PREDICTION)
+        value = score_frames(true, predicted, variant).scores["joint_goal_accuracy"][0]
+        said = {key: of for key, of in row.items() if key not in ("frame_id", "variant")}
         return Score(
-            value=float(np.mean(values)),
-            answer=json.dumps(said),
-            metadata={"predictions": json.dumps(rows), "counts": dict(counts)},
+            value=float(value),
+            answer=json.dumps([said]),
+            metadata={"predictions": json.dumps([row]), "counts": dict(counts)},
         )
 
     return score

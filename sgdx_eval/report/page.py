@@ -38,7 +38,6 @@ from .verdict import frames, verdict
 _NAMES = {
     "state": ("tracker", "Trackers", "dialogue state trackers"),
     "turns": ("generator", "Generators", "response generators"),
-    "calls": ("caller", "Calls", "calls of tools"),
     "tools": ("caller", "Tools", "calls of tools"),
 }
 _OTHER = "system", "Systems", "systems"

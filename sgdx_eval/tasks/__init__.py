@@ -27,7 +27,7 @@ class _Tasks(UserDict[str, Any]):
         return task
 
 
-TASKS = _Tasks({"state": "States", "calls": "Calls", "turns": "Turns", "tools": "Tools"})
+TASKS = _Tasks({"state": "States", "turns": "Turns", "tools": "Tools"})
 
 
 def task_of(inputs: Inputs, turns: TurnOptions, *others: MatchOptions | StateOptions) -> Task:

@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from sgdx_metric.calls import TASK_SUCCESS
 from sgdx_metric.columns import Ints
-from sgdx_metric.figures import case_figures, under_each
+from sgdx_metric.figures import FIGURES, case_figures, under_each
 from sgdx_metric.statistics import Figure
 from sgdx_metric.units import Scores
 
 from ..task import Changes, Task
-from .calls import metric_figures
 
-CALL, NO_CALL = "call_accuracy", "no_call_accuracy"
+CALL, NO_CALL, TASK_SUCCESS = "call_accuracy", "no_call_accuracy", "task_success"
 # What each metric is called, and what that means.
 TITLES = {
     "call_name_accuracy": ("tool", "tool: the right tools are called."),
@@ -87,3 +85,13 @@ class Tools(Task):
     def place(self, item: str) -> tuple[str, str, str]:
         """A case is its own dialogue, unless scores.json says which it is of."""
         return item, item, ""
+
+
+def metric_figures(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures of several metrics, whose keys begin with the metric."""
+    figures: dict[str, Any] = {"confidence": {}}
+    for metric, of_all in metrics.items():
+        for key in FIGURES:
+            figures[f"{metric}.{key}"] = of_all[key]
+            figures["confidence"][f"{metric}.{key}"] = of_all["confidence"][key]
+    return figures

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from baselines.copies import copy_system, generate
-from sgdx_dataset import frame_tables, open_release
 from sgdx_dataset.__main__ import main as dataset
 from sgdx_eval.requested import RequestedData
 from sgdx_eval.tasks import TASKS
@@ -102,18 +101,6 @@ def subjects(
 ) -> dict[str, Subject]:
     """The tasks that are scored against SGD."""
     states = {name: gold[name] for name in VARIANTS}
-    calls, release = {}, open_release("sample")
-    for name in VARIANTS:
-        rows = frame_tables(release, "test", name, ["frame_id", "service", "service_call"])
-        calls[name] = [
-            {
-                "frame_id": row["frame_id"],
-                "variant": name,
-                "service_call": row["service_call"] | {"service": row["service"]},
-            }
-            for row in rows.to_pylist()
-            if row["service_call"]
-        ]
     folder, data = tmp_path_factory.mktemp("turns"), RequestedData("sample", "test")
     turns = {}
     for path in generate(copy_system("gold"), data, list(VARIANTS), folder):
@@ -121,12 +108,11 @@ def subjects(
         turns[path.stem] = list(map(json.loads, lines))
     return {
         "state": Subject("state", states, _worse(states, slot_values=[])),
-        "calls": Subject("calls", calls, _worse(calls, service_call=None)),
         "turns": Subject("turns", turns, _worse(turns, utterance="")),
     }
 
 
-@pytest.fixture(params=["state", "calls", "turns"])
+@pytest.fixture(params=["state", "turns"])
 def subject(request: pytest.FixtureRequest, subjects: dict[str, Subject]) -> Subject:
     """Each task in turn."""
     return subjects[request.param]

@@ -14,9 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sgdx_dataset.schema import read_service
-from sgdx_llm.answers import COUNTS, read_answer, read_call, read_state, why_unread
+from sgdx_llm.answers import COUNTS, read_answer, read_state, why_unread
 from sgdx_llm.calls import read_body, why_no_answer
-from sgdx_llm.functions import call_functions
 from sgdx_llm.requests import AnswerForm, RequestSettings
 
 from ..conftest import intent, slot
@@ -192,38 +191,6 @@ def test_intents_and_requests(
     assert found.counts == counts
 
 
-FUNCTIONS = call_functions([SERVICE])
-
-
-@pytest.mark.parametrize(
-    ("body", "call", "counts"),
-    [
-        (call_completion("Media_9__PlayFilm", '{"title": "Up", "3-D_": true}'),
-         ("Media_9", "PlayFilm", {"title": "Up", "3-D?": "True"}), {}),
-        (text('{"name": "Media_9__PlayFilm", "arguments": {"seats": 2}}'),
-         ("", "", {}), {"unread": 1, "text_calls": 1}),
-        (call_completion("Media_9__PlayFilm", "{}"), ("Media_9", "PlayFilm", {}), {}),
-        (call_completion("Media_9__BuyFilm", "{}"), ("", "", {}), {"wrong_names": 1, "unread": 1}),
-        (text("Shall I play it?"), ("", "", {}), {"unread": 1}),
-        (call_completion("Media_9__PlayFilm", '{"director": "Pixar"}'),
-         ("Media_9", "PlayFilm", {}), {"unknown_slots": 1}),
-        # Of a program, as the help of ``--command`` has it; an empty list decides to make no call.
-        ({"calls": [{"name": "Media_9__PlayFilm", "arguments": {"title": "Up"}}]},
-         ("Media_9", "PlayFilm", {"title": "Up"}), {}),
-        ({"calls": []}, ("", "", {}), {}),
-        ({"calls": [{"name": "Other"}]}, ("", "", {}), {"wrong_names": 1, "unread": 1}),
-    ],
-)  # fmt: skip
-def test_calls(body: Any, call: tuple[str, str, dict[str, str]], counts: dict[str, int]) -> None:
-    found = read_call(body, FUNCTIONS)
-    assert (found.service, found.method, found.parameters) == call
-    assert found.counts == counts
-    if "text_calls" in counts:  # where such a call counts
-        found = read_call(body, FUNCTIONS, text_calls=True)
-        assert (found.method, found.parameters) == ("PlayFilm", {"seats": "2"})
-        assert found.counts == {"from_text": 1}
-
-
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: (
@@ -256,7 +223,8 @@ def _check(found: Any) -> None:
 def test_any_answer_is_read(body: Any) -> None:
     """A body as such, as the arguments of a call, as text, and as bytes that a server sends."""
     written = body if isinstance(body, str) else json.dumps(body)
-    bodies = [body, text(written), *(call_completion(n, written) for n in ("Media_9", *FUNCTIONS))]
+    names = "Media_9", "Media_9__PlayFilm"
+    bodies = [body, text(written), *(call_completion(name, written) for name in names)]
     with contextlib.suppress(ValueError, RecursionError):
         bodies.append(read_body(written.encode(errors="surrogatepass")))
     for one in bodies:
@@ -264,7 +232,6 @@ def test_any_answer_is_read(body: Any) -> None:
         for in_call in (True, False):
             _check(read_answer(one, SERVICE, in_call))
         _check(read_state(one, SERVICE, Counter()))
-        read_call(one, FUNCTIONS)
 
 
 @pytest.mark.parametrize(

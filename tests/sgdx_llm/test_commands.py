@@ -38,8 +38,8 @@ def gold_answers_of(plan: Plan) -> dict[str, dict[str, Any]]:
     """The right answer to each body of a plan."""
     found, gold = {}, {name: plan.gold(name) for name in plan.names}
     for request in plan.requests():
-        row = gold[request.rows[0]["variant"]][request.rows[0]["frame_id"]]
-        answer = gold_answer(row, request.services[0], plan.settings)
+        row = gold[request.row["variant"]][request.row["frame_id"]]
+        answer = gold_answer(row, request.service, plan.settings)
         found[json.dumps(request.body, sort_keys=True)] = answer
     return found
 
@@ -182,7 +182,6 @@ def test_an_estimate_where_requests_that_are_equal_are_counted_once(
         (["--set", 'api_key="sk-x"'], "--set api_key: "),
         (["--omit", "model"], "--set, --omit: found model"),
         (["--max-cost", "1"], "--max-cost: found no --price"),
-        (["--task", "calls", "--answer", "text"], "--answer text: "),
         (["--base-url", "localhost"], "--base-url: "),
         (["--dialogues", "no.json"], "no.json: "),
         (["--repeats", "2"], "--repeats 2: "),

@@ -51,10 +51,10 @@ def log(dialogues: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     plan = Plan(RequestedData("sample", "test", {}, dialogues), names, settings, "h")
     right = {}
     for request in plan.requests():
-        gold = plan.gold(request.rows[0]["variant"])[request.rows[0]["frame_id"]]
+        gold = plan.gold(request.row["variant"])[request.row["frame_id"]]
         key = json.dumps([one["content"] for one in request.body["messages"]])
         name = request.body["tools"][0]["function"]["name"]
-        right[key, name] = gold_state(gold, request.services[0])
+        right[key, name] = gold_state(gold, request.service)
 
     def answer(messages: Any, tools: Any, choice: Any, config: Any) -> ModelOutput:
         assert choice.name == tools[0].name
@@ -105,37 +105,6 @@ def test_an_unfinished_log_gives_the_dialogues_that_are_whole(log: Any, tmp_path
     header, rows = files["v1"]
     assert (header.dialogues or "").startswith("1@")
     assert len(rows) == 6
-
-
-def test_calls_are_scored_too(dialogues: Path, tmp_path: Path) -> None:
-    from inspect_ai import eval as run
-    from inspect_ai.model import ModelOutput, ModelUsage, get_model
-    from sgdx.tasks import calls
-
-    from sgdx_metric.__main__ import main as metric
-
-    from .conftest import run_ask
-
-    def answer(messages: Any, tools: Any, choice: Any, config: Any) -> ModelOutput:
-        assert choice == "any"
-        assert len(tools) > 2
-        output = ModelOutput.for_tool_call("mockllm", tools[0].name, {})
-        output.usage = ModelUsage()
-        return output
-
-    model = get_model("mockllm/model", custom_outputs=answer)
-    task = calls(dialogues=str(dialogues), source="sample", distractors=3)
-    (found,) = run(task, model=model, log_dir=str(tmp_path / "logs"), display="none")
-    assert found.status == "success", found.error
-    assert run_ask(["from-inspect", found.location, "--output", str(tmp_path / "out")]) == 0
-    words = ["score", "--source", "sample", "--dialogues", str(dialogues)]
-    words += ["--predictions", str(tmp_path / "out"), "--output", str(tmp_path / "calls.json")]
-    assert metric(words) == 0
-    scores = json.loads((tmp_path / "calls.json").read_text())
-    figures = {name: one.value for name, one in found.results.scores[0].metrics.items()}
-    accuracy = scores["calls"]["call_accuracy"]
-    assert figures["original"] == accuracy["original"]
-    assert figures["v1_5"] == pytest.approx(accuracy["v1-5"])
 
 
 def test_its_predictions_are_scored_as_any_others(

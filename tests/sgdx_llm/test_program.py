@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 import time
@@ -12,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from sgdx_cli import main as sgdx
 from sgdx_dataset import SgdxError
 from sgdx_llm.answer_file import AnswerFile
 from sgdx_llm.program import public_name, run_program
@@ -87,25 +85,3 @@ def test_a_command_is_named_without_its_secrets(tmp_path: Path) -> None:
     assert name.startswith("python my_system.py@")
     assert "secret" not in name and str(tmp_path) not in name
     assert public_name(f"/opt/python {script} --key sk-other") != name
-
-
-def test_dialogues_without_a_call_are_scored_with_those_that_have_one(tmp_path: Path) -> None:
-    chosen = tmp_path / "two.json"
-    chosen.write_text('["many3_00000", "many3_00004"]')  # the second has no call
-    script = tmp_path / "first.py"
-    script.write_text(
-        "import json, sys\n"
-        "for line in sys.stdin:\n"
-        "    asked = json.loads(line)\n"
-        "    name = asked['body']['tools'][0]['function']['name']\n"
-        "    call = {'name': name, 'arguments': {}}\n"
-        "    print(json.dumps({'custom_id': asked['custom_id'], 'calls': [call]}))\n"
-    )
-    command = shlex.join([sys.executable, str(script)])
-    data = ["--source", "many", "--config", "original"]
-    out = str(tmp_path / "calls")
-    words = ["ask", "predict", *data, "--dialogues", str(chosen), "--task", "calls"]
-    assert sgdx([*words, "--command", command, "--output", out]) == 0
-    scores = tmp_path / "scores.json"
-    assert sgdx(["score", "--source", "many", "--predictions", out, "--output", str(scores)]) == 0
-    assert json.loads(scores.read_text())["dialogues"] == 1

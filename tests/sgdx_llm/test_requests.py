@@ -5,28 +5,23 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgdx_dataset import SgdxError
 from sgdx_dataset.schema import read_service
 from sgdx_llm.functions import call_function, call_functions, safe_names, state_function
 from sgdx_llm.plan import Plan
 from sgdx_llm.requests import (
     AnswerForm,
     RequestSettings,
-    ToolChoice,
-    call_body,
     request_key,
     state_body,
     with_seed,
 )
 
-from .conftest import plan_of
 from .test_answers import SCHEMA
 
 SERVICE = read_service(SCHEMA)
@@ -91,18 +86,15 @@ def test_gold_changes_no_byte(rows: list[dict[str, Any]]) -> None:
         changed = row | gold | {"history": [turn | {"actions": acts} for turn in row["history"]]}
         for settings in (RequestSettings(model="m"), RequestSettings(model="m", answer="text")):
             assert state_body(changed, service, settings) == state_body(row, service, settings)
-        settings = RequestSettings(model="m", task="calls")
-        assert call_body(changed, [service], settings) == call_body(row, [service], settings)
 
 
 def test_a_plan_never_sees_gold(plan: Plan) -> None:
     for request in plan.requests():
-        for row in request.rows:
-            assert set(row) == {
-                "frame_id", "variant", "dialogue_id", "turn", "service", "history", "utterance",
-                "schema",
-            }  # fmt: skip
-            assert all(set(turn) == {"speaker", "utterance"} for turn in row["history"])
+        assert set(request.row) == {
+            "frame_id", "variant", "dialogue_id", "turn", "service", "history", "utterance",
+            "schema",
+        }  # fmt: skip
+        assert all(set(turn) == {"speaker", "utterance"} for turn in request.row["history"])
 
 
 def test_all_variants_of_a_dialogue_come_before_the_next(plan: Plan) -> None:
@@ -115,54 +107,6 @@ def test_all_variants_of_a_dialogue_come_before_the_next(plan: Plan) -> None:
     assert names[:4:2] == [("original", "1_00000/0/Cabs_1"), ("original", "1_00000/2/Cabs_1")]
     frames = [frame for _, frame in names]
     assert frames[::2] == frames[1::2]
-
-
-@pytest.mark.parametrize("choice", ["required", "auto"])
-def test_calls_are_asked_about_turns(plan: Plan, choice: ToolChoice) -> None:
-    settings = RequestSettings(model="m", task="calls", tool_choice=choice)
-    calls = plan_of(plan.data.dialogues, settings=settings, configs=("v5",))
-    requests = list(calls.requests())
-    gold = calls.gold("v5")
-    turns = {frame.rsplit("/", 1)[0] for frame in gold}
-    called = {frame.rsplit("/", 1)[0] for frame, row in gold.items() if row["service_call"]}
-    wanted = called if choice == "required" else turns
-    assert {r.rows[0]["frame_id"].rsplit("/", 1)[0] for r in requests} == wanted
-    assert len(requests) == len(wanted) == calls.count()
-    assert 0 < len(called) < len(turns)
-    for request in requests:
-        assert request.body["tool_choice"] == choice
-        names = [tool["function"]["name"] for tool in request.body["tools"]]
-        assert all("__" in name for name in names)
-
-
-def test_functions_of_other_services_are_offered_too(three: Path) -> None:
-    """The same ones under every variant and of any choice of dialogues, mixed with the own."""
-    plans = {
-        count: plan_of(None, settings=RequestSettings(model="m", task="calls", distractors=count))
-        for count in (0, 5)
-    }
-
-    def names(count: int, config: str) -> list[list[str]]:
-        """The functions that are offered in the first request about each of some dialogues."""
-        requests = (next(plans[count].requests_of(config, d), None) for d in plans[0].dialogues[:8])
-        return [[tool["function"]["name"] for tool in r.body["tools"]] for r in requests if r]
-
-    pairs = list(zip(names(0, "original"), names(5, "original"), strict=True))
-    for own, offered in pairs:
-        assert len(offered) == len(own) + 5
-        assert set(own) < set(offered)
-    assert any(offered[: len(own)] != own for own, offered in pairs)
-    services, reworded = (
-        [[name.split("__")[0][:4] for name in offered] for offered in names(5, config)]
-        for config in ("original", "v5")
-    )
-    assert services == reworded
-    few = plan_of(three, settings=plans[5].settings)
-    (first, *_) = few.requests_of("original", few.dialogues[0])
-    whole = {r.custom_id: r.key for r in plans[5].requests_of("original", few.dialogues[0])}
-    assert whole[first.custom_id] == first.key
-    with pytest.raises(SgdxError, match="^--distractors: "):
-        RequestSettings(model="m", distractors=1)
 
 
 def enum(*values: str) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from ..sgdx_metric.frames import Row, written
 pytest.importorskip("gradio", reason="the Space needs gradio: pip install sgdx[app]")
 
 from sgdx_space.scores import example_files, explain, fill, score_dropped
-from sgdx_space.tracking import sample
 
 
 def signature(paths: list[str]) -> str:
@@ -84,32 +83,6 @@ def test_an_example_can_be_dropped() -> None:
     assert "<code>where_it_is_held</code> <span class='wrong'>–</span>" in details
     assert "<code>city</code> <span class='right'>Leeds</span>" in details
     assert explain("1_00000/Cabs_1", shown) != details
-
-
-def test_calls_are_shown_as_states_are(tmp_path: Path) -> None:
-    """The sample's calls; under v3 the first is of no intent, and in one turn none was needed."""
-    paths = []
-    for name in ("original", "v3"):
-        rows: list[Row] = []
-        for frame in sample().rows(name).to_pylist():
-            if (made := frame["service_call"]) is not None:
-                wrong = {"method": "Other"} if name == "v3" and not rows else {}
-                made = {**made, "service": frame["service"], **wrong}
-            if made or rows:
-                rows.append({"frame_id": frame["frame_id"], "variant": name, "service_call": made})
-        paths.append(str(written(tmp_path / f"{name}.jsonl", rows)))
-    html, shown, dialogues, details = fill(paths)
-    assert shown and "|task:calls|" in html and "Calls: 73 all" in html
-    rows_of = cells(html)
-    assert rows_of["call drop"][0].startswith("-1.37<small>")
-    assert rows_of["v3"][-2:] == ["100.00", "100.00"]  # the decision to call
-    dialogue, _, service = rows[0]["frame_id"].split("/")
-    assert dialogues.value == f"{dialogue}/{service}"
-    assert "<span class='wrong'>Cabs_13.Other</span>" in details
-    state = {"active_intent": "NONE", "requested_slots": [], "slot_values": []}
-    row = {"frame_id": rows[0]["frame_id"], "variant": "v1", **state}
-    html, *_ = fill([*paths, str(written(tmp_path / "v1.jsonl", [row]))])
-    assert "v1.jsonl:1:" in html and str(tmp_path) not in html
 
 
 def test_responses_are_scored_without_a_model(

@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from baselines.copies import copy_system, generate
-from sgdx_dataset import frame_tables, open_release
 from sgdx_eval.report.page import build_page, render_html, render_markdown
 from sgdx_eval.requested import DEFAULT_CONFIGS, RequestedData
 from sgdx_eval.tables import Cell, Table
@@ -18,7 +17,6 @@ from sgdx_tools import score
 from sgdx_tools.folder import write_tool_set, write_variant
 from sgsacc_metric.__main__ import main as sgsacc
 
-from ...sgdx_metric.frames import written
 from ...sgdx_tools.conftest import CASES, TOOLS, V1, V2, rows
 from .conftest import reported, scores_of
 
@@ -157,38 +155,6 @@ def test_own_tools_have_their_cost_and_the_words(run: Path) -> None:
     assert [words[:3] for words in part["verdict"].costly] == [
         ("book people, v1", "people", "guests")
     ]
-
-
-def test_calls_of_sgd_have_the_same_page(tmp_path: Path) -> None:
-    """As ``sgdx score`` writes them; of the sample, v3 alone has wrong calls."""
-    release = open_release("sample")
-    for variant in ("original", "v3"):
-        table = frame_tables(release, "test", variant, ["frame_id", "service", "service_call"])
-        called = [row for row in table.to_pylist() if row["service_call"]]
-        for number, row in enumerate(called):
-            row["variant"] = variant
-            row["service_call"]["service"] = row.pop("service")
-            if variant == "v3" and number < 10:
-                row["service_call"]["method"] = "Other"
-        written(tmp_path / f"{variant}.jsonl", called)
-    path = tmp_path / "calls.json"
-    words = ["score", "--source", "sample", "--predictions", str(tmp_path), "--output", str(path)]
-    assert metric(words) == 0
-    scores = json.loads(path.read_text())
-    scores["decision"] = {"original": {"precision": 0.5, "recall": 0.25}, "v3": None}
-    path.write_text(json.dumps(scores))
-    (part,) = build_page([path], "command")["parts"]
-    cells = by_name(part["tables"][0])
-    assert cells["calls", "call"]["calls"].text == "73"
-    assert cells["calls", "call"]["drop"].text == "-13.7"  # ten of the 73 calls
-    assert ("calls", "call, unseen") in cells
-    (tasks,) = (table for table in part["tables"] if table.title.startswith("Tasks of 36"))
-    assert [[cell.text for cell in row] for row in tasks.rows] == [
-        ["original", "100.00", "50.00", "25.00"], ["v3", "83.33", "–", "–"]
-    ]  # fmt: skip
-    # No turn has as many as twenty calls.
-    names = [picture.name for picture in part["pictures"]]
-    assert names == ["calls_by_variant", "calls_drop_beside_flips"]
 
 
 def test_cases_that_expect_no_call_are_read_compared_and_reported(tmp_path: Path) -> None:
