@@ -15,13 +15,13 @@ import msgspec
 import pyarrow as pa
 from datasets.arrow_reader import ArrowReader
 from datasets.naming import filenames_for_dataset_split
-from filelock import FileLock
 
 from .columns import DIALOGUE_COLUMNS, VERSION
 from .configs import CONFIGS, split_name
 from .io.errors import SgdxError
 from .io.files import flush, write_bytes
 from .io.progress import progress
+from .io.waiting import locked_file
 from .release import Release, Variants, open_release
 from .rows import in_groups, row_tables, split_rows, steps
 from .source import CITATION, NOTE, OTHER_SOURCES, Source, remembered_source, resolve_source
@@ -281,7 +281,7 @@ def _locked(cache: Path) -> Iterator[None]:
     """Lock the cache; a process that has done so may do it again."""
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        with FileLock(cache / "sgdx.lock", is_singleton=True):
+        with locked_file(cache / "sgdx.lock"):
             yield
     except OSError as error:
         raise SgdxError(f"{cache}: cache cannot be written: {error}") from None

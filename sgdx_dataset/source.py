@@ -16,6 +16,7 @@ from .io.console import escape_controls
 from .io.errors import SgdxError
 from .io.files import file_digest
 from .io.json import parse_json
+from .io.waiting import locked_file
 
 Source = str | os.PathLike[str] | None
 
@@ -114,15 +115,14 @@ def resolve_source(source: Source, cache: Path | None = None, announce: bool = F
 
 def download(check: Callable[[Path], None], url: str = URL, checksum: str | None = SHA256) -> Path:
     """Download the pinned archive to the Hugging Face cache, unless it is there already."""
-    # They take a while to import, and most commands download nothing.
-    from filelock import FileLock
+    # It takes a while to import, and most commands download nothing.
     from huggingface_hub.file_download import http_get
 
     archive = datasets_cache() / "downloads" / f"sgdx-{Path(url).name}"
     partial = archive.with_suffix(".incomplete")
     try:
         archive.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(archive.with_suffix(".lock")):
+        with locked_file(archive.with_suffix(".lock")):
             if archive.exists():
                 return archive
             try:
