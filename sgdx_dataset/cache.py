@@ -24,7 +24,15 @@ from .io.progress import progress
 from .io.waiting import locked_file
 from .release import Release, Variants, open_release
 from .rows import in_groups, row_tables, split_rows, steps
-from .source import CITATION, NOTE, OTHER_SOURCES, Source, remembered_source, resolve_source
+from .source import (
+    CITATION,
+    NOTE,
+    OTHER_SOURCES,
+    Source,
+    home_remedy,
+    remembered_source,
+    resolve_source,
+)
 
 # The cache has a folder per hash of the builder's code. This name is fixed, as VERSION already says
 # when rows change.
@@ -284,7 +292,7 @@ def _locked(cache: Path) -> Iterator[None]:
         with locked_file(cache / "sgdx.lock"):
             yield
     except OSError as error:
-        raise SgdxError(f"{cache}: cache cannot be written: {error}") from None
+        raise SgdxError(f"{cache}: cache cannot be written: {error}{home_remedy(error)}") from None
 
 
 @contextmanager

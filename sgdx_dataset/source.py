@@ -6,6 +6,7 @@ folder that ``datasets`` keeps its data in: ``{"source": "/data/sgd.zip"}``.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable
@@ -56,6 +57,17 @@ def datasets_cache() -> Path:
     cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
     home = os.environ.get("HF_HOME", str(Path(cache, "huggingface")))
     return Path(os.environ.get("HF_DATASETS_CACHE", str(Path(home, "datasets")))).expanduser()
+
+
+def home_remedy(error: OSError) -> str:
+    """What helps where a file of the Hugging Face cache cannot be written; else empty."""
+    home = datasets_cache().parent
+    file = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else None
+    is_refused = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT)
+    if not is_refused or file is None:
+        return ""
+    is_of_it = home.is_relative_to(file) or file.is_relative_to(home)
+    return "; set HF_HOME to a folder that can be written" if is_of_it else ""
 
 
 def remembered_source(cache: Path | None = None) -> str | None:

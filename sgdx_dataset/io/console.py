@@ -111,8 +111,10 @@ def run(
         status = CLOSED_OUTPUT
     except OSError as error:  # such as a name that is too long, or a disk that is full
         _discard_output()
+        from ..source import home_remedy
+
         file = f"{error.filename}: " if error.filename else ""
-        status, line = BAD_INPUT, f"error: {file}{error.strerror or error}"
+        status, line = BAD_INPUT, f"error: {file}{error.strerror or error}{home_remedy(error)}"
     if line and is_main_process:
         say(program, line)
     return status
