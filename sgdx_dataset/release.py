@@ -30,7 +30,7 @@ PACKAGED = {"sample": SAMPLE, "many": Path(__file__).with_name("many.zip")}
 _OVERLAYS = Path(__file__).with_name(BACKTRANS)  # of SGD's train schemas
 
 _FILE = re.compile(
-    r"([^/]+/)?((?:sgd_x/data/v[0-9]+/)?(?:train|dev|test)/schema\.json"
+    r"((?!(?:train|dev|test)/)[^/]+/)?((?:sgd_x/data/v[0-9]+/)?(?:train|dev|test)/schema\.json"
     r"|(?:train|dev|test)/dialogues_[0-9]+\.json|backtrans/[a-z]+\.json|schema\.json)"
 )
 # Of all splits, where they have none of their own: MultiWOZ 2.2 comes in this layout.
