@@ -9,7 +9,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from transformers.utils import logging
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.progress import DELAY
+from sgdx_dataset.io.waiting import waiting_for
 
 from .settings import Precision, Settings
 
@@ -41,10 +42,21 @@ def make_accelerator(**options: Any) -> Accelerator:
     """Create an ``Accelerator`` that joins all launched processes, also on CPUs."""
     # Its mixed precision is off: ``precision`` decides. On GPUs, matrix products of float32 use
     # TensorFloat-32, whose results differ from exact ones by about 0.1 %.
-    launched = int(os.environ.get("WORLD_SIZE", "1"))
+    launched = _launched()
     # Without cpu=True, each of several processes without a GPU would run as if it were alone.
     on_cpus = launched > 1 and not torch.cuda.is_available() and not is_torch_xla_available()
-    accelerator = Accelerator(cpu=True if on_cpus else None, mixed_precision="no", **options)
+    place = ":".join(os.environ.get(name, "?") for name in ("MASTER_ADDR", "MASTER_PORT"))
+    others = f"the other processes of this launch ({launched} in all), at {place}"
+    try:
+        with waiting_for(others) if launched > 1 else nullcontext():
+            accelerator = Accelerator(
+                cpu=True if on_cpus else None, mixed_precision="no", **options
+            )
+    except (RuntimeError, ValueError, OSError) as error:  # such as a port that is taken
+        if launched == 1:
+            raise
+        reason = str(error).split("\n")[0]
+        raise SgdxError(f"found not {others}: {reason}") from None
     if accelerator.device.type == "cuda":
         torch.set_float32_matmul_precision("high")
     if accelerator.num_processes != launched and not is_torch_xla_available():
@@ -54,6 +66,19 @@ def make_accelerator(**options: Any) -> Accelerator:
         accelerator.state.distributed_type = DistributedType.FSDP
         accelerator.state.fsdp_plugin = FullyShardedDataParallelPlugin()
     return accelerator
+
+
+def _launched() -> int:
+    """How many processes were launched together, by the variables that launchers set."""
+    numbers = dict[str, int]()
+    for name, default in (("WORLD_SIZE", "1"), ("RANK", "0")):
+        text = os.environ.get(name, default)
+        if not (text.isascii() and text.isdigit()):
+            raise SgdxError(f"{name}: found {text!r}, expected the number that a launcher sets")
+        numbers[name] = int(text)
+    if numbers["RANK"] >= numbers["WORLD_SIZE"]:
+        raise SgdxError(f"RANK: found {numbers['RANK']}, expected less than WORLD_SIZE")
+    return numbers["WORLD_SIZE"]
 
 
 def training_accelerator(settings: Settings, output: Path) -> Accelerator:

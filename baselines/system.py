@@ -41,6 +41,7 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.extras import require
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import decode_json
+from sgdx_dataset.push import check_hub
 
 from .run_folder import READY
 from .settings import OPTIONS, AnySettings, PredictionOptions, Settings
@@ -338,6 +339,7 @@ def model_file(model: str, name: str, revision: str | None = None) -> Path | Non
                 "replaced one by the next, expected one; continue with sgdx train --resume"
             )
         return folder / name if (folder / name).is_file() else None
+    check_hub()
     try:
         validate_repo_id(model)  # a path that is not there is no question for the Hub
         return Path(hf_hub_download(model, name, revision=revision))

@@ -6,7 +6,7 @@ import hashlib
 import shutil
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -15,16 +15,24 @@ import msgspec
 import pyarrow as pa
 from datasets.arrow_reader import ArrowReader
 from datasets.naming import filenames_for_dataset_split
-from filelock import FileLock
 
 from .columns import DIALOGUE_COLUMNS, VERSION
 from .configs import CONFIGS, split_name
 from .io.errors import SgdxError
 from .io.files import flush, write_bytes
 from .io.progress import progress
+from .io.waiting import locked_file
 from .release import Release, Variants, open_release
 from .rows import in_groups, row_tables, split_rows, steps
-from .source import CITATION, NOTE, OTHER_SOURCES, Source, remembered_source, resolve_source
+from .source import (
+    CITATION,
+    NOTE,
+    OTHER_SOURCES,
+    Source,
+    home_remedy,
+    remembered_source,
+    resolve_source,
+)
 
 # The cache has a folder per hash of the builder's code. This name is fixed, as VERSION already says
 # when rows change.
@@ -173,7 +181,7 @@ def _read(folder: Path, split: str | None) -> _Loaded:
 
     try:
         return datasets.DatasetDict({s: rows(s) for s in info.splits}) if not split else rows(split)
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         raise SgdxError(f"{folder}: cannot be read: {error}") from None
 
 
@@ -279,19 +287,27 @@ def _prepare_missing(
 @contextmanager
 def _locked(cache: Path) -> Iterator[None]:
     """Lock the cache; a process that has done so may do it again."""
+    with ExitStack() as held:
+        with _writing(cache):
+            cache.mkdir(parents=True, exist_ok=True)
+            held.enter_context(locked_file(cache / "sgdx.lock"))
+        yield
+
+
+@contextmanager
+def _writing(cache: Path) -> Iterator[None]:
+    """Name the cache where something in it cannot be written."""
     try:
-        cache.mkdir(parents=True, exist_ok=True)
-        with FileLock(cache / "sgdx.lock", is_singleton=True):
-            yield
+        yield
     except OSError as error:
-        raise SgdxError(f"{cache}: cache cannot be written: {error}") from None
+        raise SgdxError(f"{cache}: cache cannot be written: {error}{home_remedy(error)}") from None
 
 
 @contextmanager
 def _staging(cache: Path) -> Iterator[Path]:
     """Lock the cache, and give an empty folder in it, which is removed with all in it."""
     staging = cache / _STAGING
-    with _locked(cache):
+    with _locked(cache), _writing(cache):
         try:
             shutil.rmtree(staging, ignore_errors=True)  # what a killed run has left
             staging.mkdir()

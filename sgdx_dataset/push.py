@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
@@ -89,11 +91,23 @@ def check_upload(repo_id: str) -> None:
         validate_repo_id(repo_id)
     except HFValidationError as error:
         raise SgdxError(f"{repo_id}: cannot be uploaded: {_reason(error)}") from None
+    check_hub()
     if not get_token():
         raise SgdxError(
             f"{repo_id}: found no access token for the Hub, expected one with the right to write; "
             "log in with hf auth login, or set HF_TOKEN"
         )
+
+
+def check_hub() -> None:
+    """Check what the environment says of the Hub, before it is asked."""
+    endpoint, token = os.environ.get("HF_ENDPOINT", ""), get_token() or ""
+    if endpoint and not endpoint.startswith(("http://", "https://")):
+        found = f"HF_ENDPOINT: found {endpoint!r}"
+        raise SgdxError(f"{found}, expected an address that begins with http:// or https://")
+    if not re.fullmatch(r"[!-~]*", token):  # the visible letters of ASCII
+        name = "HF_TOKEN" if os.environ.get("HF_TOKEN") else "the token of hf auth login"
+        raise SgdxError(f"{name}: has a letter or blank that no access token of the Hub has")
 
 
 def tagged(repo_id: str) -> str | None:

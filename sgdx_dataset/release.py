@@ -30,9 +30,11 @@ PACKAGED = {"sample": SAMPLE, "many": Path(__file__).with_name("many.zip")}
 _OVERLAYS = Path(__file__).with_name(BACKTRANS)  # of SGD's train schemas
 
 _FILE = re.compile(
-    r"([^/]+/)?((?:sgd_x/data/v[0-9]+/)?(?:train|dev|test)/schema\.json"
-    r"|(?:train|dev|test)/dialogues_[0-9]+\.json|backtrans/[a-z]+\.json)"
+    r"((?!(?:train|dev|test)/)[^/]+/)?((?:sgd_x/data/v[0-9]+/)?(?:train|dev|test)/schema\.json"
+    r"|(?:train|dev|test)/dialogues_[0-9]+\.json|backtrans/[a-z]+\.json|schema\.json)"
 )
+# Of all splits, where they have none of their own: MultiWOZ 2.2 comes in this layout.
+SHARED_SCHEMA = "schema.json"
 
 Variants = Mapping[str, str | os.PathLike[str]]
 # The release's own relative paths, such as ``test/dialogues_001.json``, and what reads each.
@@ -51,6 +53,7 @@ class Release:
     source: str = ""
     # Names of the user's own variants; their schemas are among ``files``.
     own_variants: tuple[str, ...] = ()
+    shares_schema: bool = False  # whether one is that of all splits, as in MultiWOZ 2.2
     # The paths of those of ``files`` that are not in the copy itself, for error messages: schemas
     # of the user's own variants, and the overlays of this package.
     added_paths: Mapping[str, Path] = field(default_factory=dict, repr=False)
@@ -295,7 +298,9 @@ def open_release(source: Source = None, variants: Variants | None = None) -> Rel
             raise SgdxError(f"{name}: no such source, {expected}")
     except OSError as error:  # such as a name that is too long
         raise SgdxError(f"{name}: cannot be opened: {error}") from None
-    release = replace(release, source=source if source in NAMED else str(path.absolute()))
+    source = source if source in NAMED else str(path.absolute())
+    files, shares_schema = _with_shared_schema(release.files)
+    release = replace(release, source=source, files=files, shares_schema=shares_schema)
     splits = release.schema_splits("original")
     for split in SPLITS:
         # A copy may lack splits, but not the schema alone; one without any is told what is usual.
@@ -331,6 +336,17 @@ def _open_directory(name: str, root: Path) -> Release:
     return Release(name, _digest(state.encode()), files)
 
 
+def _with_shared_schema(files: Files) -> tuple[Files, bool]:
+    """The files, in which splits have the one schema that there is for all; and whether they do."""
+    own = [f"{folder}/{SHARED_SCHEMA}" for folder in SPLITS.values()]
+    others = {file: read for file, read in files.items() if file != SHARED_SCHEMA}
+    if SHARED_SCHEMA not in files or any(file in files for file in own):
+        return others, False
+    folders = {file.partition("/")[0] for file in files if "/dialogues_" in file}
+    given = {f"{folder}/{SHARED_SCHEMA}": files[SHARED_SCHEMA] for folder in folders}
+    return dict(sorted({**others, **given}.items())), True
+
+
 def _zip_files(name: str, path: Path) -> Files:
     try:
         archive = zipfile.ZipFile(path)
@@ -346,8 +362,10 @@ def _zip_files(name: str, path: Path) -> Files:
 
     files: dict[str, Callable[[], bytes]] = {}
     tops = set[str]()
-    for member in archive.infolist():
-        if match := _FILE.fullmatch(member.filename):
+    members = [(member, _FILE.fullmatch(member.filename)) for member in archive.infolist()]
+    folders = {match[1] for _, match in members if match and match[2] != SHARED_SCHEMA}
+    for member, match in members:
+        if match and match[1] in folders:
             top, file = match.groups(default="")
             tops.add(top)
             if file in files or len(tops) > 1:

@@ -47,8 +47,8 @@ class Span(TypedDict):
     """A slot value's characters in the utterance: ``utterance[start:exclusive_end]``."""
 
     slot: str
-    start: Position
-    exclusive_end: Position
+    start: NotRequired[Position]  # MultiWOZ 2.2 has none where a value is another slot's
+    exclusive_end: NotRequired[Position]
 
 
 class Action(TypedDict):
@@ -80,7 +80,7 @@ class Frame(TypedDict):
 
     service: str
     slots: list[Span]
-    actions: list[Action]
+    actions: NotRequired[list[Action]]  # MultiWOZ 2.2 may have none
     state: NotRequired[State]
     service_call: NotRequired[ServiceCall]
     service_results: NotRequired[list[dict[str, str]]]
@@ -117,8 +117,32 @@ def read_dialogues(release: Release, split: str) -> Iterator[tuple[str, list[Dia
                 if name in file_of:
                     raise SgdxError(f"{path}: dialogue {name} is in {file_of[name]} already")
                 file_of[name] = file
+                if release.shares_schema:
+                    _tidy(dialogue)
                 _check(dialogue, known, f"{path}: dialogue {name}")
         yield file, dialogues
+
+
+def _tidy(dialogue: Dialogue) -> None:
+    """Give a dialogue in the layout of MultiWOZ 2.2 the form of SGD."""
+    # It has a frame of every service in each turn, of those too that the dialogue does not name,
+    # and spans that are no places but other slots ("copy_from").
+    for turn in dialogue["turns"]:
+        turn["frames"] = [frame for frame in turn["frames"] if not _is_idle(frame)]
+        for frame in turn["frames"]:
+            frame["slots"] = [span for span in frame["slots"] if "start" in span]
+            frame.setdefault("actions", [])
+    met = [frame["service"] for turn in dialogue["turns"] for frame in turn["frames"]]
+    dialogue["services"] = list(dict.fromkeys([*dialogue["services"], *met]))
+
+
+def _is_idle(frame: Frame) -> bool:
+    """Whether a frame says nothing of its service."""
+    state = frame.get("state")
+    asks = state and (
+        state["active_intent"] != NONE_INTENT or state["requested_slots"] or state["slot_values"]
+    )
+    return not (asks or frame["slots"] or frame.get("actions"))
 
 
 def _check(dialogue: Dialogue, known: set[str], where: str) -> None:
@@ -133,8 +157,12 @@ def _check(dialogue: Dialogue, known: set[str], where: str) -> None:
             expected = f"expected one frame a service, of {dialogue['services']}"
             raise SgdxError(f"{where}: turn {index}: frames of {named}, {expected}")
         for frame in turn["frames"]:
+            if "actions" not in frame:
+                expected = "expected the actions of each frame"
+                raise SgdxError(f"{where}: turn {index}: a frame has no actions, {expected}")
             for span in frame["slots"]:
-                if not span["start"] <= span["exclusive_end"] <= len(turn["utterance"]):
+                place = span.get("start", -1), span.get("exclusive_end", -1)
+                if not 0 <= place[0] <= place[1] <= len(turn["utterance"]):
                     expected = f"expected a place among {len(turn['utterance'])} characters"
                     raise SgdxError(f"{where}: turn {index}: found the span {span}, {expected}")
             if ("service_call" in frame) != ("service_results" in frame):

@@ -24,7 +24,7 @@ class Slot(msgspec.Struct, forbid_unknown_fields=True):
     name: str
     description: str
     is_categorical: bool  # else it takes any text, most often a span of an utterance
-    possible_values: list[str]  # of a slot that is not categorical, perhaps some examples
+    possible_values: list[str] = []  # of a slot that is not categorical, perhaps some examples
 
     @property
     def values(self) -> list[str]:
@@ -54,7 +54,7 @@ class Intent(msgspec.Struct, forbid_unknown_fields=True):
     is_transactional: bool  # its call changes something, as a reservation does
     required_slots: list[str]  # have to have a value before the call
     optional_slots: dict[str, str]  # default values by name
-    result_slots: list[str]
+    result_slots: list[str] = []  # MultiWOZ 2.2 has none
 
 
 class Service(msgspec.Struct, forbid_unknown_fields=True, eq=False, dict=True):

@@ -6,6 +6,7 @@ folder that ``datasets`` keeps its data in: ``{"source": "/data/sgd.zip"}``.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from .io.console import escape_controls
 from .io.errors import SgdxError
 from .io.files import file_digest
 from .io.json import parse_json
+from .io.waiting import locked_file
 
 Source = str | os.PathLike[str] | None
 
@@ -55,6 +57,17 @@ def datasets_cache() -> Path:
     cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
     home = os.environ.get("HF_HOME", str(Path(cache, "huggingface")))
     return Path(os.environ.get("HF_DATASETS_CACHE", str(Path(home, "datasets")))).expanduser()
+
+
+def home_remedy(error: OSError) -> str:
+    """What helps where a file of the Hugging Face cache cannot be written; else empty."""
+    home = datasets_cache().parent
+    file = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else None
+    is_refused = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT)
+    if not is_refused or file is None:
+        return ""
+    is_of_it = home.is_relative_to(file) or file.is_relative_to(home)
+    return "; set HF_HOME to a folder that can be written" if is_of_it else ""
 
 
 def remembered_source(cache: Path | None = None) -> str | None:
@@ -114,15 +127,14 @@ def resolve_source(source: Source, cache: Path | None = None, announce: bool = F
 
 def download(check: Callable[[Path], None], url: str = URL, checksum: str | None = SHA256) -> Path:
     """Download the pinned archive to the Hugging Face cache, unless it is there already."""
-    # They take a while to import, and most commands download nothing.
-    from filelock import FileLock
+    # It takes a while to import, and most commands download nothing.
     from huggingface_hub.file_download import http_get
 
     archive = datasets_cache() / "downloads" / f"sgdx-{Path(url).name}"
     partial = archive.with_suffix(".incomplete")
     try:
         archive.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(archive.with_suffix(".lock")):
+        with locked_file(archive.with_suffix(".lock")):
             if archive.exists():
                 return archive
             try:

@@ -28,7 +28,7 @@ class _Frame(msgspec.Struct, gc=False):
 
 
 class _Turn(msgspec.Struct, gc=False):
-    speaker: str
+    speaker: Literal["USER", "SYSTEM"]
     frames: msgspec.Raw  # Only the frames of user turns are decoded.
 
 

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -13,7 +13,7 @@ from .robustness import cautions, paired, report
 from .rows import Prediction, Reference, rows_table
 from .scoring import FrameScores, score_variants
 from .signature import OFFICIAL, SPLITS, Rules, Setup, check_flags, split_name
-from .units import only_dialogues, subset_of
+from .units import dialogue_ids_of, only_dialogues, subset_of
 from .variants import fingerprint
 
 
@@ -41,11 +41,12 @@ def score(
             of a prediction, `service`, `seen`, `schema_slots` [{`name`, `is_categorical`}], and
             `utterance` where spans are predicted.
         split, release: The names of the split and of the data (a commit), for the signature. A
-            `Dataset` of references knows them.
+            `Dataset` of references knows them, and another name is refused.
         system_acts: Whether the predictions used the system's dialogue acts, for the signature;
             None where that is unknown.
         rules: How frames are scored.
-        dialogues: Ids of the dialogues to score; None for all. Rows of others are passed over.
+        dialogues: Ids of the dialogues to score; None for all. Rows of others are passed over. The
+            signature names a choice, that of a part of a `Dataset` too.
 
     Returns:
         The content of scores.json, as `score_files` returns it. `predictions`, what files say of
@@ -71,11 +72,12 @@ def score(
         1.0
     """
     acts = acts_word(system_acts) or "unknown"
+    true, origin = rows_table(references, Reference, "references"), origin_of(references)
     frame_scores, scores = score_tables(
         rows_table(predictions, Prediction, "predictions"),
-        rows_table(references, Reference, "references"),
-        Setup(*stated_origin(references, split, release), rules, acts, made_elsewhere=True),
-        dialogues,
+        true,
+        Setup(*origin.stated(split, release), rules, acts, made_elsewhere=True),
+        dialogues if dialogues is not None else chosen_dialogues(true, origin),
     )
     for caution in cautions(scores):
         warnings.warn(caution, stacklevel=2)
@@ -168,17 +170,46 @@ def score_files(
     return score_task(TASKS["state"], inputs, _path(output), _path(per_frame), verbose)
 
 
-def stated_origin(
-    references: Any, split: str | None = None, release: str | None = None
-) -> tuple[str | None, str | None]:
-    """The split and the release, where they are not given those that a dataset says it is of."""
-    if split is None:
-        name = split_name(str(getattr(references, "split", None) or "").partition("[")[0])
-        split = name if name in SPLITS else None
-    if release is None:
-        record = getattr(getattr(references, "info", None), "download_checksums", None) or {}
-        release = record.get(f"release of {split}", {}).get("checksum") or None
-    return split, release
+class Origin(NamedTuple):
+    """What rows say of where they come from; None for what they do not say."""
+
+    split: str | None = None
+    release: str | None = None
+    dialogues: int | None = None  # of the whole split
+
+    def stated(self, split: str | None, release: str | None) -> tuple[str | None, str | None]:
+        """The split and the release as a caller states them, or as the rows say it themselves."""
+        for name, given, own in (
+            ("split", split and split_name(str(split)), self.split),
+            ("release", release, self.release),
+        ):
+            if given and own and given != own:
+                raise ScoreError(f"{name} is {given!r}, but the references are of {own!r}")
+        return (str(split) if split else self.split), release or self.release
+
+    def joined(self, more: "Origin") -> "Origin":
+        """What two batches of rows say together."""
+        split, release = self.stated(more.split, more.release)
+        return Origin(split, release, self.dialogues or more.dialogues)
+
+
+def origin_of(references: Any) -> Origin:
+    """The split, the release and the size that a `Dataset` says it is of."""
+    split = split_name(str(getattr(references, "split", None) or "").partition("[")[0])
+    info = getattr(references, "info", None)
+    if split not in SPLITS or info is None:
+        return Origin()
+    release = (info.download_checksums or {}).get(f"release of {split}", {}).get("checksum")
+    whole = (info.splits or {}).get(split)
+    named = whole is not None and "variant" in references.column_names and len(references) > 0
+    rows = whole.num_examples // len(references.unique("variant")) if named else None
+    return Origin(split, release or None, rows)
+
+
+def chosen_dialogues(references: pa.Table, origin: Origin) -> list[str] | None:
+    """The dialogues of references that are a choice of their split; None where all are there."""
+    ids = sorted(dialogue_ids_of(references))
+    return ids if origin.dialogues and len(ids) < origin.dialogues else None
 
 
 def acts_word(system_acts: bool | None) -> str | None:

@@ -121,15 +121,20 @@ def _why_unknown(unknown: Sequence[str], known_ids: pa.Array) -> str:
     """The end of an error message about unknown ids of frames: what most of them have wrong."""
     known = known_ids.to_pylist()
     turns = {frame_id.rpartition("/")[0] for frame_id in known}
-    named = [frame_id for frame_id in unknown if frame_id.rpartition("/")[0] in turns]
-    if 2 * len(named) > len(unknown):
-        turn = named[0].rpartition("/")[0]
-        ids = [frame_id for frame_id in known if frame_id.rpartition("/")[0] == turn]
-        return f"; that turn has {', '.join(ids)}: an id ends in the service's original name"
+    services = {frame_id.rpartition("/")[2] for frame_id in known}
+    is_service = unknown[0].rpartition("/")[2] in services
+    named = "an id ends in the service's original name"
+    in_turn = [frame_id for frame_id in unknown if frame_id.rpartition("/")[0] in turns]
+    if 2 * len(in_turn) > len(unknown):
+        turn = in_turn[0].rpartition("/")[0]
+        ids = ", ".join(frame_id for frame_id in known if frame_id.rpartition("/")[0] == turn)
+        is_service = in_turn[0].rpartition("/")[2] in services
+        return f"; that turn has {ids}" + ("" if is_service else f": {named}")
     dialogues = {*map(_dialogue, known)}
     if 2 * sum(_dialogue(frame_id) in dialogues for frame_id in unknown) > len(unknown):
+        lacks = "its turn is not" if is_service else "neither its turn nor its service is"
         return (
-            "; its dialogue is known and its turn is not: turns of the user and of the system are "
-            f"counted from 0, as in {known[0]}"
+            f"; its dialogue is known and {lacks}: turns of the user and of the system are "
+            f"counted from 0, as in {known[0]}, and {named}"
         )
     return "; most are of dialogues that the references lack: they are of another source or split"

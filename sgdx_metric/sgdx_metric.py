@@ -13,7 +13,7 @@ import datasets
 import evaluate
 import pyarrow as pa
 
-from .api import acts_word, score_tables, stated_origin
+from .api import Origin, acts_word, chosen_dialogues, origin_of, score_tables
 from .columns import column
 from .errors import ScoreError
 from .f1 import requested_slots
@@ -91,8 +91,7 @@ Examples:
 class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
     """The official metrics of SGD and the schema sensitivity of SGD-X, for `evaluate.load`."""
 
-    # The split and the release that the references say they are of.
-    _origin: tuple[str | None, str | None] = None, None
+    _origin = Origin()  # of the references that were added
 
     def _info(self) -> evaluate.MetricInfo:
         row, gold = (datasets.Features.from_arrow_schema(s) for s in (PREDICTION, REFERENCE_ROW))
@@ -115,7 +114,7 @@ class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
             "predictions": rows_table(predictions, Prediction, "predictions"),
             "references": rows_table(references, Reference, "references"),
         }
-        self._origin = stated_origin(references)
+        self._origin = self._origin.joined(origin_of(references))
         if self.writer is None:
             self.selected_feature_format = self.info.features
             self._init_writer()
@@ -163,14 +162,14 @@ class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
     ) -> dict[str, Any]:
         rules = Rules(use_fuzzy_match, joint_acc_across_turn, zero_mean)
         acts = acts_word(system_acts) or "unknown"
-        setup = Setup(
-            split or self._origin[0], release or self._origin[1], rules, acts, made_elsewhere=True
-        )
+        origin, self._origin = self._origin, Origin()
+        setup = Setup(*origin.stated(split, release), rules, acts, made_elsewhere=True)
         predicted, true = (
             pa.Table.from_struct_array(pa.chunked_array(side).drop_null())
             for side in (predictions, references)
         )
-        _, result = score_tables(predicted, true, setup, dialogues)
+        chosen = dialogues if dialogues is not None else chosen_dialogues(true, origin)
+        _, result = score_tables(predicted, true, setup, chosen)
         for caution in cautions(result):
             warnings.warn(caution, stacklevel=2)
         return {name: result["sgdx"][name] for name in (*HEADLINE, "by_variant")} | result

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from sgdx_metric.api import origin_of
 from sgdx_metric.errors import ScoreError
 from sgdx_metric.signature import Setup
 from sgdx_metric.variants import ORIGINAL, fingerprint, own_variants
@@ -35,7 +36,8 @@ def score(
             `utterance`.
         references: Turn rows, as `sgdx_dataset.turns` makes them, of the variant `evaluator`. Rows
             of other variants serve only to mark a variant of the user's own in the signature.
-        split, release: The names of the split and of the data (a commit), for the signature.
+        split, release: The names of the split and of the data (a commit), for the signature. A
+            `Dataset` of references knows them, and another name is refused.
         evaluator: The variant whose words the sentences that have to be entailed are made of.
         nli: The model of entailment: "lexical" for a comparison of words, the name or folder of a
             checkpoint, or a function from n pairs (premise, hypothesis) to an array [n, 3] of the
@@ -70,6 +72,7 @@ def score(
         (1.0, 0.0)
     """
     said, turns = read_prediction_rows(predictions), read_turn_rows(references)
+    split, release = origin_of(references).stated(split, release)
     return score_structs(said, turns, split, release, evaluator, nli, options).scores_json()
 
 

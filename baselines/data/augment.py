@@ -11,10 +11,10 @@ import datasets
 import msgspec
 import numpy as np
 from datasets import Dataset, concatenate_datasets
-from filelock import FileLock
 
 from sgdx_dataset import VARIANTS, SgdxError, find_variants, load
 from sgdx_dataset.contamination import copied_dialogues, in_words
+from sgdx_dataset.io.waiting import locked_file
 from sgdx_dataset.release import open_release
 from sgdx_dataset.rewording.corrupt import corrupt
 from sgdx_dataset.rewording.leaks import (
@@ -102,7 +102,9 @@ def _corrupted(seed: int, source: str | None) -> dict[str, Path]:
     cache = Path(datasets.config.HF_DATASETS_CACHE) / _CORRUPTED
     cache.mkdir(parents=True, exist_ok=True)
     folder = cache / f"{release.fingerprint[:16]}-{seed}"
-    with FileLock(f"{folder}.lock"):  # of several processes, only the first makes the schemas
+    with locked_file(
+        Path(f"{folder}.lock")
+    ):  # of several processes, only the first makes the schemas
         if not folder.exists():
             corrupt(release, folder, seed=seed)
     return find_variants(folder)

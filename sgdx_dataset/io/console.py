@@ -11,6 +11,7 @@ import re
 import signal
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -22,6 +23,9 @@ from .errors import SgdxError
 from .files import inputs_are_kept
 
 CLOSED_OUTPUT, BAD_INPUT = 1, 2  # exit statuses
+# Seconds in which a second signal is the first one's repetition, as launchers send two; a later one
+# ends the process wherever it is.
+REPEATED = 2.0
 _LONGEST = 1000  # characters; a longer message is cut in its middle, as it quotes what was found
 # Characters that a terminal obeys instead of showing them: control characters, among them the
 # escape that begins a command, separators of lines, and those that turn the direction of the text.
@@ -107,8 +111,10 @@ def run(
         status = CLOSED_OUTPUT
     except OSError as error:  # such as a name that is too long, or a disk that is full
         _discard_output()
+        from ..source import home_remedy
+
         file = f"{error.filename}: " if error.filename else ""
-        status, line = BAD_INPUT, f"error: {file}{error.strerror or error}"
+        status, line = BAD_INPUT, f"error: {file}{error.strerror or error}{home_remedy(error)}"
     if line and is_main_process:
         say(program, line)
     return status
@@ -140,16 +146,22 @@ def escape_controls(text: str) -> str:
 @contextmanager
 def _signals_raise() -> Iterator[None]:
     """Let SIGTERM, as SIGINT does, raise an exception, so that what is half-written is removed."""
-    # Only the first counts, as a second would break off the cleaning up; launchers send two.
+    # Only the first counts, as a second would break off the cleaning up, unless it comes later.
     if threading.current_thread() is not threading.main_thread():
         yield  # signals belong to the main thread
         return
     before = {number: signal.getsignal(number) or signal.SIG_DFL for number in _SIGNALS}
 
+    first = 0.0
+
     def end(number: int, _: Any) -> None:
-        for handled in _SIGNALS:
-            signal.signal(handled, signal.SIG_IGN)
-        raise _SIGNALS[number]
+        nonlocal first
+        now = time.monotonic()
+        if not first:
+            first = now
+            raise _SIGNALS[number]
+        if now - first > REPEATED:
+            os._exit(128 + number)
 
     for number, handler in before.items():
         if handler != signal.SIG_IGN:  # as SIGINT is where a shell starts a command in background
