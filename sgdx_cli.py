@@ -7,12 +7,17 @@ room is imported only when one of its commands is called.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from cyclopts import App, CycloptsError, Group, Parameter
 
 from sgdx_dataset.io.console import is_first, run
 from sgdx_dataset.io.errors import SgdxError
+from sgdx_dataset.io.files import check_output, note_named
 from sgdx_metric.errors import ScoreError
 
 _DATA, _EVAL = "sgdx_dataset.commands", "sgdx_eval.commands"
@@ -57,6 +62,8 @@ _COMMANDS = {
         "reword": _DATA,
     },
 }
+# What options that name files to write are called; all others name what is read.
+_OUTPUTS = ("output", "json", "html", "junit", "summary", "sarif", "per_item")
 _WITHOUT_PANDAS = (["score"], ["compare"], ["summarise"], ["explain"])
 
 
@@ -115,6 +122,27 @@ def _leave_pandas_out() -> None:
     sys.meta_path.remove(finder)
 
 
+def _check_files(options: Mapping[str, Any], tokens: list[str]) -> None:
+    """Refuse outputs that cannot be written, or that other options name, before any work."""
+    outputs = {option: options[option] for option in _OUTPUTS if option in options}
+    for option, value in options.items():
+        if is_dataclass(value):
+            fields = vars(value)
+            outputs |= {name: fields[name] for name in _OUTPUTS if name in fields}
+            value = {name: part for name, part in fields.items() if name not in _OUTPUTS}
+        if option not in outputs:
+            note_named(value)
+    taken = list[Path]()
+    for option, output in outputs.items():
+        if isinstance(output, Path):
+            said = [before for before, word in pairwise(tokens) if Path(word) == output]
+            name = said[0] if said else f"--{option}"
+            check_output(output, name)
+            if any(output.resolve() == other for other in taken):
+                raise SgdxError(f"{name} {output}: found this name twice, expected two")
+            taken.append(output.resolve())
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; without arguments, with those of this process.
 
@@ -131,7 +159,9 @@ def main(arguments: list[str] | None = None) -> int:
         if tokens in ([], ["--help"], ["-h"]):  # which shows a line of every command's own help
             for name in app:
                 app[name]
-        status = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+        called, bound, _ = app.parse_args(tokens, exit_on_error=False, print_error=False)
+        _check_files(bound.arguments, tokens)
+        status = called(*bound.args, **bound.kwargs)
         if tokens[:1] in (["predict"], ["evaluate"]) and {"--help", "-h"} & {*tokens}:
             from baselines.predict import print_tracker_options
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -209,7 +210,11 @@ def _predict(
         whole = msgspec.structs.replace(header, counts=predicted.counts, versions=made_with)
         of_variant = [row for row in predicted.rows if row["variant"] == config]
         write_predictions(output / f"{config}.jsonl", whole, of_variant)
-    shutil.rmtree(output / "chunks", ignore_errors=True)
+    for partial in (output / "chunks").glob("*"):  # of earlier headers and options too
+        if re.fullmatch("[0-9a-f]{16}", partial.name):
+            shutil.rmtree(partial, ignore_errors=True)
+    with suppress(OSError):  # where there is more, which is not ours
+        (output / "chunks").rmdir()
     if predicted.counts:
         print(f"predicted {in_words(predicted.counts)}")
 

@@ -18,14 +18,15 @@ from rich.table import Table
 from .configs import SPLITS, split_name
 from .io.console import escape_controls
 from .io.errors import SgdxError
-from .io.files import write_bytes
+from .io.files import HTML_MARK, write_bytes
 from .io.json import pretty_json
 from .release import Release
 from .rows import Row, read_dialogues, row_tables
 
 # Of what rich writes; lines that are longer than the window go on in the next one.
 _PAGE = """<!doctype html>
-<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta charset="utf-8"><meta name="generator" content="sgdx">
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <pre style="white-space: pre-wrap"><code>{code}</code></pre>
 """
 
@@ -50,7 +51,8 @@ def show(
     if html:
         page = Console(record=True, file=io.StringIO(), width=160, highlight=False)
         _print_dialogue(rows, split, page)
-        write_bytes(html, page.export_html(inline_styles=True, code_format=_PAGE).encode())
+        shown = page.export_html(inline_styles=True, code_format=_PAGE)
+        write_bytes(html, shown.encode(), mark=HTML_MARK)
     _print_dialogue(rows, split, Console(highlight=False))
 
 

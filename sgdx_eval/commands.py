@@ -88,12 +88,10 @@ def summarise(
         Also write the means and deviations to this JSON file.
     """
     from .compare import summarise
-    from .files import check_outputs, write_json
-    from .results import scores_file
+    from .files import write_json
     from .show import print_summary
     from .tables import terminal
 
-    check_outputs({"--output": output}, map(scores_file, scores))
     result = summarise(scores)
     if output:
         write_json(result.content, output)
@@ -138,12 +136,10 @@ def compare(
             "scores.json of each run of each system"
         )
     from .compare import compare
-    from .files import check_outputs, write_json
-    from .results import scores_file
+    from .files import write_json
     from .show import print_comparison
     from .tables import terminal
 
-    check_outputs({"--json": json}, map(scores_file, [*first, *second]))
     result = compare(first, second, dialogues)
     if json:
         write_json(result.content, json)
@@ -225,9 +221,6 @@ def report(
         Take only what is of this service, by its original name. The option may be given several
         times. Default: all.
     """
-    from .files import check_folder
-
-    check_folder("--output", output)
     if references and source:
         raise SgdxError(f"--references {references}: found --source too, expected one of them")
     from .report.page import build_page, write_page
@@ -302,13 +295,11 @@ def share(
         Write the record into this folder, as data/sgdx/DEVELOPER/NAME/ID.json. That is its place in
         the database.
     """
-    from .files import check_outputs, write_json
-    from .results import scores_file
+    from .files import write_json
     from .share import make_record, place
 
     record = make_record(scores, model, organization, relationship)
     file = output / place(record)
-    check_outputs({"--output": file}, [scores_file(scores)])
     write_json(record, file)
     print(file)
 

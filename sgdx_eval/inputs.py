@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -86,16 +85,6 @@ class Inputs:
             known = _dialogue_ids(references.rows(variant))
             ids = [name for name in known if name in ids or not ids][: self.limit]
         return ids
-
-    def files(self) -> list[Path]:
-        """Every file and folder that is read."""
-        predictions = self.prediction_paths()
-        paths = [*predictions.values(), *map(Path, (self.own_variants or {}).values())]
-        if self.references:
-            paths += [self.references / f"{variant}.parquet" for variant in predictions]
-        elif source := self.source or os.environ.get("SGDX_SOURCE"):
-            paths.append(Path(source))
-        return paths + ([self.dialogues] if self.dialogues else [])
 
 
 def _dialogue_ids(rows: pa.Table) -> list[str]:

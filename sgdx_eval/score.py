@@ -15,7 +15,7 @@ from sgdx_dataset.io.errors import SgdxError
 from sgdx_metric.robustness import cautions, paired_scores
 
 from .explain import asked_variants, print_broken, print_flips
-from .files import check_outputs, write_scores
+from .files import write_scores
 from .inputs import Inputs, note_subset
 from .prediction_files import Header, check_data, check_one_system
 from .predictions import note_unscored, read_predictions
@@ -39,7 +39,6 @@ def score(
     file is refused before any data is opened.
     """
     of_items = f"--per-{task.kind[:-1]}"
-    check_outputs({"--output": output, of_items: per_item}, inputs.files())
     if per_item and per_item.suffix not in task.item_endings:
         endings = " or ".join(task.item_endings)
         raise SgdxError(f"{of_items} {per_item}: expected a name ending in {endings}")

@@ -10,65 +10,69 @@ import json
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, BinaryIO, Literal, Self
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.files import ANSWERS_BEGIN, note_read
+from sgdx_dataset.io.secrets import take_out_of
 
 Json = dict[str, Any]
-_BEGINNING = b'{"key":"'  # of each line
 
 
 class AnswerFile:
     """Answers on disk, by the key of their request (``requests.request_key``)."""
 
-    # Only the offset of each line is kept in memory. A new file without answers is removed.
+    # Only the offset of each line is kept in memory. There is no file before the first answer.
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._offsets: dict[str, int] = {}
-        self._is_new = not path.exists()
+        self._end = 0  # of the whole lines; behind it is what a run was writing when it was killed
+        self._file: BinaryIO | None = None
+        if path.exists() and not path.is_file():
+            raise SgdxError(f"{path}: found no regular file, expected a file of answers")
+        note_read(path)
+        if path.exists():
+            self._open("r+b")
+            try:
+                self._read_offsets()
+            except BaseException:
+                self.__exit__()
+                raise
+
+    def _open(self, mode: Literal["r+b", "x+b"]) -> BinaryIO:
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if not self._is_new and not path.is_file():
-                raise SgdxError(f"{path}: found no regular file, expected a file of answers")
-            self._file = path.open("a+b")
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = self._path.open(mode)
         except OSError as error:
-            raise SgdxError(f"{path}: cannot be opened: {error.strerror}") from None
-        try:
-            self._read_offsets()
-        except BaseException:
-            self._file.close()
-            raise
+            raise SgdxError(f"{self._path}: cannot be opened: {error.strerror}") from None
+        note_read(self._path)
+        return self._file
 
     def _read_offsets(self) -> None:
-        self._file.seek(0)
-        offset = 0
+        assert self._file  # noqa: S101 - it was opened
         for number, line in enumerate(self._file, 1):
             try:
                 answer = json.loads(line)
                 if "body" not in answer:
                     raise KeyError("body")
-                self._offsets.setdefault(answer["key"], offset)
-            except (ValueError, KeyError, TypeError, RecursionError):
-                # A line of ours that was being written when the run was killed.
-                if not line.endswith(b"\n") and line.startswith(_BEGINNING[: len(line)]):
-                    self._file.truncate(offset)
-                    return
+                self._offsets.setdefault(answer["key"], self._end)
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
+                is_json = not isinstance(error, ValueError)
+                if not is_json and not line.endswith(b"\n") and line.startswith(ANSWERS_BEGIN):
+                    return  # a line of ours, whose place the next answer takes
                 raise SgdxError(
                     f"{self._path}:{number}: found no answer, expected an object with key and body;"
                     " remove the line to have it asked again"
                 ) from None
-            if not line.endswith(b"\n"):
-                self._file.write(b"\n")
-            offset += len(line)
+            self._end += len(line)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
-        if self._is_new and not self._offsets:
-            self._path.unlink(missing_ok=True)
+        if self._file:
+            self._file.close()
 
     def __contains__(self, key: str) -> bool:
         return key in self._offsets
@@ -81,7 +85,7 @@ class AnswerFile:
 
         Where it is known, ``seconds`` says how long the answer took.
         """
-        if key not in self._offsets:
+        if key not in self._offsets or self._file is None:
             return None
         self._file.seek(self._offsets[key])
         answer: Json = json.loads(self._file.readline())
@@ -92,17 +96,23 @@ class AnswerFile:
         if key in self._offsets:
             return
         at = datetime.now(UTC).isoformat(timespec="seconds")
-        line = {"key": key, "custom_id": custom_id, "at": at, "body": body}
+        # A server or a program may say a key back.
+        line = {"key": key, "custom_id": custom_id, "at": at, "body": take_out_of(body)}
         if seconds is not None:
             line["seconds"] = round(seconds, 3)
         # As ASCII, since a model's text may hold lone surrogates, which UTF-8 cannot encode.
         written = json.dumps(line, separators=(",", ":")).encode() + b"\n"
-        offset = self._file.seek(0, 2)
+        file = self._file or self._open("x+b")
         try:
-            self._file.write(written)
-            self._file.flush()
+            file.truncate(self._end)
+            file.seek(max(self._end - 1, 0))
+            if self._end and file.read(1) != b"\n":  # a last line that is whole
+                self._end += file.write(b"\n")
+            file.write(written)
+            file.flush()
         except OSError as error:
             with suppress(OSError):
-                self._file.truncate(offset)
+                file.truncate(self._end)
             raise SgdxError(f"{self._path}: cannot be written: {error.strerror}") from None
-        self._offsets[key] = offset
+        self._offsets[key] = self._end
+        self._end += len(written)

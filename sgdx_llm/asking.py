@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.extras import require
-from sgdx_dataset.io.files import locked
+from sgdx_dataset.io.files import locked, run_folder
 
 from .answer_file import AnswerFile
 from .estimate import body_tokens, token_counter
@@ -56,7 +56,7 @@ class RequestSource(Protocol):
 def open_answers(output: Path, path: Path | None = None) -> Iterator[AnswerFile]:
     """Lock the output folder, and that of the answers, for this run; open the answers."""
     path = path or output / "answers.jsonl"
-    with locked(output):
+    with locked(output), run_folder(output):
         if path.parent.resolve() == output.resolve():
             with AnswerFile(path) as answers:
                 yield answers

@@ -6,13 +6,13 @@ Several providers take such files at half the price, and vLLM answers them witho
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.files import staged
+from sgdx_dataset.io.files import is_written, remove, staged
 
 from .answer_file import AnswerFile
 from .asking import unanswered
@@ -30,15 +30,15 @@ def write_requests(plan: Plan, answers: AnswerFile, folder: Path) -> tuple[list[
 
     Returns the files, and how many requests are in them.
     """
-    if folder.exists():
-        there = folder.iterdir() if folder.is_dir() else [folder]
-        if others := [file.name for file in there if not file.match("requests-*.jsonl")]:
-            raise SgdxError(f"{folder}: found {others[0]}, expected only files of requests")
-        shutil.rmtree(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    before = sorted(folder.iterdir()) if folder.is_dir() else [folder] if folder.exists() else []
+    if others := [file.name for file in before if not is_written(file)]:
+        found = f"found {others[0]}, which is not what an earlier run wrote"
+        raise SgdxError(f"{folder}: {found}, expected only files of requests")
     parts: list[Path] = []
     count = size = lines = 0
-    with staged(folder) as staging:
-        staging.mkdir()
+    with TemporaryDirectory(prefix=".", suffix=".incomplete", dir=folder.parent) as unfinished:
+        staging = Path(unfinished)
         for request in unanswered(plan, answers, Counter(), lambda: None):
             line = {
                 "custom_id": f"{request.custom_id}|{request.key[:_KEY_DIGITS]}",
@@ -53,7 +53,14 @@ def write_requests(plan: Plan, answers: AnswerFile, folder: Path) -> tuple[list[
             with parts[-1].open("ab") as file:
                 file.write(written)
             count, lines, size = count + 1, lines + 1, size + len(written)
-    return [folder / part.name for part in parts], count
+        for part in parts:
+            with staged(folder / part.name) as place:
+                part.replace(place)
+    written_now = [folder / part.name for part in parts]
+    for old in before:
+        if old not in written_now:
+            remove(old)
+    return written_now, count
 
 
 def collect(plan: Plan, answers: AnswerFile, files: Iterable[Path]) -> Counter[str]:

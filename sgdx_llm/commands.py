@@ -164,11 +164,11 @@ def _read_plan(
     """The plan of a run, whose dialogues are read here, before anything is written."""
     from .plan import Plan
     from .program import HOST, public_name
-    from .providers import base_url, host_of
+    from .providers import base_url, place_of
 
     name = public_name(program) if program else None
     settings = request.settings(name)
-    host = host_of(base_url(request.base_url, settings.provider))
+    host = place_of(base_url(request.base_url, settings.provider))
     requested, configs = data.read()
     if repeats > 1 and not data.config:
         configs = ["original"]

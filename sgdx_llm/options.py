@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from sgdx_dataset.io.errors import SgdxError
+from sgdx_dataset.io.secrets import note_fields, note_headers
 from sgdx_dataset.options import EACH, split_pairs
 
 from .providers import PROVIDERS, Provider, ProviderName
@@ -55,6 +56,7 @@ class ServerOptions:
         for name, value in split_pairs("--set", self.set, form):
             try:
                 parameters[name] = json.loads(value)
+                note_fields({name: parameters[name]})
             except (ValueError, RecursionError):
                 # The value is not repeated, as it may be a key.
                 raise SgdxError(f"--set {name}: found no JSON, expected {form}") from None
@@ -114,6 +116,7 @@ class SendingOptions:
             if not (value.isascii() and value.isprintable()):
                 raise SgdxError(f"--header {name}: expected a value of printable ASCII characters")
             headers[name] = value
+        note_headers(headers)
         return headers
 
     @property

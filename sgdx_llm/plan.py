@@ -52,7 +52,7 @@ class Plan:
     data: RequestedData
     configs: Sequence[str]
     settings: RequestSettings
-    host: str  # the server or program that is asked, without credentials
+    host: str  # the server or program that is asked (`place_of`), for keys of answers
     # How often every request is sent. With more than 1 there is one schema variant, and the
     # predictions are called ``r1``, ``r2``, and so on.
     repeats: int = 1

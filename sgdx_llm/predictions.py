@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from sgdx_dataset.io.files import write_bytes
+from sgdx_dataset.io.files import remove, write_bytes
 from sgdx_eval.prediction_files import Header, versions, write_predictions
 from sgdx_metric.signature import dialogues_mark
 
@@ -20,6 +20,7 @@ from .answer_file import AnswerFile
 from .answers import COUNTS, why_unread
 from .functions import MAPPING, Json
 from .plan import Plan
+from .providers import host_of
 from .usage import KINDS, Price, tokens_of
 
 DONE = "done.json"
@@ -39,7 +40,7 @@ def header(plan: Plan, name: str) -> Header:
     config, _ = plan.names[name]
     facts = {
         "tracker": "llm",
-        "host": plan.host,
+        "host": host_of(plan.host),
         **plan.settings.facts(),
         "mapping": MAPPING,
         "services": "frame",
@@ -88,7 +89,7 @@ def write_finished(
     if +missing:
         write_bytes(output / DONE, msgspec.json.encode(done) + b"\n")
         return +missing
-    (output / DONE).unlink(missing_ok=True)
+    remove(output / DONE)
     said = f"done: all {requests} answers could be read"
     if unread := reasons.total():
         parts = ", ".join(f"{_REASONS[why]} {number}" for why, number in reasons.most_common())

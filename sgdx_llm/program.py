@@ -25,6 +25,7 @@ from pathlib import Path
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import escape_controls
+from sgdx_dataset.io.secrets import note_command, take_out
 
 from .answer_file import AnswerFile
 from .calls import read_answer_line
@@ -32,6 +33,7 @@ from .requests import Request
 
 HOST = "command:"  # stands before the command line where a program is the host of answers
 MOST_BYTES = 10_000_000  # of a line
+MOST_SHOWN = 10_000  # of a line that answers nothing
 _MOMENT = 2.0  # seconds for the last lines of a program that has ended
 _FORM = "an object with the custom_id of a request and its state, calls or response"
 
@@ -42,6 +44,7 @@ def split_command(line: str) -> list[str]:
         arguments = shlex.split(line)
     except ValueError as error:
         raise SgdxError(f"--command: cannot be read: {error}") from None
+    note_command(line)
     if not arguments:
         raise SgdxError("--command: found no program, expected one with its arguments")
     return arguments
@@ -97,10 +100,12 @@ def run_program(
             raise program.fault
         if status:
             errors.seek(max(errors.seek(0, os.SEEK_END) - 4096, 0))
-            last = errors.read().decode(errors="replace").strip().rpartition("\n")[2] or "nothing"
+            said = take_out(errors.read().decode(errors="replace"))
+            last = said.strip().rpartition("\n")[2] or "nothing"
             raise SgdxError(f"--command {name}: exit status {status}; it said: {last[:300]}")
     if program.strange:
-        found = f"found the line {program.strange[:1000].decode(errors='replace').strip()[:200]!r}"
+        line = take_out(program.strange[:MOST_SHOWN].decode(errors="replace"))
+        found = f"found the line {line.strip()[:200]!r}"
         if not counts["answered"]:
             raise SgdxError(f"--command {name}: {found}, expected {_FORM}")
         print(f"note: {escape_controls(found)}, expected {_FORM}", file=sys.stderr)

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 
 from sgdx_dataset.io.errors import SgdxError
+from sgdx_dataset.io.secrets import note_addresses
 
 ProviderName = Literal[
     "openai",
@@ -63,11 +64,20 @@ def base_url(option: str | None, provider: Provider) -> str:
     default = provider.url
     if default == OPENAI_URL:
         default = os.environ.get("OPENAI_BASE_URL") or default
+    note_addresses(option or default)
     return (option or default).rstrip("/")
 
 
 def host_of(url: str) -> str:
-    """A server's address without the user name and password that it may contain."""
+    """What is said of a server: its origin, as keys may stand in all else; a program's name."""
+    if "://" not in url:
+        return url
+    parts = urlsplit(place_of(url))
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def place_of(url: str) -> str:
+    """A server's address without user, password and query, which is never written or shown."""
     try:
         parts = urlsplit(url)
         port = f":{parts.port}" if parts.port else ""

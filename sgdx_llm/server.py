@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import openai
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.secrets import (
+    note_addresses,
+    note_fields,
+    note_headers,
+    take_out,
+    take_out_of,
+)
 
 from .calls import REFUSED, Json, read_body, why_no_answer
 from .providers import Provider, host_of
 
 MOST_BYTES = 10_000_000  # of an answer; the longest that a model writes has a twentieth
-# Secrets of fewer characters are names such as "none" or "x", which stand in any answer.
-_SHORTEST_SECRET = 16
 # Statuses that may be about one request alone, as where a model's call has a wrong form.
 _REFUSED = (400, 413, 422)
 # Codes of such refusals that are about one request for certain: a prompt that is too long, and
@@ -50,6 +53,7 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
     """A client with one limit of time and one of size for a whole answer, whatever its status."""
 
     seconds: float
+    why_none: Callable[[Any], str]
     requests = 0  # that were sent, those that were tried again included
 
     async def send(self, request: Any, **options: Any) -> Any:
@@ -72,7 +76,7 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
         status = response.status_code
         if status == 200:
             try:
-                why = why_no_answer(json.loads(content))
+                why = self.why_none(json.loads(content))
             except (ValueError, RecursionError):  # such as an answer that was cut off
                 why = "the answer is not JSON"
             if why:
@@ -85,12 +89,17 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
 class Server:
     """A server that is asked, with the key in the provider's variable."""
 
-    # No message has the key, a password or the value of a header, even if the server repeats it,
-    # and no answer has a long one: a short one may be a word of the answer.
+    # Whatever it says back, no message has the key, a password or the value of a header.
 
     def __init__(
-        self, url: str, provider: Provider, seconds: float, headers: Mapping[str, str] | None = None
+        self,
+        url: str,
+        provider: Provider,
+        seconds: float,
+        headers: Mapping[str, str] | None = None,
+        why_none: Callable[[Any], str] = why_no_answer,
     ) -> None:
+        """Ask at an address; ``why_none`` says why the JSON of an answer is none of the form."""
         self.host, self.key_name, self.seconds = host_of(url), provider.key, seconds
         key = os.environ.get(provider.key, "")
         if not key and provider.needs_key and url == provider.url:
@@ -98,14 +107,13 @@ class Server:
                 f"found no key in the environment variable {provider.key}, expected one of "
                 f"{provider.name}"
             )
-        parts, headers = urlsplit(url), dict(headers or {})
-        user, password = unquote(parts.username or ""), unquote(parts.password or "")
-        basic = base64.b64encode(f"{user}:{password}".encode()).decode() if user or password else ""
-        secrets = {key, parts.password or "", password, basic, *headers.values()}
-        self.secrets = sorted(filter(None, secrets), key=len, reverse=True)
+        headers = dict(headers or {})
+        note_fields({provider.key: key})
+        note_headers(headers)
+        note_addresses(url)
         # A conversation is for the server that was named, and for no other.
         self.http = BoundedClient(follow_redirects=False)
-        self.http.seconds = seconds
+        self.http.seconds, self.http.why_none = seconds, why_none
         self.client = openai.AsyncOpenAI(
             base_url=url,
             api_key=key or "none",
@@ -114,7 +122,7 @@ class Server:
             default_headers={"Accept-Encoding": "identity", **headers},
         )
 
-    async def ask(self, body: Json, retries: int) -> Any:
+    async def ask(self, body: Json, retries: int, path: str = "/chat/completions") -> Any:
         """The answer to the body of a request, tried again so often after faults that may pass.
 
         Raises:
@@ -124,9 +132,7 @@ class Server:
         """
         options: Any = {"max_retries": retries, "headers": {"X-Stainless-Raw-Response": "true"}}
         try:
-            answer = await self.client.post(
-                "/chat/completions", body=body, cast_to=object, options=options
-            )
+            answer = await self.client.post(path, body=body, cast_to=object, options=options)
         except openai.APIStatusError as error:
             return self._answer_of(error)
         except openai.APITimeoutError:
@@ -134,18 +140,15 @@ class Server:
             raise NoAnswerError(said) from None
         except openai.OpenAIError as error:  # of the connection
             cause = error.__cause__ or error
-            raise NoAnswerError(self._without_secrets(f"{type(error).__name__}: {cause}")) from None
+            raise NoAnswerError(take_out(f"{type(error).__name__}: {cause}")) from None
         content: bytes = answer.content  # type: ignore[attr-defined]
-        for secret in self.secrets:
-            if len(secret) >= _SHORTEST_SECRET:
-                content = content.replace(secret.encode(), b"[key]")
-        return read_body(content)
+        return take_out_of(read_body(content))
 
     def _answer_of(self, error: openai.APIStatusError) -> Json:
         """What an error's status says: an answer where a filter stopped it; else this raises."""
         status = error.status_code
         if 300 <= status < 400:
-            address = self._without_secrets(error.response.headers.get("location", "nowhere"))
+            address = _origin(error.response.headers.get("location", ""))
             raise SgdxError(
                 f"{self.host}: redirects to {address} with status {status}, expected an answer; "
                 "--base-url takes another address"
@@ -156,23 +159,25 @@ class Server:
         body = body if isinstance(body, dict) else {"message": body}
         code = body.get("code") or error.code
         message = " ".join(str(body.get("message") or error.response.text).split())
-        text = self._without_secrets(message)[:300]  # cut last, so that no part of a key is left
+        text = take_out(message)[:300]  # cut last, so that no part of a key is left
         lasting = code in ("insufficient_quota", "billing_hard_limit_reached")
         if (status in (408, 409, 425, 429) or status >= 500) and not lasting:
             wait = error.response.headers.get("retry-after")
-            later = f"; Retry-After: {self._without_secrets(wait)[:60]}" if wait else ""
+            later = f"; Retry-After: {take_out(wait)[:60]}" if wait else ""
             raise NoAnswerError(f"status {status}: {text}{later}")
         hint = f"; the key is read from {self.key_name}" if status == 401 else _HINTS.get(status)
         line = f"{self.host}: refused a request with status {status}: {text}{hint or ''}"
         if status not in _REFUSED:
             raise SgdxError(line)
-        kept = json.loads(self._without_secrets(json.dumps(code)))
-        answer = {"error": {"code": kept, "message": text, REFUSED: status}}
+        answer = {"error": {"code": take_out_of(code), "message": text, REFUSED: status}}
         if code == "content_filter":
             return answer
         raise RefusedError(line, answer, code in _ABOUT_ONE)
 
-    def _without_secrets(self, text: str) -> str:
-        for secret in self.secrets:
-            text = text.replace(secret, "[key]")
-        return text
+
+def _origin(address: str) -> str:
+    """Where a server sends others to; what is no whole address is on the same server."""
+    try:
+        return host_of(address) if "://" in address else "another path"
+    except SgdxError:
+        return "another address"

@@ -20,7 +20,7 @@ from sgdx_llm.estimate import estimate_variant, print_estimates, token_counter
 from sgdx_llm.options import SendingOptions, ServerOptions
 from sgdx_llm.predictions import AnswerTally, prediction_line
 from sgdx_llm.program import HOST, public_name
-from sgdx_llm.providers import base_url, host_of
+from sgdx_llm.providers import base_url, host_of, place_of
 from sgdx_llm.requests import Request, RequestSettings, custom_id, request_key
 
 from .data import Case, Json, ToolSet
@@ -118,7 +118,7 @@ class ToolPlan:
             raise SgdxError("found neither --model nor --command, expected one of them")
         self.tool_set, self.asked = tool_set, asked
         self.settings, host = settings_of(asked, model)
-        # The server or program that is asked, without credentials.
+        # The server or program that is asked, for keys of answers.
         self.host = f"{HOST}{program}" if program else host
         # The variants to ask under, and the tools under each.
         self.names = list(dict.fromkeys(asked.variant or tool_set.variants))
@@ -225,7 +225,7 @@ class ToolPlan:
             data=tool_set.digest(name),
             system={
                 "model": settings.model,
-                "host": self.host,
+                "host": host_of(self.host),
                 "provider": settings.provider.name,
                 "parameters": settings.fields({}),
                 "omitted": list(settings.omitted),
@@ -254,7 +254,7 @@ def settings_of(
         omitted=tuple(dict.fromkeys(asked.omit)),
         provider=provider,
     )
-    return settings, host_of(base_url(asked.base_url, settings.provider))
+    return settings, place_of(base_url(asked.base_url, settings.provider))
 
 
 def _in_random_order(case: Case, ids: Iterable[str]) -> list[str]:

@@ -26,6 +26,7 @@ from .folder import TOOLS, read_tool_set
 from .importing import form_of, import_files
 from .json_schema import Element
 
+SARIF_MARK = b'"name": "sgdx tools check"'
 _EVIDENCE = Path(__file__).parent / "evidence.json"
 _STOP_WORDS = frozenset(
     "a an the this that of for to in on at by with from as is are be was if whether or and it its "

@@ -179,12 +179,6 @@ def _pairs(option: str, given: Sequence[str]) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in given)
 
 
-def _files_of(folder: Path, *predictions: Path) -> list[Path]:
-    """What is read of a folder of tools and of folders of predictions."""
-    folders = (folder, folder / "variants", *predictions)
-    return [file for place in folders for file in place.glob("*.json*")]
-
-
 @tools.command
 def reword(
     folder: Tools,
@@ -297,7 +291,7 @@ def check(
     from sgdx_dataset.io.files import write_bytes
     from sgdx_dataset.io.json import pretty_json
 
-    from .check import as_json, as_sarif, evidence, find, read_any_tools, show_check
+    from .check import SARIF_MARK, as_json, as_sarif, evidence, find, read_any_tools, show_check
     from .data import ToolSet
 
     if bool(tools) == bool(mcp_server):
@@ -318,7 +312,7 @@ def check(
         tool_set = ToolSet("server", collection.tools)
     findings = find(tool_set)
     if sarif:
-        write_bytes(sarif, pretty_json(as_sarif(tool_set, findings), 1))
+        write_bytes(sarif, pretty_json(as_sarif(tool_set, findings), 1), mark=SARIF_MARK)
     if json:
         print(pretty_json(as_json(findings), 1).decode(), end="")
     else:
@@ -393,7 +387,7 @@ def score(
         whole 95 % interval is above this number, the verdict is failed, and the exit status 1.
         Otherwise it is passed, and 0. If nothing can be compared, it is cannot tell, and 2.
     """
-    from sgdx_eval.files import check_outputs, write_scores
+    from sgdx_eval.files import write_scores
     from sgdx_eval.tables import terminal
 
     from .folder import read_tool_set
@@ -404,7 +398,6 @@ def score(
 
     if max_drop is not None:
         check_limit(max_drop, "--max-drop")
-    check_outputs({"--output": output}, _files_of(folder, predictions))
     tool_set = read_tool_set(folder).first(limit)
     files = read_predictions(predictions, tool_set)
     scored = score_files(tool_set, files, rules)
@@ -455,7 +448,7 @@ def search(
         whole 95 % interval is above this number of points, the exit status is 1, and otherwise 0.
         It goes before the gate of the file.
     """
-    from sgdx_eval.files import check_outputs, write_scores
+    from sgdx_eval.files import write_scores
     from sgdx_eval.tables import terminal
 
     from . import search as searching
@@ -471,9 +464,8 @@ def search(
     if tools.is_file():
         from .testing import read_for_search
 
-        tool_set, gate = read_for_search(tools, output)
+        tool_set, gate = read_for_search(tools)
     else:
-        check_outputs({"--output": output}, _files_of(tools))
         tool_set = read_tool_set(tools)
     if max_drop is not None:
         gate = {searching.GATED: max_drop}
@@ -555,8 +547,6 @@ def report(
     output
         Write this file, such as report.html. It needs no other file.
     """
-    from sgdx_eval.files import check_outputs
-
     from .folder import read_tool_set
     from .predictions import read_predictions
     from .report import write_report
@@ -565,7 +555,6 @@ def report(
 
     if max_drop is not None:
         check_limit(max_drop, "--max-drop")
-    check_outputs({"--output": output}, _files_of(folder, *predictions))
     tool_set, models = read_tool_set(folder).first(limit), {}
     names = [run.resolve().name for run in predictions]
     if len({*names}) < len(names):
@@ -608,10 +597,13 @@ def improve(
     output
         Write all that was asked and the result into this folder. To continue, give the same folder.
     """
+    from sgdx_dataset.io.files import run_folder
+
     from .improve import improve
 
     words = RewordOptions(by=by, count=count, keep_names=keep_names, output=output)
-    return improve(folder, words, asked, sending)
+    with run_folder(output):
+        return improve(folder, words, asked, sending)
 
 
 @tools.command

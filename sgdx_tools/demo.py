@@ -7,11 +7,13 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.files import staged
 from sgdx_dataset.io.json import decode_json
 from sgdx_eval.tables import interval, percent
 
@@ -35,13 +37,12 @@ def demo(output: Path | None) -> None:
 
     A new folder keeps everything; without one it is a temporary one.
     """
-    if output is None:
-        with tempfile.TemporaryDirectory() as folder:
-            _demo(Path(folder) / "demo")
-    elif output.exists():
+    if output is not None and output.exists():
         raise SgdxError(f"{output}: exists already, expected a new folder")
-    else:
-        _demo(output)
+    with tempfile.TemporaryDirectory() as temporary:
+        kept = staged(output) if output else nullcontext(Path(temporary) / "demo")
+        with kept as folder:
+            _demo(folder)
 
 
 def _demo(folder: Path) -> None:
@@ -76,11 +77,12 @@ def write_skills(output: Path) -> None:
     """Write five sample skills into a new folder, with all that a test of them needs."""
     if output.exists():
         raise SgdxError(f"{output}: exists already, expected a new folder")
-    shutil.copytree(SAMPLE / "skills", output)
-    file = output / "sgdx.yaml"
-    python = json.dumps(quote(sys.executable))[1:-1]  # of the environment that has this project
-    file.write_text(file.read_text().replace('"python ', f'"{python} '))
-    print(f"{file}: sgdx tools test and sgdx tools search, in that folder, read it")
+    with staged(output) as folder:
+        shutil.copytree(SAMPLE / "skills", folder)
+        file = folder / "sgdx.yaml"
+        python = json.dumps(quote(sys.executable))[1:-1]  # of the environment that has this project
+        file.write_text(file.read_text().replace('"python ', f'"{python} '))
+    print(f"{output / 'sgdx.yaml'}: sgdx tools test and sgdx tools search, in that folder, read it")
 
 
 def fix(variant: Variant, scores: Mapping[str, Any]) -> Variant:

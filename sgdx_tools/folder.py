@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.files import read_file, read_input, staged, write_bytes
+from sgdx_dataset.io.files import read_file, read_input, write_bytes, write_folder
 from sgdx_dataset.io.json import check_value, decode_json, parse_json, pretty_json
 from sgdx_llm.calls import with_plain_calls
 from sgdx_metric.variants import ORIGINAL
@@ -77,19 +77,18 @@ def write_tool_set(
     cases: Iterable[Case] = (),
     source: Source | None = None,
     variants: Iterable[Variant] = (),
+    is_new: bool = True,
 ) -> None:
-    """Write a new folder of tools, completely or not at all."""
-    if folder.exists():
+    """Write a folder of tools; one that is new completely or not at all, else file by file."""
+    if is_new and folder.exists():
         raise SgdxError(f"{folder}: exists already, expected a new folder")
-    with staged(folder) as staging:
-        staging.mkdir()
-        (staging / TOOLS).write_bytes(pretty_json([_record(tool) for tool in tools], 1))
-        if lines := list(cases):
-            (staging / CASES).write_bytes(msgspec.json.Encoder().encode_lines(lines))
-        if source is not None:
-            (staging / SOURCE).write_bytes(pretty_json(source, 1))
-        for variant in variants:
-            write_variant(staging / VARIANTS / f"{variant.name}.json", variant)
+    files = {TOOLS: pretty_json([_record(tool) for tool in tools], 1)}
+    if lines := list(cases):
+        files[CASES] = msgspec.json.Encoder().encode_lines(lines)
+    if source is not None:
+        files[SOURCE] = pretty_json(source, 1)
+    files |= {f"{VARIANTS}/{variant.name}.json": _file_of(variant) for variant in variants}
+    write_folder(folder, files)
 
 
 def _record(tool: Tool) -> Json:
@@ -237,13 +236,17 @@ def read_variant(path: Path, tools: Mapping[str, Tool], cases: Iterable[Case] = 
     return variant
 
 
-def write_variant(path: Path, variant: Variant) -> Path:
+def write_variant(path: Path, variant: Variant, renews: bool = False) -> Path:
     """Write a variant's file, completely or not at all; returns its path."""
+    write_bytes(path, _file_of(variant), renews=renews)
+    return path
+
+
+def _file_of(variant: Variant) -> bytes:
     made_by = {_MADE_BY: variant.made_by} if variant.made_by else {}
     version = variant.version
     tools = {} if version is None else {_VERSION: [_record(tool) for tool in version.values()]}
-    write_bytes(path, pretty_json({**made_by, **variant.tools, **tools}, 1), renews=True)
-    return path
+    return pretty_json({**made_by, **variant.tools, **tools}, 1)
 
 
 def check_variant(

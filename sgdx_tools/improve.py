@@ -8,7 +8,6 @@ than the old words there. What it gains on the second half, where nothing was ch
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.files import check_output
 from sgdx_eval.files import write_scores
 from sgdx_eval.tables import interval, percent
 from sgdx_llm.estimate import token_counter
@@ -25,7 +25,7 @@ from sgdx_metric.variants import ORIGINAL
 from .asking import ask_cases
 from .data import Case, ElementId, ToolSet, ToolWords, Variant, Words
 from .elements import Outcome, differences
-from .folder import read_tool_set, tool_set_of, write_tool_set, write_variant
+from .folder import CASES, read_tool_set, tool_set_of, write_tool_set, write_variant
 from .options import AskOptions, RewordOptions
 from .pool import Pool, distinct, new_pool
 from .predictions import drop_other_variants
@@ -46,12 +46,14 @@ def improve(folder: Path, words: RewordOptions, asked: AskOptions, sending: Send
             "stand alone, of which half are for choosing"
         )
 
+    for step in ("before", "choosing", "proving"):  # none of which may be what is read
+        check_output(output / step / "tools" / CASES)
+
     def score(cases: Sequence[Case], variants: Iterable[Variant], step: str) -> Scored | None:
         """Ask for the calls of some cases under the original and other words; None if some lack."""
         place, run = output / step / "tools", output / step / "run"
-        shutil.rmtree(place, ignore_errors=True)
         of_step = tool_set_of(place, tool_set.tools, cases, variants, tool_set.source)
-        write_tool_set(place, tool_set.tools.values(), cases, tool_set.source, variants)
+        write_tool_set(place, tool_set.tools.values(), cases, tool_set.source, variants, False)
         drop_other_variants(run, of_step)
         files = ask_cases(of_step, asked, sending, run)
         return None if files is None else score_files(of_step, files)

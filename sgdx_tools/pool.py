@@ -148,7 +148,7 @@ def backtranslated(
         )
         rounds.append(translate_round_trip(list(texts), settings, unfinished))
     for unfinished in batches:
-        unfinished.unlink(missing_ok=True)
+        unfinished.unlink(missing_ok=True)  # which has our header
     pool = {}
     for i, of_tool in elements.items():
         for path, element in of_tool.items():

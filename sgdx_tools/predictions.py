@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.files import remove
 from sgdx_dataset.io.json import check_value, parse_json
 from sgdx_eval.prediction_files import NO_HEADER, Header, numbered, read_prediction_lines
 from sgdx_llm.answers import calls_said
@@ -102,10 +103,10 @@ def read_prediction_file(path: Path, tool_set: ToolSet) -> PredictionFile:
 
 
 def drop_other_variants(folder: Path, tool_set: ToolSet) -> None:
-    """Delete the predictions under variants that the tools no longer have; answers are kept."""
+    """Remove our predictions under variants that the tools no longer have; answers are kept."""
     for path in folder.glob("*.jsonl"):
         if path.name != ANSWERS and path.stem not in tool_set.variants:
-            path.unlink()
+            remove(path)
 
 
 def predictions_from_rows(rows: Iterable[Any], tool_set: ToolSet) -> dict[str, PredictionFile]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from sgdx_dataset.io.files import write_bytes
+from sgdx_dataset.io.files import HTML_MARK, write_bytes
 from sgdx_eval.tables import percent
 from sgdx_eval.tasks.tools import TITLES
 
@@ -37,7 +37,7 @@ def write_report(
     data = msgspec.json.encode(_content(tool_set, models)).decode().replace("<", "\\u003c")
     title = html.escape(f"{Path(tool_set.path).resolve().name} under other words")
     page = Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(TITLE=title, DATA=data)
-    write_bytes(output, page.encode())
+    write_bytes(output, page.encode(), mark=HTML_MARK)
 
 
 def _content(

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import msgspec
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.files import read_input, write_bytes
+from sgdx_dataset.io.files import HTML_MARK, read_input, write_bytes
 
 from .data import ElementId, Tool
 from .pool import KINDS, ElementPool, Pool, check_pool
@@ -51,13 +51,14 @@ def write_table(
     text: str,
     heads: Row,
     show: Callable[[Row], Row],
+    renews: bool = False,
 ) -> list[Path]:
-    """Write both tables; returns their paths.
+    """Write both tables; returns their paths. Where they renew others, these were read before.
 
     The page has a title and a text above its table, whose columns have other heads, and whose cells
     ``show`` gives of a line.
     """
-    write_bytes(folder / TSV, "".join(map(_row, [columns, *lines])).encode(), renews=True)
+    write_bytes(folder / TSV, "".join(map(_row, [columns, *lines])).encode(), renews)
     rows, before = [], [""]
     for line in lines:
         *first, last = show(line)
@@ -76,7 +77,7 @@ def write_table(
         COUNT=len(lines),
         COLUMNS="\t".join(columns),
     )
-    write_bytes(folder / HTML, html.encode())
+    write_bytes(folder / HTML, html.encode(), mark=HTML_MARK)
     return [folder / TSV, folder / HTML]
 
 

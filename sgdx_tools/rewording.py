@@ -50,7 +50,7 @@ def reword(
 
         print(*write_review(options.output, tool_set.tools, pool, made_by), sep="\n")
     for path, variant in zip(paths, variants):
-        print(write_variant(path, variant))
+        print(write_variant(path, variant, renews=True))
     return 0
 
 

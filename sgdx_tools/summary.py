@@ -16,6 +16,9 @@ from .tables import headline, noise_text, short_words
 from .verdict import Verdict
 
 _MOST_ELEMENTS, _MOST_CASES = 5, 20
+_TITLE = "Tools under other words"
+# What each of our files has near its beginning.
+SUMMARY_MARK, JUNIT_MARK = _TITLE.encode(), b'<testsuites name="sgdx"'
 
 
 class Result(NamedTuple):
@@ -28,7 +31,7 @@ class Result(NamedTuple):
     verdict: Verdict | None
 
 
-def summary_text(results: Sequence[Result]) -> str:
+def summary_text(results: Sequence[Result]) -> bytes:
     """What a pull request is told, in Markdown; texts of others are code."""
 
     def shown(title: str, heads: Sequence[str], rows: list[list[Cell]], note: str = "") -> str:
@@ -40,7 +43,7 @@ def summary_text(results: Sequence[Result]) -> str:
         end, why = (verdict.end, verdict.why) if verdict else ("", "")
         rows.append([Cell(name, code=True), Cell(figures), Cell(end), Cell(why, code=True)])
     heads = ["model", "cases right, in %", "verdict", "why"]
-    parts = [shown("Tools under other words", heads, rows)]
+    parts = [shown(_TITLE, heads, rows)]
     rows = []
     for name, scored, _ in results:
         for variant, noise in scored.content["noise"].items() if scored else ():
@@ -69,7 +72,7 @@ def summary_text(results: Sequence[Result]) -> str:
         note += f" There are {more} more." if more > 0 else ""
         title = f"{len(left_out)} of {everything} cases are left out"
         parts.append(shown(title, ["case", "why"], rows[:_MOST_CASES], note))
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(parts).encode() + b"\n"
 
 
 def junit_xml(results: Sequence[Result]) -> bytes:

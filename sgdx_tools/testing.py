@@ -12,9 +12,8 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -23,18 +22,26 @@ from msgspec.structs import replace
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import escape_controls
-from sgdx_dataset.io.files import read_input, write_bytes
+from sgdx_dataset.io.files import (
+    check_output,
+    note_named,
+    note_read,
+    read_input,
+    remove,
+    run_folder,
+    write_bytes,
+)
+from sgdx_dataset.io.json import decode_json
 from sgdx_dataset.io.yaml import parse_yaml
-from sgdx_eval.files import check_outputs, write_scores
+from sgdx_eval.files import write_scores
 from sgdx_llm.options import SendingOptions
 from sgdx_llm.program import split_command
 from sgdx_llm.providers import ProviderName
 
 from .asking import ask_cases
-from .data import Rule, Source, Tool, ToolSet
+from .data import Case, Rule, Source, Tool, ToolSet, Variant
 from .folder import (
     SOURCE,
-    VARIANTS,
     check_variant,
     read_cases,
     read_tool_set,
@@ -49,13 +56,13 @@ from .predictions import drop_other_variants
 from .report import write_report
 from .rewording import new_variants
 from .scoring import score_files
-from .summary import Result, junit_xml, summary_text
+from .summary import JUNIT_MARK, SUMMARY_MARK, Result, junit_xml, summary_text
 from .tables import headline
 from .verdict import Verdict, check_limit, judge, power
 from .versions import is_same, variant_between
 
 FILE, RUN = "sgdx.yaml", "sgdx-run"
-_MADE = "made"  # a digest of what the variants were made of
+_MADE = "made.json"  # beside the variants
 
 
 class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -167,6 +174,13 @@ class TestFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     repeats: Annotated[int, msgspec.Meta(ge=1, le=100)] = 1
 
 
+class _Made(msgspec.Struct, frozen=True):
+    """Which words were made."""
+
+    digest: str = ""  # of what they were made of
+    variants: list[str] = []  # their names
+
+
 def test(
     path: Path,
     base: Path | None,
@@ -181,26 +195,45 @@ def test(
     those that the tools of the first file have. Whatever ends the test, summary and JUnit say what
     became of it, and nothing that an earlier test wrote is left for one that died.
     """
-    junit, summary = junit and junit.absolute(), summary and summary.absolute()
+    outputs = (
+        ("--junit", junit and junit.absolute(), JUNIT_MARK, junit_xml),
+        ("--summary", summary and summary.absolute(), SUMMARY_MARK, summary_text),
+    )
     run = path.parent.absolute() / RUN
     report = run / "report.html"
-    file = _read(base or path)
-    check_outputs({"--junit": junit, "--summary": summary}, [path, *_inputs(file, base or path)])
-    for old in filter(None, (junit, summary, report)):
-        old.unlink(missing_ok=True)
-    death = None
-    try:
-        results = _results(path, base, file, run, limit, sending)
-    except SgdxError as error:
-        death = error
-        why = f"the test did not end: {error}"
-        results = [Result("test", None, Verdict("cannot tell", why))]
-    if junit:
-        write_bytes(junit, junit_xml(results))
-    if summary:
-        write_bytes(summary, summary_text(results).encode())
-    if death:
-        raise death
+
+    def check() -> None:
+        for option, place, mark, _ in outputs:
+            if place:
+                check_output(place, option, mark=mark)
+
+    def tell(results: Sequence[Result]) -> None:
+        for _, place, mark, written in outputs:
+            if place:
+                write_bytes(place, written(results), mark=mark)
+
+    def untold(why: str) -> list[Result]:
+        return [Result("test", None, Verdict("cannot tell", f"the test did not end: {why}"))]
+
+    if run.is_symlink():
+        raise SgdxError(f"{run}: found a link, expected a folder")
+    with run_folder(run):
+        check()
+        try:
+            file = _read(base or path)
+            note_read(path)
+            _note_inputs(file, (base or path).parent)
+            check()
+            tell(untold("it was killed"))  # which another result replaces, unless it is true
+            results = _results(path, base, file, run, limit, sending)
+        except SgdxError as error:
+            with contextlib.suppress(SgdxError):  # of an output that is refused, as the error says
+                tell(untold(str(error)))
+            remove(report)
+            raise
+        tell(results)
+        if not any(result.scored for result in results):
+            remove(report)  # of an earlier test
     if report.exists():
         print(os.path.relpath(report))
     for name, scored, verdict in results:
@@ -212,15 +245,16 @@ def test(
     return 1 if 1 in statuses else max(statuses, default=0)
 
 
-def read_for_search(path: Path, output: Path | None) -> tuple[ToolSet, Mapping[str, float]]:
+def read_for_search(path: Path) -> tuple[ToolSet, Mapping[str, float]]:
     """The tools, cases and variants of a file, and the losses that are too much for a search.
 
     Words that are not made yet are made, and kept for a test.
     """
     file = _read(path)
-    check_outputs({"--output": output}, [path, *_inputs(file, path)])
-    with contextlib.chdir(path.parent):
-        run = Path(RUN)
+    run = Path(RUN)
+    if (path.parent / run).is_symlink():
+        raise SgdxError(f"{path.parent / run}: found a link, expected a folder")
+    with contextlib.chdir(path.parent), run_folder(run):
         tools, source = _collect(file.tools, run / "tools" / SOURCE)
         source = replace(source, rules=file.rules)
         tool_set = _tool_set(file, tools, source, run, None, SendingOptions())
@@ -242,15 +276,10 @@ def _read(path: Path) -> TestFile:
     return file
 
 
-def _inputs(file: TestFile, path: Path) -> Iterable[Path]:
-    """The files that a test reads."""
-    tools = (file.tools,) if isinstance(file.tools, str) else file.tools.form()[1]
-    words = file.variants
-    yield path
-    for name in (*tools, file.cases, words.pool, words.file, words.tools, words.review):
-        with contextlib.suppress(OSError):  # such as of a command that is too long for a name
-            if name and (place := path.parent / name).exists():
-                yield place
+def _note_inputs(file: TestFile, folder: Path) -> None:
+    """Keep whatever a file names from being written over: tools, cases, words, programs."""
+    named = msgspec.to_builtins(file)
+    note_named([named["cases"], named["tools"], named["variants"], named["models"]], folder)
 
 
 def _results(
@@ -376,43 +405,63 @@ def _tool_set(
     All is written into the folder ``tools``. None where answers of the model that rewords are
     missing still.
     """
-    folder, words = run / "tools", run / "words"
+    folder = run / "tools"
     cases = read_cases(Path(file.cases), tools)
-    shutil.rmtree(folder, ignore_errors=True)
-    write_tool_set(folder, tools.values(), cases, source)
+    write_tool_set(folder, tools.values(), cases, source, is_new=False)
     if new is not None:
         variant, notes = variant_between(tools, new)
         for note in notes:
             print(f"note: {note}", file=sys.stderr)
         check_variant(variant, tools, cases, "the other version")
         variants = [variant]
+    elif (made := _words(file, tools, cases, source, run, sending)) is not None:
+        variants = made
     else:
-        asked = file.variants
-        options = asked.options(words)
-        given = [name for name in (asked.pool, asked.file, asked.tools, asked.review) if name]
-        read = [read_input(Path(name)) for name in given]
-        content = msgspec.json.encode([asked, list(tools.values()), read], order="deterministic")
-        digest, made = hashlib.sha256(content).hexdigest().encode(), words / _MADE
-        if made.exists() and made.read_bytes() == digest:
-            variants = [read_variant(path, tools, cases) for path in sorted(words.glob("*.json"))]
-        else:
-            # A model that is asked too is asked for words at the same server.
-            same = [s for s in file.models if s.model == asked.model and asked.base_url is None]
-            server = (same[0] if asked.model and same else asked).asked()
-            tool_set = tool_set_of(folder, tools, cases, (), source)
-            found = new_variants(tool_set, options, server, sending)
-            if found is None:
-                return None
-            variants, pool, made_by = found
-            if pool and options.review is None:
-                from .review import write_review
-
-                print(*write_review(words, tools, pool, made_by), sep="\n")
-            for path in (made, *words.glob("*.json")):  # of other words
-                path.unlink(missing_ok=True)
-            for variant in variants:
-                print(write_variant(words / f"{variant.name}.json", variant))
-            write_bytes(made, digest)
-    for variant in variants:
-        write_variant(folder / VARIANTS / f"{variant.name}.json", variant)
+        return None
+    write_tool_set(folder, tools.values(), cases, source, variants, is_new=False)
     return tool_set_of(folder, tools, cases, variants, source)
+
+
+def _words(
+    file: TestFile,
+    tools: Mapping[str, Tool],
+    cases: Sequence[Case],
+    source: Source,
+    run: Path,
+    sending: SendingOptions,
+) -> list[Variant] | None:
+    """The other words that a file asks for; they are made where those that are there do not fit."""
+    asked, words = file.variants, run / "words"
+    options = asked.options(words)
+    given = [name for name in (asked.pool, asked.file, asked.tools, asked.review) if name]
+    read = [read_input(Path(name)) for name in given]
+    content = msgspec.json.encode([asked, list(tools.values()), read], order="deterministic")
+    digest, made = hashlib.sha256(content).hexdigest(), words / _MADE
+    before = _Made()
+    if made.exists():
+        before = decode_json(made.read_bytes(), _Made, str(made), "a list of variants")
+    if before.digest == digest:
+        return [read_variant(words / f"{name}.json", tools, cases) for name in before.variants]
+    # A model that is asked too is asked for words at the same server.
+    same = [s for s in file.models if s.model == asked.model and asked.base_url is None]
+    server = (same[0] if asked.model and same else asked).asked()
+    tool_set = tool_set_of(run / "tools", tools, cases, (), source)
+    found = new_variants(tool_set, options, server, sending)
+    if found is None:
+        return None
+    variants, pool, made_by = found
+    names = [variant.name for variant in variants]
+    for name in names:  # before anything is replaced
+        check_output(words / f"{name}.json")
+    remove(made)  # whose words these are not any more
+    if pool and options.review is None:
+        from .review import write_review
+
+        print(*write_review(words, tools, pool, made_by), sep="\n")
+    for variant in variants:
+        print(write_variant(words / f"{variant.name}.json", variant))
+    for name in before.variants:
+        if name not in names:
+            remove(words / f"{name}.json")
+    write_bytes(made, msgspec.json.encode(_Made(digest, names)))
+    return variants

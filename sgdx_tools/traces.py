@@ -173,7 +173,7 @@ def _write(folder: Path, cases: Sequence[Case]) -> list[Path]:
         expected = calls_text([msgspec.structs.asdict(call) for call in case.expect or ()])
         lines.append((case.id, said, expected, table))
     heads, place = _COLUMNS[:3], folder / REVIEW
-    written = write_table(place, _COLUMNS, lines, _TITLE, _TEXT, heads, lambda line: line[:3])
+    written = write_table(place, _COLUMNS, lines, _TITLE, _TEXT, heads, lambda line: line[:3], True)
     return [folder / CASES, *written]
 
 

@@ -21,6 +21,7 @@ from typing import Any
 
 from .errors import SgdxError
 from .files import inputs_are_kept
+from .secrets import keys_are_taken_out, take_out
 
 CLOSED_OUTPUT, BAD_INPUT = 1, 2  # exit statuses
 # Seconds in which a second signal is the first one's repetition, as launchers send two; a later one
@@ -79,12 +80,22 @@ def run(
     is_main_process: bool = True,
 ) -> int:
     """Run a command, and end in one line on standard error where it does not end well."""
-    # The status is the command's own (None is 0); 2 for input or a place that cannot be used; 1
-    # where nobody reads standard output; 130 after Ctrl-C and 143 after SIGTERM. Of processes that
-    # run one command, the main one prints. Notes of an exception say where it can go on.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # such as one that is ASCII alone
             stream.reconfigure(errors="backslashreplace")
+    with keys_are_taken_out():
+        return _run(program, command, faults, is_main_process)
+
+
+def _run(
+    program: str,
+    command: Callable[[], int | None],
+    faults: tuple[type[Exception], ...],
+    is_main_process: bool,
+) -> int:
+    # The status is the command's own (None is 0); 2 for input or a place that cannot be used; 1
+    # where nobody reads standard output; 130 after Ctrl-C and 143 after SIGTERM. Of processes that
+    # run one command, the main one prints. Notes of an exception say where it can go on.
     status, line = 0, ""
     own_packages_first()
     try:
@@ -122,7 +133,7 @@ def run(
 
 def say(program: str, message: str) -> None:
     """Print a message about a command on standard error, in one line without control characters."""
-    line = escape_controls(" ".join(message.split()))
+    line = escape_controls(take_out(" ".join(message.split())))  # whole, before it is cut
     if len(line) > _LONGEST:
         line = f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
     print(f"{program}: {line}", file=sys.stderr)

@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
+import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import Any
 
 from .errors import SgdxError
+from .secrets import has_keys, take_out_of_bytes
 
 # The largest file of the release has 6 MB. What is far larger is no file of its kind, and would
 # fill the memory.
 MAX_FILE_BYTES = 1 << 26
-# The files that the running command has read, by device and number, so that none of them is written
+_PART = 1 << 24  # bytes of a file in which keys are looked for at once
+# The files that the running command reads, by device and number, so that none of them is written
 # over; None outside of a command, where a caller may well replace what it read before.
 _read: set[tuple[int, int]] | None = None
+# What is read in a folder that is given, of a release or of tools.
+_LAYOUT = ("schema.json", "dialogues_*.json", "tools.json", "cases.jsonl", "source.json")
+# In a run folder, the list of what was written there: a line with SHA-256 and name for each.
+_WRITTEN = ".sgdx-written"
+HTML_MARK = b'<meta name="generator" content="sgdx">'  # of pages that sgdx has written
+ANSWERS_BEGIN = b'{"key":"'  # each line of a file of answers, which are paid for
 
 
 def read_file(path: Path) -> bytes:
@@ -58,10 +70,34 @@ def inputs_are_kept() -> Iterator[None]:
 
 
 def note_read(path: Path) -> None:
-    """Keep a file from being written over by the command that reads it."""
+    """Keep a file from being written over by the command that reads it, or will."""
     if _read is not None:
-        status = path.stat()
-        _read.add((status.st_dev, status.st_ino))
+        with suppress(OSError, ValueError):  # such as of a name that is too long
+            status = path.stat()
+            _read.add((status.st_dev, status.st_ino))
+
+
+def note_named(value: Any, folder: Path = Path()) -> None:
+    """Note the files that a value of options or of a yaml names, in words of commands too."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, str | Path):
+        text = str(value)
+        for word in {text, *re.split(r"[\s=:,'\"]+", text)} - {""}:
+            with suppress(OSError, ValueError):  # such as of a name that is too long
+                places = [folder / word] if not {*word} & {*"*?["} else folder.glob(word)
+                for place in places:
+                    inside = (place.glob(deep + name) for deep in ("", "*/") for name in _LAYOUT)
+                    for file in chain(*inside) if place.is_dir() else [place]:
+                        note_read(file)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            note_named(part, folder)
+
+
+def _is_read(path: Path) -> bool:
+    status = path.stat()
+    return (status.st_dev, status.st_ino) in (_read or ())
 
 
 def file_digest(path: Path) -> str:
@@ -70,22 +106,59 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-@contextmanager
-def staged(target: Path, renews: bool = False) -> Iterator[Path]:
-    """Give a path beside ``target`` to write to; what is written becomes ``target`` at the end."""
-    # An error removes what was written and leaves the target as it was. Where the target is a link,
-    # what it points to is replaced. Where two processes make one folder, the second gets an error.
-    # A file that the command has read is refused, unless it renews a file of its own.
+# ---- writing
+
+
+def check_output(target: Path, option: str = "", renews: bool = False, mark: bytes = b"") -> Path:
+    """Where a file or folder would be written; ``SgdxError`` where something of others stands.
+
+    Refused are a file that the command reads, unless it ``renews`` it; a file of answers; in a run
+    folder what sgdx has not written there, or somebody has changed since; a link that leads out of
+    it; and where there is a ``mark``, which all such files have near their beginning, one without.
+    """
+    shown = f"{option} {target}".strip()
     try:
-        destination = target.resolve()
-        if destination.exists() and not (destination.is_file() or destination.is_dir()):
-            raise SgdxError(f"{target}: found no regular file there, expected one or none")
-        if destination.is_file() and _read and not renews:
-            status = destination.stat()
-            if (status.st_dev, status.st_ino) in _read:
-                raise SgdxError(
-                    f"{target}: found a file that the command reads, expected another name"
-                )
+        destination, run = target.resolve(), _run_of(target)
+        found = ""
+        if run and not destination.is_relative_to(run.resolve()):
+            found = f"a link out of {run}"
+        elif destination.is_dir():
+            found = "a folder that the command reads" if _is_read(destination) else ""
+        elif destination.is_file():
+            with destination.open("rb") as file:
+                beginning = file.read(4096)
+            if _is_read(destination) and not renews:
+                found = "a file that the command reads"
+            elif beginning.startswith(ANSWERS_BEGIN):
+                found = "a file of answers"
+            elif run and not renews and not is_written(target):
+                found = "a file that sgdx has not written, or that was changed since"
+            elif beginning and mark not in beginning:
+                found = "another file"
+        elif destination.exists():
+            found = "no regular file"
+        if found:
+            raise SgdxError(f"{shown}: found {found}, expected another name")
+        nearest = next(place for place in destination.parents if place.exists())
+        if not nearest.is_dir():
+            raise SgdxError(f"{shown}: {nearest} is a file, expected a folder")
+        if not os.access(nearest, os.W_OK):
+            raise SgdxError(f"{shown}: found no right to write to {nearest}")
+        return destination
+    except OSError as error:
+        raise SgdxError(f"{shown}: cannot be written: {error.strerror or error}") from None
+
+
+@contextmanager
+def staged(target: Path, renews: bool = False, mark: bytes = b"") -> Iterator[Path]:
+    """Give a path beside ``target`` to write to; what is written becomes ``target`` at the end.
+
+    All that sgdx writes is written so. An error leaves the target as it was. Where it is a link,
+    what that points to is replaced. Of two processes that make one folder, the second gets an
+    error. ``check_output`` says what is refused. Keys are taken out of texts.
+    """
+    destination = check_output(target, renews=renews, mark=mark)
+    try:
         destination.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(
             prefix=f".{destination.name[:40]}.",
@@ -95,16 +168,107 @@ def staged(target: Path, renews: bool = False) -> Iterator[Path]:
         ) as folder:
             staging = Path(folder) / destination.name
             yield staging
+            for file in _files(staging):
+                _take_keys_out(file)
             flush(staging)
+            check_output(target, renews=renews, mark=mark)  # what has come meanwhile
+            for file in _files(staging):
+                _note_written(target / file.relative_to(staging), file)
             staging.replace(destination)
     except OSError as error:
         raise SgdxError(f"{target}: cannot be written: {error}") from None
 
 
-def write_bytes(target: Path, content: bytes, renews: bool = False) -> None:
+def write_bytes(target: Path, content: bytes, renews: bool = False, mark: bytes = b"") -> None:
     """Write a file completely or not at all, as ``staged`` does."""
-    with staged(target, renews) as staging:
+    with staged(target, renews, mark) as staging:
         staging.write_bytes(content)
+
+
+def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write the files of a folder by their names; what sgdx wrote there before is removed.
+
+    All is refused before anything is written, and what others wrote there stays.
+    """
+    for name in files:
+        check_output(folder / name)
+    if folder.exists():
+        for name, content in files.items():
+            write_bytes(folder / name, content)
+        for old in _files(folder):
+            if old.relative_to(folder).as_posix() not in files:
+                remove(old)
+        return
+    with staged(folder) as staging:
+        for name, content in files.items():
+            (staging / name).parent.mkdir(parents=True, exist_ok=True)
+            (staging / name).write_bytes(content)
+
+
+@contextmanager
+def run_folder(folder: Path) -> Iterator[None]:
+    """Keep a list in a folder of what is written into it, so that nothing else is ever replaced."""
+    if _run_of(folder / _WRITTEN) is None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / _WRITTEN).touch()
+    try:
+        yield
+    finally:
+        written = folder / _WRITTEN
+        if written.is_file() and not written.stat().st_size:
+            written.unlink()
+
+
+def is_written(path: Path) -> bool:
+    """Whether sgdx wrote a file into a run folder, and nobody has changed it since."""
+    run = _run_of(path)
+    if run is None or not path.is_file() or path.is_symlink():
+        return False
+    line = f"{file_digest(path)} {path.absolute().relative_to(run).as_posix()}"
+    return line in (run / _WRITTEN).read_text(encoding="utf-8").splitlines()
+
+
+def remove(path: Path) -> None:
+    """Remove a file that sgdx wrote into a run folder; another one stays, and one that is read."""
+    if is_written(path) and not _is_read(path):
+        path.unlink()
+
+
+def _run_of(path: Path) -> Path | None:
+    """The outermost folder around a path that has a list of what was written."""
+    around = [place for place in path.absolute().parents if (place / _WRITTEN).is_file()]
+    return around[-1] if around else None
+
+
+def _note_written(target: Path, content: Path) -> None:
+    """Before a file gets its name, say in the list of its run folder that it is ours."""
+    if run := _run_of(target):
+        name = target.absolute().relative_to(run).as_posix()
+        with (run / _WRITTEN).open("a", encoding="utf-8") as file:
+            file.write(f"{file_digest(content)} {name}\n")
+
+
+def _files(path: Path) -> list[Path]:
+    """A file, or all files of a folder."""
+    return sorted(f for f in path.rglob("*") if f.is_file()) if path.is_dir() else [path]
+
+
+def _take_keys_out(file: Path) -> None:
+    """Take keys out of a file that is text, some lines at a time."""
+
+    def parts() -> Iterator[tuple[bytes, bytes]]:
+        with file.open("rb") as source:
+            is_binary = b"\0" in source.read(8192)
+            source.seek(0)
+            while not is_binary and (part := source.read(_PART) + source.readline()):
+                yield part, take_out_of_bytes(part)
+
+    if has_keys() and any(part != cleaned for part, cleaned in parts()):
+        with TemporaryFile(dir=file.parent) as whole:
+            whole.writelines(cleaned for _, cleaned in parts())
+            whole.seek(0)
+            with file.open("wb") as target:
+                shutil.copyfileobj(whole, target)
 
 
 def flush(path: Path) -> None:

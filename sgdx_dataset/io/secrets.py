@@ -1,0 +1,214 @@
+"""Keys and passwords, which are taken out of all that is written: one list for the whole process.
+
+What may be a key is noted where it is read: in the environment, an option, an address or a command.
+Whatever prints, and whatever writes a file, takes it out again, however it is escaped there.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO, cast
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+TAKEN_OUT = "[key]"  # what stands in the place of a key
+SHOWN_KEYS = "SGDX_KEYS"  # the variable that names others whose values are keys
+# What is shorter stands in ordinary words, as "none" does; one with a digit is a key by itself.
+_SHORTEST, _SHORTEST_WORD = 8, 4
+_NAMES = re.compile(r"KEY|TOKEN|SECRET|PASS(WORD|WD)?\b|CREDENTIAL|AUTH|COOKIE", re.IGNORECASE)
+_PLAIN_HEADERS = re.compile(r"accept|content-|user-agent|host$|origin$|cache-", re.IGNORECASE)
+# Letters and digits in one word, as names of machines and versions rarely have them.
+_RANDOM = re.compile(
+    r"(?=[^/]*[0-9])(?=[^/]*[A-Za-z])[\w.~+=:-]{16,}|(sk|pk|key|token|secret)[-_]\S{5,}"
+)
+_ADDRESS = re.compile(r"[A-Za-z][\w+.-]*://[^\s'\"]+")
+# What a key that is escaped has in it: of letters and digits, which are seldom written so, and of
+# other characters.
+_ESCAPED = re.compile(r"\\u00[2-7]|%[2-7][0-9A-Fa-f]|&#")
+_ESCAPED_SIGN = re.compile(rf"{_ESCAPED.pattern}|\\[^nrtbf]|&\w+;")
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"}
+
+_keys: dict[str, None] = {}
+_pattern: re.Pattern[str] | None = None  # of all of them; made when it is needed
+
+
+def note_key(text: str) -> None:
+    """Keep a text out of all that is written, unless it is an ordinary short word."""
+    global _pattern
+    text = text.strip()
+    is_long = len(text) >= _SHORTEST
+    has_digit = any(c.isdigit() for c in text) and not text.isdigit()
+    if is_long or (len(text) >= _SHORTEST_WORD and has_digit):
+        _keys[text] = None
+        _pattern = None
+
+
+def note_words(text: str) -> None:
+    """Note a value that is a key or has one in it, as ``Bearer KEY`` does."""
+    for word in (text, *re.split(r"[\s,;=]+", text), *text.split()):
+        note_key(word)
+
+
+def note_environment(environment: Mapping[str, str] = os.environ) -> None:
+    """Note the values of variables that are called keys, tokens, secrets or passwords."""
+    named = environment.get(SHOWN_KEYS, "").split()
+    for name, value in environment.items():
+        if name in named or (_NAMES.search(name) and "SSH_AUTH" not in name):
+            note_words(value)
+
+
+def note_fields(fields: Mapping[str, Any]) -> None:
+    """Note the texts of fields of a request that are called so."""
+    for name, value in fields.items():
+        if isinstance(value, str):
+            note_environment({name: value})
+        elif isinstance(value, dict):
+            note_fields(value)
+
+
+def note_headers(headers: Mapping[str, str]) -> None:
+    """Note the values of headers, but for those that say only in which form something is."""
+    for name, value in headers.items():
+        if not _PLAIN_HEADERS.match(name):
+            note_words(value)
+
+
+def note_variables(variables: Mapping[str, str]) -> None:
+    """Note values that are given to a program: what is called a key, and what looks like one."""
+    note_environment(variables)
+    for value in variables.values():
+        for word in value.split():
+            if _RANDOM.fullmatch(word):
+                note_key(word)
+        note_addresses(value)
+
+
+def note_addresses(text: str) -> None:
+    """Note what may be keys in the addresses of a text: user, password, query, parts of paths."""
+    for address in _ADDRESS.findall(text):
+        try:
+            parts = urlsplit(address)
+            user, password = parts.username or "", parts.password or ""
+        except ValueError:  # which whoever uses the address will say
+            note_key(address)
+            continue
+        both = f"{unquote(user)}:{unquote(password)}"
+        words = [user, password, both, base64.b64encode(both.encode()).decode()] if user else []
+        words += [parts.query, *(value for _, value in parse_qsl(parts.query)), parts.fragment]
+        # Whoever says the whole address back says them too; a path such as /v1 is no key.
+        path = [part for part in parts.path.split("/") if _RANDOM.fullmatch(part)]
+        if path or parts.query or user:
+            words += [address, parts.path if path else ""]
+        for word in (*words, *path):
+            note_key(word)
+            note_key(unquote(word))
+
+
+def note_command(line: str) -> None:
+    """Note what may be keys among the words of a command line."""
+    note_addresses(line)
+    before = ""
+    for word in re.findall(r"'[^']*'|\"[^\"]*\"|\S+", line):
+        bare = word.strip("'\"")
+        name, equals, value = bare.partition("=")
+        if _NAMES.search(name) and equals:
+            note_words(value)
+        elif (before.startswith("-") and _NAMES.search(before)) or "header" in before.lower():
+            note_words(bare.partition(":")[2] or bare)
+        elif _RANDOM.fullmatch(value or bare) and "@" not in bare and not Path(bare).exists():
+            note_key(value or bare)
+        before = bare
+
+
+def take_out(text: str) -> str:
+    """A text without keys, in whichever way these are escaped in it."""
+    global _pattern
+    if not _keys:
+        return text
+    if _pattern is None:
+        longest = sorted(_keys, key=len, reverse=True)
+        first = re.escape("".join({character for key in longest for character in key[:1]}))
+        _pattern = re.compile(rf"(?=[{first}\\%&])(?:{'|'.join(map(_in_any_writing, longest))})")
+    has_signs = any(not re.fullmatch(r"[\w-]+", key, re.ASCII) for key in _keys)
+    escaped = _ESCAPED_SIGN if has_signs else _ESCAPED
+    if not escaped.search(text) and not any(key in text for key in _keys):
+        return text
+    return _pattern.sub(TAKEN_OUT, text)
+
+
+def take_out_of(value: Any) -> Any:
+    """Parsed JSON without keys, in its texts and in the names of its fields."""
+    if not _keys:
+        return value
+    if isinstance(value, str):
+        return take_out(value)
+    if isinstance(value, list):
+        return [take_out_of(part) for part in value]
+    if isinstance(value, dict):
+        return {take_out(name): take_out_of(part) for name, part in value.items()}
+    return value
+
+
+def has_keys() -> bool:
+    """Whether any key is known."""
+    return bool(_keys)
+
+
+def take_out_of_bytes(content: bytes) -> bytes:
+    """The bytes of a text without keys."""
+    text = content.decode("utf-8", "surrogateescape")
+    return take_out(text).encode("utf-8", "surrogateescape")
+
+
+def _in_any_writing(key: str) -> str:
+    """A regular expression of a key as texts, JSON, HTML and addresses write it."""
+    written = "".join(map(_character, key))
+    return written if len(key) >= _SHORTEST else rf"(?<![A-Za-z0-9]){written}(?![A-Za-z0-9])"
+
+
+def _character(character: str) -> str:
+    code, plain = ord(character), re.escape(character)
+    if character.isspace():
+        return rf"(?:\s|\\+u00{code:02x}|%{code:02x}|\+)"
+    ways = [plain if character.isalnum() else rf"\\*{plain}", rf"\\+u(?i:{code:04x})"]
+    ways += [rf"&#(?:{code}|x(?i:{code:x}));", *filter(None, [_ENTITIES.get(character)])]
+    ways += ["".join(f"%(?i:{byte:02x})" for byte in character.encode(errors="replace"))]
+    return f"(?:{'|'.join(ways)})"
+
+
+class _Shown:
+    """A stream of the terminal that takes keys out of what is printed."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write a text without keys."""
+        self._stream.write(take_out(text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def keys_are_taken_out() -> Iterator[None]:
+    """While the context is open, what is printed has no keys of the environment, or noted ones."""
+    global _keys, _pattern
+    before, streams = _keys, (sys.stdout, sys.stderr)
+    _keys, _pattern = dict(_keys), None
+    note_environment()
+    shown = [stream and cast(TextIO, _Shown(stream)) for stream in streams]
+    sys.stdout, sys.stderr = shown
+    try:
+        yield
+    finally:
+        # What a test or a caller has put there meanwhile stays.
+        sys.stdout = streams[0] if sys.stdout is shown[0] else sys.stdout
+        sys.stderr = streams[1] if sys.stderr is shown[1] else sys.stderr
+        _keys, _pattern = before, None
