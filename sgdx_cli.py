@@ -136,11 +136,11 @@ def _check_files(options: Mapping[str, Any], tokens: list[str]) -> None:
     for option, output in outputs.items():
         if isinstance(output, Path):
             said = [before for before, word in pairwise(tokens) if Path(word) == output]
-            name = said[0] if said else f"--{option}"
-            check_output(output, name)
-            if any(output.resolve() == other for other in taken):
+            name = said[-1] if said else f"--{option}"
+            destination = check_output(output, name)
+            if destination in taken:
                 raise SgdxError(f"{name} {output}: found this name twice, expected two")
-            taken.append(output.resolve())
+            taken.append(destination)
 
 
 def main(arguments: list[str] | None = None) -> int:

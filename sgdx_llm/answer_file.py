@@ -19,6 +19,11 @@ from sgdx_dataset.io.secrets import take_out_of
 Json = dict[str, Any]
 
 
+def _is_begun(line: bytes) -> bool:
+    """Whether a line is the beginning of one of ours."""
+    return not line.endswith(b"\n") and line.startswith(ANSWERS_BEGIN[: len(line)])
+
+
 class AnswerFile:
     """Answers on disk, by the key of their request (``requests.request_key``)."""
 
@@ -59,7 +64,7 @@ class AnswerFile:
                 self._offsets.setdefault(answer["key"], self._end)
             except (ValueError, KeyError, TypeError, RecursionError) as error:
                 is_json = not isinstance(error, ValueError)
-                if not is_json and not line.endswith(b"\n") and line.startswith(ANSWERS_BEGIN):
+                if not is_json and _is_begun(line):
                     return  # a line of ours, whose place the next answer takes
                 raise SgdxError(
                     f"{self._path}:{number}: found no answer, expected an object with key and body;"

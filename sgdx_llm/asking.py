@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,6 +17,7 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.extras import require
 from sgdx_dataset.io.files import locked, run_folder
+from sgdx_dataset.io.progress import lines_of_progress
 
 from .answer_file import AnswerFile
 from .estimate import body_tokens, token_counter
@@ -32,7 +32,6 @@ from .usage import Price, tokens_of
 if TYPE_CHECKING:
     from .server import RefusedError
 
-PROGRESS_SECONDS = 10.0  # between two lines of progress where there is no terminal
 # How often a request is tried again after a fault that may pass: until the server has answered
 # once, and after that.
 FIRST_RETRIES, RETRIES = 2, 8
@@ -107,24 +106,16 @@ def _progress(count: int) -> Iterator[Callable[[], None]]:
     from datasets.utils import tqdm
 
     bar = tqdm(total=count, desc="Asking", unit=" requests", delay=2, disable=None)
-    done, ended = 0, threading.Event()
+    done = 0
+    with lines_of_progress("asked") if bar.disable else nullcontext(lambda _: None) as see, bar:
 
-    def advance() -> None:
-        nonlocal done
-        done += 1
-        bar.update(1)
+        def advance() -> None:
+            nonlocal done
+            done += 1
+            see(f"{done:,} of {count:,} requests")
+            bar.update(1)
 
-    def print_lines() -> None:
-        while not ended.wait(PROGRESS_SECONDS):
-            print(f"asked {done:,} of {count:,} requests", file=sys.stderr, flush=True)
-
-    if bar.disable:
-        threading.Thread(target=print_lines, daemon=True).start()
-    try:
         yield advance
-    finally:
-        ended.set()
-        bar.close()
 
 
 def _print_cost_before(plan: RequestSource, answers: AnswerFile, price: Price) -> None:

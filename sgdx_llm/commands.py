@@ -163,8 +163,8 @@ def _read_plan(
 ) -> Plan:
     """The plan of a run, whose dialogues are read here, before anything is written."""
     from .plan import Plan
-    from .program import HOST, public_name
-    from .providers import base_url, place_of
+    from .program import public_name
+    from .providers import PROGRAM, base_url, place_of
 
     name = public_name(program) if program else None
     settings = request.settings(name)
@@ -172,7 +172,7 @@ def _read_plan(
     requested, configs = data.read()
     if repeats > 1 and not data.config:
         configs = ["original"]
-    plan = Plan(requested, configs, settings, f"{HOST}{name}" if name else host, repeats)
+    plan = Plan(requested, configs, settings, f"{PROGRAM}{name}" if name else host, repeats)
     if not plan.dialogues:
         raise SgdxError("found no dialogues, expected one at least")
     return plan

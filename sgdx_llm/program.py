@@ -31,7 +31,6 @@ from .answer_file import AnswerFile
 from .calls import read_answer_line
 from .requests import Request
 
-HOST = "command:"  # stands before the command line where a program is the host of answers
 MOST_BYTES = 10_000_000  # of a line
 MOST_SHOWN = 10_000  # of a line that answers nothing
 _MOMENT = 2.0  # seconds for the last lines of a program that has ended

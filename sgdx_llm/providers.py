@@ -14,7 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 
 from sgdx_dataset.io.errors import SgdxError
-from sgdx_dataset.io.secrets import note_addresses
+from sgdx_dataset.io.secrets import note_addresses, origin
 
 ProviderName = Literal[
     "openai",
@@ -30,6 +30,7 @@ ProviderName = Literal[
     "vllm",
     "litellm",
 ]
+PROGRAM = "command:"  # stands before the name of a program in place of a server's address
 OPENAI_URL = "https://api.openai.com/v1"
 # Thinking counts as part of the answer. OpenAI's guide of reasoning models advises to reserve this.
 _TOKENS_WITH_THINKING = 25_000
@@ -70,10 +71,9 @@ def base_url(option: str | None, provider: Provider) -> str:
 
 def host_of(url: str) -> str:
     """What is said of a server: its origin, as keys may stand in all else; a program's name."""
-    if "://" not in url:
+    if url.startswith(PROGRAM):
         return url
-    parts = urlsplit(place_of(url))
-    return f"{parts.scheme}://{parts.netloc}"
+    return origin(place_of(url))
 
 
 def place_of(url: str) -> str:

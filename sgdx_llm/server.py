@@ -15,6 +15,7 @@ from sgdx_dataset.io.secrets import (
     note_addresses,
     note_fields,
     note_headers,
+    origin,
     take_out,
     take_out_of,
 )
@@ -178,6 +179,6 @@ class Server:
 def _origin(address: str) -> str:
     """Where a server sends others to; what is no whole address is on the same server."""
     try:
-        return host_of(address) if "://" in address else "another path"
-    except SgdxError:
+        return origin(address) if "://" in address else "another path"
+    except ValueError:
         return "another address"

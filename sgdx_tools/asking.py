@@ -19,8 +19,8 @@ from sgdx_llm.asking import ask, open_answers
 from sgdx_llm.estimate import estimate_variant, print_estimates, token_counter
 from sgdx_llm.options import SendingOptions, ServerOptions
 from sgdx_llm.predictions import AnswerTally, prediction_line
-from sgdx_llm.program import HOST, public_name
-from sgdx_llm.providers import base_url, host_of, place_of
+from sgdx_llm.program import public_name
+from sgdx_llm.providers import PROGRAM, base_url, host_of, place_of
 from sgdx_llm.requests import Request, RequestSettings, custom_id, request_key
 
 from .data import Case, Json, ToolSet
@@ -119,7 +119,7 @@ class ToolPlan:
         self.tool_set, self.asked = tool_set, asked
         self.settings, host = settings_of(asked, model)
         # The server or program that is asked, for keys of answers.
-        self.host = f"{HOST}{program}" if program else host
+        self.host = f"{PROGRAM}{program}" if program else host
         # The variants to ask under, and the tools under each.
         self.names = list(dict.fromkeys(asked.variant or tool_set.variants))
         if not tool_set.cases:
@@ -159,7 +159,9 @@ class ToolPlan:
                 )
                 body = {"model": self.settings.model, **fields, "messages": messages}
                 host = self.host
-                if host.startswith(HOST):  # a program may answer by the case's id, a model cannot
+                if host.startswith(
+                    PROGRAM
+                ):  # a program may answer by the case's id, a model cannot
                     host += f"|{case.id}"
                 case_shown = {"id": case.id, "messages": messages, "tools": shown}
                 for repeat in range(1, self.asked.repeats + 1):

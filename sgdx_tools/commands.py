@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -472,8 +471,7 @@ def search(
     ranker: searching.Ranker = searching.bm25
     name = "bm25-lucene"
     if embeddings:
-        key = os.environ.get("OPENAI_API_KEY")
-        ranker, name = searching.embeddings(embeddings, base_url, key), embeddings
+        ranker, name = searching.embeddings(embeddings, base_url), embeddings
     searched = searching.search(tool_set.first(limit), ranker, name)
     if output is not None:
         write_scores(searched.content, output)

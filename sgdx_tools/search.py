@@ -7,6 +7,8 @@ in the words of the variant. No model answers, so that all cases take seconds.
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -16,6 +18,10 @@ import pyarrow as pa
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.extras import require
+from sgdx_dataset.io.progress import lines_of_progress
+from sgdx_dataset.io.secrets import take_out
+from sgdx_llm.asking import FIRST_RETRIES
+from sgdx_llm.providers import OPENAI, base_url, host_of
 from sgdx_metric.columns import Floats, Ints
 from sgdx_metric.figures import over_variants_of_few, under_each
 from sgdx_metric.robustness import paired_scores
@@ -29,8 +35,9 @@ from .scoring import signature_line
 # Of so many tools a client loads the first; the one that a gate is about.
 DEPTHS, GATED = (1, 3, 5, 10), "recall@5"
 RANK = "reciprocal_rank"
-# Of requests for embeddings: how long each may take, and how many texts it has.
-_SECONDS, _AT_ONCE = 120, 128
+# Of requests for embeddings: how long each may take, and how many texts it has, whose embeddings
+# fit into an answer.
+_SECONDS, _AT_ONCE = 120, 32
 # What gives each query a score for each document, more being better [queries, documents].
 Ranker = Callable[[Sequence[str], Sequence[str]], Floats]
 
@@ -143,28 +150,40 @@ def bm25(documents: Sequence[str], queries: Sequence[str]) -> Floats:
     return scores
 
 
-def embeddings(model: str, base_url: str | None, key: str | None) -> Ranker:
+def embeddings(model: str, url: str | None) -> Ranker:
     """Cosine similarity of the embeddings of a model at a server with OpenAI's interface."""
-    openai = require("openai", "llm")
+    require("openai", "llm")
+    from sgdx_llm.server import NoAnswerError, Server
 
     known = dict[str, list[float]]()  # what each text got, as queries are the same in all variants
+    address = base_url(url, OPENAI)
+    Server(address, OPENAI, _SECONDS)  # which says what is wrong with the address
+
+    async def ask(parts: Sequence[Sequence[str]], see: Callable[[str], None]) -> None:
+        server = Server(address, OPENAI, _SECONDS, why_none=_why_no_embeddings)
+        for part in parts:
+            see(f"{len(known)} texts so far")
+            body = {"model": model, "input": [text or " " for text in part]}
+            body["encoding_format"] = "float"
+            try:
+                answer = await server.ask(body, FIRST_RETRIES, "/embeddings")
+            except NoAnswerError as error:
+                raise SgdxError(f"{server.host}: does not answer: {error}") from None
+            if why := _why_no_embeddings(answer):  # such as of a text that a filter stopped
+                raise SgdxError(f"{model}: found {take_out(why)[:300]}, expected embeddings")
+            vectors = {row["index"]: row["embedding"] for row in answer["data"]}
+            if sorted(vectors) != list(range(len(part))):
+                found = f"found {len(vectors)} embeddings of {len(part)} texts"
+                raise SgdxError(f"{model}: {found}, expected one of each")
+            known.update((text, vectors[i]) for i, text in enumerate(part))
+        if len({*map(len, known.values())}) > 1:
+            raise SgdxError(f"{model}: found embeddings of several lengths, expected one")
 
     def rank(documents: Sequence[str], queries: Sequence[str]) -> Floats:
         texts = [text for text in dict.fromkeys([*documents, *queries]) if text not in known]
-        try:
-            client = openai.OpenAI(base_url=base_url, api_key=key or "none", timeout=_SECONDS)
-            for start in range(0, len(texts), _AT_ONCE):
-                part = [text or " " for text in texts[start : start + _AT_ONCE]]
-                of_part = client.embeddings.create(model=model, input=part, encoding_format="float")
-                if len(of_part.data) != len(part):
-                    found = f"found {len(of_part.data)} embeddings of {len(part)} texts"
-                    raise SgdxError(f"{model}: {found}, expected one of each")
-                rows = sorted(of_part.data, key=lambda row: row.index)
-                known.update(zip(texts[start:], (row.embedding for row in rows)))
-        except openai.OpenAIError as error:
-            raise SgdxError(f"{model}: {str(error).replace(key or 'none', '***')}") from None
-        if len({*map(len, known.values())}) > 1:
-            raise SgdxError(f"{model}: found embeddings of several lengths, expected one")
+        parts = [texts[start : start + _AT_ONCE] for start in range(0, len(texts), _AT_ONCE)]
+        with lines_of_progress(f"asking {host_of(address)} for embeddings") as see:
+            asyncio.run(ask(parts, see))
         of_documents, of_queries = (
             np.array([known[text] for text in side]) for side in (documents, queries)
         )
@@ -173,6 +192,20 @@ def embeddings(model: str, base_url: str | None, key: str | None) -> Ranker:
         return np.asarray(of_queries @ of_documents.T)
 
     return rank
+
+
+def _why_no_embeddings(answer: Any) -> str:
+    """Why an answer has no embeddings; empty where it has."""
+    try:
+        for row in answer["data"]:
+            vector = np.array(row["embedding"], dtype=np.float64)
+            if vector.ndim != 1 or not vector.size or not np.isfinite(vector).all():
+                return f"an embedding that is no list of numbers: {row['embedding']!r:.100}"
+            if type(row["index"]) is not int:
+                return f"the index {row['index']!r:.100}"
+    except (TypeError, LookupError, ValueError, OverflowError):
+        return f"no data[].embedding: {' '.join(json.dumps(answer).split())}"
+    return ""
 
 
 def _ranks(

@@ -32,6 +32,7 @@ from sgdx_dataset.io.files import (
     write_bytes,
 )
 from sgdx_dataset.io.json import decode_json
+from sgdx_dataset.io.secrets import addresses_in, origin
 from sgdx_dataset.io.yaml import parse_yaml
 from sgdx_eval.files import write_scores
 from sgdx_llm.options import SendingOptions
@@ -278,8 +279,10 @@ def _read(path: Path) -> TestFile:
 
 def _note_inputs(file: TestFile, folder: Path) -> None:
     """Keep whatever a file names from being written over: tools, cases, words, programs."""
-    named = msgspec.to_builtins(file)
-    note_named([named["cases"], named["tools"], named["variants"], named["models"]], folder)
+    tools, words = file.tools, file.variants
+    live = tools if isinstance(tools, str) else [*tools.form()[1], tools.start]
+    named = [words.pool, words.file, words.tools, words.review, words.command]
+    note_named([file.cases, live, named, [model.command for model in file.models]], folder)
 
 
 def _results(
@@ -312,7 +315,8 @@ def _results(
         tools, source = _collect(file.tools, run / "tools" / SOURCE)
         live &= _live(file.tools)
         if new is not None and live and is_same(tools, new):
-            asked = f"both versions were asked at {', '.join(sorted(live))}, and are the same"
+            where = ", ".join(sorted(map(origin, live)))
+            asked = f"both versions were asked at {where}, and are the same"
             return untold(f"{asked}; tools: start in {FILE} says how the server of each is started")
         tool_set = _tool_set(file, tools, replace(source, rules=file.rules), run, new, sending)
         if tool_set is None:
@@ -364,7 +368,7 @@ def _live(tools: str | ImportedTools) -> set[str]:
     if isinstance(tools, str) or tools.start:
         return set()
     # A program may only hand on to an address, as `npx mcp-remote https://...` does.
-    return {word for server in tools.servers() for word in server.split() if "://" in word}
+    return {address for server in tools.servers() for address in addresses_in(server)}
 
 
 def _collect(tools: str | ImportedTools, listed: Path | None) -> tuple[Mapping[str, Tool], Source]:

@@ -9,6 +9,7 @@ import shutil
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from glob import glob
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
@@ -85,8 +86,8 @@ def note_named(value: Any, folder: Path = Path()) -> None:
         text = str(value)
         for word in {text, *re.split(r"[\s=:,'\"]+", text)} - {""}:
             with suppress(OSError, ValueError):  # such as of a name that is too long
-                places = [folder / word] if not {*word} & {*"*?["} else folder.glob(word)
-                for place in places:
+                found = glob(str(folder / word))  # noqa: PTH207 - a pattern may be absolute
+                for place in map(Path, found or [folder / word]):
                     inside = (place.glob(deep + name) for deep in ("", "*/") for name in _LAYOUT)
                     for file in chain(*inside) if place.is_dir() else [place]:
                         note_read(file)

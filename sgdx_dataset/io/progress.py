@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 from tqdm import tqdm
 
+PROGRESS_SECONDS = 10.0  # between two lines of what is done
 DELAY = 2.0  # seconds: work that is done sooner shows no bar
 _OFF = ("1", "ON", "YES", "TRUE")  # of HF_DATASETS_DISABLE_PROGRESS_BARS, as datasets reads it
 
@@ -39,6 +41,28 @@ def progress(description: str, total: int, unit: str = " files") -> Iterator[Non
     finally:
         if quiet:
             quiet.enable_progress_bars()
+
+
+@contextmanager
+def lines_of_progress(work: str) -> Iterator[Callable[[str], None]]:
+    """Print every ten seconds what is done, and the last thing that the given function was told."""
+    said, ended = "waiting for the first answer", threading.Event()
+
+    def tell(text: str) -> None:
+        nonlocal said
+        said = text
+
+    def print_lines() -> None:
+        while not ended.wait(PROGRESS_SECONDS):
+            print(f"{work}: {said}", file=sys.stderr, flush=True)
+
+    thread = threading.Thread(target=print_lines, daemon=True)
+    thread.start()
+    try:
+        yield tell
+    finally:
+        ended.set()
+        thread.join()
 
 
 @contextmanager

@@ -90,7 +90,7 @@ def note_variables(variables: Mapping[str, str]) -> None:
 
 def note_addresses(text: str) -> None:
     """Note what may be keys in the addresses of a text: user, password, query, parts of paths."""
-    for address in _ADDRESS.findall(text):
+    for address in addresses_in(text):
         try:
             parts = urlsplit(address)
             user, password = parts.username or "", parts.password or ""
@@ -107,6 +107,18 @@ def note_addresses(text: str) -> None:
         for word in (*words, *path):
             note_key(word)
             note_key(unquote(word))
+
+
+def addresses_in(text: str) -> list[str]:
+    """The addresses in a text, such as a command line."""
+    return _ADDRESS.findall(text)
+
+
+def origin(address: str) -> str:
+    """What is said of an address: scheme, host and port, as keys may stand in all else."""
+    parts = urlsplit(address)
+    host, port = parts.hostname or "", f":{parts.port}" if parts.port else ""
+    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}"
 
 
 def note_command(line: str) -> None:

@@ -11,12 +11,14 @@ import logging
 import os
 import re
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -29,6 +31,16 @@ from msgspec.structs import replace
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import say
 from sgdx_dataset.io.extras import require
+from sgdx_dataset.io.progress import lines_of_progress
+from sgdx_dataset.io.secrets import (
+    note_addresses,
+    note_headers,
+    note_variables,
+    note_words,
+    origin,
+    take_out,
+    take_out_of,
+)
 from sgdx_llm.functions import safe_names
 from sgdx_llm.program import split_command
 
@@ -38,7 +50,23 @@ from .tool_lists import tools_of
 
 _PATIENCE = 30  # seconds for each answer
 _START = 60  # seconds that a server may take until it listens
-_MOST_PAGES = 1000
+# Of a server's whole list of tools: seconds, bytes and pages.
+_MOST_SECONDS, _MOST_BYTES, _MOST_PAGES = 120, 50_000_000, 1000
+_MOST_SAID = 1_000_000  # of what a program says on standard error, from its end
+# Between a program and us: no more than so many bytes of its output.
+_RELAY = """
+import subprocess, sys
+most, *command = sys.argv[1:]
+left, program = int(most), subprocess.Popen(command, stdout=subprocess.PIPE)
+while part := program.stdout.read1(65536):
+    left -= len(part)
+    if left < 0:
+        program.kill()
+        sys.exit(f"Error: found over {most} bytes of tools, expected fewer")
+    sys.stdout.buffer.write(part)
+    sys.stdout.buffer.flush()
+sys.exit(program.wait())
+"""
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
@@ -50,8 +78,6 @@ class Access:
     env: Mapping[str, str] = field(default_factory=dict)
     # Headers of requests to addresses.
     headers: Mapping[str, str] = field(default_factory=dict)
-    # Whatever may be a key in them.
-    _secrets: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -62,7 +88,6 @@ class Access:
             raise SgdxError("env: found no command that takes it, but addresses alone")
         if headers and not any(map(_is_address, servers)):
             raise SgdxError("headers: found no address that takes them, but commands alone")
-        secrets: set[str] = set()
         parts: list[dict[str, str]] = []
         for kind, given in (("env", env), ("headers", headers)):
             values = {}
@@ -70,28 +95,24 @@ class Access:
                 for name in _VARIABLE.findall(text):
                     if not os.environ.get(name):
                         raise SgdxError(f"{kind}: {key}: found no {name} in the environment")
-                    secrets.add(os.environ[name].strip())
+                    note_words(os.environ[name])
                 values[key] = _VARIABLE.sub(lambda found: os.environ[found[1]].strip(), text)
-                secrets.add(values[key])
             parts.append(values)
-        longest = sorted((s for s in secrets if len(s) > 3), key=len, reverse=True)
-        return cls(parts[0], parts[1], tuple(longest))
+        note_variables(parts[0])
+        note_headers(parts[1])
+        return cls(*parts)
 
-    def hide(self, text: str) -> str:
-        """A text, in one line, without any key."""
-        for secret in self._secrets:
-            text = text.replace(secret, "***")
-        return " ".join(text.split())
 
-    def last_line(self, said: TextIO) -> str:
-        """How the last line begins of what a program said, without any key; empty for none.
+def _last_line(said: TextIO) -> str:
+    """How the last line begins of what a program said, without any key; empty for none.
 
-        An error goes first, since Node.js says its version after it.
-        """
-        said.seek(0)
-        lines = said.read().strip().split("\n")
-        errors = [line for line in lines if re.match(r"\w*(Error|Exception)\b", line)]
-        return self.hide((errors or lines)[-1])[:300]
+    An error goes first, since Node.js says its version after it.
+    """
+    end = said.seek(0, os.SEEK_END)
+    said.seek(max(end - _MOST_SAID, 0))
+    lines = take_out(said.read()).strip().split("\n")
+    errors = [line for line in lines if re.match(r"\w*(Error|Exception)\b", line)]
+    return " ".join((errors or lines)[-1].split())[:300]
 
 
 def import_servers(
@@ -132,19 +153,23 @@ def _answer(server: str, shown: str, access: Access) -> tuple[dict[str, str], li
     logger.addHandler(log)
     with tempfile.TemporaryFile("w+", errors="replace") as said:
         try:
-            answer = asyncio.run(_ask(server, shown, access, cast(TextIO, said)))
+            with lines_of_progress(f"asking {shown}") as see:
+                asked = _ask(server, shown, access, cast(TextIO, said), see)
+                answer = asyncio.run(asyncio.wait_for(asked, _MOST_SECONDS))
         except Exception as error:
             fault: BaseException = error
             while isinstance(fault, BaseExceptionGroup):
                 fault = fault.exceptions[0]
             text = str(fault).replace(server, shown)
+            if isinstance(fault, TimeoutError):
+                text = f"no whole list of tools in {_MOST_SECONDS} seconds"
             if isinstance(fault, ValidationError):  # as of older servers, whose schemas lack a type
                 first = fault.errors()[0]
                 place = ".".join(map(str, first["loc"]))
                 text = f"{place}: {first['msg']}; --mcp takes its answer to tools/list from a file"
             kind = "" if isinstance(fault, SgdxError) else f"{type(fault).__name__}: "
-            text = f"{kind}{access.hide(text)[:300]}{_hint(server)}"
-            if last := access.last_line(cast(TextIO, said)):
+            text = f"{kind}{' '.join(take_out(text).split())[:300]}{_hint(server)}"
+            if last := _last_line(cast(TextIO, said)):
                 text += f"; it said: {last}"
             raise SgdxError(f"--mcp-server {shown}: {text}") from None
         finally:
@@ -194,7 +219,7 @@ def started(command: str, servers: Sequence[str], access: Access) -> Iterator[No
             end = time.monotonic() + _START
             while not all(map(_answers, places)):
                 if (status := program.poll()) is not None or time.monotonic() > end:
-                    last = access.last_line(cast(TextIO, said)) or "nothing"
+                    last = _last_line(cast(TextIO, said)) or "nothing"
                     became = (
                         f"no answer in {_START} seconds"
                         if status is None
@@ -229,14 +254,13 @@ def _is_address(server: str) -> bool:
 def _public(server: str) -> str:
     """What is said of a server: no keys, which may stand in an address or a command line."""
     if _is_address(server):
-        parts = urlsplit(server)
-        port = f":{parts.port}" if parts.port else ""
-        return f"{parts.scheme}://{parts.hostname}{port}{parts.path}"
+        note_addresses(server)
+        return origin(server)
     return shlex.quote(split_command(server)[0])
 
 
 async def _ask(
-    server: str, shown: str, access: Access, said: TextIO
+    server: str, shown: str, access: Access, said: TextIO, see: Callable[[str], None]
 ) -> tuple[dict[str, str], list[Json]]:
     """What a server says of itself, and the records of all of its tools.
 
@@ -249,14 +273,20 @@ async def _ask(
 
     async with AsyncExitStack() as stack:
         if _is_address(server):
-            timeout = httpx2.Timeout(_PATIENCE, read=10 * _PATIENCE)
-            http = httpx2.AsyncClient(headers=dict(access.headers), timeout=timeout)
+            headers = {"Accept-Encoding": "identity", **access.headers}
+            timeout = httpx2.Timeout(_PATIENCE, read=_MOST_SECONDS)
+            http = _bounded_client()(headers=headers, timeout=timeout)
             await stack.enter_async_context(http)
-            target: Any = streamable_http_client(server, http_client=http)
+            target: Any = streamable_http_client(
+                server, http_client=http, max_sse_event_size=_MOST_BYTES
+            )
         else:
             program, *arguments = split_command(server)
+            if shutil.which(program) is None:
+                raise SgdxError("found no such program, expected one on the PATH")
+            relayed = ["-c", _RELAY, str(_MOST_BYTES), program, *arguments]
             parameters = StdioServerParameters(
-                command=program, args=arguments, env=dict(access.env)
+                command=sys.executable, args=relayed, env=dict(access.env)
             )
             target = stdio_client(parameters, errlog=said)
         client = Client(target, read_timeout_seconds=_PATIENCE, cache=None)
@@ -265,6 +295,7 @@ async def _ask(
         cursors: dict[str | None, None] = {None: None}
         while len(cursors) <= _MOST_PAGES:
             page = await client.list_tools(cursor=next(reversed(cursors)))
+            see(f"{len(records)} tools on {len(cursors)} pages so far")
             records += [
                 tool.model_dump(mode="json", by_alias=True, exclude_none=True)
                 for tool in page.tools
@@ -279,4 +310,40 @@ async def _ask(
         info, today = client.server_info, datetime.now(UTC).date().isoformat()
         name, version = (info.name, info.version) if info else (shown, "")
         facts = {"name": name, "version": version, "protocol": client.protocol_version}
-        return {**facts, "date": today}, records
+        # A server may say back what let us in.
+        cleaned: tuple[dict[str, str], list[Json]] = take_out_of([facts, records])
+        return {**cleaned[0], "date": today}, cleaned[1]
+
+
+def _bounded_client() -> Any:
+    """The class of a client that reads so many bytes of all answers together, and decodes none."""
+    import httpx2
+
+    class BoundedClient(httpx2.AsyncClient):
+        left = _MOST_BYTES
+
+        async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
+            response = await super().send(request, stream=True, **options)
+            response.headers.pop("content-encoding", None)
+            parts = response.stream
+
+            async def counted() -> AsyncIterator[bytes]:
+                async for part in parts:
+                    self.left -= len(part)
+                    if self.left < 0:
+                        raise httpx2.ReadError(f"found over {_MOST_BYTES} bytes of tools")
+                    yield part
+
+            class Counted(httpx2.AsyncByteStream):
+                def __aiter__(self) -> AsyncIterator[bytes]:
+                    return counted()
+
+                async def aclose(self) -> None:
+                    await parts.aclose()
+
+            response.stream = Counted()
+            if not stream:
+                await response.aread()
+            return response
+
+    return BoundedClient

@@ -59,7 +59,7 @@ def test_inputs_are_not_written_over_and_no_devices(tmp_path: Path, command: Run
     assert command("sgdx_dataset", "export", *words).returncode == 0
     score = ("score", "--source", "sample", "--predictions", "v2=test", "--output")
     line = refused(tmp_path, command, *score, "test/dialogues_001.json")
-    assert "found a file that the command reads or writes already" in line
+    assert "test/dialogues_001.json" in line
     for _ in range(2):  # What the command itself has put beside them may be written again.
         assert command("sgdx_metric", *score, "test/scores.json").returncode == 0
     for words_of in (

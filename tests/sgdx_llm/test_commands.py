@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from sgdx_llm.plan import Plan
+from sgdx_llm.providers import host_of
 from sgdx_metric.__main__ import main as metric
 
 from .conftest import run_ask
@@ -66,7 +67,7 @@ def test_a_model_that_is_always_right_scores_1(
     header, rows = read(output / "v5.jsonl")
     assert len(rows) == 26
     assert header["system"]["model"] == "m"
-    assert header["system"]["host"] == stand_in.url
+    assert header["system"]["host"] == host_of(stand_in.url)
     assert header["counts"]["requests"] == 26
     assert header["counts"]["unread"] == 0
     tokens = {"in": 26 * 900, "cached": 26 * 400, "out": 26 * 50, "reasoning": 0}
@@ -98,7 +99,7 @@ def test_a_run_that_is_stopped_goes_on_and_its_dialogues_can_be_scored(
     assert len({json.dumps(body) for body in stand_in.bodies}) == len(stand_in.bodies)
     assert not done.exists()
     assert {path.name for path in output.iterdir()} == {
-        "answers.jsonl", "original.jsonl", "v5.jsonl",
+        ".sgdx-written", "answers.jsonl", "original.jsonl", "v5.jsonl",
     }  # fmt: skip
 
 

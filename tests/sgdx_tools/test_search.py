@@ -106,9 +106,10 @@ def letters(texts: list[str]) -> Any:
     return {"object": "list", "data": rows[::-1], "usage": {}}
 
 
-def test_embeddings_come_from_a_server() -> None:
+def test_embeddings_come_from_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "s3cret-key")
     with serving(StandIn(answer=lambda body: letters(body["input"]))) as server:
-        rank = embeddings("m", server.url, "s3cret-key")
+        rank = embeddings("m", server.url)
         scores = rank(["aa", "e", "", "ae" * 100], ["a", "ee"])
         expected = np.array([[1, 0, 0, 0.5**0.5], [0, 1, 0, 0.5**0.5]])
         assert scores == pytest.approx(expected, abs=1e-12)

@@ -272,7 +272,7 @@ def test_a_live_server_cannot_tell_two_versions_apart(tmp_path: Path) -> None:
     server = SERVER.replace("RUN", "")
     tools = f'mcp: "{sys.executable} tools http://live.example/mcp"'
     status, said = versions_tested(tmp_path, tools, server, server)
-    assert status == 2 and "both versions were asked at http://live.example/mcp" in said
+    assert status == 2 and "both versions were asked at http://live.example," in said
 
 
 def test_the_server_of_each_version_is_started_and_stopped(tmp_path: Path) -> None:
