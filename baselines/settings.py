@@ -47,7 +47,7 @@ class Also(_Recipe, frozen=True):
     """Settings of a second corpus, such as ``many``, whose own variants are trained on too."""
 
     source: str
-    share: Annotated[float, msgspec.Meta(gt=0, lt=1)]  # of all rows, for which they are repeated
+    share: Annotated[float, msgspec.Meta(gt=0, le=0.99)]  # of all rows, for which they are repeated
     variants: tuple[str, ...] = ("original", *VARIANTS)
 
 

@@ -16,6 +16,7 @@ intent requires, takes or gives follow by themselves.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -46,7 +47,7 @@ def check_names(services: Sequence[Service], path: str) -> None:
         names[f"{where}: slot"] = [slot.name for slot in service.slots]
         names[f"{where}: intent"] = [intent.name for intent in service.intents]
     for what, listed in names.items():
-        if twice := sorted({name for name in listed if listed.count(name) > 1}):
+        if twice := sorted(name for name, count in Counter(listed).items() if count > 1):
             raise SgdxError(f"{path}: {what} {twice[0]} appears twice, expected distinct names")
 
 

@@ -21,7 +21,9 @@ _KEYWORDS = {
     *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minItems", "maxItems"),
     *("uniqueItems", "items", "contains", "anyOf", "allOf", "oneOf", "not"),
 }
+_SCHEMAS = {"items", "contains", "not", "anyOf", "allOf", "oneOf"}  # keywords that hold schemas
 _LONGEST = 1000  # characters of a regular expression
+_MOST_PARTS, _DEEPEST = 200, 20  # schemas in a matcher, and of these in each other
 _SHAPES = {
     "date-time": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)",
     "time": r"\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)",
@@ -44,19 +46,55 @@ def fits(value: Json, schema: Mapping[str, Json]) -> bool:
         return False
 
 
+def fits_beside(value: Json, schema: Mapping[str, Json]) -> bool:
+    """Whether a value of an enum is one that all else in a schema takes."""
+    return fits(value, {k: v for k, v in schema.items() if k != "enum"})
+
+
 def why_no_matcher(schema: Json) -> str:
     """What is wrong with the schema of a matcher, or one inside it; empty where it is one."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError
 
+    parts, pending = 0, [(schema, 0)]
+    while pending:
+        part, depth = pending.pop()
+        parts += 1
+        if depth > _DEEPEST or parts > _MOST_PARTS:
+            expected = f"expected {_MOST_PARTS} at most, {_DEEPEST} in each other"
+            return f"found {depth if depth > _DEEPEST else parts} schemas or more, {expected}"
+        if why := _why_no_part(part):
+            return why
+        pending += [(inner, depth + 1) for inner in _inside(part)]
+    try:
+        Draft202012Validator.check_schema(schema)  # with all parts inside it
+    except SchemaError as error:
+        return f"{error.message:.200}"
+    pending = [(schema, 0)]
+    while pending:
+        part, _ = pending.pop()
+        values = part.get("enum") if isinstance(part, dict) else None
+        if values is not None and not any(fits_beside(value, part) for value in values):
+            return "enum: no value of it fits what else is asked"
+        pending += [(inner, 0) for inner in _inside(part)]
+    return ""
+
+
+def _inside(schema: Json) -> list[Json]:
+    """The schemas directly inside the schema of a matcher."""
+    found = list[Json]()
+    for keyword in _SCHEMAS & schema.keys() if isinstance(schema, dict) else ():
+        value = schema[keyword]
+        found += value if isinstance(value, list) else [value]
+    return found
+
+
+def _why_no_part(schema: Json) -> str:
+    """What is wrong with a schema, without those inside it, that the standard does not say."""
     if isinstance(schema, dict):
         for keyword, value in schema.items():
             if keyword not in _KEYWORDS:
                 return f"found {keyword!r:.100}, expected {', '.join(sorted(_KEYWORDS))}"
-            if keyword in ("items", "contains", "not", "anyOf", "allOf", "oneOf"):
-                inner = value if isinstance(value, list) else [value]
-                if why := next(filter(None, map(why_no_matcher, inner)), ""):
-                    return why
             if keyword in ("enum", "const") and _has_object(value):
                 return f"{keyword}: found an object, expected it outside: write it as a value"
             if keyword == "format" and value not in FORMATS:
@@ -66,13 +104,6 @@ def why_no_matcher(schema: Json) -> str:
                     regular_expression(value)
                 except ValueError as error:
                     return f"pattern: {error}"
-    try:
-        Draft202012Validator.check_schema(schema)
-    except SchemaError as error:
-        return f"{error.message:.200}"
-    values = schema.get("enum") if isinstance(schema, dict) else None
-    if values is not None and not any(fits(value, schema) for value in values):
-        return "enum: no value of it fits what else is asked"
     return ""
 
 

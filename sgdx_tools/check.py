@@ -35,6 +35,7 @@ _STOP_WORDS = frozenset(
 _SHORT = 3  # letters of a word that is looked at whole
 _UNITS = frozenset("ms px pt km cm mm kg hz kb mb gb tb kbps mbps".split())  # no abbreviations
 _FEW_WORDS = 2  # a description of so many words or fewer
+_MOST_SIBLINGS = 500  # parameters that are compared, each with each
 _ALIKE = 85  # the least similarity, of 100, of descriptions that are alike
 
 
@@ -108,7 +109,9 @@ def is_abbreviated(element: Element, _: Siblings) -> str:
 
 
 def is_alike(element: Element, siblings: Siblings) -> str:
-    """Its description is nearly that of another parameter of the tool."""
+    """Its description is nearly that of another parameter, if these are not too many."""
+    if len(siblings) > _MOST_SIBLINGS:
+        return ""
     nearest = max(
         (
             (ratio(element.description, other.description), other.name)

@@ -23,7 +23,9 @@ Json = dict[str, Any]
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # of tools and of reworded parameters
 ROOT = "$"  # path of the description of the whole schema
-_DEEPEST = 100  # schemas in each other
+_DEEPEST = 100  # schemas in each other, and references in a row
+_MOST_NODES = 50_000  # schemas in one
+_MOST_PAIRS = 500_000  # of paths, of which one refers to the other
 _MOST_VALUES = 10_000  # kinds of values in one schema, by the paths that describe them
 # Keywords with an object of schemas, with a list of schemas and with one schema, and what the path
 # of such a schema has after that of the schema around it, where {} is its key or its number. It has
@@ -88,7 +90,11 @@ class Layout:
             problem = f"found type {shown(kind)}, expected object"
             raise SgdxError(f"{where}: {problem}, as arguments are")
         # All nodes by their pointers, in the order of the schema.
-        self.nodes = {node.pointer: node for node in self._walk(Node("#", "", schema), 0)}
+        self.nodes: dict[str, Node] = {}
+        for node in self._walk(Node("#", "", schema), 0):
+            self.nodes[node.pointer] = node
+            if len(self.nodes) > _MOST_NODES:
+                raise SgdxError(f"{where}: found over {_MOST_NODES} schemas in one")
         # By its pointer, the path under which the description of a node is replaced.
         self.element_paths: dict[str, str] = {}
         # What can be reworded, by path: each property, and whatever else has a description.
@@ -144,21 +150,22 @@ class Layout:
         return SgdxError(f"{self.where}: {pointer}: found {shown(value)}, expected {expected}")
 
     def _find_elements(self) -> None:
-        descriptions: dict[str, list[str]] = {}  # the distinct ones of each path
+        # The distinct ones of each path, and which each is.
+        descriptions: dict[str, dict[str, int]] = {}
         for node in self.nodes.values():
-            of_path = descriptions.setdefault(node.path, [])
+            of_path = descriptions.setdefault(node.path, {})
             text = node.schema.get("description", "")
             if not isinstance(text, str):
                 raise self._fault(f"{node.pointer}/description", text, "text")
-            if text and text not in of_path:
-                of_path.append(text)
+            if text:
+                of_path.setdefault(text, len(of_path) + 1)
         with_place = set[str]()  # paths without a description, where one can be added
         for pointer, node in self.nodes.items():
             text, of_path = node.schema.get("description", ""), descriptions[node.path]
             if node.name:
                 self.elements.setdefault(node.path, Element(node.name, ""))
             if text:
-                number = of_path.index(text) + 1
+                number = of_path[text]
                 path = (node.path or ROOT) + (f"#{number}" if number > 1 else "")
                 self.element_paths[pointer] = path
                 self.elements[path] = Element(self.elements.get(path, Element("", "")).name, text)
@@ -190,14 +197,20 @@ class Layout:
                     paths.append(self.nodes[unquote(reference)].path)
                 else:
                     raise SgdxError(f"{where}, which is not in the schema")
-        scopes = {}
+        scopes, pairs = {}, 0
         for path in direct:
-            scope, pending = dict.fromkeys([path]), [path]
+            scope, pending = dict.fromkeys([path]), [(path, 0)]
             while pending:
-                additions = [p for p in direct[pending.pop()] if p not in scope]
-                scope |= dict.fromkeys(additions)
-                pending += additions
+                last, depth = pending.pop()
+                if depth > _DEEPEST:
+                    raise SgdxError(f"{self.where}: found over {_DEEPEST} references in a row")
+                additions = [p for p in direct[last] if p not in scope]
+                scope.update(dict.fromkeys(additions))
+                pending += [(addition, depth + 1) for addition in additions]
             scopes[path] = tuple(scope)
+            pairs += len(scope)
+            if pairs > _MOST_PAIRS:
+                raise SgdxError(f"{self.where}: found over {_MOST_PAIRS} references to each other")
         return scopes
 
     def _members(self) -> dict[str, dict[str, tuple[str, ...]]]:

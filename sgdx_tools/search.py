@@ -185,7 +185,8 @@ def embeddings(model: str, url: str | None) -> Ranker:
         with lines_of_progress(f"asking {host_of(address)} for embeddings") as see:
             asyncio.run(ask(parts, see))
         of_documents, of_queries = (
-            np.array([known[text] for text in side]) for side in (documents, queries)
+            np.array([known[text] for text in side], dtype=np.float64)
+            for side in (documents, queries)
         )
         for vectors in (of_documents, of_queries):
             vectors /= np.linalg.norm(vectors, axis=1, keepdims=True).clip(min=1e-12)

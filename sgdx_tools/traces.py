@@ -110,6 +110,7 @@ def add_cases(
         # What a person has reviewed stays as it is, whatever was called in the same conversation.
         reviewed = {_digest(case.messages) for case in cases.values() if not case.unreviewed}
         known = {_key(case) for case in cases.values()}
+        numbers = Counter[str]()  # by a name that several cases have, the last one of them
         gone = {*_struck(folder).splitlines()}
         for place, case in found:
             try:
@@ -126,10 +127,10 @@ def add_cases(
                 continue
             counts["new cases"] += 1
             known.add(_key(case))
-            number, name = 1, case.id
+            name = case.id
             while case.id in cases:
-                number += 1
-                case = msgspec.structs.replace(case, id=f"{name}-{number}")
+                numbers[name] += 1
+                case = msgspec.structs.replace(case, id=f"{name}-{numbers[name] + 1}")
             cases[case.id] = case
         said = ", ".join(f"{name} {number}" for name, number in counts.items() if number)
         if not counts["new cases"] + counts["known already"] + counts["struck out before"]:

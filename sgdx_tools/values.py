@@ -16,6 +16,7 @@ from sgdx_metric.matchers import (
     MATCHES,
     check_pattern,
     fits,
+    fits_beside,
     format_checker,
     is_matcher,
     why_no_matcher,
@@ -155,7 +156,9 @@ def _for_one(keyword: str, check: Callable[..., Any]) -> Callable[..., Iterator[
 def _listed(expected: Any) -> list[Any]:
     """The values that a matcher lists and takes; itself where it lists none."""
     schema = expected[MATCHES] if is_matcher(expected) else {}
-    values = schema["enum"] if "enum" in schema else [schema["const"]] if "const" in schema else ()
+    if "enum" in schema:
+        return [value for value in schema["enum"] if fits_beside(value, schema)] or [expected]
+    values = [schema["const"]] if "const" in schema else []
     return [value for value in values if fits(value, schema)] or [expected]
 
 
