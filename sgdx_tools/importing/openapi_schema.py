@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache, cached_property
@@ -32,6 +33,7 @@ _OBJECTS = ("patternProperties", "dependentSchemas", "dependencies")
 # These keywords are about other forms than JSON, or about programs that are made of schemas. What
 # is referred to of ``$defs`` becomes a definition of the tool.
 _DROPPED = ("xml", "externalDocs", "discriminator", "$defs", "definitions")
+_MOST_IN_A_ROW = 100  # references, each to a schema that has the next
 _ALL, _ONE = "allOf", ("oneOf", "anyOf")
 
 
@@ -115,19 +117,22 @@ class Document:
         self, schema: Any, keywords: Iterable[str], where: str
     ) -> Iterator[tuple[str, Json]]:
         """A schema and all that it refers to or has under some keywords, with their references."""
-        pending, visited = [("", schema)], {""}
+        pending, visited = deque([("", schema, 0)]), {""}
         while pending:
-            name, part = pending.pop(0)
+            name, part, depth = pending.popleft()
+            if depth > _MOST_IN_A_ROW:
+                raise SgdxError(f"{where}: found over {_MOST_IN_A_ROW} references in a row")
             if not isinstance(part, dict):
                 continue
             yield name, part
             reference = part.get("$ref")
             if isinstance(reference, str) and reference not in visited:
                 visited.add(reference)
-                pending.append((reference, self.lookup(reference, where)))
+                pending.append((reference, self.lookup(reference, where), depth + 1))
             for keyword in keywords:
                 listed = part.get(keyword)
-                pending += [("", inner) for inner in listed] if isinstance(listed, list) else []
+                for inner in listed if isinstance(listed, list) else ():
+                    pending.append(("", inner, depth))
 
     def _line(self, reference: str) -> frozenset[str]:
         """A reference, and those to all that the schema inherits from."""
