@@ -224,6 +224,8 @@ def test(
             file = _read(base or path)
             note_read(path)
             _note_inputs(file, (base or path).parent)
+            if base:
+                _note_inputs(_read(path), path.parent)
             check()
             tell(untold("it was killed"))  # which another result replaces, unless it is true
             results = _results(path, base, file, run, limit, sending)

@@ -87,7 +87,7 @@ def note_named(value: Any, folder: Path = Path()) -> None:
         for word in {text, *re.split(r"[\s=:,'\"]+", text)} - {""}:
             with suppress(OSError, ValueError):  # such as of a name that is too long
                 found = glob(str(folder / word))  # noqa: PTH207 - a pattern may be absolute
-                for place in map(Path, found or [folder / word]):
+                for place in map(Path, found or [str(folder / word)]):
                     inside = (place.glob(deep + name) for deep in ("", "*/") for name in _LAYOUT)
                     for file in chain(*inside) if place.is_dir() else [place]:
                         note_read(file)
@@ -110,7 +110,9 @@ def file_digest(path: Path) -> str:
 # ---- writing
 
 
-def check_output(target: Path, option: str = "", renews: bool = False, mark: bytes = b"") -> Path:
+def check_output(
+    target: Path, option: str = "", renews: bool = False, mark: bytes = b"", is_file: bool = False
+) -> Path:
     """Where a file or folder would be written; ``SgdxError`` where something of others stands.
 
     Refused are a file that the command reads, unless it ``renews`` it; a file of answers; in a run
@@ -124,7 +126,7 @@ def check_output(target: Path, option: str = "", renews: bool = False, mark: byt
         if run and not destination.is_relative_to(run.resolve()):
             found = f"a link out of {run}"
         elif destination.is_dir():
-            found = "a folder that the command reads" if _is_read(destination) else ""
+            found = "a folder" if mark or is_file else ""
         elif destination.is_file():
             with destination.open("rb") as file:
                 beginning = file.read(4096)
@@ -182,6 +184,7 @@ def staged(target: Path, renews: bool = False, mark: bytes = b"") -> Iterator[Pa
 
 def write_bytes(target: Path, content: bytes, renews: bool = False, mark: bytes = b"") -> None:
     """Write a file completely or not at all, as ``staged`` does."""
+    check_output(target, renews=renews, mark=mark, is_file=True)
     with staged(target, renews, mark) as staging:
         staging.write_bytes(content)
 
@@ -225,8 +228,8 @@ def is_written(path: Path) -> bool:
     run = _run_of(path)
     if run is None or not path.is_file() or path.is_symlink():
         return False
-    line = f"{file_digest(path)} {path.absolute().relative_to(run).as_posix()}"
-    return line in (run / _WRITTEN).read_text(encoding="utf-8").splitlines()
+    written = (run / _WRITTEN).read_text(encoding="utf-8").splitlines()
+    return _line_of(path, path, run) in written
 
 
 def remove(path: Path) -> None:
@@ -241,12 +244,18 @@ def _run_of(path: Path) -> Path | None:
     return around[-1] if around else None
 
 
+def _line_of(content: Path, target: Path, run: Path) -> str:
+    """The line about a file in the list of a run folder, in which it has a name."""
+    return f"{file_digest(content)} {target.absolute().relative_to(run).as_posix()}"
+
+
 def _note_written(target: Path, content: Path) -> None:
     """Before a file gets its name, say in the list of its run folder that it is ours."""
     if run := _run_of(target):
-        name = target.absolute().relative_to(run).as_posix()
-        with (run / _WRITTEN).open("a", encoding="utf-8") as file:
-            file.write(f"{file_digest(content)} {name}\n")
+        line, written = _line_of(content, target, run), run / _WRITTEN
+        if line not in written.read_text(encoding="utf-8").splitlines():
+            with written.open("a", encoding="utf-8") as file:
+                file.write(f"{line}\n")
 
 
 def _files(path: Path) -> list[Path]:

@@ -11,8 +11,9 @@ from typing import Any
 
 import msgspec
 
+from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.extras import require
-from sgdx_dataset.io.files import staged
+from sgdx_dataset.io.files import HTML_MARK, check_output, write_bytes
 from sgdx_dataset.io.progress import advance, progress
 from sgdx_metric.version import __version__
 
@@ -254,8 +255,9 @@ def _as_markdown(text: str) -> Any:
 def write_page(page: Mapping[str, Any], folder: Path) -> list[Path]:
     """Write `index.html`, `report.md`, `figures/` and, where any is known, the errors.
 
-    Every file appears whole or not at all; those of an earlier report are replaced.
+    Every file appears whole or not at all; those of an earlier report are replaced, and no other.
     """
+    is_ours = check_output(folder / "index.html", mark=HTML_MARK).exists()
     files = {
         "index.html": render_html(page).encode(),
         "report.md": render_markdown(page).encode(),
@@ -265,7 +267,9 @@ def write_page(page: Mapping[str, Any], folder: Path) -> list[Path]:
     for picture in (of for part in page["parts"] for of in part["pictures"]):
         files[f"figures/{picture.name}.svg"] = picture.svg
         files[f"figures/{picture.name}.png"] = picture.png
+    if others := [name for name in files if (folder / name).exists() and not is_ours]:
+        found = f"found {others[0]} beside no report of ours"
+        raise SgdxError(f"{folder}: {found}, expected another folder")
     for name, content in files.items():
-        with staged(folder / name) as staging:
-            staging.write_bytes(content)
+        write_bytes(folder / name, content)
     return [folder / name for name in files]

@@ -1,0 +1,186 @@
+"""What is written never costs a file: one table of commands, and of what each would destroy."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sgdx_cli import main
+from sgdx_tools.folder import write_tool_set
+
+from .conftest import CASES, TOOLS, V1, command, rows, write_lines, write_rows
+from .test_testing import PINGS
+
+YAML = """
+tools: {openai: tools.json}
+cases: cases.jsonl
+models: [{command: "PYTHON program.py"}]
+variants: {file: v1.json}
+gate: {max_drop: 3}
+"""
+SKILL = "---\nname: book\ndescription: Book a table\n---\n"
+RUN = "sgdx-run/runs/program"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project that was tested, and files of its owner's, in the folder that commands run in."""
+    place = tmp_path / "project"
+    write_tool_set(place / "api", TOOLS, CASES, variants=[V1])
+    tools = [{"name": t.name, "parameters": t.parameters, "description": "x"} for t in TOOLS]
+    (place / "tools.json").write_text(json.dumps(tools))
+    shutil.copy(place / "api" / "cases.jsonl", place)
+    (place / "v1.json").write_text('{"book": {"name": "reserve"}}')
+    (place / "program.py").write_text(PINGS)
+    (place / "sgdx.yaml").write_text(YAML.replace("PYTHON", sys.executable))
+    (place / "skills").mkdir()
+    (place / "skills" / "SKILL.md").write_text(SKILL)
+    for name in ("notes.md", "site/index.html", "empty/report.md"):
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_text("my own work")
+    write_rows(place / "run", [row for row in rows() if row["variant"] != "v2"])
+    write_lines(place / "paid.jsonl", [{"key": "k", "custom_id": "c", "body": {}}])
+    text = (place / "paid.jsonl").read_text().replace(" ", "")
+    (place / "paid.jsonl").write_text(text)
+    monkeypatch.chdir(place)
+    assert command("test") in (0, 2)
+    return place
+
+
+def files(place: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(place).as_posix(): path.read_bytes()
+        for path in place.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+TEST = ("tools", "test", "sgdx.yaml")
+SCORE = ("tools", "score", "api", "--predictions", "run")
+SHOW = ("show", "--source", "sample", "--config", "v1")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        # what a test reads: programs, tools, cases, words, its own file; directly and by a link
+        *((*TEST, option, name) for option in ("--junit", "--summary") for name in (
+            "program.py", "tools.json", "cases.jsonl", "v1.json", "sgdx.yaml", "./api/../v1.json",
+            "skills/SKILL.md", "notes.md", "linked", "site", "paid.jsonl", f"{RUN}/answers.jsonl",
+            f"{RUN}/v1.jsonl", "sgdx-run/tools/tools.json", "notes.md/x", "api/cases.jsonl",
+        )),
+        (*TEST, "--junit", "x", "--summary", "x"),
+        # a file of one kind in the place of another
+        (*TEST, "--junit", "sgdx-run/report.html"),
+        (*SCORE, "--output", "api/cases.jsonl"),
+        (*SCORE, "--output", "api/variants/v1.json"),
+        (*SCORE, "--output", "run/v1.jsonl"),
+        (*SCORE, "--output", "paid.jsonl"),
+        ("tools", "report", *SCORE[2:], "--output", "site/index.html"),
+        ("tools", "report", *SCORE[2:], "--output", "notes.md"),
+        ("tools", "search", "--output", "v1.json"),
+        ("tools", "search", "api", "--output", "api/tools.json"),
+        ("tools", "check", "tools.json", "--sarif", "tools.json"),
+        ("tools", "check", "tools.json", "--sarif", "v1.json"),
+        ("tools", "check", "skills", "--sarif", "skills/SKILL.md"),
+        ("tools", "improve", "sgdx-run/tools", "--with", "model:m", "--output", "sgdx-run"),
+        ("tools", "demo", "--output", "site"),
+        ("tools", "import", "--openai", "tools.json", "--output", "api"),
+        ("tools", "init", "tools.json", "--output", "."),
+        (*SHOW, "--html", "notes.md"),
+        (*SHOW, "--html", "paid.jsonl"),
+        ("stats", "--source", "sample", "--json", "paid.jsonl"),
+    ],
+)  # fmt: skip
+def test_nothing_that_is_read_paid_for_or_of_others_is_written_over(
+    project: Path, words: tuple[str, ...]
+) -> None:
+    (project / "linked").symlink_to("notes.md")
+    before = files(project)
+    assert main(list(words)) == 2
+    assert files(project) == before
+
+
+@pytest.fixture
+def changed(project: Path) -> Iterator[dict[str, bytes]]:
+    """Files of the owner's in the run folder; the words, and with them all else, are made anew."""
+    owned = {"words/mine.json": "{}", "words/notes.txt": "x", "tools/notes.txt": "x"}
+    owned |= {"tools/variants/mine.json": "{}", "runs/program/mine.jsonl": "{}", "notes": "x"}
+    for name, text in owned.items():
+        (project / "sgdx-run" / name).write_text(text)
+    (project / "v1.json").write_text('{"book": {"name": "keep"}}')
+    before = {name: content for name, content in files(project).items() if "notes" in name}
+    yield before | {f"sgdx-run/{name}": text.encode() for name, text in owned.items()}
+
+
+def test_a_new_test_leaves_what_others_put_into_the_run_folder(
+    project: Path, changed: dict[str, bytes]
+) -> None:
+    assert command("test", "--junit", "junit.xml") in (0, 2)
+    after = files(project)
+    assert {name: after.get(name) for name in changed} == changed
+    assert b"keep" in after["sgdx-run/words/v1.json"] + after["sgdx-run/tools/variants/v1.json"]
+
+
+@pytest.mark.parametrize(
+    "name", ["words/v1.json", "tools/cases.jsonl", "report.html", f"{RUN[9:]}/v1.jsonl"]
+)
+def test_what_was_changed_in_the_run_folder_is_not_replaced(
+    project: Path, changed: dict[str, bytes], name: str
+) -> None:
+    mine = project / "sgdx-run" / name
+    mine.write_text(mine.read_text() + "\n")
+    before = mine.read_bytes()
+    assert command("test") == 2
+    assert mine.read_bytes() == before
+
+
+@pytest.mark.posix
+def test_a_run_folder_is_no_link(project: Path, tmp_path: Path) -> None:
+    (project / "sgdx-run").rename(tmp_path / "elsewhere")
+    (project / "sgdx-run").symlink_to(tmp_path / "elsewhere")
+    before = files(tmp_path / "elsewhere")
+    assert command("test") == command("search") == 2
+    assert files(tmp_path / "elsewhere") == before
+    (project / "sgdx-run").unlink()
+    (project / "sgdx-run").mkdir()
+    (project / "sgdx-run" / ".sgdx-written").touch()
+    for name in ("tools", "words", "runs"):
+        (project / "sgdx-run" / name).symlink_to(tmp_path / "elsewhere" / name)
+    assert command("test") == 2
+    assert files(tmp_path / "elsewhere") == before
+
+
+def test_a_test_that_dies_says_so_where_an_older_one_passed(project: Path) -> None:
+    """Also while it runs, in case it is killed; what is not ours stays."""
+    outputs = ("--junit", "junit.xml", "--summary", "summary.md")
+    seen = 'import pathlib; pathlib.Path("seen").write_text(pathlib.Path("summary.md").read_text())'
+    (project / "program.py").write_text(f"{seen}\n{PINGS}")
+    (project / "v1.json").write_text('{"book": {"name": "keep"}}')
+    assert command("test", *outputs) in (0, 2)
+    assert "killed" in (project / "seen").read_text()
+    assert "killed" not in (project / "summary.md").read_text()
+    (project / "cases.jsonl").write_text("no case")
+    assert command("test", *outputs) == 2
+    for name in ("junit.xml", "summary.md"):
+        assert "cases.jsonl:1" in (project / name).read_text()
+    assert not (project / "sgdx-run" / "report.html").exists()
+
+
+def test_a_report_is_written_beside_no_page_of_others(project: Path) -> None:
+    score = ("score", "--source", "sample", "--predictions", "v1=p.jsonl", "--output", "s.json")
+    assert main(["predict", "--tracker", "lexical", "--source", "sample", "--config", "v1",
+                 "--split", "test", "--output", "predicted"]) == 0  # fmt: skip
+    shutil.copy(project / "predicted" / "v1.jsonl", project / "p.jsonl")
+    assert main(list(score)) == 0
+    before = files(project)
+    for place in ("site", "empty"):
+        assert main(["report", "s.json", "--source", "sample", "--output", place]) == 2
+    assert files(project) == before
+    for _ in range(2):
+        assert main(["report", "s.json", "--source", "sample", "--output", "new"]) == 0
