@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.distributed.checkpoint.state_dict import (
@@ -34,6 +34,7 @@ from sgdx_dataset.io.files import read_file, staged
 from sgdx_dataset.io.json import decode_json
 
 from .run_folder import READY
+from .system import model_file, read_json
 
 # DDP and FSDP may split tensors. Whole ones are saved from the CPU of the first process, and are
 # loaded by every process.
@@ -155,6 +156,37 @@ def weights_digest(model: nn.Module) -> str:
     return digest.hexdigest()
 
 
+def check_packed(name: str) -> None:
+    """Refuse a model of which packed matrices lack a part, or have one of another size."""
+    config, shapes = read_json(name, "config.json") or {}, dict[str, list[int]]()
+    if not (packing := config.get("quantization_config")):
+        return
+    bits = packing["config_groups"]["all"]["weights"]["num_bits"]
+    index = read_json(name, "model.safetensors.index.json")
+    files = {*index["weight_map"].values()} if index else {"model.safetensors"}
+    for path in filter(None, (model_file(name, file) for file in files)):
+        with safe_open(path, "pt") as tensors:
+            names = list(tensors.keys())
+            shapes |= {key: tensors.get_slice(key).get_shape() for key in names}
+    for matrix in sorted({key.rpartition("_")[0] for key in shapes if "weight_" in key}):
+        packed, scale, shape = (shapes.get(f"{matrix}_{p}") for p in ("packed", "scale", "shape"))
+        if not scale or packed != [scale[0], scale[1] * bits] or shape != [2]:
+            raise SgdxError(
+                f"{name}: model.safetensors: {matrix}: found packed integers {packed}, scales "
+                f"{scale} and a shape {shape}, expected {bits} integers for each scale, and [2]"
+            )
+
+
+def check_digest(name: object, model: Any) -> None:
+    """Refuse weights that are not those whose digest the configuration has, as packed ones do."""
+    expected = model.config.__dict__.pop("weights_sha256", None)  # it is of these weights alone
+    if expected and (found := weights_digest(model)) != expected:
+        raise SgdxError(
+            f"{name}: model.safetensors: found weights of the digest {found[:12]}, expected "
+            f"{expected[:12]}, as config.json says: the files are of two models, or one is damaged"
+        )
+
+
 def load_strict(
     load: Callable[..., Any], name: object, *, optional: str = "", **options: Any
 ) -> Any:
@@ -201,6 +233,11 @@ def load_errors_as_sgdx(name: object, what: str) -> Iterator[None]:
         yield
     except SgdxError:
         raise
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError, SafetensorError) as error:
+    except (
+        OSError, ValueError, KeyError, TypeError, AttributeError, ImportError, RuntimeError,
+        SafetensorError,
+    ) as error:  # fmt: skip
         reason = str(error).strip().split("\n")[0]
+        if "CONVERSION" in reason:  # whose details are in a table that is not shown
+            reason = "packed weights that are damaged"
         raise SgdxError(f"{name}: {what} cannot be loaded: {reason}") from None

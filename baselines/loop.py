@@ -223,6 +223,11 @@ class Training:
         task, progress, device = self.task, self.progress, self.accelerator.device
         with self._whole_model() as own:
             model: Any = own if self.average is None else self.average.module
+            weights = model.state_dict()
+            if bits := getattr(task.settings, "bits", None):  # what is scored is what is kept
+                from .packing import packed_copy
+
+                model, weights = packed_copy(model, bits)
             model.eval()
             with autocast(task.settings.precision, device):
                 score, chosen_config, ended = task.evaluate(model)
@@ -233,7 +238,6 @@ class Training:
             if score > progress.best:
                 progress.best, progress.best_step, progress.since_best = score, progress.step, 0
                 if self.accelerator.is_main_process:
-                    weights = model.state_dict()
                     checkpoint.replace_files(
                         self.output, lambda folder: task.save(folder, model, weights)
                     )

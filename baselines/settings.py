@@ -98,6 +98,9 @@ class EncoderSettings(Settings, frozen=True):
 
     # Of attention weights in training; None for the encoder's own. It takes long on CPUs.
     attention_dropout: Fraction | None = None
+    # Bits of a weight in the model that is kept, with which it is scored on dev too; None for 32.
+    # It needs the extra ``packed``.
+    bits: Literal[4, 5, 6, 8] | None = None
 
 
 class EpochSettings(EncoderSettings, frozen=True, kw_only=True):

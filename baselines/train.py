@@ -17,6 +17,7 @@ from cyclopts.validators import Number
 
 from sgdx_dataset.io.console import is_first
 from sgdx_dataset.io.errors import SgdxError
+from sgdx_dataset.io.extras import require
 from sgdx_dataset.io.files import locked
 from sgdx_dataset.options import EACH, Source
 
@@ -136,6 +137,8 @@ def _check(settings: Settings, tasks: Sequence[str], output: Path, resume: bool)
     for name in settings.log_with:
         if importlib.util.find_spec(name) is None:
             raise SgdxError(f"log_with: {name} is not installed; pip install {name}")
+    if getattr(settings, "bits", None):
+        require("compressed_tensors", "packed")
     schemas = settings.augment.schemas if settings.augment else "backtrans"
     if schemas not in ("backtrans", "oracle", "corrupt") and not Path(schemas).is_dir():
         raise SgdxError(

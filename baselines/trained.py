@@ -26,7 +26,14 @@ from sgdx_dataset.io.files import write_bytes
 from sgdx_dataset.io.progress import DELAY, advance, moving
 
 from .batching import Ints, by_length, cut, epoch, share
-from .checkpoint import load_errors_as_sgdx, load_strict, weights_digest, write_folder
+from .checkpoint import (
+    check_digest,
+    check_packed,
+    load_errors_as_sgdx,
+    load_strict,
+    weights_digest,
+    write_folder,
+)
 from .data.dialogues import (
     Dialogue,
     State,
@@ -72,7 +79,10 @@ class TrainedModel(Generic[AnyModel, AnyProvenance]):
         """
         model.config.name_or_path = ""  # where it was loaded from is private
         model.config.sgdx = msgspec.to_builtins(self.provenance)
-        model.save_pretrained(folder, state_dict=weights)
+        # A repository of git takes no files that are much larger; the Hub takes all others whole.
+        packed = getattr(model.config, "quantization_config", None)
+        size = "48MB" if packed else "50GB"
+        model.save_pretrained(folder, state_dict=weights, max_shard_size=size)
         self.tokenizer.save_pretrained(folder)
 
 
@@ -89,7 +99,9 @@ def load_trained(
         raise SgdxError(f"{name}: is a {found} model, expected one of {expected}")
     provenance = read_provenance(name, provenance_class)
     with load_errors_as_sgdx(name, "model"):
+        check_packed(name)
         model: Any = load_strict(model_class.from_pretrained, name)
+    check_digest(name, model)
     fuse_attention(model)
     return model.eval().to(device), load_tokenizer(name, model.config), provenance
 

@@ -104,7 +104,9 @@ def first_position(encoder: Any) -> int:
 class FusedMPNetAttention(MPNetSelfAttention):
     """MPNet's attention in one operation of torch, where transformers has five."""
 
-    def forward(self, hidden_states: torch.Tensor, bias: torch.Tensor, *_: Any, **__: Any) -> Any:
+    def forward(  # type: ignore[override]
+        self, hidden_states: torch.Tensor, bias: torch.Tensor, *_: Any, **__: Any
+    ) -> tuple[torch.Tensor]:
         """Vectors of tokens [frames, tokens, hidden] from such ones and what is added to scores."""
         query, key, value = (
             projected(hidden_states).unflatten(-1, (self.num_attention_heads, -1)).transpose(1, 2)
@@ -121,11 +123,12 @@ class FusedMPNetEncoder(MPNetEncoder):
     # cuDNN's kernel is not among them: it computes no gradient of the bias.
     KERNELS = (SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH)
 
-    def forward(
+    def forward(  # type: ignore[override]
         self, hidden_states: torch.Tensor, attention_mask: torch.Tensor | None = None, **_: Any
     ) -> BaseModelOutput:
         """The last vectors of tokens [frames, tokens, hidden]; the mask is added to scores."""
-        bias = self.compute_position_bias(hidden_states[:1])
+        compute: Any = self.compute_position_bias
+        bias: torch.Tensor = compute(hidden_states[:1])
         if attention_mask is not None:
             bias = bias + attention_mask
         device = hidden_states.device.type

@@ -148,5 +148,5 @@ def test_operations_are_of_the_matrices_that_multiply() -> None:
     assert operations_of_token(model) == 6 * 12 + 2 * 20
     assert matrix_peak(torch.device("meta"), "fp32") is None
     before = torch.get_rng_state()
-    assert matrix_peak(torch.device("cpu"), "fp32") > 1e7
+    assert (matrix_peak(torch.device("cpu"), "fp32") or 0) > 1e7
     assert torch.equal(before, torch.get_rng_state())

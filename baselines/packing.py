@@ -1,0 +1,92 @@
+"""Weights in few bits, in the format of compressed-tensors, which transformers loads by itself.
+
+A matrix, of embeddings too, is cut into groups of 32 values along its rows. Of each value an
+integer is stored, of 4 to 8 bits, and of each group a scale of 16 bits. When a model is loaded, its
+matrices are float32 again. Vectors, and matrices whose rows are no multiple of 32, stay as they
+are.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import torch
+from compressed_tensors.compressors.pack_quantized.helpers import pack_to_int32, unpack_from_int32
+
+from .checkpoint import weights_digest
+
+GROUP = 32
+Weights = dict[str, torch.Tensor]
+
+
+def packed_copy(model: Any, bits: int) -> tuple[Any, Weights]:
+    """A copy of a model as it is after packing, and what is stored of it."""
+    weights, stored = model.state_dict(), Weights()
+    for name, tensor in model.state_dict().items():
+        if tensor.dim() != 2 or tensor.shape[1] % GROUP or not name.endswith(".weight"):
+            stored[name] = tensor
+            continue
+        integers, scales = fit(tensor, bits)
+        stored[f"{name}_packed"] = pack_to_int32(integers, bits)
+        stored[f"{name}_scale"] = scales
+        stored[f"{name}_shape"] = torch.tensor(tensor.shape)
+        weights[name] = unpack(stored[f"{name}_packed"], scales, bits)
+    own = copy.deepcopy(model)
+    own.load_state_dict(weights)
+    own.config.quantization_config = configuration(bits)
+    own.config.weights_sha256 = weights_digest(own)
+    return own, stored
+
+
+def fit(matrix: torch.Tensor, bits: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The integers and scales that are nearest to a matrix, by squared error.
+
+    Args:
+        matrix: Numbers [rows, columns].
+        bits: Of an integer.
+
+    Returns:
+        Integers from -2^(bits - 1) to 2^(bits - 1) - 1 [rows, columns], and scales of 16 bits
+        [rows, groups], which may be negative.
+    """
+    groups = matrix.detach().float().reshape(-1, GROUP)
+    half = 2 ** (bits - 1)
+    # The number that is largest, whatever its sign, becomes negative, as there is one integer more
+    # on that side. Scales that leave it smaller or clip it are tried beside.
+    largest = groups.gather(1, groups.abs().argmax(1, keepdim=True))
+    least = integers = scales = torch.empty(0)
+    for number in range(13):
+        scale = (-largest / (half * (0.75 + number / 32))).half().float()
+        chosen = (groups / scale.where(scale != 0, 1.0)).round().clamp(-half, half - 1)
+        error = (chosen * scale - groups).square().sum(1, keepdim=True)
+        if number == 0:
+            least, integers, scales = error, chosen, scale
+        better = error < least
+        least, scales = least.where(~better, error), scales.where(~better, scale)
+        integers = integers.where(~better, chosen)
+    rows = len(matrix)
+    return integers.to(torch.int8).view_as(matrix), scales.half().view(rows, -1)
+
+
+def unpack(packed: torch.Tensor, scales: torch.Tensor, bits: int) -> torch.Tensor:
+    """A matrix of float32, with the same bits as transformers loads it."""
+    shape = torch.Size([len(scales), scales.shape[1] * GROUP])
+    integers: torch.Tensor = unpack_from_int32(packed, bits, shape)
+    groups = integers.view(len(scales), -1, GROUP)
+    return (groups.half() * scales[..., None]).view(shape).float()  # a product of 16 bits
+
+
+def configuration(bits: int) -> dict[str, Any]:
+    """What transformers is to do with the stored weights, for ``config.json``."""
+    weights = {
+        "num_bits": bits, "type": "int", "symmetric": True, "strategy": "group",
+        "group_size": GROUP,
+    }  # fmt: skip
+    return {
+        "quant_method": "compressed-tensors",
+        "format": "pack-quantized",
+        "quantization_status": "compressed",
+        "dequantize": True,
+        "config_groups": {"all": {"targets": ["Linear", "Embedding"], "weights": weights}},
+    }
