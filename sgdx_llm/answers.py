@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from sgdx_dataset.io.json import parse_at, parse_text
 from sgdx_dataset.schema import DONTCARE, NONE_INTENT, Service, Slot, allowed_value
 
-from .calls import Json, answer_text, chat_completion, has_text, listed_calls
+from .calls import answer_text, chat_completion, has_text, listed_calls
 from .functions import STATE_KEYS, safe_names, slots_by_any_name
+from .messages import Json
 from .text_calls import calls_in_text
 
 # The counts, in the order in which they are shown. From `from_text` to `extra_calls` they are

@@ -1,40 +1,47 @@
-"""The calls of an answer, and of the messages before it, in whichever form they are written.
+"""An answer in the form of any interface, read whole as a chat completion, or unread.
 
-One reader for answers of servers, logs, lines of programs and batch files. It makes the form of
-OpenAI's chat completions of the others: of OpenAI's Responses, of Anthropic's messages, of the
-parts of OpenTelemetry's spans, and of what a program says. ``text_calls.py`` reads the forms in
-which models write calls into their text, where their server does not know them.
+One reader for answers of servers, logs, lines of programs and batch files. An answer has ended, has
+one choice, and every part of it is known; else it is ``{"unread": WHY}``, since a call may be in
+what was not understood. ``text_calls.py`` reads the forms in which models write calls into their
+text, where their server does not know them.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
-from sgdx_dataset.io.json import check_value, parse_text
+from sgdx_dataset.io.json import parse_text
 
-Json = dict[str, Any]
+from .messages import Json, parse_or_none, read_messages, read_parts
 
-# Kinds of parts of a message, and of items of a conversation.
-_TEXTS = ("text", "input_text", "output_text")
-_CALLS = ("tool_call", "tool_use", "function_call")
-_RESULTS = ("tool_call_response", "tool_result", "function_call_output")
-_THOUGHTS = ("reasoning", "thinking", "redacted_thinking")  # later requests do not show them again
-# Why an answer ended, in Responses' and Anthropic's words, as a chat completion says it.
+# Why an answer ended, in the words of all interfaces, as a chat completion says it. Any other word,
+# such as pause_turn or malformed_function_call, is of an answer that is not whole.
 _ENDS = {
-    "max_output_tokens": "length",
-    "max_tokens": "length",
+    **dict.fromkeys(("stop", "end_turn", "stop_sequence", "eos", "eos_token", "end"), "stop"),
+    **dict.fromkeys(("tool_calls", "tool_call", "tool-calls", "tool_use"), "stop"),
+    **dict.fromkeys(("function_call", "complete", "completed"), "stop"),
+    **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_length"), "length"),
     "model_context_window_exceeded": "length",
-    "content_filter": "content_filter",
-    "refusal": "content_filter",
-    "failed": "error",
+    **dict.fromkeys(("content_filter", "content-filter", "content_filtered"), "content_filter"),
+    **dict.fromkeys(("refusal", "guardrail_intervened", "safety", "spii"), "content_filter"),
+    **dict.fromkeys(("recitation", "blocklist", "prohibited_content"), "content_filter"),
+    **dict.fromkeys(("error", "failed"), "error"),
 }
 REFUSED = "refused_with"  # in the kept error of a refused request: the status
-_OLD_ID = "function_call"  # old calls have no id; their result comes next
+# A key of a message that is none of a chat completion's, and may have calls.
+_LIKE_CALLS = re.compile(r"call|tool|function", re.IGNORECASE)
+_ERRORS = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 
 # A model that thinks may draft an answer before it gives one. Its template may have written the
 # opening tag into the prompt, so that the answer has the closing one alone.
-_THOUGHT, _OPEN_THOUGHT = "</think>", "<think>"
+_THOUGHT = re.compile(
+    r"</think(?:ing)?>|</seed:think>|\[/THINK\]|<\|END_THINKING\|>|\u25c1/think\u25b7"
+)
+_OPEN_THOUGHT = re.compile(
+    r"<think(?:ing)?>|<seed:think>|\[THINK\]|<\|START_THINKING\|>|\u25c1think\u25b7"
+)
 
 
 def read_body(content: bytes) -> Any:
@@ -77,7 +84,7 @@ def read_answer_line(line: bytes) -> tuple[Any, Json | None]:
 def why_no_answer(answer: Any) -> str:
     """Why this is no answer of a model, but to be asked again; empty where it is one."""
     # Gateways tell of errors with status 200. What a filter or a server refused is an answer: it
-    # will stay so.
+    # will stay so. So is one that has ended and cannot be read: the model would say it again.
     read = chat_completion(answer)
     body = read if isinstance(read, dict) else {}
     error = body.get("error")
@@ -96,143 +103,33 @@ def why_no_answer(answer: Any) -> str:
     return ""
 
 
-def decode_arguments(written: Any) -> Json:
-    """The arguments of a call, most often JSON in a text; ``ValueError`` where they are none.
-
-    A call without arguments has them as null, ``""``, ``[]``, the same in a text, or not at all.
-    """
-    values = parse_text(written) if isinstance(written, str) and written.strip() else written
-    if values is None or values in ([], {}) or (isinstance(values, str) and not values.strip()):
-        return {}
-    if not isinstance(values, dict):
-        raise ValueError(f"found the arguments {written!r:.100}, expected an object")
-    check_value(values)
-    return values
-
-
-def with_plain_calls(message: Json) -> Json:
-    """A message whose calls stand in ``tool_calls``, with an object in JSON as their arguments.
-
-    The old ``function_call`` is one too, and its result, of the role ``function``, a tool's.
-    """
-    message = dict(message)
-    old = message.pop("function_call", None)
-    listed = message.pop("tool_calls", None)
-    if old and not listed:
-        listed = [{"id": _OLD_ID, "type": "function", "function": old}]
-    if message.get("role") == "function":
-        message |= {"role": "tool", "tool_call_id": _OLD_ID}
-    if not listed:
-        return message
-    calls = []
-    for call in listed:
-        function = call["function"]
-        arguments = function.get("arguments")
-        values = decode_arguments(arguments)
-        if not isinstance(arguments, str) or parse_or_none(arguments) != values:
-            arguments = json.dumps(values, ensure_ascii=False)
-        calls.append(call | {"function": function | {"arguments": arguments}})
-    return message | {"tool_calls": calls}
-
-
-def parse_or_none(text: str) -> Any:
-    """The JSON in a text; None where it is none."""
-    try:
-        return parse_text(text)
-    except ValueError:
-        return None
-
-
-def chat_messages(conversation: Any) -> list[Json]:
-    """The messages of a request, of a span, or of one side of it, as OpenAI's chat takes them.
-
-    Raises one of several errors, such as ``ValueError``, where there is more than text and calls.
-    """
-    if isinstance(conversation, dict):  # a request, of which Responses has `input`
-        system = conversation.get("instructions", conversation.get("system"))
-        listed = conversation["messages"] if "messages" in conversation else conversation["input"]
-        return [*(chat_messages_of("system", system) if system else ()), *chat_messages(listed)]
-    if isinstance(conversation, str):
-        return [{"role": "user", "content": conversation}]
-    messages: list[Json] = []
-    for item in conversation:
-        if "role" not in item:  # Responses list calls and results beside the messages
-            messages += chat_messages_of("assistant", [item])
-        else:
-            messages += _of_message(item)
-    return messages
-
-
-def _of_message(message: Json) -> list[Json]:
-    content = message.get("parts", message.get("content"))
-    kept = {
-        key: message[key]
-        for key in ("tool_calls", "function_call", "tool_call_id", "name")
-        if message.get(key)
-    }
-    if isinstance(content, str) or content is None:
-        return [with_plain_calls({"role": message["role"], "content": content, **kept})]
-    messages = chat_messages_of(message["role"], content)
-    if kept:
-        last = messages.pop() if messages else {"role": message["role"], "content": None}
-        messages.append(with_plain_calls(last | kept))
-    return messages
-
-
-def chat_messages_of(role: str, content: Any) -> list[Json]:
-    """The messages of parts: results first, each a message of its own, then text and calls."""
-    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    texts, calls, messages = [], [], []
-    for part in parts:
-        kind = part["type"]
-        if kind in _TEXTS:
-            texts.append(part["text"] if "text" in part else part["content"])
-        elif kind in _CALLS:
-            arguments = part.get("arguments", part.get("input"))
-            text = json.dumps(decode_arguments(arguments), ensure_ascii=False)
-            function = {"name": part["name"], "arguments": text}
-            name = part.get("call_id") or part.get("id") or ""
-            calls.append({"id": name, "type": "function", "function": function})
-        elif kind in _RESULTS:
-            found = [part[k] for k in ("output", "response", "result", "content") if k in part]
-            result = found[0] if found else ""
-            if isinstance(result, list) and all("text" in part for part in result):
-                result = "\n".join(part["text"] for part in result)
-            text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
-            of = part.get("call_id") or part.get("tool_use_id") or part.get("id") or ""
-            messages.append({"role": "tool", "tool_call_id": of, "content": text})
-        elif kind == "refusal":
-            texts.append(part["refusal"])
-        elif kind not in _THOUGHTS:
-            raise ValueError(f"a part of type {kind}")
-    if texts or calls:
-        more = {"tool_calls": calls} if calls else {}
-        messages.append({"role": role, "content": "\n".join(texts) if texts else None, **more})
-    return messages
-
-
 def chat_completion(body: Any) -> Any:
-    """An answer as a chat completion: one of Responses, of Anthropic's, or a program's ``calls``.
+    """An answer as a chat completion with one choice that has ended and is known whole.
 
-    What has none of these forms stays as it is; ``{"unread": WHY}`` where a part cannot be read.
+    ``{"unread": WHY}`` stands for one that is not. What is no answer, or tells of an error, stays
+    as it is.
     """
-    if not isinstance(body, dict) or body.get("error"):
+    if isinstance(body, list) or (isinstance(body, str) and body.lstrip()[:5] == "data:"):
+        return {"unread": "found the parts of a stream, expected the whole answer"}
+    if not isinstance(body, dict) or body.get("error") or "unread" in body:
         return body
-    if isinstance(body.get("calls"), list):
+    if isinstance(body.get("calls"), list):  # of a program
         calls = [{"type": "function", "function": call} for call in body["calls"]]
         return _completion({"content": None, "tool_calls": calls}, "stop")
-    output = body.get("output", body.get("content"))
-    if not isinstance(output, list) or "choices" in body:
-        return body
     try:
-        # An answer of Responses is a list of items, one of Anthropic's the parts of a message.
-        messages = chat_messages(output) if "output" in body else chat_messages_of("", output)
-    except (ValueError, TypeError, LookupError, AttributeError) as error:
-        return {"unread": f"{error!r:.200}"}
+        if isinstance(body.get("choices"), list):
+            return _of_choices(body)
+        found = _of_others(body)
+        if found is None:
+            return body
+        listed, end = found
+        messages = read_messages(listed)
+    except _ERRORS as error:
+        return {"unread": f"found no {error}" if isinstance(error, KeyError) else str(error)}
+    if others := [m["role"] for m in messages if m["role"] != "assistant"]:
+        return {"unread": f"found a message of role {others[0]} in the answer"}
     texts = [message["content"] for message in messages if message.get("content")]
     calls = [call for message in messages for call in message.get("tool_calls") or ()]
-    why = body.get("stop_reason") or (body.get("incomplete_details") or {}).get("reason")
-    end = _ENDS.get(why or body.get("status") or "", "stop")
     return {
         **{key: body[key] for key in ("model", "usage") if key in body},
         **_completion({"content": "\n".join(texts) or None, "tool_calls": calls}, end),
@@ -241,6 +138,97 @@ def chat_completion(body: Any) -> Any:
 
 def _completion(message: Json, end: str) -> Json:
     return {"choices": [{"message": {"role": "assistant", **message}, "finish_reason": end}]}
+
+
+def _end(record: Any, *keys: str) -> str:
+    """Why an answer ended, of the first key that there is; one that says nothing has ended."""
+    written = next((record[key] for key in keys if key in record), "stop")
+    end = _ENDS.get(str(written).rpartition(".")[2].lower())
+    if end is None:
+        why = f"it ended with {written!r:.60}" if written else "it has not ended"
+        raise ValueError(f"{why}: {keys[0]} is {written!r:.60}")
+    return end
+
+
+def _of_choices(body: Json) -> Json:
+    """A chat completion, whose calls stay as they are written."""
+    if len(body["choices"]) != 1:
+        if not body["choices"] and not ("usage" in body or "object" in body):
+            return body
+        raise ValueError(f"found {len(body['choices'])} choices, expected one")
+    choice = body["choices"][0]
+    if "delta" in choice:
+        raise ValueError("found a part of a stream, expected the whole answer")
+    message, written = choice.get("message"), choice.get("finish_reason")
+    if choice.get("error") or written == "error":
+        return body
+    if not isinstance(message, dict):
+        if not written:
+            return body
+        raise ValueError(f"found no message: finish_reason is {written!r:.60}")
+    end = _end(choice, "finish_reason")
+    listed = message.get("tool_calls") or message.get("function_call")
+    content = message.get("content")
+    if isinstance(content, list):
+        _, calls, results = read_parts(content)
+        if results or (calls and listed):
+            raise ValueError("found calls in the content beside tool_calls, or results of calls")
+        listed = listed or calls
+    elif not isinstance(content, str | None):
+        raise ValueError(f"found the content {json.dumps(content):.60}")
+    if not listed:
+        for key, value in message.items():
+            if _LIKE_CALLS.search(key) and value and isinstance(value, list | dict):
+                raise ValueError(f"found {key} in the message")
+    return body | {"choices": [choice | {"finish_reason": end}]}
+
+
+def _of_others(body: Json) -> tuple[list[Any], str] | None:
+    """The messages and the end of an answer of another interface; None where it is none."""
+    output, content = body.get("output"), body.get("content")
+    if isinstance(output, list):  # of Responses
+        if body.get("status") == "incomplete":
+            return output, _end(body.get("incomplete_details") or {"reason": ""}, "reason")
+        end = _end(body, "status")
+        _refuse_unfinished(output, end)
+        return output, end
+    if isinstance(output, dict) and "message" in output:  # of Bedrock's Converse
+        return [output["message"]], _end(body, "stopReason")
+    if isinstance(body.get("candidates"), list):  # of Gemini
+        if len(body["candidates"]) != 1:
+            blocked = body.get("promptFeedback", body.get("prompt_feedback")) or ""
+            raise ValueError(f"found {len(body['candidates'])} candidates {blocked}".rstrip())
+        (candidate,) = body["candidates"]
+        end = _end(candidate, "finishReason", "finish_reason")
+        return [{"role": "model", "parts": [], **(candidate.get("content") or {})}], end
+    if isinstance(body.get("generations"), list):  # of LangChain
+        listed = body["generations"]
+        listed = listed[0] if len(listed) == 1 and isinstance(listed[0], list) else listed
+        if len(listed) != 1:
+            raise ValueError(f"found {len(listed)} generations, expected one")
+        (generation,) = listed
+        message = generation.get("message") or {"role": "ai", "content": generation["text"]}
+        inner = message.get("kwargs", message.get("data", message))
+        facts = (inner.get("response_metadata") or {}) | (generation.get("generation_info") or {})
+        return [message], _end(facts, "finish_reason", "stop_reason", "stopReason", "done_reason")
+    if isinstance(body.get("message"), dict):  # of Ollama and Cohere
+        if body.get("done") is False:
+            raise ValueError("it has not ended: done is false")
+        return [body["message"]], _end(body, "finish_reason", "done_reason")
+    is_alone = "role" in body or "lc" in body or body.get("type") == "ai"
+    if is_alone or isinstance(content, list):  # a message alone, as Anthropic's answers are
+        is_answer = "stop_reason" in body or not is_alone
+        message = {"role": "assistant", "content": content} if is_answer else body
+        return [message], _end(body, "stop_reason", "finish_reason")
+    return None
+
+
+def _refuse_unfinished(items: list[Any], end: str) -> None:
+    """Raise ``ValueError`` where an item of an answer that has ended has not."""
+    for item in items:
+        status = item.get("status") if isinstance(item, dict) else None
+        if end == "stop" and status not in (None, "completed"):
+            raise ValueError(f"found an item whose status is {status!r:.60}")
 
 
 def _text(message: Json) -> str:
@@ -262,7 +250,7 @@ def answer_text(message: Json) -> str:
     text = _text(message)
     if parse_or_none(text) is not None:  # whose values may have any text
         return text
-    return text.rpartition(_THOUGHT)[2].partition(_OPEN_THOUGHT)[0]
+    return _OPEN_THOUGHT.split(_THOUGHT.split(text)[-1])[0]
 
 
 def listed_calls(message: Json) -> list[tuple[Any, Any]]:
@@ -275,11 +263,7 @@ def listed_calls(message: Json) -> list[tuple[Any, Any]]:
         listed = [{"function": message["function_call"]}]
     content = message.get("content")
     if not listed and isinstance(content, list):  # as some gateways pass on Anthropic's
-        listed = [
-            {"function": {"name": part.get("name"), "arguments": part.get("input")}}
-            for part in content
-            if isinstance(part, dict) and part.get("type") in _CALLS
-        ]
+        listed = read_parts(content)[1]
     if not isinstance(listed, list):
         return [(None, None)] if listed else []
     functions = [call.get("function") if isinstance(call, dict) else None for call in listed]

@@ -20,7 +20,8 @@ from sgdx_dataset.io.secrets import (
     take_out_of,
 )
 
-from .calls import REFUSED, Json, read_body, why_no_answer
+from .calls import REFUSED, read_body, why_no_answer
+from .messages import Json
 from .providers import Provider, host_of
 
 MOST_BYTES = 10_000_000  # of an answer; the longest that a model writes has a twentieth

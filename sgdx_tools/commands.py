@@ -216,9 +216,9 @@ def cases(
     Parameters
     ----------
     traces
-        Add the cases of these files: requests with their responses, in the form of OpenAI's chat
-        completions or Responses or of Anthropic's messages, or OpenTelemetry's spans of generative
-        AI, OpenLLMetry's and OpenInference's too, as JSON.
+        Add the cases of these files as JSON: requests with their responses, OpenTelemetry's spans
+        of generative AI, runs of LangSmith or Langfuse, LangChain's messages, or lines for
+        fine-tuning. The form is known by its content.
     generate
         Ask a model for N cases of each tool, and for one that is near to it but asks for another.
         What the tool's schema does not allow, and what is said twice, is dropped and counted.

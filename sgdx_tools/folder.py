@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file, read_input, write_bytes, write_folder
 from sgdx_dataset.io.json import check_value, decode_json, parse_json, pretty_json
-from sgdx_llm.calls import with_plain_calls
+from sgdx_llm.messages import checked
 from sgdx_metric.variants import ORIGINAL
 
 from .data import Case, ExpectedCall, Json, Source, Tool, ToolSet, ToolWords, Variant, Words
@@ -24,7 +24,6 @@ from .values import with_plain_alternatives
 
 TOOLS, CASES, VARIANTS, SOURCE = "tools.json", "cases.jsonl", "variants", "source.json"
 _MADE_BY, _VERSION = "$made_by", "$tools"
-_ROLES = ("system", "developer", "user", "assistant", "tool")
 # A variant's name is the name of a file and the first part of a request's id.
 _VARIANT_NAME = re.compile(r"[A-Za-z0-9_.+-]{1,100}")
 
@@ -147,14 +146,10 @@ def read_cases(path: Path, tools: Mapping[str, Tool]) -> tuple[Case, ...]:
             continue
         case = parse_json(line, Case, f"{path}:{number}", "a case")
         where = f"{path}:{number}: case {case.id}"
-        messages = []
-        for i, message in enumerate(case.messages):
-            try:
-                messages.append(with_plain_calls(message))
-            except ValueError as error:
-                raise SgdxError(f"{where}: messages[{i}]: {error}") from None
-            except (TypeError, LookupError, AttributeError):  # no message, as its check will say
-                messages.append(message)
+        try:
+            messages = checked(case.messages)
+        except ValueError as error:
+            raise SgdxError(f"{where}: {error}") from None
         expect = case.expect and tuple(
             ExpectedCall(call.name, with_plain_alternatives(call.arguments)) for call in case.expect
         )
@@ -181,18 +176,8 @@ def check_case(case: Case, tools: Mapping[str, Tool], where: str) -> None:
         raise SgdxError(f"{where}: tools: found a tool twice, expected each once")
     called = [(call.name, "expect") for call in case.expect or ()]
     for i, message in enumerate(case.messages):
-        place = f"messages[{i}]"
-        role, content = message.get("role"), message.get("content")
-        if role not in _ROLES:
-            expected = f"expected one of {', '.join(_ROLES)}"
-            raise SgdxError(f"{where}: {place}: role is {role!r}, {expected}")
-        if not isinstance(content, str | list | None):
-            raise SgdxError(f"{where}: {place}: content: found {content!r:.100}, expected text")
-        try:
-            names = [str(call["function"]["name"]) for call in message.get("tool_calls") or ()]
-        except (TypeError, LookupError):
-            raise SgdxError(f"{where}: {place}: tool_calls: expected calls of functions") from None
-        called += [(name, f"{place}: tool_calls") for name in names]
+        names = [call["function"]["name"] for call in message.get("tool_calls") or ()]
+        called += [(name, f"messages[{i}]: tool_calls") for name in names]
     if case.expect is not None and not case.expect:
         raise SgdxError(f"{where}: expect: found no calls, expected null where none is to be made")
     if case.expect and case.forbid:

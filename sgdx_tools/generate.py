@@ -15,7 +15,7 @@ from typing import Any
 from rapidfuzz.fuzz import ratio
 
 from sgdx_llm.asking import ask, open_answers
-from sgdx_llm.calls import decode_arguments
+from sgdx_llm.messages import decode_arguments
 from sgdx_llm.options import SendingOptions, ServerOptions
 from sgdx_llm.requests import Request, RequestSettings, request_key, with_seed
 

@@ -21,13 +21,8 @@ from sgdx_dataset.io.files import remove
 from sgdx_dataset.io.json import check_value, parse_json
 from sgdx_eval.prediction_files import NO_HEADER, Header, numbered, read_prediction_lines
 from sgdx_llm.answers import calls_said
-from sgdx_llm.calls import (
-    answer_text,
-    chat_completion,
-    decode_arguments,
-    has_text,
-    listed_calls,
-)
+from sgdx_llm.calls import answer_text, chat_completion, has_text, listed_calls
+from sgdx_llm.messages import decode_arguments
 
 from .data import Json, ToolSet
 from .skills import skill_called
@@ -186,11 +181,11 @@ def read_calls(
             counts["refused"] += 1
             raise ValueError("an error in place of an answer")
         choice = completion["choices"][0]
-        message = choice["message"]
-        if choice.get("finish_reason") == "length":
-            counts["truncated"] += 1
-        if choice.get("finish_reason") == "content_filter" or message.get("refusal"):
-            counts["refused"] += 1
+        message, end = choice["message"], choice.get("finish_reason")
+        counts["truncated"] += int(end == "length")
+        counts["refused"] += int(end == "content_filter" or bool(message.get("refusal")))
+        if end in ("length", "content_filter"):  # where more may have come, a call too
+            raise ValueError("the answer was cut off")
         said = listed_calls(message) or calls_said(message, counts, text_calls, functions)
         for name, arguments in said:
             if not isinstance(name, str):
@@ -203,8 +198,6 @@ def read_calls(
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         counts["unread"] += 1
         calls = []
-    if counts["truncated"] and not calls and not counts["unread"]:
-        counts["unread"] += 1  # the limit may have been reached before a call began
     return tuple(calls), +counts
 
 

@@ -84,7 +84,7 @@ def write_table(
 def read_table(path: Path, columns: Row) -> Iterator[tuple[int, list[str]]]:
     """The lines that are left in a table, each with its number."""
     try:
-        rows = list(csv.reader(io.StringIO(read_input(path).decode("utf-8-sig")), "excel-tab"))
+        rows = list(csv.reader(io.StringIO(read_input(path).decode()), "excel-tab"))
     except (csv.Error, UnicodeDecodeError) as error:
         raise SgdxError(f"{path}: cannot be read as a table: {error}") from None
     if not rows or tuple(rows[0]) != tuple(columns):

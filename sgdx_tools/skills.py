@@ -31,7 +31,7 @@ class FrontMatter(msgspec.Struct):
 def read_front_matter(data: bytes, path: Path) -> tuple[FrontMatter, Json]:
     """Read a SKILL.md's first lines, between two lines ``---``: what is shown, and the rest."""
     try:
-        lines = [line.rstrip() for line in data.decode("utf-8-sig").splitlines()]
+        lines = [line.rstrip() for line in data.decode().splitlines()]
     except ValueError as error:
         raise SgdxError(f"{path}: {error}") from None
     if lines[:1] != ["---"] or "---" not in lines[1:]:

@@ -1,15 +1,7 @@
-"""Cases from what a system did: logs of requests and answers, and OpenTelemetry's spans as JSON.
+"""Cases from what a system did: logs of requests and answers, and spans, as ``logs.py`` reads them.
 
 A case of a trace expects the calls that were made, right or wrong, and is marked as unreviewed
 until a person has looked at it: the table of ``review.py`` lists them.
-
-Read are JSON documents one after the other, as lines, lists or indented:
-  - a request with its response, as ``{"request": ..., "response": ...}``, or as a batch has them,
-    the one as ``body`` beside the other; of OpenAI's chat completions and Responses, and of
-    Anthropic's messages;
-  - spans as OTLP has them, as a console shows them or alone, with messages as the semantic
-    conventions for generative AI have them (opentelemetry.io/docs/specs/semconv/gen-ai), in
-    attributes or events, or in the attributes of OpenLLMetry or OpenInference.
 """
 
 from __future__ import annotations
@@ -19,20 +11,21 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import locked, read_input, write_bytes
-from sgdx_dataset.io.json import parse_at, parse_text
-from sgdx_llm.calls import chat_messages, chat_messages_of
+from sgdx_llm.calls import chat_completion
+from sgdx_llm.messages import conversation_of
 
 from .data import Case, ExpectedCall, Json, digest
 from .explain import calls_text, message_text
-from .folder import CASES, check_case, read_tool_set
+from .folder import CASES, TOOLS, check_case, read_tool_set, read_tools
+from .logs import ERRORS, Asked, read_records
 from .predictions import beginning, read_calls
 from .review import TSV, read_table, write_table
+from .skills import skill_called
 from .values import as_expected
 
 REVIEW = "review"  # the folder of the table
@@ -43,23 +36,6 @@ _TITLE = "Cases of traces and of models, for review"
 _TEXT = """What was called in each conversation, or what the model that wrote it wants called. A
 case expects these calls: are they right? Strike out the cases in which they are not, or mend them
 in cases.jsonl. Give the saved table to sgdx tools cases FOLDER --review review.tsv."""
-_INPUT, _OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
-_SYSTEM, _CONVERSATION = "gen_ai.system_instructions", "gen_ai.conversation.id"
-# Where messages stand in other attributes: each a number, then its parts, in dotted names.
-_DOTTED = {
-    "gen_ai.prompt": "gen_ai.completion",  # OpenLLMetry
-    "llm.input_messages": "llm.output_messages",  # OpenInference
-}
-_ASKING = ("chat", "generate_content", "text_completion")  # operations of spans that are answered
-# Events of earlier conventions, each of which is a message, and the roles of these.
-_EVENTS = {
-    "gen_ai.system.message": "system",
-    "gen_ai.user.message": "user",
-    "gen_ai.assistant.message": "assistant",
-    "gen_ai.tool.message": "tool",
-}
-_CHOICE = "gen_ai.choice"
-_ERRORS = (ValueError, TypeError, LookupError, AttributeError)
 
 
 def add_traces(folder: Path, traces: Sequence[Path]) -> tuple[list[Path], list[str]]:
@@ -68,21 +44,19 @@ def add_traces(folder: Path, traces: Sequence[Path]) -> tuple[list[Path], list[s
     The notes say what became of every record. ``SgdxError`` says why there is no case at all.
     """
     counts, notes = Counter[str](), list[str]()
+    tools = [{"function": {"name": name}} for name in read_tools(folder / TOOLS)]
 
     def found() -> Iterator[tuple[str, Case]]:
         for path in traces:
-            for place, record in _records(path):
-                if isinstance(record, dict) and record.get("$other"):
-                    counts["other spans"] += 1
-                    continue
+            for place, asked in read_records(path):
                 try:
-                    case, is_like_calls = _case(record, place)
+                    if asked is None:
+                        counts["other records"] += 1
+                    else:
+                        yield place, _case(asked, place, tools)
                 except SgdxError as error:
                     counts["left out"] += 1
                     notes.append(f"left out: {error}")
-                    continue
-                counts["texts that look like calls"] += is_like_calls
-                yield place, case
 
     return add_cases(folder, found(), counts, notes, ", ".join(map(str, traces)))
 
@@ -189,201 +163,44 @@ def _key(case: Case) -> bytes:
     return msgspec.json.encode([case.messages, case.expect], order="deterministic")
 
 
-def _records(path: Path) -> Iterator[tuple[str, Any]]:
-    """Requests and spans, each with where it stands; of other spans ``{"$other": true}``."""
-    for place, document in _documents(path):
-        listed = document if isinstance(document, list) else [document]
-        for i, record in enumerate(listed):
-            where = f"{place}: [{i}]" if isinstance(document, list) else place
-            try:
-                spans = list(_spans(record))
-            except _ERRORS:  # no span, which its case will say
-                spans = []
-            if not spans:
-                yield where, record
-            for number, attributes in enumerate(spans, 1):
-                yield f"{where}: span {number}", attributes
-
-
-def _documents(path: Path) -> Iterator[tuple[str, Any]]:
-    """The JSON documents of a file, one after the other, each with its file and line."""
+def _case(asked: Asked | str, place: str, tools: Sequence[Json]) -> Case:
+    """The case of a conversation and its answer; ``SgdxError`` says what was not understood."""
     try:
-        text = read_input(path).decode()
-    except ValueError as error:
-        raise SgdxError(f"{path}: {error}, expected JSON") from None
-    end, line = 0, 1
-    while bare := text[end:].lstrip():
-        start = len(text) - len(bare)
-        line += text.count("\n", end, start)
-        try:
-            document, end = parse_at(text, start)
-        except ValueError as error:
-            raise SgdxError(f"{path}:{line}: {error}, expected JSON") from None
-        yield f"{path}:{line}", document
-        line += text.count("\n", start, end)
-
-
-def _spans(record: Any) -> Iterator[Json]:
-    """The attributes of each span in a record, which may be one, with those of its events."""
-    if not isinstance(record, dict):
-        return
-    parts = ("resourceSpans", "scopeSpans", "spans", "resourceLogs", "scopeLogs", "logRecords")
-    for inner in parts:
-        for part in record.get(inner) or ():
-            yield from _spans(part)
-    if "attributes" not in record or any(inner in record for inner in parts):
-        return
-    attributes = _attributes(record["attributes"])
-    said, answers = [], []
-    for event in record.get("events") or ():
-        name, of_event = event.get("name"), _attributes(event.get("attributes") or {})
-        if name in _EVENTS:
-            said.append({"role": _EVENTS[name], **_of_event(of_event)})
-        elif name == _CHOICE:
-            answers.append({"role": "assistant", **_of_event(of_event)})
-        else:
-            attributes |= {k: v for k, v in of_event.items() if k.startswith("gen_ai.")}
-    if said:
-        attributes |= {_INPUT: said, **({_OUTPUT: answers} if answers else {})}
-    operation = attributes.get("gen_ai.operation.name")
-    kind = attributes.get("openinference.span.kind") or attributes.get("llm.request.type")
-    is_model = any(key.startswith(("gen_ai.", "llm.")) for key in attributes)
-    if not is_model or operation not in (None, *_ASKING) or kind not in (None, "LLM", "chat"):
-        yield {"$other": True}
-    else:
-        yield {"$name": record.get("name", ""), **attributes}
-
-
-def _of_event(attributes: Json) -> Json:
-    """A message that is an event: its fields are attributes, or stand in one as text."""
-    message = _json(attributes.get("message")) or attributes
-    calls = _json(message.get("tool_calls"))
-    fields = {"content": message.get("content")}
-    fields |= {"tool_calls": calls} if calls else {}
-    return fields | ({"tool_call_id": message["id"]} if message.get("id") and not calls else {})
-
-
-def _attributes(written: Any) -> Json:
-    """The attributes of a span or an event, as OTLP has them or as plain JSON."""
-    if isinstance(written, list):
-        return {item["key"]: _value(item["value"]) for item in written}
-    return dict(written)
-
-
-def _value(value: Any) -> Any:
-    """A value of OTLP, as ``{"stringValue": "..."}``, as plain JSON."""
-    if "arrayValue" in value:
-        return [_value(item) for item in value["arrayValue"].get("values", ())]
-    if "kvlistValue" in value:
-        return {i["key"]: _value(i["value"]) for i in value["kvlistValue"].get("values", ())}
-    if "intValue" in value:  # which is text, as it may be longer than a JSON number
-        return int(value["intValue"])
-    return next(iter(value.values()), None)
-
-
-def _case(record: Any, place: str) -> tuple[Case, bool]:
-    """The case of a request and its response, or of a span; whether a text looks like calls."""
-    try:
-        if not isinstance(record, dict):
-            raise ValueError(f"found {json.dumps(record):.60}")
-        if "$name" in record:
-            messages, answer = _of_span(record)
-            name, dialogue = "", record.get(_CONVERSATION, "")
-        else:
-            request = _body(record.get("request", record))
-            if "messages" not in request and "input" not in request:
-                raise ValueError(f"found no messages in {', '.join(request)[:100] or 'nothing'}")
-            if request.get("previous_response_id"):
-                raise ValueError("found previous_response_id, and not the conversation before it")
-            if not record.get("response"):
-                raise ValueError("found no response")
-            messages = chat_messages(request)
-            answer, name, dialogue = _body(record["response"]), record.get("custom_id", ""), ""
-        calls, counts = read_calls(answer)
-        if not messages:
-            raise ValueError("found no messages")
+        if isinstance(asked, str):
+            raise ValueError(asked)
+        messages = [_with_skills(message) for message in conversation_of(asked.request)]
+        answer = chat_completion(asked.answer)
+        calls, counts = read_calls(answer, tools=tools)
         if counts["unread"]:
-            raise ValueError(f"found the answer {beginning(answer)!r:.200}, which is unread")
-    except _ERRORS as error:
-        found = f"found no {error}" if isinstance(error, KeyError) else str(error)
-        expected = "expected a request with messages and a response, or a span of a model's call"
-        raise SgdxError(f"{place}: {found}, {expected}") from None
-    expect = tuple(ExpectedCall(c.name, as_expected(c.arguments)) for c in calls)
-    name = str(name) or f"{Path(place.split(':')[0]).stem}-{_digest(messages)}"
-    case = Case(name, tuple(messages), expect or None, dialogue=str(dialogue), unreviewed=True)
-    return case, bool(counts["text_calls"])
+            why = answer.get("unread") if isinstance(answer, dict) else None
+            why = why or f"found {beginning(answer)!r:.200}"
+            why = "it reached the limit of tokens" if counts["truncated"] else why
+            raise ValueError(f"found an unread answer ({why})")
+        if counts["text_calls"]:  # which a client may have carried out, or not
+            raise ValueError(f"found a text that looks like a call: {beginning(answer)!r:.200}")
+    except ERRORS as error:
+        why = f"found no {error}" if isinstance(error, KeyError) else str(error)
+        raise SgdxError(f"{place}: {why}; expected messages and a whole answer") from None
+    expect = []
+    for call in calls:
+        skill = skill_called(call.name, call.arguments)
+        arguments = as_expected(call.arguments) if skill == call.name else {}
+        expect.append(ExpectedCall(skill, arguments))
+    name = asked.name or f"{Path(place.split(':')[0]).stem}-{_digest(messages)}"
+    listed, dialogue = tuple(messages), asked.dialogue
+    return Case(name, listed, tuple(expect) or None, dialogue=dialogue, unreviewed=True)
 
 
-def _of_span(attributes: Json) -> tuple[list[Json], Json]:
-    """The conversation of a span, and its answer as a chat completion."""
-    said, answers, system = attributes.get(_INPUT), attributes.get(_OUTPUT), []
-    if said is None:
-        for asked, answered in _DOTTED.items():
-            if listed := _dotted(attributes, asked):
-                said, answers = listed, _dotted(attributes, answered)
-    if said is None and isinstance(attributes.get("gen_ai.prompt"), str):  # of an older event
-        said, answers = attributes["gen_ai.prompt"], attributes.get("gen_ai.completion")
-    if said is None:
-        raise ValueError(f"found the span {attributes['$name']!r} without content, which is off")
-    if not answers:
-        raise ValueError(f"found the span {attributes['$name']!r} without an answer")
-    if parts := _json(attributes.get(_SYSTEM)):
-        system = chat_messages_of("system", parts)
-    (answer, *_) = _json(answers)
-    end = answer.get("finish_reason")
-    *_, message = chat_messages([{"role": "assistant", **answer}])
-    choice = {"message": message, "finish_reason": end}
-    return [*system, *chat_messages(_json(said))], {"choices": [choice]}
-
-
-def _dotted(attributes: Json, prefix: str) -> list[Json]:
-    """The messages that attributes have as ``PREFIX.0.role`` and the like."""
-    tree: Json = {}
-    for key, value in attributes.items():
-        if key.startswith(f"{prefix}."):
-            *path, last = key.removeprefix(f"{prefix}.").split(".")
-            node = tree
-            for step in path:
-                node = node.setdefault(step, {})
-            node[last] = value
-    messages = []
-    for node in _listed(tree):
-        found = node.get("message", node)  # OpenInference has one step more
-        contents = [part["message_content"] for part in _listed(found.get("contents", {}))]
-        calls = []
-        for of_call in _listed(found.get("tool_calls", {})):
-            call = of_call.get("tool_call", of_call)
-            function = call.get("function", call)
-            calls.append(
-                {
-                    "id": call.get("id", ""),
-                    "type": "function",
-                    "function": {
-                        "name": function["name"],
-                        "arguments": function.get("arguments"),
-                    },
-                }
-            )
-        message = {"role": found["role"], "content": contents or found.get("content")}
-        message |= {"tool_calls": calls} if calls else {}
-        kept = {key: found[key] for key in ("tool_call_id", "finish_reason") if key in found}
-        messages.append(message | kept)
-    return messages
-
-
-def _listed(tree: Json) -> list[Json]:
-    """The values of a tree whose keys are numbers, in their order."""
-    return [tree[key] for key in sorted(tree, key=int)]
-
-
-def _json(value: Any) -> Any:
-    """Messages, which a span may have as text."""
-    return parse_text(value) if isinstance(value, str) else value
-
-
-def _body(record: Json) -> Json:
-    body: Json = record.get("body", record)
-    return body
+def _with_skills(message: Json) -> Json:
+    """A message in which calls of the tool that shows skills are calls of the skills."""
+    calls = []
+    for call in message.get("tool_calls") or ():
+        function = call["function"]
+        skill = skill_called(function["name"], json.loads(function["arguments"]))
+        is_skill = skill != function["name"]
+        new = function | ({"name": skill, "arguments": "{}"} if is_skill else {})
+        calls.append(call | {"function": new})
+    return message | ({"tool_calls": calls} if calls else {})
 
 
 def _digest(messages: Sequence[Json]) -> str:

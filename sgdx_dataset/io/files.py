@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import os
 import re
@@ -43,7 +44,7 @@ def read_file(path: Path) -> bytes:
             expected = f"expected at most {MAX_FILE_BYTES}"
             raise SgdxError(f"{path}: found {status.st_size} bytes, {expected}")
         note_read(path)
-        return path.read_bytes()
+        return _in_utf8(path.read_bytes(), path)
     except OSError as error:
         raise SgdxError(f"{path}: cannot be read: {error}") from None
 
@@ -54,9 +55,28 @@ def read_input(path: Path) -> bytes:
         if path.is_char_device() or path.is_block_device():
             raise SgdxError(f"{path}: found a device, expected a file")
         note_read(path)
-        return path.read_bytes()
+        return _in_utf8(path.read_bytes(), path)
     except OSError as error:
         raise SgdxError(f"{path}: {error.strerror or error}") from None
+
+
+def _in_utf8(data: bytes, path: Path) -> bytes:
+    """What a file has, in UTF-8 where a byte order mark says that it is UTF-8 or UTF-16.
+
+    Windows' shells and editors write such marks.
+    """
+    marks = {
+        codecs.BOM_UTF8: "utf-8-sig",
+        codecs.BOM_UTF16_LE: "utf-16",
+        codecs.BOM_UTF16_BE: "utf-16",
+    }
+    for mark, encoding in marks.items():
+        if data.startswith(mark):
+            try:
+                return data.decode(encoding).encode()
+            except ValueError as error:
+                raise SgdxError(f"{path}: found a byte order mark, and no text: {error}") from None
+    return data
 
 
 @contextmanager

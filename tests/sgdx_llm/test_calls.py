@@ -10,14 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sgdx_llm.calls import (
-    chat_completion,
-    chat_messages,
-    decode_arguments,
-    listed_calls,
-    read_answer_line,
-    with_plain_calls,
-)
+from sgdx_llm.calls import chat_completion, listed_calls, read_answer_line
+from sgdx_llm.messages import checked, conversation_of, decode_arguments
 from sgdx_llm.text_calls import Call, calls_in_text
 
 ROME, DAVOS = Call("get_weather", {"city": "Rome"}), Call("get_weather", {"city": "Davos"})
@@ -25,6 +19,13 @@ NOW = Call("now", {})
 JSON_ROME = '{"name": "get_weather", "arguments": {"city": "Rome"}}'
 JSON_DAVOS = '{"name": "get_weather", "arguments": {"city": "Davos"}}'
 CODER = "<function=get_weather>\n<parameter=city>\nRome\n</parameter>\n</function>"
+KIMI, ROME_ARGUMENTS = "get_weather:0<|tool_call_argument_begin|>", '{"city": "Rome"}'
+OF_DEEPSEEK = "<\uff5ctool\u2581calls\u2581begin\uff5c><\uff5ctool\u2581call\u2581begin\uff5c>"
+INVOKED = """<{0}{2}>
+<{0}invoke name="get_weather">
+<{0}parameter name="city"{1}>Rome</{0}parameter>
+</{0}invoke>
+</{0}{2}>"""
 MANY = Call("f", {"n": 3, "on": True, "text": "a\nb", "list": [1, "x"], "none": None})
 
 
@@ -78,8 +79,53 @@ MANY = Call("f", {"n": 3, "on": True, "text": "a\nb", "list": [1, "x"], "none": 
         ("```python\n[now()]\n```", [NOW]),
         ('[f(n=3, on=True, text="a\\nb", list=[1, "x"], none=None)]', [MANY]),
         ('<|python_tag|>get_weather.call(city="Rome")', [ROME]),
+        # Kimi K2, also with its marks lost; DeepSeek; GLM; MiniMax; Step; Seed.
+        (f"<|tool_calls_section_begin|><|tool_call_begin|>functions.{KIMI}{ROME_ARGUMENTS}"
+         f"<|tool_call_end|><|tool_call_begin|>functions.{KIMI}{ROME_ARGUMENTS}<|tool_call_end|>"
+         "<|tool_calls_section_end|>", [ROME, ROME]),
+        (f"{KIMI}{ROME_ARGUMENTS}<|tool_calls_section_end|>", [ROME]),
+        (f"{OF_DEEPSEEK}get_weather<\uff5ctool\u2581sep\uff5c>{ROME_ARGUMENTS}"
+         "<\uff5ctool\u2581call\u2581end\uff5c><\uff5ctool\u2581calls\u2581end\uff5c>", [ROME]),
+        (f"{OF_DEEPSEEK}function<\uff5ctool\u2581sep\uff5c>get_weather\n```json\n{ROME_ARGUMENTS}\n"
+         "```<\uff5ctool\u2581call\u2581end\uff5c><\uff5ctool\u2581calls\u2581end\uff5c>", [ROME]),
+        (INVOKED.format("\uff5cDSML\uff5c", ' string="true"', "function_calls"), [ROME]),
+        (INVOKED.format("", "", "function_calls"), [ROME]),
+        ("<\uff5ctool_calls_begin\uff5c><\uff5ctool_call_begin\uff5c>function<\uff5ctool_sep\uff5c>"
+         '<steptml:invoke name="get_weather"><steptml:parameter name="city">Rome'
+         "</steptml:parameter></steptml:invoke><\uff5ctool_call_end\uff5c>"
+         "<\uff5ctool_calls_end\uff5c>", [ROME]),
+        (INVOKED.format("", "", "x").replace("x>", "minimax:tool_call>"), [ROME]),
+        ("<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>Rome</arg_value>\n"
+         "</tool_call>", [ROME]),
+        (f"<seed:tool_call>{CODER}</seed:tool_call>", [ROME]),
+        # Gemma, Gemini, Cohere, OpenAI's open models, LFM, Olmo, InternLM, Qwen's first, ReAct.
+        ('<|tool_call>call:f{n:3,on:true,text:<|"|>a\nb<|"|>,list:[1,<|"|>x<|"|>],none:null}'
+         "<tool_call|>", [MANY]),
+        ("<start_function_call>call:get_weather{city:<escape>Rome<escape>}<end_function_call>",
+         [ROME]),
+        ('```tool_code\nprint(default_api.get_weather(city="Rome"))\n```', [ROME]),
+        ('<|START_ACTION|>[{"tool_call_id": "0", "tool_name": "get_weather", "parameters": '
+         f"{ROME_ARGUMENTS}}}]<|END_ACTION|>", [ROME]),
+        ("<|channel|>analysis<|message|>So.<|end|><|start|>assistant<|channel|>commentary "
+         f"to=functions.get_weather <|constrain|>json<|message|>{ROME_ARGUMENTS}<|call|>", [ROME]),
+        (f"<|start|>assistant to=functions.get_weather<|channel|>commentary json<|message|>"
+         f"{ROME_ARGUMENTS}<|call|>", [ROME]),
+        (f"assistantcommentary to=get_weather json{ROME_ARGUMENTS}", [ROME]),
+        ('<|tool_call_start|>[get_weather(city="Rome")]<|tool_call_end|>', [ROME]),
+        ('<function_calls>get_weather(city="Davos")\nget_weather(city="Rome")</function_calls>',
+         [DAVOS, ROME]),
+        (f"<|action_start|><|plugin|>\n{JSON_ROME}<|action_end|>", [ROME]),
+        (f"\u273fFUNCTION\u273f: get_weather\n\u273fARGS\u273f: {ROME_ARGUMENTS}", [ROME]),
+        (f"Thought: so\nAction: get_weather\nAction Input: {ROME_ARGUMENTS}", [ROME]),
+        # Marks that were lost, and other keys.
+        (f"get_weather[ARGS]{ROME_ARGUMENTS}", [ROME]),
+        *((f'{{"{name}": "get_weather", "{key}": {ROME_ARGUMENTS}}}', [ROME])
+          for name, key in (("function", "parameters"), ("tool", "arguments"),
+                            ("action", "action_input"), ("tool_name", "parameters"))),
         # What is no call.
         ("It is sunny in Rome.", []),
+        ("Action: sing\nIt is fun.", []),
+        ("<b>Rome</b> has <a href='x'>rain</a>.", []),
         ('I met {"name": "Bob", "age": 3}.', []),
         ('{"city": "Rome"}', []),
         ("[1, 2, 3]", []),
@@ -130,7 +176,6 @@ def test_a_value_in_a_tag_has_the_type_of_the_tools_parameter(
         '{"name": "get_weather", "arguments": {"city": "Oslo", "city": "Rome"}}',
         '<tool_call>{"name": "get_weather", "arguments": {"ci',
         f"<tool_call>{JSON_ROME}</tool_call><tool_call>{{'name': 'now'}}</tool_call>",
-        "<tool_call>get_weather\n<arg_key>city</arg_key><arg_value>Rome</arg_value></tool_call>",
         "<function=get_weather>\n<parameter=city>\nRome",
         "<function=f><parameter=a>1</parameter> and <parameter=a>2</parameter></function>",
         '[TOOL_CALLS]get_weather[ARGS]{"city": "Ro',
@@ -138,15 +183,34 @@ def test_a_value_in_a_tag_has_the_type_of_the_tools_parameter(
         "[get_weather(city=x)]",
         "[f(a=1, a=2)]",
         'I will call [get_weather(city="Rome")] now.',
-        '<function_calls><invoke name="now"></invoke></function_calls>',
-        "<|channel|>commentary to=functions.now <|message|>{}",
         "<\uff5ctool\u2581calls\u2581begin\uff5c>function<\uff5ctool\u2581sep\uff5c>now",
         '{"name": "get_weather", "arguments": "Rome"}',
+        # Kimi K3, Apertus, and whatever says that it is a call.
+        '<|open|>tools<|sep|><|open|>call name="now"<|sep|><|close|>call<|sep|>',
+        '<|tools_prefix|>[{"now": {}}]<|tools_suffix|>',
+        "<use_mcp_tool><tool_name>now</tool_name></use_mcp_tool>",
+        "<some_tool_call>now</some_tool_call>",
+        # By the name of a function that is offered.
+        *(
+            'now {"day": 1}',
+            "I call now(day=1).",
+            '{"now": {"day": 1}}',
+            "<now><day>1</day></now>",
+            '{"tool_to_use": "now", "input": {}}',
+            'Action: now("x")',
+            "now()",
+        ),
         " " * 100_001 + JSON_ROME,
     ],
 )
 def test_what_looks_like_a_call_and_is_not_read(text: str) -> None:
-    assert calls_in_text(text)[1]
+    calls, has_more = calls_in_text(text, [{"name": "now"}, {"name": "get_weather"}])
+    assert has_more or calls == [NOW]
+
+
+@pytest.mark.parametrize("text", ["The weather is nice now (or later).", "now", "Use now, then: {"])
+def test_an_offered_name_alone_is_no_call(text: str) -> None:
+    assert calls_in_text(text, [{"name": "now"}]) == ([], False)
 
 
 RESPONSES = [
@@ -205,7 +269,7 @@ def test_lines_of_batches_and_programs(line: Any) -> None:
         ({"tool_calls": [{"function": {"name": "now", "arguments": "{}"}}]}, [("now", "{}")]),
         ({"tool_calls": [{"function": {"name": "now"}}]}, [("now", None)]),
         ({"content": "Hm.", "function_call": {"name": "now", "arguments": ""}}, [("now", "")]),
-        ({"content": BLOCKS}, [("get_weather", {"city": "Rome"})]),
+        ({"content": BLOCKS}, [("get_weather", '{"city": "Rome"}')]),
         ({"tool_calls": [{"type": "custom", "custom": {"name": "x"}}]}, [(None, None)]),
         ({"tool_calls": {"name": "now"}}, [(None, None)]),
         ({"tool_calls": None, "function_call": None, "content": "Hm."}, []),
@@ -218,8 +282,10 @@ def test_calls_that_a_message_lists(message: Any, calls: list[Any]) -> None:
 @pytest.mark.parametrize("written", [None, "", " ", "null", "{}", "[]", [], {}])
 def test_no_arguments(written: Any) -> None:
     assert decode_arguments(written) == {}
-    message = with_plain_calls({"tool_calls": [{"function": {"name": "a", "arguments": written}}]})
-    assert message["tool_calls"][0]["function"] == {"name": "a", "arguments": "{}"}
+    said, result = {"role": "user", "content": "?"}, {"role": "tool", "content": ""}
+    calls = [{"id": "c", "function": {"name": "a", "arguments": written}}]
+    messages = checked([said, {"role": "assistant", "tool_calls": calls}, result])
+    assert messages[1]["tool_calls"][0]["function"] == {"name": "a", "arguments": "{}"}
 
 
 @pytest.mark.parametrize("written", [0, False, 5, "x", '"x"', "5", [1], "[1]", '{"a": 1, "a": 2}'])
@@ -242,24 +308,40 @@ def test_conversations_of_other_interfaces() -> None:
     result = {"type": "tool_result", "tool_use_id": "c", "content": [rain]}
     rome, hm = {"role": "user", "content": "Rome?"}, {"role": "assistant", "content": BLOCKS}
     anthropic = {"messages": [rome, hm, {"role": "user", "content": [result, davos]}]}
-    assert chat_messages({"system": "Be kind.", **anthropic}) == expected
+    assert conversation_of({"system": "Be kind.", **anthropic}) == expected
     responses = [
         {"role": "user", "content": [{"type": "input_text", "text": "Rome?"}]},
         *RESPONSES,
         {"type": "function_call_output", "call_id": "c", "output": "rain"},
         {"role": "user", "content": "And Davos?"},
     ]
-    found = chat_messages({"instructions": "Be kind.", "input": responses})
-    said, called = found[2], found.pop(3)
-    assert [*found[:2], said | called | {"content": said["content"]}, *found[3:]] == expected
-    assert chat_messages({"input": "Rome?"}) == [{"role": "user", "content": "Rome?"}]
-    old = [
-        {"role": "assistant", "content": None, "function_call": {"name": "now", "arguments": ""}},
-        {"role": "function", "name": "now", "content": "noon"},
+    assert conversation_of({"instructions": "Be kind.", "input": responses}) == expected
+    assert conversation_of({"input": "Rome?"}) == [{"role": "user", "content": "Rome?"}]
+    said: list[Any] = [{"text": "Rome?"}]
+    called = {"toolUse": {"toolUseId": "c", "name": "get_weather", "input": {"city": "Rome"}}}
+    came = {"toolResult": {"toolUseId": "c", "content": [{"text": "rain"}]}}
+    bedrock = [
+        {"role": "user", "content": said},
+        {"role": "assistant", "content": [{"text": "Hm."}, called]},
+        {"role": "user", "content": [came, {"text": "And Davos?"}]},
     ]
-    first, second = chat_messages(old)
-    assert first["tool_calls"][0]["function"] == {"name": "now", "arguments": "{}"}
-    assert second["role"] == "tool" and second["tool_call_id"] == first["tool_calls"][0]["id"]
+    assert conversation_of({"system": [{"text": "Be kind."}], "messages": bedrock}) == expected
+    # Gemini has no ids, so that some are made.
+    contents = [
+        {"role": "user", "parts": said},
+        {"role": "model", "parts": [{"text": "so", "thought": True}, {"text": "Hm."},
+                                    {"functionCall": {"name": "get_weather",
+                                                      "args": {"city": "Rome"}}}]},
+        {"role": "user", "parts": [{"functionResponse": {"name": "get_weather",
+                                                         "response": {"sky": "rain"}}}]},
+        {"role": "user", "parts": [{"text": "And Davos?"}]},
+    ]  # fmt: skip
+    found = conversation_of({"systemInstruction": {"parts": [{"text": "Be kind."}]},
+                             "contents": contents})  # fmt: skip
+    assert found[2]["tool_calls"] == [call | {"id": "call_1"}]
+    assert found[3] == {"role": "tool", "tool_call_id": "call_1", "name": "get_weather",
+                        "content": '{"sky": "rain"}'}  # fmt: skip
+    assert [*found[:2], found[4]] == [*expected[:2], expected[4]]
 
 
 TEXTS = st.lists(

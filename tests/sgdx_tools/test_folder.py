@@ -63,7 +63,8 @@ def test_tools_alone_are_enough_and_what_is_there_is_not_replaced(tmp_path: Path
 
 def calls(name: Any, arguments: Any = "{}") -> list[Json]:
     function = {"name": name, "arguments": arguments}
-    return [{"role": "assistant", "content": None, "tool_calls": [{"function": function}]}]
+    said = {"role": "assistant", "content": None, "tool_calls": [{"function": function}]}
+    return [said, {"role": "tool", "content": "done"}]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 import subprocess
@@ -128,3 +129,17 @@ def test_a_folder_is_for_one_run_at_a_time(tmp_path: Path) -> None:
     with locked(folder):
         (folder / "a").touch()
     assert [path.name for path in folder.iterdir()] == ["a"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+def test_a_byte_order_mark_says_the_encoding(tmp_path: Path, encoding: str) -> None:
+    """As Windows' shells and editors write it."""
+    marks = {"utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE}
+    path = tmp_path / "text.json"
+    path.write_bytes(marks.get(encoding, b"") + '{"caf\u00e9": 1}\n'.encode(encoding))
+    for read in (read_file, read_input):
+        assert read(path) == '{"caf\u00e9": 1}\n'.encode()
+    path.write_bytes(codecs.BOM_UTF16_LE + b"\x00\xd8")  # half a character
+    for read in (read_file, read_input):
+        with pytest.raises(SgdxError, match=r"text\.json"):
+            read(path)
