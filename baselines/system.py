@@ -81,13 +81,11 @@ class System(Protocol):
             choose data and metric by it.
         READS: The parts of a row that it reads, taken from ``tracker_inputs.INPUTS`` or
             ``data.turns.INPUTS``; all other parts are hidden from it.
-        PIPELINE: The task of the Hub that is nearest to what its model does (``pipeline_tag``).
         OPTIONS: Struct of the options that the system adds to ``predict`` and ``evaluate``.
     """
 
     NAME: ClassVar[str]
     ROWS: ClassVar[Literal["frames", "turns"]]
-    PIPELINE: ClassVar[str] = "token-classification"
     READS: ClassVar[tuple[str, ...]]
     OPTIONS: ClassVar[type[PredictionOptions]] = PredictionOptions
 
@@ -122,7 +120,6 @@ class Generator(System, Protocol):
     """A system that predicts the utterance of each system turn."""
 
     ROWS: ClassVar[Literal["frames", "turns"]] = "turns"
-    PIPELINE: ClassVar[str] = "text-generation"
 
 
 AnyOptions = TypeVar("AnyOptions", bound=PredictionOptions, contravariant=True)
@@ -255,7 +252,8 @@ def _own_system(name: str, module: str, class_name: str) -> type[System]:
         system_class: Any = getattr(import_module(module), class_name, None)
     except ModuleNotFoundError as error:
         raise SgdxError(f"tracker '{name}': found no module {error.name} to import") from None
-    lacking = [part for part in ("NAME", "READS", "predict") if not hasattr(system_class, part)]
+    parts = ("NAME", "ROWS", "READS", "OPTIONS", "describe", "predict")
+    lacking = [part for part in parts if not hasattr(system_class, part)]
     if system_class is None or lacking:
         found = f"a {class_name} without {', '.join(lacking)}" if system_class else "none"
         raise SgdxError(

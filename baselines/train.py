@@ -93,9 +93,7 @@ def train(
     if is_first():  # before torch is imported, which takes a while
         print(f"training {settings.tracker} on {source}", flush=True)
     if push_to_hub:
-        from sgdx_dataset.push import check_upload
-
-        check_upload(push_to_hub)  # before hours of training, not after them
+        _check_push(push_to_hub, settings, tasks, output)
     oracle = oracle or augment == "oracle"  # which the name implies
     run, system_class, record, all_dev = _prepare(settings, source, oracle, output, resume)
     from .processes import denormals_are_zero
@@ -117,9 +115,10 @@ def train(
             if len(settings.TASKS) > 1:
                 _evaluate_joined(run, system_class, record, all_dev)
             if run.accelerator.is_main_process:
-                from .publish import publish_model
+                from .publish import publish_model, write_card
 
-                print(publish_model(output, push_to_hub) or output / "README.md")
+                card = write_card(output)
+                print(publish_model(output, push_to_hub) if push_to_hub else card)
             run.accelerator.wait_for_everyone()
         run.accelerator.end_training()
 
@@ -145,6 +144,23 @@ def _check(settings: Settings, tasks: Sequence[str], output: Path, resume: bool)
             f"augment: {schemas}: no such folder, expected one of variants, or backtrans, oracle "
             "or corrupt"
         )
+
+
+def _check_push(repository: str, settings: Settings, tasks: Sequence[str], output: Path) -> None:
+    """Refuse what could not be pushed at the end, before hours of training."""
+    from sgdx_dataset.push import Place, check_upload
+
+    trained = [name for name in settings.TASKS if any((output / name).glob("*.safetensors"))]
+    if lacking := [name for name in settings.TASKS if name not in (*tasks, *trained)]:
+        found = f"found no model of {', '.join(lacking)}"
+        raise SgdxError(f"--push-to-hub {repository}: {found}, expected all parts of the tracker")
+    is_local = settings.model == "tiny" or Path(settings.model).exists()
+    if getattr(settings, "prefix", None) and is_local:
+        raise SgdxError(
+            f"--push-to-hub {repository}: found a prefix for the model {settings.model}, expected "
+            "one for a model on the Hub: whoever loads the prefix needs that model too"
+        )
+    check_upload(Place(repository, "model", "model"))
 
 
 def _prepare(
@@ -247,7 +263,8 @@ def _train_task(run: Run[Any], system_class: SystemClass, name: str, record: Rec
     accelerator.free_memory()
     if accelerator.is_main_process:
         measure = task.measure.replace("_", " ")
-        print(f"{label}best {measure} {progress.best:.4f} at step {progress.best_step}")
+        best = f"{100 * progress.best:.2f}{'' if 'bleu' in measure else ' %'}"
+        print(f"{label}best {measure} {best} at step {progress.best_step}")
 
 
 def in_words(facts: Mapping[str, Any]) -> str:

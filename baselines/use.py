@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import msgspec
 from datasets import Dataset, Features
@@ -81,7 +81,7 @@ def track_dialogue(
         mapping from the services' names to such states.
 
     Raises:
-        SgdxError: There are no utterances, or the schema lacks a key.
+        SgdxError: ``tracker`` is none, there are no utterances, or the schema or an act is wrong.
     """
     return track_dialogues(tracker, [Dialogue(service, utterances, acts)])[0]
 
@@ -99,6 +99,7 @@ def track_dialogues(tracker: System, dialogues: Sequence[Dialogue]) -> list[list
     Raises:
         SgdxError: A dialogue has no utterances, or its schema lacks a key.
     """
+    _check_system(tracker, "frames", "tracker")
     rows, variants = [], list[dict[str, Row]]()  # of each variant the schemas by their names
     for index, dialogue in enumerate(dialogues):
         of_dialogue = _rows(dialogue, f"dialogue_{index}")
@@ -154,12 +155,17 @@ def say(
             and ``INFORM_COUNT``.
 
     Raises:
-        SgdxError: ``generator`` is a tracker, or the schema lacks a key.
+        SgdxError: ``generator`` is none, or the schema lacks a key, or it has no such slot, value
+            or intent as an action or ``intent`` names.
     """
-    if generator.ROWS != "turns":
-        raise SgdxError(f"{generator.NAME}: is a tracker, expected a generator")
+    _check_system(generator, "turns", "generator")
     schema = _schema(service)
-    acts = [_action(schema["service_name"], act) for act in actions]
+    acts = [_checked(schema, act) for act in _acts(actions)]
+    if not acts:
+        raise SgdxError("found no actions, expected at least one, which the system says")
+    intents = [one["name"] for one in schema["intents"]]
+    if intent and intent not in intents:
+        raise SgdxError(f"intent: found {intent!r:.60}, expected {_one_of(intents)}")
     row = {
         "turn_id": "dialogue/1",
         "variant": "original",
@@ -177,6 +183,66 @@ def say(
     rows = Dataset.from_list([row], Features({name: features[name] for name in row}))
     with tempfile.TemporaryDirectory() as chunks:
         return str(predict(generator, rows, Path(chunks)).rows[0]["utterance"])
+
+
+def _check_system(system: object, rows: str, kind: str) -> None:
+    """Refuse anything but a tracker, or a generator."""
+    if getattr(system, "ROWS", None) != rows:
+        found = {"frames": "a tracker", "turns": "a generator"}.get(getattr(system, "ROWS", ""))
+        name = getattr(system, "NAME", repr(type(system).__name__))
+        raise SgdxError(f"found {found or 'no system'} ({name}), expected a {kind} of load_tracker")
+
+
+def _one_of(names: Sequence[str]) -> str:
+    return f"one of {', '.join(names)}" if names else "none, as the schema has none"
+
+
+def _checked(schema: Row, act: _Act) -> Row:
+    """An action as rows have it, which says something that the schema knows."""
+    slots, (slot, values) = {one["name"]: one for one in schema["slots"]}, (act.slot, act.values)
+    known: Sequence[str] | None = None  # what its values may be
+    if act.act in _OF_SLOT:
+        if slot not in slots:
+            raise SgdxError(f"{act.act}: found the slot {slot!r:.60}, expected {_one_of([*slots])}")
+        if not values and act.act != "REQUEST":
+            raise SgdxError(f"{act.act} {slot}: found no values, expected at least one")
+        known = slots[slot]["possible_values"] or None
+    elif act.act == "OFFER_INTENT":
+        known = [one["name"] for one in schema["intents"]]
+    elif slot not in ("", "count") or (slot and act.act != "INFORM_COUNT"):
+        raise SgdxError(f"{act.act}: found the slot {slot!r:.60}, expected none")
+    wrong = [str(v) for v in values if known is not None and str(v) not in (*known, "dontcare")]
+    if wrong:
+        found = f"{act.act} {slot}: found the value {wrong[0]!r:.60}"
+        raise SgdxError(f"{found}, expected {_one_of(known or ())}")
+    return _action(schema["service_name"], act)
+
+
+# What a system does in SGD: what is about a slot, and all else.
+_OF_SLOT = ("INFORM", "REQUEST", "CONFIRM", "OFFER")
+_ActName = Literal[
+    "INFORM", "REQUEST", "CONFIRM", "OFFER", "OFFER_INTENT", "INFORM_COUNT", "NOTIFY_SUCCESS",
+    "NOTIFY_FAILURE", "REQ_MORE", "GOODBYE",
+]  # fmt: skip
+
+
+class _Act(msgspec.Struct):
+    """A dialogue act of the system as callers give it."""
+
+    act: _ActName
+    slot: str = ""
+    values: list[str | int | float] = []
+    service: str = ""
+
+
+def _acts(given: Any) -> list[_Act]:
+    """The dialogue acts of a turn."""
+    try:
+        return msgspec.convert(given, list[_Act], strict=False)
+    except msgspec.ValidationError as error:
+        acts = ", ".join(get_args(_ActName))
+        hint = f" ({acts})" if "enum" in str(error) else ""
+        raise SgdxError(f"found the acts {given!r:.60}: {error}{hint}") from None
 
 
 class _Slot(msgspec.Struct):
@@ -239,8 +305,8 @@ def _rows(dialogue: Dialogue, dialogue_id: str) -> list[Row]:
             "utterance": utterance,
             # Those of the system's turns, which come second; the user's have none.
             "actions": [
-                _action(act.get("service", names[0]), act)
-                for act in (acts[turn // 2] if turn % 2 and turn // 2 < len(acts) else ())
+                _action(act.service or names[0], act)
+                for act in _acts(acts[turn // 2] if turn % 2 and turn // 2 < len(acts) else ())
             ],
         }
         for turn, utterance in enumerate(utterances)
@@ -261,12 +327,12 @@ def _rows(dialogue: Dialogue, dialogue_id: str) -> list[Row]:
     ]
 
 
-def _action(service: str, act: Mapping[str, Any]) -> Row:
-    values = [str(value) for value in act.get("values", ())]
+def _action(service: str, act: _Act) -> Row:
+    values = [str(value) for value in act.values]
     return {
         "service": service,
-        "act": act["act"],
-        "slot": act.get("slot", ""),
+        "act": act.act,
+        "slot": act.slot,
         "values": values,
         "canonical_values": values,
     }

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +10,15 @@ import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from .card import write_card, write_leaderboards
+from .card import FILE, corpus_of, write_card, write_leaderboards
 from .columns import DIALOGUE_COLUMNS, FRAME_COLUMNS, VERSION
-from .io.errors import SgdxError
-from .io.files import staged
 from .io.progress import progress
-from .push import check_upload, upload
+from .options import UploadOptions
+from .push import Place, check_upload, publish
 from .questions import FRAME_COLUMNS_READ, QUESTION_COLUMNS, question_table
 from .release import Release
 from .rows import in_groups, row_tables, split_rows, steps
 
-# Of a dataset repository.
-_FILES = ("README.md", "eval.yaml", "data/*/*.parquet")
 # Rows in a row group, or a few more: some 20 MB of Arrow data, so that a stream's first row comes
 # quickly.
 DIALOGUES_PER_GROUP, FRAMES_PER_GROUP = 2000, 8000
@@ -38,28 +34,43 @@ _PARQUET: dict[str, Any] = {
 
 
 def build(release: Release, output: Path, repo_id: str = "YOU/sgdx") -> Path:
-    """Write a dataset repository with all configs that the release has.
+    """Write a dataset repository with all configs that the release has into a new folder.
 
     ``v3`` has dialogues, ``v3-frames`` frame rows, and ``v3-questions`` those of the test split as
     questions in plain text. Each is ``data/CONFIG/SPLIT-00000-of-00001.parquet``.
     """
-    if output.exists():
-        raise SgdxError(f"{output}: exists already, expected a new folder to build in")
+    return Path(push(lambda: release, repo_id, UploadOptions(output=output)))
+
+
+def push(opened: Callable[[], Release], repo_id: str, options: UploadOptions) -> str | Path:
+    """Build a dataset repository and upload it to the Hub as the user who is logged in.
+
+    The release is opened, or downloaded, once the Hub can take it.
+    """
+    place = Place(repo_id, "dataset", "dataset", options, tag=f"v{VERSION}")
+    if options.output is None:
+        check_upload(place)
+    release = opened()
     release.check_dialogues("original")
+    message = f"{corpus_of(release).name.partition(':')[0]}, version {VERSION}"
+    return publish(lambda folder: _write(release, folder, repo_id), place, message)
+
+
+def _write(release: Release, folder: Path, repo_id: str) -> None:
+    """Write the files of a dataset repository."""
     configs = release.configs()
     tested = [config for config in configs if "test" in release.splits(config)]
     total = 2 * steps(release, configs) + steps(release, tested, ["test"])
     infos = {}
     try:
-        with staged(output) as staging, progress("Building", total):
-            staging.mkdir()
+        with progress("Building", total):
             for config in configs:
                 tables = {
                     split: (table for _, table in row_tables(release, split, config))
                     for split in release.splits(config)
                 }
                 infos[config] = _write_config(
-                    staging, config, DIALOGUE_COLUMNS, tables, DIALOGUES_PER_GROUP
+                    folder, config, DIALOGUE_COLUMNS, tables, DIALOGUES_PER_GROUP
                 )
             split_rows.cache_clear()  # of the dialogues, before that of the frames fills
             for config in configs:
@@ -68,35 +79,18 @@ def build(release: Release, output: Path, repo_id: str = "YOU/sgdx") -> Path:
                     for split in release.splits(config)
                 }
                 name = f"{config}-frames"
-                infos[name] = _write_config(staging, name, FRAME_COLUMNS, tables, FRAMES_PER_GROUP)
+                infos[name] = _write_config(folder, name, FRAME_COLUMNS, tables, FRAMES_PER_GROUP)
             for config in tested:
                 frames = row_tables(release, "test", config, "frames", FRAME_COLUMNS_READ)
                 tables = {"test": (question_table(table) for _, table in frames)}
                 name = f"{config}-questions"
                 infos[name] = _write_config(
-                    staging, name, QUESTION_COLUMNS, tables, FRAMES_PER_GROUP
+                    folder, name, QUESTION_COLUMNS, tables, FRAMES_PER_GROUP
                 )
-            write_card(release, staging, infos, repo_id)
-            write_leaderboards(tested, staging)
+            write_card(release, folder, infos, repo_id)
+            write_leaderboards(release, tested, folder)
     finally:
         split_rows.cache_clear()
-    return output
-
-
-def push(release: Release, repo_id: str, private: bool = False) -> str:
-    """Build a dataset repository and upload it to the Hub as the user who is logged in."""
-    check_upload(repo_id)
-    with tempfile.TemporaryDirectory(prefix="sgdx-") as folder:
-        return upload(
-            build(release, Path(folder) / "sgdx", repo_id=repo_id),
-            repo_id,
-            "dataset",
-            own=_FILES,
-            mark="data/original/*",
-            message=f"SGD and SGD-X, version {VERSION}",
-            private=private,
-            tag=f"v{VERSION}",
-        )
 
 
 def _write_config(
@@ -110,7 +104,7 @@ def _write_config(
     features = datasets.Features.from_arrow_schema(columns)
     splits, download_size = datasets.SplitDict(), 0
     for split, parts in tables.items():
-        file = folder / "data" / config / f"{split}-00000-of-00001.parquet"
+        file = folder / "data" / config / f"{split}{FILE}"
         file.parent.mkdir(parents=True, exist_ok=True)
         rows = size = 0
         with pq.ParquetWriter(file, features.arrow_schema, **_PARQUET) as writer:

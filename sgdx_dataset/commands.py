@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Literal
 from cyclopts import App, Parameter
 
 from .io.errors import SgdxError
-from .options import Dialogues, NewFolder, SourceOptions, Split
+from .options import Dialogues, NewFolder, SourceOptions, Split, UploadOptions
 
 if TYPE_CHECKING:
     from .release import Release
 
-ALL = SourceOptions()
+ALL, PUBLIC = SourceOptions(), UploadOptions()
 
 
 # ---- bringing rows to where they are used
@@ -103,19 +103,19 @@ def build(data: SourceOptions = ALL, *, output: NewFolder) -> None:
     print(build(data.open(), output))
 
 
-def push(repo_id: str, /, data: SourceOptions = ALL, *, private: bool = False) -> None:
+def push(repo_id: str, /, data: SourceOptions = ALL, upload: UploadOptions = PUBLIC) -> None:
     """Build a dataset repository and upload it to the Hub.
+
+    The commit gets a tag for the version of the rows, such as v1.0.0.
 
     Parameters
     ----------
     repo_id
         Push to this repository, as in YOU/sgdx.
-    private
-        Create a private repository.
     """
     from .build import push
 
-    print(push(data.open(), repo_id, private=private))
+    print(push(data.open, repo_id, upload))
 
 
 def export(

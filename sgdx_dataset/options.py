@@ -113,3 +113,21 @@ NewFolder: TypeAlias = Annotated[
         help="Write into this folder. It must not exist yet, and appears only when it is complete.",
     ),
 ]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class UploadOptions:
+    """How something is published on the Hub."""
+
+    private: bool = False
+    """Create a private repository."""
+
+    pull_request: bool = False
+    """Open a pull request in a repository that is there, and change nothing else."""
+
+    tag: str | None = None
+    """Put this tag on the commit. A tag that stands on other content is refused."""
+
+    output: Annotated[Path | None, Parameter(metavar="DIR")] = None
+    """Write what would be pushed into this new folder, and push nothing."""

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 
 from sgdx_dataset.io.errors import SgdxError
-from sgdx_dataset.options import EACH, Dialogues, Turns
+from sgdx_dataset.options import EACH, Dialogues, Turns, UploadOptions
 
 from .options import (
     Details,
@@ -30,6 +30,7 @@ from .options import (
 
 TURNS, REFERENCES, NLI = TurnOptions(), ReferenceOptions(), NliOptions()
 FRAMES, MATCH, STATES = FrameOptions(), MatchOptions(), StateOptions()
+PUBLIC = UploadOptions()
 
 
 def score(
@@ -314,21 +315,21 @@ def install() -> None:
     print(*map(install, METRICS), sep="\n")
 
 
-def push_metric(repo_id: str, /, *, private: bool = False) -> None:
+def push_metric(repo_id: str, /, upload: UploadOptions = PUBLIC) -> None:
     """Publish a metric as a Space of the Hub.
 
-    Then evaluate.load("YOU/sgdx_metric") works for everybody.
+    Then evaluate.load("YOU/sgdx_metric") works for everybody. The commit gets a tag for the version
+    of this package. The Space has a page that scores files, if pip has installed this package from
+    an address that the Space can install it from too.
 
     Parameters
     ----------
     repo_id
         Push to this Space: YOU/sgdx_metric or YOU/sgsacc_metric.
-    private
-        Create a private repository.
     """
     from .install import push
 
-    print(push(repo_id, private))
+    print(push(repo_id, upload))
 
 
 # ---- what only generated turns have

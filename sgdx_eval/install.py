@@ -2,9 +2,9 @@
 
 import hashlib
 import os
+import re
 import shutil
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from evaluate.loading import get_imports, init_dynamic_modules
 
@@ -12,12 +12,31 @@ import sgdx_metric
 import sgsacc_metric
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import staged
-from sgdx_dataset.push import upload
+from sgdx_dataset.options import UploadOptions
+from sgdx_dataset.push import PLACEHOLDER, Place, addressed, install_from, publish
 from sgdx_metric.version import __version__
 
 METRICS = [Path(*metric.__path__) for metric in (sgdx_metric, sgsacc_metric)]
-# Patterns of all files that a push has ever uploaded: what no longer belongs there is removed.
-_UPLOADED = ("*.py", "README.md", "requirements.txt")
+# How a metric is used from the Hub, in the place of how it is installed.
+_USE = """From the Hub, with the libraries that the script imports:
+
+```
+pip install evaluate msgspec numpy pyarrow rapidfuzz
+```"""
+_USE_PACKAGE = f"""From the Hub, with the package that the script imports:
+
+```
+pip install "sgdx @ git+{PLACEHOLDER}.git"
+```"""
+_PAGE = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>{name}</title>
+<h1>{name}</h1>
+<p>A metric for <code>evaluate</code>; its card says what it needs and how it is used.</p>
+<pre>import evaluate
+
+metric = evaluate.load("{repo_id}")</pre>
+</html>
+"""
 
 
 def install(folder: Path = METRICS[0]) -> Path:
@@ -55,7 +74,7 @@ def script_files(folder: Path) -> list[Path]:
     return [script, *(folder / f"{name}.py" for kind, name, *_ in imports if kind == "internal")]
 
 
-def push(repo_id: str, private: bool = False) -> str:
+def push(repo_id: str, options: UploadOptions) -> str | Path:
     """Upload a metric as a Space, such as ``you/sgdx_metric``; return the Space's address.
 
     The upload is tagged with the package's version, so that
@@ -69,24 +88,30 @@ def push(repo_id: str, private: bool = False) -> str:
             f"{repo_id}: found another name than a metric's, expected {names}, since "
             "evaluate.load looks for a script of the Space's name"
         )
-    with TemporaryDirectory() as space:
-        for name, path in space_files(folder).items():
-            shutil.copyfile(path, Path(space) / name)
-        return upload(
-            Path(space),
-            repo_id,
-            "space",
-            own=_UPLOADED,
-            mark=f"{folder.name}.py",
-            message=f"{folder.name}, version {__version__}",
-            private=private,
-            tag=f"v{__version__}",
-            sdk="gradio",
-        )
+    sdk = "gradio" if install_from() else "static"
+    place = Place(repo_id, "space", folder.name, options, f"v{__version__}", sdk)
+    message = f"{folder.name}, version {__version__}"
+    return publish(lambda space: _write(folder, space, repo_id), place, message)
 
 
-def space_files(folder: Path) -> dict[str, Path]:
-    """The files of a metric's Space by name: its script, page, card and requirements."""
-    others = ("app.py", "README.md", "requirements.txt")
-    paths = [*script_files(folder), *(folder / name for name in others)]
-    return {path.name: path for path in paths}
+def _write(metric: Path, space: Path, repo_id: str) -> None:
+    """Write the files of a metric's Space: its script, its card, and a page.
+
+    The page scores files where a Space can install this package; else it only says how to load.
+    """
+    for file in script_files(metric):
+        shutil.copyfile(file, space / file.name)
+    card, name, source = (metric / "README.md").read_text("utf-8"), metric.name, install_from()
+    use = addressed(_USE_PACKAGE if metric == METRICS[1] else _USE)
+    card = re.sub("<!-- installed -->.*<!-- end -->", lambda _: use, card, flags=re.DOTALL)
+    card = card.replace(f'evaluate.load("{name}")', f'evaluate.load("{repo_id}")')
+    card = re.sub(r"\]\(\.\./", f"]({PLACEHOLDER}/blob/main/", card)  # pages of the repository
+    if source:
+        shutil.copyfile(metric / "app.py", space / "app.py")
+        (space / "requirements.txt").write_text(f"sgdx @ {source}\n", encoding="utf-8")
+    else:
+        card = re.sub(r"sdk: gradio\nsdk_version: .*\n", "sdk: static\n", card)
+        card = card.replace("app_file: app.py", "app_file: index.html")
+        page = _PAGE.format(name=name, repo_id=repo_id)
+        (space / "index.html").write_text(page, encoding="utf-8")
+    (space / "README.md").write_text(addressed(card), encoding="utf-8")

@@ -218,14 +218,19 @@ def _place(path: Path, words: Collection[str]) -> str:
     return f"{path}: "
 
 
+_TURN_ROW = '{"turn_id": "1_00000/1", "variant": "v1", "utterance": "Where to?"}, with the task '
+_TURN_ROW += "turns in the file's first line"
+
+
 def _check_lines(lines: bytes, variant: str, path: Path, kind: type[msgspec.Struct]) -> None:
     """Raise SgdxError for the first line that is not a prediction row for the variant."""
-    example = f"; expected a row as {EXAMPLE_ROW}" if kind is Prediction else ""
     for number, line in numbered(lines):
         try:
             row = decode_json(line, kind, f"{path}:{number}", "a prediction row")
         except SgdxError as error:
-            raise SgdxError(f"{error}{example}") from None
+            example = _TURN_ROW if b'"turn_id"' in line else EXAMPLE_ROW
+            is_known = kind is Prediction or example is _TURN_ROW
+            raise SgdxError(f"{error}{f'; expected a row as {example}' * is_known}") from None
         stated = row.variant  # type: ignore[attr-defined]
         if stated != variant:
             raise SgdxError(f"{path}:{number}: variant is '{stated}', not '{variant}'")

@@ -329,7 +329,8 @@ def _figure_terms(figures: Sequence[Figure]) -> list[str]:
     """What the words of titles mean, and which figures are better when they are low."""
     terms = [*dict.fromkeys(term for figure in figures for term in figure.legend if term)]
     low = [figure.title for figure in figures if figure.lower_is_better]
-    better = [f"Better: lower {_listed(low)}; of all else, higher."] if low else []
+    neither = " but changed" if any(figure.key == "changed" for figure in figures) else ""
+    better = [f"Better: lower {_listed(low)}; of all else{neither}, higher."] if low else []
     scaled = ["In %, but for BLEU."] if any(f.scale == 1 for f in figures) else ["In %."]
     return [*scaled, *terms, *better]
 

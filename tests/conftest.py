@@ -39,7 +39,7 @@ os.environ |= {
     "OMP_NUM_THREADS": "1",  # the tests run beside each other
     "MKL_CBWR": "AUTO,STRICT",  # as `baselines` sets it, which a test may import after a product
 }
-for name in ("HF_DATASETS_CACHE", "HF_MODULES_CACHE"):
+for name in ("HF_DATASETS_CACHE", "HF_MODULES_CACHE", "GITHUB_REPOSITORY"):
     os.environ.pop(name, None)
 
 

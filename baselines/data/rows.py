@@ -28,6 +28,11 @@ from ..task import Provenance
 from .augment import RowsOf, augmented, second_corpus
 
 Kind = Literal["frames", "turns"]
+# What a row of predictions has at least.
+_KEYS = {
+    "frames": {"frame_id", "variant", "active_intent", "requested_slots", "slot_values"},
+    "turns": {"turn_id", "variant", "utterance"},
+}
 TURN = ("turn_id", "variant", "dialogue_id", "service")  # visible to every generator
 # What a generator may declare to read. ``original`` are the actions and the intent in the names of
 # the original schemas, by which hand-written templates are found; they have the same values.
@@ -201,6 +206,11 @@ def predict(system: System, rows: Dataset, chunks: Path) -> Predictions:
     if not isinstance(predictions, Predictions):  # the system may be somebody else's
         found = type(predictions).__name__
         raise SgdxError(f"{system.NAME}: predict returns {found}, expected baselines Predictions")
+    for row in predictions.rows:
+        if lacking := _KEYS[system.ROWS] - row.keys():
+            raise SgdxError(
+                f"{system.NAME}: predict: found a row without {', '.join(sorted(lacking))}"
+            )
     return predictions
 
 

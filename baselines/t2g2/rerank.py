@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,15 @@ def choose_system(
     ]
 
 
+def count_ties(fidelity: Sequence[Sequence[int]], likelihoods: Sequence[Sequence[float]]) -> int:
+    """In how many turns several are the best, so that the order of the generators decides."""
+    tied = 0
+    for turn in range(len(fidelity[0])):
+        keys = [(of[turn], likely[turn]) for of, likely in zip(fidelity, likelihoods, strict=True)]
+        tied += keys.count(max(keys)) > 1
+    return tied
+
+
 def best_of(
     turns: Sequence[Turn],
     gold: Sequence[GoldTurn],
@@ -121,18 +131,18 @@ def best_of(
 
 def rerank(
     turns: Sequence[Turn], systems: Sequence[System], judge: Judge, rules: str = APPENDIX_B
-) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
-    """By variant, which generator is chosen, and the fidelity of its response [turns]."""
-    picks, fidelity = {}, {}
+) -> tuple[dict[str, list[int]], dict[str, list[int]], dict[str, int]]:
+    """By variant, which generator is chosen, the fidelity of its response [turns], and the ties."""
+    picks, fidelity, ties = {}, {}, {}
     for variant in systems[0].utterances:
         by_system = [
             fidelities(turns, system.utterances[variant], judge, rules) for system in systems
         ]
-        picks[variant] = choose_system(
-            by_system, [system.likelihoods[variant] for system in systems]
-        )
+        likelihoods = [system.likelihoods[variant] for system in systems]
+        picks[variant] = choose_system(by_system, likelihoods)
+        ties[variant] = count_ties(by_system, likelihoods)
         fidelity[variant] = [by_system[index][turn] for turn, index in enumerate(picks[variant])]
-    return picks, fidelity
+    return picks, fidelity, ties
 
 
 def picked(systems: Sequence[System], picks: Mapping[str, Sequence[int]]) -> dict[str, list[str]]:
@@ -258,7 +268,7 @@ def rerank_files(
     systems = _systems(folders, references, turns, every)
     judges = [open_nli(name, device=device) for name in models]
     scoring = Options(rules=rules)
-    picks, fidelity = rerank(turns, systems, Judge(judges[0]), scoring.rules)
+    picks, fidelity, ties = rerank(turns, systems, Judge(judges[0]), scoring.rules)
     facts = {
         "model": f"reranked of {', '.join(system.name for system in systems)}",
         "nli": nli_name(judges[0]),
@@ -305,7 +315,12 @@ def rerank_files(
         for i, system in enumerate(systems)
     }
     record = {**facts, "split": split, "oracle": is_of_oracle, "turns": turns_mark(turns)}
-    record |= {"chosen": shares, "figures": tables}
+    record |= {"chosen": shares, "decided_by_order": ties, "figures": tables}
     write_json(record, output / "rerank.json")
     _print(tables, Console(width=120))
+    by_order, of = sum(ties.values()), len(turns) * len(ties)
+    if by_order:
+        unknown = [s.name for s in systems if float("-inf") in chain(*s.likelihoods.values())]
+        told = f"; no score is known of {', '.join(unknown)}" if unknown else ""
+        print(f"decided by the order of the generators alone: {by_order} of {of} responses{told}")
     print(f"chosen by {nli_name(judges[0])}, whose own figures are biased towards its choice")

@@ -20,6 +20,8 @@ from accelerate import Accelerator
 from datasets import Dataset
 from transformers import GenerationConfig
 
+from sgdx_dataset import SgdxError
+
 from ..batching import Ints
 from ..copies import Templates, read_templates
 from ..data.rows import evenly_spaced
@@ -108,9 +110,13 @@ class T2G2Generator(
         provenance = read_provenance(model, T2G2Provenance)
         templates = read_templates(Path(options.templates)) if options.templates else None
         penalty = options.length_penalty
+        if provenance.templates and templates and digest_of(templates) != provenance.templates:
+            raise SgdxError(
+                f"--templates {options.templates}: found others than {model} was trained with, "
+                f"expected those with the SHA-256 {provenance.templates}"
+            )
         provenance = msgspec.structs.replace(
             provenance,
-            templates=digest_of(templates),
             beams=options.beams or provenance.beams,
             length_penalty=provenance.length_penalty if penalty is None else penalty,
         )

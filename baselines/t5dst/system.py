@@ -51,7 +51,6 @@ class T5Tracker(
     """An encoder-decoder that writes values or states for prompts."""
 
     NAME: ClassVar[str] = "t5dst"
-    PIPELINE: ClassVar[str] = "text-generation"
     READS: ClassVar[tuple[str, ...]] = ("history", "utterance", "schema")
     OPTIONS: ClassVar[type[T5Options]] = T5Options
     SETTINGS: ClassVar[type[Settings]] = T5Settings

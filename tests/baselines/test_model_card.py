@@ -11,9 +11,12 @@ import pytest
 from huggingface_hub import ModelCard
 
 from baselines import publish
+from baselines.model_card import Card, _rounded
+from sgdx_dataset.options import UploadOptions
 from sgdx_eval.results import ITEMS
 
 from ..conftest import ROOT
+from ..hub import card_errors
 
 # A tracker's scores of a part of SGD, under all six variants.
 SCORES = ROOT / "results" / "onepass-minilm_all" / "scores.json"
@@ -28,9 +31,15 @@ def scored(trained: Path, tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def card_of(run: Path) -> Any:
-    publish.publish_model(run, None)
-    return ModelCard.load(run / "README.md")
+def card_of(run: Path, is_toy: bool = False) -> Any:
+    """The card of a run, by default as if its tiny model were a large one."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not is_toy:
+            patch.setattr(Card, "is_toy", False)
+        publish.write_card(run)
+    text = (run / "README.md").read_text()
+    assert card_errors(text, "model") == []
+    return ModelCard(text)
 
 
 def test_the_card_s_figures_are_the_scores(scored: Path) -> None:
@@ -42,14 +51,30 @@ def test_the_card_s_figures_are_the_scores(scored: Path) -> None:
     assert f"\n`{signature}`\n" in text
     assert "- schema variants trained on: original\n" in text and "optimizer: adafactor\n" in text
     found = {result.metric_name: result.metric_value for result in card.data.eval_results or []}
-    assert (found["JGA_v1-5"], found["drop"], len(found)) == (61.35, -6.91, 6)
+    assert found == {"JGA_orig": 68.26, "JGA_v1-5": 61.35, "JGA_worst": 40.68}
+    assert str(card).count(signature) == 2  # once in the index, and in the text
     assert {result.dataset_name for result in card.data.eval_results or []} == {
         "SGD-X; partial data: 2,921 of 4,201 dialogues; a subset of 292 dialogues"
     }
     metadata = card.data.to_dict()
-    assert (metadata["datasets"], metadata["metrics"]) == (["YOU/sgdx"], ["sgdx_metric"])
-    assert metadata["license"] == "apache-2.0"
+    assert (metadata["datasets"], metadata["metrics"]) == (["YOU/sgdx"], ["accuracy"])
+    assert metadata["license"] == "apache-2.0" and "pipeline_tag" not in metadata
     assert "racle" not in text.replace("oracle: no", "")
+
+
+def test_a_toy_says_so_and_has_no_entries(scored: Path, tmp_path: Path) -> None:
+    """Also one that was trained further, whose recipe names a folder."""
+    record = json.loads((scored / "run.json").read_text())["record"]
+    settings = record["settings"] | {"model": "outputs/first"}
+    edited(scored / "run.json", record=record | {"settings": settings})
+    card = card_of(scored, is_toy=True)
+    assert "**A toy.**" in card.text and card.data.eval_results is None
+    publish.publish_model(scored, "you/toy", None, UploadOptions(output=tmp_path / "shown"))
+    assert not (tmp_path / "shown" / ".eval_results").exists()
+
+
+def test_a_zero_has_no_sign() -> None:
+    assert str(_rounded(-0.001)) == "0.0"
 
 
 def edited(path: Path, **changes: Any) -> None:

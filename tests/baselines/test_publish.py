@@ -6,17 +6,20 @@ import json
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from huggingface_hub import ModelCard, parse_eval_result_entries
 
-from baselines import predict, publish
+from baselines import predict, publish, train
+from baselines.model_card import Card
+from sgdx_dataset.options import UploadOptions
 from sgdx_eval.results import ITEMS
 
 from ..conftest import ROOT
-from ..hub import TOKEN, Hub, Repository
-from .conftest import RECIPES, Refuse, command, train_once
+from ..hub import READ_TOKEN, SEEDS, TOKEN, Hub, Repository
+from .conftest import RECIPES, Recipe, Refuse, command, train_once, write_recipe
 
 
 @pytest.mark.slow
@@ -37,6 +40,13 @@ def test_a_pushed_model_is_the_model(
     assert TOKEN.encode() not in b"".join(files.values())
     card = ModelCard(files["README.md"].decode())
     assert card.data["datasets"] == ["you/sgdx"]
+    shown = ("--model", run, "--push-to-hub", name, "--output", tmp_path / "shown")
+    assert command(monkeypatch, publish, *shown) == 0
+    written = {p.relative_to(tmp_path / "shown").as_posix(): p.read_bytes()
+               for p in (tmp_path / "shown").rglob("*") if p.is_file()}  # fmt: skip
+    assert written | SEEDS["models"] == files
+    metadata: Any = yaml.safe_load(card.data.to_yaml())
+    assert "pipeline_tag" not in metadata and "**A toy.**" in card.text
 
     def python(*arguments: object) -> str:
         done = online.python(tmp_path / "home", *arguments, token=None)
@@ -51,11 +61,20 @@ def test_a_pushed_model_is_the_model(
         assert own.read_bytes().split(b"\n")[1:] == hub.read_bytes().split(b"\n")[1:]
     for code in re.findall(r"```python\n(.*?)```", card.text, re.DOTALL):
         assert python("-c", code)
+    assert metadata.get("library_name") == (None if kind == "sgp_dst" else "transformers")
+    if kind != "sgp_dst":  # which makes the Hub show how transformers loads the model
+        config = json.loads(files["config.json"])
+        kinds = [*config.get("auto_map", {"AutoModelForSeq2SeqLM": ""})]
+        loads = f".from_pretrained({name!r}, trust_remote_code=True)"
+        code = f"import transformers\nfor kind in {kinds}:\n"
+        assert kinds and "AutoConfig" not in kinds[-1:]
+        python("-c", f"{code}    getattr(transformers, kind){loads}")
 
 
 def test_scores_stand_on_the_hub_s_leaderboards(
     online: Hub, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(Card, "is_toy", False)
     run = tmp_path / "run"
     shutil.copytree(trained, run)
     for name in ("scores.json", ITEMS):
@@ -70,7 +89,8 @@ def test_scores_stand_on_the_hub_s_leaderboards(
     assert command(monkeypatch, publish, "--model", run, "--push-to-hub", "you/scored") == 0
     files = online.repositories["models", "you/scored"].files
     card = ModelCard(files["README.md"].decode())
-    assert {one.metric_name for one in card.data["eval_results"]} >= {"JGA_orig", "JGA_v1-5"}
+    metrics = {one.metric_name: one.metric_type for one in card.data["eval_results"]}
+    assert metrics == dict.fromkeys(("JGA_orig", "JGA_v1-5", "JGA_worst"), "accuracy")
     entries = parse_eval_result_entries(yaml.safe_load(files[".eval_results/sgdx.yaml"]))
     values = {entry.task_id: entry.value for entry in entries}
     assert (len(values), values["jga_v1-5"]) == (7, 61.35)
@@ -89,33 +109,98 @@ def test_scores_stand_on_the_hub_s_leaderboards(
 def test_what_would_be_pushed_is_shown(
     trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refuse: Refuse
 ) -> None:
+    """And the folder of the run stays as it is."""
     run, shown = tmp_path / "run", tmp_path / "shown"
     shutil.copytree(trained, run)
-    (run / "notes.txt.gz").write_text("of my own")
+    for name in ("notes.txt", "mine.json", "notes.txt.gz"):
+        (run / name).write_text("of my own")
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     assert command(monkeypatch, publish, "--model", run, "--output", shown) == 0
+    assert before == {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     names = {path.name for path in shown.iterdir()}
     assert {"README.md", "config.json", "model.safetensors", "run.json", "log.jsonl"} <= names
-    assert not {"checkpoints", "initial", "notes.txt.gz"} & names
+    assert not {"checkpoints", "initial", "notes.txt", "mine.json", "notes.txt.gz"} & names
+    assert "load_tracker('YOU/run')" in (shown / "README.md").read_text()
     assert "shown: " in refuse(publish, "--model", run, "--output", shown)
+
+
+def test_what_cannot_be_published_is_refused_before_the_card_is_written(
+    online: Hub, trained: Path, tmp_path: Path, refuse: Refuse
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(trained, run)
+    (run / "README.md").unlink()
+    for words, found in (
+        (("--push-to-hub", "scored"), "YOU/scored"),
+        (("--push-to-hub", "somebody/scored"), "somebody"),
+        (("--push-to-hub", "you/scored", "--benchmark", "no dataset"), "--benchmark"),
+        (("--private",), "--push-to-hub"),
+    ):
+        assert found in refuse(publish, "--model", run, *words)
+    (run / "model.safetensors").unlink()
+    assert "the model" in refuse(publish, "--model", run, "--push-to-hub", "you/scored")
+    assert not (run / "README.md").exists() and online.repositories == {}
+
+
+def test_a_training_that_could_not_be_pushed_does_not_begin(
+    online: Hub, recipe: Recipe, refuse: Refuse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "YOU/mine" in refuse(train, *recipe(), "--push-to-hub", "mine")
+    monkeypatch.setenv("HF_TOKEN", READ_TOKEN)
+    assert "only read" in refuse(train, *recipe(), "--push-to-hub", "you/mine")
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    for kind, own, words, found in (
+        ("t2g2", {"prefix": 3, "prefix_hidden": 16}, (), "tiny"),
+        ("sgp_dst", {}, ("--task", "intent"), "combine, copy, cross"),
+    ):
+        given = ("--config", write_recipe(tmp_path / "r.yaml", kind, **own), *words)
+        line = refuse(train, *given, "--output", tmp_path / "run", "--push-to-hub", "you/mine")
+        assert found in line
+    assert not (tmp_path / "run").exists() and online.repositories == {}
+
+
+def test_a_part_of_a_tracker_is_no_tracker(
+    online: Hub, tmp_path: Path, refuse: Refuse, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(train_once(tmp_path_factory, "sgp_dst"), run)
+    part = ("--model", run / "copy", "--push-to-hub", "you/part")
+    assert "intent" in refuse(publish, *part)
+    shutil.rmtree(run / "copy")
+    for words in (("--push-to-hub", "you/part"), ("--output", tmp_path / "shown")):
+        line = refuse(publish, "--model", run, *words)
+        assert "copy" in line and "intent" not in line
+    assert online.repositories == {} and not (tmp_path / "shown").exists()
 
 
 def test_a_report_is_a_space(
     online: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """In the place of the page that the Hub makes for a new one."""
     (tmp_path / "figures").mkdir()
     for name in ("index.html", "report.md", "figures/jga.svg", "figures/jga.png", "scores.json"):
         (tmp_path / name).write_text("a report")
     (tmp_path / "README.md").write_text("of the folder")
     (tmp_path / "notes.txt").write_text("of my own")
-    arguments = ("--report", tmp_path, "--push-to-hub", "you/report")
+    arguments = ("--report", tmp_path, "--push-to-hub", "you/report", "--private", "--tag", "first")
     assert command(monkeypatch, publish, *arguments) == 0
     assert capsys.readouterr().out == f"{online.url}/spaces/you/report\n"
-    files = online.repositories["spaces", "you/report"].files
-    assert sorted(files) == [
-        ".gitattributes", "README.md", "figures/jga.png", "figures/jga.svg",
+    space = online.repositories["spaces", "you/report"]
+    assert sorted(space.files) == [
+        ".gitattributes", ".sgdx.json", "README.md", "figures/jga.png", "figures/jga.svg",
         "index.html", "report.md", "scores.json",
     ]  # fmt: skip
+    assert (space.files["index.html"], space.private, [*space.tags]) == (
+        b"a report", True, ["first"],
+    )  # fmt: skip
     assert (tmp_path / "README.md").read_text() == "of the folder"
-    assert ModelCard(files["README.md"].decode()).data["sdk"] == "static"
+    assert ModelCard(space.files["README.md"].decode()).data["sdk"] == "static"
+    for release, license in (("sample", "apache-2.0"), ("partial:1/2", "cc-by-sa-4.0")):
+        (tmp_path / "report.md").write_text(f"`sgdx_metric|split:test|release:{release}|frames:2`")
+        publish.publish_report(tmp_path, "you/report", UploadOptions(output=tmp_path / license))
+        card = ModelCard.load(tmp_path / license / "README.md")
+        assert (card.data.license, "CC BY-SA" in card.text) == (license, release != "sample")
     assert command(monkeypatch, publish, "--report", tmp_path / "figures", *arguments[2:]) == 2
     assert "holds no index.html, expected a folder of 'sgdx report'" in capsys.readouterr().err
+    assert command(monkeypatch, publish, "--report", tmp_path, "--push-to-hub", "report") == 2
+    assert [*online.repositories] == [("spaces", "you/report")]

@@ -40,7 +40,9 @@ def test_a_run_a_checkpoint_and_a_model_say_which_tracker_they_are(
 
 
 _OWN = """
-class Mine:
+from baselines.system import Tracker
+
+class Mine(Tracker):
     NAME, ROWS, READS = "mine", "frames", ("utterance",)
 
     def predict(self, rows, chunks):
@@ -66,7 +68,7 @@ def test_a_tracker_of_ones_own_needs_no_line_in_the_package(
     for name, message in (
         ("no_such_module:Mine", "found no module no_such_module to import"),
         ("registered_tracker:Nobody", "class Nobody of a tracker in registered_tracker, found"),
-        ("registered_tracker:Other", "found a Other without READS, predict"),
+        ("registered_tracker:Other", "found a Other without ROWS, READS, OPTIONS"),
         ("nobody", r"expected one of lexical, .*, mine, or MODULE:CLASS"),
     ):
         with pytest.raises(SgdxError, match=message):

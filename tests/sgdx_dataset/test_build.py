@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -13,12 +14,13 @@ from huggingface_hub import DatasetCard
 
 from sgdx_dataset import CONFIGS, SgdxError, frames, load
 from sgdx_dataset.build import build
+from sgdx_dataset.card import write_card
 from sgdx_dataset.columns import DIALOGUE_COLUMNS, FRAME_COLUMNS
 from sgdx_dataset.questions import question_table
 from sgdx_dataset.release import open_release
 
 from ..conftest import Run
-from ..hub import TOKEN, Hub
+from ..hub import TOKEN, Hub, card_errors
 from .conftest import WITHOUT_US
 
 # Dialogues, frames and questions.
@@ -53,6 +55,8 @@ def test_what_is_built_and_pushed_is_loaded_by_datasets_alone(
 ) -> None:
     """In one commit with a tag, with a card of its own name; without a token nothing is built."""
     push = ("sgdx_dataset", "push", "you/sgdx", "--source", "sample")
+    done = run(*push, "--output", tmp_path / "shown")
+    assert (done.returncode, done.stdout) == (0, f"{tmp_path / 'shown'}\n"), done.stderr
     done = run(*push, HF_TOKEN="")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert done.stderr.startswith("sgdx: error: you/sgdx: ") and "HF_TOKEN" in done.stderr
@@ -62,6 +66,10 @@ def test_what_is_built_and_pushed_is_loaded_by_datasets_alone(
     repository = online.repositories["datasets", "you/sgdx"]
     assert len(repository.commits) == 2 and not repository.private  # one is the Hub's own
     assert repository.tags == {"v1.0.0": repository.commits[-1][0]}
+    shown = {path for path in (tmp_path / "shown").rglob("*") if path.is_file()}
+    assert {str(p.relative_to(tmp_path / "shown")): p.read_bytes() for p in shown} == {
+        path: content for path, content in repository.files.items() if path != ".gitattributes"
+    }
     card = DatasetCard(repository.files["README.md"].decode())
     assert 'load_dataset("you/sgdx", "v3", split="test")' in card.text
     loaded = online.python(tmp_path / "home", "-c", WITHOUT_US + LOAD, built, token=None)
@@ -128,17 +136,17 @@ def test_the_card_says_what_is_there(built: Path) -> None:
     card = DatasetCard.load(built / "README.md")
     assert [config["config_name"] for config in card.data.configs] == ALL_CONFIGS
     assert [c["config_name"] for c in card.data.configs if c.get("default")] == ["original"]
-    assert card.data.license == "cc-by-sa-4.0"
+    assert card.data.license == "apache-2.0"  # of the sample, which is no SGD
+    assert card.data.size_categories == ["n<1K"] and "SGD-X:" not in card.data.pretty_name
+    assert "Rastogi" not in card.text and "CC BY-SA" not in card.text
     assert card.data.task_categories == ["text-generation"]
     infos = {info["config_name"]: info for info in card.data.dataset_info}
     (split,), file = infos["backtrans"]["splits"], "backtrans/train-00000-of-00001.parquet"
     assert (split["name"], split["num_examples"]) == ("train", 198)
     assert infos["backtrans"]["dataset_size"] == split["num_bytes"] > 1_000_000
     assert infos["backtrans"]["download_size"] == (built / "data" / file).stat().st_size
-    # The Hub makes its tags of papers from such links in the text.
-    links = [f"https://arxiv.org/abs/{paper}" for paper in ("1909.05855", "2110.06800")]
     rows = ("| `v3` | 66 | 19 | 36 |", "| `v2` | `clinic_city`, `pet`")
-    assert all(text in card.text for text in (*links, *rows, "This is not the SGD release"))
+    assert all(text in card.text for text in (*rows, "This is not the SGD release"))
     assert "$" not in card.text.replace("$30", "")
     row = json.loads(card.text.split("```json\n")[1].split("```")[0])
     assert list(row) == DIALOGUE_COLUMNS.names
@@ -147,6 +155,21 @@ def test_the_card_says_what_is_there(built: Path) -> None:
     turns = [turn for dialogue in load("original", "train") for turn in dialogue["turns"]]
     acts = {action["act"] for turn in turns for f in turn["frames"] for action in f["actions"]}
     assert all(f"`{act}`" in card.text for act in acts)
+
+
+@pytest.mark.release
+def test_a_card_of_sgd_says_so(release_archive: Path, tmp_path: Path) -> None:
+    """With the links in the text of which the Hub makes tags of papers."""
+    release, splits = open_release(str(release_archive)), datasets.SplitDict()
+    splits.add(datasets.SplitInfo("train", num_examples=22_825))
+    write_card(release, tmp_path, {"original": datasets.DatasetInfo(splits=splits)}, "you/sgdx")
+    card = DatasetCard.load(tmp_path / "README.md")
+    assert (card.data.license, card.data.size_categories) == ("cc-by-sa-4.0", ["10K<n<100K"])
+    assert card.data.pretty_name.startswith("SGD and SGD-X: ")
+    papers = ("1909.05855", "2110.06800")
+    assert all(f"https://arxiv.org/abs/{paper}" in card.text for paper in papers)
+    assert "<!--" not in card.text and "`backtrans` has" not in card.text
+    assert not card_errors((tmp_path / "README.md").read_text(), "dataset")
 
 
 def test_the_leaderboards_are_what_the_hub_and_inspect_ask_for(built: Path) -> None:

@@ -9,69 +9,96 @@ from typing import Any
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.push import upload
+from sgdx_dataset.options import UploadOptions
+from sgdx_dataset.push import MANIFEST, Kind, Place, check_upload, publish
 
-from ..hub import TOKEN, Answer, Hub, Repository
+from ..hub import READ_TOKEN, SEEDS, TOKEN, Answer, Hub, Repository
 
-Push = Callable[..., str]
+Push = Callable[..., str | Path]
 Fault = Callable[[Hub, pytest.MonkeyPatch], None]
+LARGE = b"0123456789abcdef" * 12_500  # in four parts
+CARD = b"---\nlicense: apache-2.0\n---\n# Rows\n"
+FILES = {"README.md": CARD, "data/v1/large.parquet": LARGE, "data/v1/test-0.parquet": b"rows"}
+SEED = SEEDS["datasets"]
 
 
 @pytest.fixture
-def push(online: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Push:
-    """Upload a small folder like a dataset's; ``content`` is what one of its files holds."""
+def push(online: Hub, monkeypatch: pytest.MonkeyPatch) -> Push:
+    """Upload a small folder like a dataset's, or the given files."""
     monkeypatch.setattr("time.sleep", lambda seconds: None)  # between the retries of the library
-    (tmp_path / "data" / "v1").mkdir(parents=True, exist_ok=True)
-    (tmp_path / "README.md").write_text("---\nlicense: apache-2.0\n---\n# Rows\n")
-    (tmp_path / "data" / "v1" / "large.parquet").write_bytes(b"x" * 20_000)
-    (tmp_path / "notes.txt").write_text("not for the Hub")
 
-    def upload_folder(name: str, content: bytes = b"rows", **options: str) -> str:
-        (tmp_path / "data" / "v1" / "test-0.parquet").write_bytes(content)
-        own: Any = {"own": ("README.md", "data/*/*.parquet"), "mark": "data/v1/*", **options}
-        return upload(tmp_path, name, "dataset", message="Rows", **own)
+    def push_files(
+        name: str = "you/rows",
+        files: dict[str, bytes] = FILES,
+        tag: str | None = None,
+        kind: Kind = "dataset",
+        sdk: str | None = None,
+        what: str = "dataset",
+        **options: Any,
+    ) -> str | Path:
+        def make(folder: Path) -> None:
+            for path, content in files.items():
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                (folder / path).write_bytes(content)
 
-    return upload_folder
+        return publish(make, Place(name, kind, what, UploadOptions(**options), tag, sdk), "Rows")
+
+    return push_files
 
 
-def of(hub: Hub, name: str = "you/rows") -> Repository:
-    return hub.repositories["datasets", name]
+def of(hub: Hub, name: str = "you/rows", kind: str = "datasets") -> Repository:
+    return hub.repositories[kind, name]
 
 
-def fails(push: Push, name: str = "you/rows", **options: str | bytes) -> str:
+def content(repository: Repository) -> dict[str, bytes]:
+    """The files of a repository without those that tell where they came from."""
+    hidden = (MANIFEST, ".gitattributes")
+    return {path: of for path, of in repository.files.items() if path not in hidden}
+
+
+def fails(push: Push, name: str = "you/rows", **options: Any) -> str:
     """What an upload that has to fail says, which is one line without the token."""
     with pytest.raises(SgdxError) as error:
         push(name, **options)
     text = str(error.value)
-    assert "\n" not in text and TOKEN not in text
-    assert text.startswith(f"{name}: ")
+    assert "\n" not in text and TOKEN not in text and READ_TOKEN not in text
     return text
 
 
-def test_the_files_come_in_one_commit_and_nothing_else(
-    push: Push, online: Hub, tmp_path: Path
+def test_the_files_come_in_one_commit_and_those_of_the_last_upload_go(
+    push: Push, online: Hub
 ) -> None:
-    """Once; those of an earlier upload are removed with the next one."""
-    old = tmp_path / "data" / "v9" / "test-0.parquet"
-    old.parent.mkdir(parents=True)
-    old.write_bytes(b"rows")
-    assert push("you/rows", tag="v1.0.0") == f"{online.url}/datasets/you/rows"
-    files = ["data/v1/large.parquet", "data/v1/test-0.parquet", "data/v9/test-0.parquet"]
-    assert sorted(of(online).files) == [".gitattributes", "README.md", *files]
-    assert of(online).files["data/v1/large.parquet"] == b"x" * 20_000
-    push("you/rows", tag="v1.0.0")
-    assert len(of(online).commits) == 2  # one is the Hub's own
+    more = FILES | {"data/v9/test-0.parquet": b"rows"}
+    assert push(files=more, tag="v1.0.0") == f"{online.url}/datasets/you/rows"
+    assert content(of(online)) == more
+    assert {number for _, number in online.parts} == {1, 2, 3, 4}
+    push(files=more, tag="v1.0.0")  # the same again is no commit
+    assert of(online).titles == ["initial commit", "Rows"]
     assert of(online).tags == {"v1.0.0": of(online).commits[-1][0]}
-    old.unlink()
-    push("you/rows", content=b"other rows")
-    assert sorted(of(online).files) == [".gitattributes", "README.md", *files[:2]]
-    assert of(online).files["data/v1/test-0.parquet"] == b"other rows"
+    push(files=FILES | {"data/v1/test-0.parquet": b"other rows"})
+    assert content(of(online)) == FILES | {"data/v1/test-0.parquet": b"other rows"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "sdk"), [("model", None), ("dataset", None), ("space", "static"), ("space", "gradio")]
+)
+def test_what_the_hub_puts_into_a_new_repository_is_replaced(
+    push: Push, online: Hub, kind: Kind, sdk: str | None
+) -> None:
+    """Also by the second try, after the first one has left it as the Hub made it."""
+    files = {"README.md": b"---\nsdk: static\n---\n# Page\n", "index.html": b"a page"}
+    online.fault = lambda method, path: Answer(500) if "/commit/" in path else None
+    fails(push, files=files, kind=kind, sdk=sdk)
+    assert of(online, kind=f"{kind}s").files == SEEDS[sdk or f"{kind}s"]
+    online.fault = None
+    push(files=files, kind=kind, sdk=sdk)
+    assert content(of(online, kind=f"{kind}s")) == files
 
 
 @pytest.mark.parametrize("is_late", [False, True])
 def test_what_others_commit_meanwhile_stays(push: Push, online: Hub, is_late: bool) -> None:
     """Between the look at the newest commit and that at its files, and at the very last."""
-    push("you/rows")
+    push()
 
     def meanwhile(method: str, path: str) -> Answer | None:
         repository = of(online)
@@ -82,60 +109,126 @@ def test_what_others_commit_meanwhile_stays(push: Push, online: Hub, is_late: bo
         return None
 
     online.fault = meanwhile
-    assert ("somebody else" in fails(push, content=b"other rows")) == is_late
-    assert of(online).files["chapters/one.csv"] == b"precious"
-    assert of(online).files["data/v1/test-0.parquet"] == b"rows"
+    other = FILES | {"data/v1/test-0.parquet": b"other rows"}
+    if is_late:
+        assert "somebody else" in fails(push, files=other)
+        assert content(of(online)) == FILES | {"chapters/one.csv": b"precious"}
+    else:
+        push(files=other)
+        assert content(of(online)) == other | {"chapters/one.csv": b"precious"}
 
 
-@pytest.mark.parametrize("path", ["chapters/one.csv", "data/other/train-0.parquet"])
-def test_content_of_others_is_left_alone(push: Push, online: Hub, path: str) -> None:
-    """Of another kind, or of the same."""
-    repository = online.repositories["datasets", "you/rows"] = Repository(private=False)
-    repository.commit({".gitattributes": b"", path: b"precious"})
-    assert f"has other content ({path})" in fails(push)
-    assert repository.files[path] == b"precious"
-    assert len(repository.commits) == 1
-
-
-def answers(place: str, status: int | None) -> Fault:
-    """A Hub that has one answer to all requests for a place; without a status, it hangs up."""
-
-    def set_fault(hub: Hub, patch: pytest.MonkeyPatch) -> None:
-        hub.fault = lambda method, path: Answer(status, b"{}") if place in path else None
-
-    return set_fault
-
-
-def set_constant(name: str, value: object) -> Fault:
-    return lambda hub, patch: patch.setattr(f"huggingface_hub.constants.{name}", value)
-
-
-# By fault: the repository, what is at fault, and what is named.
-FAULTS: dict[str, tuple[str, Fault, str]] = {
-    "no right": ("somebody/rows", lambda hub, patch: None, "right to write"),
-    "a wrong token": ("you/rows", lambda _, patch: patch.setenv("HF_TOKEN", TOKEN[::-1]), "access"),
-    "no token": ("you/rows", lambda hub, patch: patch.delenv("HF_TOKEN"), "HF_TOKEN"),
-    "nobody listens": ("you/rows", set_constant("ENDPOINT", "http://127.0.0.1:9"), "cannot be"),
-    "offline": ("you/rows", set_constant("HF_HUB_OFFLINE", True), "offline mode"),
-    "too many": ("you/rows", answers("/commit/", 429), "too many requests"),
-    "cut at commit": ("you/rows", answers("/commit/", None), "cannot be uploaded"),
-    "cut at lfs": ("you/rows", answers("/lfs/", None), "cannot be uploaded"),
+# Of a repository: what somebody has put there, whether after an upload, and what is uploaded then.
+OTHERS: dict[str, tuple[dict[str, bytes], bool, dict[str, bytes]]] = {
+    "of another kind": ({"chapters/one.csv": b"precious"}, False, FILES),
+    "in a page that the Hub did not make": ({"index.html": b"precious"}, False, FILES),
+    "an edited card": ({"README.md": b"# Mine\n"}, True, FILES),
+    "a file of the name of a new one": ({"new.txt": b"mine"}, True, FILES | {"new.txt": b"ours"}),
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_publishes_nothing(push: Push, online: Hub, fault: str) -> None:
-    name, set_fault, message = FAULTS[fault]
+@pytest.mark.parametrize("case", OTHERS)
+def test_content_of_others_is_left_alone_and_named(push: Push, online: Hub, case: str) -> None:
+    others, is_after, files = OTHERS[case]
+    if is_after:
+        push()
+    else:
+        online.repositories["datasets", "you/rows"] = Repository(private=False)
+        of(online).commit({".gitattributes": b""}, "Mine")
+    of(online).commit({**of(online).files, **others}, "Mine")
+    before = list(of(online).commits)
+    assert all(path in fails(push, files=files) for path in others)
+    assert of(online).commits == before
+    address = push(files=files, pull_request=True)
+    assert address == f"{online.url}/datasets/you/rows/discussions/1"
+    assert of(online).commits == before
+    assert files.items() <= of(online).pulls[0].items()
+
+
+def test_other_files_beside_an_upload_stay_and_are_named(
+    push: Push, online: Hub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    push()
+    of(online).commit({**of(online).files, "notes.txt": b"mine"}, "Mine")
+    push(files=FILES | {"data/v1/test-0.parquet": b"other rows"})
+    assert of(online).files["notes.txt"] == b"mine"
+    assert "notes.txt" in capsys.readouterr().err
+
+
+# By step: a part of the path that is asked for there.
+STEPS = (
+    "/api/whoami-v2", "/api/datasets/you/rows", "/api/repos/create", "/api/validate-yaml",
+    "/preupload/", "/objects/batch", "/lfs/", "/objects/complete", "/objects/verify", "/commit/",
+    "/tag/",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("status", [500, 403, 409, 412, 429, None])
+@pytest.mark.parametrize("step", STEPS)
+def test_a_fault_at_any_step_leaves_nothing_half_and_the_second_try_repairs(
+    push: Push, online: Hub, step: str, status: int | None
+) -> None:
+    online.fault = lambda _, path: Answer(status, b"{}") if step in path else None
+    assert fails(push, tag="v1").startswith("you/rows: ")
+    if ("datasets", "you/rows") in online.repositories:
+        assert content(of(online)) in ({}, FILES) and of(online).tags == {}
+    assert (("datasets", "you/rows") in online.repositories) == (STEPS.index(step) > 3)
+    online.fault = None
+    push(tag="v1")
+    assert content(of(online)) == FILES and len(of(online).commits) == 2
+    assert of(online).tags == {"v1": of(online).commits[-1][0]}
+
+
+def token(value: str) -> Fault:
+    return lambda hub, patch: patch.setenv("HF_TOKEN", value)
+
+
+def constant(name: str, value: object) -> Fault:
+    return lambda hub, patch: patch.setattr(f"huggingface_hub.constants.{name}", value)
+
+
+def nothing(hub: Hub, patch: pytest.MonkeyPatch) -> None:
+    """No fault but that of the name or the options."""
+
+
+# By fault: the repository, the options, what is at fault, and a word that names it.
+REFUSED: dict[str, tuple[str, dict[str, Any], Fault, str]] = {
+    "no owner": ("rows", {}, nothing, "YOU/rows"),
+    "a name that the Hub refuses": ("you/ro..ws", {}, nothing, "you/ro..ws"),
+    "two owners": ("you/and/rows", {}, nothing, "you/and/rows"),
+    "another's name": ("somebody/rows", {}, nothing, "you, org"),
+    "a token that may only read": ("you/rows", {}, token(READ_TOKEN), "only read"),
+    "a wrong token": ("you/rows", {}, token("hf_wrong"), "access token"),
+    "no token": ("you/rows", {}, token(""), "HF_TOKEN"),
+    "nobody listens": ("you/rows", {}, constant("ENDPOINT", "http://127.0.0.1:9"), "cannot be"),
+    "offline": ("you/rows", {}, constant("HF_HUB_OFFLINE", True), "offline"),
+    "a tag that is none": ("you/rows", {"tag": "a tag"}, nothing, "--tag"),
+    "no repository to propose to": ("you/rows", {"pull_request": True}, nothing, "pull request"),
+    "a tag for what is only proposed": (
+        "you/rows", {"pull_request": True, "tag": "v1"}, nothing, "--tag",
+    ),
+    "private, but public": ("you/there", {"private": True}, nothing, "public"),
+    "of another kind": ("you/there", {"what": "report"}, nothing, "dataset"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", REFUSED)
+def test_what_can_be_refused_is_refused_before_anything_is_made(
+    push: Push, online: Hub, fault: str
+) -> None:
+    push("you/there")
+    name, options, set_fault, word = REFUSED[fault]
+    before, asked = dict(online.repositories), len(online.requests)
     with pytest.MonkeyPatch.context() as patch:
         set_fault(online, patch)
-        line = fails(push, name)
-    assert message in line and TOKEN[::-1] not in line
-    if ("datasets", name) in online.repositories:
-        assert list(of(online, name).files) == [".gitattributes"]
-    online.fault = None
-    if name == "you/rows":
-        push(name)  # the next try goes through
-        assert len(of(online, name).commits) == 2
+        options = dict(options)
+        place = Place(name, "dataset", options.pop("what", "dataset"), UploadOptions(**options))
+        with pytest.raises(SgdxError) as error:
+            check_upload(place)
+    line = str(error.value)
+    assert word in line and "\n" not in line and "hf_wrong" not in line
+    assert online.repositories == before
+    assert {method for method, *_ in online.requests[asked:]} <= {"GET", "HEAD"}
 
 
 def test_an_answer_that_is_lost_makes_no_second_commit_and_a_tag_never_moves(
@@ -143,11 +236,34 @@ def test_an_answer_that_is_lost_makes_no_second_commit_and_a_tag_never_moves(
 ) -> None:
     online.lose = "/commit/"
     fails(push, tag="v1.0.0")
-    online.lose = ""
-    push("you/rows", tag="v1.0.0")
+    online.lose = None
+    push(tag="v1.0.0")
     assert len(of(online).commits) == 2
-    tags = dict(of(online).tags)
-    assert "v1.0.0" in fails(push, content=b"other rows", tag="v1.0.0")
-    assert of(online).tags == tags
-    push("you/rows", content=b"other rows", tag="v1.1.0")
+    tags, commits = dict(of(online).tags), list(of(online).commits)
+    other = FILES | {"data/v1/test-0.parquet": b"other rows"}
+    assert "v1.0.0" in fails(push, files=other, tag="v1.0.0")
+    assert (of(online).tags, of(online).commits) == (tags, commits)  # nothing was replaced
+    push(files=other, tag="v1.1.0")
     assert of(online).tags.keys() == {"v1.0.0", "v1.1.0"}
+
+
+def test_a_private_repository_and_one_of_an_organization(push: Push, online: Hub) -> None:
+    push("org/rows", private=True, tag="v1")
+    push("org/rows", private=True, tag="v1")
+    assert of(online, "org/rows").private and len(of(online, "org/rows").commits) == 2
+
+
+def test_a_card_that_the_hub_refuses_makes_no_repository(push: Push, online: Hub) -> None:
+    wrong = FILES | {"README.md": b"---\nlicense: of my own\n---\n"}
+    assert "license" in fails(push, files=wrong)
+    assert online.repositories == {}
+
+
+def test_what_is_written_is_what_would_be_pushed(push: Push, online: Hub, tmp_path: Path) -> None:
+    assert push(output=tmp_path / "shown") == tmp_path / "shown"
+    assert online.requests == []
+    push()
+    shown = {p.relative_to(tmp_path / "shown").as_posix(): p.read_bytes()
+             for p in (tmp_path / "shown").rglob("*") if p.is_file()}  # fmt: skip
+    assert shown | SEED == of(online).files
+    assert str(tmp_path / "shown") in fails(push, output=tmp_path / "shown")

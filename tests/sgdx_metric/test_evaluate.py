@@ -129,22 +129,38 @@ def test_installed_metric_loads_by_name_from_anywhere(tmp_path: Path, run: Run) 
     assert len(list(installed.parent.rglob("sgdx_metric.py"))) == 1
 
 
+@pytest.mark.parametrize("address", ["", "ours/sgdx"])
 def test_metrics_are_loaded_from_the_hub(
-    online: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Each is one tagged commit that has what a Space needs; none has another name."""
+    address: str, online: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Each is one tagged commit that has what its Space needs; none has another name.
+
+    The page that scores files is there where the Space can install the package from somewhere.
+    """
+    monkeypatch.setenv("GITHUB_REPOSITORY", address)
+    monkeypatch.setenv("GITHUB_SHA", "c0ffee")
     assert main(["push", "you/my_metric"]) == 2
     said = capsys.readouterr().err
     assert "you/my_metric" in said and said.count("\n") == 1 and online.requests == []
+    source = "sgdx @ git+https://github.com/ours/sgdx.git@c0ffee"
     for name in ("sgdx_metric", "sgsacc_metric"):
         assert main(["push", f"you/{name}"]) == 0
         assert capsys.readouterr().out == f"{online.url}/spaces/you/{name}\n"
         space = online.repositories["spaces", f"you/{name}"]
         assert len(space.commits) == 2
         assert space.tags == {"v0.1.0": space.commits[-1][0]}
-        assert {f"{name}.py", "README.md", "requirements.txt"} <= space.files.keys()
-        data = RepoCard(space.files["README.md"].decode()).data
-        assert data["sdk"] == "gradio" and data["app_file"] in space.files
+        card = RepoCard(space.files["README.md"].decode())
+        assert card.data["sdk"] == space.sdk == ("gradio" if address else "static")
+        assert card.data["app_file"] in space.files
+        assert ("requirements.txt" in space.files) == bool(address)
+        if address:
+            assert space.files["requirements.txt"].decode() == f"{source}\n"
+        assert "<!--" not in card.text and f'evaluate.load("{name}")' not in card.text
+        assert f'evaluate.load("you/{name}")' in card.text
+        assert ("YOU/sgdx" in card.text) == (not address)
+        assert "](../" not in card.text
+        assert (f'pip install "{source}"' in card.text) == (bool(address) and name[:3] == "sgs")
     row = {"predictions": PREDICTIONS[:1], "references": REFERENCES[:1]}
     (tmp_path / "row.json").write_text(json.dumps(row))
     words = ("-c", EVALUATE + FROM_THE_HUB, tmp_path / "row.json")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -20,7 +19,8 @@ from typing import Any
 
 import pytest
 
-from sgdx_eval.install import space_files
+from sgdx_dataset.options import UploadOptions
+from sgdx_eval.install import push
 
 from ..browser import browser as browser
 from ..conftest import ROOT
@@ -34,9 +34,10 @@ By = pytest.importorskip("selenium.webdriver.common.by").By
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The Space, running: the files that a push uploads, in a folder of their own."""
-    space = tmp_path_factory.mktemp("space")
-    for path in space_files(ROOT / "sgdx_metric").values():
-        shutil.copy(path, space)
+    space = tmp_path_factory.mktemp("spaces") / "space"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GITHUB_REPOSITORY", "you/sgdx")  # from where a Space installs the package
+        push("you/sgdx_metric", UploadOptions(output=space))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])

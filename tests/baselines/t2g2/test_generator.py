@@ -15,13 +15,14 @@ from huggingface_hub import ModelCard
 from safetensors.torch import load_file, save_file
 
 from baselines import evaluate, predict, publish, train
+from baselines.model_card import Card
 from baselines.publish import published
 from baselines.system import read_provenance
 from baselines.t2g2 import system as beams
 from baselines.t2g2.model import Base, T2G2Provenance, load_generator
 from baselines.t5dst.model import generation_settings, save_model, tiny_t5, tiny_tokenizer
 from baselines.trained import TrainedModel
-from baselines.use import load_tracker, say
+from baselines.use import load_tracker, say, track_dialogue
 from sgdx_dataset import SgdxError
 
 from ...hub import Hub, Repository
@@ -95,11 +96,14 @@ def test_an_evaluated_run_shows_its_scores_on_its_card(
         "# Schema-guided response generator t2g2, input derived, prefix of 3, from tiny"
         in card.text
     )
-    assert card.data.to_dict()["metrics"] == ["sgsacc_metric"]
-    found = {r.metric_name: r.metric_value for r in card.data.eval_results or []}
-    assert found["BLEU orig"] == round(scores["sgdx"]["bleu_orig"], 2)
-    assert found["SER v1-5"] == round(100 * scores["sgdx"]["ser_v1-5"], 2)
-    assert "SGSAcc orig" not in found  # no model of entailment was asked
+    assert card.data.to_dict()["metrics"] == ["bleu"]
+    assert "**A toy.**" in card.text and card.data.eval_results is None
+    monkeypatch.setattr(Card, "is_toy", False)
+    assert command(monkeypatch, publish, "--model", place) == 0
+    entries = ModelCard.load(place / "README.md").data.eval_results or []
+    found = {(r.metric_type, r.metric_name): r.metric_value for r in entries}
+    assert found["bleu", "BLEU orig"] == round(scores["sgdx"]["bleu_orig"], 2)
+    assert {metric for metric, _ in found} == {"bleu"}
     assert f"### Turns: {scores['counts']['turns']['all']} all" in card.text
 
 
@@ -129,10 +133,26 @@ def _input(code: str) -> str:
 SERVICE = {
     "service_name": "Cabs_9",
     "description": "Rides",
-    "slots": [{"name": "to", "description": "Where the ride goes to"}],
+    "slots": [
+        {"name": "to", "description": "Where the ride goes to"},
+        {"name": "fast", "description": "No stops", "possible_values": ["True", "False"]},
+    ],
     "intents": [{"name": "OrderCab", "description": "Call a cab"}],
 }
 ACTIONS = [{"act": "CONFIRM", "slot": "to", "values": ["Rome"]}]
+# What the schema or the acts of SGD do not have, what is found, and what is expected.
+WRONG_ACTS: tuple[tuple[Any, str, str], ...] = (
+    ([], "no actions", "at least one"),
+    ({"act": "CONFIRM"}, "CONFIRM", "array"),
+    ([{"slot": "to"}], "slot", "act"),
+    ([{"act": "SHOUT"}], "SHOUT", "GOODBYE"),
+    ([{"act": "CONFIRM", "slot": "from", "values": ["Rome"]}], "from", "to"),
+    ([{"act": "CONFIRM", "slot": "to", "values": "Rome"}], "Rome", "array"),
+    ([{"act": "CONFIRM", "slot": "to"}], "no values", "at least one"),
+    ([{"act": "INFORM", "slot": "fast", "values": ["maybe"]}], "maybe", "True, False"),
+    ([{"act": "OFFER_INTENT", "slot": "intent", "values": ["Fly"]}], "Fly", "OrderCab"),
+    ([{"act": "GOODBYE", "slot": "to"}], "to", "none"),
+)
 
 
 def test_templates_are_read_for_a_model_that_was_trained_with_them(
@@ -160,6 +180,17 @@ def test_templates_are_read_for_a_model_that_was_trained_with_them(
     (_, *original), (_, *reworded) = (rows_of(out / f"{v}.jsonl") for v in ("original", "v4"))
     said = [[row["utterance"] for row in rows] for rows in (original, reworded)]
     assert said[0] == said[1]  # hand-written templates do not move with the variant
+    card = (tmp_path / "run" / "README.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "templates").symlink_to(tmp_path / "t")
+    code = re.findall(r"```python\n(.*?)```", card, re.DOTALL)[0]
+    with pytest.raises(SgdxError, match="Cabs_9"):  # for a service that these templates have not
+        exec(code, {})  # noqa: S102
+    (file,) = (tmp_path / "t").glob("Cabs_1.tsv")
+    file.write_text(file.read_text() + "other\tOther.\n")
+    assert command(monkeypatch, predict, *model[:-1], tmp_path / "again", *chosen) == 2
+    line = capsys.readouterr().err
+    assert str(tmp_path / "t") in line and generator.describe()["templates"] in line
 
 
 def _write_templates(folder: Path) -> None:
@@ -185,8 +216,18 @@ def test_what_cannot_be_said_or_loaded(
     fine_tuned: Path, prefix_tuned: Path, tmp_path: Path
 ) -> None:
     assert isinstance(say(load_tracker(str(fine_tuned)), SERVICE, ACTIONS), str)
-    with pytest.raises(SgdxError, match="lexical: is a tracker, expected a generator"):
-        say(load_tracker("lexical"), SERVICE, ACTIONS)
+    generator: Any = load_tracker(str(fine_tuned))
+    for acts, found, expected in WRONG_ACTS:
+        with pytest.raises(SgdxError, match=f"found.*{found}.*{expected}"):
+            say(generator, SERVICE, acts)
+    with pytest.raises(SgdxError, match="found 'Fly', expected one of OrderCab"):
+        say(generator, SERVICE, ACTIONS, "Fly")
+    others: list[Any] = [load_tracker("lexical"), {}]
+    for other in others:
+        with pytest.raises(SgdxError, match="found (a tracker|no system).*expected a generator"):
+            say(other, SERVICE, ACTIONS)
+    with pytest.raises(SgdxError, match="found a generator .*expected a tracker"):
+        track_dialogue(generator, SERVICE, ["Hi"])
     with pytest.raises(SgdxError, match="input derived: found a folder"):
         _write_templates(tmp_path / "t")
         load_tracker(str(fine_tuned), templates=str(tmp_path / "t"))

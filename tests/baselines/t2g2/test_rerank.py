@@ -105,6 +105,8 @@ def test_the_command_chooses_writes_and_prints(
     given += ["--second-nli", checkpoint, "--dialogues", some, "--output", out]
     assert command(monkeypatch, rerank, *given) == 0
     table = json.loads((out / "rerank.json").read_text())
+    tied = [row for path in out.glob("*.jsonl") for row in lines(path) if row.get("score") is None]
+    assert sum(table["decided_by_order"].values()) > 0 and tied  # neither copy has a score
     figures, second = table["figures"].values()
     assert list(figures) == ["empty", "derived", "reranked", "oracle"]
     by_system = {name: of["sgsacc_orig"] for name, of in figures.items()}
@@ -127,6 +129,7 @@ def test_the_command_chooses_writes_and_prints(
     assert table["chosen"]["derived"]["v1"] == share
     assert all(row["fidelity"] > 0 for row in rows if row["system"] == "derived")
     printed = capsys.readouterr().out
+    assert "no score is known of empty, derived" in printed
     assert "chosen by lexical (no model), whose own figures are biased" in printed
     assert printed.count("SGSAcc_orig") == 2
 
