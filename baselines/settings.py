@@ -101,6 +101,8 @@ class EncoderSettings(Settings, frozen=True):
     # Bits of a weight in the model that is kept, with which it is scored on dev too; None for 32.
     # It needs the extra ``packed``.
     bits: Literal[4, 5, 6, 8] | None = None
+    # Of the steps, the last ones, which compute with weights of these bits and change whole ones.
+    rounded: Fraction = 0.0
 
 
 class EpochSettings(EncoderSettings, frozen=True, kw_only=True):
