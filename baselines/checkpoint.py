@@ -175,7 +175,8 @@ def check_packed(name: str) -> None:
         if not words or packed != words or shape != [2]:
             raise SgdxError(
                 f"{name}: model.safetensors: {matrix}: found packed integers {packed}, scales "
-                f"{scale} and a shape {shape}, expected {bits} bits, a scale for each {group}, and [2]"
+                f"{scale} and a shape {shape}, expected {bits} bits, a scale for each {group} "
+                "values, and [2]"
             )
 
 

@@ -230,7 +230,7 @@ class Training:
         self._record(figures)
 
     def evaluate(self) -> bool:
-        """Score the model on dev, keep it if it is the best so far, and say whether to end."""
+        """Score the model on dev, keep it as the recipe says, and say whether to end."""
         task, progress, device = self.task, self.progress, self.accelerator.device
         with self._whole_model() as own:
             model: Any = own if self.average is None else self.average.module
@@ -248,10 +248,11 @@ class Training:
             progress.since_best += 1
             if score > progress.best:
                 progress.best, progress.best_step, progress.since_best = score, progress.step, 0
-                if self.accelerator.is_main_process:
-                    checkpoint.replace_files(
-                        self.output, lambda folder: task.save(folder, model, weights)
-                    )
+            is_kept = progress.since_best == 0 or task.settings.keep == "last"
+            if is_kept and self.accelerator.is_main_process:
+                checkpoint.replace_files(
+                    self.output, lambda folder: task.save(folder, model, weights)
+                )
         measure = task.measure.replace("_", " ")
         best_so_far = " (the best so far)" if progress.since_best == 0 else ""
         self.shown.line(f"step {progress.step}: {measure} {score:.4f}{best_so_far}")

@@ -83,6 +83,7 @@ class Settings(_Recipe, frozen=True, kw_only=True):
     log_every: Count = 50  # steps
     save_every: Count  # steps
     evaluate_every: Count  # steps
+    keep: Literal["best", "last"] = "best"  # which evaluated weights: best on dev, or the last ones
     evaluate_frames: Count = 1000  # about so many of each corpus' dev, under the original schemas
     patience: Count | None = None  # evaluations without a better score before an early stop
     # Weight of the past in the running mean of the weights, such as 0.999: the mean then reaches
