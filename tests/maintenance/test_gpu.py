@@ -89,7 +89,8 @@ def test_a_record_learns_in_its_time_and_the_last_model_comes_back(
     fetched = tmp_path / "fetched"
     fetched.mkdir()
     tar = f"tar -cf - -C {results} model.safetensors | split -b 100K -d - {fetched}/weights-2-"
-    subprocess.run(["bash", "-c", tar], check=True)
+    in_parts = ["bash", "-c", tar]
+    subprocess.run(in_parts, check=True)
     assert len(list(fetched.iterdir())) > 1
     judged = load_tracker(results).describe()["weights"]
     choose_biases(work / "encoded", results, "sample")
