@@ -161,7 +161,8 @@ def check_packed(name: str) -> None:
     config, shapes = read_json(name, "config.json") or {}, dict[str, list[int]]()
     if not (packing := config.get("quantization_config")):
         return
-    bits = packing["config_groups"]["all"]["weights"]["num_bits"]
+    weights = packing["config_groups"]["all"]["weights"]
+    bits, group = weights["num_bits"], weights["group_size"]
     index = read_json(name, "model.safetensors.index.json")
     files = {*index["weight_map"].values()} if index else {"model.safetensors"}
     for path in filter(None, (model_file(name, file) for file in files)):
@@ -170,10 +171,12 @@ def check_packed(name: str) -> None:
             shapes |= {key: tensors.get_slice(key).get_shape() for key in names}
     for matrix in sorted({key.rpartition("_")[0] for key in shapes if "weight_" in key}):
         packed, scale, shape = (shapes.get(f"{matrix}_{p}") for p in ("packed", "scale", "shape"))
-        if not scale or packed != [scale[0], scale[1] * bits] or shape != [2]:
+        words = scale and [scale[0], scale[1] * group * bits // 32]  # of 32 bits
+        if not words or packed != words or shape != [2]:
             raise SgdxError(
                 f"{name}: model.safetensors: {matrix}: found packed integers {packed}, scales "
-                f"{scale} and a shape {shape}, expected {bits} integers for each scale, and [2]"
+                f"{scale} and a shape {shape}, expected {bits} bits, a scale for each {group} "
+                "values, and [2]"
             )
 
 

@@ -15,7 +15,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -178,9 +178,10 @@ class Training:
             seeds = np.random.SeedSequence((settings.seed, self.progress.step, position))
             set_seed(int(seeds.generate_state(1)[0]))
             with accelerator.accumulate(self.model):
-                with autocast(settings.precision, accelerator.device):
-                    loss = self.model(**batch).loss * scale
-                accelerator.backward(loss)
+                with self._weights_of_step():
+                    with autocast(settings.precision, accelerator.device):
+                        loss = self.model(**batch).loss * scale
+                    accelerator.backward(loss)
                 if accelerator.sync_gradients and settings.clip is not None:
                     accelerator.clip_grad_norm_(self.model.parameters(), settings.clip)
                 self.optimizer.step()
@@ -190,6 +191,16 @@ class Training:
         if self.average is not None:
             self.average.update_parameters(self.task.model)
         self.shown.update(1)
+
+    def _weights_of_step(self) -> AbstractContextManager[None]:
+        """The weights that a step computes with: rounded ones in the last steps of some recipes."""
+        settings: Any = self.task.settings
+        last = getattr(settings, "rounded", 0.0) * settings.steps
+        if not settings.steps - self.progress.step <= last:
+            return nullcontext()
+        from .packing import rounded
+
+        return rounded(self.task.model, settings.bits)
 
     def _scales(self, weights: list[torch.Tensor | None]) -> list[torch.Tensor] | list[float]:
         """What to multiply the loss of each batch of a step by, so that it counts by its weight."""
@@ -219,7 +230,7 @@ class Training:
         self._record(figures)
 
     def evaluate(self) -> bool:
-        """Score the model on dev, keep it if it is the best so far, and say whether to end."""
+        """Score the model on dev, keep it as the recipe says, and say whether to end."""
         task, progress, device = self.task, self.progress, self.accelerator.device
         with self._whole_model() as own:
             model: Any = own if self.average is None else self.average.module
@@ -237,10 +248,11 @@ class Training:
             progress.since_best += 1
             if score > progress.best:
                 progress.best, progress.best_step, progress.since_best = score, progress.step, 0
-                if self.accelerator.is_main_process:
-                    checkpoint.replace_files(
-                        self.output, lambda folder: task.save(folder, model, weights)
-                    )
+            is_kept = progress.since_best == 0 or task.settings.keep == "last"
+            if is_kept and self.accelerator.is_main_process:
+                checkpoint.replace_files(
+                    self.output, lambda folder: task.save(folder, model, weights)
+                )
         measure = task.measure.replace("_", " ")
         best_so_far = " (the best so far)" if progress.since_best == 0 else ""
         shown = f"{100 * score:.2f}{'' if 'bleu' in measure else ' %'}"

@@ -83,6 +83,7 @@ class Settings(_Recipe, frozen=True, kw_only=True):
     log_every: Count = 50  # steps
     save_every: Count  # steps
     evaluate_every: Count  # steps
+    keep: Literal["best", "last"] = "best"  # which evaluated weights: best on dev, or the last ones
     evaluate_frames: Count = 1000  # about so many of each corpus' dev, under the original schemas
     patience: Count | None = None  # evaluations without a better score before an early stop
     # Weight of the past in the running mean of the weights, such as 0.999: the mean then reaches
@@ -101,6 +102,8 @@ class EncoderSettings(Settings, frozen=True):
     # Bits of a weight in the model that is kept, with which it is scored on dev too; None for 32.
     # It needs the extra ``packed``.
     bits: Literal[4, 5, 6, 8] | None = None
+    # Of the steps, the last ones, which compute with weights of these bits and change whole ones.
+    rounded: Fraction = 0.0
 
 
 class EpochSettings(EncoderSettings, frozen=True, kw_only=True):

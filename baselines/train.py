@@ -138,6 +138,8 @@ def _check(settings: Settings, tasks: Sequence[str], output: Path, resume: bool)
             raise SgdxError(f"log_with: {name} is not installed; pip install {name}")
     if getattr(settings, "bits", None):
         require("compressed_tensors", "packed")
+    elif getattr(settings, "rounded", 0):
+        raise SgdxError("rounded: found no bits, expected 4, 5, 6 or 8 to round to")
     schemas = settings.augment.schemas if settings.augment else "backtrans"
     if schemas not in ("backtrans", "oracle", "corrupt") and not Path(schemas).is_dir():
         raise SgdxError(

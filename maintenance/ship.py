@@ -1,8 +1,9 @@
-"""Copy a trained onepass model to ``models/onepass``, with weights of 16 bits.
+"""Copy a trained onepass model to ``models/onepass``, with weights of 16 bits or fewer.
 
 ``python -m maintenance.ship --model outputs/onepass-record_gpu`` takes what the model needs to be
-loaded, and the record, log and recipe of its training. Then evaluate the copy, as its scores are
-those of the rounded weights, and let ``baselines.publish`` write its card.
+loaded, and the record, log and recipe of its training. Weights that ``bits`` have packed are copied
+as they are. Others are rounded: then evaluate the copy, as its scores are those of the rounded
+weights. Let ``sgdx publish`` write its card.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ import shutil
 import sys
 from pathlib import Path
 
+from baselines.run_folder import read_json
 from baselines.use import SHIPPED_MODEL
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import run
 
-_WEIGHTS = "model.safetensors"
 _COPIED = (
     "config.json",
     "modeling.py",
@@ -58,15 +59,23 @@ def ship(model: Path, recipe: Path, output: Path) -> None:
 
     if output.exists():
         raise SgdxError(f"{output}: exists, expected no such folder; remove it first")
-    if missing := [name for name in (_WEIGHTS, *_COPIED) if not (model / name).is_file()]:
-        raise SgdxError(f"{model}: has no {missing[0]}, expected the folder of a finished training")
+    weights = sorted(model.glob("model*.safetensors*"))  # several of packed ones, and their index
+    missing = [name for name in _COPIED if not (model / name).is_file()]
+    if missing or not weights:
+        lacking = [*missing, "model.safetensors"][0]
+        raise SgdxError(f"{model}: has no {lacking}, expected the folder of a finished training")
     output.mkdir(parents=True)
     for name in _COPIED:
         shutil.copyfile(model / name, output / name)
     shutil.copyfile(recipe, output / "recipe.yaml")
-    tensors = load_file(model / _WEIGHTS)
-    rounded = {name: tensor.to(torch.bfloat16) for name, tensor in tensors.items()}
-    save_file(rounded, output / _WEIGHTS, metadata={"format": "pt"})
+    packed = "quantization_config" in read_json(model / "config.json")
+    for path in weights:
+        if packed:
+            shutil.copyfile(path, output / path.name)
+        else:
+            tensors = load_file(path)
+            rounded = {name: tensor.to(torch.bfloat16) for name, tensor in tensors.items()}
+            save_file(rounded, output / path.name, metadata={"format": "pt"})
 
 
 if __name__ == "__main__":

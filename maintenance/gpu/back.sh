@@ -11,7 +11,7 @@ if [ $# -gt 0 ]; then
     from=$(cd "$here" && realpath "$1") number=$2 output=$3
     mkdir -p "$output"
     tar -xzf "$from/run.tar.gz" -C "$output" --strip-components 2 "./model-$number"
-    cat "$from/weights-$number"-?? > "$output/model.safetensors"
+    cat "$from/weights-$number"-?? | tar -x -C "$output"
     python -c "
 import sys
 from baselines.use import load_tracker

@@ -12,7 +12,8 @@ mkdir -p .gpu/1/wheels .gpu/download .gpu/aside
 tags=(--python-version 3.12 --implementation cp)
 for tag in 2_28 2_27 2_24 2_17 2014 1; do tags+=(--platform "manylinux${tag/#2_/_2_}_x86_64"); done
 python -m pip download --quiet --no-deps --only-binary=:all: "${tags[@]}" -c constraints.txt -d .gpu/1/wheels \
-    cyclopts datasets dill docstring-parser docutils evaluate msgspec multiprocess rapidfuzz rich-rst
+    annotated-types compressed-tensors cyclopts datasets dill docstring-parser docutils evaluate loguru msgspec multiprocess \
+    pydantic pydantic-core rapidfuzz rich-rst transformers typing-inspection
 cp "$SGDX_RELEASE" .gpu/1/release.zip
 cp results/{validation-200,test-292,test-146}.json .gpu/1/
 

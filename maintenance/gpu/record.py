@@ -1,9 +1,9 @@
 """A training on a GPU in the seconds there are: ``python -m maintenance.gpu.record``.
 
-The first ``--trial`` steps tell how many there is time for. At every evaluation the mean of the
-weights is written to ``--output``. The last one counts: the likelihood falls where the model is
-sure of its errors, while it has ever more frames right. A training that was killed goes on from its
-last checkpoint when the command is said again.
+The first ``--trial`` steps tell how many there is time for. The weights of the last evaluation are
+kept, in the recipe's bits: the likelihood falls where the model is sure of its errors, while it has
+ever more frames right. A training that was killed goes on from its last checkpoint when the command
+is said again.
 """
 
 from __future__ import annotations
@@ -104,6 +104,7 @@ class Record:
             log_every=max(1, every // 4),
             save_every=every,
             evaluate_every=every,
+            keep="last",
         )
         facts = {"oracle": self.seen.oracle, "versions": versions()}
         facts |= {"hardware": hardware(self.accelerator)}
@@ -138,8 +139,6 @@ class Record:
         curve = self.figures.get("curve", [])
         steps = read_log(self.output)[-1]["step"] if (self.output / "log.jsonl").exists() else 0
         curve.append({"after": steps, "score": score, **dev_losses})
-        # The loop keeps the likeliest weights, the last ones count.
-        self.tracker.save(self.output, model, model.state_dict())
         self.note(curve=curve)
         return score
 

@@ -33,14 +33,15 @@ small > results/small.log 2>&1 &
 
 on_cpu python3 -m sgdx_cli prepare --source release.zip --config original v1 v2 v3 v4 v5 > results/prepare.log 2>&1
 say "prepared"
-on_cpu python3 -c "
+cp -r start-1 tokens && on_cpu python3 -c "
 from transformers import AutoConfig, AutoModel
-AutoModel.from_config(AutoConfig.from_pretrained('start-1')).save_pretrained('start-1')" # whose tokens alone are needed
-on_cpu python3 -m maintenance.gpu.encode "${recipes[0]}" release.zip start-1 encoded "$ENCODING" || exit 1
+config = AutoConfig.from_pretrained('tokens')
+del config.quantization_config
+AutoModel.from_config(config).save_pretrained('tokens')" # whose weights are random
+on_cpu python3 -m maintenance.gpu.encode "${recipes[0]}" release.zip tokens encoded "$ENCODING" || exit 1
 say "encoded $(find encoded -name 'train-*' | wc -l) batches"
 for number in $(seq "$(cat carried/transfers)"); do until [ -f "whole-$number" ]; do sleep 0.2; done; done
 cat $(seq -f carried/weights-%g "$(cat carried/transfers)") | tar -x
-for start in start-*; do python3 -m maintenance.gpu.weights restore "$start" || exit 1; done
 say "has the encoders to start from"
 
 # learn NUMBER: a training, which is begun again where it was killed, and its weights in parts.
@@ -52,8 +53,7 @@ learn() {
         say "training $1 ended with status $?"
     done
     say "trained $1"
-    python3 -m maintenance.gpu.weights half "$model/model.safetensors" half.safetensors
-    split -b 15M -d half.safetensors "weights-$1-"
+    tar -cf - -C "$model" $(cd "$model" && echo *.safetensors) | split -b 15M -d - "weights-$1-"
 }
 
 # judge NUMBER SPLIT AS OPTIONS: writes results/model-NUMBER/SPLIT/AS.
