@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -55,7 +56,7 @@ def is_in(key: str, text: str) -> bool:
         if key in text or key[3:] in text:
             return True
         text = text.replace("\\/", "/").replace('\\"', '"').replace("\\\\", "\\")
-        text = text.encode("latin-1", "backslashreplace").decode("unicode_escape", "replace")
+        text = re.sub(r"\\[ux]00([0-9a-f]{2})", lambda found: chr(int(found[1], 16)), text)
     return False
 
 
