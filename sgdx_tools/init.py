@@ -11,6 +11,7 @@ import yaml
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import write_bytes
+from sgdx_dataset.io.secrets import note_addresses, take_out
 
 from .importing import form_of, import_files
 from .testing import FILE
@@ -55,6 +56,7 @@ def init(
         found = import_servers([source], access=Access.of(env, headers, [source]))
         form, named = "mcp", source
     found.report_losses(None)
+    note_addresses(base_url or "")
     server = {"model": model, **({"base_url": base_url} if base_url else {})}
     content = {
         "tools": {form: named, **access},
@@ -63,6 +65,9 @@ def init(
         "variants": {**server, "count": 2},
         "gate": {"max_drop": 3},
     }
-    output.mkdir(parents=True, exist_ok=True)
-    write_bytes(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True).encode())
+    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+    if take_out(text) != text:
+        expected = "expected it in a variable, as --env or --header takes it"
+        raise SgdxError(f"{path}: found a key in the command or address to write, {expected}")
+    write_bytes(path, text.encode())
     return path, len(found.tools)

@@ -23,7 +23,8 @@ Json = dict[str, Any]
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # of tools and of reworded parameters
 ROOT = "$"  # path of the description of the whole schema
-_DEEPEST = 100  # schemas in each other, and references in a row
+_DEEPEST = 100  # schemas in each other
+MOST_IN_A_ROW = 20  # references, each to what is but the next
 _MOST_NODES = 50_000  # schemas in one
 _MOST_PAIRS = 500_000  # of paths, of which one refers to the other
 _MOST_VALUES = 10_000  # kinds of values in one schema, by the paths that describe them
@@ -202,8 +203,8 @@ class Layout:
             scope, pending = dict.fromkeys([path]), [(path, 0)]
             while pending:
                 last, depth = pending.pop()
-                if depth > _DEEPEST:
-                    raise SgdxError(f"{self.where}: found over {_DEEPEST} references in a row")
+                if depth > MOST_IN_A_ROW:
+                    raise SgdxError(f"{self.where}: found over {MOST_IN_A_ROW} references in a row")
                 additions = [p for p in direct[last] if p not in scope]
                 scope.update(dict.fromkeys(additions))
                 pending += [(addition, depth + 1) for addition in additions]

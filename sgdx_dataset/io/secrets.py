@@ -12,7 +12,6 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, TextIO, cast
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -20,11 +19,16 @@ TAKEN_OUT = "[key]"  # what stands in the place of a key
 SHOWN_KEYS = "SGDX_KEYS"  # the variable that names others whose values are keys
 # What is shorter stands in ordinary words, as "none" does; one with a digit is a key by itself.
 _SHORTEST, _SHORTEST_WORD = 8, 4
-_NAMES = re.compile(r"KEY|TOKEN|SECRET|PASS(WORD|WD)?\b|CREDENTIAL|AUTH|COOKIE", re.IGNORECASE)
+_NAMES = re.compile(
+    r"(?:^|[^A-Za-z])(?i:(?:api)?(?:key|token|secret|pass|password|passwd|credential|auth|cookie)s?)"
+    r"(?:[^A-Za-z]|$)|(?:Key|Token|Secret|Password)$"
+)
+_PLACES = re.compile(r"(PATH|FILE|DIR|URL|SOCK)$")  # whose values say where a key is
 _PLAIN_HEADERS = re.compile(r"accept|content-|user-agent|host$|origin$|cache-", re.IGNORECASE)
-# Letters and digits in one word, as names of machines and versions rarely have them.
+# What looks like a key: many letters and digits in one, a UUID, or what begins as keys do.
 _RANDOM = re.compile(
-    r"(?=[^/]*[0-9])(?=[^/]*[A-Za-z])[\w.~+=:-]{16,}|(sk|pk|key|token|secret)[-_]\S{5,}"
+    r"\S*(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{16,}\S*"
+    r"|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|(sk|pk|key|token|secret)[-_]\S{5,}"
 )
 _ADDRESS = re.compile(r"[A-Za-z][\w+.-]*://[^\s'\"]+")
 # What a key that is escaped has in it: of letters and digits, which are seldom written so, and of
@@ -58,7 +62,8 @@ def note_environment(environment: Mapping[str, str] = os.environ) -> None:
     """Note the values of variables that are called keys, tokens, secrets or passwords."""
     named = environment.get(SHOWN_KEYS, "").split()
     for name, value in environment.items():
-        if name in named or (_NAMES.search(name) and "SSH_AUTH" not in name):
+        is_called_so = _NAMES.search(name) and not _PLACES.search(name) and name != SHOWN_KEYS
+        if name in named or is_called_so:
             note_words(value)
 
 
@@ -128,11 +133,11 @@ def note_command(line: str) -> None:
     for word in re.findall(r"'[^']*'|\"[^\"]*\"|\S+", line):
         bare = word.strip("'\"")
         name, equals, value = bare.partition("=")
-        if _NAMES.search(name) and equals:
+        if equals and (_NAMES.search(name) or "header" in name.lower()):
             note_words(value)
         elif (before.startswith("-") and _NAMES.search(before)) or "header" in before.lower():
             note_words(bare.partition(":")[2] or bare)
-        elif _RANDOM.fullmatch(value or bare) and "@" not in bare and not Path(bare).exists():
+        elif _RANDOM.fullmatch(value or bare) and not {*"@/"} & {*bare}:
             note_key(value or bare)
         before = bare
 

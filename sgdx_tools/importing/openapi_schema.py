@@ -23,6 +23,7 @@ from sgdx_dataset.io.yaml import parse_yaml_document
 from sgdx_llm.functions import safe_names
 
 from ..data import Json
+from ..json_schema import MOST_IN_A_ROW
 
 _SCHEMAS = (
     *("not", "if", "then", "else", "contains", "items", "propertyNames", "additionalItems"),
@@ -33,7 +34,6 @@ _OBJECTS = ("patternProperties", "dependentSchemas", "dependencies")
 # These keywords are about other forms than JSON, or about programs that are made of schemas. What
 # is referred to of ``$defs`` becomes a definition of the tool.
 _DROPPED = ("xml", "externalDocs", "discriminator", "$defs", "definitions")
-_MOST_IN_A_ROW = 100  # references, each to a schema that has the next
 _ALL, _ONE = "allOf", ("oneOf", "anyOf")
 
 
@@ -120,8 +120,8 @@ class Document:
         pending, visited = deque([("", schema, 0)]), {""}
         while pending:
             name, part, depth = pending.popleft()
-            if depth > _MOST_IN_A_ROW:
-                raise SgdxError(f"{where}: found over {_MOST_IN_A_ROW} references in a row")
+            if depth > MOST_IN_A_ROW:
+                raise SgdxError(f"{where}: found over {MOST_IN_A_ROW} references in a row")
             if not isinstance(part, dict):
                 continue
             yield name, part

@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 
 from sgdx_dataset import SgdxError
+from sgdx_llm.server import MOST_BYTES
 from sgdx_metric.columns import Floats
 from sgdx_tools.data import Case, ExpectedCall, Tool, ToolSet, ToolWords, Variant
 from sgdx_tools.folder import read_tool_set, write_tool_set
 from sgdx_tools.search import RANK, bm25, document, embeddings, query, search, split_name
 
-from ..sgdx_llm.server import StandIn, serving
+from ..sgdx_llm.server import StandIn, failing, serving
+from ..sgdx_llm.test_sending import endless
 from .conftest import Capture, command, objects, user
 
 CITY = objects(cityName={"type": "string", "description": "Town"})
@@ -122,6 +124,72 @@ def test_embeddings_come_from_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
         server.answer = lambda body: letters(body["input"][1:])
         with pytest.raises(SgdxError):
             rank(["x", "y"], ["z"])
+
+
+def of_row(embedding: Any) -> Any:
+    return lambda body: {"data": [{"index": 0, "embedding": embedding}] * len(body["input"])}
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault", "said"),
+    [
+        (lambda body: {}, None, "data"),
+        (lambda body: {"data": 5}, None, "data"),
+        (lambda body: {"data": [5]}, None, "data"),
+        (lambda body: letters(body["input"][1:]), None, "embeddings"),
+        (of_row([1.0]), None, "embeddings"),
+        (of_row("AAAA"), None, "embedding"),
+        (of_row([]), None, "embedding"),
+        (of_row([[1.0]]), None, "embedding"),
+        (of_row([float("nan")]), None, "embedding"),
+        (of_row({"a": 1}), None, "embedding"),
+        (None, (200, {}, b"<html>"), "JSON"),
+        (None, (200, {}, b"[" * 100_000), "JSON"),
+        (None, (200, {}, b" " * (MOST_BYTES + 1)), str(MOST_BYTES)),
+        (None, (200, {"Content-Encoding": "gzip"}, b"not compressed"), "JSON"),
+        (None, (404, {}, b"no such path"), "404"),
+        (None, (401, {}, b'{"error": {"message": "no"}}'), "401"),
+        (None, failing(503), "503"),
+        (None, None, "answer"),
+    ],
+)
+def test_a_server_of_embeddings_that_does_not_answer_well_is_one_line(
+    folder: Path,
+    answer: Any,
+    fault: Any,
+    said: str,
+    capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A form, a size, a status, or a line that is cut."""
+    monkeypatch.setattr("sgdx_tools.search.FIRST_RETRIES", 0)
+    with serving(StandIn(answer=answer or (lambda body: {}))) as server:
+        server.faults += [] if answer else [fault] * 99
+        words = ("--embeddings", "m", "--base-url", server.url)
+        assert command("search", folder, *words) == 2
+    (line,) = (ln for ln in capsys.readouterr().err.splitlines() if "error" in ln)
+    assert said in line and "sgdx: error: " in line
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_conversations_are_embedded_by_no_other_server(folder: Path, status: int) -> None:
+    with serving(StandIn()) as server, serving(StandIn()) as other:
+        server.faults += [(status, {"Location": f"{other.url}/embeddings"}, b"")] * 9
+        assert command("search", folder, "--embeddings", "m", "--base-url", server.url) == 2
+    assert other.bodies == [] and len(server.bodies) == 1
+
+
+def test_an_answer_that_drips_is_given_up(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """While it is waited for, there are lines of progress."""
+    monkeypatch.setattr("sgdx_tools.search._SECONDS", 0.3)
+    monkeypatch.setattr("sgdx_dataset.io.progress.PROGRESS_SECONDS", 0.1)
+    listening, url = endless(b"HTTP/1.1 200 OK\r\n", b" ", 0.02)
+    with listening:
+        assert command("search", folder, "--embeddings", "m", "--base-url", url) == 2
+    error = capsys.readouterr().err
+    assert "0.3 seconds" in error and "for embeddings: 0 texts" in error
 
 
 def test_command_says_what_is_lost_and_ends_as_the_gate_says(folder: Path, tmp_path: Path) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import socket
 import sys
+import time
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,10 +15,11 @@ import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_tools.folder import read_tool_set
+from sgdx_tools.importing import mcp_servers
 from sgdx_tools.importing.mcp_servers import Access, import_servers, started
 
 from ...sgdx_llm.server import StandIn, failing, serving
-from ..conftest import Capture, command
+from ..conftest import Capture, Json, command
 
 PYTHON = shlex.quote(sys.executable)
 BY_SDK = """
@@ -167,6 +171,82 @@ def test_an_address_gets_headers(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(SgdxError, match="try /mcp in place of /sse"):
             import_servers([address], access=access)
     assert server.keys == {"Bearer sk-secret"}
+
+
+@dataclass
+class OverHttp(StandIn):
+    """A server of the older protocol that answers in JSON, and gives a tool a page."""
+
+    text: str = "x"  # in each tool
+    pages: int = 3
+    moves_to: str = ""  # another address, to which it redirects
+
+    def reply(self, body: Json, key: str) -> tuple[int, dict[str, str], bytes]:
+        self.bodies.append(body)
+        if self.moves_to:
+            return 307, {"Location": self.moves_to}, b""
+        page = int((body.get("params") or {}).get("cursor") or 0)
+        result: Json = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}}
+        result |= {"serverInfo": {"name": "over http", "version": "1"}}
+        if body["method"] == "tools/list":
+            time.sleep(self.delay)
+            tool = {"name": f"tool{page}", "description": self.text, "inputSchema": {}}
+            result = {"tools": [tool | {"inputSchema": {"type": "object"}}]}
+            result |= {"nextCursor": str(page + 1)} if page + 1 < self.pages else {}
+        elif body["method"] != "initialize":
+            error = {"code": -32601, "message": "Method not found"}
+            return (
+                200,
+                {},
+                json.dumps({"jsonrpc": "2.0", "id": body.get("id"), "error": error}).encode(),
+            )
+        return (
+            200,
+            {},
+            json.dumps({"jsonrpc": "2.0", "id": body.get("id"), "result": result}).encode(),
+        )
+
+
+def test_a_list_over_http_has_an_end_and_so_many_bytes_and_seconds(
+    monkeypatch: pytest.MonkeyPatch, capfd: Capture
+) -> None:
+    """Of all pages together; each alone is small and fast."""
+    with serving(OverHttp()) as server:
+        assert list(import_servers([f"{server.url}/mcp"]).tools) == ["tool0", "tool1", "tool2"]
+    monkeypatch.setattr(mcp_servers, "_MOST_BYTES", 20_000)
+    with serving(OverHttp(text="x" * 5000, pages=9)) as server, pytest.raises(SgdxError) as error:
+        import_servers([f"{server.url}/mcp"])
+    assert "20000 bytes" in str(error.value) and len(server.bodies) < 9
+    monkeypatch.setattr(mcp_servers, "_MOST_PAGES", 5)
+    with serving(OverHttp(pages=9)) as server, pytest.raises(SgdxError) as error:
+        import_servers([f"{server.url}/mcp"])
+    assert "5 pages" in str(error.value)
+    monkeypatch.setattr(mcp_servers, "_MOST_PAGES", 1000)
+    monkeypatch.setattr(mcp_servers, "_MOST_SECONDS", 1.5)
+    monkeypatch.setattr("sgdx_dataset.io.progress.PROGRESS_SECONDS", 0.2)
+    slow = OverHttp(pages=1000, delay=0.1)
+    with serving(slow) as server, pytest.raises(SgdxError) as error:
+        import_servers([f"{server.url}/mcp"])
+    assert "1.5 seconds" in str(error.value) and "tools on" in capfd.readouterr().err
+
+
+def test_a_list_is_asked_of_no_other_server() -> None:
+    with serving(OverHttp()) as other, serving(OverHttp(moves_to=f"{other.url}/mcp")) as server:
+        assert command("check", "--mcp-server", f"{server.url}/mcp") == 2
+    assert other.bodies == []
+
+
+@pytest.mark.posix
+def test_a_program_may_print_so_many_bytes(
+    by_hand: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one line without an end too."""
+    monkeypatch.setattr(mcp_servers, "_MOST_BYTES", 100_000)
+    assert len(import_servers([f"{by_hand} older"]).tools) == 3
+    (tmp_path / "endless.py").write_text("import sys\nwhile True: sys.stdout.write('x' * 65536)")
+    with pytest.raises(SgdxError) as error:
+        import_servers([f"{PYTHON} {tmp_path / 'endless.py'}"])
+    assert "100000 bytes" in str(error.value)
 
 
 def test_only_takes_tools_by_their_shown_names(by_hand: str) -> None:
