@@ -72,16 +72,12 @@ def training_batches(
     end: int,
     process: int = 0,
     processes: int = 1,
-    whole: bool = False,
 ) -> list[Ints]:
     """The batches ``begin`` to ``end`` of one process; epochs follow each other without a break."""
 
     def endless() -> Iterator[Ints]:
         for number in count():
-            batches = epoch(lengths, size, budget, seed, number)
-            # Static shapes leave out batches that are not full.
-            full = [batch for batch in batches if len(batch) == size] if whole else batches
-            yield from full or batches
+            yield from epoch(lengths, size, budget, seed, number)
 
     # The processes take batches in turn.
     return list(islice(endless(), begin * processes + process, end * processes, processes))

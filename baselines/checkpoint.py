@@ -79,6 +79,14 @@ def finish_replacing(folder: Path) -> None:
         ready.rmdir()
 
 
+def weights_of(model: nn.Module) -> dict[str, torch.Tensor]:
+    """The weights of a model on the CPU, from where they are saved."""
+    # A weight that has two names is one tensor here too.
+    named = model.state_dict(keep_vars=True)
+    moved = {id(w): w.detach().cpu() for w in {id(w): w for w in named.values()}.values()}
+    return {name: moved[id(weight)] for name, weight in named.items()}
+
+
 def optimizer_state(
     model: nn.Module, optimizer: torch.optim.Optimizer
 ) -> tuple[dict[str, torch.Tensor], dict[str, dict[str, Any]]]:
@@ -90,7 +98,7 @@ def optimizer_state(
     for name, values in state.items():
         for key, value in values.items():
             if isinstance(value, torch.Tensor):
-                tensors[f"{name}|{key}"] = value.contiguous()
+                tensors[f"{name}|{key}"] = value.cpu().contiguous()
             else:
                 numbers.setdefault(name, {})[key] = value
     return tensors, numbers
@@ -150,9 +158,9 @@ def _layers(module: nn.Module) -> Iterator[nn.Module]:
 def weights_digest(model: nn.Module) -> str:
     """SHA-256 of the names and bytes of a model's weights, in hexadecimal."""
     digest = hashlib.sha256()
-    for name, tensor in sorted(model.state_dict().items()):
+    for name, tensor in sorted(weights_of(model).items()):
         digest.update(name.encode())
-        digest.update(tensor.cpu().contiguous().view(-1).view(torch.uint8).numpy())
+        digest.update(tensor.contiguous().view(-1).view(torch.uint8).numpy())
     return digest.hexdigest()
 
 

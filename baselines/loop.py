@@ -36,8 +36,8 @@ from transformers.optimization import Adafactor
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import Terminated
 
-from . import checkpoint
-from .batching import share, training_batches
+from . import checkpoint, xla
+from .batching import Ints, share, training_batches
 from .precision import autocast, train_in_bfloat16
 from .processes import Shown, is_sharded, matrix_peak
 from .run_folder import append_log, trim_log
@@ -116,6 +116,12 @@ class Training:
             train_in_bfloat16(model)
         if self.whole is not None:
             checkpoint.shard(model.to(device))
+        else:
+            xla.move(model, device)
+        self.compiled = xla.programs(device)
+        processes = self.accelerator.num_processes
+        self.size = share(settings.batch_size, settings.accumulation, processes)
+        self.shapes = xla.training_shapes(task.lengths, self.size, settings.token_budget)
         optimizer = make_optimizer(model, settings, device)
         parameters = [list(group["params"]) for group in optimizer.param_groups]
         self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
@@ -140,20 +146,19 @@ class Training:
         accelerator, settings = self.accelerator, self.task.settings
         batches = training_batches(
             self.task.lengths,
-            share(settings.batch_size, settings.accumulation, accelerator.num_processes),
+            self.size,
             settings.token_budget,
             settings.seed,
             begin=self.progress.step * settings.accumulation,
             end=settings.steps * settings.accumulation,
             process=accelerator.process_index,
             processes=accelerator.num_processes,
-            whole=accelerator.device.type == "xla",
         )
         on_gpu = accelerator.device.type == "cuda"
         loader: DataLoader[Any] = DataLoader(
             batches,  # type: ignore[arg-type]  # a list of arrays serves as a dataset
             batch_size=None,
-            collate_fn=self.task.collate,  # type: ignore[arg-type]
+            collate_fn=self.collate,  # type: ignore[arg-type]
             pin_memory=on_gpu,
             num_workers=_WORKERS if on_gpu else 0,
             prefetch_factor=16 if on_gpu else None,
@@ -161,6 +166,15 @@ class Training:
         for examples, batch in zip(batches, loader):
             on_device = {n: t.to(accelerator.device, non_blocking=True) for n, t in batch.items()}
             yield on_device, int(self.task.lengths[examples].sum())
+
+    def collate(self, examples: Ints) -> Batch:
+        """A batch on the CPU, which XLA gets in few shapes."""
+        batch = self.task.collate(examples)
+        if not xla.is_xla(self.accelerator.device):
+            return batch
+        longest = self.task.lengths[examples].max()
+        rows, width = next(shape for shape in self.shapes if shape[1] >= longest)
+        return self.task.fill(batch, rows, width)
 
     def step(self, batches: Iterator[tuple[Batch, int]]) -> None:
         """Take one optimizer step. Nothing in it makes the host wait for the device."""
@@ -187,9 +201,11 @@ class Training:
                 self.optimizer.step()
                 self.optimizer.zero_grad()
             self.meter.add(loss, tokens)
+            xla.end_program(accelerator.device)
         self.progress.step += 1
         if self.average is not None:
             self.average.update_parameters(self.task.model)
+            xla.end_program(accelerator.device)
         self.shown.update(1)
 
     def _weights_of_step(self) -> AbstractContextManager[None]:
@@ -234,7 +250,7 @@ class Training:
         task, progress, device = self.task, self.progress, self.accelerator.device
         with self._whole_model() as own:
             model: Any = own if self.average is None else self.average.module
-            weights = model.state_dict()
+            weights = checkpoint.weights_of(model)
             if bits := getattr(task.settings, "bits", None):  # what is scored is what is kept
                 from .packing import packed_copy
 
@@ -276,7 +292,13 @@ class Training:
         )
 
     def _record(self, figures: dict[str, float]) -> None:
-        """Add a line to ``log.jsonl`` and to the loggers of Accelerate."""
+        """Add a line to ``log.jsonl`` and to the loggers of Accelerate.
+
+        On XLA it has the number of programs that were compiled since the line before.
+        """
+        if xla.is_xla(self.accelerator.device):
+            before, self.compiled = self.compiled, xla.programs(self.accelerator.device)
+            figures = figures | {"compiled": self.compiled - before}
         self.accelerator.log(figures, step=self.progress.step)
         if self.accelerator.is_main_process:
             append_log(self.output, {"step": self.progress.step, **figures})
@@ -287,12 +309,12 @@ class Training:
         numbers = {"progress": asdict(self.progress), "meter": self.meter.state()}
         with self._whole_model() as model:
             if self.accelerator.is_main_process:
-                weights = model.state_dict()
+                weights = checkpoint.weights_of(model)
 
                 def write(staging: Path) -> None:
                     self.task.save(staging, model, weights)
                     if self.average is not None:
-                        means = self.average.module.state_dict()
+                        means = checkpoint.weights_of(self.average.module)
                         mean = {name: tensor.clone() for name, tensor in means.items()}
                         save_file(mean, staging / _AVERAGE)
 
@@ -378,7 +400,9 @@ class Meter:
     def __init__(self, accelerator: Accelerator, total: float = 0.0, batches: int = 0) -> None:
         """Begin anew, or with the losses that ``state`` gave."""
         self.accelerator = accelerator
-        self.total = torch.full((), total, device=accelerator.device)  # of the batches' losses
+        # Of the batches' losses. Moved to the device, not made there: a number that stands in a
+        # program would make XLA compile another.
+        self.total = torch.tensor(total).to(accelerator.device)
         self.batches, self.tokens = batches, 0
         self.since = time.perf_counter()
 
@@ -404,10 +428,10 @@ class Meter:
     def read(self) -> tuple[float, float, float]:
         """Mean loss and tokens per second over all processes, and seconds; then begin anew."""
         # All processes must call this together.
-        loss = self.accelerator.reduce(self.total / max(1, self.batches), "mean").item()
+        loss = self.accelerator.reduce(self.total, "mean").item() / max(1, self.batches)
         seconds = time.perf_counter() - self.since
         speed = self.tokens * self.accelerator.num_processes / seconds
-        self.total.zero_()
+        self.total = torch.tensor(0.0).to(self.accelerator.device)
         self.batches = self.tokens = 0
         self.since = time.perf_counter()
         return loss, speed, seconds

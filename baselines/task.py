@@ -101,6 +101,10 @@ class Task:
     save: Callable[[Path, PreTrainedModel, dict[str, torch.Tensor]], None]
     facts: dict[str, Any] = field(default_factory=dict)  # further ones for ``run.json``
     measure: str = "dev_joint_goal_accuracy"  # name of the score in the log
+    # Fills a batch up to a number of rows and of tokens, which XLA needs to compile few programs.
+    fill: Callable[[dict[str, torch.Tensor], int, int], dict[str, torch.Tensor]] = (
+        lambda batch, rows, width: batch
+    )
 
 
 Row = dict[str, Any]

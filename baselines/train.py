@@ -181,10 +181,12 @@ def _prepare(
     from .precision import resolved
     from .processes import launch_settings, quiet_transformers, training_accelerator
     from .task import Run
+    from .xla import check_training
 
     quiet_transformers()
     launch = launch_settings()
     accelerator = training_accelerator(settings, output)
+    check_training(accelerator.device, settings)
     precision = resolved(settings.precision, accelerator.device)
     settings = msgspec.structs.replace(settings, precision=precision)
     share(settings.batch_size, settings.accumulation, accelerator.num_processes)

@@ -25,6 +25,7 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import write_bytes
 from sgdx_dataset.io.progress import DELAY, advance, moving
 
+from . import xla
 from .batching import Ints, by_length, cut, epoch, share
 from .checkpoint import (
     check_digest,
@@ -103,7 +104,7 @@ def load_trained(
         model: Any = load_strict(model_class.from_pretrained, name)
     check_digest(name, model)
     fuse_attention(model)
-    return model.eval().to(device), load_tokenizer(name, model.config), provenance
+    return xla.move(model.eval(), device), load_tokenizer(name, model.config), provenance
 
 
 def pretrained_name(run: Run[Any], write_tiny: Callable[[Path], None]) -> str:
@@ -190,7 +191,7 @@ class EncoderTracker(
             )
         encoder, tokenizer = pretrained_encoder(run, **tiny)
         model: Any = new_model(encoder, tokenizer)
-        on_device: AnyEncoder = model.to(run.accelerator.device)
+        on_device: AnyEncoder = xla.move(model, run.accelerator.device)
         return cls(on_device, tokenizer, provenance, options, run.accelerator)
 
     @classmethod

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what is marked posix on systems that are not."""
+    """Skip what is marked posix on systems that are not, and xla where torch-xla is missing."""
+    if item.get_closest_marker("xla") and find_spec("torch_xla") is None:
+        pytest.skip("needs torch-xla")
     if os.name != "posix" and item.get_closest_marker("posix"):
         pytest.skip("needs pipes, links or signals as POSIX has them")
 

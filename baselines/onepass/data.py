@@ -13,6 +13,7 @@ from sgdx_dataset.schema import DONTCARE as DONTCARE_VALUE
 
 from ..batching import padded
 from ..data.dialogues import State
+from ..xla import fill_up
 from .frames import (
     DONTCARE,
     FROM,
@@ -73,6 +74,40 @@ def make_batch(items: Sequence[Item], pad: int) -> Tensors:
         "text": _padded([[token.place for token in s.text] for s in sequences]),
         "utterance": _padded([[token.utterance + 1 for token in s.text] for s in sequences]),
     }
+
+
+# The dimensions of a batch's tensors, as explained at ``OnePassModel``.
+_TOKENS = ("input_ids", "attention_mask", "token_type_ids", "positions", "blocks")
+_DIMENSIONS: dict[str, tuple[str | None, ...]] = {
+    **dict.fromkeys(_TOKENS, ("frames", "tokens")),
+    "intents": ("frames", "intents", None),
+    "slots": ("slots", None),
+    "frame": ("slots",),
+    "status_mask": ("slots", None),
+    "values": ("slots", "values", None),
+    "known": ("frames", "known", None),
+    "copy_mask": ("slots", "known"),
+    "text": ("frames", "tokens"),
+    "utterance": ("frames", "tokens"),
+    "intent_label": ("frames",),
+    "requested_label": ("slots",),
+    "scored": ("slots",),
+    "status_label": ("slots", None),
+    "span_label": ("slots", "spans"),
+    "value_label": ("slots", "values"),
+    "known_label": ("slots", "known"),
+}
+_FILLS = dict.fromkeys(("scored", "status_label", "value_label", "known_label"), 0)
+_FILLS |= {"intent_label": -100, "requested_label": -1, "span_label": -1}
+
+
+def filled(batch: Tensors, rows: int, width: int) -> Tensors:
+    """A batch filled up to frames of ``width`` tokens."""
+    # Few frames of SGD have more slots, values and so on than these.
+    sizes = {"frames": rows, "tokens": width, "slots": 16 * rows}
+    sizes |= {"intents": 8, "values": 16, "known": 8, "spans": 8}
+    count = torch.tensor(float(len(batch["input_ids"])))
+    return {**fill_up(batch, _DIMENSIONS, sizes, _FILLS), "frames": count}
 
 
 def label_batch(items: Sequence[Item], labels: Sequence[Labels], shapes: Tensors) -> Tensors:

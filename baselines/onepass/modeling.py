@@ -180,12 +180,13 @@ class OnePassModel(PreTrainedModel):
 
     In training it also has these labels.
         intent_label: Index of the intent [frames]; -100 for none.
-        requested_label: 1.0 if the slot is requested, else 0.0 [slots].
+        requested_label: 1.0 if the slot is requested, else 0.0, and -1.0 to leave it out [slots].
         scored: True for the slots that are tracked and have a right path [slots].
         status_label: True for ``KEEP``, ``DONTCARE`` and ``GIVEN`` where they are right [slots, 5].
         span_label: Right spans as indices of [text, 12]; -1 in padding [slots, spans].
         value_label: True for right possible values [slots, values].
         known_label: True for right values of other services [slots, known].
+        frames: Number of frames, where others fill the batch up.
     """
 
     config_class = OnePassConfig
@@ -230,7 +231,9 @@ class OnePassModel(PreTrainedModel):
         if "intent_label" not in batch:
             return OnePassOutput(logits=logits._asdict())
         terms = losses(logits, batch)
-        loss = torch.stack(list(terms.values())).sum() / len(batch["input_ids"])
+        loss = torch.stack(list(terms.values())).sum() / batch.get(
+            "frames", len(batch["input_ids"])
+        )
         return OnePassOutput(loss=loss, losses=terms, logits=logits._asdict())
 
     def compute_logits(self, batch: Tensors) -> Logits:
@@ -382,9 +385,11 @@ def losses(logits: Logits, labels: Tensors) -> Tensors:
     )
     # Summing probabilities of paths is a logsumexp of their logarithms.
     right = paths.logsumexp(1).masked_fill(~labels["scored"], 0.0)
+    asked = labels["requested_label"]
     requested = binary_cross_entropy_with_logits(
-        logits.requested, labels["requested_label"], reduction="sum"
+        logits.requested, asked.clamp(min=0), reduction="none"
     )
+    requested = requested.masked_fill(asked < 0, 0.0).sum()
     intent = cross_entropy(logits.intent, labels["intent_label"], reduction="sum")
     return {"slots": -right.sum(), "intent": 0.5 * intent, "requested": 0.5 * requested}
 

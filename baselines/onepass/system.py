@@ -30,7 +30,8 @@ from ..settings import Acts, OnePassOptions, OnePassSettings, Settings
 from ..system import Predictions, Row
 from ..task import Evaluation, Provenance, Run, Task, joint_goal_accuracy
 from ..trained import EncoderTracker, answer_batches, predict_dialogues, with_steps
-from .data import Answer, Item, decode, make_batch, merge_parts, read_answers
+from ..xla import is_xla, on_host, power, width_of
+from .data import Answer, Item, decode, filled, make_batch, merge_parts, read_answers
 from .examples import (
     Example,
     FrameExamples,
@@ -41,7 +42,7 @@ from .examples import (
 )
 from .frames import FrameInput, Reader, Reading, track_dialogues
 from .layout import MARKERS, Vocabulary, sequences
-from .modeling import OnePassConfig, OnePassModel, first_position
+from .modeling import Logits, OnePassConfig, OnePassModel, first_position
 
 # With this, AutoModel uses the project's classes instead of the copied code beside the weights.
 AutoConfig.register(OnePassConfig.model_type, OnePassConfig, exist_ok=True)
@@ -204,12 +205,16 @@ class OnePassTracker(
         answers = iter(answer_batches(lengths, self.options, answer))
         return [merge_parts([next(answers) for _ in of_frame]) for of_frame in parts]
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def _answer(self, model: OnePassModel, items: Sequence[Item]) -> list[Answer]:
         """What the model says about one batch of sequences."""
         batch = make_batch(items, self.tokenizer.pad_token_id)
+        if is_xla(model.device):
+            width = width_of(batch["input_ids"].shape[1], self.provenance.max_tokens)
+            batch = filled(batch, power(len(items), 8), width)
         on_device = {name: tensor.to(model.device) for name, tensor in batch.items()}
-        return read_answers(items, model.compute_logits(on_device))
+        logits = model.compute_logits(on_device)
+        return read_answers(items, Logits(**on_host(logits._asdict(), model.device)))
 
     @staticmethod
     def _reader(answers: Answers, keep_bias: KeepBias) -> Reader:
@@ -236,9 +241,8 @@ class OnePassTracker(
 
         settings = with_steps(run.settings, examples.lengths, run.accelerator.num_processes)
         facts = {"examples": len(examples.lengths), "labels": examples.counts}
-        return Task(
-            tracker.model, settings, examples.lengths, examples.batch, evaluate, tracker.save, facts
-        )
+        parts = (tracker.model, settings, examples.lengths, examples.batch)
+        return Task(*parts, evaluate, tracker.save, facts, fill=filled)
 
     @classmethod
     def at_start(cls, run: Run[OnePassSettings]) -> OnePassTracker:

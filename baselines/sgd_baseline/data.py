@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import torch
 from datasets import Dataset
 from numpy.typing import NDArray
+from torch.nn.functional import pad
 from transformers import PreTrainedTokenizerBase
 
 from sgdx_dataset.schema import DONTCARE, NONE_INTENT
@@ -20,6 +21,7 @@ from sgdx_dataset.tracker_inputs import GOLD
 
 from ..batching import Ints, padded
 from ..encoders import character_span, token_span
+from ..xla import fill_up
 from .elements import ElementTable, ServiceElements
 from .modeling import CLS, IGNORED
 
@@ -166,7 +168,7 @@ class TokenizedTurns:
     def __init__(
         self, texts: Sequence[tuple[str, str]], tokenizer: PreTrainedTokenizerBase, limit: int
     ) -> None:
-        self.texts, self.pad = texts, int(tokenizer.pad_token_id)
+        self.texts, self.pad, self.limit = texts, int(tokenizer.pad_token_id), limit
         self.inputs: dict[str, list[Ints]] = {}  # of the encoder by name, [tokens] for each turn
         self.offsets: list[NDArray[np.int32]] = []  # [tokens, 2] for each turn
         self.sides: list[NDArray[np.int8]] = []  # [tokens] for each turn
@@ -410,6 +412,44 @@ class TurnExamples:
             for name, column in label_columns.items()
         }
         return batch | labels | {"span": torch.from_numpy(spans)}
+
+
+# The dimensions of a batch's tensors; its labels are at ``SgdBaselineModel``.
+_DIMENSIONS: dict[str, tuple[str | None, ...]] = {
+    **dict.fromkeys(("input_ids", "attention_mask", "token_type_ids"), ("turns", "tokens")),
+    "elements": ("elements", None),
+    "turn": ("frames",),
+    "intents": ("frames", "intents"),
+    "categorical": ("categorical",),
+    "categorical_frame": ("categorical",),
+    "values": ("categorical", "values"),
+    "free": ("free",),
+    "free_frame": ("free",),
+    "span": ("spans",),
+    "intent_label": ("frames",),
+    "categorical_status_label": ("categorical",),
+    "value_label": ("categorical",),
+    "free_status_label": ("free",),
+    "start_label": ("spans",),
+    "end_label": ("spans",),
+}
+_FILLS = {name: IGNORED for name in _DIMENSIONS if name.endswith("_label")}
+_FILLS |= {"intents": -1, "values": -1}
+
+
+def filled(batch: Tensors, rows: int, width: int, elements: int) -> Tensors:
+    """A batch filled up to turns of ``width`` tokens, and a number of schema elements."""
+    # Few turns of SGD have more frames, slots and values than these.
+    sizes = {"turns": rows, "tokens": width, "elements": elements, "frames": 2 * rows}
+    sizes |= {"categorical": 8 * rows, "free": 16 * rows, "spans": 4 * rows}
+    sizes |= {"intents": 8, "values": 16}
+    full = fill_up(batch, _DIMENSIONS, sizes, _FILLS)
+    if "requested_label" in batch:  # of categorical slots, then of free-form ones
+        sides = batch["requested_label"].split([len(batch["categorical"]), len(batch["free"])])
+        rooms = (len(full[n]) - len(side) for n, side in zip(("categorical", "free"), sides))
+        labels = [pad(side, (0, room), value=IGNORED) for side, room in zip(sides, rooms)]
+        full["requested_label"] = torch.cat(labels)
+    return full
 
 
 def ranges(begins: Ints, rows: Ints) -> tuple[Ints, Ints]:

@@ -26,6 +26,7 @@ from sgdx_dataset.schema import Intent, Service, Slot, read_service
 
 from ..batching import Ints, by_length, padded
 from ..checkpoint import weights_digest
+from ..xla import fill_up, is_xla, power, width_of
 from .modeling import SgdBaselineModel
 
 Row = dict[str, Any]
@@ -136,9 +137,14 @@ def embed(
     vectors = torch.empty(len(pairs), model.config.encoder.hidden_size)
     for batch in by_length(lengths, _PAIRS, _TOKENS):
         inputs = tokenizer.pad([ids[i] for i in batch.tolist()], return_tensors="pt")
+        if is_xla(model.device):
+            names = dict.fromkeys(inputs, ("pairs", "tokens"))
+            width = width_of(inputs["input_ids"].shape[1], _LONGEST)
+            inputs = fill_up(inputs, names, {"pairs": power(len(batch), 8), "tokens": width}, {})
+        on_device = {name: tensor.to(model.device) for name, tensor in inputs.items()}
         # In float32 whatever the run's precision, as the files serve runs of any.
         with torch.autocast(model.device.type, enabled=False):
-            vectors[batch] = model.embed(**inputs.to(model.device)).cpu()
+            vectors[batch] = model.embed(**on_device).cpu()[: len(batch)]
     return vectors
 
 

@@ -182,12 +182,14 @@ class SgdBaselineModel(PreTrainedModel):
     def embed(self, **inputs: torch.Tensor) -> torch.Tensor:
         """Embed sentence pairs: the vectors of the frozen encoder at ``[CLS]`` [pairs, hidden]."""
         self.schema_encoder.eval()
-        embeddings: torch.Tensor = self.schema_encoder(**inputs).last_hidden_state[:, 0]
+        embeddings: torch.Tensor = self.schema_encoder(**_asked_nothing(inputs)).last_hidden_state[
+            :, 0
+        ]
         return embeddings
 
     def encode(self, **inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Encode turns; returns one vector each [turns, hidden], and [turns, tokens, hidden]."""
-        output = self.encoder(**inputs)
+        output = self.encoder(**_asked_nothing(inputs))
         whole = getattr(output, "pooler_output", None)
         tokens: torch.Tensor = output.last_hidden_state
         return self.dropout(tokens[:, 0] if whole is None else whole), self.dropout(tokens)
@@ -257,6 +259,14 @@ class SgdBaselineModel(PreTrainedModel):
 
     def _elements(self, batch: Tensors) -> torch.Tensor:
         return torch.cat([self.none[None], batch["elements"].to(self.none.dtype)])
+
+
+def _asked_nothing(inputs: Tensors) -> Tensors:
+    """The inputs of an encoder, on XLA with a mask about which transformers asks it nothing."""
+    mask = inputs.get("attention_mask")
+    if mask is None or mask.device.type != "xla":
+        return inputs
+    return inputs | {"attention_mask": (1.0 - mask[:, None, None].float()) * -1e9}
 
 
 def named_losses(logits: Tensors, labels: Tensors) -> Tensors:

@@ -7,6 +7,7 @@ of a turn, under all schema variants. Source: Rastogi et al. 2020 (arXiv 1909.05
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -26,6 +27,7 @@ from ..settings import Settings, SgdOptions, SgdSettings
 from ..system import Predictions, Row
 from ..task import Evaluation, Provenance, Run, Task, score_dev
 from ..trained import EncoderTracker, predict_in_chunks, with_steps
+from ..xla import is_xla, on_host, power, width_of
 from .data import (
     ACTIVE,
     IS_DONTCARE,
@@ -39,6 +41,7 @@ from .data import (
     accumulate,
     by_text,
     by_turn,
+    filled,
     read_frames,
     read_labels,
 )
@@ -73,26 +76,47 @@ def new_model(
 Spot = tuple[int, int, int]  # index of a free-form slot in the batch, first and last token
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def predict_batch(
     model: SgdBaselineModel, examples: TurnExamples, indices: Ints
 ) -> list[list[Change]]:
     """Predict the changes that the frames of some examples make."""
     cpu_batch, questions = examples.batch(indices.tolist())
+    rows = len(indices)
+    if is_xla(model.device):
+        rows = power(rows, 8)
+        width = width_of(cpu_batch["input_ids"].shape[1], examples.turns.limit)
+        cpu_batch = filled(cpu_batch, rows, width, len(examples.vectors))
     batch = {name: tensor.to(model.device) for name, tensor in cpu_batch.items()}
     pooled, tokens = model.encode(**{n: batch[n] for n in ENCODER_INPUTS if n in batch})
-    logits = {name: tensor.float().cpu() for name, tensor in model.run_heads(pooled, batch).items()}
+    outputs = on_host(model.run_heads(pooled, batch), model.device)
+    logits = _of_questions(
+        {name: tensor.float().cpu() for name, tensor in outputs.items()}, questions
+    )
     # Spans are looked for in the free-form slots alone that have a value in the turn.
     active = (logits["free_status"].argmax(-1) == ACTIVE).nonzero()[:, 0]
-    with_spans = batch | {"span": active.to(tokens.device)}
-    span_logits = model.spans(tokens, batch["attention_mask"], with_spans)
-    start, end = (span_logits[name].float().cpu() for name in ("start", "end"))
+    span = active
+    if is_xla(model.device):
+        span = torch.nn.functional.pad(active, (0, power(len(active), rows) - len(active)))
+    with_spans = batch | {"span": span.to(tokens.device)}
+    span_logits = on_host(model.spans(tokens, batch["attention_mask"], with_spans), model.device)
+    start, end = (span_logits[name].float().cpu()[: len(active)] for name in ("start", "end"))
     sides = examples.turns.batch_sides(examples.texts[indices].tolist(), tokens.shape[1])
     turn = batch["turn"].cpu()[torch.from_numpy(questions.free_frame)[active]]
     first, last = best_spans(start, end, sides[turn])
     spans = list(zip(active.tolist(), first.tolist(), last.tolist()))
     changes = iter(read_changes(examples, questions, logits, spans))
     return [[next(changes) for _ in examples.groups[index]] for index in indices.tolist()]
+
+
+def _of_questions(logits: Tensors, questions: SlotQuestions) -> Tensors:
+    """The logits of what a batch was asked, without those that fill it up."""
+    categorical, free = len(questions.categorical), len(questions.free)
+    counts = {"intent": len(questions.frames), "free_status": free}
+    counts |= {"categorical_status": categorical, "value": categorical}
+    before = len(logits["categorical_status"])  # of those of free-form slots
+    sides = (logits["requested"][:categorical], logits["requested"][before : before + free])
+    return {"requested": torch.cat(sides), **{n: logits[n][:count] for n, count in counts.items()}}
 
 
 def best_spans(
@@ -265,6 +289,6 @@ class SgdTracker(EncoderTracker[SgdBaselineModel, SgdProvenance, SgdOptions, Sgd
         counts = examples.labels.counts if examples.labels is not None else {}
         facts = {"turns": len(examples.groups), "cut": examples.turns.cut, "labels": counts}
         settings = with_steps(run.settings, examples.lengths, run.accelerator.num_processes)
-        return Task(
-            tracker.model, settings, examples.lengths, collate, evaluate, tracker.save, facts
-        )
+        fill = partial(filled, elements=len(examples.vectors))
+        parts = (tracker.model, settings, examples.lengths, collate, evaluate, tracker.save, facts)
+        return Task(*parts, fill=fill)

@@ -17,6 +17,7 @@ from sgdx_dataset.schema import DONTCARE, NONE_INTENT, Service
 from ..batching import Ints
 from ..data.dialogues import Dialogue, Frame, Memory, Row, UserTurn, Values, gives_value
 from ..encoders import character_span, token_span
+from ..xla import fill_up
 from .questions import (
     CLS,
     SEP,
@@ -142,6 +143,7 @@ class Sequences:
 
     def __init__(self, questions: Questions, vocabulary: Vocabulary, limit: int) -> None:
         self.pad: int = vocabulary.tokenizer.pad_token_id
+        self.limit = limit
         self.columns = questions.columns()
         self.turn_texts = list(questions.turns)
         self.turns = vocabulary.turns(self.turn_texts)
@@ -225,6 +227,18 @@ class Sequences:
         begin = self._begin(index)
         offsets = self.turns[self.columns[index, 0]].offsets.tolist()
         return character_span(offsets, first - begin, last - begin)
+
+
+IGNORED = -100  # a label that adds nothing to the loss
+
+
+def filled(batch: dict[str, torch.Tensor], rows: int, width: int) -> dict[str, torch.Tensor]:
+    """A batch filled up to sequences of ``width`` tokens."""
+    tokens = ("input_ids", "elements", "features", "token_type_ids", "attention_mask")
+    names: dict[str, tuple[str | None, ...]] = dict.fromkeys(tokens, ("rows", "tokens"))
+    names |= {"present": ("rows", "elements"), "labels": ("rows", None)}
+    sizes = {"rows": rows, "tokens": width, "elements": 16}  # few slots of SGD have more values
+    return fill_up(batch, names, sizes, {"labels": IGNORED})
 
 
 def _check_room(prompts: list[Prompt], lengths: Ints, limit: int) -> None:

@@ -290,6 +290,8 @@ class CopyModel(_SubModel):
             present: Not used either.
             labels: 1 if the value is copied, else 0 [sequences, 1].
         """
+        if attention_mask.device.type == "xla":  # about which transformers asks it nothing
+            attention_mask = (1.0 - attention_mask[:, None, None].float()) * -1e9
         output = self.encode(input_ids, attention_mask, token_type_ids, features)
         pooled = getattr(output, "pooler_output", None)
         first = output.last_hidden_state[:, 0] if pooled is None else pooled

@@ -41,7 +41,7 @@ from .rules import (
     decode,
     track_dialogues,
 )
-from .training import READS, SubModel, load_part, training_task
+from .training import READS, SubModel, ask, load_part, training_task
 
 # What a header says of all submodels together: which words they were trained on.
 _WORDS = ("train", "augment", "schemas", "overlaps", "oracle")
@@ -165,8 +165,7 @@ class SgpTracker(Tracker, TrainableSystem[SgpOptions, SgpSettings]):
         return training_task(run, part)
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def _answer(sub: SubModel, sequences: Sequences, batch: Ints) -> list[Answer]:
     """Answer one batch of questions, given by their indices."""
-    tensors = {n: t.to(sub.model.device) for n, t in sequences.batch(batch).items()}
-    return decode(sub.model(**tensors), sequences, batch)
+    return decode(ask(sub.model, sequences, batch), sequences, batch)

@@ -28,6 +28,7 @@ from ..settings import Part, PartSettings, SgpSettings
 from ..system import read_provenance
 from ..task import Evaluation, Provenance, Run, Task
 from ..trained import TrainedModel, load_trained, pretrained_encoder
+from ..xla import is_xla, on_host, power, width_of
 from .data import (
     EASY,
     EXAMPLES,
@@ -39,8 +40,9 @@ from .data import (
     Questions,
     Sequences,
     Vocabulary,
+    filled,
 )
-from .modeling import CombineModel, CopyModel, IntentModel
+from .modeling import Answers, CombineModel, CopyModel, IntentModel
 from .questions import FEATURES
 from .rules import COPY, CROSS, REQUESTED, SPAN, VALUE, Answer, decode
 
@@ -87,6 +89,17 @@ def load_part(folder: Path, device: torch.device) -> SubModel:
     """Load a submodel that was trained, without running code from its folder."""
     part = read_provenance(str(folder), SgpProvenance).part
     return SubModel(*load_trained(str(folder), MODELS[part], SgpProvenance, device))
+
+
+def ask(model: Any, sequences: Sequences, indices: Ints) -> Answers:
+    """What a submodel answers to a batch of questions."""
+    batch = sequences.batch(indices)
+    if is_xla(model.device):
+        width = width_of(batch["input_ids"].shape[1], sequences.limit)
+        batch = filled(batch, power(len(indices), 8), width)
+    answers = model(**{name: tensor.to(model.device) for name, tensor in batch.items()})
+    on_cpu = on_host(answers, model.device)
+    return Answers(**{name: tensor[: len(indices)] for name, tensor in on_cpu.items()})
 
 
 Decision = tuple[str | int, ...]
@@ -138,7 +151,7 @@ def right_decisions(part: Part, labels: list[int]) -> set[Decision]:
     return actions
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def decision_f1(
     part: Part,
     model: PreTrainedModel,
@@ -154,8 +167,7 @@ def decision_f1(
     counts = torch.zeros(3, dtype=torch.float64)
     for positions in batches[accelerator.process_index :: accelerator.num_processes]:
         indices = examples[positions]
-        batch = {n: t.to(accelerator.device) for n, t in data.sequences.batch(indices).items()}
-        answers = decode(model(**batch), data.sequences, indices)
+        answers = decode(ask(model, data.sequences, indices), data.sequences, indices)
         for index, weight, answer in zip(indices.tolist(), weights[positions].tolist(), answers):
             taken = decisions(part, answer, data.sequences.is_categorical(index))
             right = right_decisions(part, data.labels[index].tolist())
@@ -275,6 +287,7 @@ def training_task(run: Run[SgpSettings], part: Part) -> Task:
         sub.save,
         {"examples": counts},
         "dev_decision_f1",
+        fill=filled,
     )
 
 

@@ -155,22 +155,20 @@ class UtteranceExamples:
         self.cut = {"of": len(inputs), "inputs": int(long[self.input_numbers].sum())}
         self.cut |= {"utterances": int(long_targets.sum())} if utterances else {}
 
-    def batch(self, distinct: Ints, width: int | None = None) -> dict[str, torch.Tensor]:
+    def batch(self, distinct: Ints) -> dict[str, torch.Tensor]:
         """``input_ids`` and ``attention_mask`` of distinct inputs [inputs, tokens]."""
         rows = [self.inputs[index] for index in distinct.tolist()]
-        ids = padded(rows, self.pad, width)
+        ids = padded(rows, self.pad)
         lengths = torch.tensor([len(row) for row in rows])
         return {
             "input_ids": ids,
             "attention_mask": (torch.arange(ids.shape[1]) < lengths[:, None]).long(),
         }
 
-    def training_batch(self, indices: Ints, static: bool = False) -> dict[str, torch.Tensor]:
+    def training_batch(self, indices: Ints) -> dict[str, torch.Tensor]:
         """A batch with the utterances as ``labels`` [inputs, tokens] and their number of tokens."""
         targets = [self.targets[index] for index in indices.tolist()]
-        widths = self.limits if static else (None, None)
-        batch = self.batch(self.input_numbers[indices], widths[0])
-        return with_targets(batch, targets, widths[1])
+        return with_targets(self.batch(self.input_numbers[indices]), targets)
 
 
 def _tokens(

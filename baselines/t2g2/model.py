@@ -148,8 +148,14 @@ class PrefixTuned(nn.Module):
     @torch.no_grad()
     def generate(self, **inputs: Any) -> Any:
         """What the T5's own ``generate`` returns with the prefix, which is computed once."""
-        with _inserted(self.base, self.prefixes()):
+        with self.inserted():
             return self.base.generate(**inputs)  # type: ignore[operator]
+
+    @contextmanager
+    def inserted(self) -> Iterator[PreTrainedModel]:
+        """The T5, whose attentions have the prefix while the context is open."""
+        with _inserted(self.base, self.prefixes()):
+            yield self.base
 
 
 class PrefixNetwork(nn.Module):

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -28,12 +30,15 @@ from ..data.rows import evenly_spaced
 from ..data.rows import predict as predict_rows
 from ..settings import BatchOptions, Settings, T2G2Options, T2G2Settings
 from ..system import Generator, Predictions, Row, TrainableSystem, read_provenance
-from ..t5dst.model import texts_of
+from ..t5dst.data import filled
+from ..t5dst.model import generate, texts_of, wide
 from ..task import Evaluation, Run, Task, predict_dev
 from ..trained import TrainedModel, Weights, predict_in_chunks
+from ..xla import is_xla, move, on_host, power, width_of
 from .data import TurnToInput, UtteranceExamples, input_of, read_turns
 from .model import (
     Model,
+    PrefixTuned,
     T2G2Provenance,
     beam_settings,
     initial_model,
@@ -44,25 +49,43 @@ from .model import (
 ScoredUtterance = tuple[str, float]  # an utterance, and its mean log-likelihood per token
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def beam_search(
-    model: Model, input_ids: torch.Tensor, attention_mask: torch.Tensor, settings: GenerationConfig
+    model: Model, batch: dict[str, torch.Tensor], settings: GenerationConfig, limit: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The best beam [inputs, tokens], and its mean log-likelihood per token [inputs]."""
-    whole: torch.Tensor = model.generate(  # type: ignore[operator]
-        input_ids=input_ids, attention_mask=attention_mask, generation_config=settings
-    )
-    tokens = whole[:, 1:]
+    """The best beam [inputs, tokens], and its mean log-likelihood per token [inputs].
+
+    The inputs of ``batch`` have at most ``limit`` tokens.
+    """
+    inserted = model.inserted() if isinstance(model, PrefixTuned) else nullcontext(model)
+    with inserted as writer:
+        whole = generate(writer, batch, settings, limit)
+        tokens = whole[:, 1:]
+        log_likelihoods = token_likelihoods(writer, batch, whole, settings.max_new_tokens, limit)
     ended = tokens == settings.eos_token_id
     # 0 end tokens before it: a token counts up to and with the first end token, later ones are
     # padding.
     real = ended.cumsum(-1) - ended.long() == 0
-    # Beam scores are divided by a power of the length, so the log-likelihoods are computed again.
-    logits = model(
-        input_ids=input_ids, attention_mask=attention_mask, decoder_input_ids=whole[:, :-1]
-    ).logits
-    log_likelihoods = logits.float().log_softmax(-1).gather(-1, tokens[..., None])[..., 0]
     return tokens, (log_likelihoods * real).sum(-1) / real.sum(-1)
+
+
+def token_likelihoods(
+    model: Any, batch: dict[str, torch.Tensor], whole: torch.Tensor, length: int, limit: int
+) -> torch.Tensor:
+    """The log-likelihood of each token that was written after the first [inputs, tokens]."""
+    # Beam scores are divided by a power of the length, so the log-likelihoods are computed again.
+    device, (count, written) = model.device, whole.shape
+    if is_xla(device):
+        batch = filled(batch, power(count, 8), width_of(batch["input_ids"].shape[1], limit), 1)
+        batch = {"input_ids": batch["input_ids"], "attention_mask": wide(batch["attention_mask"])}
+        room = (0, 1 + length - written, 0, len(batch["input_ids"]) - count)
+        whole = torch.nn.functional.pad(whole, room)
+    whole = whole.to(device)
+    inputs = {name: tensor.to(device) for name, tensor in batch.items()}
+    logits = model(**inputs, decoder_input_ids=whole[:, :-1]).logits
+    chosen = logits.float().log_softmax(-1).gather(-1, whole[:, 1:, None])[..., 0]
+    likelihoods: torch.Tensor = on_host({"of": chosen}, device)["of"][:count, : written - 1]
+    return likelihoods
 
 
 def generate_all(
@@ -78,9 +101,8 @@ def generate_all(
     lengths = np.array([len(ids) for ids in examples.inputs], np.int64) * settings.num_beams
 
     def generate_batch(batch: Ints) -> list[ScoredUtterance]:
-        tensors = examples.batch(batch)
-        ids, mask = (tensors[name].to(model.device) for name in ("input_ids", "attention_mask"))
-        tokens, likelihoods = beam_search(model, ids, mask, settings)
+        inputs, limit = examples.batch(batch), examples.limits[0]
+        tokens, likelihoods = beam_search(model, inputs, settings, limit)
         rounded = [round(likelihood, 6) for likelihood in likelihoods.tolist()]
         texts = [text.strip() for text in texts_of(trained.tokenizer, tokens)]
         return list(zip(texts, rounded, strict=True))
@@ -121,7 +143,7 @@ class T2G2Generator(
             length_penalty=provenance.length_penalty if penalty is None else penalty,
         )
         loaded, tokenizer = load_generator(model)
-        loaded.to(accelerator.device)
+        move(loaded, accelerator.device)
         to_input = input_of(provenance.input, templates)
         return cls(loaded, tokenizer, provenance, to_input, options, accelerator)
 
@@ -161,8 +183,6 @@ class T2G2Generator(
         limits = (settings.max_input, settings.max_target)
         examples = UtteranceExamples(generator.tokenizer, limits, texts, utterances)
 
-        static = run.accelerator.device.type == "xla"
-
         def evaluate(model: Model) -> Evaluation:
             current = replace(generator, model=model)
             predicted = predict_dev(run, lambda folder: predict_rows(current, run.dev, folder).rows)
@@ -179,11 +199,12 @@ class T2G2Generator(
             whole,
             settings,
             examples.lengths,
-            lambda indices: examples.training_batch(indices, static),
+            examples.training_batch,
             evaluate,
             generator.save,
             facts,
             "dev_bleu",
+            fill=partial(filled, target=settings.max_target),
         )
 
     def save(self, folder: Path, model: Model, weights: Weights) -> None:

@@ -20,6 +20,7 @@ from transformers import PreTrainedTokenizerBase
 from sgdx_dataset import SgdxError
 
 from ..batching import Ints
+from ..xla import fill_up
 from .formats import Format, gold_state, shown_schema
 
 Row = dict[str, Any]
@@ -135,32 +136,39 @@ class Inputs:
         body = (history, part) if self.history_first else (part, history)
         return np.concatenate([self.before, *body, self.after])
 
-    def batch(self, indices: Ints, width: int | None = None) -> dict[str, torch.Tensor]:
+    def batch(self, indices: Ints) -> dict[str, torch.Tensor]:
         """``input_ids`` and ``attention_mask`` [inputs, tokens]."""
         rows = [self.ids(index) for index in indices.tolist()]
-        ids = padded(rows, self.pad, width)
+        ids = padded(rows, self.pad)
         lengths = torch.tensor([len(row) for row in rows])
         mask = torch.arange(ids.shape[1]) < lengths[:, None]
         return {"input_ids": ids, "attention_mask": mask.long()}
 
-    def training_batch(self, indices: Ints, static: bool = False) -> dict[str, torch.Tensor]:
+    def training_batch(self, indices: Ints) -> dict[str, torch.Tensor]:
         """A batch with the answers as ``labels`` [inputs, tokens] and their number of tokens."""
         answers = [self.answers[number] for number in self.targets[indices].tolist()]
-        widths = (self.limits.max_input, self.limits.max_target) if static else (None, None)
-        return with_targets(self.batch(indices, widths[0]), answers, widths[1])
+        return with_targets(self.batch(indices), answers)
 
 
-def with_targets(
-    batch: dict[str, torch.Tensor], targets: list[Ints], width: int | None
-) -> dict[str, torch.Tensor]:
+def with_targets(batch: dict[str, torch.Tensor], targets: list[Ints]) -> dict[str, torch.Tensor]:
     """A batch with ``labels`` [inputs, tokens] and ``weight``, the number of tokens of these."""
     weight = torch.tensor(float(sum(map(len, targets))))
-    return {**batch, "labels": padded(targets, IGNORED, width), "weight": weight}
+    return {**batch, "labels": padded(targets, IGNORED), "weight": weight}
 
 
-def padded(rows: list[Ints], fill: int, width: int | None) -> torch.Tensor:
-    """Rows of tokens, padded on the right to the longest or to a width [rows, tokens]."""
-    width = width or -(-max(map(len, rows)) // _MULTIPLE) * _MULTIPLE
+def filled(batch: dict[str, torch.Tensor], rows: int, width: int, target: int) -> Any:
+    """A batch filled up to rows of ``width`` tokens, and answers of ``target``."""
+    flat = (
+        ("rows", "tokens") if batch["attention_mask"].dim() == 2 else ("rows", None, None, "tokens")
+    )
+    names = {"input_ids": ("rows", "tokens"), "attention_mask": flat, "labels": ("rows", "answer")}
+    sizes = {"rows": rows, "tokens": width, "answer": target}
+    return fill_up(batch, names, sizes, {"labels": IGNORED})
+
+
+def padded(rows: list[Ints], fill: int) -> torch.Tensor:
+    """Rows of tokens, padded on the right [rows, tokens]."""
+    width = -(-max(map(len, rows)) // _MULTIPLE) * _MULTIPLE
     padded = np.full((len(rows), width), fill, np.int64)
     for index, row in enumerate(rows):
         padded[index, : len(row)] = row

@@ -12,6 +12,7 @@ import torch
 from accelerate import Accelerator
 from huggingface_hub import hf_hub_download
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from torch import nn
 from transformers import (
     AutoConfig,
     AutoModelForSeq2SeqLM,
@@ -24,15 +25,17 @@ from transformers import (
     T5ForConditionalGeneration,
     set_seed,
 )
+from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 
 from sgdx_dataset import SgdxError
 
+from .. import xla
 from ..batching import Ints
 from ..checkpoint import load_errors_as_sgdx, load_strict
 from ..settings import T5Options
 from ..task import Provenance, Run
 from ..trained import TrainedModel, predict_in_chunks, pretrained_name
-from .data import Inputs
+from .data import Inputs, filled
 
 
 def tiny_tokenizer(texts: Iterable[str], size: int = 2000) -> PreTrainedTokenizerFast:
@@ -187,7 +190,7 @@ def save_model(
     TrainedModel.save(trained, folder, model, weights)
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def answer_all(
     trained: TrainedModel[PreTrainedModel, T5Provenance],
     inputs: Inputs,
@@ -196,23 +199,80 @@ def answer_all(
     chunks: Path,
 ) -> tuple[list[str], int]:
     """The greedy answers to all inputs, of which equal ones are read once; and how many differ."""
-    model, device = trained.model, accelerator.device
+    model = trained.model
     _, first, input_of = np.unique(inputs.pairs, axis=0, return_index=True, return_inverse=True)
     settings = generation_settings(model, trained.provenance.max_target)
-    # XLA compiles a program for every combination of shapes, so that there is only one.
-    width = inputs.limits.max_input if device.type == "xla" else None
-    settings.cache_implementation = "static" if width else None
 
     def answer(batch: Ints) -> list[str]:
-        tensors = inputs.batch(first[batch], width)
-        ids, mask = (tensors[name].to(device) for name in ("input_ids", "attention_mask"))
-        tokens = model.generate(  # type: ignore[operator]
-            input_ids=ids, attention_mask=mask, generation_config=settings
-        )
+        tokens = generate(model, inputs.batch(first[batch]), settings, inputs.limits.max_input)
         return texts_of(trained.tokenizer, tokens)
 
     answers = predict_in_chunks(accelerator, inputs.lengths[first], options, answer, chunks)
     return [answers[index] for index in input_of.reshape(-1).tolist()], len(first)
+
+
+def generate(
+    model: Any, batch: dict[str, torch.Tensor], settings: GenerationConfig, limit: int
+) -> torch.Tensor:
+    """What ``model.generate`` returns for a batch of inputs of at most ``limit`` tokens."""
+    if not xla.is_xla(model.device):
+        on_device = {name: tensor.to(model.device) for name, tensor in batch.items()}
+        written: torch.Tensor = model.generate(**on_device, generation_config=settings)
+        return written
+    # The search runs on the host; XLA computes one program, the logits of the next token. There is
+    # no cache, whose length would differ from token to token.
+    count, longest = batch["input_ids"].shape
+    full = filled(batch, xla.power(count, 8), xla.width_of(longest, limit), 1)
+    ids, mask = full["input_ids"], full["attention_mask"]
+    encoded = encoder_states(model, ids, mask)
+
+    def next_logits(
+        decoder_input_ids: torch.Tensor,
+        encoder_outputs: Any,
+        attention_mask: torch.Tensor,
+        **_: Any,
+    ) -> Seq2SeqLMOutput:
+        length = decoder_input_ids.shape[1]
+        room = settings.max_new_tokens - length
+        logits = (
+            type(model)
+            .forward(
+                model,
+                encoder_outputs=encoder_outputs,
+                attention_mask=wide(attention_mask).to(model.device),
+                decoder_input_ids=nn.functional.pad(decoder_input_ids, (0, room)).to(model.device),
+                use_cache=False,
+            )
+            .logits
+        )
+        last = torch.full((len(logits), 1, 1), length - 1).to(model.device)
+        chosen = logits.gather(1, last.expand(-1, -1, logits.shape[-1]))
+        return Seq2SeqLMOutput(logits=xla.on_host({"logits": chosen}, model.device)["logits"])
+
+    model.forward = next_logits
+    try:
+        written = model.generate(
+            input_ids=ids,
+            attention_mask=mask,
+            encoder_outputs=encoded,
+            generation_config=settings,
+            use_cache=False,
+        )
+    finally:
+        del model.forward
+    return written[:count]
+
+
+def wide(mask: torch.Tensor) -> torch.Tensor:
+    """A mask [inputs, 1, 1, tokens], about which transformers asks nothing of the device."""
+    return mask[:, None, None] > 0
+
+
+def encoder_states(model: Any, ids: torch.Tensor, mask: torch.Tensor) -> BaseModelOutput:
+    """The vectors of a batch's tokens, on XLA."""
+    device = model.device
+    states = model.get_encoder()(ids.to(device), attention_mask=wide(mask).to(device))[0]
+    return BaseModelOutput(last_hidden_state=states)
 
 
 def texts_of(tokenizer: PreTrainedTokenizerBase, tokens: torch.Tensor) -> list[str]:

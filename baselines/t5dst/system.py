@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -29,7 +30,8 @@ from ..settings import Settings, T5Options, T5Settings
 from ..system import Predictions, Row, Tracker, TrainableSystem
 from ..task import Evaluation, Run, Task, score_dev
 from ..trained import TrainedModel, Weights
-from .data import Inputs, Texts, TokenLimits
+from ..xla import move
+from .data import Inputs, Texts, TokenLimits, filled
 from .formats import AnswerState, Format, get_format, shown_schema
 from .model import (
     T5Provenance,
@@ -77,7 +79,7 @@ class T5Tracker(
             raise SgdxError(
                 f"--shuffle: the format {provenance.format} is not shuffled in training"
             )
-        on_device: PreTrainedModel = loaded.eval().to(accelerator.device)
+        on_device: PreTrainedModel = move(loaded.eval(), accelerator.device)
         return cls(on_device, tokenizer, provenance, options, accelerator)
 
     def describe(self) -> Row:
@@ -121,11 +123,10 @@ class T5Tracker(
         for part in (tracker.model, tracker.model.get_decoder()):
             part.config.use_cache = False
 
-        static = run.accelerator.device.type == "xla"
         fused = tracker.model.config._attn_implementation == "sdpa"
 
         def collate(indices: Ints) -> dict[str, torch.Tensor]:
-            batch = inputs.training_batch(indices, static)
+            batch = inputs.training_batch(indices)
             if fused:  # given a flat mask, it would wait for the device to decide what it is for
                 batch["attention_mask"] = batch["attention_mask"][:, None, None] > 0
             return batch
@@ -144,6 +145,7 @@ class T5Tracker(
             evaluate,
             tracker.save,
             {"cut": inputs.cut, "pretrained_commit": tracker.provenance.pretrained_commit},
+            fill=partial(filled, target=settings.max_target),
         )
 
     @classmethod

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from transformers import PreTrainedTokenizerFast
 
-from baselines.t5dst.data import Inputs, Texts, TokenLimits
+from baselines.t5dst.data import Inputs, Texts, TokenLimits, filled
 from baselines.t5dst.formats import get_format
 from baselines.t5dst.model import tiny_tokenizer
 from sgdx_dataset import frames, load
@@ -58,11 +58,11 @@ def test_a_batch_counts_by_the_tokens_of_its_answers(
     rows: Any, tokenizer: PreTrainedTokenizerFast
 ) -> None:
     inputs = Inputs(read(rows, "t5dst", 0), tokenizer, get_format("t5dst"), TokenLimits(256, 32))
-    for static in (False, True):
-        batch = inputs.training_batch(np.array([0, 9]), static=static)
+    batch = inputs.training_batch(np.array([0, 9]))
+    for batch in (batch, filled(batch, 4, 256, 32)):
         assert batch["weight"].item() == (batch["labels"] != -100).sum().item()
-        assert batch["attention_mask"].sum(1).tolist() == inputs.lengths[[0, 9]].tolist()
-    assert (batch["input_ids"].shape, batch["labels"].shape) == ((2, 256), (2, 32))
+        assert batch["attention_mask"].sum(1).tolist()[:2] == inputs.lengths[[0, 9]].tolist()
+    assert (batch["input_ids"].shape, batch["labels"].shape) == ((4, 256), (4, 32))
 
 
 def test_shuffling_depends_on_the_seed_alone(rows: Any) -> None:
