@@ -67,7 +67,6 @@ def test_a_pushed_model_is_the_model(
         kinds = [*config.get("auto_map", {"AutoModelForSeq2SeqLM": ""})]
         loads = f".from_pretrained({name!r}, trust_remote_code=True)"
         code = f"import transformers\nfor kind in {kinds}:\n"
-        assert kinds and "AutoConfig" not in kinds[-1:]
         python("-c", f"{code}    getattr(transformers, kind){loads}")
 
 

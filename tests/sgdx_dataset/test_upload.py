@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,15 @@ import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.options import UploadOptions
-from sgdx_dataset.push import MANIFEST, Kind, Place, check_upload, publish
+from sgdx_dataset.push import (
+    MANIFEST,
+    PLACEHOLDER,
+    Kind,
+    Place,
+    addressed,
+    check_upload,
+    publish,
+)
 
 from ..hub import READ_TOKEN, SEEDS, TOKEN, Answer, Hub, Repository
 
@@ -267,3 +276,28 @@ def test_what_is_written_is_what_would_be_pushed(push: Push, online: Hub, tmp_pa
              for p in (tmp_path / "shown").rglob("*") if p.is_file()}  # fmt: skip
     assert shown | SEED == of(online).files
     assert str(tmp_path / "shown") in fails(push, output=tmp_path / "shown")
+
+
+# What pip has recorded of the installation, and what stands in a card then.
+ADDRESSES: list[tuple[dict[str, Any], str, str]] = [
+    ({}, "git+https://github.com/YOU/sgdx.git", "https://github.com/YOU/sgdx/blob"),
+    (
+        {"url": "https://KEY@host.org/we/sgdx.git", "vcs_info": {"vcs": "git", "commit_id": "c0"}},
+        "git+https://host.org/we/sgdx.git@c0", "https://host.org/we/sgdx/blob",
+    ),
+    ({"url": "file:///home/me/sgdx", "dir_info": {"editable": True}}, "YOU/sgdx", "YOU/sgdx/blob"),
+    ({"url": "ssh://me@host/sgdx", "vcs_info": {"vcs": "git", "commit_id": "c0"}}, "YOU", "YOU"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("recorded", "pip", "page"), ADDRESSES)
+def test_a_card_names_where_others_install_from(
+    recorded: dict[str, Any], pip: str, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Installed:
+        read_text = staticmethod(lambda name: json.dumps(recorded))
+
+    monkeypatch.setattr("sgdx_dataset.push.distribution", lambda name: Installed)
+    card = addressed(f'pip install "sgdx @ git+{PLACEHOLDER}.git" ({PLACEHOLDER}/blob/main)')
+    assert pip in card and page in card
+    assert not any(private in card for private in ("KEY", "/home/me", "ssh"))

@@ -95,6 +95,17 @@ def test_services(copies: Path, tmp_path: Path, command: Run) -> None:
     assert "Cabs_2" in refused(tmp_path, command, *words, "--service", "Cabs_2")
 
 
+@pytest.mark.parametrize("header", ['{"metadata": {"task": "turns"}}\n', ""])
+def test_a_row_that_lacks_something_is_shown_one_of_its_kind(
+    header: str, tmp_path: Path, command: Run
+) -> None:
+    (tmp_path / "bad").mkdir()
+    row = '{"turn_id": "1_00000/1", "variant": "original", "text": "Where to?"}\n'
+    (tmp_path / "bad" / "original.jsonl").write_text(header + row)
+    line = refused(tmp_path, command, "score", "--source", "sample", "--predictions", "bad")
+    assert "utterance" in line and "frame_id" not in line.partition("expected")[2]
+
+
 def test_a_task_has_no_options_of_others(copies: Path, tmp_path: Path, command: Run) -> None:
     state = {"frame_id": "1_00000/0/Cabs_1", "variant": "v1", "active_intent": "NONE"}
     states = written(tmp_path / "v1.jsonl", [state | {"requested_slots": [], "slot_values": []}])
