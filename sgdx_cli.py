@@ -136,7 +136,7 @@ def _check_files(options: Mapping[str, Any], tokens: list[str]) -> None:
     for option, output in outputs.items():
         if isinstance(output, Path):
             said = [before for before, word in pairwise(tokens) if Path(word) == output]
-            name = said[-1] if said else f"--{option}"
+            name = f"--{option}" if f"--{option}" in said or not said else said[-1]
             destination = check_output(output, name, is_file=option != "output")
             if destination in taken:
                 raise SgdxError(f"{name} {output}: found this name twice, expected two")

@@ -40,6 +40,7 @@ from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 from .columns import VERSION
 from .io.errors import SgdxError
 from .io.files import staged
+from .io.secrets import note_addresses, note_words
 from .options import UploadOptions
 
 MANIFEST = ".sgdx.json"
@@ -182,6 +183,8 @@ def check_upload(place: Place) -> None:
 def check_hub() -> None:
     """Check what the environment says of the Hub, before it is asked."""
     endpoint, token = os.environ.get("HF_ENDPOINT", ""), get_token() or ""
+    note_addresses(endpoint)
+    note_words(token)
     if endpoint and not endpoint.startswith(("http://", "https://")):
         found = f"HF_ENDPOINT: found {endpoint!r}"
         raise SgdxError(f"{found}, expected an address that begins with http:// or https://")

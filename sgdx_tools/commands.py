@@ -190,10 +190,13 @@ def reword(
 
     The variants are v1, v2, and so on; v1 is nearest to the original.
     """
+    from sgdx_dataset.io.files import run_folder
+
     from .folder import read_tool_set
     from .rewording import reword
 
-    return reword(read_tool_set(folder), options, server, sending)
+    with run_folder(options.output):
+        return reword(read_tool_set(folder), options, server, sending)
 
 
 @tools.command

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..io.errors import SgdxError
 from ..io.progress import advance, progress
+from ..io.secrets import note_command, take_out
 from ..words import TranslatedText
 from .phrases import one_line
 from .translators import Translator, command_translator, model_translator
@@ -42,6 +43,10 @@ def translate_round_trip(
     source, pivot = settings.languages or (None, None)
     digest = hashlib.sha256("\n".join(texts).encode()).hexdigest()
     header = {**msgspec.json.decode(msgspec.json.encode(settings)), "texts": digest}
+    for name in ("forward_command", "backward_command"):  # in whose words keys may stand
+        if header[name]:
+            note_command(header[name])
+            header[name] = take_out(header[name])
     done = _finished_batches(path, header)
     begin = 0
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..io.errors import SgdxError
 from ..io.extras import require
+from ..io.secrets import note_command, take_out
 
 # Takes a batch of texts of one line each, and a seed for its random numbers; returns as many
 # translations.
@@ -25,6 +26,7 @@ def command_translator(line: str) -> Translator:
         arguments = shlex.split(line)
     except ValueError as error:
         raise SgdxError(f"command {line!r}: cannot be read: {error}") from None
+    note_command(line)
     if not arguments:
         raise SgdxError(f"command {line!r}: is empty, expected a program and its arguments")
 
@@ -38,9 +40,8 @@ def command_translator(line: str) -> Translator:
         if done.returncode:
             raise SgdxError(f"command {line!r}: exit status {done.returncode}; it said: {message}")
         try:
-            translations = (
-                done.stdout.decode().removesuffix("\n").split("\n") if done.stdout else []
-            )
+            said = take_out(done.stdout.decode())
+            translations = said.removesuffix("\n").split("\n") if said else []
         except UnicodeDecodeError as error:
             raise SgdxError(f"command {line!r}: did not write UTF-8: {error}") from None
         if len(translations) != len(texts):

@@ -325,7 +325,7 @@ def _bounded_client() -> Any:
         async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
             response = await super().send(request, stream=True, **options)
             response.headers.pop("content-encoding", None)
-            parts = response.stream
+            parts: Any = response.stream
 
             async def counted() -> AsyncIterator[bytes]:
                 async for part in parts:

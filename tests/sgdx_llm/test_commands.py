@@ -103,6 +103,31 @@ def test_a_run_that_is_stopped_goes_on_and_its_dialogues_can_be_scored(
     }  # fmt: skip
 
 
+@pytest.mark.posix
+def test_old_requests_stay_where_new_ones_cannot_be_written(three: Path, tmp_path: Path) -> None:
+    """On a full disk, and where somebody has changed one, or put a file beside them."""
+    import resource  # which Windows lacks
+
+    words = ("--dialogues", three, "--base-url", "http://h", "--output", tmp_path / "batch")
+    assert ask("requests", *words) == 0
+    (file,) = (tmp_path / "batch" / "requests").iterdir()
+    before = file.read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        assert ask("requests", *words, "--set", "temperature=1") == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert [*file.parent.iterdir()] == [file] and file.read_bytes() == before
+    assert ask("requests", *words, "--set", "temperature=1") == 0
+    assert file.read_bytes() != before
+    for name, text in ((file.name, "mine"), ("requests-007.jsonl", "mine")):
+        (file.parent / name).write_text(text)
+        assert ask("requests", *words) == 2
+        assert (file.parent / name).read_text() == text
+        (file.parent / name).unlink()
+
+
 def test_batch_files_give_the_same_predictions(
     plan: Plan, three: Path, stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -338,7 +338,16 @@ def test_a_half_written_line_is_dropped_and_a_whole_one_kept(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     "content",
-    [b"hello", b'{"key": "k"}', b'{"key": "k", "body": 1}\nnotes', b"\xff", b'["body"]\n', b"{}"],
+    [
+        b"hello",
+        b'{"key": "k"}',
+        b'{"key":"k"}',
+        b'{"key":"k","body":1}\n{"key":"k"}',
+        b'{"key": "k", "body": 1}\nnotes',
+        b"\xff",
+        b'["body"]\n',
+        b"{}",
+    ],
 )
 def test_what_is_no_file_of_answers_stays_as_it_is(content: bytes, tmp_path: Path) -> None:
     """``--answers notes.txt`` emptied the file where it had no line feed at its end."""
@@ -350,6 +359,8 @@ def test_what_is_no_file_of_answers_stays_as_it_is(content: bytes, tmp_path: Pat
     with pytest.raises(SgdxError, match="found no regular file"):
         AnswerFile(tmp_path)
     path.write_bytes(b"")
-    with AnswerFile(path):
-        pass
-    assert path.exists()
+    (tmp_path / "link").symlink_to("nothing")
+    for name in ("notes.txt", "link", "new"):
+        with AnswerFile(tmp_path / name):
+            pass
+    assert path.exists() and (tmp_path / "link").is_symlink() and not (tmp_path / "new").exists()

@@ -21,14 +21,14 @@ from sgdx_dataset.schema import Intent, Service, Slot
 from sgdx_dataset.words import check_names
 from sgdx_metric.matchers import why_no_matcher
 from sgdx_tools.check import find
-from sgdx_tools.data import Tool, ToolSet
+from sgdx_tools.data import Json, Tool, ToolSet
 from sgdx_tools.folder import write_tool_set
 from sgdx_tools.importing import import_files
 from sgdx_tools.json_schema import Layout
 from sgdx_tools.traces import add_traces
 from sgdx_tools.values import fault
 
-from .conftest import CASES, TOOLS, Json, objects
+from .conftest import CASES, TOOLS, objects
 
 TEXT = {"type": "string"}
 ANY = Tool("t", "d", objects(a={}))
@@ -113,9 +113,9 @@ def log(count: int, folder: Path, name: str) -> None:
 
 
 def service(count: int) -> None:
-    slots = tuple(Slot(Name(f"slot{i}"), "d", False) for i in range(count))
-    names = tuple(slot.name for slot in slots)
-    check_names([Service("S_1", "d", slots, (Intent("I", "d", False, names, {}, ()),))], "file")
+    slots = [Slot(Name(f"slot{i}"), "d", False) for i in range(count)]
+    names = [slot.name for slot in slots]
+    check_names([Service("S_1", "d", slots, [Intent("I", "d", False, names, {}, [])])], "file")
 
 
 IN_DOCUMENT = "/components/schemas"

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from sgdx_dataset.io import secrets
+from sgdx_tools.data import Json
 from sgdx_tools.folder import write_tool_set
 
 from ..sgdx_llm.server import StandIn, completion, failing, serving
-from .conftest import CASES, TOOLS, V1, Capture, Json, command
+from .conftest import CASES, TOOLS, V1, Capture, command
 from .importing.test_mcp_servers import BY_SDK
 from .test_testing import SERVER, versions_tested
 

@@ -14,12 +14,13 @@ from pathlib import Path
 import pytest
 
 from sgdx_dataset import SgdxError
+from sgdx_tools.data import Json
 from sgdx_tools.folder import read_tool_set
 from sgdx_tools.importing import mcp_servers
 from sgdx_tools.importing.mcp_servers import Access, import_servers, started
 
 from ...sgdx_llm.server import StandIn, failing, serving
-from ..conftest import Capture, Json, command
+from ..conftest import Capture, command
 
 PYTHON = shlex.quote(sys.executable)
 BY_SDK = """
