@@ -121,7 +121,7 @@ def make_request(
         )
     if system.model and not is_trainable(system_class):
         raise SgdxError(
-            f"--model {system.model}: {name} is not trained and reads no model, expected one of them"
+            f"--model {system.model}: {name} is not trained and reads no model, expected either"
         )
     if system.precision is not None and not is_trainable(system_class):
         raise SgdxError(
