@@ -232,7 +232,7 @@ import io, sys
 from sgdx_eval.report.plots import _STYLE, _new, own_style
 with own_style(_STYLE):
     figure = _new(2, 2)
-    figure.subplots().set_title("$5 in C:\\x")
+    figure.subplots().set_title("$5 and $6")
     figure.savefig(io.BytesIO(), format="svg")
 print("drawn")
 """
@@ -245,7 +245,7 @@ print("drawn")
 def test_pictures_need_nothing_of_the_users_own_settings(
     settings: bytes, drawn: bool, tmp_path: Path
 ) -> None:
-    """A notebook's backend that is not there, and a matplotlibrc with LaTeX, or one that is no text."""
+    """A backend that is not there, and a matplotlibrc with LaTeX, or one that is no text."""
     (tmp_path / "matplotlibrc").write_bytes(settings)
     environment = {**os.environ, "MPLBACKEND": "module://nowhere.backend"}
     words = [sys.executable, "-c", DRAW]
