@@ -15,7 +15,7 @@ from typing import Any
 
 from cyclopts import App, CycloptsError, Group, Parameter
 
-from sgdx_dataset.io.console import is_first, run
+from sgdx_dataset.io.console import check_path, is_first, run
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import check_output, note_named
 from sgdx_metric.errors import ScoreError
@@ -143,6 +143,20 @@ def _check_files(options: Mapping[str, Any], tokens: list[str]) -> None:
             taken.append(destination)
 
 
+def _check_paths(tokens: list[str]) -> None:
+    """Refuse a value of an option that is no path, or in which a path after ``=`` is none."""
+    option = ""
+    for token in tokens:
+        if token.startswith("--"):
+            option, equals, value = token.partition("=")
+            values = [value] if equals else []
+        else:
+            values = [token]
+        for value in values:
+            for path in {value, value.partition("=")[2]} - {""}:
+                check_path(option, path)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; without arguments, with those of this process.
 
@@ -156,6 +170,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     def command() -> int | None:
         app = program()
+        _check_paths(tokens)
         if tokens in ([], ["--help"], ["-h"]):  # which shows a line of every command's own help
             for name in app:
                 app[name]

@@ -119,6 +119,10 @@ def make_request(
         raise SgdxError(
             f"--tracker {name}: it is trained, expected --model with the trained model too"
         )
+    if system.model and not is_trainable(system_class):
+        raise SgdxError(
+            f"--model {system.model}: {name} is not trained and reads no model, expected either"
+        )
     if system.precision is not None and not is_trainable(system_class):
         raise SgdxError(
             f"--precision {system.precision}: {name} is not trained and has no precision to choose"

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_typ
 import msgspec
 
 from sgdx_dataset.configs import VARIANTS
-from sgdx_dataset.io.errors import SgdxError
+from sgdx_dataset.io.errors import SgdxError, one_of
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.yaml import parse_yaml
 
@@ -38,7 +38,8 @@ class _Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 class Augment(_Recipe, frozen=True):
     """Settings of the augmentation: reworded schemas to train on besides the original ones."""
 
-    schemas: str  # ``backtrans``, ``oracle``, ``corrupt``, or a folder of variants and overlays
+    # ``backtrans``, ``oracle``, ``corrupt``, a folder of variants and overlays, or an overlay
+    schemas: str = "backtrans"
     ratio: Fraction = 1.0  # of the train dialogues that are repeated under each reworded schema
     seed: Seed = 0  # of the choice of these dialogues and of ``corrupt``
 
@@ -48,7 +49,7 @@ class Also(_Recipe, frozen=True):
 
     source: str
     share: Annotated[float, msgspec.Meta(gt=0, le=0.99)]  # of all rows, for which they are repeated
-    variants: tuple[str, ...] = ("original", *VARIANTS)
+    variants: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)] = ("original", *VARIANTS)
 
 
 class Settings(_Recipe, frozen=True, kw_only=True):
@@ -252,8 +253,8 @@ def find_recipe(name: str) -> Path:
     if packaged.is_file():
         return packaged
     recipes = sorted(packages.glob("*/config/*.yaml"))
-    names = ", ".join(f"{file.parents[1].name}/{file.stem}" for file in recipes)
-    raise SgdxError(f"{path}: found no recipe, expected a YAML file of yours, or one of {names}")
+    names = [f"{file.parents[1].name}/{file.stem}" for file in recipes]
+    raise SgdxError(f"{path}: found no YAML file of yours and no recipe, {one_of(name, names)}")
 
 
 def read_recipe(path: Path, changes: Sequence[str] = ()) -> Any:
@@ -272,8 +273,10 @@ def read_recipe(path: Path, changes: Sequence[str] = ()) -> Any:
             raise SgdxError(f"--set {change}: expected KEY=VALUE, as in learning_rate=1e-4")
         inside[name] = parse_yaml(value.encode(), Any, f"--set {change}")
     tracker = recipe.get("tracker")
+    chosen = [change for change in changes if change.startswith("tracker=")]
+    where = f"--set {chosen[-1]}" if chosen else str(path)
     if not isinstance(tracker, str):
-        raise SgdxError(f"{path}: tracker is {tracker!r}, expected one of {', '.join(RECIPES)}")
+        raise SgdxError(f"{where}: tracker is {tracker!r}, expected one of {', '.join(RECIPES)}")
     kind = RECIPES.get(tracker)
     if kind is None:  # a system of an installed package
         from .system import get_trainable
@@ -281,25 +284,47 @@ def read_recipe(path: Path, changes: Sequence[str] = ()) -> Any:
         try:
             kind = get_trainable(tracker).SETTINGS
         except SgdxError as error:
-            raise SgdxError(f"{path}: {error}") from None
+            raise SgdxError(f"{where}: {error}") from None
     try:
         # Not strict, because YAML 1.1 reads 1e-4 as a text.
         return msgspec.convert(recipe, kind, strict=False)
     except msgspec.ValidationError as error:
-        known = f", expected one of {', '.join(_fields_at(kind, str(error)))}"
-        raise SgdxError(
-            f"{path}: {error}{known if 'unknown field' in str(error) else ''}"
-        ) from None
+        key, fault = _explained(kind, recipe, str(error))
+        given = [change for change in changes if _is_about(change.partition("=")[0], key)]
+        where = f"--set {given[-1]}" if given else str(path)
+        raise SgdxError(f"{where}: {fault}") from None
 
 
-def _fields_at(kind: Any, message: str) -> Sequence[str]:
-    """The names of the settings at the place that an error names, as in ``at `$.augment```."""
-    for name in message.partition(" - at `$.")[2].rstrip("`").split("."):
-        of_field = get_type_hints(kind).get(name, kind)
-        kinds = (of_field, *get_args(of_field))
-        kind = next((k for k in kinds if hasattr(k, "__struct_fields__")), kind)
-    fields: tuple[str, ...] = kind.__struct_fields__
-    return fields
+def _is_about(changed: str, key: str) -> bool:
+    """Whether a change of one key can be the fault of another, which may be around or in it."""
+    return f"{changed}.".startswith(f"{key}.") or f"{key}.".startswith(f"{changed}.")
+
+
+def _explained(kind: Any, recipe: Any, message: str) -> tuple[str, str]:
+    """The key that a message of msgspec is about, and what is wrong there and would be right."""
+    fault, _, place = message.partition(" - at `$")
+    names = [name for name in place.strip("`").partition("[")[0].split(".") if name]
+    for name in names:
+        recipe = recipe.get(name) if isinstance(recipe, dict) else None
+        hint = get_type_hints(kind).get(name, kind)
+        kinds = (hint, *get_args(hint))
+        kind = next((each for each in kinds if hasattr(each, "__struct_fields__")), hint)
+    key = ".".join(names)
+    if "unknown field" in fault:
+        name = fault.split("`")[1]
+        known = kind.__struct_fields__
+        whole = ".".join([*names, name])
+        return whole, f"{whole}: no such setting, {one_of(name, known)}"
+    if "missing required field" in fault:
+        fields = msgspec.structs.fields(kind)
+        lacking = [field.name for field in fields if field.required and field.name not in recipe]
+        return key, f"{key or 'the recipe'} lacks {', '.join(lacking)}"
+    if "Invalid enum value" in fault:
+        values = [each for part in (kind, *get_args(kind)) for each in get_args(part)]
+        texts = list(dict.fromkeys(value for value in values if isinstance(value, str)))
+        texts += ["true", "false"] if bool in (*values, *get_args(kind)) else []
+        return key, f"{key}: {fault.lower()}, expected one of {', '.join(texts)}"
+    return key, f"{key}: {fault}" if key else fault
 
 
 class PredictionOptions(msgspec.Struct, frozen=True, kw_only=True):

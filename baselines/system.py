@@ -38,6 +38,7 @@ from huggingface_hub.errors import (
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.errors import one_of
 from sgdx_dataset.io.extras import require
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import decode_json
@@ -205,8 +206,8 @@ def get_system(name: str) -> type[System]:
         return _own_system(name, *registered[name].value.split(":"))
     if ":" in name:
         return _own_system(name, *name.split(":", 1))
-    names = ", ".join([*SYSTEMS, *registered.names])
-    raise SgdxError(f"tracker '{name}' is unknown, expected one of {names}, or MODULE:CLASS")
+    known = one_of(name, [*SYSTEMS, *registered.names])
+    raise SgdxError(f"tracker '{name}' is unknown, {known} (or MODULE:CLASS for your own)")
 
 
 def read_options(name: str, given: Mapping[str, str]) -> PredictionOptions:

@@ -141,10 +141,10 @@ def _check(settings: Settings, tasks: Sequence[str], output: Path, resume: bool)
     elif getattr(settings, "rounded", 0):
         raise SgdxError("rounded: found no bits, expected 4, 5, 6 or 8 to round to")
     schemas = settings.augment.schemas if settings.augment else "backtrans"
-    if schemas not in ("backtrans", "oracle", "corrupt") and not Path(schemas).is_dir():
+    if schemas not in ("backtrans", "oracle", "corrupt") and not Path(schemas).exists():
         raise SgdxError(
-            f"augment: {schemas}: no such folder, expected one of variants, or backtrans, oracle "
-            "or corrupt"
+            f"augment: {schemas}: no such folder or file, expected one of variants, an overlay, or "
+            "backtrans, oracle or corrupt"
         )
 
 

@@ -47,7 +47,7 @@ class Source:
 
     source: Annotated[str | None, Parameter(metavar="PATH")] = None
     """Read SGD from this source: a release directory, a release archive (.zip), 'sample'
-    for the small corpus of this package, 'many' for its corpus of 150 services, or 'download' to
+    for the small corpus of this package, 'many' for its corpus of many services, or 'download' to
     fetch the release once. Default: the environment variable SGDX_SOURCE, else the source that
     'sgdx prepare' was given last."""
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from .configs import BACKTRANS, CONFIGS, SPLITS, VARIANTS, split_name
-from .io.errors import SgdxError
+from .io.errors import SgdxError, one_of
 from .io.files import MAX_FILE_BYTES, file_digest, note_read, read_file, staged
 from .io.json import pretty_json
 from .schema import Service
@@ -138,7 +138,7 @@ class Release:
         """Raise ``SgdxError`` unless ``config`` exists and this copy has its schemas."""
         configs = (*CONFIGS, *self.own_variants)
         if config not in configs:
-            raise SgdxError(f"unknown config {config!r}, expected one of {', '.join(configs)}")
+            raise SgdxError(f"unknown config {config!r}, {one_of(config, configs)}")
         if not self.variants(config):
             example = f"{self.schema_file('test', config)}, or that of another split"
             expected = f"{BACKTRANS}/*.json" if config == BACKTRANS else example
@@ -389,7 +389,8 @@ def find_variants(folder: Path) -> dict[str, Path]:
     """Find the user's own variants of the train schemas in a folder.
 
     A variant is a sub-folder with ``train/schema.json``, as ``compose`` and ``corrupt`` write them,
-    or an overlay: a ``.json`` file. A folder that has ``train/schema.json`` itself is one variant.
+    or an overlay: a ``.json`` file. A folder that has ``train/schema.json`` itself is one variant,
+    as is an overlay.
 
     Returns:
         Paths by variant name, sorted by name, for ``open_release``. Variants are named after their
@@ -400,7 +401,7 @@ def find_variants(folder: Path) -> dict[str, Path]:
         SgdxError: The folder has no variant, or two variants of the same name.
     """
     paths = [folder]
-    if not (folder / "train" / "schema.json").is_file():
+    if not folder.is_file() and not (folder / "train" / "schema.json").is_file():
         schemas = folder.glob("*/train/schema.json")
         paths = sorted([*(path.parents[1] for path in schemas), *folder.glob("*.json")])
     path_of: dict[str, Path] = {}

@@ -179,13 +179,16 @@ class Origin(NamedTuple):
 
     def stated(self, split: str | None, release: str | None) -> tuple[str | None, str | None]:
         """The split and the release as a caller states them, or as the rows say it themselves."""
+        if type(split).__name__ == "NamedSplit":  # what `split` of a `Dataset` is
+            split = str(split)
+        named = split_name(split) if isinstance(split, str) else None
         for name, given, own in (
-            ("split", split and split_name(str(split)), self.split),
+            ("split", named, self.split),
             ("release", release, self.release),
         ):
             if given and own and given != own:
                 raise ScoreError(f"{name} is {given!r}, but the references are of {own!r}")
-        return (str(split) if split else self.split), release or self.release
+        return split or self.split, release or self.release
 
     def joined(self, more: "Origin") -> "Origin":
         """What two batches of rows say together."""
@@ -201,8 +204,9 @@ def origin_of(references: Any) -> Origin:
         return Origin()
     release = (info.download_checksums or {}).get(f"release of {split}", {}).get("checksum")
     whole = (info.splits or {}).get(split)
-    named = whole is not None and "variant" in references.column_names and len(references) > 0
-    rows = whole.num_examples // len(references.unique("variant")) if named else None
+    is_table = whole is not None and hasattr(references, "unique")  # which a stream has not
+    variants = references.unique("variant") if is_table else ()
+    rows = whole.num_examples // len(variants) if len(variants) else None
     return Origin(split, release or None, rows)
 
 

@@ -102,4 +102,5 @@ def _command(arguments: list[str], folder: Path) -> None:
 
     shown = " ".join(map(quote, arguments)).replace(f"{folder}/", "")
     print("$ sgdx tools", shown.replace(quote(sys.executable), "python"), flush=True)
-    main(arguments)
+    if (status := main(arguments)) > 1:  # stopped, or at fault, which it has said; 1 is the gate's
+        sys.exit(status)

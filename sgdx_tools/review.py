@@ -84,7 +84,8 @@ def write_table(
 def read_table(path: Path, columns: Row) -> Iterator[tuple[int, list[str]]]:
     """The lines that are left in a table, each with its number."""
     try:
-        rows = list(csv.reader(io.StringIO(read_input(path).decode()), "excel-tab"))
+        text = io.StringIO(read_input(path).decode(), newline="")
+        rows = list(csv.reader(text, "excel-tab"))
     except (csv.Error, UnicodeDecodeError) as error:
         raise SgdxError(f"{path}: cannot be read as a table: {error}") from None
     if not rows or tuple(rows[0]) != tuple(columns):
@@ -148,8 +149,10 @@ def read_review(path: Path, tools: Mapping[str, Tool]) -> tuple[Pool, str]:
 
 
 def _row(cells: Iterable[str]) -> str:
-    text = io.StringIO()
+    text = io.StringIO(newline="")
     # A program that shows tables would obey a cell that begins so.
     guarded = [f"'{cell}" if _FORMULA.match(cell) else cell for cell in cells]
-    csv.writer(text, "excel-tab", lineterminator="\n").writerow(guarded)
+    # Else a carriage return alone would end the line where the table is read.
+    quoting = csv.QUOTE_ALL if any("\r" in cell for cell in guarded) else csv.QUOTE_MINIMAL
+    csv.writer(text, "excel-tab", lineterminator="\n", quoting=quoting).writerow(guarded)
     return text.getvalue()

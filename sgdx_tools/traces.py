@@ -30,7 +30,7 @@ from .values import as_expected
 
 REVIEW = "review"  # the folder of the table
 STRUCK = "struck.jsonl"  # beside it, what reviews have struck out
-# The last says which cases the whole table had, in a digest of their ids.
+# The last says which cases the whole table had, by a digest of their ids, and what the line said.
 _COLUMNS = ("id", "said", "expected", "table")
 _TITLE = "Cases of traces and of models, for review"
 _TEXT = """What was called in each conversation, or what the model that wrote it wants called. A
@@ -77,7 +77,7 @@ def add_cases(
         table = folder / REVIEW / TSV
         unreviewed = {case.id for case in tool_set.all_cases if case.unreviewed}
         rows = [row for _, row in read_table(table, _COLUMNS)] if table.exists() else []
-        if rows and rows[0][3] == digest(sorted(unreviewed)) and len(rows) < len(unreviewed):
+        if rows and _table(rows[0]) == digest(sorted(unreviewed)) and len(rows) < len(unreviewed):
             struck = f"found {len(unreviewed) - len(rows)} lines struck out, which would be lost"
             raise SgdxError(f"{table}: {struck}: expected that --review took it")
         cases = {case.id: case for case in tool_set.all_cases}
@@ -123,9 +123,15 @@ def review_cases(folder: Path, table: Path) -> int:
             raise SgdxError(f"{table}: case {unknown[0]} is not in {folder / CASES}")
         unreviewed = sorted(case.id for case in tool_set.all_cases if case.unreviewed)
         is_last = table.resolve() == (folder / REVIEW / TSV).resolve()
-        if {row[3] for row in rows} != {digest(unreviewed)} and (rows or not is_last):
+        if {*map(_table, rows)} != {digest(unreviewed)} and (rows or not is_last):
             expected = f"expected the last one, of {folder / REVIEW}"
             raise SgdxError(f"{table}: found a table of other cases, {expected}")
+        for name, said, expected, mark in rows:  # what is mended there would be lost
+            if mark != _mark(mark.partition(".")[0], said, expected):
+                raise SgdxError(
+                    f"{table}: case {name}: found {expected!r:.100} and other words than the table "
+                    f"had, expected them unchanged; mend the case in {folder / CASES}"
+                )
         kept, struck = list[Case](), _struck(folder)
         for case in tool_set.all_cases:
             if not case.unreviewed or case.id in left:
@@ -142,14 +148,27 @@ def _write(folder: Path, cases: Sequence[Case]) -> list[Path]:
     write_bytes(folder / CASES, msgspec.json.Encoder().encode_lines(cases), renews=True)
     unreviewed = [case for case in cases if case.unreviewed]
     table = digest(sorted(case.id for case in unreviewed))
-    lines = []
-    for case in unreviewed:
-        said = "\n".join(f"{m['role']}: {message_text(m)}" for m in case.messages)
-        expected = calls_text([msgspec.structs.asdict(call) for call in case.expect or ()])
-        lines.append((case.id, said, expected, table))
+    lines = [_line(case, table) for case in unreviewed]
     heads, place = _COLUMNS[:3], folder / REVIEW
     written = write_table(place, _COLUMNS, lines, _TITLE, _TEXT, heads, lambda line: line[:3], True)
     return [folder / CASES, *written]
+
+
+def _line(case: Case, table: str) -> tuple[str, str, str, str]:
+    """The line of a case in the table with a digest."""
+    said = "\n".join(f"{m['role']}: {message_text(m)}" for m in case.messages)
+    expected = calls_text([msgspec.structs.asdict(call) for call in case.expect or ()])
+    return case.id, said, expected, _mark(table, said, expected)
+
+
+def _mark(table: str, said: str, expected: str) -> str:
+    """The last cell of a line: which table it is of, and a digest of its words."""
+    return f"{table}.{digest([said.split(), expected.split()])}"
+
+
+def _table(row: Sequence[str]) -> str:
+    """The digest of the table that a line is of."""
+    return row[3].partition(".")[0]
 
 
 def _struck(folder: Path) -> bytes:

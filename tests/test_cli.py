@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import runpy
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -105,3 +107,50 @@ def test_a_mistake_is_one_line(line: str, fact: str, capsys: pytest.CaptureFixtu
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.startswith("sgdx: error: ") and fact in said.err and said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [("-m", "sgdx_metric"), ("-m", "sgdx_space"), ("-m", "sgdx_cli")])
+def test_packages_of_ones_own_hide_none_of_ours(words: tuple[str, ...], tmp_path: Path) -> None:
+    """Many repositories have a package ``baselines``, here or on PYTHONPATH."""
+    (tmp_path / "baselines").mkdir()
+    (tmp_path / "baselines" / "__init__.py").touch()
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, *words, "--help"],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "") and "usage" in done.stdout.lower()
+
+
+@pytest.mark.posix
+def test_a_value_that_is_no_path_is_named_by_its_option(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A link to itself, one around a file, a NUL: behind an option, behind ``=``, alone."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "loop").symlink_to("loop")
+    for words, parts in (
+        (["stats", "--source", "loop"], ["--source", "loop"]),
+        (["stats", "--source=loop/x"], ["--source", "loop/x"]),
+        (["stats", "--source", "a\0b"], ["--source", "NUL"]),
+        (["score", "--predictions", "p", "--variant", "a=loop"], ["--variant", "loop"]),
+        (["compare", "loop", "x"], ["loop"]),
+        (["train", "--config", "a\0b"], ["--config", "NUL"]),
+    ):
+        assert main(words) == 2
+        error = capsys.readouterr().err
+        assert error.count("\n") == 1 and all(part in error for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("HF_ENDPOINT", "127.0.0.1:9"), ("HF_TOKEN", "hf_\u00e4"), ("HF_TOKEN", "hf a")],
+)
+def test_what_the_environment_says_of_the_hub_is_named(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_abc")
+    monkeypatch.setenv(name, value)
+    assert main(["push-metric", "you/sgdx_metric"]) == 2
+    error = capsys.readouterr().err
+    assert name in error and ("hf" not in value or value not in error)

@@ -88,10 +88,10 @@ def _variant_paths(augment: Augment, source: str | None) -> dict[str, Path]:
     if augment.schemas == CORRUPT:
         return _corrupted(augment.seed, source)
     folder = Path(augment.schemas)
-    if not folder.is_dir():
+    if not folder.exists():
         raise SgdxError(
-            f"augment: {augment.schemas}: no such folder, expected one of variants, or "
-            f"{BACKTRANS}, {ORACLE} or {CORRUPT}"
+            f"augment: {augment.schemas}: no such folder or file, expected one of variants, an "
+            f"overlay, or {BACKTRANS}, {ORACLE} or {CORRUPT}"
         )
     return find_variants(folder)
 

@@ -5,6 +5,7 @@ The command lines of all packages use it, so that they end alike.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import re
@@ -117,6 +118,10 @@ def _run(
         status, line = BAD_INPUT, "error: found too many parts in each other for this input"
     except MemoryError:
         status, line = BAD_INPUT, "error: found too little memory for this input"
+    except (ValueError, RuntimeError) as error:
+        if not _is_of_a_path(error):  # else it is a fault of the program, which Python shows
+            raise
+        status, line = BAD_INPUT, f"error: {error}, expected the path of a file or folder"
     except BrokenPipeError:
         _discard_output()
         status = CLOSED_OUTPUT
@@ -129,6 +134,24 @@ def _run(
     if line and is_main_process:
         say(program, line)
     return status
+
+
+def check_path(option: str, value: str) -> None:
+    """Refuse what no file system takes as a path, with the name of the option or key."""
+    if "\0" in value:
+        raise SgdxError(f"{option} {value!r}: found a NUL, expected the name of a file or a text")
+    try:
+        Path(value).stat()
+    except (OSError, UnicodeError) as error:
+        if isinstance(error, OSError) and error.errno == errno.ELOOP:
+            found = "found a link that leads to itself"
+            raise SgdxError(f"{option} {value}: {found}, expected a file or folder") from None
+
+
+def _is_of_a_path(error: Exception) -> bool:
+    """Whether Python says by an error that a text is no path."""
+    text = str(error)
+    return "embedded null" in text or text.startswith("Symlink loop")
 
 
 def say(program: str, message: str) -> None:

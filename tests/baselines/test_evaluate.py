@@ -119,6 +119,9 @@ def test_two_processes_predict_what_one_does(
 
 WRONG: dict[str, tuple[Any, tuple[object, ...], str]] = {
     "nothing named": (predict, (), "--model nor --tracker"),
+    "a model that nobody reads": (
+        evaluate, ("--model", "{trained}", "--tracker", "lexical"), "lexical is not trained",
+    ),
     "no such tracker": (predict, ("--tracker", "simple"), "'simple'"),
     "a tracker that is trained": (evaluate, ("--tracker", "sgp_dst"), "--tracker sgp_dst: "),
     "out of range": (predict, ("--model", "{trained}", "--batch-size", 0), "--batch-size"),

@@ -69,7 +69,8 @@ def test_a_tracker_of_ones_own_needs_no_line_in_the_package(
         ("no_such_module:Mine", "found no module no_such_module to import"),
         ("registered_tracker:Nobody", "class Nobody of a tracker in registered_tracker, found"),
         ("registered_tracker:Other", "found a Other without ROWS, READS, OPTIONS"),
-        ("nobody", r"expected one of lexical, .*, mine, or MODULE:CLASS"),
+        ("nobody", r"expected one of lexical, .*, mine \(or MODULE:CLASS"),
+        ("lexicl", r"did you mean lexical\?"),
     ):
         with pytest.raises(SgdxError, match=message):
             get_system(name)

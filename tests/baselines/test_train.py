@@ -117,11 +117,25 @@ def test_what_cannot_be_trained(
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ("learning_rat=1", "expected one of tracker, model, "),
-        ("augment.ratios=1", "expected one of schemas, ratio, seed"),
+        ("learning_rat=1", "learning_rat: no such setting, did you mean learning_rate?"),
+        ("augment.ratios=1", "--set augment.ratios=1: augment.ratios: no such setting"),
+        ("xyz=1", "expected one of tracker, model, "),
         ("steps.most=1", "steps is 12"),
         ("steps", "KEY=VALUE"),
-        ("steps=many", "$.steps"),
+        ("steps=many", "--set steps=many: steps: Expected `int"),
+        (
+            "optimizer=sgd",
+            "--set optimizer=sgd: optimizer: invalid enum value 'sgd', expected one of ada",
+        ),
+        ("also.share=0.5", "--set also.share=0.5: also lacks source"),
+        (
+            "also={source: many, share: 0.5, variants: []}",
+            "also.variants: Expected `array` of length >= 1",
+        ),
+        (
+            "tracker=onepas",
+            "--set tracker=onepas: tracker 'onepas' is unknown, did you mean onepass?",
+        ),
     ],
 )
 def test_changes_of_a_recipe_that_it_has_not(

@@ -78,15 +78,43 @@ def test_what_is_prepared_is_kept_until_its_source_changes(mini: Path, tmp_path:
     assert load_here(cache, "v1")["rows"] == {"train": 2, "validation": 2, "test": 1}
 
 
-def test_a_damaged_config_is_told(mini: Path) -> None:
-    file = Path(load("v1", "test", mini).cache_files[0]["filename"])
-    content = file.read_bytes()
-    file.write_bytes(content[: len(content) // 2])
-    with pytest.raises(SgdxError):
-        load("v1", "test", mini)
-    file.unlink()
-    with pytest.raises(SgdxError):
-        load("v1", "test", mini)
+def test_a_damaged_config_is_prepared_anew(mini: Path, tmp_path: Path) -> None:
+    """Where a file is cut or gone; by load, and by prepare."""
+    rows = load("v1", "test", mini).to_list()
+    prepare(mini, ["v1"], tmp_path)
+    (prepared,) = tmp_path.glob("sgdx/v1/*/*/sgdx-test.arrow")
+    for file, again in (
+        (Path(load("v1", "test", mini).cache_files[0]["filename"]), lambda: None),
+        (prepared, lambda: prepare(mini, ["v1"], tmp_path)),
+    ):
+        content = file.read_bytes()
+        file.write_bytes(content[: len(content) // 2])
+        again()
+        assert load("v1", "test", mini).to_list() == rows
+        file.unlink()
+        again()
+        assert load("v1", "test", mini).to_list() == rows
+        assert len(file.read_bytes()) == len(content)
+
+
+@pytest.mark.parametrize(
+    ("cache", "folder", "parts"),
+    [("cache", "here", ["load_dataset("]),
+     ("a[1]", "here", ["HF_HOME", "sgdx_dataset import load"]),
+     ("cache", "sgdx", ["folder sgdx", "sgdx_dataset import load"])],
+)  # fmt: skip
+def test_prepare_announces_what_works(
+    cache: str, folder: str, parts: list[str], mini: Path, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """load_dataset takes brackets for a pattern, and a folder that is called sgdx for the data."""
+    (tmp_path / "work" / folder).mkdir(parents=True)
+    (tmp_path / "work" / folder / "a.txt").touch()
+    monkeypatch.chdir(tmp_path / "work")
+    assert main(["prepare", "--source", str(mini), "--cache-dir", str(tmp_path / cache)]) == 0
+    error = capsys.readouterr().err
+    assert all(part in error for part in parts)
+    assert ("load_dataset(" in error) == (parts == ["load_dataset("])
 
 
 def test_another_copy_of_a_source_replaces_the_first(mini: Path, hugging_face_home: Path) -> None:

@@ -208,3 +208,28 @@ def test_a_dataset_says_its_split_and_names_of_another_variant_are_told(metric: 
     for result in (metric.compute(predictions=predicted, references=rows), score(predicted, rows)):
         assert "|split:test|release:sample|" in result["signature"]
         assert result["sgdx"]["by_variant"] == {"v1": 1.0}
+
+
+def test_what_rows_say_of_themselves_is_neither_contradicted_nor_lost(metric: Any) -> None:
+    """Another split is refused, and a choice of dialogues has a mark of its own."""
+    dialogues = load("v1", "test", "sample")
+    keys = ["frame_id", "variant", "active_intent", "requested_slots", "slot_values"]
+    rows = frames(dialogues)
+    predicted = rows.select_columns(keys)
+    for door in (
+        score,
+        lambda p, r, **options: metric.compute(predictions=p, references=r, **options),
+    ):
+        for wrong in ({"split": "validation"}, {"split": "dev"}, {"release": "many"}):
+            with pytest.raises(ValueError, match=f"{'validation|many'}.*(test|sample)"):
+                door(predicted, rows, **wrong)
+        assert "|split:test|" in door(predicted, rows, split=rows.split)["signature"]
+        signatures = set()
+        for begin in (0, 3):
+            part = frames(dialogues.select(range(begin, begin + 3)))
+            signatures.add(door(part.select_columns(keys), part)["signature"])
+        marks = {line.split("|dialogues:")[1].split("|")[0] for line in signatures}
+        assert len(marks) == 2 and all(mark.startswith("3@") for mark in marks)
+    metric.add_batch(predictions=predicted, references=rows)
+    with pytest.raises(ValueError, match="validation.*test"):
+        metric.add_batch(predictions=[], references=frames(load("v1", "dev", "sample")))

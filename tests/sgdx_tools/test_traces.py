@@ -155,6 +155,26 @@ def test_a_review_drops_what_is_struck_out_and_is_never_lost(folder: Path, capsy
     assert "c1" not in {case.id for case in read_tool_set(folder).all_cases}
 
 
+def test_what_is_mended_in_the_table_is_refused_and_in_the_cases_kept(
+    folder: Path, capsys: Capture
+) -> None:
+    """An id may have a carriage return, and a program for tables may break lines in its way."""
+    added(folder, asked("A", BOOKED, custom_id="a\rb"), asked("B", BOOKED, custom_id="c"))
+    table, cases = folder / "review" / "review.tsv", folder / "cases.jsonl"
+    mended = folder.parent / "mended.tsv"
+    mended.write_bytes(table.read_bytes().replace(b": 3", b": 4", 1))
+    before = cases.read_bytes()
+    assert command("cases", folder, "--review", mended) == 2
+    error = capsys.readouterr().err
+    assert all(part in error for part in ("mended.tsv", "cases.jsonl", ": 4"))
+    assert cases.read_bytes() == before
+    cases.write_bytes(before.replace(b'"people":3', b'"people":5'))
+    mended.write_bytes(table.read_bytes().replace(b"user: A", b"user: A\r\n"))
+    assert command("cases", folder, "--review", mended) == 0
+    assert cases.read_bytes().count(b'"people":5') == before.count(b'"people":3') > 1
+    assert not any(case.unreviewed for case in read_tool_set(folder).all_cases)
+
+
 def test_several_at_once_lose_no_case(folder: Path) -> None:
     """Each adds its cases, or says that another one is writing and adds none."""
     processes = []

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -222,3 +225,30 @@ def test_it_can_be_read_in_both_schemes_on_a_desk_and_on_a_phone(page: Any, sche
     assert contrast >= 4.5  # WCAG 2.2, level AA
     page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+DRAW = """
+import io, sys
+from sgdx_eval.report.plots import _STYLE, _new, own_style
+with own_style(_STYLE):
+    figure = _new(2, 2)
+    figure.subplots().set_title("$5 and $6")
+    figure.savefig(io.BytesIO(), format="svg")
+print("drawn")
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "drawn"),
+    [(b"text.usetex: True\nfont.size: 40", True), (b"font.size: \xff", False)],
+)
+def test_pictures_need_nothing_of_the_users_own_settings(
+    settings: bytes, drawn: bool, tmp_path: Path
+) -> None:
+    """A backend that is not there, and a matplotlibrc with LaTeX, or one that is no text."""
+    (tmp_path / "matplotlibrc").write_bytes(settings)
+    environment = {**os.environ, "MPLBACKEND": "module://nowhere.backend"}
+    words = [sys.executable, "-c", DRAW]
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert (done.stdout == "drawn\n") == drawn
+    assert drawn or "matplotlibrc" in done.stderr.splitlines()[-1]
