@@ -172,9 +172,11 @@ def _predict(
     """Predict what is missing; the first process writes it."""
     from datasets import concatenate_datasets
 
+    from sgdx_dataset.configs import BACKTRANS, CONFIGS
     from sgdx_dataset.tracker_inputs import SYSTEM_ACTS
     from sgdx_eval.prediction_files import Header, finished_names, versions, write_predictions
 
+    from .data.augment import CORRUPT
     from .data.rows import ROWS_OF
     from .data.rows import predict as predict_rows
     from .train import in_words
@@ -188,11 +190,28 @@ def _predict(
         **({"system_acts": SYSTEM_ACTS in system.READS} if kind == "frames" else {}),
     }
     oracle = facts.pop("oracle", None)  # which every reader looks for beside the system's facts
+    # It says of v1 to v5. Own words may be those that the model was trained on: nobody knows.
+    seen = [name for name in facts.get("train", ()) if name not in CONFIGS]
+    own_seen = [name for name in seen if not name.startswith((BACKTRANS, CORRUPT))]
+    unsure = set(request.data.variants if own_seen and not oracle else ())
+    if unsure and first:
+        said = (
+            f"note: the model was trained on words of its owner's ({', '.join(own_seen)}); whether"
+        )
+        print(
+            said,
+            f"those of {', '.join(sorted(unsure))} are among them is not known",
+            file=sys.stderr,
+        )
     task = "state" if kind == "frames" else "turns"
     # Without counts and versions, which are known at the end.
     headers = {
         config: Header(
-            task=task, variant=config, oracle=oracle, system=facts, **request.data.facts(config)
+            task=task,
+            variant=config,
+            oracle=None if config in unsure else oracle,
+            system=facts,
+            **request.data.facts(config),
         )
         for config in request.configs
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any, ClassVar, TypeVar
 
@@ -58,7 +59,8 @@ for _kind, _form in {
     "null": r"~|null|Null|NULL|",
     "bool": r"true|True|TRUE|false|False|FALSE",
     "int": r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+",
-    "float": r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?",
+    "float": r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"
+    r"|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
     "merge": "<<",
 }.items():
     _DocumentLoader.add_implicit_resolver(f"{_TAG}{_kind}", re.compile(f"(?:{_form})$"), None)
@@ -70,7 +72,16 @@ def _construct_int(loader: yaml.CSafeLoader, node: yaml.ScalarNode) -> int:
     return int(node.value, base)
 
 
+def _construct_float(loader: yaml.CSafeLoader, node: yaml.ScalarNode) -> float:
+    """A number; JSON has none that is infinite, or no number."""
+    value = float(loader.construct_yaml_float(node))
+    if not math.isfinite(value):
+        raise ValueError(f"line {node.start_mark.line + 1}: found {node.value}, which is no JSON")
+    return value
+
+
 _DocumentLoader.add_constructor(_INT, _construct_int)
+_DocumentLoader.add_constructor(f"{_TAG}float", _construct_float)
 
 
 def _checked(data: bytes, loader: yaml.CSafeLoader) -> yaml.Node | None:

@@ -32,14 +32,14 @@ TASKS = _Tasks({"state": "States", "turns": "Turns", "tools": "Tools"})
 
 def task_of(inputs: Inputs, turns: TurnOptions, *others: MatchOptions | StateOptions) -> Task:
     """The task of the predictions, with its options; those of other tasks are refused."""
-    name = task_name(next(iter(inputs.prediction_paths().values())))
+    file = next(iter(inputs.prediction_paths().values()))
+    name = task_name(file)
     if name == "tools":
-        raise SgdxError(
-            "predictions: found calls of tools, expected 'sgdx tools score' with their folder"
-        )
+        expected = "expected 'sgdx tools score' with their folder"
+        raise SgdxError(f"{file}: found calls of tools, {expected}")
     if name not in TASKS:
         expected = ", ".join(TASKS)
-        raise SgdxError(f"predictions: found the task {name!r}, expected one of {expected}")
+        raise SgdxError(f"{file}: found the task {name!r}, expected one of {expected}")
     task = TASKS[name]
     for options in (turns, *others):
         for field in () if options.of in task.option_groups else fields(options):

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from baselines import train
+from baselines import predict, train
 from baselines.system import model_provenance
 from sgdx_dataset.configs import SPLITS, VARIANTS
 from sgdx_dataset.export import export
@@ -228,3 +228,34 @@ def test_a_second_corpus_does_not_hide_the_one_before(
     kept = json.dumps(read(Path(model) / "config.json")["sgdx"])
     assert all(f'"{Path(corpus).name}"' in kept for corpus in corpora)
     assert str(tmp_path) not in kept
+
+
+def test_a_model_that_was_trained_on_own_words_is_no_clean_judge_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its predictions do not say that it has not seen them; of v1 they do."""
+
+    def word(old: Json, new: Json) -> Json:
+        return {
+            part: f"zq{value[::-1]}" for part in ("name", "description") if (value := old.get(part))
+        }
+
+    mine = worded(tmp_path / "mine", "v1", word)
+    small = {"steps": 1, "save_every": 1, "evaluate_every": 1, "evaluate_frames": 20}
+    recipe = write_recipe(
+        tmp_path / "recipe.yaml", "onepass", augment={"schemas": str(mine)}, **small
+    )
+    run = tmp_path / "run"
+    given = ("--config", recipe, "--source", "sample", "--output", run)
+    assert command(monkeypatch, train, *given) == 0
+    ids = tmp_path / "ids.txt"
+    ids.write_text(open_release("sample").read("train/dialogues_001.json").decode().split('"')[3])
+    chosen = ("--source", "sample", "--split", "train", "--dialogues", ids)
+    words = ("--variant", f"own={mine / 'mine.json'}", "--config", "own", "v1")
+    output = tmp_path / "predictions"
+    assert command(monkeypatch, predict, "--model", run, *chosen, *words, "--output", output) == 0
+    found = {}
+    for name in ("own", "v1"):
+        with (output / f"{name}.jsonl").open() as file:
+            found[name] = json.loads(file.readline())["metadata"].get("oracle")
+    assert found == {"own": None, "v1": False}
