@@ -43,6 +43,7 @@ from .asking import ask_cases
 from .data import Case, Rule, Source, Tool, ToolSet, Variant
 from .folder import (
     SOURCE,
+    TOOLS,
     check_variant,
     read_cases,
     read_tool_set,
@@ -51,7 +52,7 @@ from .folder import (
     write_tool_set,
     write_variant,
 )
-from .importing import import_files
+from .importing import import_source, kind_of, skill_pattern
 from .options import AskOptions, RewordOptions
 from .predictions import drop_other_variants
 from .report import write_report
@@ -162,7 +163,7 @@ class ImportedTools(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class TestFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What ``sgdx.yaml`` says; its paths are relative to its folder."""
 
-    # A folder of tools, or such as ``{mcp: "npx my-server"}``.
+    # A folder of tools, another source of some, or such as ``{mcp: "npx my-server"}``.
     tools: str | ImportedTools
     cases: str
     variants: NewVariants
@@ -268,6 +269,13 @@ def read_for_search(path: Path) -> tuple[ToolSet, Mapping[str, float]]:
 
 def _read(path: Path) -> TestFile:
     file = parse_yaml(read_input(path), TestFile, str(path))
+    if isinstance(file.tools, str) and not (path.parent / file.tools / TOOLS).exists():
+        with contextlib.chdir(path.parent):  # a source, and no folder of tools
+            kind, pattern = kind_of(file.tools), skill_pattern(file.tools)
+        imported = ImportedTools(openai=file.tools)
+        imported = ImportedTools(skills=pattern) if kind == "skills" else imported
+        imported = ImportedTools(mcp=file.tools) if kind == "server" else imported
+        file = replace(file, tools=imported)
     if file.gate:
         limits = dict[str, float](file.gate.search.items())
         if file.gate.max_drop is not msgspec.UNSET:
@@ -393,7 +401,7 @@ def _collect(tools: str | ImportedTools, listed: Path | None) -> tuple[Mapping[s
         with started(tools.start, servers, access) if programs else contextlib.nullcontext():
             collection = import_servers(servers, only, access)
     else:
-        collection = import_files(form, files, only, as_tools=tools.as_ == "tools")
+        _, collection = import_source(files, only, as_tools=tools.as_ == "tools")
     collection.report_losses(listed)
     return collection.tools, collection.source()
 

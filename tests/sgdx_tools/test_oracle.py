@@ -165,7 +165,7 @@ def test_bfcl_under_two_variants_takes_seconds(tmp_path: Path) -> None:
     if not data.is_dir():
         pytest.skip(f"BFCL's cases are not at {data}")
     files, answers = data.glob("BFCL_*.json"), (data / "possible_answer").glob("*.json")
-    words = ["--bfcl", *sorted(files), "--answers", *sorted(answers)]
+    words = [*sorted(files), "--answers", *sorted(answers)]
     assert command("import", *words, "--output", tmp_path / "bfcl") == 0
     begin = time.process_time()
     tool_set = with_variants(tmp_path / "bfcl", every=3)
