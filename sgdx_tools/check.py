@@ -259,7 +259,7 @@ def as_sarif(tool_set: ToolSet, findings: Sequence[Finding]) -> dict[str, Any]:
         uri = quote(file.as_posix())
         place = {"artifactLocation": {"uri": uri}, "region": {"startLine": next(at, 1)}}
         logical = [{"fullyQualifiedName": f"{found.tool} {found.path}"}]
-        location = {"logicalLocations": logical}
+        location: dict[str, Any] = {"logicalLocations": logical}
         location |= {"physicalLocation": place} if tool_set.path or lines else {}
         name = f"{found.tool} {found.path}"
         results.append(

@@ -102,6 +102,8 @@ class NewVariants(Server, frozen=True, forbid_unknown_fields=True, kw_only=True)
     review: str | None = None
     count: int = 5
     keep_names: bool = False
+    # Whether names are also changed in the texts that speak of them.
+    mentions: bool = True
 
     def options(self, output: Path) -> RewordOptions:
         """The same as options."""
@@ -111,8 +113,14 @@ class NewVariants(Server, frozen=True, forbid_unknown_fields=True, kw_only=True)
             raise SgdxError(f"{FILE}: variants: found {len(given)}, expected one of {ways}")
         ((way, value),) = given
         by, review = (None, Path(value)) if way == "review" else (f"{way}:{value}", None)
-        names, count = self.keep_names, self.count
-        return RewordOptions(by=by, review=review, count=count, keep_names=names, output=output)
+        return RewordOptions(
+            by=by,
+            review=review,
+            output=output,
+            count=self.count,
+            keep_names=self.keep_names,
+            keep_mentions=not self.mentions,
+        )
 
 
 class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -52,7 +52,7 @@ def import_form(form: str, tmp_path: Path) -> ToolSet:
     """Tools of one form, with cases and two variants."""
     folder, file = tmp_path / form, tmp_path / f"{form}.json"
     content, calls = FORMS[form]
-    words: list[object] = [f"--{form}", LIBRARY if form == "openapi" else file]
+    words: list[object] = [LIBRARY if form == "openapi" else file]
     if form == "sgd":
         words = ["--sgd", "original", "v4", "--source", "sample"]
     elif form == "bfcl":
