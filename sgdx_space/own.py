@@ -72,11 +72,9 @@ def service_of_tools(content: Any, title: str) -> dict[str, Any]:
     """
     content = content.get("result", content) if isinstance(content, dict) else content
     records = tool_records(content, ("tools", "functions"), Path(title))
-    keys = {key for record in records for key in record}
-    form = "mcp" if "inputSchema" in keys else "anthropic" if "input_schema" in keys else "openai"
     slots: dict[str, dict[str, Any]] = {}
     others, intents = [], []
-    for tool in tools_of(form, records, title, Collection(form)):
+    for tool in tools_of(records, title, Collection("list")):
         names = {}
         for name, schema in tool.parameters.get("properties", {}).items():
             for branch in schema.get("anyOf", ()):  # of "or null", the other

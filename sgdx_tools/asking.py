@@ -102,6 +102,13 @@ def show_estimate(tool_set: ToolSet, asked: AskOptions, as_json: bool) -> None:
 def _tell_left_out(tool_set: ToolSet) -> None:
     for case, why in tool_set.left_out.items():
         print(f"note: case {case} is left out: it cannot be right under {why}", file=sys.stderr)
+    for name, variant in tool_set.variants.items():
+        worded = WordedTools(tool_set.tools, variant)
+        texts, said = worded.count_mentions(tool_set.cases)
+        if texts or said:
+            spoken = f"{texts} descriptions and {said} messages speak of names that are changed"
+            hint = "and say the new ones; mentions: false keeps the old"
+            print(f"note: {name}: {spoken}, {hint}", file=sys.stderr)
 
 
 class ToolPlan:

@@ -8,22 +8,25 @@ there are not told; docs/check.md has them too.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import msgspec
 from rapidfuzz.fuzz import ratio
 
 from sgdx_dataset.io.console import escape_controls
+from sgdx_dataset.io.files import read_input
 from sgdx_dataset.io.json import decode_json
 from sgdx_eval.tables import print_line, table, terminal, to_terminal
 from sgdx_metric.version import __version__
 
 from .data import ToolSet
 from .folder import TOOLS, read_tool_set
-from .importing import form_of, import_files
+from .importing import import_source, skill_pattern
 from .json_schema import Element
 
 SARIF_MARK = b'"name": "sgdx tools check"'
@@ -190,14 +193,14 @@ def rivals(tool_set: ToolSet) -> list[tuple[str, str, float]]:
     return sorted(nearest, key=lambda pair: pair[2])
 
 
-def read_any_tools(path: Path) -> ToolSet:
-    """The tools of a folder, of a file in any form that `import` knows, or of files SKILL.md."""
-    if path.is_dir() and (path / TOOLS).exists():
-        return read_tool_set(path)
-    form, files = form_of(path)
-    collection = import_files(form, [files])
+def read_any_tools(source: str, env: Mapping[str, str], headers: Mapping[str, str]) -> ToolSet:
+    """The tools of a folder, or of any source that `import` knows; a server's have no file."""
+    if (Path(source) / TOOLS).exists():
+        return read_tool_set(Path(source))
+    kind, collection = import_source([source], env=env, headers=headers)
     collection.report_losses(None)
-    return ToolSet(str(files), collection.tools)
+    path = "" if kind == "server" else skill_pattern(source)
+    return ToolSet(path, collection.tools)
 
 
 def show_check(tool_set: ToolSet, findings: Sequence[Finding]) -> None:
@@ -242,26 +245,29 @@ def as_sarif(tool_set: ToolSet, findings: Sequence[Finding]) -> dict[str, Any]:
 
     A finding stands at the first line of its file that has the tool's name.
     """
-    path = Path(tool_set.path)
+    # Tools of a server stand in no file: code scanning shows them at the file that names it.
+    path = Path(tool_set.path or "sgdx.yaml")
     file = path / TOOLS if path.is_dir() else path
-    lines = file.read_text("utf-8").splitlines() if file.is_file() else []
+    lines = read_input(file).decode(errors="replace").splitlines() if file.is_file() else []
+    if findings and not tool_set.path and not lines:
+        note = "found no sgdx.yaml here: code scanning shows no findings about a server's tools"
+        print(f"note: {note}", file=sys.stderr)
     known = evidence()
     results = []
     for found in findings:
         at = (i for i, line in enumerate(lines, 1) if found.tool in line)
-        place = {"artifactLocation": {"uri": file.as_posix()}, "region": {"startLine": next(at, 1)}}
+        uri = quote(file.as_posix())
+        place = {"artifactLocation": {"uri": uri}, "region": {"startLine": next(at, 1)}}
+        logical = [{"fullyQualifiedName": f"{found.tool} {found.path}"}]
+        location: dict[str, Any] = {"logicalLocations": logical}
+        location |= {"physicalLocation": place} if tool_set.path or lines else {}
         name = f"{found.tool} {found.path}"
         results.append(
             {
                 "ruleId": found.rule,
                 "level": "warning",
                 "message": {"text": f"{name}: {found.text}"},
-                "locations": [
-                    {
-                        "physicalLocation": place,
-                        "logicalLocations": [{"fullyQualifiedName": name}],
-                    }
-                ],
+                "locations": [location],
             }
         )
     rules = [

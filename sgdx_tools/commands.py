@@ -64,109 +64,80 @@ def init(
 
 @tools.command(name="import")
 def import_tools(
+    sources: Sequence[str] = (),
+    /,
     data: SourceOptions = SourceOptions(),
     *,
     output: Path,
-    openai: Path | None = None,
-    anthropic: Path | None = None,
-    mcp: Path | None = None,
-    mcp_server: Sequence[str] = (),
+    only: Sequence[str] = (),
     env: Sequence[str] = (),
     header: Sequence[str] = (),
-    openapi: Path | None = None,
     with_headers: bool = False,
-    skills: Sequence[str] = (),
     as_tools: bool = False,
-    only: Sequence[str] = (),
-    bfcl: Sequence[Path] = (),
     answers: Sequence[Path] = (),
     sgd: Sequence[str] = (),
     split: Split = "test",
     dialogues: Dialogues = None,
 ) -> None:
-    """Make a folder of tools from a file in a common format.
+    """Make a folder of tools from a file, skills, a server or a data set.
+
+    What a source is, is known by its content.
 
     Parameters
     ----------
+    sources
+        Read the tools of this file: a list as OpenAI, Anthropic, MCP, Gemini, Bedrock or LangChain
+        have it, a request that has one, an OpenAPI 3 document, or cases of the Berkeley Function
+        Calling Leaderboard. Or of a folder of skills, a SKILL.md or a pattern of such files. Or ask
+        an MCP server, by a command such as "npx my-server" or a URL. Several servers join their
+        tools; names then begin with the server's.
     output
         Write tools.json, source.json, and the cases and variants if there are any, into this new
         folder.
-    openai
-        Read tools as OpenAI's APIs take them, nested or flat: a list, or a request.
-    anthropic
-        Read tools as Anthropic's API takes them: a list, or a request.
-    mcp
-        Read what an MCP server answers to tools/list, or the result in that answer.
-    mcp_server
-        Ask this MCP server, a command such as "npx my-server" or a URL. Give several to join their
-        tools; names then begin with the server's. A command gets few environment variables.
-    env
-        With --mcp-server: give its command this variable, such as 'TOKEN=${TOKEN}'. Each ${NAME} is
-        taken from the environment. No value is written anywhere.
-    header
-        With --mcp-server: send this header to its URL, such as 'Authorization=Bearer ${TOKEN}'.
-    openapi
-        Read an OpenAPI 3.0, 3.1 or 3.2 document in JSON or YAML, and the files of its folder that
-        it refers to. The body of a request is the argument 'body'.
-    with_headers
-        With --openapi: take headers for arguments too, which models then fill and which are
-        reworded.
-    skills
-        Read the names and descriptions of these files, such as "skills/*/SKILL.md". A model is
-        shown one tool that lists them.
-    as_tools
-        With --skills: show each skill as a tool.
     only
         Take only tools whose name, path or tag fits this pattern, such as 'get_*' or '/pets*'.
-    bfcl
-        Read cases of the Berkeley Function Calling Leaderboard, one JSON object per line.
+    env
+        Give a server's command this variable, such as 'TOKEN=${TOKEN}'. Each ${NAME} is taken from
+        the environment. No value is written anywhere.
+    header
+        Send this header to a server's URL, such as 'Authorization=Bearer ${TOKEN}'.
+    with_headers
+        Of an OpenAPI document, take headers for arguments too, which models then fill and which are
+        reworded.
+    as_tools
+        Show each skill as a tool. Otherwise a model is shown one tool that lists them.
     answers
-        With --bfcl: read the possible answers from these files. Cases of irrelevance have none.
+        Read the possible answers of the leaderboard's cases from these files. Cases of irrelevance
+        have none.
     sgd
         Read the calls of SGD's system. The tools get the words of the first variant (original, v1
         to v5, or a NAME of --variant). The first is the original of the folder.
     split
         With --sgd: take this split.
     """
-    given = {"--openai": openai, "--anthropic": anthropic, "--mcp": mcp, "--openapi": openapi}
-    forms = [*(name for name, path in given.items() if path), *(["--bfcl"] if bfcl else [])]
-    several = {"--sgd": sgd, "--mcp-server": mcp_server, "--skills": skills}
-    forms += [name for name, of in several.items() if of]
-    if len(forms) != 1:
-        found, known = ", ".join(forms) or "none", [*given, *several, "--bfcl"]
-        raise SgdxError(f"import: found {found}, expected one of {', '.join(known)}")
-    if answers and not bfcl:
-        raise SgdxError("--answers: found no --bfcl, whose answers these are")
-    if with_headers and not openapi:
-        raise SgdxError("--with-headers: found no --openapi, whose headers these are")
-    if only and (bfcl or sgd):
-        raise SgdxError("--only: found --bfcl or --sgd, whose cases name their tools")
-    if (env or header) and not mcp_server:
-        raise SgdxError("--env and --header: found no --mcp-server that takes them")
-    if as_tools and not skills:
-        raise SgdxError("--as-tools: found no --skills, which it shows")
+    if bool(sources) == bool(sgd):
+        raise SgdxError("import: expected sources of tools, or --sgd")
+    if only and sgd:
+        raise SgdxError("--only: found --sgd, whose cases name their tools")
     if output.exists():
         raise SgdxError(f"{output}: exists already, expected a new folder")
-    if bfcl:
-        from .importing.bfcl import import_bfcl
-
-        collection = import_bfcl(bfcl, answers)
-    elif sgd:
+    if sgd:
         from .importing.sgd import import_sgd
 
         configs = list(dict.fromkeys(sgd))
         collection = import_sgd(configs, data.source, split, data.own_variants, dialogues)
-    elif mcp_server:
-        from .importing.mcp_servers import Access, import_servers
-
-        access = Access.of(_pairs("--env", env), _pairs("--header", header), mcp_server)
-        collection = import_servers(mcp_server, only, access)
     else:
-        from .importing import import_files
+        from .importing import import_source
 
-        files: Sequence[str | Path] = skills or [path for path in given.values() if path]
-        form = forms[0].removeprefix("--")
-        collection = import_files(form, files, only, with_headers, as_tools)
+        _, collection = import_source(
+            sources,
+            only,
+            with_headers=with_headers,
+            as_tools=as_tools,
+            env=_pairs("--env", env),
+            headers=_pairs("--header", header),
+            answers=answers,
+        )
     collection.write(output)
     collection.report(output)
 
@@ -256,10 +227,9 @@ def cases(
 
 @tools.command
 def check(
-    tools: Path | None = None,
+    source: str,
     /,
     *,
-    mcp_server: Sequence[str] = (),
     env: Sequence[str] = (),
     header: Sequence[str] = (),
     json: bool = False,
@@ -272,16 +242,14 @@ def check(
 
     Parameters
     ----------
-    tools
-        Read the tools of this folder of 'sgdx tools import', of a file of OpenAI's, Anthropic's,
-        MCP's or OpenAPI's form, of a SKILL.md, or of a folder that has skills.
-    mcp_server
-        Ask this MCP server instead, a command or a URL. The option may be given several times.
+    source
+        Read the tools of this folder of 'sgdx tools import', or of any source that it takes: a
+        file, skills, or a server's command or URL.
     env
-        With --mcp-server: give its command this variable, such as 'TOKEN=${TOKEN}'. Each ${NAME} is
-        taken from the environment. No value is written anywhere.
+        Give the server's command this variable, such as 'TOKEN=${TOKEN}'. Each ${NAME} is taken
+        from the environment. No value is written anywhere.
     header
-        With --mcp-server: send this header to its URL, such as 'Authorization=Bearer ${TOKEN}'.
+        Send this header to the server's URL, such as 'Authorization=Bearer ${TOKEN}'.
     json
         Print the findings as JSON.
     sarif
@@ -294,24 +262,11 @@ def check(
     from sgdx_dataset.io.json import pretty_json
 
     from .check import SARIF_MARK, as_json, as_sarif, evidence, find, read_any_tools, show_check
-    from .data import ToolSet
 
-    if bool(tools) == bool(mcp_server):
-        raise SgdxError("check: expected one of a folder or file, and --mcp-server")
-    if (env or header) and not mcp_server:
-        raise SgdxError("--env and --header: found no --mcp-server that takes them")
     if unknown := [rule for rule in fail_on if rule not in evidence().rules]:
         known = ", ".join(evidence().rules)
         raise SgdxError(f"--fail-on {unknown[0]}: expected one of {known}")
-    if tools:
-        tool_set = read_any_tools(tools)
-    else:
-        from .importing.mcp_servers import Access, import_servers
-
-        access = Access.of(_pairs("--env", env), _pairs("--header", header), mcp_server)
-        collection = import_servers(mcp_server, access=access)
-        collection.report_losses(None)
-        tool_set = ToolSet("server", collection.tools)
+    tool_set = read_any_tools(source, _pairs("--env", env), _pairs("--header", header))
     findings = find(tool_set)
     if sarif:
         write_bytes(sarif, pretty_json(as_sarif(tool_set, findings), 1), mark=SARIF_MARK)

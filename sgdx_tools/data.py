@@ -116,6 +116,8 @@ class Variant(msgspec.Struct, frozen=True):
     # All tools of another version, as of a pull request, by the ids of those that they replace. A
     # model is shown them as they are. None where only words change. In the file it is ``$tools``.
     version: Mapping[str, Tool] | None = None
+    # Whether names are also put into the texts that speak of them. In the file it is ``$mentions``.
+    mentions: bool = True
 
     @classmethod
     def of(cls, name: str, elements: Mapping[ElementId, Words], made_by: str = "") -> Variant:
@@ -143,7 +145,8 @@ class Variant(msgspec.Struct, frozen=True):
         words = dict(sorted(self.tools.items()))
         # A model reads another version in its order, also that of parameters.
         version = [] if self.version is None else self.version.values()
-        return digest([words, *map(msgspec.json.encode, version)])
+        mentions = [] if self.mentions else ["no mentions"]
+        return digest([words, *map(msgspec.json.encode, version), *mentions])
 
 
 class Source(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

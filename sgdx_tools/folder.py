@@ -23,7 +23,7 @@ from .values import fault as no_valid_call
 from .values import with_plain_alternatives
 
 TOOLS, CASES, VARIANTS, SOURCE = "tools.json", "cases.jsonl", "variants", "source.json"
-_MADE_BY, _VERSION = "$made_by", "$tools"
+_MADE_BY, _VERSION, _MENTIONS = "$made_by", "$tools", "$mentions"
 # A variant's name is the name of a file and the first part of a request's id.
 _VARIANT_NAME = re.compile(r"[A-Za-z0-9_.+-]{1,100}")
 
@@ -202,10 +202,12 @@ def _why_none_is_right(case: Case, call: ExpectedCall, tool: Tool) -> str:
 def read_variant(path: Path, tools: Mapping[str, Tool], cases: Iterable[Case] = ()) -> Variant:
     """Read a variant: ``{tool id: {"name", "description", "parameters": {path: {...}}}}``.
 
-    Beside the tools, ``$made_by`` says who found the words, and ``$tools`` has another version.
+    Beside the tools, ``$made_by`` says who found the words, ``$tools`` has another version, and
+    ``$mentions`` is false where texts that speak of a name keep the old one.
     """
     records = parse_json(read_file(path), dict[str, msgspec.Raw], str(path), "a variant")
     made_by = records.pop(_MADE_BY, msgspec.Raw(b'""'))
+    mentions = records.pop(_MENTIONS, msgspec.Raw(b"true"))
     version = None
     if _VERSION in records:
         place = f"{path}: {_VERSION}"
@@ -216,7 +218,8 @@ def read_variant(path: Path, tools: Mapping[str, Tool], cases: Iterable[Case] = 
         for tool, record in records.items()
     }
     author = decode_json(made_by, str, f"{path}: {_MADE_BY}", "text")
-    variant = Variant(path.stem, words, author, version)
+    has_mentions = decode_json(mentions, bool, f"{path}: {_MENTIONS}", "true or false")
+    variant = Variant(path.stem, words, author, version, has_mentions)
     check_variant(variant, tools, cases, str(path))
     return variant
 
@@ -231,7 +234,8 @@ def _file_of(variant: Variant) -> bytes:
     made_by = {_MADE_BY: variant.made_by} if variant.made_by else {}
     version = variant.version
     tools = {} if version is None else {_VERSION: [_record(tool) for tool in version.values()]}
-    return pretty_json({**made_by, **variant.tools, **tools}, 1)
+    mentions = {} if variant.mentions else {_MENTIONS: False}
+    return pretty_json({**made_by, **mentions, **variant.tools, **tools}, 1)
 
 
 def check_variant(

@@ -13,11 +13,8 @@ from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import write_bytes
 from sgdx_dataset.io.secrets import note_addresses, take_out
 
-from .importing import form_of, import_files
+from .importing import import_source, skill_pattern
 from .testing import FILE
-
-# What files of tools are called, which some file systems say are programs.
-_TEXTS = (".json", ".yaml", ".yml", ".md")
 
 
 def init(
@@ -42,24 +39,14 @@ def init(
         for name, value in of.items():
             if not re.search(r"\$\{\w+\}", value):  # which may be a key, and is not said
                 raise SgdxError(f"{key}: {name}: found no ${{NAME}}, expected no key in {FILE}")
-    file = Path(source)
-    is_program = file.is_file() and os.access(file, os.X_OK) and file.suffix not in _TEXTS
-    if file.exists() and not is_program:
-        if access:
-            raise SgdxError(f"{source}: found a file, expected a server with --env or --header")
-        form, files = form_of(file)
-        found = import_files(form, [files])
-        named = os.path.relpath(files, output)  # as paths in the file are relative to its folder
-    else:
-        from .importing.mcp_servers import Access, import_servers
-
-        found = import_servers([source], access=Access.of(env, headers, [source]))
-        form, named = "mcp", source
+    kind, found = import_source([source], env=env, headers=headers)
+    # Paths in the file are relative to its folder.
+    named = source if kind == "server" else os.path.relpath(skill_pattern(source), output)
     found.report_losses(None)
     note_addresses(base_url or "")
     server = {"model": model, **({"base_url": base_url} if base_url else {})}
     content = {
-        "tools": {form: named, **access},
+        "tools": {"mcp": named, **access} if kind == "server" else named,
         "cases": "cases.jsonl",
         "models": [server],
         "variants": {**server, "count": 2},

@@ -378,7 +378,7 @@ def _answer_of(answers: Any) -> Json:
     messages = [m["message"] if isinstance(m.get("message"), dict) else m for m in messages]
     ends: list[Any] = []
     for message in messages:
-        inner = dict(message.get("kwargs", message.get("data", message)))
+        inner: Any = message.get("kwargs", message.get("data", message))
         facts = inner.get("response_metadata") or inner
         keys = ("finish_reason", "stop_reason", "stopReason", "done_reason")
         ends += [facts[key] for key in keys if key in facts]

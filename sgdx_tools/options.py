@@ -101,6 +101,9 @@ class RewordOptions:
     keep_names: bool = False
     """Reword only descriptions."""
 
+    keep_mentions: bool = False
+    """Keep the old names in descriptions, system messages and cases that speak of them."""
+
     one_at_a_time: bool = False
     """Make a separate variant for each reworded element, to measure what each costs."""
 

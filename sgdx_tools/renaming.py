@@ -29,6 +29,7 @@ from .json_schema import (
     escape,
     step,
 )
+from .mentions import Mentions
 
 _NO_WORDS = ToolWords()
 
@@ -49,6 +50,7 @@ class WordedTools:
             words.name is not None or any(part.name for part in words.parameters.values())
             for words in variant.tools.values()
         )
+        self._mentions = Mentions(tools, variant if variant.mentions else Variant(variant.name))
         self.renaming = cache(self._renaming)
         self.tool = cache(self._tool)
 
@@ -72,18 +74,22 @@ class WordedTools:
     def _renaming(self, tool: str) -> Renaming:
         """The new words of a tool's parameters, ready to be put into values of them."""
         layout = (self._tools.get(tool) or self._version[tool]).layout
-        return Renaming(layout, self._variant.tools.get(tool, _NO_WORDS).parameters)
+        words = self._variant.tools.get(tool, _NO_WORDS).parameters
+        return Renaming(layout, words, self._mentions, tool)
 
     def _tool(self, tool: str) -> Tool:
         """A tool in the variant's words; its id stays."""
         original = self._version[tool]
         words = self._variant.tools.get(tool)
-        if words is None or self._variant.version is not None:
+        if self._variant.version is not None or (words is None and not self._mentions):
             return original
+        words = words or _NO_WORDS
         name, parameters = self.name(tool), self.renaming(tool).schema()
         if name != original.name and isinstance(parameters.get("title"), str):
             parameters = parameters | {"title": _title(name)}
-        description = original.description if words.description is None else words.description
+        old, new = original.description, words.description
+        spoken = self._mentions
+        description = spoken.in_text(old, tool) if new is None else spoken.in_new_text(new, tool)
         return replace(original, name=name, description=description, parameters=parameters)
 
     def expect(self, case: Case) -> tuple[ExpectedCall, ...] | None:
@@ -128,8 +134,36 @@ class WordedTools:
                     name = {"name": self.name(tool)} if "name" in message else {}
                     result = self._result(tool, message.get("content"))
                     message = message | name | {"content": result}
+            if message["role"] != "tool" and self._mentions:
+                message = message | {"content": self._spoken(message.get("content"))}
             messages.append(message)
         return messages
+
+    def _spoken(self, content: Any) -> Any:
+        """What is said in a message, with the new names of what it speaks of."""
+        if isinstance(content, list):
+            texts = [part.get("text") for part in content]
+            return [
+                part | {"text": self._mentions.in_text(text)} if isinstance(text, str) else part
+                for part, text in zip(content, texts)
+            ]
+        return self._mentions.in_text(content) if isinstance(content, str) else content
+
+    def count_mentions(self, cases: Iterable[Case]) -> tuple[int, int]:
+        """How many texts of tools and messages of cases speak of a name that is another here."""
+        if not self._mentions:
+            return 0, 0
+        spoken, version = self._mentions, self._variant.version
+        texts = [
+            (element.description, i)
+            for i, tool in (self._tools.items() if version is None else ())
+            for element in tool.elements.values()
+        ]
+        said = [m.get("content") for case in cases for m in case.messages if m["role"] != "tool"]
+        return (
+            sum(spoken.in_text(text, tool) != text for text, tool in texts),
+            sum(self._spoken(content) != content for content in said),
+        )
 
     def _result(self, tool: str, content: Any) -> Any:
         """The result of a call, with the new names of keys that are names of parameters."""
@@ -149,8 +183,16 @@ class WordedTools:
 class Renaming:
     """New words of a schema by path, ready to be put into it and into values of it."""
 
-    def __init__(self, layout: Layout, words: Mapping[str, Words]) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        words: Mapping[str, Words],
+        mentions: Mentions | None = None,
+        tool: str = "",
+    ) -> None:
         self.layout, self.words = layout, words
+        # The names that texts speak of, and the tool's id.
+        self._mentions, self._tool = mentions, tool
         # By the path of an object, the new names of its properties that get one.
         self.names: dict[str, dict[str, str]] = {}
         for path, members in layout.members.items() if words else ():
@@ -216,7 +258,8 @@ class Renaming:
 
     def schema(self) -> Json:
         """The schema in the new words."""
-        schema: Json = self._schema("#", self.layout.schema) if self.words else self.layout.schema
+        has_new = bool(self.words) or bool(self._mentions)
+        schema: Json = self._schema("#", self.layout.schema) if has_new else self.layout.schema
         return schema
 
     def _schema(self, pointer: str, original: Any) -> Any:
@@ -228,6 +271,10 @@ class Renaming:
         words = self.words.get(self.layout.element_paths.get(pointer, ""))
         if words and words.description is not None:
             schema["description"] = words.description
+            if self._mentions:
+                schema["description"] = self._mentions.in_new_text(words.description, self._tool)
+        elif self._mentions and isinstance(schema.get("description"), str):
+            schema["description"] = self._mentions.in_text(schema["description"], self._tool)
         new_name = self.names.get(node.parent, {}).get(node.name) if node.name else None
         if new_name and isinstance(schema.get("title"), str):
             schema["title"] = _title(new_name)  # a title repeats the old name

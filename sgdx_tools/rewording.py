@@ -96,6 +96,8 @@ def new_variants(
     variants = list(first.values())
     if options.one_at_a_time:
         variants = [part for variant in variants for part in one_at_a_time(variant, tool_set)]
+    if options.keep_mentions:
+        variants = [replace(variant, mentions=False) for variant in variants]
     for variant in variants:
         check_variant(variant, tools, tool_set.cases, f"variant {variant.name}")
     return variants, pool, made_by

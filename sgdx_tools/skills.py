@@ -24,8 +24,11 @@ _HIDDEN = "disable-model-invocation"  # of a skill that people alone can call
 class FrontMatter(msgspec.Struct):
     """What a model sees of a skill."""
 
-    name: str
-    description: str
+    # Clients take the folder's name, and the first paragraph, where these are not there.
+    name: str = ""
+    description: str = ""
+    # When it is to be used, which Claude Code shows after the description.
+    when_to_use: str = ""
 
 
 def read_front_matter(data: bytes, path: Path) -> tuple[FrontMatter, Json]:
@@ -37,17 +40,24 @@ def read_front_matter(data: bytes, path: Path) -> tuple[FrontMatter, Json]:
     if lines[:1] != ["---"] or "---" not in lines[1:]:
         raise SgdxError(f"{path}: found no lines between ---, expected name and description there")
     # With the first line, which YAML knows, so that faults name lines of the file.
-    front = parse_yaml_document("\n".join(lines[: lines.index("---", 1)]).encode(), str(path))
+    end = lines.index("---", 1)
+    front = parse_yaml_document("\n".join(lines[:end]).encode(), str(path))
     try:
         shown = msgspec.convert(front, FrontMatter)
     except msgspec.ValidationError as error:
         raise SgdxError(f"{path}: {error}") from None
-    for key in FrontMatter.__struct_fields__:
-        if not front.pop(key).strip():
-            raise SgdxError(f"{path}: {key}: found nothing, expected text")
+    paragraphs = "\n".join(lines[end + 1 :]).split("\n\n")
+    texts = [" ".join(text.split()) for text in paragraphs if text.strip()[:1] not in ("", "#")]
+    shown.name = shown.name.strip() or path.resolve().parent.name
+    shown.description = shown.description.strip() or next(iter(texts), "")
+    if not shown.description:
+        raise SgdxError(f"{path}: description: found nothing, expected text")
+    if shown.when_to_use.strip():
+        shown.description += f" - {shown.when_to_use.strip()}"
     if front.get(_HIDDEN) is True:
         raise SgdxError(f"{path}: {_HIDDEN}: found true, so that clients show it to no model")
-    return shown, {key: str(value) for key, value in front.items()}
+    rest = {k: str(value) for k, value in front.items() if k not in FrontMatter.__struct_fields__}
+    return shown, rest
 
 
 def skill_tool(skills: Sequence[Json]) -> Json:
@@ -68,5 +78,6 @@ def skill_tool(skills: Sequence[Json]) -> Json:
 
 def skill_called(name: str, arguments: object) -> str:
     """The skill that a call names, or, of another tool, that tool."""
-    skill = arguments.get(ARGUMENT) if isinstance(arguments, dict) else None
+    given = arguments if isinstance(arguments, dict) else {}
+    skill = given.get(ARGUMENT, given.get("command"))  # as Claude Code called it before
     return skill if name == SKILL and isinstance(skill, str) else name

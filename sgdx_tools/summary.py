@@ -81,10 +81,10 @@ def junit_xml(results: Sequence[Result]) -> bytes:
     Of a failed model a case is a failure that is right under the original words and wrong under
     others. If it cannot be told, all cases are skipped. Without a limit, lost cases are failures.
     """
-    suites = ElementTree.Element("testsuites", name="sgdx")
+    suites = ElementTree.Element("testsuites", name="sgdx", time="0")
     for result in results:
         name = _xml_text(result.name)
-        suite = ElementTree.SubElement(suites, "testsuite", name=name)
+        suite = ElementTree.SubElement(suites, "testsuite", name=name, time="0")
         counts = dict.fromkeys(("tests", "failures", "errors", "skipped"), 0)
         end = result.verdict.end if result.verdict else ""
         why = _xml_text(result.verdict.why) if result.verdict else ""
@@ -93,7 +93,7 @@ def junit_xml(results: Sequence[Result]) -> bytes:
             ElementTree.SubElement(properties, "property", name="verdict", value=end)
             ElementTree.SubElement(properties, "property", name="why", value=why)
         if result.scored is None:
-            case = ElementTree.SubElement(suite, "testcase", classname=name, name="run")
+            case = ElementTree.SubElement(suite, "testcase", classname=name, name="run", time="0")
             ElementTree.SubElement(case, "error", message=why)
             counts |= {"tests": 1, "errors": 1}
         outcomes = result.scored.outcomes if result.scored else {}
@@ -101,7 +101,7 @@ def junit_xml(results: Sequence[Result]) -> bytes:
         for i, case_id in enumerate(ids):
             wrong = [variant for variant, of in outcomes.items() if not of[i].is_right]
             shown = _xml_text(case_id)
-            case = ElementTree.SubElement(suite, "testcase", classname=name, name=shown)
+            case = ElementTree.SubElement(suite, "testcase", classname=name, name=shown, time="0")
             counts["tests"] += 1
             said = f"wrong under {_xml_text(', '.join(wrong))}"
             if end == "cannot tell":

@@ -43,6 +43,7 @@ from .asking import ask_cases
 from .data import Case, Rule, Source, Tool, ToolSet, Variant
 from .folder import (
     SOURCE,
+    TOOLS,
     check_variant,
     read_cases,
     read_tool_set,
@@ -51,7 +52,7 @@ from .folder import (
     write_tool_set,
     write_variant,
 )
-from .importing import import_files
+from .importing import import_source, kind_of, skill_pattern
 from .options import AskOptions, RewordOptions
 from .predictions import drop_other_variants
 from .report import write_report
@@ -101,6 +102,8 @@ class NewVariants(Server, frozen=True, forbid_unknown_fields=True, kw_only=True)
     review: str | None = None
     count: int = 5
     keep_names: bool = False
+    # Whether names are also changed in the texts that speak of them.
+    mentions: bool = True
 
     def options(self, output: Path) -> RewordOptions:
         """The same as options."""
@@ -110,8 +113,14 @@ class NewVariants(Server, frozen=True, forbid_unknown_fields=True, kw_only=True)
             raise SgdxError(f"{FILE}: variants: found {len(given)}, expected one of {ways}")
         ((way, value),) = given
         by, review = (None, Path(value)) if way == "review" else (f"{way}:{value}", None)
-        names, count = self.keep_names, self.count
-        return RewordOptions(by=by, review=review, count=count, keep_names=names, output=output)
+        return RewordOptions(
+            by=by,
+            review=review,
+            output=output,
+            count=self.count,
+            keep_names=self.keep_names,
+            keep_mentions=not self.mentions,
+        )
 
 
 class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -162,7 +171,7 @@ class ImportedTools(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class TestFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What ``sgdx.yaml`` says; its paths are relative to its folder."""
 
-    # A folder of tools, or such as ``{mcp: "npx my-server"}``.
+    # A folder of tools, another source of some, or such as ``{mcp: "npx my-server"}``.
     tools: str | ImportedTools
     cases: str
     variants: NewVariants
@@ -268,6 +277,13 @@ def read_for_search(path: Path) -> tuple[ToolSet, Mapping[str, float]]:
 
 def _read(path: Path) -> TestFile:
     file = parse_yaml(read_input(path), TestFile, str(path))
+    if isinstance(file.tools, str) and not (path.parent / file.tools / TOOLS).exists():
+        with contextlib.chdir(path.parent):  # a source, and no folder of tools
+            kind, pattern = kind_of(file.tools), skill_pattern(file.tools)
+        imported = ImportedTools(openai=file.tools)
+        imported = ImportedTools(skills=pattern) if kind == "skills" else imported
+        imported = ImportedTools(mcp=file.tools) if kind == "server" else imported
+        file = replace(file, tools=imported)
     if file.gate:
         limits = dict[str, float](file.gate.search.items())
         if file.gate.max_drop is not msgspec.UNSET:
@@ -393,7 +409,7 @@ def _collect(tools: str | ImportedTools, listed: Path | None) -> tuple[Mapping[s
         with started(tools.start, servers, access) if programs else contextlib.nullcontext():
             collection = import_servers(servers, only, access)
     else:
-        collection = import_files(form, files, only, as_tools=tools.as_ == "tools")
+        _, collection = import_source(files, only, as_tools=tools.as_ == "tools")
     collection.report_losses(listed)
     return collection.tools, collection.source()
 

@@ -36,7 +36,7 @@ def test_no_file_has_the_folder_or_the_key(tmp_path: Path, monkeypatch: pytest.M
         ["subset", *source, "--split", "test", "--count", "3", "--output", "some.json"],
         ["tools", "run", str(private / "api"), "--command", program, "--output", "tools"],
         ["tools", "score", "api", "--predictions", "tools", "--output", "tools/scores.json"],
-        ["tools", "import", "--mcp", str(private / "mcp.json"), "--output", "imported"],
+        ["tools", "import", str(private / "mcp.json"), "--output", "imported"],
         ["tools", "reword", "imported", "--with", f"pool:{private / 'pool.json'}",
          "--output", "imported/variants", "--count", "1"],
         ["ask", "predict", *source, "--dialogues", "some.json", "--command", program,

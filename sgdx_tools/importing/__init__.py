@@ -1,60 +1,117 @@
-"""Tools in the forms of providers, servers and documents, as a ``Collection``."""
+"""Tools from where they are, as a ``Collection``: the kind of a source is known by its content."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_input
-from sgdx_dataset.io.json import decode_json
+from sgdx_dataset.io.json import decode_json, parse_json
 from sgdx_dataset.io.yaml import parse_yaml_document
 
 if TYPE_CHECKING:
     from .collection import Collection
 
+Kind = Literal["server", "skills", "openapi", "bfcl", "list"]
+# What files of tools are called, which some file systems say are programs.
+_TEXTS = (".json", ".jsonl", ".yaml", ".yml", ".md", ".txt")
 
-def import_files(
-    form: str,
-    files: Sequence[str | Path],
+
+def import_source(
+    sources: Sequence[str],
     only: Sequence[str] = (),
+    *,
     with_headers: bool = False,
     as_tools: bool = False,
-) -> Collection:
-    """Read a file of a form, openai, anthropic, mcp or openapi, or patterns of files of skills.
+    env: Mapping[str, str] | None = None,
+    headers: Mapping[str, str] | None = None,
+    answers: Sequence[Path] = (),
+) -> tuple[Kind, Collection]:
+    """Read tools from sources of one kind, which it returns beside them.
 
-    `with_headers` is of openapi, and `as_tools` of skills.
+    They are a list of tools or an OpenAPI document, skills by their folder or a pattern, MCP
+    servers by command or address, or cases of BFCL, whose answers are in files of their own.
     """
-    if form == "skills":
+    from .collection import Collection
+
+    kinds = {kind_of(source): source for source in sources}
+    if len(kinds) != 1 or (len(sources) > 1 and {*kinds} & {"openapi", "list"}):
+        found = ", ".join(f"{source} ({kind})" for kind, source in kinds.items()) or "none"
+        raise SgdxError(f"found the sources {found}, expected one, or several of one kind")
+    ((kind, _),) = kinds.items()
+    fitting = {"answers": "bfcl", "with_headers": "openapi", "as_tools": "skills"}
+    fitting |= {"env": "server", "headers": "server"}
+    given = {"answers": answers, "with_headers": with_headers, "as_tools": as_tools}
+    given |= {"env": env, "headers": headers}
+    for option, of in fitting.items():
+        if given[option] and kind != of:
+            name = option.replace("_", "-")
+            raise SgdxError(f"{name}: found a source of the kind {kind}, expected {of}")
+    if only and kind == "bfcl":
+        raise SgdxError("only: found cases of BFCL, which name their tools")
+    if kind == "server":
+        from .mcp_servers import Access, import_servers
+
+        return kind, import_servers(sources, only, Access.of(env or {}, headers or {}, sources))
+    if kind == "skills":
         from .skills import import_skills
 
-        return import_skills([str(file) for file in files], only, as_tools)
-    if form == "openapi":
+        return kind, import_skills([skill_pattern(source) for source in sources], only, as_tools)
+    if kind == "bfcl":
+        from .bfcl import import_bfcl
+
+        return kind, import_bfcl([Path(source) for source in sources], answers)
+    path = Path(sources[0])
+    if kind == "openapi":
         from .openapi import import_openapi
 
-        return import_openapi(Path(files[0]), with_headers, only)
+        return kind, import_openapi(path, with_headers, only)
     from .tool_lists import import_list
 
-    return import_list(form, Path(files[0]), only)
-
-
-def form_of(path: Path) -> tuple[str, Path]:
-    """The form of a file of tools, or of a folder of skills, and the file or their pattern."""
-    if path.is_dir() or path.name == "SKILL.md":
-        return "skills", path / "**" / "SKILL.md" if path.is_dir() else path
-    data = read_input(path)
-    is_json = data.lstrip()[:1] in (b"{", b"[")  # whose escapes YAML does not know
-    document: Any = (
-        decode_json(data, object, str(path), "a file of tools")
-        if is_json
+    collection = Collection("list", only=only)
+    data = collection.add_file(path)
+    content: Any = (
+        parse_json(data, object, str(path), "a list of tools")
+        if _is_json(data)
         else parse_yaml_document(data, str(path))
     )
-    if isinstance(document, dict) and ("openapi" in document or "swagger" in document):
-        return "openapi", path
-    listed = document  # or an object that has the list, as a request or an answer
-    for key in ("result", "tools"):
-        listed = listed.get(key, listed) if isinstance(listed, dict) else listed
-    first = listed[0] if isinstance(listed, list) and listed else None
-    fields = first if isinstance(first, dict) else {}
-    keys = {"inputSchema": "mcp", "input_schema": "anthropic"}
-    return next((form for key, form in keys.items() if key in fields), "openai"), path
+    import_list(content, path, collection)
+    return kind, collection
+
+
+def kind_of(source: str) -> Kind:
+    """What a source is; a name that is no file is a command of a server."""
+    path = Path(source)
+    if re.match(r"[A-Za-z][\w+.-]*://", source):
+        return "server"
+    if path.name == "SKILL.md" or path.is_dir() or ("*" in source and path.suffix == ".md"):
+        return "skills"
+    is_program = path.is_file() and os.access(path, os.X_OK) and path.suffix not in _TEXTS
+    if not path.exists() or is_program:
+        if path.suffix in _TEXTS and " " not in source.strip():
+            raise SgdxError(f"{source}: found no such file, expected tools")
+        return "server"
+    data = read_input(path)
+    first = data.lstrip().split(b"\n", 1)[0]
+    if b'"question"' in first and b'"function"' in first:
+        return "bfcl"
+    document: Any = (
+        decode_json(data, object, str(path), "a file of tools")
+        if _is_json(data)
+        else parse_yaml_document(data, str(path))
+    )
+    is_openapi = isinstance(document, dict) and {"openapi", "swagger"} & document.keys()
+    return "openapi" if is_openapi else "list"
+
+
+def skill_pattern(source: str) -> str:
+    """The pattern of files SKILL.md of a folder, or of one such file, or the pattern itself."""
+    return str(Path(source) / "**" / "SKILL.md") if Path(source).is_dir() else source
+
+
+def _is_json(data: bytes) -> bool:
+    return data.lstrip()[:1] in (b"{", b"[")  # whose escapes YAML does not know

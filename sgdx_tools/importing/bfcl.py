@@ -21,10 +21,8 @@ from sgdx_dataset.io.json import decode_json
 from ..data import ABSENT, ANY_OF, Case, ExpectedCall, Json, Tool
 from ..values import fault as why_invalid
 from .collection import Collection
+from .dialects import plain_schema
 
-# JSON Schema's types by the leaderboard's; None stands for no type at all.
-_TYPES = {"dict": "object", "float": "number", "tuple": "array", "any": None}
-_KNOWN_TYPES = {*_TYPES, "object", "number", "array", "string", "integer", "boolean", "null"}
 _NO_CALL = "irrelevance"  # what the ids of cases have where no call is right
 # Categories whose cases are no single answers that are known to be right.
 _UNSUPPORTED = re.compile(
@@ -67,7 +65,7 @@ def import_bfcl(files: Sequence[Path], answer_files: Sequence[Path]) -> Collecti
         for where, question in _read_lines(path, _Question, collection):
             _check_category(question.id, where)
             for function in question.function:  # which refuses types of other languages
-                json_schema(function.parameters, f"{where}: function {function.name}")
+                plain_schema(function.parameters, f"{where}: function {function.name}")
             if question.id in case_ids:
                 raise SgdxError(f"{where}: found case {question.id} twice, expected distinct ids")
             case_ids.add(question.id)
@@ -147,7 +145,7 @@ def _add_tool(collection: Collection, definitions: dict[bytes, str], function: _
         while tool_id in collection.tools:
             number += 1
             tool_id = f"{name}#{number}"
-        schema = json_schema(function.parameters)
+        schema = plain_schema(function.parameters, function.name)
         collection.tools[tool_id] = Tool(name, function.description, schema, tool_id)
         definitions[definition] = tool_id
     return definitions[definition]
@@ -167,35 +165,6 @@ def _expected_arguments(accepted: dict[str, list[Any]], schema: Json) -> tuple[J
             return {}, f"accepts no value of {name}"
         arguments[name] = expected_value(values, properties[name], name in required)
     return arguments, ""
-
-
-def json_schema(schema: Any, where: str = "") -> Any:
-    """A schema with JSON Schema's types in place of Python's.
-
-    Those of another language, such as Java's, of which values are written as text, are refused.
-
-    >>> json_schema({"type": "tuple", "items": {"type": "float"}})
-    {'type': 'array', 'items': {'type': 'number'}}
-    """
-    if not isinstance(schema, dict):
-        return schema
-    converted, kind = dict(schema), schema.get("type", "any")
-    if isinstance(kind, str) and kind not in _KNOWN_TYPES:
-        raise SgdxError(
-            f"{where}: found the type {kind!r}, expected those of Python or JSON Schema; "
-            "files of Java and JavaScript are not supported"
-        )
-    if isinstance(kind, str):
-        converted["type"] = _TYPES.get(kind, kind)
-        if kind == "any":
-            del converted["type"]
-    if isinstance(properties := schema.get("properties"), dict):
-        converted["properties"] = {
-            name: json_schema(child, f"{where}: {name}") for name, child in properties.items()
-        }
-    if "items" in schema:
-        converted["items"] = json_schema(schema["items"], where)
-    return converted
 
 
 def expected_value(values: list[Any], schema: Json, required: bool = False) -> Any:

@@ -67,6 +67,7 @@ while part := program.stdout.read1(65536):
     sys.stdout.buffer.flush()
 sys.exit(program.wait())
 """
+_KEY = "; it wants a key, as --header 'Authorization=Bearer ${TOKEN}' gives it"
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
@@ -136,7 +137,7 @@ def import_servers(
             name = f"{of_server['name']}_{number}"
         names.add(name)
         prefix = f"{safe_names([name])[name]}__" if len(servers) > 1 else ""
-        for tool in tools_of("mcp", records, shown, collection, prefix):
+        for tool in tools_of(records, shown, collection, prefix):
             tools.append(replace(tool, name=prefix + tool.name, id=prefix + tool.id))
         collection.servers.append({**of_server, "name": name})
     collection.add_tools(tools)
@@ -151,10 +152,11 @@ def _answer(server: str, shown: str, access: Access) -> tuple[dict[str, str], li
     log, logger = BufferingHandler(capacity=1_000_000), logging.getLogger("mcp")
     propagated, logger.propagate = logger.propagate, False
     logger.addHandler(log)
+    refused = list[int]()
     with tempfile.TemporaryFile("w+", errors="replace") as said:
         try:
             with lines_of_progress(f"asking {shown}") as see:
-                asked = _ask(server, shown, access, cast(TextIO, said), see)
+                asked = _ask(server, shown, access, cast(TextIO, said), see, refused)
                 answer = asyncio.run(asyncio.wait_for(asked, _MOST_SECONDS))
         except Exception as error:
             fault: BaseException = error
@@ -166,12 +168,14 @@ def _answer(server: str, shown: str, access: Access) -> tuple[dict[str, str], li
             if isinstance(fault, ValidationError):  # as of older servers, whose schemas lack a type
                 first = fault.errors()[0]
                 place = ".".join(map(str, first["loc"]))
-                text = f"{place}: {first['msg']}; --mcp takes its answer to tools/list from a file"
+                text = f"{place}: {first['msg']}; a file with its answer to tools/list is read too"
             kind = "" if isinstance(fault, SgdxError) else f"{type(fault).__name__}: "
-            text = f"{kind}{' '.join(take_out(text).split())[:300]}{_hint(server)}"
+            kind = f"status {refused[-1]}: " if refused else kind
+            text = f"{kind}{' '.join(take_out(text).split())[:300]}"
+            text += _KEY if refused[-1:] in ([401], [403]) else _hint(server)
             if last := _last_line(cast(TextIO, said)):
                 text += f"; it said: {last}"
-            raise SgdxError(f"--mcp-server {shown}: {text}") from None
+            raise SgdxError(f"{shown}: {text}") from None
         finally:
             logger.removeHandler(log)
             logger.propagate = propagated
@@ -260,22 +264,33 @@ def _public(server: str) -> str:
 
 
 async def _ask(
-    server: str, shown: str, access: Access, said: TextIO, see: Callable[[str], None]
+    server: str,
+    shown: str,
+    access: Access,
+    said: TextIO,
+    see: Callable[[str], None],
+    refused: list[int],
 ) -> tuple[dict[str, str], list[Json]]:
     """What a server says of itself, and the records of all of its tools.
 
-    What a program says on standard error goes into a file.
+    What a program says on standard error goes into a file, and the status of each request that was
+    refused into a list.
     """
     import httpx2
     from mcp import Client, StdioServerParameters
     from mcp.client.stdio import stdio_client
     from mcp.client.streamable_http import streamable_http_client
 
+    async def note(response: httpx2.Response) -> None:
+        refused.extend([response.status_code] if response.status_code >= 400 else [])
+
     async with AsyncExitStack() as stack:
         if _is_address(server):
             headers = {"Accept-Encoding": "identity", **access.headers}
             timeout = httpx2.Timeout(_PATIENCE, read=_MOST_SECONDS)
-            http = _bounded_client()(headers=headers, timeout=timeout)
+            http = _bounded_client()(
+                headers=headers, timeout=timeout, event_hooks={"response": [note]}
+            )
             await stack.enter_async_context(http)
             target: Any = streamable_http_client(
                 server, http_client=http, max_sse_event_size=_MOST_BYTES

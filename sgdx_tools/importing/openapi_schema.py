@@ -24,6 +24,7 @@ from sgdx_llm.functions import safe_names
 
 from ..data import Json
 from ..json_schema import MOST_IN_A_ROW
+from .dialects import modern
 
 _SCHEMAS = (
     *("not", "if", "then", "else", "contains", "items", "propertyNames", "additionalItems"),
@@ -33,7 +34,7 @@ _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _OBJECTS = ("patternProperties", "dependentSchemas", "dependencies")
 # These keywords are about other forms than JSON, or about programs that are made of schemas. What
 # is referred to of ``$defs`` becomes a definition of the tool.
-_DROPPED = ("xml", "externalDocs", "discriminator", "$defs", "definitions")
+_DROPPED = ("xml", "externalDocs", "discriminator", "$defs", "definitions", "$recursiveAnchor")
 _ALL, _ONE = "allOf", ("oneOf", "anyOf")
 
 
@@ -226,12 +227,14 @@ class SchemaConverter:
         self.lost: dict[str, None] = {}
         self._names: dict[_Use, str] = {}  # of definitions
         self._pending: list[_Use] = []
+        self._within = ""  # the reference to the definition that is being converted
 
     def definitions(self) -> Json:
         """``$defs`` with all that the converted schemas refer to, where they refer to anything."""
         schemas: Json = {}
         while self._pending:
             use = self._pending.pop(0)
+            self._within = use.reference
             schema = self.document.lookup(use.reference, self.where)
             schemas[self._names[use]] = self.convert(schema, use.hidden, use)
         return {"$defs": schemas} if schemas else {}
@@ -247,6 +250,7 @@ class SchemaConverter:
             return schema
         if not isinstance(schema, dict):
             raise SgdxError(f"{self.where}: found {str(schema)[:100]!r}, expected a schema")
+        schema = self._with_references(schema)
         if "$ref" in schema:
             return self._reference(schema, hidden)
         hidden |= self._read_only(schema)
@@ -266,7 +270,25 @@ class SchemaConverter:
         for base, (name, values) in of_use.items():
             if use and base not in use.bases and name not in hidden:
                 converted[_ALL] = [*converted.get(_ALL, ()), _told(name, values)]
-        return _modern(converted) if self.document.is_3_0 else converted
+        return (
+            _modern(converted, self.where)
+            if self.document.is_3_0
+            else modern(converted, self.where)
+        )
+
+    def _with_references(self, schema: Json) -> Json:
+        """A schema in which a reference to the definition around it is one like any other."""
+        part = self.document.lookup(self._within, self.where) if self._within else {}
+        anchor = part.get("$dynamicAnchor") if isinstance(part, dict) else None
+        for keyword, own in (("$recursiveRef", "#"), ("$dynamicRef", f"#{anchor}")):
+            if keyword not in schema or (schema[keyword] != own and keyword == "$dynamicRef"):
+                continue
+            schema = {key: value for key, value in schema.items() if key != keyword}
+            if self._within:
+                schema["$ref"] = self._within
+            else:
+                self.lost[f"{keyword} outside of a definition"] = None
+        return schema
 
     def _keyword(
         self, keyword: str, value: Any, hidden: frozenset[str], bases: frozenset[str]
@@ -392,26 +414,11 @@ def _told(name: str, values: list[str]) -> Json:
     return {"properties": {name: {"type": "string", "enum": values}}, "required": [name]}
 
 
-def _modern(schema: Json) -> Json:
+def _modern(schema: Json, where: str) -> Json:
     """A schema of OpenAPI 3.0, whose parts are converted, as a JSON Schema."""
-    modern = dict(schema)
-    for limit in ("minimum", "maximum"):
-        exclusive = f"exclusive{limit.capitalize()}"
-        if modern.get(exclusive) is True and limit in modern:
-            modern[exclusive] = modern.pop(limit)
-        elif isinstance(modern.get(exclusive), bool):
-            del modern[exclusive]
-    if "example" in modern:
-        modern["examples"] = [modern.pop("example")]
-    if modern.pop("nullable", False) is not True:
-        return modern
-    if isinstance(modern.get("type"), str):
-        modern["type"] = [modern["type"], "null"]
-        if isinstance(modern.get("enum"), list) and None not in modern["enum"]:
-            modern["enum"] = [*modern["enum"], None]
-        return modern
-    words: Json = {key: modern.pop(key) for key in ("title", "description") if key in modern}
-    return {**words, "anyOf": [modern, {"type": "null"}]} if modern else words
+    examples = {"examples": [schema["example"]]} if "example" in schema else {}
+    plain = {key: value for key, value in schema.items() if key != "example"}
+    return modern({**plain, **examples}, where)
 
 
 def _unescape(token: str) -> str:

@@ -1,34 +1,38 @@
-"""Lists of tools, as OpenAI's and Anthropic's APIs take them, and as an MCP server gives them.
+"""Lists of tools, as interfaces take them, and as an MCP server gives them, by their content.
 
 OpenAI's are nested, of chat completions, or flat, of responses. A namespace's tools get its name
 before theirs, and its description before theirs, which a model sees first and which is reworded
-with them. Anthropic's examples of input become examples in the schema, where names in them are
-reworded. What else a definition has, such as titles and schemas of results, is meant for programs;
-``source.json`` keeps it.
+with them. Gemini's and Bedrock's stand in objects of their own. Anthropic's examples of input
+become examples in the schema, where names in them are reworded. What else a definition has, such as
+titles and schemas of results, is meant for programs; ``source.json`` keeps it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.json import parse_json
 
 from ..data import Json, Tool
 from .collection import Collection, tool_records
+from .dialects import plain_schema
 
-# What is read of a tool in each form, its schema first.
-_FIELDS = {
-    "openai": ("parameters", "name", "description", "type", "strict"),
-    "anthropic": ("input_schema", "name", "description", "type", "strict", "input_examples"),
-    "mcp": ("inputSchema", "name", "description"),
-}
-# What a tool says it is that a program runs, and not the provider; None where it says nothing.
-_KINDS = {"openai": (None, "function"), "anthropic": (None, "custom")}
+# Where a tool has its schema: OpenAI's, Anthropic's, MCP's and Bedrock's, Gemini's,
+# LangChain's.
+_SCHEMAS = (
+    *("parameters", "input_schema", "inputSchema", "parametersJsonSchema"),
+    *("parameters_json_schema", "args_schema"),
+)
+_OTHERS = ("name", "description", "type", "strict", "input_examples")
+# What a tool says it is that a program runs, and not the provider.
+_KINDS = (None, "function", "custom")
+# Under which key a list of tools stands, and what holds several tools, or one, in such a list.
+_LISTS = ("tools", "functions")
+_GROUPS, _WRAPPED = ("functionDeclarations", "function_declarations"), ("function", "toolSpec")
 
 
 class _Tool(msgspec.Struct):
@@ -47,33 +51,33 @@ class _Namespace(msgspec.Struct):
     description: str | None = None
 
 
-def import_list(form: str, path: Path, only: Sequence[str] = ()) -> Collection:
-    """Read a list of tools, a request that has one, or a server's answer to ``tools/list``."""
-    collection = Collection(form, only=only)
-    content: Any = parse_json(collection.add_file(path), object, str(path), "a list of tools")
-    if isinstance(content, dict) and form == "mcp":
+def import_list(content: Any, path: Path, collection: Collection) -> None:
+    """Add the tools of a list, of a request that has one, or of a server's answer to tools/list."""
+    if isinstance(content, dict):
         if "error" in content:
             raise SgdxError(f"{path}: found the server's error {str(content['error'])[:200]}")
-        content = content.get("result", content)
-    keys = ("tools", "functions") if form == "openai" else ("tools",)
-    records = tool_records(content, keys, path)
-    collection.add_tools(tools_of(form, records, str(path), collection))
-    if isinstance(content, dict) and content.get("nextCursor"):
+        content = content.get("result", content.get("toolConfig", content))
+    records = tool_records(content, _LISTS, path)
+    collection.add_tools(tools_of(records, str(path), collection))
+    if isinstance(content, dict) and content.get("nextCursor") is not None:
         collection.left_out.append("the tools of further pages: the answer has a nextCursor")
-    return collection
 
 
 def tools_of(
-    form: str, records: Iterable[Json], place: str, collection: Collection, prefix: str = ""
+    records: Iterable[Json], place: str, collection: Collection, prefix: str = ""
 ) -> Iterator[Tool]:
-    """The tools of records in a form that a collection takes, under the names that they have there.
+    """The tools of records that a collection takes, under the names that they have there.
 
     What they say beside is noted in the collection; there, a prefix stands before their names.
     """
     for i, record in enumerate(records, 1):
         where = f"{place}: tool {i}"
-        if form != "openai" or record.get("type") != "namespace":
-            yield from _tools(form, record, where, collection, prefix)
+        group = next((record[key] for key in _GROUPS if isinstance(record.get(key), list)), None)
+        if group is not None:
+            yield from tools_of(tool_records(group, (), Path(where)), where, collection, prefix)
+            continue
+        if record.get("type") != "namespace":
+            yield from _tools(record, where, collection, prefix)
             continue
         try:
             space = msgspec.convert(record, _Namespace)
@@ -82,11 +86,10 @@ def tools_of(
         _keep(record, space.__struct_fields__, f"namespace {space.name}", collection)
         for n, inner in enumerate(space.tools, 1):
             place_of = f"{where}: tool {n}"
-            yield from _tools(form, inner, place_of, collection, "", space.name, space.description)
+            yield from _tools(inner, place_of, collection, "", space.name, space.description)
 
 
 def _tools(
-    form: str,
     record: Json,
     where: str,
     collection: Collection,
@@ -96,32 +99,57 @@ def _tools(
 ) -> Iterator[Tool]:
     """The tool of a record, perhaps of a namespace; none where the provider runs it."""
     kind = record.get("type")
-    if form in _KINDS and kind not in _KINDS[form]:
+    if kind not in _KINDS:
         name = record.get("name", record.get("mcp_server_name", where.rpartition(" ")[2]))
-        hint = ": import them with --mcp-server" if kind == "mcp_toolset" else ""
+        hint = ": its address imports them" if kind == "mcp_toolset" else ""
         collection.left_out.append(f"tool {name}: it is of type {kind}{hint}")
         return
-    if form == "openai" and isinstance(record.get("function"), dict):
-        record = {k: v for k, v in record.items() if k != "function"} | record["function"]
-    schema, *others = _FIELDS[form]
-    known = {key: record[key] for key in others if key in record}
+    for key in _WRAPPED:
+        if isinstance(record.get(key), dict):
+            record = {k: v for k, v in record.items() if k != key} | record[key]
+    schemas = [key for key in _SCHEMAS if record.get(key) is not None]
+    if any(record[key] != record[schemas[0]] for key in schemas[1:]):
+        raise SgdxError(f"{where}: found {' and '.join(schemas)}, expected one schema")
+    known = {key: record[key] for key in _OTHERS if key in record}
+    schema = record[schemas[0]] if schemas else None
+    if isinstance(schema, dict) and schema.keys() == {"json"}:  # Bedrock's
+        schema = schema["json"]
     try:
-        if form != "openai" and schema not in record:
-            raise msgspec.ValidationError(f"Object missing required field `{schema}`")
-        tool = msgspec.convert({**known, "schema": record.get(schema)}, _Tool)
+        tool = msgspec.convert({**known, "schema": schema}, _Tool)
     except msgspec.ValidationError as error:
-        fault = str(error).replace("$.schema", f"$.{schema}")
+        fault = str(error).replace("$.schema", f"$.{(*schemas, 'parameters')[0]}")
         raise SgdxError(f"{where}: {fault}") from None
     if not tool.name:
         raise SgdxError(f"{where}: name: found it empty, expected a name")
     name = f"{namespace}__{tool.name}" if namespace else tool.name
     if not collection.takes(prefix + name):
         return
-    _keep(record, (schema, *others), f"tool {prefix}{name}", collection)
+    # A schema under a key of another interface would make another tool, without parameters.
+    others = [key for key, v in record.items() if not schemas and _is_schema(v) and key != "output"]
+    if others and others[0] not in ("outputSchema", "output_schema", "responseSchema", "response"):
+        expected = ", ".join(_SCHEMAS)
+        raise SgdxError(f"{where}: found the schema {others[0]}, expected one of {expected}")
+    _keep(record, (*_SCHEMAS, *_OTHERS), f"tool {prefix}{name}", collection)
+    try:
+        parameters = plain_schema(tool.schema or {}, f"tool {name}")
+    except SgdxError as error:
+        collection.left_out.append(f"{error}: the tool is left out")
+        return
     examples = {"examples": tool.input_examples} if tool.input_examples else {}
     description = "\n\n".join(filter(None, (said, tool.description)))
-    parameters = {**(tool.schema or {}), **examples}
-    yield Tool(name, description, parameters, strict=tool.strict is True)
+    yield Tool(name, description, {**parameters, **examples}, strict=tool.strict is True)
+
+
+def _is_schema(value: Any) -> bool:
+    """Whether a value may be the schema of arguments."""
+    if not isinstance(value, dict):
+        return False
+    inner = [v for v in value.values() if isinstance(v, dict)]
+    return (
+        "properties" in value
+        or value.get("type") in ("object", "OBJECT")
+        or (bool(inner) and all("type" in v or "description" in v for v in inner))
+    )
 
 
 def _keep(record: Json, read: Iterable[str], whose: str, collection: Collection) -> None:

@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from sgdx_dataset import SgdxError
-from sgdx_tools.data import Json, Tool, ToolWords, Variant, Words
-from sgdx_tools.folder import check_words
+from sgdx_tools.data import Case, Json, Tool, ToolWords, Variant, Words
+from sgdx_tools.folder import check_words, read_tool_set, write_tool_set
 from sgdx_tools.importing.openapi import import_openapi
 from sgdx_tools.json_schema import INNER, Layout
 from sgdx_tools.pool import distinct
-from sgdx_tools.renaming import Renaming
+from sgdx_tools.renaming import Renaming, WordedTools
+
+from .conftest import Capture, command, objects, user
 
 # Awkward in pointers, patterns and paths. ``a.b`` may be two parts of one path.
 NAMES = ("amount", "a/b", "~x-y", "a.b", "%25")
@@ -208,3 +210,60 @@ def test_an_import_keeps_or_names_everything(document: Json) -> None:
     Layout(renaming.schema(), "a")
     for node in renaming.layout.nodes.values():
         assert not node.name or node.name in renaming.names[node.parent]
+
+
+FERRIES = {
+    "ferry_times": Tool(
+        "ferry_times",
+        "List departures. Call find_harbour first to get harbour_id, not `search`.",
+        objects(["harbour_id"], harbour_id={"type": "string", "description": "From find_harbour"}),
+    ),
+    "find_harbour": Tool("find_harbour", "Find the harbour_id of a harbour", objects(name={})),
+    "search": Tool("search", "Search for a ferry; search(name) is quick", objects(name={})),
+}
+NEW_FERRIES = Variant(
+    "new",
+    {
+        "ferry_times": ToolWords("departures", parameters={"harbour_id": Words("port_code")}),
+        "find_harbour": ToolWords("look_up_port", parameters={"name": Words("port_name")}),
+        "search": ToolWords("look", "Look it up; ferry_times has departures"),
+    },
+)
+
+
+def test_names_are_changed_where_texts_speak_of_them(tmp_path: Path, capsys: Capture) -> None:
+    """A word is a name by how it is written; a name that two tools give otherwise stays."""
+    said = (
+        "Always use find_harbour before ferry_times; find_harbours and a search stay, 'name' too."
+    )
+    case = Case("c", ({"role": "system", "content": said}, user("I search a name.")), None)
+    worded = WordedTools(FERRIES, NEW_FERRIES)
+    texts = [worded.tool(i).description for i in FERRIES]
+    assert texts == [
+        "List departures. Call look_up_port first to get port_code, not `look`.",
+        "Find the port_code of a harbour",
+        "Look it up; departures has departures",
+    ]
+    parameters = worded.tool("ferry_times").parameters["properties"]
+    assert parameters["port_code"]["description"] == "From look_up_port"
+    new = "Always use look_up_port before departures; find_harbours and a search stay, 'name' too."
+    assert [m["content"] for m in worded.messages(case)] == [new, "I search a name."]
+    assert worded.count_mentions([case]) == (4, 1)
+    swapped = {"ferry_times": ToolWords("find_harbour"), "find_harbour": ToolWords("ferry_times")}
+    worded = WordedTools(FERRIES, Variant("swap", swapped))
+    assert worded.messages(case)[0]["content"].startswith("Always use ferry_times before find_har")
+    # Switched off, by the option and in the file.
+    write_tool_set(tmp_path / "api", FERRIES.values(), [case], variants=[NEW_FERRIES])
+    variants = tmp_path / "api" / "variants"
+    words = ("--with", f"file:{variants / 'new.json'}", "--output", tmp_path / "kept")
+    assert command("reword", tmp_path / "api", *words, "--keep-mentions") == 0
+    kept = json.loads((tmp_path / "kept" / "new.json").read_text())
+    assert kept["$mentions"] is False
+    assert command("estimate", tmp_path / "api", "--model", "m") == 0
+    assert "new: 4 descriptions and 1 messages" in capsys.readouterr().err
+    (variants / "new.json").write_text(json.dumps(kept))
+    tool_set = read_tool_set(tmp_path / "api")
+    worded = WordedTools(tool_set.tools, tool_set.variants["new"])
+    assert worded.tool("find_harbour").description == "Find the harbour_id of a harbour"
+    assert worded.messages(case)[0]["content"] == said
+    assert worded.tool("ferry_times").name == "departures"

@@ -52,7 +52,7 @@ def import_form(form: str, tmp_path: Path) -> ToolSet:
     """Tools of one form, with cases and two variants."""
     folder, file = tmp_path / form, tmp_path / f"{form}.json"
     content, calls = FORMS[form]
-    words: list[object] = [f"--{form}", LIBRARY if form == "openapi" else file]
+    words: list[object] = [LIBRARY if form == "openapi" else file]
     if form == "sgd":
         words = ["--sgd", "original", "v4", "--source", "sample"]
     elif form == "bfcl":
@@ -165,7 +165,7 @@ def test_bfcl_under_two_variants_takes_seconds(tmp_path: Path) -> None:
     if not data.is_dir():
         pytest.skip(f"BFCL's cases are not at {data}")
     files, answers = data.glob("BFCL_*.json"), (data / "possible_answer").glob("*.json")
-    words = ["--bfcl", *sorted(files), "--answers", *sorted(answers)]
+    words = [*sorted(files), "--answers", *sorted(answers)]
     assert command("import", *words, "--output", tmp_path / "bfcl") == 0
     begin = time.process_time()
     tool_set = with_variants(tmp_path / "bfcl", every=3)

@@ -302,21 +302,21 @@ OPENAI = {"type": "function", "function": {"name": "f", "parameters": {"type": "
 
 
 @pytest.mark.parametrize(
-    ("form", "content"),
+    "content",
     [
-        ("openai", [OPENAI]),
-        ("anthropic", {"tools": [{"name": "f", "input_schema": {"type": "object"}}]}),
-        ("mcp", {"result": {"tools": [{"name": "f", "inputSchema": {"type": "object"}}]}}),
+        [OPENAI],
+        {"tools": [{"name": "f", "input_schema": {"type": "object"}}]},
+        {"result": {"tools": [{"name": "f", "inputSchema": {"type": "object"}}]}},
     ],
 )
-def test_a_file_is_known_by_its_content(form: str, content: object, tmp_path: Path) -> None:
+def test_a_file_is_known_by_its_content(content: object, tmp_path: Path) -> None:
     (tmp_path / "f.json").write_text(json.dumps(content))
     words = ("--output", tmp_path / "api", "--model", "m", "--base-url", "http://localhost:1/v1")
     assert command("init", tmp_path / "f.json", *words) == 0
     written = yaml.safe_load((tmp_path / "api" / "sgdx.yaml").read_text())
     server = {"model": "m", "base_url": "http://localhost:1/v1"}
     assert written == {
-        "tools": {form: "../f.json"},
+        "tools": "../f.json",
         "cases": "cases.jsonl",
         "models": [server],
         "variants": {**server, "count": 2},
@@ -346,7 +346,7 @@ def test_a_program_is_a_server_that_gets_variables_and_whose_keys_are_not_writte
     assert yaml.safe_load(written.read_text())["tools"] == tools
     before = written.read_bytes()
     assert command(*words, "TOKEN=${KEY}") == 2 and written.read_bytes() == before
-    assert command("check", "--mcp-server", program, "--env", "TOKEN=${KEY}") == 0
+    assert command("check", program, "--env", "TOKEN=${KEY}") == 0
     assert command("check", written, "--env", "TOKEN=${KEY}") == 2
 
 

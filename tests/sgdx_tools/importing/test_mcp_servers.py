@@ -89,7 +89,7 @@ def test_a_server_by_the_sdk_over_stdio_makes_a_folder(tmp_path: Path) -> None:
     (tmp_path / "by_sdk.py").write_text(BY_SDK)
     output = tmp_path / "api"
     server = f"{PYTHON} {tmp_path / 'by_sdk.py'}"
-    assert command("import", "--mcp-server", server, "--output", output) == 0
+    assert command("import", server, "--output", output) == 0
     tool_set = read_tool_set(output)
     book, source = tool_set.tools["book_table"], tool_set.source
     assert (list(tool_set.tools), book.description) == (["book_table", "now"], "Book a table.")
@@ -116,7 +116,9 @@ def test_a_bad_server_is_one_line(server: str, by_hand: str, tmp_path: Path) -> 
     line = server.replace("BY_HAND", by_hand)
     with pytest.raises(SgdxError) as error:
         import_servers([f"{line} --key=sk-secret"])
-    assert "--mcp-server" in str(error.value) and "\n" not in str(error.value)
+    assert server.split()[0].replace("BY_HAND", PYTHON) in str(error.value) and "\n" not in str(
+        error.value
+    )
     assert "sk-secret" not in str(error.value)
     assert "broken" not in server or "tools.0.inputSchema: " in str(error.value)
 
@@ -132,7 +134,7 @@ def test_a_program_gets_a_key_that_is_never_shown(
     by_hand: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture
 ) -> None:
     monkeypatch.setenv("MY_TOKEN", "sk-secret")
-    words = ("import", "--mcp-server", f"{by_hand} locked", "--output")
+    words = ("import", f"{by_hand} locked", "--output")
     assert command(*words, tmp_path / "api", "--env", "TOKEN=Bearer ${MY_TOKEN}") == 0
     assert command(*words, tmp_path / "no", "--env", "TOKEN=${MY_TOKEN}") == 2
     error = capfd.readouterr().err.splitlines()[-1]
@@ -169,7 +171,7 @@ def test_an_address_gets_headers(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(StandIn(faults=[failing(401)] * 9)) as server:
         address = f"{server.url}/sse"
         access = Access.of({}, {"Authorization": "Bearer ${MY_TOKEN}"}, [address])
-        with pytest.raises(SgdxError, match="try /mcp in place of /sse"):
+        with pytest.raises(SgdxError, match="401"):
             import_servers([address], access=access)
     assert server.keys == {"Bearer sk-secret"}
 
@@ -233,7 +235,7 @@ def test_a_list_over_http_has_an_end_and_so_many_bytes_and_seconds(
 
 def test_a_list_is_asked_of_no_other_server() -> None:
     with serving(OverHttp()) as other, serving(OverHttp(moves_to=f"{other.url}/mcp")) as server:
-        assert command("check", "--mcp-server", f"{server.url}/mcp") == 2
+        assert command("check", f"{server.url}/mcp") == 2
     assert other.bodies == []
 
 
@@ -250,6 +252,15 @@ def test_a_program_may_print_so_many_bytes(
     assert "100000 bytes" in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("status", "hint"), [(401, "--header"), (403, "--header"), (404, "/mcp"), (500, "error")]
+)
+def test_the_status_of_a_refusal_is_said(status: int, hint: str) -> None:
+    failed = pytest.raises(SgdxError, match=f"status {status}.*{hint}")
+    with serving(StandIn(faults=[failing(status)] * 9)) as server, failed:
+        import_servers([f"{server.url}/sse"])
+
+
 def test_only_takes_tools_by_their_shown_names(by_hand: str) -> None:
     older = f"{by_hand} older"
     assert list(import_servers([older], ["tool[12]"]).tools) == ["tool1", "tool2"]
@@ -262,7 +273,7 @@ def test_only_takes_tools_by_their_shown_names(by_hand: str) -> None:
 
 def test_an_address_without_a_server_is_one_line(tmp_path: Path, capsys: Capture) -> None:
     address = "http://user:sk-secret@127.0.0.1:9/mcp?key=sk-secret"
-    assert command("import", "--mcp-server", address, "--output", tmp_path / "api") == 2
+    assert command("import", address, "--output", tmp_path / "api") == 2
     error = capsys.readouterr().err
     assert "http://127.0.0.1:9" in error and "sk-secret" not in error
     assert not (tmp_path / "api").exists()

@@ -400,7 +400,7 @@ def test_only_takes_operations_by_name_path_or_tag(tmp_path: Path) -> None:
 
 def test_an_import_says_what_was_left_out(tmp_path: Path, capsys: Capture) -> None:
     api = tmp_path / "api"
-    assert command("import", "--openapi", LIBRARY, "--output", api) == 0
+    assert command("import", LIBRARY, "--output", api) == 0
     out, err = capsys.readouterr()
     assert out == f"{api}: 5 tools\n"
     *lines, renamed, note, following = err.splitlines()

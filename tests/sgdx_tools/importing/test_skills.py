@@ -46,7 +46,7 @@ def test_front_matter_is_read_and_the_rest_is_kept(place: Path) -> None:
     [
         ("name: x\ndescription: y\n", "---"),
         ("---\nname: x\ndescription: y\n", "---"),
-        ("---\nname: x\n---\n", "`description`"),
+        ("---\nname: x\n---\n# Title\n", "description"),
         ("---\nname: x\ndescription: '  '\n---\n", "description"),
         ("---\nname: [x]\ndescription: y\n---\n", "`$.name`"),
         ("---\nname: x\ndescription: do: this\n---\n", "line 3"),
@@ -64,7 +64,7 @@ def test_what_is_no_skill_is_left_out_by_name(
     content = text if isinstance(text, bytes) else text.encode()
     (place / "skills" / "two" / "SKILL.md").write_bytes(content)
     pattern, api = f"{place}/skills/**/SKILL.md", place / "api"
-    assert command("import", "--skills", pattern, "--output", api) == 0
+    assert command("import", pattern, "--output", api) == 0
     assert [*read_tool_set(api).tools] == ["pdf-forms"]
     (line,) = (line for line in capsys.readouterr().err.splitlines() if "left out" in line)
     assert "two/SKILL.md" in line and said in line
@@ -83,9 +83,37 @@ def test_what_programs_alone_read_of_front_matter_may_be_anything(place: Path) -
     assert found == {"date": "2026-11-27", "version": "1.1", "on": "yes"}
 
 
+def test_what_clients_do_with_other_front_matter(place: Path) -> None:
+    """The folder's name, the first paragraph, and when a skill is to be used."""
+    front = "---\nwhen_to_use: When it rains\n---\n# Boats\n\nRows\na boat.\n\nMore.\n"
+    (place / "skills" / "two" / "SKILL.md").write_text(front)
+    found = import_skills([f"{place}/skills/two/SKILL.md"])
+    assert {name: tool.description for name, tool in found.tools.items()} == {
+        "two": "Rows a boat. - When it rains"
+    }
+
+
+def test_a_log_of_skills_has_their_calls(place: Path) -> None:
+    api = place / "api"
+    assert command("import", f"{place}/skills/*/SKILL.md", "--output", api) == 0
+    records = []
+    for i, values in enumerate(({"skill": "tables"}, {"command": "tables", "args": "x"})):
+        part = {"type": "tool_use", "id": "s", "name": "Skill", "input": values}
+        result = {"type": "tool_result", "tool_use_id": "s", "content": "Read."}
+        said = {"role": "assistant", "content": [part]}
+        messages = [user(f"Sum {i}"), said, {"role": "user", "content": [result]}, user("Again")]
+        records.append({"request": {"messages": messages}, "response": said})
+    assert command("cases", api, "--from", write_lines(place / "log.jsonl", records)) == 0
+    for case in read_tool_set(api).cases:
+        assert [call.name for call in case.expect or ()] == ["tables"]
+        assert case.messages[1]["tool_calls"][0]["function"] == {
+            "name": "tables", "arguments": "{}"
+        }  # fmt: skip
+
+
 def test_a_client_is_shown_one_tool_of_all_skills(place: Path) -> None:
     """And calls of a skill count however they are written."""
-    folder, patterns = place / "api", ("--skills", f"{place}/skills/*/SKILL.md")
+    folder, patterns = place / "api", (f"{place}/skills/*/SKILL.md",)
     cases = [
         {"id": "a", "messages": [user("Sign")], "expect": call("pdf-forms")},
         {"id": "b", "messages": [user("Sum up")], "expect": call("tables")},

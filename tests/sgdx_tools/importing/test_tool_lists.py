@@ -12,7 +12,8 @@ import pytest
 from sgdx_dataset import SgdxError
 from sgdx_tools.data import Tool, ToolWords, Variant, Words
 from sgdx_tools.folder import read_tool_set
-from sgdx_tools.importing.tool_lists import import_list
+from sgdx_tools.importing import import_source
+from sgdx_tools.importing.collection import Collection
 from sgdx_tools.renaming import WordedTools
 
 from ..conftest import Capture, command, nested, objects
@@ -32,6 +33,12 @@ TABLE = {
 }
 BOOK = Tool("book_table", "Books a table.", TABLE)
 NOW = Tool("now", "", {})
+
+
+def read(path: Path) -> Collection:
+    kind, collection = import_source([str(path)])
+    assert kind == "list"
+    return collection
 
 
 @pytest.fixture
@@ -61,24 +68,38 @@ STRICT: Json = {"strict": True, "input_examples": [{"guests": 2, "address": {"ci
 MCP = [{**_BOOK, "inputSchema": TABLE}, {"name": "now", "inputSchema": {}}]
 
 
+def spec(tool: Json) -> Json:
+    """A tool of MCP's as Bedrock's."""
+    return {"toolSpec": tool | {"inputSchema": {"json": tool["inputSchema"]}}}
+
+
+def keyed(key: str) -> list[Json]:
+    """The tools with their schema under another key."""
+    return [{**_BOOK, key: TABLE}, {"name": "now", key: {}}]
+
+
 @pytest.mark.parametrize(
-    ("form", "content"),
+    "content",
     [
-        ("openai", NESTED),
-        ("openai", FLAT),
-        ("openai", {"model": "m", "messages": [], "tools": NESTED}),
-        ("openai", {"functions": [NESTED[0]["function"], {"name": "now"}]}),
-        ("anthropic", ANTHROPIC),
-        ("anthropic", {"model": "m", "tools": ANTHROPIC}),
-        ("mcp", MCP),
-        ("mcp", {"tools": MCP}),
-        ("mcp", {"jsonrpc": "2.0", "id": 1, "result": {"tools": MCP, "nextCursor": None}}),
+        NESTED,
+        FLAT,
+        {"model": "m", "messages": [], "tools": NESTED},
+        {"functions": [NESTED[0]["function"], {"name": "now"}]},
+        ANTHROPIC,
+        {"model": "m", "tools": ANTHROPIC},
+        MCP,
+        {"tools": MCP},
+        {"jsonrpc": "2.0", "id": 1, "result": {"tools": MCP, "nextCursor": None}},
+        {"toolConfig": {"tools": [spec(tool) for tool in MCP]}},
+        {"contents": [], "tools": [{"functionDeclarations": keyed("parametersJsonSchema")}]},
+        [{"function_declarations": keyed("parameters_json_schema")}],
+        keyed("args_schema"),
+        [{"type": "function", **tool} for tool in MCP],
+        [*ANTHROPIC[:1], *MCP[1:]],
     ],
 )
-def test_the_same_tools_come_of_all_forms(
-    form: str, content: Json, write: Write, tmp_path: Path
-) -> None:
-    collection = import_list(form, write(content))
+def test_the_same_tools_come_of_all_forms(content: Json, write: Write, tmp_path: Path) -> None:
+    collection = read(write(content))
     assert collection.tools == {"book_table": BOOK, "now": NOW}
     assert collection.left_out == []
     folder = tmp_path / "api"
@@ -87,28 +108,74 @@ def test_the_same_tools_come_of_all_forms(
     assert list(read_tool_set(folder).source.files) == ["tools.json"]
 
 
+# A schema in the dialects of Gemini, Python, OpenAPI 3.0 and draft 4, and in today's.
+TODAYS = objects(
+    n={"type": ["integer", "null"], "exclusiveMaximum": 10, "minimum": 0},
+    tags={"type": "array", "items": {"type": "string"}},
+    on={"type": "boolean"},
+    next={"type": "object", "properties": {"again": {"$ref": "#"}}},
+)
+
+
+def in_dialect(schema: Json, types: dict[str, str], **words: Json) -> Json:
+    """The schema with other types, and other words for its first property."""
+    if isinstance(schema, list):
+        return [in_dialect(part, types) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {key: in_dialect(value, types) for key, value in schema.items()}
+    if isinstance(found.get("type"), str):
+        found["type"] = types.get(found["type"], found["type"])
+    if words:
+        found["properties"] = {**found["properties"], "n": words}
+    return found
+
+
+PYTHONS = {"string": "str", "integer": "int", "array": "list", "object": "dict", "boolean": "bool"}
+GEMINIS = {kind: kind.upper() for kind in PYTHONS}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        TODAYS,
+        in_dialect(TODAYS, GEMINIS, type="INTEGER", nullable=True, exclusiveMaximum=10, minimum=0),
+        in_dialect(TODAYS, PYTHONS, type="int", nullable=True, exclusiveMaximum=10, minimum=0),
+        in_dialect(
+            TODAYS, {}, type=["integer", "null"], maximum=10, exclusiveMaximum=True, minimum=0,
+            exclusiveMinimum=False,
+        ),
+        TODAYS | {"$recursiveAnchor": True, "properties": TODAYS["properties"] | {
+            "next": objects(again={"$recursiveRef": "#"})}},
+    ],
+)  # fmt: skip
+def test_a_schema_in_five_dialects_is_one_tool(schema: Json, write: Write) -> None:
+    assert read(write([{"name": "f", "parameters": schema}])).tools == {"f": Tool("f", "", TODAYS)}
+
+
 def test_what_cannot_be_expressed_is_noted_and_what_no_model_sees_is_kept(write: Write) -> None:
     content: Json = [{**FLAT[0], "defer_loading": True}, {"type": "web_search"}]
-    collection = import_list("openai", write(content))
+    collection = read(write(content))
     assert collection.left_out == ["tool 2: it is of type web_search"]
     assert collection.beside == {"tool book_table": {"defer_loading": True}}
     content = [{**ANTHROPIC[0], "cache_control": {}}, {"type": "bash_20250124", "name": "bash"}]
     content.append({"type": "mcp_toolset", "mcp_server_name": "files"})
-    assert import_list("anthropic", write(content)).left_out == [
+    assert read(write(content)).left_out == [
         "tool bash: it is of type bash_20250124",
-        "tool files: it is of type mcp_toolset: import them with --mcp-server",
+        "tool files: it is of type mcp_toolset: its address imports them",
     ]
     titled = {"title": "Book", "annotations": {"readOnlyHint": False}, "outputSchema": {}}
-    answer = {"result": {"tools": [{**MCP[0], **titled}], "nextCursor": "p2"}}
-    collection = import_list("mcp", write(answer))
-    assert collection.left_out == ["the tools of further pages: the answer has a nextCursor"]
+    for cursor in ("p2", ""):  # an empty one is not the end
+        answer = {"result": {"tools": [{**MCP[0], **titled}], "nextCursor": cursor}}
+        collection = read(write(answer))
+        assert collection.left_out == ["the tools of further pages: the answer has a nextCursor"]
     assert collection.beside == {"tool book_table": titled}
 
 
 def test_a_namespace_gives_its_tools_its_name_and_description(write: Write) -> None:
     inner = [{**FLAT[0], "defer_loading": True}, {"type": "function", "name": "now"}]
     namespace = {"type": "namespace", "name": "food", "description": "All about food."}
-    collection = import_list("openai", write([{**namespace, "tools": inner}, FLAT[0]]))
+    collection = read(write([{**namespace, "tools": inner}, FLAT[0]]))
     assert list(collection.tools.values()) == [
         Tool("food__book_table", "All about food.\n\nBooks a table.", TABLE),
         Tool("food__now", "All about food."),
@@ -125,7 +192,7 @@ def test_strict_tools_stay_strict_and_examples_of_input_are_reworded(
     form: str, content: Json, write: Write, tmp_path: Path
 ) -> None:
     """The examples are Anthropic's, whose names are those of the parameters."""
-    collection = import_list(form, write([content]))
+    collection = read(write([content]))
     collection.write(tmp_path / "api")
     examples = {"examples": STRICT["input_examples"]} if form == "anthropic" else {}
     tool = Tool("book_table", "Books a table.", TABLE | examples, strict=True)
@@ -144,7 +211,7 @@ def test_names_are_changed_and_tools_that_are_not_understood_are_left_out(write:
     names = ["fs/read.file", "fs_read_file", "x" * 70]
     tools = [{"name": name, "inputSchema": {}} for name in names]
     tools += [{"name": name, "inputSchema": schema} for name, schema in schemas.items()]
-    collection = import_list("mcp", write([*MCP, *tools]))
+    collection = read(write([*MCP, *tools]))
     new = ["fs_read_file_2", "fs_read_file", "x" * 64]
     assert list(collection.tools) == ["book_table", "now", *new]
     assert [*collection.tools.values()][:2] == [BOOK, NOW]
@@ -156,27 +223,29 @@ def test_names_are_changed_and_tools_that_are_not_understood_are_left_out(write:
 
 
 @pytest.mark.parametrize(
-    ("form", "content", "parts"),
+    ("content", "parts"),
     [
-        ("openai", "[", ["tools.json", "truncated"]),
-        ("openai", '[{"name": "a", "name": "b"}]', ["tools.json", "'name' twice"]),
-        ("openai", {"a": 1}, ["tools.json", "tools or functions"]),
-        ("openai", [1], ["tool 1", "found int"]),
-        ("openai", [{"name": 5}], ["tool 1", "$.name"]),
-        ("openai", [{"name": ""}], ["tool 1", "empty"]),
-        ("anthropic", [{"name": "a"}], ["tool 1", "input_schema"]),
-        ("mcp", {"error": {"code": -32601, "message": "no"}}, ["-32601"]),
-        (
-            "openai",
-            {"jsonrpc": "2.0", "result": {"tools": []}},
-            ["found an object with jsonrpc, result, expected a list of tools, or one as tools"],
-        ),
-        ("mcp", [{"name": "a", "inputSchema": {"$ref": "#/x"}}], ["found no tool", "#/x"]),
+        ("[", ["tools.json", "truncated"]),
+        ('[{"name": "a", "name": "b"}]', ["tools.json", "'name' twice"]),
+        ({"a": 1}, ["tools.json", "tools or functions"]),
+        ([1], ["tool 1", "found int"]),
+        ([{"name": 5}], ["tool 1", "$.name"]),
+        ([{"name": ""}], ["tool 1", "empty"]),
+        ({"error": {"code": -32601, "message": "no"}}, ["-32601"]),
+        ([{"name": "a", "inputSchema": {"$ref": "#/x"}}], ["found no tool", "#/x"]),
+        # A schema under a key that is not known, or two; a type that is none.
+        ([{"name": "a", "parameter_definitions": {"x": {"type": "str"}}}],
+         ["tool 1", "parameter_definitions", "input_schema"]),
+        ([{"name": "a", "arguments": {"properties": {}}}], ["tool 1", "arguments"]),
+        ([{"name": "a", "parameters": {}, "inputSchema": TABLE}], ["parameters and inputSchema"]),
+        ([{"name": "a", "parameters": {"properties": {"d": {"type": "date"}}}}],
+         ["tool a", "'date'", "boolean"]),
+        ([{"name": "a", "parameters": "text"}], ["tool 1", "$.parameters"]),
     ],
-)
-def test_bad_files(form: str, content: Json, parts: list[str], write: Write) -> None:
+)  # fmt: skip
+def test_bad_files(content: Json, parts: list[str], write: Write) -> None:
     with pytest.raises(SgdxError) as error:
-        import_list(form, write(content))
+        read(write(content))
     assert all(part in str(error.value) for part in parts), str(error.value)
     assert "\n" not in str(error.value)
 
@@ -186,7 +255,7 @@ def test_long_lists_are_cut_and_controls_are_escaped(tmp_path: Path, capsys: Cap
     tools += [{"type": f"\x1b[31m{i}"} for i in range(30)]
     (tmp_path / "tools.json").write_text(json.dumps(tools))
     api = tmp_path / "api"
-    assert command("import", "--openai", tmp_path / "tools.json", "--output", api) == 0
+    assert command("import", tmp_path / "tools.json", "--output", api) == 0
     *lines, kept, _ = capsys.readouterr().err.splitlines()
     assert lines[0] == r"sgdx: left out: tool 2: it is of type \x1b[31m0"
     assert kept.endswith(

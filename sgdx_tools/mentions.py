@@ -1,0 +1,76 @@
+"""Names of tools and arguments where texts speak of them, in other words: descriptions, messages.
+
+A tool that is called otherwise is called so too in the texts that name it, or a part of what other
+words cost is a name that does not exist any more. Which words of a text are a name is told by how
+they are written: ``find_harbour`` is one anywhere, ``search`` only in quotes or before a bracket.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from .data import Tool, Variant
+
+_IS_NAME = re.compile(r"\w*(?:[a-z0-9][A-Z]|[_\d-])[\w-]*")  # which no other word looks like
+Text = Callable[[str], str]
+
+
+class Mentions:
+    """The names that a variant changes, ready to be put into texts."""
+
+    def __init__(self, tools: Mapping[str, Tool], variant: Variant) -> None:
+        # By the tool's id, the new names of its arguments; those of which it has two are left out.
+        self._own: dict[str, dict[str, str]] = {}
+        new_names: dict[str, set[str]] = {}
+        self._current: set[str] = set()  # names that there are under the variant
+        self._texts: dict[str | None, Text] = {}
+        for i, tool in tools.items() if variant.tools else ():
+            words = variant.tools.get(i)
+            new = (words.name if words else None) or tool.name
+            self._current.add(new)
+            new_names.setdefault(tool.name, set()).add(new)
+            of_tool: dict[str, set[str]] = {}
+            for path, element in tool.elements.items():
+                if path and element.name:
+                    part = words.parameters.get(path) if words else None
+                    of_tool.setdefault(element.name, set()).add(
+                        (part.name if part else None) or element.name
+                    )
+            for old, found in of_tool.items():
+                new_names.setdefault(old, set()).update(found)
+                self._current |= found
+            self._own[i] = _changed(of_tool)
+        self._all = _changed(new_names)
+
+    def __bool__(self) -> bool:
+        return bool(self._all) or any(self._own.values())
+
+    def in_text(self, text: str, tool: str | None = None) -> str:
+        """A text in the new names, perhaps of a tool, whose own arguments go first."""
+        if tool not in self._texts:
+            self._texts[tool] = _replacing(self._all | self._own.get(tool or "", {}))
+        return self._texts[tool](text)
+
+    def in_new_text(self, text: str, tool: str) -> str:
+        """A text that the variant gives, in which only names that are gone are old ones."""
+        names = self._all | self._own.get(tool, {})
+        return _replacing({old: n for old, n in names.items() if old not in self._current})(text)
+
+
+def _changed(names: Mapping[str, set[str]]) -> dict[str, str]:
+    """The names that have one new name, and another one than the old."""
+    return {old: next(iter(new)) for old, new in names.items() if len(new) == 1 and {old} != new}
+
+
+def _replacing(names: Mapping[str, str]) -> Text:
+    """What puts new names into a text, in place of whole old ones."""
+    if not names:
+        return lambda text: text
+    longest = [*map(re.escape, sorted(names, key=len, reverse=True))]
+    clear = "|".join(name for name in longest if _IS_NAME.fullmatch(name.replace("\\", "")))
+    every = "|".join(longest)
+    forms = [rf"(?<![\w-])(?:{clear})(?![\w-])"] if clear else []
+    forms.append(rf"(?<=[`'\"])(?:{every})(?=[`'\"])|(?<![\w-])(?:{every})(?=\()")
+    pattern = re.compile("|".join(forms))
+    return lambda text: pattern.sub(lambda found: names[found[0]], text)
