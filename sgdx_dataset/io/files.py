@@ -30,6 +30,7 @@ _read: set[tuple[int, int]] | None = None
 _LAYOUT = ("schema.json", "dialogues_*.json", "tools.json", "cases.jsonl", "source.json")
 # In a run folder, the list of what was written there: a line with SHA-256 and name for each.
 _WRITTEN = ".sgdx-written"
+JSON_MARK = b"{\n"  # with which an object begins as people read it; nothing else begins so
 HTML_MARK = b'<meta name="generator" content="sgdx">'  # of pages that sgdx has written
 ANSWERS_BEGIN = b'{"key":"'  # each line of a file of answers, which are paid for
 
@@ -156,7 +157,9 @@ def check_output(
                 found = "a file of answers"
             elif run and not renews and not is_written(target):
                 found = "a file that sgdx has not written, or that was changed since"
-            elif beginning and mark not in beginning:
+            elif beginning and not (
+                beginning.startswith(mark) if mark == JSON_MARK else mark in beginning
+            ):
                 found = "another file"
         elif destination.exists():
             found = "no regular file"
