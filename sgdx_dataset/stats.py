@@ -19,7 +19,7 @@ from rich.table import Table
 from sacrebleu.metrics.bleu import BLEU
 
 from .configs import BACKTRANS, SPLITS, VARIANTS
-from .io.files import write_bytes
+from .io.files import JSON_MARK, write_bytes
 from .io.json import pretty_json
 from .release import Release
 from .rewording.leaks import digests, release_words, train_variants
@@ -54,7 +54,7 @@ def stats(release: Release, json_file: Path | None = None) -> None:
     figures = statistics(release)
     print_tables(figures, Console(highlight=False))
     if json_file:
-        write_bytes(json_file, pretty_json(figures, 2))
+        write_bytes(json_file, pretty_json(figures, 2), mark=JSON_MARK)
 
 
 def statistics(release: Release) -> Figures:

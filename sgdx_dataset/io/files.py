@@ -30,6 +30,7 @@ _read: set[tuple[int, int]] | None = None
 _LAYOUT = ("schema.json", "dialogues_*.json", "tools.json", "cases.jsonl", "source.json")
 # In a run folder, the list of what was written there: a line with SHA-256 and name for each.
 _WRITTEN = ".sgdx-written"
+JSON_MARK = b"{\n"  # with which an object begins as people read it; nothing else begins so
 HTML_MARK = b'<meta name="generator" content="sgdx">'  # of pages that sgdx has written
 ANSWERS_BEGIN = b'{"key":"'  # each line of a file of answers, which are paid for
 
@@ -156,7 +157,9 @@ def check_output(
                 found = "a file of answers"
             elif run and not renews and not is_written(target):
                 found = "a file that sgdx has not written, or that was changed since"
-            elif beginning and mark not in beginning:
+            elif beginning and not (
+                beginning.startswith(mark) if mark == JSON_MARK else mark in beginning
+            ):
                 found = "another file"
         elif destination.exists():
             found = "no regular file"
@@ -232,6 +235,7 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
 @contextmanager
 def run_folder(folder: Path) -> Iterator[None]:
     """Keep a list in a folder of what is written into it, so that nothing else is ever replaced."""
+    is_new = not folder.exists()
     if _run_of(folder / _WRITTEN) is None:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / _WRITTEN).touch()
@@ -241,6 +245,9 @@ def run_folder(folder: Path) -> Iterator[None]:
         written = folder / _WRITTEN
         if written.is_file() and not written.stat().st_size:
             written.unlink()
+        if is_new:
+            with suppress(OSError):  # a folder with files stays
+                folder.rmdir()
 
 
 def is_written(path: Path) -> bool:
@@ -260,13 +267,18 @@ def remove(path: Path) -> None:
 
 def _run_of(path: Path) -> Path | None:
     """The outermost folder around a path that has a list of what was written."""
-    around = [place for place in path.absolute().parents if (place / _WRITTEN).is_file()]
+    around = [place for place in _plain(path).parents if (place / _WRITTEN).is_file()]
     return around[-1] if around else None
+
+
+def _plain(path: Path) -> Path:
+    """The whole path of a file, without `..`, whose links are not followed."""
+    return Path(os.path.abspath(path))  # noqa: PTH100 - which `absolute` leaves in
 
 
 def _line_of(content: Path, target: Path, run: Path) -> str:
     """The line about a file in the list of a run folder, in which it has a name."""
-    return f"{file_digest(content)} {target.absolute().relative_to(run).as_posix()}"
+    return f"{file_digest(content)} {_plain(target).relative_to(run).as_posix()}"
 
 
 def _note_written(target: Path, content: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import sys
@@ -27,10 +28,10 @@ SKILL = "---\nname: book\ndescription: Book a table\n---\n"
 RUN = "sgdx-run/runs/program"
 
 
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project that was tested, and files of its owner's, in the folder that commands run in."""
-    place = tmp_path / "project"
+@pytest.fixture(scope="module")
+def tested(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project that was tested, and files of its owner's."""
+    place = tmp_path_factory.mktemp("tested") / "project"
     write_tool_set(place / "api", TOOLS, CASES, variants=[V1])
     tools = [{"name": t.name, "parameters": t.parameters, "description": "x"} for t in TOOLS]
     (place / "tools.json").write_text(json.dumps(tools))
@@ -47,9 +48,17 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_lines(place / "paid.jsonl", [{"key": "k", "custom_id": "c", "body": {}}])
     text = (place / "paid.jsonl").read_text().replace(" ", "")
     (place / "paid.jsonl").write_text(text)
-    monkeypatch.chdir(place)
-    assert command("test") in (0, 2)
+    with contextlib.chdir(place):
+        assert command("test") in (0, 2)
     return place
+
+
+@pytest.fixture
+def project(tested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it, in which commands run."""
+    shutil.copytree(tested, tmp_path / "project")
+    monkeypatch.chdir(tmp_path / "project")
+    return tmp_path / "project"
 
 
 def files(place: Path) -> dict[str, bytes]:
@@ -95,6 +104,9 @@ SHOW = ("show", "--source", "sample", "--config", "v1")
         (*SHOW, "--html", "notes.md"),
         (*SHOW, "--html", "paid.jsonl"),
         ("stats", "--source", "sample", "--json", "paid.jsonl"),
+        ("stats", "--source", "sample", "--json", "program.py"),
+        ("stats", "--source", "sample", "--json", "run/v1.jsonl"),
+        ("frames", "--source", "sample", "--split", "test", "--output", "notes.md"),
     ],
 )  # fmt: skip
 def test_nothing_that_is_read_paid_for_or_of_others_is_written_over(

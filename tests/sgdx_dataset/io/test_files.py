@@ -12,11 +12,15 @@ from pathlib import Path
 import pytest
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io import secrets
 from sgdx_dataset.io.files import (
     inputs_are_kept,
+    is_written,
     locked,
     read_file,
     read_input,
+    remove,
+    run_folder,
     staged,
     write_bytes,
 )
@@ -143,3 +147,49 @@ def test_a_byte_order_mark_says_the_encoding(tmp_path: Path, encoding: str) -> N
     for read in (read_file, read_input):
         with pytest.raises(SgdxError, match=r"text\.json"):
             read(path)
+
+
+def test_keys_are_taken_out_of_texts_and_of_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a file is looked at in parts, as a large one is, and in all files of a folder."""
+    key = "sk-0123456789"
+    for part in (1 << 24, 8):
+        monkeypatch.setattr("sgdx_dataset.io.files._PART", part)
+        with secrets.keys_are_taken_out():
+            secrets.note_key(key)
+            text, binary = f"a {key}\n\xff{key}".encode("latin-1") * 9, b"\0" + key.encode()
+            write_bytes(tmp_path / "text", text)
+            write_bytes(tmp_path / "binary", binary)
+            with staged(tmp_path / f"folder{part}") as folder:
+                (folder / "in").mkdir(parents=True)
+                (folder / "in" / "text").write_bytes(text)
+        for name in ("text", f"folder{part}/in/text"):
+            assert (tmp_path / name).read_bytes() == text.replace(key.encode(), b"[key]")
+        assert (tmp_path / "binary").read_bytes() == binary
+
+
+def test_a_run_folder_knows_its_files_by_any_path(tmp_path: Path) -> None:
+    """What is there is replaced and removed only if it is as it was written."""
+    run, again = tmp_path / "run", tmp_path / "run" / ".." / "run"
+    with run_folder(run):
+        assert run.is_dir()
+    assert not run.exists()
+    (run / "in").mkdir(parents=True)
+    (run / "theirs").write_text("x")
+    with run_folder(run):
+        write_bytes(run / "in" / "ours", b"1")
+        write_bytes(again / "in" / "ours", b"2")
+        assert is_written(again / "in" / "ours") and not is_written(run / "theirs")
+        for name in ("theirs", "in/../theirs"):
+            with pytest.raises(SgdxError, match="theirs"):
+                write_bytes(run / name, b"2")
+            remove(run / name)
+        (run / "in" / "ours").write_text("2 and more")
+        with pytest.raises(SgdxError, match="ours"):
+            write_bytes(run / "in" / "ours", b"3")
+        remove(run / "in" / "ours")
+        write_bytes(run / "in" / "ours", b"3", renews=True)
+        assert (run / "theirs").read_text() == "x" and (run / "in" / "ours").read_bytes() == b"3"
+        remove(run / "in" / "ours")
+    assert sorted(path.name for path in run.rglob("*")) == [".sgdx-written", "in", "theirs"]
