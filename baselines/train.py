@@ -331,5 +331,11 @@ def main() -> int:
     return sgdx(["train", *sys.argv[1:]])
 
 
+def main_of_tpus() -> None:
+    """The command, for torch-xla's launcher, which looks at no status that a function returns."""
+    if status := main():
+        sys.exit(status)
+
+
 if __name__ == "__main__":
     sys.exit(main())

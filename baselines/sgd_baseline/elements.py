@@ -136,7 +136,8 @@ def embed(
     lengths = np.array([len(encoding["input_ids"]) for encoding in ids], np.int64)
     vectors = torch.empty(len(pairs), model.config.encoder.hidden_size)
     for batch in by_length(lengths, _PAIRS, _TOKENS):
-        inputs = tokenizer.pad([ids[i] for i in batch.tolist()], return_tensors="pt")
+        padded_ids = tokenizer.pad([ids[i] for i in batch.tolist()], return_tensors="pt")
+        inputs: dict[str, torch.Tensor] = dict(padded_ids)
         if is_xla(model.device):
             names = dict.fromkeys(inputs, ("pairs", "tokens"))
             width = width_of(inputs["input_ids"].shape[1], _LONGEST)

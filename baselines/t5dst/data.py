@@ -156,12 +156,14 @@ def with_targets(batch: dict[str, torch.Tensor], targets: list[Ints]) -> dict[st
     return {**batch, "labels": padded(targets, IGNORED), "weight": weight}
 
 
-def filled(batch: dict[str, torch.Tensor], rows: int, width: int, target: int) -> Any:
+def filled(
+    batch: dict[str, torch.Tensor], rows: int, width: int, target: int
+) -> dict[str, torch.Tensor]:
     """A batch filled up to rows of ``width`` tokens, and answers of ``target``."""
-    flat = (
-        ("rows", "tokens") if batch["attention_mask"].dim() == 2 else ("rows", None, None, "tokens")
-    )
-    names = {"input_ids": ("rows", "tokens"), "attention_mask": flat, "labels": ("rows", "answer")}
+    names: dict[str, tuple[str | None, ...]] = {"input_ids": ("rows", "tokens")}
+    wide = batch["attention_mask"].dim() == 4  # [inputs, 1, 1, tokens]
+    names["attention_mask"] = ("rows", None, None, "tokens") if wide else ("rows", "tokens")
+    names["labels"] = ("rows", "answer")
     sizes = {"rows": rows, "tokens": width, "answer": target}
     return fill_up(batch, names, sizes, {"labels": IGNORED})
 

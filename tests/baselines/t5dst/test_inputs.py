@@ -58,8 +58,8 @@ def test_a_batch_counts_by_the_tokens_of_its_answers(
     rows: Any, tokenizer: PreTrainedTokenizerFast
 ) -> None:
     inputs = Inputs(read(rows, "t5dst", 0), tokenizer, get_format("t5dst"), TokenLimits(256, 32))
-    batch = inputs.training_batch(np.array([0, 9]))
-    for batch in (batch, filled(batch, 4, 256, 32)):
+    plain = inputs.training_batch(np.array([0, 9]))
+    for batch in (plain, filled(plain, 4, 256, 32)):
         assert batch["weight"].item() == (batch["labels"] != -100).sum().item()
         assert batch["attention_mask"].sum(1).tolist()[:2] == inputs.lengths[[0, 9]].tolist()
     assert (batch["input_ids"].shape, batch["labels"].shape) == ((4, 256), (4, 32))
