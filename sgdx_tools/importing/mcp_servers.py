@@ -170,6 +170,7 @@ def _answer(server: str, shown: str, access: Access) -> tuple[dict[str, str], li
                 place = ".".join(map(str, first["loc"]))
                 text = f"{place}: {first['msg']}; a file with its answer to tools/list is read too"
             kind = "" if isinstance(fault, SgdxError) else f"{type(fault).__name__}: "
+            refused = refused if type(fault).__name__ == "MCPError" else []
             kind = f"status {refused[-1]}: " if refused else kind
             text = f"{kind}{' '.join(take_out(text).split())[:300]}"
             text += _KEY if refused[-1:] in ([401], [403]) else _hint(server)

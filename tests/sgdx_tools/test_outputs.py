@@ -99,7 +99,7 @@ SHOW = ("show", "--source", "sample", "--config", "v1")
         ("tools", "check", "skills", "--sarif", "skills/SKILL.md"),
         ("tools", "improve", "sgdx-run/tools", "--with", "model:m", "--output", "sgdx-run"),
         ("tools", "demo", "--output", "site"),
-        ("tools", "import", "--openai", "tools.json", "--output", "api"),
+        ("tools", "import", "tools.json", "--output", "api"),
         ("tools", "init", "tools.json", "--output", "."),
         (*SHOW, "--html", "notes.md"),
         (*SHOW, "--html", "paid.jsonl"),

@@ -153,11 +153,11 @@ def test_what_an_mcp_server_says_of_itself(
     options, more = given[put]
     for name, status in (("server", 0), ("dies", 2)):
         line = f"{sys.executable} {tmp_path / name}.py {more}"
-        words = ("import", "--mcp-server", line, *options, "--output", tmp_path / name)
+        words = ("import", line, *options, "--output", tmp_path / name)
         assert command(*words) == status
     sarif = ("--sarif", tmp_path / "check.sarif")
     line = f"{sys.executable} {tmp_path / 'server'}.py {more}"
-    assert command("check", "--mcp-server", line, *options, *sarif, "--json") == 0
+    assert command("check", line, *options, *sarif, "--json") == 0
     if put != "env":  # the key would stand in the file
         assert command("init", line, "--output", tmp_path / "new") == 2
         assert not (tmp_path / "new" / "sgdx.yaml").exists()
