@@ -13,6 +13,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from baselines.settings import find_recipe
@@ -263,6 +264,34 @@ def test_differences_are_those_of_their_scores(
         figures = compare(below, above).content["groups"]["all"]
         values = [(figures[key]["difference"], *figures[key]["interval"]) for key in keys]
         assert shows(row[-len(keys) :], [100 * part for value in values for part in value]), pair
+
+
+def test_figures_of_fewer_bits_are_those_of_their_scores() -> None:
+    (rows,) = tables("shipped", "| bits, values of a scale")
+
+    def right(scores: Any) -> Any:
+        """The mean of both variants, for each frame."""
+        accuracy = scores["paired"]["joint_goal_accuracy"]
+        return np.mean([accuracy["original"], accuracy["v5"]], 0)
+
+    whole = [scores_of(f"bits/16-{on}") for on in ("sgd", "many")]
+    for name, row in zip(("16", "8", "6", "5", "5-of-64", "4"), rows, strict=True):
+        for on, base, cells in zip(("sgd", "many"), whole, (row[2:4], row[4:6])):
+            scores = scores_of(f"bits/{name}-{on}")
+            overall = [scores["variants"][of]["#ALL_SERVICES"] for of in ("original", "v5")]
+            figures = [100 * one["joint_goal_accuracy"] for one in overall]
+            if name != "16":
+                gain = right(scores) - right(base)
+                ids = [frame.split("/")[0] for frame in scores["paired"]["frame_id"]]
+                _, of_dialogue = np.unique(ids, return_inverse=True)
+                sizes, gains = np.bincount(of_dialogue), np.bincount(of_dialogue, gain)
+                equal = np.full(len(sizes), 1 / len(sizes))
+                draws = np.random.default_rng(0).multinomial(len(sizes), equal, 10_000)
+                ends = np.quantile(draws @ gains / (draws @ sizes), (0.025, 0.975))
+                figures += [100 * value for value in (gain.mean(), *ends)]
+            assert shows(cells, figures), (name, on)
+        average = np.mean([100 * one["average_goal_accuracy"] for one in overall])
+        assert shows(row[6:], [float(average)]), name
 
 
 def test_figures_of_single_settings_are_those_of_their_scores() -> None:

@@ -31,7 +31,7 @@ def choose_biases(encoded: Path, folder: Path, source: str) -> None:
     with autocast(settings["precision"], accelerator.device):
         score, biases, _ = tracker.dev_score(tracker.model, dev)
     config = folder / "config.json"  # the packed weights stay as they are
-    write_json(config, read_json(config) | biases)
+    write_json(config, {**read_json(config), **biases})
     step = read_log(folder)[-1]["step"]
     append_log(folder, {"step": step, "dev_joint_goal_accuracy": score})
     path = folder / "record.json"
