@@ -204,9 +204,8 @@ def origin_of(references: Any) -> Origin:
         return Origin()
     release = (info.download_checksums or {}).get(f"release of {split}", {}).get("checksum")
     whole = (info.splits or {}).get(split)
-    is_table = whole is not None and hasattr(references, "unique")  # which a stream has not
-    variants = references.unique("variant") if is_table else ()
-    rows = whole.num_examples // len(variants) if len(variants) else None
+    variants = references.unique("variant") if hasattr(references, "unique") else ()  # no stream
+    rows = whole.num_examples // len(variants) if whole and len(variants) else None
     return Origin(split, release or None, rows)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -153,6 +153,7 @@ def _row(cells: Iterable[str]) -> str:
     # A program that shows tables would obey a cell that begins so.
     guarded = [f"'{cell}" if _FORMULA.match(cell) else cell for cell in cells]
     # Else a carriage return alone would end the line where the table is read.
-    quoting = csv.QUOTE_ALL if any("\r" in cell for cell in guarded) else csv.QUOTE_MINIMAL
-    csv.writer(text, "excel-tab", lineterminator="\n", quoting=quoting).writerow(guarded)
+    has_return = any("\r" in cell for cell in guarded)
+    options: dict[str, Any] = {"quoting": csv.QUOTE_ALL} if has_return else {}
+    csv.writer(text, "excel-tab", lineterminator="\n", **options).writerow(guarded)
     return text.getvalue()

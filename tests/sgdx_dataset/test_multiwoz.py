@@ -34,7 +34,7 @@ SCHEMA = [
 
 
 def frame(service: str, intent: str = "NONE", slots: Json = (), **values: str) -> Json:
-    state = {"active_intent": intent, "requested_slots": []}
+    state: dict[str, Json] = {"active_intent": intent, "requested_slots": []}
     state["slot_values"] = {f"{service}-{slot}": [value] for slot, value in values.items()}
     return {"service": service, "slots": [*slots], "state": state}
 

@@ -216,10 +216,11 @@ def test_what_rows_say_of_themselves_is_neither_contradicted_nor_lost(metric: An
     keys = ["frame_id", "variant", "active_intent", "requested_slots", "slot_values"]
     rows = frames(dialogues)
     predicted = rows.select_columns(keys)
-    for door in (
+    doors: list[Any] = [
         score,
         lambda p, r, **options: metric.compute(predictions=p, references=r, **options),
-    ):
+    ]
+    for door in doors:
         for wrong in ({"split": "validation"}, {"split": "dev"}, {"release": "many"}):
             with pytest.raises(ValueError, match=f"{'validation|many'}.*(test|sample)"):
                 door(predicted, rows, **wrong)
