@@ -12,6 +12,7 @@ import msgspec
 
 from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.errors import SgdxError
+from sgdx_dataset.io.files import JSON_MARK, check_output
 from sgdx_metric.robustness import cautions, paired_scores
 
 from .explain import asked_variants, print_broken, print_flips
@@ -39,6 +40,8 @@ def score(
     file is refused before any data is opened.
     """
     of_items = f"--per-{task.kind[:-1]}"
+    if output:
+        check_output(output, "--output", mark=JSON_MARK)
     if per_item and per_item.suffix not in task.item_endings:
         endings = " or ".join(task.item_endings)
         raise SgdxError(f"{of_items} {per_item}: expected a name ending in {endings}")
