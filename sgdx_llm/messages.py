@@ -249,6 +249,8 @@ def read_call(written: Any) -> Json:
 def _result(part: Json) -> Json:
     """The message of a call's result. Pictures and files in it are refused."""
     found = _first(part, _RESULT)
+    if isinstance(found, dict) and found.keys() == {"type", "value"}:  # Vercel's
+        found = found["value"]
     refuse_media(found)
     if isinstance(found, list) and found and all(isinstance(p, dict) for p in found):
         with suppress(ValueError):  # data of the tool's own

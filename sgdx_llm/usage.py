@@ -42,17 +42,42 @@ def read_price(text: str) -> Price:
     return Price(*numbers)
 
 
+# The fields of ``usage`` that report tokens, of chat completions, Responses and Anthropic, and
+# Bedrock; where several are there, the largest is right. What a cache had is beside Anthropic's.
+_FIELDS = {
+    "in": ("prompt_tokens", "input_tokens", "inputTokens"),
+    "out": ("completion_tokens", "output_tokens", "outputTokens"),
+}
+_TOTAL, _BESIDE = ("total_tokens", "totalTokens"), (
+    "cache_read_input_tokens", "cache_creation_input_tokens",
+)  # fmt: skip
+
+
 def tokens_of(answer: Any) -> Counter[str]:
-    """The tokens that an answer's body reports, by ``KINDS``; 0 for what it does not report."""
-    counts = dict.fromkeys(KINDS, 0)
+    """The tokens that an answer's body reports, by ``KINDS``; 0 for what it does not report.
+
+    Some servers leave a model's thinking out of an answer's tokens, but not out of the total.
+    """
     usage = answer.get("usage") if isinstance(answer, Mapping) else None
-    for kind, name, details, part in (
-        ("in", "prompt_tokens", "prompt_tokens_details", "cached_tokens"),
-        ("out", "completion_tokens", "completion_tokens_details", "reasoning_tokens"),
-    ):
-        known = usage if isinstance(usage, Mapping) else {}
-        inner = known.get(details)
-        numbers = known.get(name), inner.get(part) if isinstance(inner, Mapping) else None
-        whole, share = (n if isinstance(n, int) and 0 <= n < 2**53 else 0 for n in numbers)
-        counts[kind], counts["cached" if kind == "in" else "reasoning"] = whole, min(share, whole)
-    return Counter(counts)
+    known = usage if isinstance(usage, Mapping) else {}
+
+    def number(record: Any, *keys: str) -> int:
+        found = [record.get(key) for key in keys] if isinstance(record, Mapping) else []
+        return max((n for n in found if type(n) is int and 0 <= n < 2**53), default=0)
+
+    details = [
+        number(known.get(f"{name}_details"), part)
+        for part, name in (
+            ("cached_tokens", "prompt_tokens"),
+            ("cached_tokens", "input_tokens"),
+            ("reasoning_tokens", "completion_tokens"),
+            ("reasoning_tokens", "output_tokens"),
+        )
+    ]
+    sent = number(known, *_FIELDS["in"]) + sum(number(known, key) for key in _BESIDE)
+    made = max(number(known, *_FIELDS["out"]), number(known, *_TOTAL) - sent)
+    cached = max(*details[:2], number(known, _BESIDE[0]))
+    return Counter(
+        {"in": sent, "cached": min(cached, sent), "out": made}
+        | {"reasoning": min(max(details[2:]), made)}
+    )

@@ -153,8 +153,9 @@ def _pairs(record: Json) -> Iterator[Asked]:
     response = plain(record[_key(record, _RESPONSE)])
     if not response:
         raise ValueError("found no response")
-    status = response.get("status_code", 200) if isinstance(response, dict) else 200
-    if status != 200:
+    known = response if isinstance(response, dict) else {}
+    status = known.get("status_code", known.get("status", 200))
+    if isinstance(status, int) and status != 200:
         raise ValueError(f"found the status {status}")
     request, answer = _body(record[_key(record, _REQUEST)]), _body(response)
     if not isinstance(request, dict):
@@ -240,6 +241,8 @@ def _langsmith(record: Json) -> Iterator[Asked]:
     if record.get("error") or record.get("exception"):
         raise ValueError(f"found the error {record.get('error', '')!r:.100}")
     inputs, outputs = plain(record["inputs"]), plain(record.get("outputs", record.get("output")))
+    if not isinstance(inputs, dict) or not isinstance(outputs, dict):
+        raise ValueError("found inputs or outputs that are no objects")
     listed = plain(inputs["messages"])
     if isinstance(listed, list) and len(listed) == 1 and isinstance(listed[0], list):
         (listed,) = listed  # one of a batch
@@ -323,6 +326,8 @@ def _span(record: Json) -> Iterator[Asked]:
     kinds = ("openinference.span.kind", "llm.request.type", "mlflow.spanType")
     kind = next((found for key in kinds if (found := _at(tree, key))), record.get("span_kind"))
     is_model = bool(said) or any(key in tree for key in _LIKE)
+    if not str(_at(tree, "ai.operationId") or ".do").rpartition(".")[2].startswith("do"):
+        return  # of Vercel's, the span around that of the model
     if (
         not is_model
         or operation not in (None, *_ASKING)
@@ -370,8 +375,8 @@ def _answer_of(answers: Any) -> Json:
     """Messages as one answer, which has ended for the reason of the last that says one."""
     if isinstance(answers, dict) and not {"role", "message", "content"} & answers.keys():
         calls, text = plain(answers.get("toolCalls")) or [], answers.get("text")  # Vercel's
-        content = [*([{"type": "text", "text": text}] if text else []), *calls]
-        answers = [{"content": content, "finish_reason": answers.get("finishReason", "stop")}]
+        end = answers.get("finishReason", "stop")
+        answers = [{"content": text or None, "tool_calls": calls, "finish_reason": end}]
     listed = answers if isinstance(answers, list) else [answers]
     messages: list[Json] = [m if isinstance(m, dict) else {"content": m} for m in listed]
     messages = [nested(m) if any("." in key for key in m) else m for m in messages]
@@ -411,7 +416,8 @@ def _value(value: Any) -> Any:
 # By the keys of a record, the first that fits.
 FORMS: tuple[Form, ...] = (
     Form((("schemaType",), ("input",), ("output",)), _bedrock),
-    Form((("run_type", "op_name"), ("inputs",)), _langsmith),
+    Form((("inputs",), ("outputs", "output")), _langsmith),
+    Form((("run_type",),), _langsmith),
     Form((("span_data",),), _agent),
     Form((("messages",), ("response",)), _gateway),
     Form((_REQUEST, _RESPONSE), _pairs),

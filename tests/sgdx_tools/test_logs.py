@@ -265,6 +265,35 @@ def mlflow(messages: list[Json], answer: Json) -> Json:
     return {"name": "C", "attributes": {f"mlflow.{key}": v for key, v in attributes.items()}}
 
 
+def vercel(messages: list[Json], answer: Json) -> Json:
+    def said(message: Json) -> Json:
+        if message["role"] == "tool":
+            result = {"toolCallId": message["tool_call_id"], "toolName": "f"}
+            result |= {"output": {"type": "text", "value": message["content"]}}
+            return {"role": "tool", "content": [{"type": "tool-result", **result}]}
+        parts: list[Json] = []
+        if message["content"] is not None:
+            parts.append({"type": "text", "text": message["content"]})
+        for i, name, values in calls_of(message):
+            parts.append({"type": "tool-call", "toolCallId": i, "toolName": name, "input": values})
+        is_text = message["role"] == "system"
+        return {"role": message["role"], "content": message["content"] if is_text else parts}
+
+    calls = [
+        {"toolCallId": i, "toolName": name, "input": json.dumps(values)}
+        for i, name, values in calls_of(answer)
+    ]
+    attributes = {
+        "ai.operationId": "ai.generateText.doGenerate",
+        "ai.prompt.messages": json.dumps([said(message) for message in messages]),
+        "ai.response.text": answer["content"] or "",
+        "ai.response.toolCalls": json.dumps(calls),
+        "ai.response.finishReason": "tool-calls" if calls else "stop",
+    }
+    around = {"ai.operationId": "ai.generateText", "ai.prompt": "{}"}
+    return [{"name": "ai", "attributes": around}, {"name": "do", "attributes": attributes}]
+
+
 def openinference_message(message: Json) -> Json:
     said: Json = {"role": message["role"]}
     if message["content"] is not None:
@@ -324,7 +353,7 @@ def events(messages: list[Json], answer: Json) -> Json:
 FORMS: tuple[Callable[[list[Json], Json], Json], ...] = (
     *(pairs, gateway, texts, responses, anthropic, bedrock, gemini, langchain, langchain_flat),
     *(langsmith, langsmith_plain, langfuse, stored, fine_tuning, preference, agents, otel, tempo),
-    *(jaeger, mlflow, openinference, phoenix, phoenix_table, events),
+    *(jaeger, mlflow, vercel, openinference, phoenix, phoenix_table, events),
 )
 TEXTS = st.text("ab {\u00e9\n", min_size=1, max_size=8).filter(str.strip)
 VALUES = st.dictionaries(
