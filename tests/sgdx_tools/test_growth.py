@@ -23,7 +23,7 @@ from sgdx_metric.matchers import why_no_matcher
 from sgdx_tools.check import find
 from sgdx_tools.data import Json, Tool, ToolSet
 from sgdx_tools.folder import write_tool_set
-from sgdx_tools.importing import import_files
+from sgdx_tools.importing import import_source
 from sgdx_tools.json_schema import Layout
 from sgdx_tools.traces import add_traces
 from sgdx_tools.values import fault
@@ -93,7 +93,7 @@ def document(schemas: Json, folder: Path) -> None:
     file = folder / "api.json"
     content = {"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": paths}
     file.write_text(json.dumps(content | {"components": {"schemas": schemas}}))
-    import_files("openapi", [file])
+    import_source([str(file)])
 
 
 def log(count: int, folder: Path, name: str) -> None:
