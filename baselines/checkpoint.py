@@ -167,9 +167,10 @@ def weights_digest(model: nn.Module) -> str:
 def check_packed(name: str) -> None:
     """Refuse a model of which packed matrices lack a part, or have one of another size."""
     config, shapes = read_json(name, "config.json") or {}, dict[str, list[int]]()
-    if not (packing := config.get("quantization_config")):
+    packing = config.get("quantization_config") or {}
+    if packing.get("format") != "pack-quantized":  # what is packed otherwise, transformers checks
         return
-    weights = packing["config_groups"]["all"]["weights"]
+    weights = next(iter(packing["config_groups"].values()))["weights"]
     bits, group = weights["num_bits"], weights["group_size"]
     index = read_json(name, "model.safetensors.index.json")
     files = {*index["weight_map"].values()} if index else {"model.safetensors"}

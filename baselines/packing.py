@@ -48,7 +48,7 @@ def packed_copy(model: Any, bits: int) -> tuple[Any, Weights]:
     own.load_state_dict(weights)
     own.config.quantization_config = configuration(bits)
     own.config.weights_sha256 = weights_digest(own)
-    return own, stored
+    return own, {name: tensor.cpu() for name, tensor in stored.items()}
 
 
 def fit(matrix: torch.Tensor, bits: int, tries: int = _TRIES) -> tuple[torch.Tensor, torch.Tensor]:
