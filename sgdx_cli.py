@@ -63,7 +63,7 @@ _COMMANDS = {
     },
 }
 # What options that name files to write are called; all others name what is read.
-_OUTPUTS = ("output", "json", "html", "junit", "summary", "sarif", "per_item")
+_OUTPUTS = ("output", "json", "html", "junit", "summary", "sarif")
 _WITHOUT_PANDAS = (["score"], ["compare"], ["summarise"], ["explain"])
 
 

@@ -79,17 +79,17 @@ def generation_demo(output: Path, quiet: bool) -> None:
     for name in names:
         generate(copy_system(name), data, DEFAULT_CONFIGS, output / name)
         inputs = Inputs(output / name, source="sample")
-        scores[name] = score(Turns(nli="lexical"), inputs, output / f"{name}.json", None, False)
+        scores[name] = score(Turns(nli="lexical").task, inputs, output / f"{name}.json")
     if quiet:
         print(*(output / f"{name}.json" for name in names), sep="\n")
         return
     rows = [
-        [name, *(format_figure(key, of_system["sgdx"][key]) for key in _FIGURES)]
+        [name, *(format_figure(key, of_system[key]) for key in _FIGURES)]
         for name, of_system in scores.items()
     ]
     console = terminal()
     headers = ["system", *_FIGURES.values()]
     to_terminal(table("All turns, in % but for BLEU", headers, rows), console)
     print_line("Entailment is judged by comparing words.", console)
-    count = scores["gold"]["counts"]["turns"]["all"]
+    count = scores["gold"].counts["turns"]
     print(_NEXT.format(count=count, unit="turn", output=output, commands=_GENERATION))

@@ -52,8 +52,7 @@ def evaluate_request(request: Request, output: Path, quiet: bool, explain: bool)
     from sgdx_eval.inputs import Inputs
     from sgdx_eval.prediction_files import versions
     from sgdx_eval.score import score
-    from sgdx_eval.tasks import TASKS
-    from sgdx_eval.tasks.turns import Turns
+    from sgdx_eval.tasks import task
 
     data = request.data
     facts = {
@@ -70,8 +69,8 @@ def evaluate_request(request: Request, output: Path, quiet: bool, explain: bool)
         own_variants=data.variants,
         dialogues=None if data.limit else data.dialogues,
     )
-    task = Turns() if request.system_class.ROWS == "turns" else TASKS["state"]
-    score(task, inputs, output / "scores.json", verbose=not quiet, details=explain)
+    of = task("turns" if request.system_class.ROWS == "turns" else "state")
+    score(of, inputs, output / "scores.json", verbose=not quiet, details=explain)
     if quiet:
         print(output / "scores.json")
 

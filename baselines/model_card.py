@@ -26,9 +26,10 @@ from sgdx_dataset.card import LEADERBOARDS
 from sgdx_dataset.io.files import write_bytes
 from sgdx_dataset.push import PLACEHOLDER, addressed, tagged
 from sgdx_eval.report.runs import data_caveats
-from sgdx_eval.results import read_results, stored
-from sgdx_eval.show import score_tables, score_terms
+from sgdx_eval.result import read_result
+from sgdx_eval.show import result_line, result_tables, terms_of
 from sgdx_eval.tables import to_markdown
+from sgdx_metric.result import title
 
 from .run_folder import read_json, read_log
 from .system import SystemClass, recorded_settings
@@ -72,12 +73,11 @@ class _Scores:
     """The scores beside a model, and which data they are of."""
 
     def __init__(self, path: Path) -> None:
-        self.content, results = stored(path), read_results(path)
-        self.task, self.parts, self.signature = results.task, results.parts, results.signature
-        self.scores = results.scores()
-        self.figures = self.task.figures(self.scores)
-        caveats = data_caveats(self.parts, self.task.count(results.raw), f"{self.task.unit}s")
-        self.data = "; ".join(["SGD-X", *caveats])
+        scored = read_result(path)
+        self.result, self.metrics, self.parts = scored.result, scored.metrics, scored.parts
+        self.signature, self.kind = scored.signature, f"{scored.unit}s"
+        items = next((f.items for f in self.result.figures if f.group == "all"), 0)
+        self.data = "; ".join(["SGD-X", *data_caveats(self.parts, items, self.kind)])
 
     @property
     def is_oracle(self) -> bool:
@@ -86,33 +86,36 @@ class _Scores:
 
     def entries(self, dataset: str) -> list[EvalResult]:
         """Entries of the Hub's model index: the first figures that a metric of the Hub names."""
-        rows, keys = self.task.kind, self.task.keys(self.scores)
-        every, (metric, begin) = self.task.groups_of(self.content)["all"], _METRIC[rows]
-        return [
-            EvalResult(
-                task_type=_TASK,
-                task_name=_TASK_NAME[rows],
-                dataset_type=dataset,
-                dataset_name=self.data,
-                dataset_split=self.parts["split"],
-                dataset_args={"signature": self.signature},
-                metric_type=metric,
-                metric_name=figure.title,
-                metric_value=_rounded(figure.scale * every[figure.key]),
-            )
-            for figure in self.figures
-            if self.task.is_headline(figure.key, keys) and every.get(figure.key) is not None
-            if figure.title.startswith(begin)
-        ]
+        metric_type, begin = _METRIC[self.kind]
+        found = []
+        for metric in (m for m in self.metrics.values() if m.headline):
+            for of in ("original", "reworded", "drop", "worst", "flips", "sensitivity"):
+                figure = self.result.main(metric.name, of)
+                if figure is None or figure.value is None:
+                    continue
+                named = title(figure, self.metrics, self.result.task)
+                if named.startswith(begin):
+                    entry = EvalResult(
+                        task_type=_TASK,
+                        task_name=_TASK_NAME[self.kind],
+                        dataset_type=dataset,
+                        dataset_name=self.data,
+                        dataset_split=self.parts["split"],
+                        dataset_args={"signature": self.signature},
+                        metric_type=metric_type,
+                        metric_name=named,
+                        metric_value=_rounded(metric.scale * figure.value),
+                    )
+                    found.append(entry)
+        return found
 
     def section(self) -> str:
         """What `sgdx score --explain` prints: tables, what their words mean, and the signature."""
-        tables = score_tables(self.task, self.figures, self.content)
-        terms = score_terms(self.task, self.figures, self.content)
-        terms += self.task.terms(self.content)
+        terms = [*terms_of(self.result), *self.result.notes]
         parts = [
             f"Scored on the {self.parts['split']} split of: {self.data}.",
-            *map(to_markdown, tables),
+            result_line(self.result),
+            *map(to_markdown, result_tables(self.result)),
             "\n".join(f"- {term}" for term in terms),
             f"`{self.signature}`",
         ]
@@ -281,9 +284,8 @@ class Card:
         if self.rows != "frames" or self.is_toy or not scores or scores.parts["split"] != "test":
             return
         oracle = ["oracle: trained on v1 to v5"] if self.is_oracle else []
-        figures = scores.content["sgdx"]
-        by_variant = {f"jga_{name}": mean for name, mean in figures["by_variant"].items()}
-        values = {name: (figures | by_variant).get(name) for name in LEADERBOARDS}
+        named = {name: name.replace("original", "orig") for name in LEADERBOARDS}
+        values = {name: scores.result[of] for name, of in named.items()}
         revision = tagged(self.dataset)
         entries = [
             EvalResultEntry(

@@ -112,14 +112,16 @@ Row = dict[str, Any]
 
 def joint_goal_accuracy(rows: Dataset, predictions: Sequence[Row]) -> float:
     """Joint goal accuracy, in [0, 1], of the predictions for one schema variant."""
-    from sgdx_metric import report, score_frames
+    import numpy as np
+
+    from sgdx_metric import score_frames
     from sgdx_metric.rows import PREDICTION, REFERENCE
 
     references = rows.select_columns(REFERENCE.names).with_format("arrow")[:]
     predicted = pa.Table.from_pylist(list(predictions), schema=PREDICTION)
     variant = str(rows[0]["variant"])
-    scores = report({variant: score_frames(references, predicted, variant)})
-    return float(scores["sgdx"]["by_variant"][variant])
+    scores = score_frames(references, predicted, variant).scores["joint_goal_accuracy"]
+    return float(np.nanmean(scores))
 
 
 def predict_dev(run: Run[Any], predict: Callable[[Path], Sequence[Row]]) -> Sequence[Row]:

@@ -70,13 +70,13 @@ def read(document: dict[str, Any], results: Sequence[str]) -> dict[str, Any]:
 @lru_cache(maxsize=1)
 def _scores(pairs: tuple[_Pair, ...]) -> dict[str, Any]:
     predictions, gold = ([json.loads(row) for row in side] for side in zip(*pairs))
-    figures: dict[str, Any] = score(predictions, gold)["sgdx"]
-    return figures
+    result = score(predictions, gold)
+    return {name: figure.value for name, figure in result.named().items()}
 
 
 def _figure(name: str, pairs: Sequence[_Pair]) -> float:
     """A figure of all answers together, in [0, 1]; NaN where variants that it needs are missing."""
-    value = _scores(tuple(map(tuple, pairs)))[name]
+    value = _scores(tuple(map(tuple, pairs))).get(name)
     return float("nan") if value is None else float(value)
 
 

@@ -26,6 +26,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow.parquet as pq
 import yaml
@@ -33,7 +34,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 from sgdx_dataset import frame_tables, open_release
-from sgdx_eval.results import stored
+from sgdx_metric.result import Difference, Figure, figure_name
 
 Json = Any
 ROOT = Path(__file__).parents[1]
@@ -41,10 +42,8 @@ GOLDENS = ROOT / "tests" / "goldens"
 MADE_WITH = "made with"
 VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
 TOLERANCE = 1e-12  # of floats; BLAS blocks sums differently on other machines
-# Of scores.json: where the predictions came from, and the scores of single items.
-NO_FIGURES = {"predictions", "paired", "units", "oracle"}
-# The groups whose numbers are kept. Of services and domains, a digest is.
-GROUPS = {"all", "seen", "unseen", "#ALL_SERVICES"}
+# The groups whose figures are kept by name. Of services a digest is.
+GROUPS = ("all", "seen", "unseen", "seen_domains", "unseen_domains")
 
 
 def run(command: str, *arguments: object) -> str:
@@ -93,22 +92,25 @@ def _rounded(value: Json) -> Json:
 
 
 def figures(scores: Json) -> Json:
-    """The numbers of scores; of groups other than ``GROUPS``, one digest for all."""
-    if not isinstance(scores, dict):
-        return [figures(item) for item in scores] if isinstance(scores, list) else scores
-    numbers = {
-        key: value
-        for key, value in scores.items()
-        if key not in NO_FIGURES and not isinstance(value, str)
+    """The figures by group and name, so that a difference says which moved; of services a digest.
+
+    A figure is its value and its interval; a difference of two systems has both sides too.
+    """
+    named: dict[str, dict[str, Json]] = {}
+    for row in scores["figures"]:
+        figure = msgspec.convert(row, Difference if "first" in row else Figure)
+        name = figure_name(figure, scores["task"])
+        kept = [figure.value, figure.low, figure.high]
+        if isinstance(figure, Difference):
+            kept += [figure.first, figure.second]
+        named.setdefault(figure.group, {})[name] = kept
+    services = {group: named.pop(group) for group in list(named) if group not in GROUPS}
+    counts = scores.get("counts", {})
+    return {
+        **named,
+        **({"services": digest(services)} if services else {}),
+        **({"counts": digest(counts)} if counts else {}),
     }
-    grouped = bool(GROUPS & numbers.keys()) and "by_service" not in numbers
-    others = {
-        key: numbers.pop(key)
-        for key in list(numbers)
-        if key == "by_service" or (grouped and key not in GROUPS)
-    }
-    kept = {key: figures(value) for key, value in numbers.items()}
-    return kept | ({"others": digest(others)} if others else {})
 
 
 def scored(command: str, *arguments: object, output: str = "--output") -> Json:
@@ -134,10 +136,7 @@ def _result(name: str) -> Path:
 def stated_results(_: Path) -> Json:
     """What the committed files of scores state."""
     paths = [*sorted(ROOT.glob("results/*/scores.json")), ROOT / "models/onepass/scores.json"]
-    stated = {path.parent.name: figures(stored(path)) for path in paths}
-    for scores in stated.values():  # the figures of all frames are in other keys, too
-        scores["variants"] = {name: digest(each) for name, each in scores["variants"].items()}
-    return stated
+    return {path.parent.name: figures(read(path)) for path in paths}
 
 
 def compared_results(_: Path) -> Json:
@@ -219,11 +218,12 @@ def states(folder: Path) -> Json:
         state = gold(variant, "active_intent", "requested_slots", "slot_values")
         write_damaged(folder / "damaged", variant, state)
         damaged_release(folder / variant, variant)
-    score, frames = "sgdx_metric score --source sample --predictions", folder / "frames.jsonl"
+    score = "sgdx_metric score --source sample --predictions"
     release = (f"--predictions={name}={folder / name / 'test'}" for name in VARIANTS)
     pair = (folder / "lexical.json", folder / "damaged.json")
     run(score, folder / "lexical", "--output", pair[0])
-    run(score, folder / "damaged", "--output", pair[1], "--per-frame", frames)
+    run(score, folder / "damaged", "--output", pair[1])
+    items = pq.read_table(folder / "damaged.items.parquet").to_pylist()
 
     def changed(*options: str) -> Json:
         return scored(score, folder / "damaged", *options)
@@ -235,7 +235,7 @@ def states(folder: Path) -> Json:
         "lexical": figures(read(pair[0])),
         "lexical's rows": predicted(folder / "lexical"),
         "damaged": figures(read(pair[1])),
-        "damaged, frames": digest(read_rows(frames)),
+        "damaged, items": digest(items),
         "release": scored("sgdx_metric score --source sample", *release),
         "turns": changed("--joint-acc-across-turn"),
         "no fuzzy match": changed("--no-fuzzy-match"),

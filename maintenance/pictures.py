@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 
 from sgdx_dataset.io.console import run
@@ -21,9 +20,10 @@ from sgdx_dataset.io.extras import require
 from sgdx_dataset.io.files import write_bytes
 from sgdx_eval.report.plots import own_style
 from sgdx_eval.report.runs import group_runs, read_run
-from sgdx_metric.statistics import Sample
+from sgdx_eval.result import read_result
+from sgdx_eval.show import main_metric
+from sgdx_metric.result import Figure, Result
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
-from sgdx_tools.search import GATED
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "pictures"
@@ -51,7 +51,6 @@ class Picture(NamedTuple):
         apart: Whether their lines are so far apart that names and figures can stand beside them.
         highest: Where the axis ends, in percent.
         title, items: What its figure is, and what is the same under all variants.
-        worst: The figure of each frame or call under its worst variant.
         names: Where the names stand if lines are not apart, as matplotlib has places of legends.
     """
 
@@ -60,7 +59,6 @@ class Picture(NamedTuple):
     highest: float
     title: str = "Joint goal accuracy, in %"
     items: str = "the same dialogues, the schema in six variants"
-    worst: str = "jga_worst"
     names: str | tuple[float, float] = "upper left"
 
 
@@ -115,7 +113,6 @@ PICTURES = {
         highest=50,
         title="The whole call is right, in %",
         items="the same calls, the functions in six variants",
-        worst="call_accuracy.worst",
     ),
 }
 
@@ -168,27 +165,28 @@ def read_systems(picture: Picture) -> dict[str, System]:
     """The systems of a picture by their names in it; all are of the same frames or cases."""
     paths = {name: ROOT / path for name, path in picture.systems.items()}
     if all(path.suffix == ".json" for path in paths.values()):
-        return {name: _searched(path) for name, path in paths.items()}
+        return {name: _system(read_result(path).result) for name, path in paths.items()}
     runs = [read_run(path) for path in paths.values()]
     (_,) = group_runs(runs)  # they compare
     systems = {}
     for name, run_ in zip(paths, runs):
-        by_variant = _estimates(run_.results.by_variant(), _VARIANTS)
-        systems[name] = System(by_variant, *_estimates(run_.results.sample(), [picture.worst]))
+        systems[name] = _system(run_.result.result)
     return systems
 
 
-def _searched(path: Path) -> System:
-    """How often the right tool is among the first five."""
-    content = msgspec.json.decode(path.read_bytes())
-    figures, ends = content["search"][GATED], content["intervals"][GATED]
-    means = [Estimate(figures["by_variant"][name], *ends[name]) for name in _VARIANTS]
-    return System(means, Estimate(figures["worst"], *figures["confidence"]["worst"]))
+def _system(result: Result) -> System:
+    """The headline metric under each variant, and in the worst case."""
+    # Of calls of SGD a near value is right too, as in the official metric of states.
+    is_near = result.figure("call_fuzzy_orig") is not None
+    metric = "call_fuzzy" if is_near else main_metric(result).name
+    means, worst = result.by_variant(metric), result.main(metric, "worst")
+    return System([_estimate(means.get(name)) for name in _VARIANTS], _estimate(worst))
 
 
-def _estimates(sample: Sample, keys: Sequence[str]) -> list[Estimate]:
-    values, ends = sample.values(), sample.intervals()
-    return [Estimate(float(values[key] or 0), *(ends[key] or (np.nan, np.nan))) for key in keys]
+def _estimate(figure: Figure | None) -> Estimate:
+    if figure is None or figure.value is None:
+        return Estimate(np.nan, np.nan, np.nan)
+    return Estimate(figure.value, *(figure.interval or (np.nan, np.nan)))
 
 
 def draw(picture: Picture, systems: Mapping[str, System], theme: Theme) -> bytes:

@@ -40,23 +40,18 @@ def score(
     states: StateOptions = STATES,
     *,
     output: Annotated[Path | None, Parameter(metavar="FILE")] = None,
-    per_item: Annotated[
-        Path | None, Parameter(name=("--per-frame", "--per-turn"), metavar="FILE")
-    ] = None,
     explain: Details = False,
     quiet: Quiet = False,
 ) -> None:
-    """Score predictions of states, calls or generated turns.
+    """Score predictions of states or generated turns.
 
     They are of one system, under one or more variants of the schemas.
 
     Parameters
     ----------
     output
-        Write the scores to this JSON file, which other commands read. Default: only print them.
-    per_item
-        Also write the scores of every frame, call or turn to this file. Its name ends in .parquet
-        or .jsonl, of turns in .jsonl.
+        Write the scores to this JSON file, which other commands read. The scores of every frame
+        or turn stand beside it, in items.parquet. Default: only print them.
     """
     from sgdx_metric.signature import Rules
 
@@ -66,8 +61,8 @@ def score(
     rules = Rules(not frames.no_fuzzy_match, states.joint_acc_across_turn, frames.zero_mean)
     inputs = given.inputs(rules=rules, acts=frames.system_acts)
     task = task_of(inputs, turns, frames, states)
-    score_task(task, inputs, output, per_item, verbose=not quiet, details=explain)
-    _print_files(quiet, output, per_item)
+    score_task(task, inputs, output, verbose=not quiet, details=explain)
+    _print_files(quiet, output)
 
 
 def summarise(
@@ -88,6 +83,8 @@ def summarise(
     output
         Also write the means and deviations to this JSON file.
     """
+    import msgspec
+
     from .compare import summarise
     from .files import write_json
     from .show import print_summary
@@ -95,7 +92,7 @@ def summarise(
 
     result = summarise(scores)
     if output:
-        write_json(result.content, output)
+        write_json(msgspec.to_builtins(result), output)
     if not quiet:
         print_summary(result, list(map(str, scores)), explain, terminal())
     _print_files(quiet, output)
@@ -112,7 +109,7 @@ def compare(
     details: Details = False,
     quiet: Quiet = False,
 ) -> None:
-    """Test whether the scores of two systems differ.
+    """Say whether the scores of two systems differ.
 
     Parameters
     ----------
@@ -136,6 +133,8 @@ def compare(
             "compare: expected either two scores.json, or --first and --second with the "
             "scores.json of each run of each system"
         )
+    import msgspec
+
     from .compare import compare
     from .files import write_json
     from .show import print_comparison
@@ -143,10 +142,9 @@ def compare(
 
     result = compare(first, second, dialogues)
     if json:
-        write_json(result.content, json)
+        write_json(msgspec.to_builtins(result), json)
     if not quiet:
-        names = ", ".join(map(str, first)), ", ".join(map(str, second))
-        print_comparison(result, names, details, terminal())
+        print_comparison(result, details, terminal())
     _print_files(quiet, json)
 
 
@@ -160,9 +158,9 @@ def explain(
     changed: Annotated[tuple[str, str] | None, Parameter(metavar="FIRST SECOND")] = None,
     flips: bool = False,
 ) -> None:
-    """Show what one frame, call or turn scores, or what broke.
+    """Show what one frame or turn scores, or what broke.
 
-    A frame or call is shown slot by slot, a turn action by action.
+    A frame is shown slot by slot, a turn action by action.
 
     Parameters
     ----------

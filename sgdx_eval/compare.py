@@ -1,4 +1,4 @@
-"""Runs beside each other: one system's averaged, and two systems' compared, could it be chance."""
+"""Runs beside each other: one system's averaged, and by how much another system's differ."""
 
 from __future__ import annotations
 
@@ -6,127 +6,144 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.subset import read_dialogue_ids
-from sgdx_metric import statistics
-from sgdx_metric.columns import Ints
-from sgdx_metric.statistics import RESAMPLES, TRIALS
+from sgdx_metric.figures import differences
+from sgdx_metric.result import ALL, Difference, Figure
 
-from .results import (
+from .result import (
     SYSTEM_PARTS,
-    Outcome,
-    Results,
+    Scored,
     check_alike,
     check_part,
     only_dialogues,
     read_runs,
     with_common_metrics,
 )
+from .tasks import TASKS
 
 
-def summarise(paths: Sequence[Path]) -> Outcome:
+class Summary(msgspec.Struct):
+    """The figures of several runs: each a mean, with its sample standard deviation."""
+
+    task: str
+    signature: str
+    figures: list[Difference]
+
+
+class Comparison(msgspec.Struct):
+    """By how much the second system's figures are above the first's."""
+
+    task: str
+    signature: str
+    # What the two sides are called, and how many runs each has.
+    names: list[str]
+    runs: list[int]
+    # What differs in their signatures.
+    system_acts: list[str]
+    oracle: list[str]
+    figures: list[Difference]
+
+    def named(self, name: str, group: str = ALL) -> Difference | None:
+        """A difference by the name of its figure."""
+        from sgdx_metric.result import ALIASES, figure_name
+
+        for f in self.figures:
+            own = figure_name(f, self.task)
+            if f.group == group and name in (own, ALIASES.get(own)):
+                return f
+        return None
+
+
+def summarise(paths: Sequence[Path]) -> Summary:
     """Average the figures of two or more runs, of any task, that were scored alike.
 
-    Of each group of items, each figure has its `mean`, its sample standard deviation `sd` and its
-    `values`, one a run. One that is undefined in a run has neither mean nor deviation.
+    `value` is the mean over the runs and `second_sd` their sample standard deviation; None where a
+    run has none.
     """
     if len(paths) < 2:
         raise SgdxError(
             f"summarise: found {len(paths)} file, expected the scores.json of two runs or more"
         )
     runs = read_runs(paths)
-    items = runs[0].raw.items
-    groups = {name: m for name, m in items.groups().items() if name not in items.services()}
-    content = {
-        "signature": runs[0].signature,
-        "runs": len(runs),
-        "groups": {name: _group(runs, members) for name, members in groups.items()},
-    }
-    task = runs[0].task
-    return Outcome(task, task.figures(runs[0].scores()), content, runs[0].scores())
+    return Summary(runs[0].task, runs[0].signature, averaged([run.result.figures for run in runs]))
 
 
-def _group(runs: Sequence[Results], members: Ints) -> dict[str, Any]:
-    """The figures of some items, averaged over the runs."""
-    task = runs[0].task
-    figures = [run.sample(members).values() for run in runs]
-    by_variant = [run.by_variant(members).values() for run in runs]
-    return {
-        task.counted: task.count(runs[0].raw.only(members)),
-        **{name: _spread([of_run.get(name) for of_run in figures]) for name in figures[0]},
-        "by_variant": {
-            name: _spread([of_run.get(name) for of_run in by_variant]) for name in runs[0].variants
-        },
-    }
+def averaged(runs: Sequence[Sequence[Figure]]) -> list[Difference]:
+    """The figures of several runs as means, with their deviations, of those that all have."""
+    by_key = [{_key(f): f for f in run} for run in runs]
+    found = []
+    for key, first in by_key[0].items():
+        values = [of[key].value for of in by_key if key in of]
+        known = [value for value in values if value is not None]
+        if len(values) < len(runs):
+            continue
+        whole = len(known) == len(runs)
+        fields = {name: getattr(first, name) for name in Figure.__struct_fields__}
+        fields |= {"low": None, "high": None, "low_services": None, "high_services": None}
+        fields["value"] = float(np.mean(known)) if whole else None
+        spread = float(np.std(known, ddof=1)) if whole and len(known) > 1 else None
+        found.append(Difference(**fields, second_sd=spread))
+    return found
 
 
-def _spread(values: Sequence[float | None]) -> dict[str, Any]:
-    """Mean and sample standard deviation of one figure of all runs."""
-    defined = [value for value in values if value is not None]
-    whole = len(defined) == len(values)
-    return {
-        "mean": float(np.mean(defined)) if whole else None,
-        "sd": float(np.std(defined, ddof=1)) if whole else None,
-        "values": list(values),
-    }
-
-
-Sides = tuple[list[Results], list[Results]]
+def _key(figure: Figure) -> tuple[Any, ...]:
+    return figure.metric, figure.figure, tuple(figure.variants), figure.group
 
 
 def compare(
     first: Sequence[Path], second: Sequence[Path], dialogues: Path | None = None
-) -> Outcome:
+) -> Comparison:
     """Compare two systems, of any task, that were scored alike on the same items.
 
     Each side has a scores.json for each run, such as those of several seeds; its figures are means
     over them. Where the sides have different dialogues, those of the side with fewer are compared.
-
-    For all, seen and unseen items and each service a group of the content has, by figure, `first`,
-    `second`, `difference` (second - first), its 95 % `interval` and `p`; with several runs the
-    sample standard deviations `first_sd` and `second_sd`. `by_variant` has the same of the main
-    figure under each variant. All figures but BLEU are fractions.
     """
     sides = read_runs(first), read_runs(second)
     for key in ("release", "split"):  # Dialogues of other data cannot be chosen.
         check_part(sides[0][0], sides[1][0], key)
     sides = _on_the_same_dialogues(sides, dialogues)
     check_alike(sides[0][0], sides[1][0], free=SYSTEM_PARTS)
-    runs = with_common_metrics([*sides[0], *sides[1]])
-    sides = runs[: len(first)], runs[len(first) :]
     left, right = sides[0][0], sides[1][0]
-    task = left.task
-    groups = {
-        name: {
-            task.counted: task.count(left.raw.only(members)),
-            **statistics.compare(
-                [run.sample(members) for run in sides[0]],
-                [run.sample(members) for run in sides[1]],
-            ),
-        }
-        for name, members in left.raw.items.groups().items()
-    }
-    several = len(first) > 1 or len(second) > 1
-    content = {
-        "signature": _common_signature(left, right),
-        "system_acts": _of_both(left, right, "system-acts"),
-        "oracle": _of_both(left, right, "oracle"),
-        "runs": {"first": len(first), "second": len(second)},
-        "resamples": RESAMPLES,
-        "trials": None if several else TRIALS,
-        "dialogues": len(left.dialogue_ids()),
-        "groups": groups,
-        "by_variant": statistics.compare(
-            [run.by_variant() for run in sides[0]], [run.by_variant() for run in sides[1]]
-        ),
-    }
-    return Outcome(task, task.figures(left.scores()), content, left.scores())
+    return Comparison(
+        task=left.task,
+        signature=_common_signature(left, right),
+        names=names_of(first, second),
+        runs=[len(first), len(second)],
+        system_acts=[left.part("system-acts"), right.part("system-acts")],
+        oracle=[left.part("oracle"), right.part("oracle")],
+        figures=difference(*sides),
+    )
 
 
-def _of_both(left: Results, right: Results, key: str) -> dict[str, str]:
-    return {"first": left.part(key), "second": right.part(key)}
+def difference(first: Sequence[Scored], second: Sequence[Scored]) -> list[Difference]:
+    """By how much the second side's figures are above the first's, of all groups."""
+    scores = with_common_metrics([*first, *second])
+    task, rules = first[0].task, first[0].rules
+    return differences(scores[: len(first)], scores[len(first) :], TASKS[task].metrics, rules)
+
+
+def names_of(first: Sequence[Path], second: Sequence[Path]) -> list[str]:
+    """What two sides are called: the name of the folder or file, or the paths if that is one."""
+    sides = [
+        ", ".join(_name(of) for of in side)
+        for side in ([path.absolute() for path in first], [path.absolute() for path in second])
+    ]
+    if sides[0] == sides[1]:
+        sides = [", ".join(map(str, side)) for side in (first, second)]
+    return sides
+
+
+def _name(path: Path) -> str:
+    if path.is_dir():
+        return path.name
+    return path.parent.name if path.name == "scores.json" else path.stem
+
+
+Sides = tuple[list[Scored], list[Scored]]
 
 
 def _on_the_same_dialogues(sides: Sides, dialogues: Path | None) -> Sides:
@@ -144,7 +161,7 @@ def _on_the_same_dialogues(sides: Sides, dialogues: Path | None) -> Sides:
     return first, second
 
 
-def _common_signature(first: Results, second: Results) -> str:
+def _common_signature(first: Scored, second: Scored) -> str:
     """The first system's signature, in which the system's own parts have both systems' values."""
     line = first.signature
     if first.part("canonical") != second.part("canonical"):

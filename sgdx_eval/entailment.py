@@ -36,7 +36,7 @@ PUBLISHED = {
 
 def write_references(task: Turns, inputs: Inputs, output: Path) -> None:
     """Write the gold side, which every system shares."""
-    references = references_for(task, inputs, {}, [task.evaluator])
+    references = references_for(task.task, inputs, {}, [task.evaluator])
     turns = read_turns(references, task.evaluator)
     nli = task.require_nli()
     judge = Judge(nli)
@@ -53,7 +53,7 @@ def write_references(task: Turns, inputs: Inputs, output: Path) -> None:
 def validate(task: Turns, inputs: Inputs, variants: Sequence[str], json: Path | None) -> None:
     """Print how well the model tells right from wrong actions by the gold utterances."""
     evaluators = list(variants or (ORIGINAL, *PAPER_VARIANTS))
-    references = references_for(task, inputs, {}, evaluators)
+    references = references_for(task.task, inputs, {}, evaluators)
     nli = task.require_nli()
     judge = Judge(nli)
     gold = {}

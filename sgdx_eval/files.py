@@ -10,14 +10,6 @@ import msgspec
 from sgdx_dataset.io.files import JSON_MARK, staged
 
 
-def write_scores(scores: Mapping[str, Any], output: Path) -> None:
-    """Write scores.json, with `paired`, which `compare` reads, in one line at its end."""
-    text = _indented({k: v for k, v in scores.items() if k != "paired"}).removesuffix("\n}")
-    line = msgspec.json.encode(scores["paired"]).decode()
-    with staged(output, mark=JSON_MARK) as path:
-        path.write_text(f'{text},\n  "paired": {line}\n}}\n', encoding="utf-8")
-
-
 def write_json(result: Mapping[str, Any], output: Path) -> None:
     """Write indented JSON, for people and for programs."""
     with staged(output, mark=JSON_MARK) as path:

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sgdx_dataset import SgdxError
+from sgdx_metric.result import title
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .published import PublishedRow
-from .report.runs import Run, System, data_caveats, read_run
-from .report.tables import cells, values
+from .report.runs import Run, data_caveats, read_run
+from .report.tables import cell
 from .tables import NO_VALUE, Cell, number, table, to_markdown
 
 _SIX = "+".join((ORIGINAL, *PAPER_VARIANTS))
@@ -75,20 +76,23 @@ def _read_rows(folder: Path) -> Iterator[Row]:
         raise SgdxError(f"{folder}: found no NAME/scores.json, expected one at least")
     for file in files:
         run = read_run(file.parent)
-        task, parts = run.results.task, run.results.parts
-        if task.name not in RULES:
-            raise SgdxError(f"{file}: found scores of {task.name}, expected {' or '.join(RULES)}")
-        for key, expected in RULES[task.name].items():
+        task, parts = run.result.task, run.result.parts
+        if task not in RULES:
+            raise SgdxError(f"{file}: found scores of {task}, expected {' or '.join(RULES)}")
+        for key, expected in RULES[task].items():
             if parts.get(key) != expected:
                 found, expected = parts.get(key, "not there"), expected or "not there"
                 raise SgdxError(
                     f"{file}: {key} is '{found}' in the signature, expected '{expected}'"
                 )
-        keys, runs = FIGURES[task.name], System(run.folder, [run]).samples()
-        found_cells, titles = cells(runs), {f.key: f.title for f in runs[0].figures}
-        figures = {titles[key]: found_cells[key] for key in keys if key in titles}
-        rank = run.oracle, -values(runs).get(keys[1], -1.0), run.folder
-        yield Row(run, figures, rank, task.count(run.results.raw))
+        result, metrics = run.result.result, run.result.metrics
+        named = result.named()
+        known = {key: named[key] for key in FIGURES[task] if key in named}
+        figures = {title(f, metrics, task): cell(f, metrics[f.metric]) for f in known.values()}
+        second = named.get(FIGURES[task][1])
+        value = second.value if second and second.value is not None else -1.0
+        size = max(f.items for f in named.values())
+        yield Row(run, figures, (run.oracle, -value, run.folder), size)
 
 
 def _tables(rows: Sequence[Row], task: str, base: Path) -> Iterator[str]:
@@ -99,11 +103,11 @@ def _tables(rows: Sequence[Row], task: str, base: Path) -> Iterator[str]:
     groups: dict[tuple[str | None, ...], dict[tuple[str, ...], Row]] = {}
     for row in sorted(rows, key=lambda row: row.rank):
         run = row.run
-        if run.results.task.name == task:
+        if run.result.task == task:
             kind: tuple[str, ...] = (run.folder,)
             if run.trained_on != NO_VALUE:
                 kind = run.facts.get("tracker", run.folder), run.trained_on, run.acts
-            group = groups.setdefault(tuple(map(run.results.parts.get, _DATA)), {})
+            group = groups.setdefault(tuple(map(run.result.parts.get, _DATA)), {})
             group.setdefault(kind, row)
     for best in sorted(groups.values(), key=lambda group: -next(iter(group.values())).size):
         listed = list(best.values())
@@ -114,8 +118,8 @@ def _tables(rows: Sequence[Row], task: str, base: Path) -> Iterator[str]:
             figures = [row.figures.get(title, Cell(NO_VALUE)) for title in titles]
             texts = [row.run.trained_on, row.run.acts][: len(_TEXTS[task])]
             shown.append([Cell(row.run.folder, link=link), *figures, *texts])
-        first = listed[0].run.results
-        unit = f"{first.task.unit}s"
+        first = listed[0].run.result
+        unit = f"{first.unit}s"
         data = "; ".join(data_caveats(first.parts, listed[0].size, unit)) or "the whole test split"
         heads = ["system", *titles, *_TEXTS[task]]
         yield to_markdown(table(f"{data[0].upper()}{data[1:]}", heads, shown, _TEXTS[task]))

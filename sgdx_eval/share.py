@@ -12,15 +12,24 @@ from uuid import UUID
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import read_input
-from sgdx_metric.statistics import RESAMPLES, Figure, Sample
+from sgdx_metric.result import ALL, Figure, Metric, figure_name, title
+from sgdx_metric.statistics import MANY, RESAMPLES
 
 from .report.runs import Run, data_caveats, read_run
+from .show import is_better_high
 from .tables import NO_VALUE
 
 # The form's version, of `eval.schema.json` in github.com/evaleval/every_eval_ever.
 SCHEMA_VERSION = "0.3.0"
 _PROJECT = "https://github.com/YOU/sgdx"
 _SGD = "https://github.com/google-research-datasets/dstc8-schema-guided-dialogue"
+_KINDS = {
+    "mean": "The mean under the words of these variants.",
+    "drop": "The mean under other words less that under the original ones.",
+    "worst": "Each item under the words that are worst for it.",
+    "flips": "Items that are right under some words and wrong under others.",
+    "sensitivity": "How far an item's score varies over other words, as a part of its mean.",
+}
 # Facts of predictions by which others tell what the system was.
 _FACTS = ("tracker", "weights", "answer", "provider", "prompt", "strict", "system_acts")
 
@@ -35,7 +44,7 @@ def make_record(scores: Path, model: str, organization: str, relationship: str) 
         raise SgdxError(f"--model: found {model!r:.60}, expected DEVELOPER/NAME")
     developer, name = model.split("/")
     run = read_run(scores)
-    digest = hashlib.sha256(read_input(run.results.path)).hexdigest()
+    digest = hashlib.sha256(read_input(run.result.path)).hexdigest()
     return {
         "schema_version": SCHEMA_VERSION,
         # The same for the same scores, whenever the record is made.
@@ -49,8 +58,8 @@ def make_record(scores: Path, model: str, organization: str, relationship: str) 
         },
         "eval_library": {
             "name": "sgdx",
-            "version": run.results.part("version"),
-            "additional_details": {"url": _PROJECT, "signature": run.results.signature},
+            "version": run.result.part("version"),
+            "additional_details": {"url": _PROJECT, "signature": run.result.signature},
         },
         "model_info": {
             "name": name,
@@ -84,69 +93,57 @@ def _model_details(run: Run) -> dict[str, str]:
 
 
 def _results(run: Run) -> Iterator[dict[str, Any]]:
-    """The means under each variant, then the figures of all items, of seen and of unseen ones."""
-    results, task = run.results, run.results.task
-    data = _source_data(run)
-    for metric in task.headlines(results.scores()):
-        scores = results.scores(task.members(results.raw, metric))
-        sample = Sample(task.headlines(scores)[metric], scores.items.dialogue)
-        for figure, score in _scores(sample):
-            name = f"sgdx.{task.name}.{figure.key}"
-            told = (f"The mean under the words of the variant {figure.key}.",)
-            yield _result(name, data, figure._replace(key=metric, legend=told), score)
-    groups, services = results.raw.items.groups(), results.raw.items.services()
-    for group in [name for name in groups if name not in services]:
-        for figure, score in _scores(results.sample(groups[group])):
-            yield _result(f"sgdx.{task.name}.{group}", data, figure, score)
+    """The figures that have a value and an interval, but for those of single services."""
+    result, data = run.result.result, _source_data(run)
+    sets = (ALL, "seen", "unseen", "seen_domains", "unseen_domains")
+    for f in result.figures:
+        if f.group in sets and f.value is not None and f.interval is not None:
+            yield _result(f, run.result.metrics[f.metric], result.task, data)
 
 
-def _scores(sample: Sample) -> Iterator[tuple[Figure, dict[str, Any]]]:
-    """Each figure that is defined, as the form has it, with its interval."""
-    values, intervals = sample.values(), sample.intervals()
-    for figure in sample.figures:
-        value, ends = values[figure.key], intervals[figure.key]
-        if value is None or ends is None:
-            continue
-        low, high = ends
-        uncertainty = {
-            "confidence_interval": {
-                "lower": low,
-                "upper": high,
-                "confidence_level": 0.95,
-                "method": "percentile bootstrap over dialogues; exact where all resamples agree",
-            },
-            "num_samples": sample.dialogues,
-            "num_bootstrap_samples": RESAMPLES,
-        }
-        yield figure, {"score": value, "uncertainty": uncertainty}
-
-
-def _result(
-    name: str, data: Mapping[str, Any], figure: Figure, score: Mapping[str, Any]
-) -> dict[str, Any]:
-    low, high = figure.bounds or ("-Infinity", "Infinity")
-    metric = {
-        "metric_id": f"sgdx.{figure.key}",
-        "metric_name": figure.title or figure.key,
-        "metric_unit": "points" if figure.scale == 1 else "proportion",
-        "evaluation_description": " ".join(figure.legend),
-        "lower_is_better": figure.lower_is_better,
-        "score_type": "continuous",
-        "min_score": low,
-        "max_score": high,
-    }
+def _result(figure: Figure, metric: Metric, task: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """A figure as the form has it, with its interval."""
+    name, group = figure_name(figure, task), f"sgdx.{task}.{figure.group}"
+    is_few = figure.clusters < MANY
+    bounds: tuple[Any, Any] = (0.0, 1.0)
+    if metric.scale == 1 or figure.figure.startswith(("sensitivity", "relative")):
+        bounds = "-Infinity", "Infinity"
+    elif figure.figure == "drop":
+        bounds = -1.0, 1.0
+    described = f"{metric.meaning} {_KINDS.get(figure.figure, '')}".strip() or name
     return {
-        "evaluation_result_id": f"{name}/{figure.key}",
-        "evaluation_name": name,
+        "evaluation_result_id": f"{group}/{name}",
+        "evaluation_name": group,
         "source_data": data,
-        "metric_config": metric,
-        "score_details": score,
+        "metric_config": {
+            "metric_id": f"sgdx.{name}",
+            "metric_name": title(figure, {metric.name: metric}, task),
+            "metric_unit": "points" if metric.scale == 1 else "proportion",
+            "evaluation_description": described,
+            "lower_is_better": not is_better_high(figure, metric),
+            "score_type": "continuous",
+            "min_score": bounds[0],
+            "max_score": bounds[1],
+        },
+        "score_details": {
+            "score": figure.value,
+            "uncertainty": {
+                "confidence_interval": {
+                    "lower": figure.low,
+                    "upper": figure.high,
+                    "confidence_level": 0.95,
+                    "method": "Gaffke 2005" if is_few else "bootstrap",
+                },
+                "num_samples": figure.clusters,
+                **({} if is_few else {"num_bootstrap_samples": RESAMPLES}),
+            },
+        },
     }
 
 
 def _source_data(run: Run) -> dict[str, Any]:
     """Which data was scored, and how much of it."""
-    results, task = run.results, run.results.task
+    results = run.result
     release = results.part("release")
     names = {
         "sample": ("sample corpus of sgdx", _PROJECT),
@@ -154,14 +151,15 @@ def _source_data(run: Run) -> dict[str, Any]:
         "unknown": ("unknown", ""),
     }
     name, url = names.get(release, ("SGD-X", _SGD))
-    if task.name == "tools":
+    if results.task in ("tools", "search"):
         name, url = "tools and cases of the organization's own", ""
-    count = task.count(results.raw)
+    count = next((f.items for f in results.result.figures if f.group == ALL), 0)
+    clusters = next((f.clusters for f in results.result.figures if f.group == ALL), 0)
     details = {
         "split": results.parts.get("split", ""),
         "release": results.parts.get("release", ""),
-        "scored": f"{count} {task.unit}s of {results.sample().dialogues} dialogues",
-        "caveats": "; ".join(data_caveats(results.parts, count, f"{task.unit}s")),
+        "scored": f"{count} {results.unit}s of {clusters} dialogues",
+        "caveats": "; ".join(data_caveats(results.parts, count, f"{results.unit}s")),
     }
     return {
         "dataset_name": name,

@@ -1,353 +1,435 @@
-"""Scores, comparisons and averages on the terminal, of any task, in 80 columns."""
+"""A result, a comparison and an average over runs on the terminal, of any task, in 80 columns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from sgdx_metric.statistics import Figure, Sample
-from sgdx_metric.units import Scores
-from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS, own_variants
+from sgdx_metric.result import (
+    ALL,
+    OF_TOOLS,
+    Difference,
+    Figure,
+    Metric,
+    Result,
+    reworded_variants,
+    title,
+)
+from sgdx_metric.statistics import judged
+from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
+from .compare import Comparison, Summary
 from .tables import (
-    CHANGE,
     NO_VALUE,
     Cell,
     Table,
-    change_cells,
     interval,
     legend,
     number,
     one_decimal,
-    percent,
     print_line,
     table,
     to_terminal,
 )
-
-if TYPE_CHECKING:
-    from .results import Outcome
-    from .task import Task
+from .tasks import TASKS
 
 _MORE = "--explain prints all figures and says what they mean."
-_P_TERM = "p: how likely chance alone makes so large a difference."
+_TERMS = {
+    "drop": "drop: the mean under other words less that under the original ones.",
+    "relative": "relative: the drop in % of the mean under the original words.",
+    "sensitivity": "SS: schema sensitivity, how far an item's score varies over other words, in % "
+    "of its mean; 0 where nothing varies, and it may exceed 100.",
+    "sensitivity_nonzero": "SS_..._nonzero: of the items that are not wrong throughout.",
+    "worst": "worst: each item under the words that are worst for it.",
+    "flips": "flips: items that are right under some words and wrong under others.",
+}
+_MEANS = "orig: under the original words. v1-5, reworded: the mean under other words."
+_LOWER = ("sensitivity", "sensitivity_nonzero", "flips")
 _SEEN_TERM = "seen: services that the original train split has; unseen: all others."
-_ACTS_TERM = "system acts: whether the tracker reads the system's dialogue acts."
+_SHOWN_TERM = (
+    "loss, gain: the whole 95 % interval of the difference is on one side of 0; else no difference "
+    "is shown."
+)
 _SUMMARY_TERM = "The mean over runs, and in brackets the sample standard deviation."
-# Of fewer dialogues p says nothing: of 2**5 ways to swap five, one is as rare as a difference has
-# to be. Below this p, and where the interval is without 0, chance does not explain it.
-_FEWEST_DIALOGUES, _UNLIKELY = 6, 0.05
-_COMPARED = ("first", "second", *CHANGE)
 
 
-# ---- the scores of one system
+# ---- one result
 
 
-def print_scores(
-    task: Task,
-    scores: Scores,
-    content: Mapping[str, Any],
-    console: Console,
-    lines: Iterable[str] = (),
-    details: bool = True,
+def main_metric(result: Result | Comparison | Summary) -> Metric:
+    """The metric that decides: the first of the task that is known."""
+    known = {figure.metric for figure in result.figures}
+    metrics = TASKS[result.task].metrics
+    return next((metric for metric in metrics if metric.name in known), metrics[0])
+
+
+def print_result(
+    result: Result, console: Console, notes: Iterable[str] = (), details: bool = True
 ) -> None:
-    """Print the tables of a scores.json; `lines` follow, and the signature.
+    """Print what other words cost, and the tables of a result; notes follow, and the signature.
 
     Without details there is one table, of the headline figures, and no legend.
     """
-    figures = task.figures(scores)
+    print_line(f"{legend([result_line(result)])}\n", console)
+    terms: list[str] = []
     if details:
-        tables = score_tables(task, figures, content)
-        terms = [legend(score_terms(task, figures, content)), "", *task.terms(content)]
+        tables, terms = result_tables(result), [legend(terms_of(result)), ""]
     else:
-        tables, terms = [_headlines(task, scores, figures, content)], []
+        tables = [headline_table(result)]
     for shown in tables:
         to_terminal(shown, console)
     more = [] if details else [_MORE]
-    print_line("\n".join([*terms, *lines, *more, content["signature"]]), console)
+    print_line("\n".join([*terms, *notes, *more, result.signature]), console)
 
 
-def _headlines(
-    task: Task, scores: Scores, figures: Sequence[Figure], content: Mapping[str, Any]
-) -> Table:
-    """The headline figures of all items; where one is lacking, the main one by variant."""
-    every, keys = task.groups_of(content)["all"], task.keys(scores)
-    shown = [f for f in _shown(task, figures, content) if task.is_headline(f.key, keys)]
-    ends = every.get("confidence", {})
-    rows = [
-        [f.title, _text(f)(every[f.key]), interval(ends.get(f.key), _text(f)) or NO_VALUE]
-        for f in shown
+def headline_table(result: Result) -> Table:
+    """The headline figures of all items over other words; of own variants, also one by one."""
+    metrics = {m.name: m for m in TASKS[result.task].metrics}
+    others = reworded_variants(result.variants, result.task)
+    paper = {ORIGINAL, *PAPER_VARIANTS}
+    rows = []
+    shown = [
+        f
+        for f in result.figures
+        if f.group == ALL and metrics[f.metric].headline and f.value is not None
     ]
-    means = task.by_variant_of(content)[0]
-    names = own_variants(means)
-    if None in (every.get(keys.original), every.get(keys.reworded)):
-        names = [name for name in means if name != ORIGINAL or not rows]
-    of_variants = _variant_intervals(task, scores) if names else {}
-    for name in names:
-        rows.append([name, percent(means[name]), interval(of_variants.get(name)) or NO_VALUE])
-    but_bleu = ", but for BLEU" if any(f.scale == 1 for f in shown) else ""
-    title = f"All {task.counts_of(content)['all']} {task.unit}s, in %{but_bleu}"
-    return table(title, ["figure", "all", "95 % interval"], rows)
+    for f in shown:
+        words = [name for name in f.variants if name != ORIGINAL]
+        is_own = result.task not in OF_TOOLS and len(words) == 1 and not {*words} <= paper
+        is_main = words in ([], others) or is_own
+        if is_main or not {*others} <= {*result.variants} or ORIGINAL not in result.variants:
+            rows.append(_row(f, metrics, result.task))
+    if main_metric(result).scale == 100 and any(metrics[f.metric].scale == 1 for f in shown):
+        scale = ", but for BLEU"
+    else:
+        scale = ""
+    items = max((f.items for f in shown), default=0)
+    heading = f"All {items} {TASKS[result.task].item}s, in %{scale}"
+    has_services = any(f.low_services is not None for f in shown)
+    heads = ["figure", "all", "95 % interval", *(["by service"] if has_services else [])]
+    return table(heading, heads, [row[: len(heads)] for row in rows])
 
 
-def score_tables(
-    task: Task, figures: Sequence[Figure], content: Mapping[str, Any], wide: bool = False
-) -> list[Table]:
-    """The figures of a scores.json by group, and those by variant.
+def _row(figure: Figure, metrics: Mapping[str, Metric], task: str) -> list[str]:
+    """A figure, its interval over dialogues, and that over services."""
+    text = text_of(figure, metrics)
+    ends = figure.low_services, figure.high_services
+    by_service = "" if None in ends else interval([e for e in ends if e is not None], text)
+    cells = text(figure.value), interval(figure.interval, text) or NO_VALUE
+    return [title(figure, metrics, task), *cells, by_service or NO_VALUE]
+
+
+def result_tables(result: Result, wide: bool = False) -> list[Table]:
+    """The figures of a result by group of services, by variant and by service.
 
     All figures have their intervals beside them where there is room, else those of all items.
     """
-    groups = _groups(task, content)
+    metrics = {m.name: m for m in TASKS[result.task].metrics}
+    groups = groups_of(result)
+    sets = [name for name in groups if name in _SETS]
+    by_group: dict[str, dict[str, Figure]] = {}
+    for f in result.figures:
+        if f.group in sets and f.value is not None and not _is_single(f, result):
+            by_group.setdefault(title(f, metrics, result.task), {})[f.group] = f
     rows: list[list[str | Cell]] = []
-    for figure in _shown(task, figures, content):
-        text = _text(figure)
-        cells = [
-            Cell(text(g.get(figure.key)), interval(g.get("confidence", {}).get(figure.key), text))
-            for g in groups.values()
-        ]
+    for name, of_groups in by_group.items():
+        cells = []
+        for group in sets:
+            if found := of_groups.get(group):
+                text = text_of(found, metrics)
+                cells.append(Cell(text(found.value), interval(found.interval, text)))
+            else:
+                cells.append(Cell(NO_VALUE))
         every, *others = cells
         narrow = [every.text, every.detail or NO_VALUE, *(cell.text for cell in others)]
-        rows.append([figure.title, *(cells if wide else narrow)])
-    counts = ", ".join(f"{n} {name}" for name, n in task.counts_of(content).items() if n)
-    names = [_heading(name) for name in groups]
-    headers = ["figure", *names] if wide else ["figure", names[0], "95 % interval", *names[1:]]
-    by_group = table(f"{task.unit.capitalize()}s: {counts}", headers, rows)
-    by_variant, changes = task.by_variant_of(content)
-    changed = CHANGE if any(changes.values()) else ()
-    rows = [
-        [name, percent(mean), *(change_cells(changes.get(name, {})) if changed else ())]
-        for name, mean in by_variant.items()
+        rows.append([name, *(cells if wide else narrow)])
+    unit = TASKS[result.task].item
+    counts = ", ".join(f"{groups[name]} {heading(name)}" for name in sets)
+    names = [heading(name) for name in sets]
+    heads = ["figure", *names] if wide else ["figure", names[0], "95 % interval", *names[1:]]
+    tables = [table(f"{unit.capitalize()}s: {counts}", heads, rows)]
+    for metric in TASKS[result.task].metrics:
+        if metric.headline and any(f.metric == metric.name for f in result.figures):
+            tables.append(variant_table(result, metric))
+    services = [name for name in groups if name not in _SETS]
+    return [*tables, *([service_table(result, services)] if services else [])]
+
+
+def variant_table(result: Result, metric: Metric) -> Table:
+    """A metric under each variant, and by how much it differs from that under the original."""
+    means, drops = (result.by_variant(metric.name, figure) for figure in ("mean", "drop"))
+    rows = []
+    for name, mean in means.items():
+        text = text_of(mean, {metric.name: metric})
+        row = [name, text(mean.value)]
+        if drops:
+            row += change_cells(drops.get(name), metric)
+        rows.append(row)
+    heads = ["variant", "all", *(CHANGE if drops else ())]
+    return table(f"{metric.shown} by variant", heads, rows, CHANGE[-1:])
+
+
+def service_table(result: Result, services: Sequence[str]) -> Table:
+    """The headline figure of every service, with its interval."""
+    metric, rows = main_metric(result), []
+    for name in services:
+        found = [result.main(metric.name, of, name) for of in ("original", "reworded", "drop")]
+        known = next((f for f in found if f), None)
+        text = text_of(known, {metric.name: metric}) if known else one_decimal
+        cells = [text(f.value) if f else NO_VALUE for f in found]
+        ends = interval(found[2].interval, text) if found[2] else NO_VALUE
+        rows.append([name, str(known.items if known else 0), *cells, ends or NO_VALUE])
+    unit = f"{TASKS[result.task].item}s"
+    heads = ["service", unit, "orig", "other words", "drop", "95 % interval"]
+    return table(f"{metric.shown} by service", heads, rows)
+
+
+CHANGE = ("difference", "95 % interval", "shown")
+
+
+def change_cells(change: Figure | None, metric: Metric) -> list[str]:
+    """The cells of `CHANGE`; dashes where there is nothing to compare with."""
+    if change is None or change.value is None:
+        return [NO_VALUE] * len(CHANGE)
+    text = text_of(change, {metric.name: metric})
+    word = judged(change.low, change.high, is_better_high(change, metric))
+    return [text(change.value), interval(change.interval, text) or NO_VALUE, word]
+
+
+def terms_of(result: Result | Comparison | Summary) -> list[str]:
+    """What the words in the tables of a result mean."""
+    metrics = TASKS[result.task].metrics
+    known = [m for m in metrics if any(f.metric == m.name for f in result.figures)]
+    kinds = dict.fromkeys(f.figure for f in result.figures)
+    low = [m.shown for m in known if not m.higher_is_better and m.name != "changed"]
+    neither = " but changed" if any(m.name == "changed" for m in known) else ""
+    better = ["SS", "flips", *low]
+    scaled = "In %, but for BLEU." if any(m.scale == 1 for m in known) else "In %."
+    return [
+        scaled,
+        *(m.meaning for m in known if m.meaning),
+        _MEANS,
+        *(_TERMS[kind] for kind in kinds if kind in _TERMS),
+        f"Better: lower {_listed(better)}; of all else{neither}, higher.",
+        _SHOWN_TERM,
+        *([_SEEN_TERM] if any(f.group == "seen" for f in result.figures) else []),
     ]
-    variants = table(f"{task.title} by variant", ["variant", "all", *changed], rows)
-    return [by_group, variants, *task.more_tables(content)]
 
 
-def score_terms(task: Task, figures: Sequence[Figure], content: Mapping[str, Any]) -> list[str]:
-    """What the words in the tables of a scores.json mean."""
-    terms = _figure_terms(_shown(task, figures, content))
-    terms += [_P_TERM] if any(task.by_variant_of(content)[1].values()) else []
-    return terms + ([_SEEN_TERM] if "seen" in _groups(task, content) else [])
+# What sentences call a metric whose title is no noun.
+_NOUNS = {"right": "the share of right cases"}
 
 
-def result_line(task: Task, scores: Scores, content: Mapping[str, Any]) -> str:
+def result_line(result: Result) -> str:
     """What other words cost, in a sentence; of too few variants, what can be said."""
-    every, keys = task.groups_of(content)["all"], task.keys(scores)
-    figures = {f.key: f for f in task.figures(scores) if every.get(f.key) is not None}
-    ends = every.get("confidence", {})
-    means = task.by_variant_of(content)[0]
-    lacking = [name for name in PAPER_VARIANTS if name not in means]
-    if not {keys.original, keys.reworded} <= {*figures}:
-        of_variants = _variant_intervals(task, scores)
-        parts = [
-            f"{one_decimal(mean)} % under {name}{_within(of_variants.get(name))}"
-            for name, mean in means.items()
-        ]
+    metric = main_metric(result)
+    text, name = _short(metric), _NOUNS.get(metric.name, metric.shown)
+    original, reworded, drop, worst = (
+        result.main(metric.name, of) for of in ("original", "reworded", "drop", "worst")
+    )
+    lacking = [name for name in PAPER_VARIANTS if name not in result.variants]
+    some = result.task not in OF_TOOLS and 0 < len(lacking) < len(PAPER_VARIANTS)
+    end = f" Predictions for {_listed(lacking)} are lacking." if some else ""
+    if drop is None or original is None or reworded is None or drop.value is None:
+        means = result.by_variant(metric.name)
+        parts = [f"{text(f.value)} % under {of}{_within(f, text)}" for of, f in means.items()]
         what = "The mean under other words" if ORIGINAL in means else "What other words cost"
-        names = _listed([*(() if ORIGINAL in means else [ORIGINAL]), *lacking])
-        unknown = f"{what} is not known without predictions for {names}."
-        return f"The {keys.measure} is {_listed(parts)}. {unknown}"
-    original, reworded = every[keys.original], every[keys.reworded]
-    before, after = one_decimal(original), one_decimal(reworded)
-    if before == after:
-        change = f"stays at {before} %"
-    else:
-        change = f"{'falls' if reworded < original else 'rises'} from {before} to {after} %"
-        of_drop = ends.get(task.drop_key(keys))
-        change += ", which may be chance" if of_drop and of_drop[0] <= 0 <= of_drop[1] else ""
-    text = f"Under other words for the same schemas the {keys.measure} {change}"
-    if worst := [key for key in figures if key.partition("(")[0] == keys.worst]:
-        share = f"{one_decimal(every[worst[-1]])} %"
-        what = f"it is {share} with each {task.unit} under its worst variant"
-        if figures[worst[-1]].lower_is_better:
-            what = f"{share} of {task.unit}s lack a value under some variant"
-        text = f"{text}, and {what}{_within(ends.get(worst[-1]))}"
-    some = 0 < len(lacking) < len(PAPER_VARIANTS)
-    return f"{text}. Predictions for {_listed(lacking)} are lacking." if some else f"{text}."
+        needed = "those of other variants" if ORIGINAL in means else ORIGINAL
+        return f"{name} is {_listed(parts)}. {what} is not known without {needed}.{end}"
+    line = f"Under other words for the same schemas {name} {change(drop, original, metric)}"
+    if worst and worst.value is not None:
+        unit = TASKS[result.task].item
+        what = f"it is {text(worst.value)} % with each {unit} under its worst words"
+        if not metric.higher_is_better:
+            what = f"{text(worst.value)} % of {unit}s lack a value under some words"
+        line = f"{line}, and {what}{_within(worst, text)}"
+    return f"{line}.{end}"
+
+
+def change(drop: Figure, original: Figure, metric: Metric) -> str:
+    """What becomes of a mean under other words, by the one judgement."""
+    text, word = _short(metric), judged(drop.low, drop.high, metric.higher_is_better)
+    before, value = original.value or 0.0, drop.value or 0.0
+    after = before + value
+    if word == "not shown":
+        ends = f" (the difference has the 95 % interval {interval(drop.interval, text)})"
+        if text(before) == text(after):
+            return f"stays at {text(before)} %{ends}"
+        return f"is {text(after)} % after {text(before)} %, a difference that is not shown{ends}"
+    verb = "falls" if value < 0 else "rises"
+    return f"{verb} from {text(before)} to {text(after)} %"
 
 
 # ---- two systems
 
 
-def print_comparison(
-    compared: Outcome, names: tuple[str, str], details: bool, console: Console
-) -> None:
+def print_comparison(compared: Comparison, details: bool, console: Console) -> None:
     """Print whether the systems differ, which is which, and the headline figures of both.
 
     With details each figure has a table by group and service. One is by variant; a legend follows.
     """
-    task, figures, result, scores = compared
-    print_line(f"{legend([_difference_line(compared)])}\n", console)
-    has_acts = "|system-acts:" in result["signature"]
-    for which, name in zip(("first", "second"), names):
-        facts = [f"system acts: {result['system_acts'][which]}"] if has_acts else []
-        facts += ["oracle"] if result["oracle"][which] == "yes" else []
+    print_line(f"{legend([difference_line(compared)])}\n", console)
+    has_acts = "|system-acts:" in compared.signature
+    for i, (which, name) in enumerate(zip(("first", "second"), compared.names)):
+        facts = [f"system acts: {compared.system_acts[i]}"] if has_acts else []
+        facts += ["oracle"] if compared.oracle[i] == "yes" else []
         print_line(f"{which}: {name}{' (' + ', '.join(facts) + ')' if facts else ''}", console)
     print_line("", console)
-    groups, by_variant = result["groups"], result["by_variant"]
-    every, keys = groups["all"], task.keys(scores)
-    known = [figure for figure in figures if figure.key in every]
-    brief = [f for f in known if task.is_shown(f.key) and task.is_headline(f.key, keys)]
-    rows = [[f.title, *_compared(every[f.key], f)] for f in (known if details else brief or known)]
-    counts = f"All {every[task.counted]} {task.unit}s of {result['dialogues']} dialogues"
-    title = f"{counts}, in %{', but for BLEU' if any(f.scale == 1 for f in known) else ''}"
-    if rows:
-        to_terminal(table(title, ["figure", *_COMPARED], rows), console)
-    for figure in known if details else ():
-        rows = [
-            [_heading(name), str(group[task.counted]), *_compared(group[figure.key], figure)]
-            for name, group in groups.items()
-            if figure.key in group
-        ]
-        headers = ["services", f"{task.unit}s", *_COMPARED]
-        to_terminal(table(figure.title, headers, rows, breaks=[2 * len(task.sets)]), console)
-    means = [mean for mean in task.by_variant(scores) if mean.key in by_variant]
-    rows = [[mean.key, *_compared(by_variant[mean.key], mean)] for mean in means]
-    if rows and (details or not known):
-        to_terminal(table(f"{task.title} by variant", ["variant", *_COMPARED], rows), console)
+    for shown in comparison_tables(compared, details):
+        to_terminal(shown, console)
     lines = [_MORE]
     if details:
         drawn = "difference: second less first, with its 95 % interval over dialogues"
-        if max(result["runs"].values()) == 1:
-            drawn = f"{drawn}."
-        else:
-            of_few = "to which p belongs. Of few runs the interval is rough."
-            drawn = f"first, second: means over runs. {drawn} and runs, {of_few}"
-        acts = [_ACTS_TERM] if has_acts else []
-        lines = [legend([*_figure_terms(known), drawn, _P_TERM, *acts]), ""]
-    print_line("\n".join([*lines, result["signature"]]), console)
+        drawn += "." if max(compared.runs) == 1 else " and runs. Of few runs it is rough."
+        lines = [legend([*terms_of(compared), drawn]), ""]
+    print_line("\n".join([*lines, compared.signature]), console)
 
 
-def _compared(change: Mapping[str, Any], figure: Figure) -> list[str]:
-    """The cells of `_COMPARED`."""
-    text = _text(figure)
-    return [text(change["first"]), text(change["second"]), *change_cells(change, text)]
+def comparison_tables(compared: Comparison, details: bool) -> list[Table]:
+    """The headline figures of all items; with details all, by group, service and variant."""
+    metrics = {m.name: m for m in TASKS[compared.task].metrics}
+    main, unit = main_metric(compared), TASKS[compared.task].item
+    every = [f for f in compared.figures if f.group == ALL and f.value is not None]
+    names = list(dict.fromkeys(name for f in every for name in f.variants))
+    others = reworded_variants(names, compared.task)
+    rows, tables = [], list[Table]()
+    for f in every:
+        words = [name for name in f.variants if name != ORIGINAL]
+        if metrics[f.metric].headline and (details or words in ([], others) or len(names) == 1):
+            rows.append([title(f, metrics, compared.task), *_compared(f, metrics[f.metric])])
+    heads = ["first", "second", *CHANGE]
+    scaled = ", but for BLEU" if any(metrics[f.metric].scale == 1 for f in every) else ""
+    items = max((f.items for f in every), default=0)
+    clusters = max((f.clusters for f in every), default=0)
+    counts = f"All {items} {unit}s of {clusters} dialogues"
+    tables.append(table(f"{counts}, in %{scaled}", ["figure", *heads], rows, CHANGE[-1:]))
+    if not details:
+        return tables
+    shown = [f for f in compared.figures if f.metric == main.name and f.value is not None]
+    for kind in dict.fromkeys((f.figure, tuple(f.variants)) for f in shown if f.group != ALL):
+        of_kind = [f for f in shown if (f.figure, tuple(f.variants)) == kind]
+        if len({f.group for f in of_kind} - set(_SETS)) or len(of_kind) > 1:
+            rows = [[heading(f.group), str(f.items), *_compared(f, main)] for f in of_kind]
+            name = title(of_kind[0], metrics, compared.task)
+            tables.append(table(name, ["services", f"{unit}s", *heads], rows, CHANGE[-1:]))
+    return tables
 
 
-def _difference_line(compared: Outcome) -> str:
+def _compared(f: Difference, metric: Metric) -> list[str]:
+    text = text_of(f, {metric.name: metric})
+    return [text(f.first), text(f.second), *change_cells(f, metric)]
+
+
+def difference_line(compared: Comparison) -> str:
     """Which system is the better one under other words, or under what was scored; how surely."""
-    task, figures, result, scores = compared
-    every = result["groups"]["all"]
-    by_key = {figure.key: figure for figure in figures if figure.key in every}
-    figure = next((by_key[key] for key in task.deciding if key in by_key), None)
-    if figure:
-        change, title = every[figure.key], figure.title
-    else:
-        figure = task.by_variant(scores)[0]
-        change = result["by_variant"][figure.key]
-        title = f"{task.keys(scores).measure} under {figure.key}"
-    difference, ends, p = change["difference"], change["interval"], change["p"]
-    if not difference:
-        return f"By {title} the two are {'equal' if difference == 0 else 'not comparable'}."
-    if not ends or p is None:
-        sure = "whether by chance is not known"
-    elif result["dialogues"] < _FEWEST_DIALOGUES:
-        sure = f"whether by chance cannot be told of {result['dialogues']} dialogues"
-    else:
-        sure = {
-            2: "more than chance explains",
-            1: "whether by chance cannot be told: interval and p disagree",
-            0: "which may be chance",
-        }[(not ends[0] <= 0 <= ends[1]) + (p < _UNLIKELY)]
-    is_second = (difference > 0) != figure.lower_is_better
-    better, other = ("second", "first") if is_second else ("first", "second")
-    points = number(abs(figure.scale * difference))
-    by_p = f" (p = {p:.4f})" if p is not None else ""
-    return f"By {title} {better} is better than {other} by {points} points, {sure}{by_p}."
+    metric = main_metric(compared)
+    names = dict.fromkeys(v for f in compared.figures for v in f.variants)
+    others = reworded_variants(names, compared.task) or list(names)
+    figure = next(
+        f
+        for f in compared.figures
+        if (f.metric, f.figure, f.group) == (metric.name, "mean", ALL)
+        and (f.variants == others or (len(others) > 1 and f.variants == others[:1]))
+    )
+    metrics = {m.name: m for m in TASKS[compared.task].metrics}
+    name = title(figure, metrics, compared.task)
+    first, second = compared.names
+    if figure.value is None:
+        return f"By {name} {first} and {second} do not compare."
+    points = number(abs(metric.scale * figure.value))
+    ends = interval(figure.interval, text_of(figure, metrics))
+    within = f"{second} less {first}: 95 % interval {ends}"
+    word = judged(figure.low, figure.high, metric.higher_is_better)
+    if word == "not shown":
+        return f"By {name} no difference is shown: {points} points apart ({within})."
+    better, other = (second, first) if word == "gain" else (first, second)
+    return f"By {name} {better} is better than {other} by {points} points ({within})."
 
 
 # ---- several runs of one system
 
 
-def print_summary(summary: Outcome, names: Sequence[str], details: bool, console: Console) -> None:
+def print_summary(summary: Summary, names: Sequence[str], details: bool, console: Console) -> None:
     """Print the mean and the standard deviation of figures over several runs.
 
     Without details these are the headline figures of all items.
     """
-    task, figures, result, scores = summary
-    every, keys = result["groups"]["all"], task.keys(scores)
-
-    def spread(of: Mapping[str, Any], figure: Figure) -> str:
-        text = _text(figure)
-        return NO_VALUE if of["mean"] is None else f"{text(of['mean'])} ({text(of['sd'])})"
-
-    known = [every[key] for key in (keys.original, keys.reworded) if key in every]
-    if len(known) < 2 or None in (known[0]["mean"], known[1]["mean"]):
-        parts = [f"{one_decimal(o['mean'])} % under {n}" for n, o in every["by_variant"].items()]
-        means = _listed(parts)
-    else:
-        original, reworded = (
-            f"{one_decimal(of['mean'])} % (standard deviation {one_decimal(of['sd'])})"
-            for of in known
-        )
-        means = f"{original} under the original schemas and {reworded} under other words"
-    line = f"The {keys.measure} of {result['runs']} runs is on average {means}."
-    print_line(f"{legend([line])}\n", console)
-    # Of more groups the cells would be folded.
-    groups = {n: g for n, g in [*result["groups"].items()][:3] if g[task.counted]}
-    groups = groups if details else {"all": every}
-    shown = [f for f in figures if f.key in every and task.is_shown(f.key)]
-    brief = [f for f in shown if task.is_headline(f.key, keys)]
-    shown = shown if details else brief or shown
-    rows = [[f.title, *(spread(g[f.key], f) for g in groups.values())] for f in shown]
-    counts = ", ".join(f"{group[task.counted]} {name}" for name, group in groups.items())
-    heads = [_heading(name) for name in groups]
-    title = f"{task.unit.capitalize()}s ({counts}) of {len(names)} runs"
-    to_terminal(table(title, ["figure", *heads], rows), console)
-    lines = [_MORE]
-    if details:
-        rows = [
-            [f.key, *(spread(g["by_variant"][f.key], f) for g in groups.values())]
-            for f in task.by_variant(scores)
-        ]
-        to_terminal(table(f"{task.title} by variant", ["variant", *heads], rows), console)
-        lines = [legend([_SUMMARY_TERM, *_figure_terms(shown)]), ""]
+    metrics = {m.name: m for m in TASKS[summary.task].metrics}
+    result = Result(task=summary.task, signature=summary.signature, figures=[*summary.figures])
+    metric = main_metric(result)
+    text = _short(metric)
+    parts = []
+    for of, words in (("original", "the original words"), ("reworded", "other words")):
+        f = result.main(metric.name, of)
+        if isinstance(f, Difference) and f.value is not None:
+            deviation = f" (standard deviation {text(f.second_sd)})"
+            parts.append(f"{text(f.value)} %{deviation} under {words}")
+    if parts:
+        line = f"{metric.shown} of {len(names)} runs is on average {_listed(parts)}."
+        print_line(f"{legend([line])}\n", console)
+    groups = [name for name in groups_of(result) if name in _SETS][:3]
+    groups = groups if details else [ALL]
+    rows: dict[str, list[str]] = {}
+    for group in groups:
+        for f in summary.figures:
+            if f.group == group and (details or metrics[f.metric].headline):
+                text = text_of(f, metrics)
+                cell = f"{text(f.value)} ({text(f.second_sd)})" if f.value is not None else NO_VALUE
+                rows.setdefault(title(f, metrics, summary.task), []).append(cell)
+    whole = [[name, *cells] for name, cells in rows.items() if len(cells) == len(groups)]
+    unit = TASKS[summary.task].item.capitalize()
+    heads = ["figure", *map(heading, groups)]
+    to_terminal(table(f"{unit}s of {len(names)} runs", heads, whole), console)
+    lines = [legend([_SUMMARY_TERM, *terms_of(summary)]), ""] if details else [_MORE]
     lines += [f"run: {name}" for name in names]
-    print_line("\n".join([*lines, result["signature"]]), console)
+    print_line("\n".join([*lines, summary.signature]), console)
 
 
 # ---- what these share
 
-
-def _groups(task: Task, content: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """The groups of items that have a figure."""
-    return {name: group for name, group in task.groups_of(content).items() if any(group.values())}
+_SETS = (ALL, "seen", "unseen", "seen_domains", "unseen_domains")
 
 
-def _shown(task: Task, figures: Sequence[Figure], content: Mapping[str, Any]) -> list[Figure]:
-    every = task.groups_of(content)["all"]
-    return [f for f in figures if task.is_shown(f.key) and every.get(f.key) is not None]
+def groups_of(result: Result) -> dict[str, int]:
+    """The groups of items, with how many items each has."""
+    counts: dict[str, int] = {}
+    for f in result.figures:
+        counts[f.group] = max(counts.get(f.group, 0), f.items)
+    return {name: count for name, count in counts.items() if count}
 
 
-def _variant_intervals(task: Task, scores: Scores) -> Mapping[str, Any]:
-    """The 95 % intervals over dialogues of the main figure, by variant."""
-    return Sample(task.by_variant(scores), scores.items.dialogue).intervals()
-
-
-def _figure_terms(figures: Sequence[Figure]) -> list[str]:
-    """What the words of titles mean, and which figures are better when they are low."""
-    terms = [*dict.fromkeys(term for figure in figures for term in figure.legend if term)]
-    low = [figure.title for figure in figures if figure.lower_is_better]
-    neither = " but changed" if any(figure.key == "changed" for figure in figures) else ""
-    better = [f"Better: lower {_listed(low)}; of all else{neither}, higher."] if low else []
-    scaled = ["In %, but for BLEU."] if any(f.scale == 1 for f in figures) else ["In %."]
-    return [*scaled, *terms, *better]
-
-
-def _text(figure: Figure) -> Callable[[float | None], str]:
-    """What writes a value of a figure: in percent, unless it is BLEU."""
-    return lambda value: number(None if value is None else figure.scale * value)
-
-
-def _heading(group: str) -> str:
+def heading(group: str) -> str:
     """A group of items as headings call it: services keep their names."""
-    return group.replace("seen_domains", "seen domains")
+    return group.replace("_domains", " domains") if group in _SETS else group
 
 
-def _within(ends: Sequence[float] | None) -> str:
+def _is_single(figure: Figure, result: Result) -> bool:
+    """Whether a figure is of one variant alone, which another table has."""
+    others = reworded_variants(result.variants, result.task)
+    return len(figure.variants) == 1 and figure.variants not in ([ORIGINAL], others)
+
+
+def is_better_high(figure: Figure, metric: Metric) -> bool:
+    """Whether more of a figure is better."""
+    return metric.higher_is_better and figure.figure not in _LOWER
+
+
+def text_of(figure: Figure, metrics: Mapping[str, Metric]) -> Callable[[float | None], str]:
+    """What writes a value of a figure: in percent, unless it is BLEU."""
+    metric = metrics[figure.metric]
+    scale = 100 if figure.figure.startswith("sensitivity") else metric.scale
+    return lambda value: number(None if value is None else scale * value)
+
+
+def _short(metric: Metric) -> Callable[[float | None], str]:
+    """What writes a value of a metric with one decimal."""
+    return lambda value: number(None if value is None else metric.scale * value, 1)
+
+
+def _within(figure: Figure, text: Callable[[float | None], str]) -> str:
     """An interval in brackets; empty where there is none."""
-    return f" (95 % interval {interval(ends, one_decimal)})" if ends else ""
+    return f" (95 % interval {interval(figure.interval, text)})" if figure.interval else ""
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -1,55 +1,37 @@
-"""What only generated turns show: their metrics by variant, coverage, and single turns."""
+"""What only generated turns show: coverage, and single turns."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
+from sgdx_metric.result import Result
+from sgdx_metric.variants import ORIGINAL
 from sgsacc_metric.claims import Judgement
 from sgsacc_metric.gold import GoldTurn, TurnVerdict
 from sgsacc_metric.rows import Action, Turn
 from sgsacc_metric.ser import contains, contains_words
 
-from .tables import Table, format_figure, percent, table
-
-_BY_VARIANT = {
-    "bleu": "BLEU",
-    "ser": "SER",
-    "sgsacc": "SGSAcc",
-    "sgsacc_validated": "SGSAcc validated",
-}
+from .tables import percent
 
 
-def variant_table(scores: Mapping[str, Any]) -> Table:
-    """All turns' metrics under each variant."""
-    by_variant = {name: groups["#ALL_SERVICES"] for name, groups in scores["variants"].items()}
-    shown = [
-        key for key in _BY_VARIANT if any(of.get(key) is not None for of in by_variant.values())
-    ]
-    rows = [
-        [name, *(format_figure(key, means.get(key)) for key in shown)]
-        for name, means in by_variant.items()
-    ]
-    headers = ["variant", *(_BY_VARIANT[key] for key in shown)]
-    return table("By variant, all turns", headers, rows)
-
-
-def coverage_lines(scores: Mapping[str, Any]) -> list[str]:
+def coverage_lines(result: Result) -> list[str]:
     """How many turns SER and SGSAcc look at, and how many are valid, whatever the generator says.
 
     There is no such line of SGSAcc where no model of entailment was asked.
     """
-    counts, shares = scores["counts"], next(iter(scores["variants"].values()))["#ALL_SERVICES"]
+    counts, variant = result.counts, result.variants[0]
+    under = "orig" if variant == ORIGINAL else variant
+    shares = {name: result[f"{name}_{under}"] for name in ("ser_coverage", "coverage", "validated")}
     lines = [
         f"ser_coverage {percent(shares['ser_coverage'], 1)} %: turns with a slot that SER looks at"
         " (the paper: 66)."
     ]
     if "actions" not in counts:
         return lines
-    turns, actions, pairs = counts["turns"]["all"], counts["actions"], counts["pairs"]
+    turns, actions, pairs = counts["turns"], counts["actions"], counts["pairs"]
     lines.append(
         f"coverage {percent(shares['coverage'], 1)} %: judged turns, {counts['judged_turns']} of"
         f" {turns} ({actions['judged']} of {actions['all']} actions)."
     )
-    if shares.get("validated") is not None:
+    if shares["validated"] is not None:
         lines.append(
             f"validated {percent(shares['validated'], 1)} %: valid turns, {counts['valid_turns']}"
             f" of {turns} (the paper: 97.0)."

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .api import score, score_files
     from .errors import ScoreError
-    from .robustness import report
+    from .result import Result
     from .scoring import score_frames
     from .signature import Rules, Setup
     from .version import __version__
 
 __all__ = [
+    "Result",
     "Rules",
     "ScoreError",
     "Setup",
     "__version__",
-    "report",
     "score",
     "score_files",
     "score_frames",
@@ -28,7 +28,7 @@ _MODULES = {
     "ScoreError": "errors",
     "Setup": "signature",
     "__version__": "version",
-    "report": "robustness",
+    "Result": "result",
     "score": "api",
     "score_files": "api",
     "score_frames": "scoring",

@@ -1,4 +1,4 @@
-"""The Python door: score rows, or files, and have the content of scores.json as a dict."""
+"""The Python door: score rows, or files, and have the result that scores.json holds."""
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,14 +6,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from .errors import ScoreError
-from .robustness import cautions, paired, report
+from .figures import figures
+from .result import Result
 from .rows import Prediction, Reference, rows_table
-from .scoring import FrameScores, score_variants
+from .scoring import (
+    STATE_METRICS,
+    cautions,
+    frame_scores,
+    score_variants,
+    slot_counts,
+    state_signature,
+)
 from .signature import OFFICIAL, SPLITS, Rules, Setup, check_flags, split_name
-from .units import dialogue_ids_of, only_dialogues, subset_of
+from .units import Scores, dialogue_ids_of, only_dialogues, subset_of
 from .variants import fingerprint
 
 
@@ -26,7 +35,7 @@ def score(
     system_acts: bool | None = None,
     rules: Rules = OFFICIAL,
     dialogues: Iterable[str] | None = None,
-) -> dict[str, Any]:
+) -> Result:
     """Score prediction rows of one or more schema variants.
 
     Rows are a list of dicts, a `datasets.Dataset`, an Arrow table or a pandas data frame. They are
@@ -49,8 +58,9 @@ def score(
             signature names a choice, that of a part of a `Dataset` too.
 
     Returns:
-        The content of scores.json, as `score_files` returns it. `predictions`, what files say of
-        the system that made them, is empty for each variant.
+        A `Result`: `figures` are rows of metric, figure, variants, group, value, interval and
+        counts, and `result["jga_v1-5"]` is the value of one by its name. Scores are fractions, None
+        where undefined. `systems`, what files say of the system that made them, is empty.
 
     Raises:
         ScoreError: A row is malformed; a frame is missing, there twice or unknown; or the rows
@@ -66,23 +76,22 @@ def score(
         >>> reference = {**prediction, "service": "Hotels_1", "seen": True,
         ...              "schema_slots": schema_slots}
         >>> scores = score([prediction], [reference], split="test")
-        >>> scores["sgdx"]["jga_orig"]
+        >>> scores["jga_orig"]
         1.0
-        >>> scores["variants"]["original"]["#ALL_SERVICES"]["active_intent_accuracy"]
+        >>> scores["active_intent_accuracy_orig"]
         1.0
     """
     acts = acts_word(system_acts) or "unknown"
     true, origin = rows_table(references, Reference, "references"), origin_of(references)
-    frame_scores, scores = score_tables(
+    scores, _ = score_tables(
         rows_table(predictions, Prediction, "predictions"),
         true,
         Setup(*origin.stated(split, release), rules, acts, made_elsewhere=True),
         dialogues if dialogues is not None else chosen_dialogues(true, origin),
     )
-    for caution in cautions(scores):
+    for caution in cautions(scores.signature, scores.counts):
         warnings.warn(caution, stacklevel=2)
-    unstated: dict[str, Any] = {"predictions": {variant: {} for variant in scores["variants"]}}
-    return scores | unstated | {"paired": paired(frame_scores)}
+    return scores
 
 
 def score_files(
@@ -97,9 +106,8 @@ def score_files(
     rules: Rules = OFFICIAL,
     system_acts: bool | None = None,
     output: str | Path | None = None,
-    per_frame: str | Path | None = None,
     verbose: bool = False,
-) -> dict[str, Any]:
+) -> Result:
     """Score prediction files of one or more schema variants, as `sgdx score` does.
 
     Args:
@@ -118,14 +126,12 @@ def score_files(
         rules: How frames are scored.
         system_acts: Whether the tracker was given the system's dialogue acts, where the files do
             not say so themselves; None where that is unknown.
-        output: The scores.json to write.
-        per_frame: A `.parquet` or `.jsonl` file to write the scores of every frame to.
+        output: The scores.json to write; the scores of every frame stand beside it, in
+            items.parquet.
         verbose: Whether to print the tables and warnings that the command prints.
 
     Returns:
-        The content of scores.json: `variants`, `sgdx`, `signature`, `frames`, `ignored_slots`,
-        `predicted_slots`, `predictions` and `paired`. The card (README.md) says what each
-        holds. Scores are fractions, None where undefined.
+        A `Result`, as `score` returns it, and what scores.json holds.
 
     Raises:
         ScoreError, sgdx_dataset.SgdxError: A file or an argument cannot be used; the message names
@@ -142,15 +148,15 @@ def score_files(
         >>> folder = Path(tempfile.mkdtemp())
         >>> characters = (folder / "v1.jsonl").write_text("\\n".join(map(json.dumps, true_states)))
         >>> scores = score_files(folder, source="sample", output=folder / "scores.json")
-        >>> scores["sgdx"]["by_variant"]
-        {'v1': 1.0}
-        >>> scores == json.loads((folder / "scores.json").read_text())
+        >>> scores["jga_v1"]
+        1.0
+        >>> len(scores.figures) == len(json.loads((folder / "scores.json").read_text())["figures"])
         True
     """
     # Not at the top: `evaluate.load` copies this file without the room `sgdx_eval`.
     from sgdx_eval.inputs import Inputs
     from sgdx_eval.score import score as score_task
-    from sgdx_eval.tasks import TASKS
+    from sgdx_eval.tasks import task
 
     inputs = Inputs(
         predictions=(
@@ -167,7 +173,7 @@ def score_files(
         rules=rules,
         acts=acts_word(system_acts),
     )
-    return score_task(TASKS["state"], inputs, _path(output), _path(per_frame), verbose)
+    return score_task(task("state"), inputs, _path(output), verbose)
 
 
 class Origin(NamedTuple):
@@ -228,15 +234,23 @@ def score_tables(
     true: pa.Table,
     setup: Setup,
     dialogues: Iterable[str] | None = None,
-) -> tuple[dict[str, FrameScores], dict[str, Any]]:
-    """The scores of every frame by variant, and their report, of rows as `rows_table` has them."""
+) -> tuple[Result, Scores]:
+    """The result of rows as `rows_table` has them, and the scores of every frame."""
     setup = replace(setup, variants=_fingerprints(true))
     if dialogues is not None:
         subset = subset_of(true, _distinct(dialogues), "dialogues")
         setup = replace(setup, subset=subset)
         true, predicted = only_dialogues(true, subset), only_dialogues(predicted, subset)
-    frame_scores = score_variants(true, predicted, setup.rules)
-    return frame_scores, report(frame_scores, setup)
+    variants = score_variants(true, predicted, setup.rules)
+    scores = frame_scores(variants, setup.rules)
+    result = Result(
+        task="state",
+        signature=state_signature(scores, setup, len(np.unique(scores.items.dialogue))),
+        figures=figures(scores, STATE_METRICS, setup.rules),
+        systems={name: {} for name in scores.variants},
+        counts=slot_counts(variants),
+    )
+    return result, scores
 
 
 def _distinct(dialogue_ids: Any) -> list[str]:

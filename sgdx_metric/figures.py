@@ -1,277 +1,243 @@
-"""The figures of scores under variants: means, the drop, sensitivity, the worst case, flips.
-
-Those of dialogue states have names of their own. Those of calls, of whole dialogues and of the
-cases of any other API are of one kind, under keys such as `call_accuracy.drop`.
-"""
+"""The figures of items under variants, once for all tasks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from .columns import Bools, Floats, Ints
-from .signature import Rules
+from .result import ALL, Difference, Figure, Metric
+from .signature import OFFICIAL, Rules
 from .statistics import (
-    RESAMPLES,
     RIGHT,
-    Figure,
     Interval,
     Sample,
-    bounded_interval,
-    compare,
+    Statistic,
     drop,
     flipped,
+    intervals,
     mean,
-    mean_defined,
-    paired_p,
-    relative_drop,
     variation,
     worst_case,
 )
 from .units import Scores, unit_scores
-from .variants import ORIGINAL, PAPER_VARIANTS, wider_set, worst_sets
+from .variants import ORIGINAL, PAPER_VARIANTS
 
-# The joint accuracies of states, by what their figures are called; the first decides.
-JOINT = {
-    "jga": "joint_goal_accuracy",
-    "change": "joint_change_accuracy",
-    "canonical": "joint_canonical_accuracy",
-}
-JGA = JOINT["jga"]
-BESIDE = ("change", "canonical")
-_LEGENDS = {
-    "jga": "JGA: joint goal accuracy; a frame is right if every slot of its state is.",
-    "orig": "JGA_orig: under the original schemas.",
-    "v1-5": "JGA_v1-5: the mean over the five rewordings.",
-    "drop": "drop: JGA_v1-5 less JGA_orig.",
-    "relative": "Diff_rel: (JGA_v1-5 - JGA_orig) / JGA_orig.",
-    "ss": "SS: schema sensitivity, the standard deviation of a frame's score over the rewordings "
-    "in % of its mean; 0 where nothing varies, and it may exceed 100.",
-    "nonzero": "SS_nonzero: SS_JGA of the frames that do not score 0 under all five rewordings.",
-    "worst": "JGA_worst: each frame under the variant that is worst for it.",
-    "flips": "flips: frames right under one variant and wrong under another.",
-    "change": "Change: JGA of what changes since the turn before; an early mistake counts once.",
-    "canonical": "Canonical: JGA that also takes a value as the API writes it, such as 2019-03-01.",
-}
-# The figures of a metric over any variants.
-FIGURES = ("original", "reworded", "v1-5", "drop", "sensitivity", "worst", "flips")
-_CASE_LEGENDS = {
-    "original": "original: under the original words.",
-    "reworded": "reworded: the mean over all variants but the original.",
-    "v1-5": "v1-5: the mean over v1 to v5.",
-    "drop": "drop: reworded less original.",
-    "sensitivity": "SS, sensitivity: how far a score varies over variants, in % of its mean.",
-    "worst": "worst: each under the variant that is worst for it.",
-    "flips": "flips: right under one variant and wrong under another.",
-}
+JGA = "jga"
+# Of the metrics of whole systems; the relative ones are the paper's, of joint goal accuracy.
+FULL = ("drop", "sensitivity", "worst", "flips")
+Key = tuple[str, str, tuple[str, ...]]  # a metric, a figure and its variants
 
 
-def state_figures(scores: Scores) -> list[Figure]:
-    """The figures of states, under keys such as `jga_v1-5` and `jga_worst(v1..v5+mine)`.
-
-    One that lacks a variant is left out.
-    """
-    figures = list[Figure]()
-    told: dict[str, Any]
-    original, reworded = scores.under(JGA, [ORIGINAL]), scores.under(JGA, PAPER_VARIANTS)
-    if original is not None:
-        told = {"title": "JGA_orig", "legend": (_LEGENDS["jga"], _LEGENDS["orig"])}
-        figures.append(mean("jga_orig", original, **told))
-    if reworded is not None:
-        told = {"title": "JGA_v1-5", "legend": (_LEGENDS["jga"], _LEGENDS["v1-5"])}
-        figures.append(mean("jga_v1-5", reworded, **told))
-    if original is not None and reworded is not None:
-        told = {"title": "drop", "legend": (_LEGENDS["drop"],)}
-        figures.append(drop("drop", reworded, original[0], **told))
-        told = {"title": "Diff_rel", "legend": (_LEGENDS["relative"],)}
-        figures.append(relative_drop("relative_difference", reworded, original[0], **told))
-
-    sensitive = {"": [name for name in PAPER_VARIANTS if name in scores.variants]}
-    if wider := wider_set(scores.variants):
-        sensitive[f"({wider})"] = [name for name in scores.variants if name != ORIGINAL]
-    for mark, of in sensitive.items():
-        if len(of) > 1:
-            named = mark or f"({'+'.join(of)})"
-            title = "SS_JGA" if tuple(of) == PAPER_VARIANTS else f"SS{named}"
-            told = {"title": title, "legend": (_LEGENDS["ss"],), "lower_is_better": True}
-            figures.append(_sensitivity(f"ss_jga{mark}", scores, JGA, of, scores.zero_mean, told))
-    if reworded is not None:
-        told = {"title": "SS_nonzero", "legend": (_LEGENDS["nonzero"],), "lower_is_better": True}
-        figures.append(_sensitivity("ss_jga_nonzero", scores, JGA, PAPER_VARIANTS, "drop", told))
-
-    for name, of in worst_sets(scores.variants).items():
-        mark, rows = f"({name})" if name else "", scores.under(JGA, of)
-        if rows is not None:
-            told = {"title": f"JGA_worst{mark}", "legend": (_LEGENDS["worst"],)}
-            figures.append(mean(f"jga_worst{mark}", worst_case(rows), **told))
-            told = {"title": f"flips{mark}", "legend": (_LEGENDS["flips"],)}
-            figures.append(mean(f"flips{mark}", flipped(rows), lower_is_better=True, **told))
-
-    for name in BESIDE:
-        ends: dict[str, Sequence[str]] = {"orig": [ORIGINAL], "v1-5": PAPER_VARIANTS}
-        for end, variants in ends.items():
-            known = JOINT[name] in scores.metrics
-            rows = scores.under(JOINT[name], variants) if known else None
-            if rows is not None:
-                title = f"{name.capitalize()}_{end}"
-                key = f"{name}_{end}"
-                figures.append(mean(key, rows, title=title, legend=(_LEGENDS[name],)))
-    return figures
-
-
-def _sensitivity(
-    key: str,
+def figures(
     scores: Scores,
-    metric: str,
-    variants: Sequence[str],
-    zero_mean: str,
-    told: Mapping[str, Any],
-) -> Figure:
-    """The mean of each item's coefficient of variation over two variants or more."""
-    places = [scores.variants.index(name) for name in variants]
-    values = variation(scores.metrics[metric][places], zero_mean)
-    return mean(key, values, bounds=(0.0, len(variants) ** 0.5), **told)
+    metrics: Sequence[Metric],
+    rules: Rules = OFFICIAL,
+    groups: Mapping[str, Ints] | None = None,
+) -> list[Figure]:
+    """The figures of all items and of each group of them, with their intervals.
+
+    Args:
+        scores: The scores of items.
+        metrics: What is measured of them; those that no item has are passed over.
+        rules: What a mean is taken over, and what the sensitivity makes of items that are never
+            right.
+        groups: The positions of the items of each group; None for all of `scores.items.groups`.
+    """
+    found = list[Figure]()
+    services = {*scores.items.services()}
+    for name, members in (scores.items.groups() if groups is None else groups).items():
+        of_group = of_units(scores.only(members), rules)
+        is_service = name in services
+        shown = [m for m in metrics if m.headline or not is_service]
+        keys, sample = sampled(of_group, shown, is_service)
+        # Where there is one service alone, nothing is known of others.
+        by_service = intervals_by_service(of_group, metrics, keys) if name == ALL else {}
+        for place, (key, value, ends, has) in enumerate(
+            zip(keys, sample.values(), intervals([sample]), sample.has())
+        ):
+            found.append(
+                Figure(
+                    metric=key[0],
+                    figure=key[1],
+                    variants=list(key[2]),
+                    group=name,
+                    value=_number(value),
+                    low=ends[0] if ends else None,
+                    high=ends[1] if ends else None,
+                    items=_items(sample.statistics[place]),
+                    clusters=len(has),
+                )
+            )
+            if services_ends := by_service.get(key):
+                found[-1].low_services, found[-1].high_services = services_ends
+    return found
 
 
-def case_figures(scores: Scores, metric: str, title: str = "", legend: str = "") -> list[Figure]:
-    """FIGURES of a metric whose variants are there, with keys such as `call_accuracy.drop`."""
+def differences(
+    first: Sequence[Scores],
+    second: Sequence[Scores],
+    metrics: Sequence[Metric],
+    rules: Rules = OFFICIAL,
+    groups: Mapping[str, Ints] | None = None,
+) -> list[Difference]:
+    """By how much the second side's figures are above the first's, of one run or several each.
+
+    All are of the same items and metrics. A side's figure is the mean over its runs.
+    """
+    found = list[Difference]()
+    items = first[0].items
+    services = {*items.services()}
+    for name, members in (items.groups() if groups is None else groups).items():
+        shown = [m for m in metrics if m.headline or name not in services]
+        sides = list[list[Sample]]()
+        keys = list[Key]()
+        for side in (first, second):
+            made = [
+                sampled(of_units(run.only(members), rules), shown, name in services) for run in side
+            ]
+            keys, samples = made[0][0], [sample for _, sample in made]
+            sides.append(samples)
+        values = [np.stack([run.values() for run in side]) for side in sides]  # [runs, figures]
+        left, right = (of.mean(axis=0) for of in values)
+        spreads = [
+            of.std(axis=0, ddof=1) if len(of) > 1 else np.full(of.shape[1], np.nan) for of in values
+        ]
+        has = sides[0][0].has()
+        for place, (key, ends) in enumerate(zip(keys, intervals(*sides))):
+            found.append(
+                Difference(
+                    metric=key[0],
+                    figure=key[1],
+                    variants=list(key[2]),
+                    group=name,
+                    value=_number(right[place] - left[place]),
+                    low=ends[0] if ends else None,
+                    high=ends[1] if ends else None,
+                    items=_items(sides[0][0].statistics[place]),
+                    clusters=len(has[place]),
+                    first=_number(left[place]),
+                    second=_number(right[place]),
+                    first_sd=_number(spreads[0][place]),
+                    second_sd=_number(spreads[1][place]),
+                )
+            )
+    return found
+
+
+def sampled(
+    scores: Scores, metrics: Sequence[Metric], few: bool = False
+) -> tuple[list[Key], Sample]:
+    """The statistics of scores by their metric, figure and variants; if few, no single variants."""
+    made = dict[Key, Statistic]()
+    for metric in metrics:
+        if all(name in scores.metrics for name in metric.counts or (metric.name,)):
+            made |= _of_metric(scores, metric, few)
+    return list(made), Sample(list(made.values()), scores.items.dialogue)
+
+
+def _of_metric(scores: Scores, metric: Metric, few: bool) -> dict[Key, Statistic]:
+    """The statistics of one metric."""
+    made = dict[Key, Statistic]()
     others = [name for name in scores.variants if name != ORIGINAL]
-    # Of several runs the scores are means, by which fewer cases flip than in a single run.
-    single = one_run(metric) if one_run(metric) in scores.metrics else metric
+    # The sets of other words that figures are over: v1 to v5, and all.
+    is_paper = metric.paper and {*PAPER_VARIANTS} <= {*others}
+    sets = [list(PAPER_VARIANTS)] if is_paper else []
+    sets += [others] if others and others not in sets else []
+    has_original = ORIGINAL in scores.variants
+    single = [[name] for name in scores.variants if name == ORIGINAL or not few]
+    for names in [*single, *sets]:
+        made[metric.name, "mean", tuple(names)] = _mean(scores, metric, names)
+        if "drop" in metric.figures and has_original and names != [ORIGINAL]:
+            made[metric.name, "drop", tuple(names)] = _drop(scores, metric, names)
+    for names in sets:
+        every = [ORIGINAL, *names] if has_original else names
+        for figure in metric.figures:
+            of = every if figure in ("worst", "flips") else names
+            if figure == "relative" and has_original:
+                made[metric.name, figure, tuple(of)] = _drop(scores, metric, names, relative=True)
+            elif figure not in ("drop", "relative") and len(of) > 1:
+                made[metric.name, figure, tuple(of)] = _of_items(scores, metric, figure, of)
+    return made
 
-    def told(key: str) -> dict[str, Any]:
-        name = "SS" if key == "sensitivity" else key
-        return {"title": f"{title} {name}", "legend": (legend, _CASE_LEGENDS[key])}
 
-    figures = []
-    rows = {
-        "original": scores.under(metric, [ORIGINAL]),
-        "reworded": scores.under(metric, others),
-        "v1-5": scores.under(metric, PAPER_VARIANTS),
-    }
-    for key, of in rows.items():
-        if of is not None:
-            figures.append(mean(f"{metric}.{key}", of, **told(key)))
-    original, reworded = rows["original"], rows["reworded"]
-    if original is not None and reworded is not None:
-        figures.append(drop(f"{metric}.drop", reworded, original[0], **told("drop")))
-    if len(others) > 1:
-        of_others = {**told("sensitivity"), "lower_is_better": True}
-        key = f"{metric}.sensitivity"
-        figures.append(_sensitivity(key, scores, single, others, scores.zero_mean, of_others))
-    if len(scores.variants) > 1:
-        every = scores.metrics[single]
-        figures.append(mean(f"{metric}.worst", worst_case(every), **told("worst")))
-        flips = {**told("flips"), "lower_is_better": True}
-        figures.append(mean(f"{metric}.flips", flipped(every), **flips))
-    return figures
+def _mean(scores: Scores, metric: Metric, names: Sequence[str]) -> Statistic:
+    """The mean under some variants; of a metric of counts, from their sums."""
+    places = [scores.variants.index(name) for name in names]
+    if not metric.counts:
+        return mean(scores.metrics[metric.name][places])
+    columns = np.concatenate([scores.metrics[count][places] for count in metric.counts])
+    last = np.zeros(len(places), dtype=bool)
+
+    def of(sums: Floats) -> Floats:
+        return np.asarray(metric.of(_split(sums, metric)).mean(axis=0))
+
+    return Statistic(columns, of, lambda sums: _extremes(sums, metric, last))
+
+
+def _drop(
+    scores: Scores, metric: Metric, names: Sequence[str], relative: bool = False
+) -> Statistic:
+    """The mean under some variants less that under the original."""
+    places = [scores.variants.index(name) for name in (*names, ORIGINAL)]
+    if not metric.counts:
+        rows = scores.metrics[metric.name][places]
+        return drop(rows[:-1], rows[-1], relative)
+    columns = np.concatenate([scores.metrics[count][places] for count in metric.counts])
+    last = np.arange(len(places)) == len(places) - 1
+
+    def of(sums: Floats) -> Floats:
+        *reworded, original = metric.of(_split(sums, metric))
+        return np.asarray(np.mean(reworded, axis=0) - original)
+
+    return Statistic(columns, of, lambda sums: _extremes(sums, metric, last), is_change=True)
+
+
+def _split(sums: Floats, metric: Metric) -> Floats:
+    """The sums of each count [counts, variants, ...]."""
+    return np.stack(np.split(sums, len(metric.counts)))
+
+
+def _extremes(sums: Floats, metric: Metric, turned: Bools) -> tuple[Floats, Floats]:
+    """The counts where a metric is the least and the greatest, turned round under some."""
+    of = _split(sums, metric)
+    least, greatest = metric.extremes(of)
+    low, high = np.where(turned, greatest, least), np.where(turned, least, greatest)
+    return low.reshape(-1), high.reshape(-1)
+
+
+def _of_items(scores: Scores, metric: Metric, figure: str, names: Sequence[str]) -> Statistic:
+    """What variants together make of each item, as a mean over items."""
+    name = metric.each or metric.name
+    # Of several runs the scores are means, by which fewer items flip than in a single run.
+    name = one_run(name) if one_run(name) in scores.metrics else name
+    rows = scores.metrics[name][[scores.variants.index(of) for of in names]]
+    rows = rows if metric.higher_is_better else 1.0 - rows
+    if figure == "flips":
+        return mean(flipped(rows))
+    if figure == "worst":
+        return mean(worst_case(rows) if metric.higher_is_better else 1.0 - worst_case(rows))
+    zero_mean = "drop" if figure == "sensitivity_nonzero" else scores.zero_mean
+    return mean(variation(rows, zero_mean), (0.0, len(names) ** 0.5))
+
+
+def intervals_by_service(
+    scores: Scores, metrics: Sequence[Metric], keys: Sequence[Key]
+) -> dict[Key, Interval]:
+    """The intervals of headline figures where services are drawn, and not dialogues."""
+    services = scores.items.services()
+    shown = [metric for metric in metrics if metric.headline]
+    if len(services) < 2 or not shown:
+        return {}
+    codes = np.unique(scores.items.service, return_inverse=True)[1]
+    items = replace(scores.items, dialogue=codes)
+    found, sample = sampled(replace(scores, items=items), shown)
+    return dict(zip(found, intervals([sample])))
 
 
 def one_run(metric: str) -> str:
     """The metric of the first run alone, where there are several under one variant."""
     return f"{metric} of one run"
-
-
-def under_each(scores: Scores, metric: str, title: str = "") -> list[Figure]:
-    """The mean of a metric under each variant, whose keys are the names of the variants."""
-    rows = zip(scores.variants, scores.metrics[metric], strict=True)
-    return [mean(name, row, title=title) for name, row in rows]
-
-
-def changes_to_original(
-    runs: Sequence[Sequence[Figure]], dialogue: Ints, trials: int = RESAMPLES
-) -> dict[str, dict[str, Any]]:
-    """By how much a mean differs under each variant from that under the original, as `compare`.
-
-    Each run has the mean under each variant, by the variant's name; as few trials as resamples,
-    since more would take longer than all of the scoring. {} without the original or another.
-    """
-    sides: tuple[list[Sample], list[Sample]] = [], []
-    for figures in runs:
-        others = [figure for figure in figures if figure.key != ORIGINAL]
-        before = next((figure for figure in figures if figure.key == ORIGINAL), None)
-        if before is None or not others:
-            return {}
-        sides[0].append(Sample([before._replace(key=figure.key) for figure in others], dialogue))
-        sides[1].append(Sample(others, dialogue))
-    return compare(*sides, trials)
-
-
-def variant_differences(scores: Scores, metric: str) -> dict[str, dict[str, float | None]]:
-    """By how much a metric under each variant differs from that under the original, with its p."""
-    changes = changes_to_original([under_each(scores, metric)], scores.items.dialogue)
-    of_variants: dict[str, dict[str, float | None]] = {}
-    for name in [name for name in scores.variants if name != ORIGINAL]:
-        change = changes.get(name, {})
-        low, high = change.get("interval") or (None, None)
-        keys = {"difference": change.get("difference"), "low": low, "high": high}
-        of_variants[name] = {**keys, "p": change.get("p")}
-    return of_variants
-
-
-def p_of_drop(scores: Scores, metric: str, variants: Sequence[str]) -> float | None:
-    """The p-value of the mean under variants less that under the original; None where undefined."""
-    original, reworded = scores.under(metric, [ORIGINAL]), scores.under(metric, variants)
-    if original is None or reworded is None or not len(scores.items.ids):
-        return None
-    before = mean("drop", np.repeat(original, len(reworded), axis=0))
-    left, right = (Sample([of], scores.items.dialogue) for of in (before, mean("drop", reworded)))
-    return paired_p(left, right, RESAMPLES)[0]
-
-
-def over_variants(scores: Scores, metric: str) -> dict[str, Any]:
-    """Sum up a metric under any variants: means, FIGURES, intervals, the drop's p."""
-    sample = Sample(case_figures(scores, metric), scores.items.dialogue)
-    others = [name for name in scores.variants if name != ORIGINAL]
-    intervals = sample.intervals()
-    return {
-        **_values(sample, scores, metric),
-        "p": p_of_drop(scores, metric, others),
-        "confidence": {key: intervals.get(f"{metric}.{key}") for key in FIGURES},
-    }
-
-
-def over_variants_of_few(scores: Scores, metric: str) -> dict[str, Any]:
-    """What `over_variants` returns, with an interval of the drop that holds for few dialogues."""
-    figures = over_variants(scores, metric)
-    others = [name for name in scores.variants if name != ORIGINAL]
-    if ends := change_interval(scores, metric, others):
-        figures["confidence"]["drop"] = ends
-    return figures
-
-
-def variant_figures(scores: Scores, metric: str) -> dict[str, Any]:
-    """What `over_variants` returns, without what takes resamples: `by_variant` and FIGURES."""
-    return _values(Sample(case_figures(scores, metric), scores.items.dialogue), scores, metric)
-
-
-def _values(sample: Sample, scores: Scores, metric: str) -> dict[str, Any]:
-    values = sample.values()
-    rows = zip(scores.variants, scores.metrics[metric], strict=True)
-    return {
-        "by_variant": {name: mean_defined(row) for name, row in rows},
-        **{key: values.get(f"{metric}.{key}") for key in FIGURES},
-    }
-
-
-def change_interval(scores: Scores, metric: str, variants: Sequence[str]) -> Interval:
-    """The interval of a metric's mean under variants less that under the original.
-
-    It holds for few dialogues too. None where one of them is lacking, or where an item has a score
-    under one of them alone.
-    """
-    rows = scores.under(metric, [ORIGINAL, *variants]) if variants else None
-    if rows is None:
-        return None
-    undefined = np.isnan(rows).any(axis=0)
-    if not np.array_equal(undefined, np.isnan(rows).all(axis=0)) or undefined.all():
-        return None
-    change = np.where(undefined, 0.0, rows[1:].mean(axis=0) - rows[0])
-    position = np.unique(scores.items.dialogue, return_inverse=True)[1]
-    number = np.bincount(position, ~undefined).astype(np.float64)
-    total = np.bincount(position, change).astype(np.float64)
-    return bounded_interval(total[number > 0], number[number > 0], -1.0, 1.0)
 
 
 def of_units(scores: Scores, rules: Rules) -> Scores:
@@ -281,17 +247,19 @@ def of_units(scores: Scores, rules: Rules) -> Scores:
     return replace(scores, metrics=metrics)
 
 
-def with_tasks(scores: Scores, metrics: Sequence[str], name: str = "task_success") -> Scores:
-    """The same scores, and whether each dialogue succeeds: every case of it is right."""
-    right = np.any([scores.metrics[metric] >= RIGHT for metric in metrics], axis=0)
-    success = np.stack([task_success(row, scores.items.dialogue) for row in right])
-    return replace(scores, metrics={**scores.metrics, name: success})
-
-
-def task_success(right: Bools, dialogue: Ints) -> Floats:
+def task_success(right: Floats, dialogue: Ints) -> Floats:
     """1 for each dialogue all of whose cases are right, else 0, at its first case [cases]."""
     dialogues, first, position = np.unique(dialogue, return_index=True, return_inverse=True)
-    wrong = np.bincount(position, ~right, len(dialogues))
+    wrong = np.bincount(position, right < RIGHT, len(dialogues))
     success = np.full(len(dialogue), np.nan)
     success[first] = wrong == 0
     return success
+
+
+def _items(statistic: Statistic) -> int:
+    """How many items a statistic is of: those that have any sum."""
+    return int(statistic.columns.any(axis=0).sum())
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

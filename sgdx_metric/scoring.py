@@ -6,18 +6,34 @@ schema-guided track (Rastogi et al. 2020, arXiv 2002.01359). `joint_change_accur
 are no official metrics.
 """
 
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .columns import Bools, Floats, align, column, flags, safe_divide, sorted_ids, strings
+from .columns import (
+    Bools,
+    Floats,
+    absent,
+    align,
+    column,
+    flags,
+    safe_divide,
+    sorted_ids,
+    strings,
+)
 from .errors import ScoreError
 from .f1 import requested_slots, slot_tagging
-from .signature import OFFICIAL, Rules
+from .figures import FULL, JGA
+from .result import Metric
+from .signature import OFFICIAL, SPLITS, Rules, Setup, signature
 from .slots import SchemaSlots, SlotScores, previous_frames, score_slots, slot_values
-from .units import ScoredFrames
+from .statistics import mean_defined
+from .units import ScoredFrames, Scores, index_frames
+from .variants import ORIGINAL
 
 METRICS = (
     "active_intent_accuracy",
@@ -37,6 +53,39 @@ METRICS = (
     "joint_canonical_accuracy",
 )
 
+# What figures call three of them.
+NAMES = {
+    "joint_goal_accuracy": JGA,
+    "joint_change_accuracy": "change",
+    "joint_canonical_accuracy": "canonical",
+}
+STATE_METRICS = (
+    Metric(
+        name=JGA,
+        title="JGA",
+        meaning="JGA: joint goal accuracy; a frame is right if every slot of its state is.",
+        figures=("relative", "sensitivity_nonzero", *FULL),
+        headline=True,
+    ),
+    Metric(
+        name="change",
+        title="Change",
+        meaning="Change: JGA of what changes since the turn before; an early mistake counts once.",
+        figures=("sensitivity",),
+    ),
+    Metric(
+        name="canonical",
+        title="Canonical",
+        meaning="Canonical: JGA that also takes a value as the API writes it, as in 2019-03-01.",
+        figures=("sensitivity",),
+    ),
+    *(Metric(name=name, figures=("sensitivity",)) for name in METRICS if name not in NAMES),
+)
+# The names that `evaluate` has always, None where a variant that they need is lacking.
+HEADLINE = (
+    *("jga_orig", "jga_v1-5", "drop", "relative_difference", "ss_jga", "ss_jga_nonzero"),
+    *("jga_worst", "flips", "change_orig", "change_v1-5", "canonical_orig", "canonical_v1-5"),
+)
 CANONICAL = "canonical_values"  # a column that references may lack
 
 
@@ -143,3 +192,82 @@ def _goals(schema: SchemaSlots, slots: SlotScores, count: int) -> dict[str, Floa
         "joint_change_accuracy": joint(np.where(slots.changed, slots.score, 1.0), every),
         "joint_canonical_accuracy": joint(slots.canonical, every),
     }
+
+
+# ---- of several variants
+
+
+def frame_scores(variants: Mapping[str, ScoredFrames], rules: Rules = OFFICIAL) -> Scores:
+    """The scores of the same frames under variants, by the metrics that are defined."""
+    names = sorted(variants, key=lambda name: (name != ORIGINAL, name))
+    check_same_frames({name: variants[name] for name in names})
+    first = variants[names[0]]
+    stacked = {m: np.stack([variants[n].scores[m] for n in names]) for m in first.scores}
+    metrics = {NAMES.get(m, m): rows for m, rows in stacked.items()}
+    main = JGA if JGA in metrics else next(iter(metrics))
+    known = {m: rows for m, rows in metrics.items() if m == main or not np.isnan(rows).all()}
+    items = index_frames(first.frame_id, first.seen)
+    ordered = {main: known.pop(main), **known}
+    return Scores(names, items, ordered, rules.zero_mean)
+
+
+def state_signature(scores: Scores, setup: Setup, dialogues: int) -> str:
+    """The signature of scores of states, of some dialogues."""
+    setup = replace(setup, canonical="canonical" in scores.metrics)
+    return signature(scores.variants, len(scores.items.ids), dialogues, setup)
+
+
+def slot_counts(variants: Mapping[str, FrameScores]) -> dict[str, dict[str, int]]:
+    """How many slots are predicted under each variant, and how many the schema lacks."""
+    return {
+        "predicted_slots": {name: frames.predicted_slots for name, frames in variants.items()},
+        "ignored_slots": {name: frames.ignored_slots for name, frames in variants.items()},
+    }
+
+
+def empty_state_jga(variants: Mapping[str, FrameScores]) -> float | None:
+    """The joint goal accuracy of no slot at all: the share of frames that have none."""
+    scores = next(iter(variants.values())).scores["average_goal_accuracy"]
+    return mean_defined(np.isnan(scores).astype(np.float64))
+
+
+def cautions(signature_line: str, counts: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """Why a score may not be what it looks like, a sentence each.
+
+    It may be that of an oracle, of a split that nobody knows, or of predictions of which so many
+    slots are unknown that they seem to be for another variant.
+    """
+    texts = []
+    if "|oracle:yes|" in signature_line:
+        texts.append(
+            "the predictions are of an oracle: the model was trained on schemas that it is "
+            "evaluated on"
+        )
+    split = re.search(r"\|split:([^|]*)\|", signature_line)
+    if split and split[1] not in (*SPLITS, "unknown"):
+        texts.append(f"the split is {split[1]!r}, expected one of {', '.join(SPLITS)}")
+    for name, count in counts.get("ignored_slots", {}).items():
+        predicted = counts["predicted_slots"][name]
+        if count > predicted / 3:
+            texts.append(
+                f"{name}: {100 * count / predicted:.0f} % of the predicted slots are not in its "
+                "schemas; are these the predictions for another variant?"
+            )
+    return texts
+
+
+def check_same_frames(variants: Mapping[str, ScoredFrames]) -> None:
+    """Refuse variants with different frames, or with a frame that is seen under only some."""
+    (name, first), *others = variants.items()
+    for other, frames in others:
+        if first.frame_id.equals(frames.frame_id) and np.array_equal(first.seen, frames.seen):
+            continue
+        for left, right, a, b in ((first, frames, name, other), (frames, first, other, name)):
+            if missing := absent(left.frame_id, right.frame_id):
+                raise ScoreError(
+                    f"the variants' frames differ: {len(missing)} frames of {a} are not in {b}, "
+                    f"the first is {missing[0]}"
+                )
+        if len(differ := np.flatnonzero(first.seen != frames.seen)):
+            frame = first.frame_id[int(differ[0])]
+            raise ScoreError(f"frame {frame} is seen in one of {name} and {other}, not in both")

@@ -11,17 +11,18 @@ from typing import Any
 
 import datasets
 import evaluate
+import msgspec
 import pyarrow as pa
 
 from .api import Origin, acts_word, chosen_dialogues, origin_of, score_tables
 from .columns import column
 from .errors import ScoreError
 from .f1 import requested_slots
-from .figures import state_figures
+from .figures import figures
 from .fuzzy import fuzzy_scores
-from .robustness import HEADLINE, cautions, report
+from .result import Result
 from .rows import PREDICTION, REFERENCE_ROW, Prediction, Reference, rows_table
-from .scoring import score_frames
+from .scoring import HEADLINE, cautions
 from .signature import Rules, Setup
 from .slots import changed_slots, score_slots
 from .statistics import variation
@@ -68,10 +69,11 @@ Args:
         Their number and a digest of their ids then stand in the signature.
 
 Returns:
-    `jga_orig`, `jga_v1-5`, `relative_difference`, `ss_jga` (fractions, None where a variant that
-    they need is not there), `by_variant` (the joint goal accuracy of each), and the whole of
-    scores.json: `variants`, `sgdx` (its `differences` are those of each variant to the original),
-    `signature`, `frames`, `ignored_slots`, `predicted_slots`.
+    `jga_orig`, `jga_v1-5`, `drop`, `relative_difference`, `ss_jga`, `ss_jga_nonzero`, `jga_worst`,
+    `flips`, `change_orig`, `change_v1-5`, `canonical_orig`, `canonical_v1-5` of all frames, None
+    where a variant that they need is not there; every other figure of all frames by its name, such
+    as `jga_v3`; `figures`, the rows of metric, figure, variants, group, value, low, high, items and
+    clusters, which `pandas.DataFrame` takes; `signature`; and `counts`. All are fractions.
 
 Examples:
 
@@ -169,7 +171,9 @@ class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
             for side in (predictions, references)
         )
         chosen = dialogues if dialogues is not None else chosen_dialogues(true, origin)
-        _, result = score_tables(predicted, true, setup, chosen)
-        for caution in cautions(result):
+        result, _ = score_tables(predicted, true, setup, chosen)
+        for caution in cautions(result.signature, result.counts):
             warnings.warn(caution, stacklevel=2)
-        return {name: result["sgdx"][name] for name in (*HEADLINE, "by_variant")} | result
+        named = {name: figure.value for name, figure in result.named().items()}
+        content: dict[str, Any] = msgspec.to_builtins(result)
+        return dict.fromkeys(HEADLINE) | named | content

@@ -1,71 +1,79 @@
-"""Figures of items, their intervals, and whether chance explains a difference.
+"""Statistics of items, the one interval that all of them have, and what it says of a difference.
 
-An item is what is answered under several variants: a frame, a call, a case of tools, or what a
-dialogue spends on a service. A figure is made of sums over items; most are one sum divided by
-another. What is drawn is dialogues, since the items of a dialogue are not independent. So each
-dialogue's sums are taken once, and a resample is a weight for each: how often it was drawn.
+An item is what is answered under several variants: a frame, a turn, a case of tools. A statistic is
+made of sums over items; most are one sum divided by another. What is drawn is dialogues, since the
+items of a dialogue are not independent, or services. So each cluster's sums are taken once, and a
+draw is a weight for each cluster.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from .columns import Floats, Ints, safe_divide
 
-RESAMPLES = 1000
-TRIALS = 10_000
-SEED = 0
+RESAMPLES, SEED = 1000, 0
 # An item with this score or more is right, and with a lesser one wrong.
 RIGHT = 0.5
-# How many resamples are drawn at a time, so that memory does not grow with their number.
-_CHUNK = 100
-_SWAPS = 500  # and how many swaps of a pair
-# Of `bounded_interval`, and how many of them at a time.
-_WEIGHTINGS, _SOME = 20_000, 2_000
+# From so many clusters, of which so many differ, an interval is that of the bootstrap.
+MANY, DIFFERENT = 100, 20
+# A difference as small as this is one of rounding.
+TOLERANCE = 1e-9
+# How many draws are made at a time, so that memory does not grow with their number; and how many
+# in all of an interval of few clusters.
+_CHUNK, _WEIGHTINGS = 100, 6000
 
 Interval = list[float] | None
+Judgement = Literal["loss", "gain", "not shown"]
 
 
-class Figure(NamedTuple):
-    """A figure of some items, and what readers are told of it."""
+class Statistic(NamedTuple):
+    """How a figure of some items is made."""
 
-    key: str  # what scores.json calls it
     # What is added up over the items [columns, items], and the figure [...] of the sums
     # [columns, ...].
     columns: Floats
     of: Callable[[Floats], Floats]
-    title: str = ""
-    # What the words of the title mean, a sentence each.
-    legend: Sequence[str] = ()
-    lower_is_better: bool = False
-    # What it is multiplied by to be shown.
-    scale: float = 100
-    # The least and the greatest value that there can be; None where that is not known.
-    bounds: tuple[float, float] | None = (0.0, 1.0)
+    # The sums that a cluster of average size has where the figure is as low, and as high, as it
+    # can be, of the average sums [columns].
+    extremes: Callable[[Floats], tuple[Floats, Floats]]
+    # Whether it is a difference of two means, from as far below 0 to as far above.
+    is_change: bool = False
 
 
-def mean(key: str, rows: Floats, **told: Any) -> Figure:
+def mean(rows: Floats, bounds: tuple[float, float] = (0.0, 1.0)) -> Statistic:
     """The mean over items, and then over variants, of scores [variants, items] or [items].
 
-    Scores are NaN where undefined. `told` are the last fields of `Figure`.
+    Scores are NaN where undefined, and else within bounds.
     """
     rows = np.atleast_2d(rows)
     # What there is of each item, 0 where undefined, and then where it is not undefined.
     columns = np.concatenate([np.nan_to_num(rows), ~np.isnan(rows)])
-    return Figure(key, columns, mean_of_ratios, **told)
+    worst, best = (np.full(len(rows), bound) for bound in bounds)
+    return Statistic(columns, mean_of_ratios, lambda sums: _filled(sums, worst, best))
 
 
-def drop(key: str, reworded: Floats, original: Floats, **told: Any) -> Figure:
-    """The mean over variants [variants, items] less the mean under the original [items]."""
-    figure = mean(key, np.vstack([reworded, original]), **{"bounds": (-1.0, 1.0), **told})
-    return figure._replace(of=drop_of_ratios)
+def drop(reworded: Floats, original: Floats, relative: bool = False) -> Statistic:
+    """The mean over variants [variants, items] less the mean under the original [items].
+
+    The scores are in [0, 1]. If relative, it is a part of the mean under the original.
+    """
+    last = np.zeros(len(reworded) + 1)
+    last[-1] = 1.0
+    statistic = mean(np.vstack([reworded, original]))
+    return Statistic(
+        statistic.columns,
+        relative_drop_of_ratios if relative else drop_of_ratios,
+        lambda sums: _filled(sums, last, 1 - last),
+        is_change=True,
+    )
 
 
-def relative_drop(key: str, reworded: Floats, original: Floats, **told: Any) -> Figure:
-    """The drop as a part of the mean under the original."""
-    figure = drop(key, reworded, original, **{"bounds": None, **told})
-    return figure._replace(of=lambda sums: safe_divide(drop_of_ratios(sums), ratios(sums)[-1]))
+def _filled(sums: Floats, worst: Floats, best: Floats) -> tuple[Floats, Floats]:
+    wholes = np.split(sums, 2)[1]
+    low, high = (np.concatenate([of * wholes, wholes]) for of in (worst, best))
+    return low, high
 
 
 def ratios(sums: Floats) -> Floats:
@@ -85,194 +93,187 @@ def drop_of_ratios(sums: Floats) -> Floats:
     return np.asarray(np.mean(reworded, axis=0) - original)
 
 
+def relative_drop_of_ratios(sums: Floats) -> Floats:
+    """The same as a part of the last."""
+    return safe_divide(drop_of_ratios(sums), ratios(sums)[-1])
+
+
 class Sample:
-    """Figures of some items, whose columns are summed by dialogue."""
+    """Statistics of some items, whose columns are summed by cluster."""
 
-    def __init__(self, figures: Sequence[Figure], dialogue: Ints) -> None:
-        """Take the sums; `dialogue` has a number for the dialogue of each item [items]."""
-        self.figures, self.dialogue = list(figures), dialogue
-        dialogues, position = np.unique(dialogue, return_inverse=True)
-        self.dialogues = len(dialogues)
-        # Many figures share columns, such as the scores under the original. Each is summed once.
-        places, totals = dict[bytes, int](), list[Floats]()
-        self._places = np.array(
-            [
-                places.setdefault(column.tobytes(), len(places))
-                for figure in figures
-                for column in figure.columns
-            ],
-            np.int64,
-        )
-        for column in places:
-            of_items = np.frombuffer(column)
-            totals.append(np.bincount(position, of_items, self.dialogues).astype(np.float64))
-        shape = (self.dialogues, len(totals))
-        self._totals = np.stack(totals, axis=1) if totals else np.zeros(shape)
+    def __init__(self, statistics: Sequence[Statistic], cluster: Ints) -> None:
+        """Take the sums; `cluster` has a number for the cluster of each item [items]."""
+        self.statistics = list(statistics)
+        clusters, position = np.unique(cluster, return_inverse=True)
+        self.clusters = len(clusters)
+        # Many statistics share columns, such as the scores under the original. Each is summed once.
+        places = dict[bytes, int]()
+        self.places = list[Ints]()  # of each statistic's columns among the distinct ones
+        for statistic in self.statistics:
+            keys = [column.astype(np.float64).tobytes() for column in statistic.columns]
+            self.places.append(np.array([places.setdefault(key, len(places)) for key in keys]))
+        totals = [np.bincount(position, np.frombuffer(key), self.clusters) for key in places]
+        self.totals = np.stack(totals, axis=1) if totals else np.zeros((self.clusters, 0))
 
-    @property
-    def sums(self) -> Floats:
-        """The sums of the figures' columns [dialogues, columns]."""
-        return np.asarray(self._totals[:, self._places])
+    def drawn(self, weights: Floats) -> Floats:
+        """The statistics under weights of the clusters [draws, clusters] -> [statistics, draws]."""
+        sums = weights @ self.totals
+        made = [s.of(sums[:, place].T) for s, place in zip(self.statistics, self.places)]
+        return np.stack(made) if made else np.zeros((0, len(weights)))
 
-    def of_sums(self, sums: Floats) -> Floats:
-        """The figures of sums of the columns [draws, columns] -> [figures, draws]."""
-        made, start = np.empty((len(self.figures), len(sums))), 0
-        for place, figure in enumerate(self.figures):
-            end = start + len(figure.columns)
-            made[place] = figure.of(sums[:, start:end].T)
-            start = end
-        return made
+    def values(self) -> Floats:
+        """The statistics of the items as they are, NaN where undefined [statistics]."""
+        return self.drawn(np.ones((1, self.clusters)))[:, 0]
 
-    def resampled(self, weights: Floats) -> Floats:
-        """The figures under weights of the dialogues [draws, dialogues] -> [figures, draws]."""
-        return self.of_sums((weights @ self._totals)[:, self._places])
-
-    def values(self) -> dict[str, float | None]:
-        """The figures of the items as they are; None for one that is undefined."""
-        values = self.resampled(np.ones((1, self.dialogues)))[:, 0]
-        return {f.key: _number(value) for f, value in zip(self.figures, values)}
-
-    def intervals(self) -> dict[str, Interval]:
-        """The 95 % intervals over dialogues, as of `intervals`."""
-        return intervals([self])
+    def has(self) -> list[Ints]:
+        """The positions of the clusters that each statistic is of: those with any sum."""
+        return [np.flatnonzero(self.totals[:, place].any(axis=1)) for place in self.places]
 
 
-def intervals(runs: Sequence[Sample]) -> dict[str, Interval]:
-    """The 95 % intervals over dialogues of the figures' means over runs with the same items.
+def intervals(runs: Sequence[Sample], others: Sequence[Sample] = ()) -> list[Interval]:
+    """The 95 % intervals of some statistics, means over runs, or by how much other runs' differ.
 
-    By the percentile method: Efron and Tibshirani 1993, "An Introduction to the Bootstrap",
-    chapter 13. Where all resamples are equal, as if ten right answers of ten proved that all are
-    right, it is that of `bounded_interval`, which is exact there.
+    Where there are a hundred clusters, of which twenty differ from the rest, it is that of the
+    percentile bootstrap (Efron and Tibshirani 1993, "An Introduction to the Bootstrap", chapter
+    13). Else it is `few`, which holds for few clusters too. Of r runs r - 1 are drawn with
+    replacement beside the clusters: with r, the spread of the mean of few runs would be
+    underestimated (Rao and Wu 1988, Journal of the American Statistical Association 83, 231-241).
     """
     first = runs[0]
-    if not first.dialogues:
-        return {figure.key: None for figure in first.figures}
-    values = np.concatenate(
-        [
-            np.mean([run.resampled(weights) for run in runs], axis=0)
-            for weights in resamples(first.dialogues)
-        ],
-        axis=1,
-    )  # [figures, draws]
-    made, start, sums = dict[str, Interval](), 0, first.sums
-    for figure, of_figure in zip(first.figures, values):
-        end = start + len(figure.columns)
-        ends = middle(of_figure)
-        if ends and figure.bounds and ends[1] - ends[0] < 1e-12:
-            # A dialogue counts that has an item of which the figure is.
-            count = int(sums[:, start:end].any(axis=1).sum())
-            share, (low, high) = 1 - 0.025 ** (1 / max(count, 1)), figure.bounds
-            ends = [ends[0] + share * (low - ends[0]), ends[1] + share * (high - ends[1])]
-        made[figure.key], start = ends, end
-    return made
-
-
-def compare(
-    first: Sequence[Sample], second: Sequence[Sample], trials: int = TRIALS
-) -> dict[str, dict[str, Any]]:
-    """Compare two sides, each of one run or several, by samples of the same items and figures.
-
-    A side's figure is the mean over its runs. In each resample the dialogues are drawn, the same
-    for all runs of both sides, and apart from them each side's runs. Of r runs r - 1 are drawn with
-    replacement: with r, the spread of the mean of few runs would be underestimated (Rao and Wu
-    1988, Journal of the American Statistical Association 83, 231-241). A single run stays as it is.
-
-    For each figure `first`, `second`, `difference` (second - first), its 95 % `interval` and `p`;
-    None where undefined. The p of single runs is that of paired approximate randomisation. That of
-    several is of the bootstrap test with shifted resamples (Efron and Tibshirani 1993, chapter 16):
-    the share of resamples that lie as far from the difference as the difference does from 0. Of
-    several runs there are also the sample standard deviations over runs, `first_sd`, `second_sd`.
-    """
-    dialogues = first[0].dialogues
-    if not dialogues:
-        return {}
-    whole = np.ones((1, dialogues))
-    left, right = (
-        np.stack([run.resampled(whole)[:, 0] for run in runs]) for runs in (first, second)
-    )  # [runs, figures]
-    observed = right.mean(axis=0) - left.mean(axis=0)
-    random = np.random.default_rng((SEED, 1))  # The dialogues are drawn as for single runs.
-    draws = list[Floats]()  # [figures, draws] each
-    for weights in resamples(dialogues):
-        means = list[Floats]()
-        for side in (first, second):
-            number = max(len(side) - 1, 1)
-            counts = random.multinomial(number, np.full(len(side), 1 / len(side)), len(weights))
-            figures = np.stack([run.resampled(weights) for run in side])
-            means.append((figures * counts.T[:, None]).sum(axis=0) / number)
-        draws.append(means[1] - means[0])
-    differences = np.concatenate(draws, axis=1)
-    several = len(first) > 1 or len(second) > 1
-    if several:
-        p = [_shifted_p(values, value) for values, value in zip(differences, observed)]
-    else:
-        p = paired_p(first[0], second[0], trials)
-    comparisons: dict[str, dict[str, Any]] = {}
-    for place, figure in enumerate(first[0].figures):
-        comparisons[figure.key] = {
-            "first": _number(left[:, place].mean()),
-            "second": _number(right[:, place].mean()),
-            "difference": _number(observed[place]),
-            "interval": middle(differences[place]),
-            "p": p[place],
-        }
-        if several:
-            for key, of_runs in (("first_sd", left), ("second_sd", right)):
-                spread = of_runs[:, place].std(ddof=1) if len(of_runs) > 1 else np.nan
-                comparisons[figure.key][key] = _number(spread)
-    return comparisons
-
-
-def paired_p(first: Sample, second: Sample, trials: int = TRIALS) -> list[float | None]:
-    """Two-sided p-values of paired approximate randomisation, in which whole dialogues are swapped.
-
-    In each trial, each dialogue's two results change sides with probability 1/2. If the difference
-    of a figure is at least as large as the observed one in n trials, p is (n + 1) / (trials + 1).
-    Source: Noreen 1989, "Computer-Intensive Methods for Testing Hypotheses".
-    """
-    sums = first.sums, second.sums
-    apart = sums[1] - sums[0]
-    left, right = sums[0].sum(axis=0), sums[1].sum(axis=0)
-    observed = (second.of_sums(right[None]) - first.of_sums(left[None]))[:, 0]
-    as_large = np.zeros(len(observed))
-    random = np.random.default_rng(SEED)
-    for start in range(0, trials, _SWAPS):
-        shape = (min(_SWAPS, trials - start), len(apart))
-        swap = random.integers(2, size=shape, dtype=np.uint8).astype(np.float64)
-        # What the swapped dialogues bring to the first side is what they take from the second.
-        moved = swap @ apart
-        differences = second.of_sums(right - moved) - first.of_sums(left + moved)
-        # The margin is smaller than any difference that one item makes, and larger than that of
-        # rounding.
-        as_large += (np.abs(differences) >= np.abs(observed)[:, None] - 1e-12).sum(axis=1)
-    return [
-        None if np.isnan(value) else (int(count) + 1) / (trials + 1)
-        for value, count in zip(observed, as_large)
+    found: list[Interval] = [None] * len(first.statistics)
+    every = (others or runs)[0].has()
+    both = [np.union1d(one, two) for one, two in zip(first.has(), every)]
+    is_many = [
+        len(has) >= MANY
+        and _differing([side for side in (runs, others) if side], place, has) >= DIFFERENT
+        for place, has in enumerate(both)
     ]
+    if any(is_many):
+        random = np.random.default_rng((SEED, 1))
+        draws = []
+        for weights in resamples(first.clusters):
+            one = _mean_run(runs, weights, random if others else None)
+            draws.append(_mean_run(others, weights, random) - one if others else one)
+        ends = np.concatenate(draws, axis=1)
+        found = [middle(row) if many else None for row, many in zip(ends, is_many)]
+    alike = dict[bytes, list[int]]()  # statistics of the same clusters
+    for place, has in enumerate(both):
+        if len(has) and not is_many[place]:
+            alike.setdefault(has.tobytes(), []).append(place)
+    for places in alike.values():
+        for place, ends_of in zip(places, few(runs, others, places, both[places[0]])):
+            found[place] = ends_of
+    return found
 
 
-def _shifted_p(differences: Floats, observed: float) -> float | None:
-    """The share of differences [draws] as far from the observed one as that is from 0."""
-    defined = differences[~np.isnan(differences)]
-    if np.isnan(observed) or not len(defined):
-        return None
-    far = np.abs(defined - observed) >= np.abs(observed) - 1e-12
-    return (int(far.sum()) + 1) / (len(defined) + 1)
+def few(
+    runs: Sequence[Sample], others: Sequence[Sample], places: Sequence[int], has: Ints
+) -> list[Interval]:
+    """The intervals of some statistics, by their places, that hold for few clusters too.
+
+    Each end is a quantile of the figure under random weights of the clusters (Dirichlet, all ones),
+    to which one cluster of average size is added that has the lowest figure that there can be, or
+    the highest; of a difference, as far from 0 as any cluster's is. Of shares of right and wrong it
+    is the exact interval of Clopper and Pearson, which R prints for `binom.test(1, 6)` as
+    0.004210745 and 0.641234579. Sources: Gaffke 2005, "Three test statistics for a nonparametric
+    one-sided hypothesis on the mean of a nonnegative variable" (Mathematical Methods of Statistics
+    14, 451-467); Learned-Miller and Thomas 2019, "A New Confidence Interval for the Mean of a
+    Bounded Random Variable" (arXiv 1905.06208). `tests/sgdx_metric/test_statistics.py` shows by
+    simulation how often it holds.
+    """
+    random = np.random.default_rng(SEED)
+    has = has[np.lexsort(runs[0].totals[has].T)]  # so that the order of dialogues does not matter
+    weights = random.standard_exponential((_WEIGHTINGS, len(has) + 1))
+    sides = [side for side in (runs, others) if side]
+    sums = [[weights[:, :-1] @ run.totals[has] for run in side] for side in sides]
+    averages = [[run.totals[has].mean(axis=0) for run in side] for side in sides]
+    counts = [np.full((_WEIGHTINGS, len(side)), 1 / len(side)) for side in sides]
+    if others:
+        counts = [
+            random.multinomial(k := max(len(side) - 1, 1), shares[0], _WEIGHTINGS) / k
+            for side, shares in zip(sides, counts)
+        ]
+    found = list[Interval]()
+    for place in places:
+        ends = list[Floats]()
+        far = _farthest(sides, place, has)
+        for is_high in (False, True):
+            means = list[Floats]()
+            for side, of_side, average, count in zip(sides, sums, averages, counts):
+                # What raises a difference lowers the first side.
+                is_up = is_high if side is sides[-1] else not is_high
+                made = list[Floats]()
+                for run, of_run, of_cluster in zip(side, of_side, average):
+                    statistic, columns = run.statistics[place], run.places[place]
+                    least, greatest = statistic.extremes(of_cluster[columns])
+                    half = far * (greatest - least) / 2 * (1 if is_up else -1)
+                    extreme = (least + greatest) / 2 + half
+                    made.append(statistic.of((of_run[:, columns] + weights[:, -1:] * extreme).T))
+                means.append((np.stack(made, axis=1) * count).sum(axis=1))
+            ends.append(means[1] - means[0] if others else means[0])
+        if any(np.isnan(end).all() for end in ends):
+            found.append(None)
+        else:
+            low, high = (np.nanquantile(end, q) for end, q in zip(ends, (0.025, 0.975)))
+            found.append([float(low), float(high)])
+    return found
 
 
-def resamples(dialogues: int) -> Iterator[Floats]:
-    """How often each dialogue is drawn when as many are drawn as there are, always the same.
+def _farthest(sides: Sequence[Sequence[Sample]], place: int, has: Ints) -> float:
+    """How far from 0 any cluster's difference is, as a part of how far it can be; 1 of a mean."""
+    statistic, columns = sides[0][0].statistics[place], sides[0][0].places[place]
+    if len(sides) == 1 and not statistic.is_change:
+        return 1.0
+    own = _own(sides, place, has)
+    largest = float(np.nanmax(np.abs(own))) if not np.isnan(own).all() else 0.0
+    ends = statistic.extremes(sides[0][0].totals[has].mean(axis=0)[columns])
+    least, greatest = (float(statistic.of(end[:, None])[0]) for end in ends)
+    range_ = (greatest - least) / (2 if len(sides) == 1 else 1)
+    # Where nothing differs, anything may still do.
+    return 1.0 if largest < TOLERANCE or not range_ > 0 else min(largest / range_, 1.0)
 
-    RESAMPLES in all, in chunks [draws, dialogues].
+
+def _own(sides: Sequence[Sequence[Sample]], place: int, has: Ints) -> Floats:
+    """The figure of each cluster alone, in the first run of each side [clusters]."""
+    values = list[Floats]()
+    for run in (side[0] for side in sides):
+        totals: Floats = np.asarray(run.totals[np.ix_(has, run.places[place])].T, dtype=np.float64)
+        values.append(run.statistics[place].of(totals))
+    return values[1] - values[0] if len(sides) > 1 else values[0]
+
+
+def _differing(sides: Sequence[Sequence[Sample]], place: int, has: Ints) -> int:
+    """How many clusters have another figure than most have."""
+    values = _own(sides, place, has)
+    counts = np.unique(values[~np.isnan(values)].round(9), return_counts=True)[1]
+    return int(counts.sum() - counts.max(initial=0))
+
+
+def _mean_run(
+    side: Sequence[Sample], weights: Floats, random: np.random.Generator | None
+) -> Floats:
+    """The mean over runs, or over some that are drawn [statistics, draws]."""
+    figures = np.stack([run.drawn(weights) for run in side])
+    if random is None:
+        return np.asarray(figures.mean(axis=0))
+    number = max(len(side) - 1, 1)
+    counts = random.multinomial(number, np.full(len(side), 1 / len(side)), len(weights))
+    return np.asarray((figures * counts.T[:, None]).sum(axis=0) / number)
+
+
+def resamples(clusters: int) -> Iterator[Floats]:
+    """How often each cluster is drawn when as many are drawn as there are, always the same.
+
+    RESAMPLES in all, in chunks [draws, clusters].
     """
     random = np.random.default_rng(SEED)
     for start in range(0, RESAMPLES, _CHUNK):
         draws = min(_CHUNK, RESAMPLES - start)
-        chosen = random.integers(dialogues, size=(draws, dialogues))
-        # One bincount for all draws: the dialogue d of draw i is counted at i * dialogues + d.
-        flat = (chosen + dialogues * np.arange(draws)[:, None]).ravel()
-        counts = np.bincount(flat, minlength=draws * dialogues)
-        yield counts.reshape(draws, dialogues).astype(np.float64)
+        chosen = random.integers(clusters, size=(draws, clusters))
+        # One bincount for all draws: the cluster c of draw i is counted at i * clusters + c.
+        flat = (chosen + clusters * np.arange(draws)[:, None]).ravel()
+        counts = np.bincount(flat, minlength=draws * clusters)
+        yield counts.reshape(draws, clusters).astype(np.float64)
 
 
 def middle(values: Floats) -> Interval:
@@ -281,34 +282,32 @@ def middle(values: Floats) -> Interval:
     return np.quantile(defined, (0.025, 0.975)).tolist() if len(defined) else None
 
 
-def bounded_interval(total: Floats, number: Floats, low: float, high: float) -> list[float]:
-    """A 95 % interval of a mean of values in [low, high] that holds for few dialogues too.
+def judged(low: float | None, high: float | None, higher_is_better: bool = True) -> Judgement:
+    """What an interval of a difference says of it: the one place that decides it.
 
-    Each end is a quantile of the mean under random weights of the dialogues (Dirichlet, all ones),
-    to which one dialogue of average length is added that has the least value throughout, or the
-    greatest. Of values 0 and 1 it is the exact interval of Clopper and Pearson. Sources: Gaffke
-    2005, "Three test statistics for a nonparametric one-sided hypothesis on the mean of a
-    nonnegative variable" (Mathematical Methods of Statistics 14, 451-467); Learned-Miller and
-    Thomas 2019, "A New Confidence Interval for the Mean of a Bounded Random Variable" (arXiv
-    1905.06208). That each end is wrong in at most 2.5 % of samples is conjectured there for any
-    values; `tests/sgdx_metric/test_statistics.py` shows it for differences of scores.
-
-    Args:
-        total: The sum of each dialogue's values [dialogues], at least one.
-        number: How many values each dialogue has [dialogues].
-        low, high: The least and the greatest value that there can be.
+    A loss or a gain is shown where the whole interval is on one side of 0, by more than rounding.
     """
-    # Dialogues that are equal share a weight, which is gamma distributed with their number.
-    pairs, counts = np.unique(np.stack([total.round(12), number]), axis=1, return_counts=True)
-    random = np.random.default_rng(SEED)
-    average = number.mean()
-    means: list[Floats] = []
-    for _ in range(_WEIGHTINGS // _SOME):
-        weights = random.standard_gamma([*counts, 1.0], (_SOME, len(counts) + 1))
-        sums = weights[:, :-1] @ pairs[0] + weights[:, -1] * average * np.array([[low], [high]])
-        means.append(sums / (weights[:, :-1] @ pairs[1] + weights[:, -1] * average))
-    least, greatest = np.concatenate(means, axis=1)
-    return [float(np.quantile(least, 0.025)), float(np.quantile(greatest, 0.975))]
+    if low is None or high is None or (low <= TOLERANCE and high >= -TOLERANCE):
+        return "not shown"
+    return "gain" if (low > 0) == higher_is_better else "loss"
+
+
+def stand_out(changes: Floats, trials: int = 2000) -> Floats:
+    """How likely chance makes the largest of so many losses as large as each [losses].
+
+    `changes` says how much each of several rewordings loses in each dialogue [losses, dialogues],
+    negative where it wins. In each trial every dialogue's changes, of all rewordings together, are
+    turned round with probability 1/2, and the largest standardised loss of all is held against each
+    (Westfall and Young 1993, "Resampling-Based Multiple Testing").
+    """
+    if not changes.size:
+        return np.zeros(len(changes))
+    spread = np.sqrt((changes**2).sum(axis=1)).clip(min=1e-12)
+    observed = changes.sum(axis=1) / spread
+    signs = np.random.default_rng(SEED).integers(2, size=(trials, changes.shape[1])) * 2.0 - 1
+    largest = (signs @ (changes / spread[:, None]).T).max(axis=1)  # [trials]
+    as_large = (largest[:, None] >= observed - TOLERANCE).sum(axis=0)
+    return np.asarray((as_large + 1) / (trials + 1))
 
 
 # ---- what variants together make of an item
@@ -350,7 +349,3 @@ def mean_defined(values: Floats) -> float | None:
     defined = values[~np.isnan(values)]
     # `mean` takes three times as long for the few values that most groups have.
     return float(defined.sum() / len(defined)) if len(defined) else None
-
-
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)

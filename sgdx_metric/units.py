@@ -1,7 +1,7 @@
 """What is scored, where each item belongs, and what a mean is taken over: frames or whole turns."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -9,17 +9,11 @@ import pyarrow.compute as pc
 
 from .columns import Bools, Floats, Ints, column, integers
 from .errors import ScoreError
+from .result import ALL, SEEN
 from .signature import Rules, Subset
 
-ALL, SEEN, UNSEEN = "all", "seen", "unseen"
 Names = np.ndarray[tuple[int], np.dtype[np.object_]]
-_JOINT = (
-    "joint_goal_accuracy",
-    "joint_cat_accuracy",
-    "joint_noncat_accuracy",
-    "joint_change_accuracy",
-    "joint_canonical_accuracy",
-)
+_JOINT = ("jga", "joint_cat_accuracy", "joint_noncat_accuracy", "change", "canonical")
 
 
 @dataclass(frozen=True)
@@ -70,13 +64,10 @@ class Scores:
 
     variants: Sequence[str]
     items: Items
-    # More being better, NaN where undefined; the first decides. Or counts, for figures that are
-    # ratios of sums [variants, items].
+    # By column, NaN where undefined [variants, items].
     metrics: Mapping[str, Floats]
     # What the sensitivity makes of an item that scores 0 throughout, as in `Rules`.
     zero_mean: str = "0"
-    # What variants together make of each item, to be added up [items].
-    shared: Mapping[str, Floats] = field(default_factory=dict)
 
     def only(self, members: Ints) -> "Scores":
         """The scores of the items at some positions."""
@@ -89,14 +80,7 @@ class Scores:
             {name: member[members] for name, member in of.sets.items()},
         )
         metrics = {name: rows[:, members] for name, rows in self.metrics.items()}
-        shared = {name: row[members] for name, row in self.shared.items()}
-        return replace(self, items=items, metrics=metrics, shared=shared)
-
-    def under(self, metric: str, variants: Sequence[str]) -> Floats | None:
-        """The scores under variants [variants, items]; None of none, or where one is lacking."""
-        if not variants or not {*variants} <= {*self.variants}:
-            return None
-        return self.metrics[metric][[self.variants.index(name) for name in variants]]
+        return replace(self, items=items, metrics=metrics)
 
 
 def index_frames(frame_id: pa.Array, seen: Bools) -> Items:

@@ -24,10 +24,10 @@ def wider_set(variants: Sequence[str]) -> str:
     reworded = [name for name in variants if name != ORIGINAL]
     if not own_variants(variants) or len(reworded) < 2:
         return ""
-    return _set_name(reworded)
+    return set_name(reworded)
 
 
-def _set_name(variants: Sequence[str]) -> str:
+def set_name(variants: Sequence[str]) -> str:
     """The name of a set: the original, the paper's variants, the user's own, of many `w1..w24`."""
     original = [ORIGINAL] if ORIGINAL in variants else []
     paper = [name for name in PAPER_VARIANTS if name in variants]
@@ -59,7 +59,7 @@ def worst_sets(variants: Sequence[str]) -> dict[str, list[str]]:
     six = [ORIGINAL, *PAPER_VARIANTS]
     sets = {"": six} if set(six) <= set(variants) else {}
     if set(variants) != set(six) and len(variants) > 1:
-        sets[_set_name(variants)] = list(variants)
+        sets[set_name(variants)] = list(variants)
     return sets
 
 

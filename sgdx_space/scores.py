@@ -18,14 +18,16 @@ from sgdx_dataset import SgdxError, frames, load
 from sgdx_eval import prediction_files as files
 from sgdx_eval.inputs import Inputs
 from sgdx_eval.predictions import Predictions, read_predictions, task_name
-from sgdx_eval.score import score_against
-from sgdx_eval.show import result_line, score_tables, score_terms
+from sgdx_eval.score import result_of, score_against
+from sgdx_eval.show import result_line, result_tables, terms_of
 from sgdx_eval.tables import to_html
-from sgdx_eval.task import Given, Scored, Task
-from sgdx_eval.tasks import TASKS
-from sgdx_eval.tasks.frames import FrameTask
+from sgdx_eval.task import Given
+from sgdx_eval.tasks import TASKS, task
+from sgdx_eval.tasks.states import STATES
 from sgdx_metric.errors import ScoreError
-from sgdx_metric.signature import OFFICIAL
+from sgdx_metric.figures import JGA
+from sgdx_metric.result import Result
+from sgdx_metric.units import Scores
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
 from .tracking import dialogue_html, dialogues_of, sample
@@ -38,8 +40,8 @@ enough to begin with. Responses get BLEU and slot error rates; SGSAcc needs a mo
 """
 
 
-# The task of dropped files, their rows by variant, and their scores.
-Shown: TypeAlias = tuple[Task, dict[str, Predictions], Scored]
+# The rows of dropped files by variant, their result, and the scores of items.
+Shown: TypeAlias = tuple[dict[str, Predictions], Result, Scores]
 
 
 @cache
@@ -56,21 +58,22 @@ def example_files() -> list[str]:
 def score_dropped(paths: Sequence[str]) -> Shown:
     """Score the files of one system, of which each says its task and its variant."""
     name = task_name(Path(paths[0]))
-    if name not in ("state", "turns"):
+    if name not in TASKS or not TASKS[name].module:
         expected = "those of states or responses"
         raise SgdxError(f"{paths[0]}: found predictions of {name!r}, expected {expected}")
-    task, predictions = TASKS[name], dict[str, Predictions]()
+    of, predictions = task(name), dict[str, Predictions]()
     for path in map(Path, paths):
         variant = files.stated_variant(path) or ORIGINAL
         if variant in predictions or variant not in _VARIANTS:
             expected = "one file for each of original and v1 to v5"
             raise SgdxError(f"{path}: found variant '{variant}', expected {expected}")
-        kinds = task.Prediction, task.predicted
+        kinds = of.rows.prediction, of.rows.predicted
         predictions[variant] = read_predictions(path, "test", variant, *kinds)
     files.check_one_system({variant: read.header for variant, read in predictions.items()})
     # As the commands do, this refuses predictions of other data.
-    given = Given(sample(task.kind), predictions, Inputs({}, "test", "sample"))
-    return task, predictions, score_against(task, given)
+    given = Given(sample(of.rows.kind), predictions, Inputs({}, "test", "sample"))
+    scored = score_against(of, given)
+    return predictions, result_of(of, scored, given), scored.scores
 
 
 def problem_html(error: Exception, paths: Sequence[str] = ()) -> str:
@@ -90,21 +93,19 @@ def fill(paths: list[str] | None) -> tuple[str, Shown | None, gr.Dropdown, str]:
         problem = problem_html(error, paths or ())
     if shown is None:
         return problem, None, gr.Dropdown([], value=None, visible=False), ""
-    task, content, raw = shown[0], shown[2].content, shown[2].raw
-    scores = task.derived(raw, OFFICIAL)
-    figures = task.figures(scores)
-    tables = map(to_html, score_tables(task, figures, content, wide=True))
-    terms = "<br>".join(map(escape, score_terms(task, figures, content)))
+    _, result, scores = shown
+    tables = map(to_html, result_tables(result, wide=True))
+    terms = "<br>".join(map(escape, terms_of(result)))
     html = (
-        f"<p class='headline'>{escape(result_line(task, scores, content))}</p>"
+        f"<p class='headline'>{escape(result_line(result))}</p>"
         f"{''.join(f'<div class=scroll>{each}</div>' for each in tables)}"
         f"<details><summary>What the figures mean</summary>{terms}</details>"
-        f"<p>How this was scored: <code>{escape(content['signature'])}</code></p>"
+        f"<p>How this was scored: <code>{escape(result.signature)}</code></p>"
     )
     choices: list[str] = []
-    if isinstance(task, FrameTask):  # the dialogues whose frames vary most come first
-        order = np.argsort(-np.ptp(raw.metrics[task.main], axis=0), kind="stable")
-        choices = dialogues_of(raw.items.ids.take(pa.array(order)).to_pylist())
+    if result.task == "state":  # the dialogues whose frames vary most come first
+        order = np.argsort(-np.ptp(scores.metrics[JGA], axis=0), kind="stable")
+        choices = dialogues_of(scores.items.ids.take(pa.array(order)).to_pylist())
     first = choices[0] if choices else None
     dialogue = gr.Dropdown(choices, value=first, visible=bool(choices))
     return html, shown, dialogue, explain(first, shown)
@@ -112,10 +113,10 @@ def fill(paths: list[str] | None) -> tuple[str, Shown | None, gr.Dropdown, str]:
 
 def explain(chosen: str | None, shown: Shown | None) -> str:
     """A dialogue with what was predicted of one of its services, as HTML."""
-    if not chosen or not shown or not isinstance(task := shown[0], FrameTask):
+    if not chosen or not shown or shown[1].task != "state":
         return ""
-    rows = {variant: read.rows for variant, read in shown[1].items()}
-    return dialogue_html(chosen, {*shown[2].raw.items.ids.to_pylist()}, rows, task)
+    rows = {variant: read.rows for variant, read in shown[0].items()}
+    return dialogue_html(chosen, {*shown[2].items.ids.to_pylist()}, rows, STATES)
 
 
 def fill_scores_tab() -> None:

@@ -1,6 +1,5 @@
 """The tab on which a tracker reads a dialogue of the sample under two variants of its schema."""
 
-import json
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
@@ -16,10 +15,11 @@ from sgdx_dataset import open_release
 from sgdx_dataset.schema import Service
 from sgdx_eval.explain import Line
 from sgdx_eval.references import ReleaseReferences
+from sgdx_eval.result import read_result
 from sgdx_eval.tables import NO_VALUE, percent
-from sgdx_eval.tasks.frames import FrameTask, explain
-from sgdx_eval.tasks.states import States
-from sgdx_eval.tasks.turns import Turns
+from sgdx_eval.tasks.frames import Frames, explain
+from sgdx_eval.tasks.states import STATES
+from sgdx_eval.tasks.turns import REFERENCES as TURN_COLUMNS
 from sgdx_metric.rows import PREDICTION, REFERENCE
 from sgdx_metric.statistics import RIGHT
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
@@ -51,8 +51,9 @@ def introduction(text: str, data: str = "test dialogues of SGD") -> str:
         wrong = "**It learns nothing**: it looks for the schema's words in what is said."
     if name == str(SHIPPED_MODEL):
         path = SHIPPED_MODEL.parents[1] / "results" / _RESULTS[data] / "scores.json"
-        figures = json.loads(path.read_bytes())["sgdx"]
-        original, reworded = (percent(1 - figures[key], 1) for key in ("jga_orig", "jga_v1-5"))
+        result = read_result(path).result
+        means = (result[key] for key in ("jga_orig", "jga_v1-5"))
+        original, reworded = (percent(1 - (mean or 0.0), 1) for mean in means)
         wrong = (
             f"**It is often wrong**: on {data}, {original} % of its states are wrong under the "
             f"original words, {reworded} % under others (one seed, partial data)."
@@ -72,7 +73,7 @@ def states_of(services: Sequence[Service], utterances: Sequence[str]) -> list[li
 @cache
 def sample(kind: str = "frames") -> ReleaseReferences:
     """The test split of the sample: its frames, or its turns."""
-    columns = [*REFERENCE.names, "service_call"] if kind == "frames" else Turns.references.names
+    columns = REFERENCE.names if kind == "frames" else TURN_COLUMNS.names
     return ReleaseReferences(open_release("sample"), "test", columns, kind)
 
 
@@ -88,7 +89,7 @@ def dialogues_of(frame_ids: Iterable[str]) -> list[str]:
 
 
 def dialogue_html(
-    chosen: str, frame_ids: Collection[str], predicted: Mapping[str, pa.Table], task: FrameTask
+    chosen: str, frame_ids: Collection[str], predicted: Mapping[str, pa.Table], task: Frames
 ) -> str:
     """A dialogue, and after each frame of a service what was predicted under each variant."""
     dialogue_id, _, service = chosen.rpartition("/")
@@ -138,7 +139,7 @@ def track(chosen: str, variant: str) -> str:
             frame_id = f"{dialogue_id}/{2 * i}/{service}"
             state |= {"frame_id": frame_id, "variant": name, "slot_values": values}
         predicted[name] = pa.Table.from_pylist(states, PREDICTION)
-    return dialogue_html(chosen, _frame_ids(), predicted, States())
+    return dialogue_html(chosen, _frame_ids(), predicted, STATES)
 
 
 def fill_tracking_tab(page: gr.Blocks) -> None:

@@ -5,7 +5,7 @@
     from sgdx_tools import score
 
     scores = score("my_api", "runs/m")
-    scores["calls"]["call_accuracy"]["drop"]  # reworded less original, in [-1, 1]
+    scores["right_drop"]  # reworded less original, in [-1, 1]
 """
 
 from typing import TYPE_CHECKING, Any

@@ -344,7 +344,7 @@ def score(
         whole 95 % interval is above this number, the verdict is failed, and the exit status 1.
         Otherwise it is passed, and 0. If nothing can be compared, it is cannot tell, and 2.
     """
-    from sgdx_eval.files import write_scores
+    from sgdx_eval.result import write_result
     from sgdx_eval.tables import terminal
 
     from .folder import read_tool_set
@@ -359,14 +359,14 @@ def score(
     files = read_predictions(predictions, tool_set)
     scored = score_files(tool_set, files, rules)
     if output is not None:
-        write_scores(scored.content, output)
+        write_result(scored.result, scored.items, output)
     if lacking := [name for name in tool_set.variants if name not in files]:
         print(f"note: found no predictions for {', '.join(lacking)}", file=sys.stderr)
     if not quiet:
         print_scores(scored, explain, terminal())
     if max_drop is None:
         return 0
-    verdict = judge(tool_set, files, scored.content, max_drop)
+    verdict = judge(tool_set, files, scored.result, max_drop)
     print(verdict)
     return verdict.status
 
@@ -405,13 +405,14 @@ def search(
         whole 95 % interval is above this number of points, the exit status is 1, and otherwise 0.
         It goes before the gate of the file.
     """
-    from sgdx_eval.files import write_scores
+    from sgdx_eval.result import write_result
     from sgdx_eval.tables import terminal
+    from sgdx_eval.tasks.tools import GATED
 
     from . import search as searching
     from .folder import read_tool_set
     from .tables import print_search
-    from .verdict import Verdict, check_limit, judge_loss
+    from .verdict import check_limit, judge_loss
 
     if max_drop is not None:
         check_limit(max_drop, "--max-drop")
@@ -425,22 +426,20 @@ def search(
     else:
         tool_set = read_tool_set(tools)
     if max_drop is not None:
-        gate = {searching.GATED: max_drop}
+        gate = {GATED: max_drop}
     ranker: searching.Ranker = searching.bm25
     name = "bm25-lucene"
     if embeddings:
         ranker, name = searching.embeddings(embeddings, base_url), embeddings
     searched = searching.search(tool_set.first(limit), ranker, name)
     if output is not None:
-        write_scores(searched.content, output)
+        write_result(searched.result, searched.items, output)
     if not quiet:
         print_search(searched, explain, terminal())
     statuses = {0}
     for metric, limit_of in gate.items():
-        figures = searched.content["search"][metric]
-        verdict = Verdict("cannot tell", "found no other words, expected some")
-        if figures["confidence"]["drop"]:
-            verdict = judge_loss(figures, searched.content["cases"], limit_of)
+        result = searched.result
+        verdict = judge_loss(result.main(metric, "drop"), result, limit_of)
         print(f"{metric}: {verdict}")
         statuses.add(verdict.status)
     return 1 if 1 in statuses else max(statuses)
@@ -518,7 +517,7 @@ def report(
     for name, run in zip(names, predictions):
         files = read_predictions(run, tool_set)
         scored = score_files(tool_set, files, rules)
-        told = None if max_drop is None else judge(tool_set, files, scored.content, max_drop)
+        told = None if max_drop is None else judge(tool_set, files, scored.result, max_drop)
         models[name] = scored, told
     write_report(tool_set, models, output)
     print(output)

@@ -6,16 +6,15 @@ import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from shlex import quote
-from typing import Any
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import staged
-from sgdx_dataset.io.json import decode_json
+from sgdx_eval.result import read_result
 from sgdx_eval.tables import interval, percent
+from sgdx_metric.result import Result
 
 from .data import Variant
 from .folder import read_tool_set, write_variant
@@ -55,21 +54,20 @@ def _demo(folder: Path) -> None:
     score = ["score", str(tools), "--predictions", str(predictions), "--output", str(scores_file)]
     _command(run, folder)
     _command([*score, "--max-drop", "3"], folder)
-    scores = decode_json(scores_file.read_bytes(), dict[str, Any], str(scores_file), "scores")
+    result = read_result(scores_file).result
     tool_set = read_tool_set(tools)
-    fixed = fix(tool_set.variants["v2"], scores)
+    fixed = fix(tool_set.variants["v2"], result)
     write_variant(tools / "variants" / f"{_FIXED}.json", fixed)
     before, after = len(tool_set.variants["v2"].elements()), len(fixed.elements())
     print(f"\nThe fix: v2 rewords {before} elements. In {_FIXED}, the {before - after} that cost")
     print(f"cases have their original words again, and {after} stay reworded.\n")
     _command(run, folder)
     _command([*score, "--quiet"], folder)
-    scores = decode_json(scores_file.read_bytes(), dict[str, Any], str(scores_file), "scores")
+    result = read_result(scores_file).result
     for name in ("v2", _FIXED):
-        difference = scores["differences"][name]
-        ends = interval([difference["low"], difference["high"]])
-        points = f"{percent(difference['difference'])} points of call accuracy"
-        print(f"{name}: {points}, 95 % interval {ends}")
+        difference = result.by_variant("right", "drop")[name]
+        points = f"{percent(difference.value)} points of right cases"
+        print(f"{name}: {points}, 95 % interval {interval(difference.interval)}")
     print(f"\n{_NEXT}")
 
 
@@ -85,11 +83,11 @@ def write_skills(output: Path) -> None:
     print(f"{output / 'sgdx.yaml'}: sgdx tools test and sgdx tools search, in that folder, read it")
 
 
-def fix(variant: Variant, scores: Mapping[str, Any]) -> Variant:
+def fix(variant: Variant, result: Result) -> Variant:
     """A variant in which the elements that cost more cases than they won have their old words."""
     costly = {
         (element["tool"], element["path"])
-        for element in scores["elements"]
+        for element in result.counts["elements"]
         if element["variant"] == variant.name and element["net"] > 0
     }
     kept = {element: new for element, new in variant.elements().items() if element not in costly}

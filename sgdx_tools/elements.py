@@ -11,14 +11,18 @@ is what measures it.
 from __future__ import annotations
 
 import json
+import operator
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from sgdx_metric.call_rules import CaseScore, alternatives, is_absent, score_arguments
+from sgdx_metric.columns import Floats
 from sgdx_metric.matchers import is_matcher
-from sgdx_metric.statistics import RIGHT
+from sgdx_metric.statistics import RIGHT, stand_out
 from sgdx_metric.variants import ORIGINAL
 
 from .data import Case, ElementId, Json, Rule, ToolSet, Words
@@ -39,9 +43,9 @@ class Outcome(NamedTuple):
 
     @property
     def is_right(self) -> bool:
-        """Whether the calls, or the lack of any, count as right: a score of at least 0.5."""
+        """Whether the calls, or the lack of any, are right."""
         score = self.score.no_call if self.expected is None else self.score.call
-        return score is not None and score >= RIGHT
+        return score == 1
 
 
 def rank_elements(
@@ -49,30 +53,44 @@ def rank_elements(
     worded: Mapping[str, WordedTools],
     outcomes: Mapping[str, Sequence[Outcome]],
     rules: Rule,
-) -> list[dict[str, Any]]:
+) -> tuple[list[dict[str, Any]], int]:
     """The reworded elements that lost or won cases, the most costly first, as scores.json has them.
 
-    Of each it says in how many `cases` the tool is expected or called, and how many of them were
-    `lost` and `won`.
+    Of each it says in how many `cases` the tool is expected or called, how many of them were
+    `lost` and `won`, and the `chance` that the largest loss of all is as large. Also how many
+    elements were looked at: those of tools that are expected or called in any case.
     """
     if ORIGINAL not in outcomes:
-        return []
-    ranked = []
+        return [], 0
+    ranked, nets, looked_at = list[dict[str, Any]](), list[Floats](), 0
+    dialogues = [case.dialogue or f"case {case.id}" for case in tool_set.cases]
+    cluster = np.unique(dialogues, return_inverse=True)[1]
     for name in outcomes:
         elements = changed_elements(tool_set, name)
         lost, won, cases = Counter[ElementId](), Counter[ElementId](), Counter[str]()
-        for case, before, after in zip(tool_set.cases, outcomes[ORIGINAL], outcomes[name]):
+        net: dict[ElementId, Floats] = {}  # by dialogue
+        of_cases = zip(tool_set.cases, outcomes[ORIGINAL], outcomes[name], strict=True)
+        for i, (case, before, after) in enumerate(of_cases):
             tools = {call.name for call in case.expect or ()}
             for outcome, of in ((before, ORIGINAL), (after, name)):
                 ids = worded[of].ids(case)
                 tools |= {ids[call["name"]] for call in outcome.made if call["name"] in ids}
             cases.update(tools)
             if before.is_right and not after.is_right:
-                lost.update(blamed(case, after, worded[name], rules, elements))
+                found, sign = blamed(case, after, worded[name], rules, elements), 1
+                lost.update(found)
             elif after.is_right and not before.is_right:
-                won.update(blamed(case, before, worded[ORIGINAL], rules, elements))
+                found, sign = blamed(case, before, worded[ORIGINAL], rules, elements), -1
+                won.update(found)
+            else:
+                continue
+            for element in found:
+                row = net.setdefault(element, np.zeros(cluster.max() + 1))
+                row[cluster[i]] += sign
+        looked_at += sum(tool in cases for tool, _ in elements)
         for tool, path in lost.keys() | won.keys():
             element = tool, path
+            nets.append(net[element])
             ranked.append(
                 {
                     "variant": name,
@@ -85,7 +103,11 @@ def rank_elements(
                     "net": lost[element] - won[element],
                 }
             )
-    return sorted(ranked, key=lambda e: (-e["net"], -e["lost"], e["variant"], e["tool"], e["path"]))
+    for of_element, chance in zip(ranked, stand_out(np.array(nets))):
+        of_element["chance"] = round(float(chance), 4)
+    key = operator.itemgetter("variant", "tool", "path")
+    ranked.sort(key=lambda e: (-e["net"], -e["lost"], *key(e)))
+    return ranked, looked_at
 
 
 def confusion(

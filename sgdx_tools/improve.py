@@ -16,10 +16,11 @@ import msgspec
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import check_output
-from sgdx_eval.files import write_scores
+from sgdx_eval.result import write_result
 from sgdx_eval.tables import interval, percent
 from sgdx_llm.estimate import token_counter
 from sgdx_llm.options import SendingOptions
+from sgdx_metric.statistics import judged
 from sgdx_metric.variants import ORIGINAL
 
 from .asking import ask_cases
@@ -90,10 +91,11 @@ def improve(folder: Path, words: RewordOptions, asked: AskOptions, sending: Send
     last = score(proving, [improved], "proving")
     if last is None:
         return 1
-    write_scores(last.content, output / "scores.json")
-    gain, ends = last.content["right"]["drop"], last.content["right"]["confidence"]["drop"]
+    write_result(last.result, last.items, output / "scores.json")
+    gain = last.result.main("right", "drop")
+    value, ends = (gain.value, gain.interval) if gain else (None, None)
     of = f"of {len(proving)} cases that they were not chosen on, 95 % interval {interval(ends)}"
-    print(f"New words of {', '.join(chosen)} change {percent(gain)} points {of}")
+    print(f"New words of {', '.join(chosen)} change {percent(value)} points {of}")
     count_tokens, _ = token_counter()
     tokens = {
         name: sum(
@@ -103,7 +105,7 @@ def improve(folder: Path, words: RewordOptions, asked: AskOptions, sending: Send
     }
     added = tokens[IMPROVED] - tokens[ORIGINAL]
     print(f"They add {added} tokens to the {tokens[ORIGINAL]} of the tools")
-    if ends[0] <= 0:
+    if gain is None or judged(gain.low, gain.high) != "gain":
         print("nothing is proved: chance may explain it")
         return 1
     print(f"proved: {write_variant(output / f'{IMPROVED}.json', improved)}")

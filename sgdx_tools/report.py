@@ -16,7 +16,7 @@ import msgspec
 
 from sgdx_dataset.io.files import HTML_MARK, write_bytes
 from sgdx_eval.tables import percent
-from sgdx_eval.tasks.tools import TITLES
+from sgdx_eval.tasks.tools import TOOL_METRICS
 
 from .data import Json, ToolSet
 from .elements import blamed, changed_elements, differences
@@ -95,20 +95,26 @@ def _content(
 
 
 def _model(name: str, scored: Scored, verdict: Verdict | None) -> dict[str, Any]:
-    content = scored.content
-    costly = [element for element in content["elements"] if element["net"] > 0]
+    result, counts = scored.result, scored.result.counts
+    costly = [element for element in counts["elements"] if element["net"] > 0]
+    metrics = {m.name: m for m in TOOL_METRICS}
+    rows = {
+        name: [result.main(name, of) for of in ("original", "reworded", "worst")]
+        for name in metrics
+    }
     figures = [
-        [TITLES[metric][0], *(percent(of[key]) for key in ("original", "reworded", "worst"))]
-        for metric, of in content["calls"].items()
+        [metrics[name].shown, *(percent(f.value if f else None) for f in of)]
+        for name, of in rows.items()
+        if any(of)
     ]
     return {
         "name": name,
-        "headline": headline(content),
+        "headline": headline(result),
         "figures": figures,
         "costly": costly[:_MOST_ELEMENTS],
-        "confusion": content["confusion"][:_MOST_PAIRS],
-        "noise": {name: noise_text(of) for name, of in content["noise"].items()},
-        "spent": {name: spent_text(of) for name, of in content["spent"].items()},
-        "signature": content["signature"],
+        "confusion": counts["confusion"][:_MOST_PAIRS],
+        "noise": {name: noise_text(of) for name, of in counts["noise"].items()},
+        "spent": {name: spent_text(of) for name, of in counts["spent"].items()},
+        "signature": result.signature,
         "verdict": verdict and str(verdict),
     }

@@ -12,17 +12,12 @@ import pyarrow as pa
 
 from sgdx_dataset import SgdxError
 from sgdx_eval.prediction_files import check_one_system
+from sgdx_eval.tasks.tools import CALL, NO_CALL, RIGHT, TASK_SUCCESS, TOOL_METRICS
 from sgdx_metric.call_rules import CaseScore, score_case
 from sgdx_metric.columns import Bools, Floats
-from sgdx_metric.figures import (
-    change_interval,
-    one_run,
-    over_variants_of_few,
-    task_success,
-    variant_differences,
-)
-from sgdx_metric.robustness import paired_scores
-from sgdx_metric.statistics import RESAMPLES, RIGHT, SEED, mean_defined, variation
+from sgdx_metric.figures import figures, one_run, task_success
+from sgdx_metric.result import Result
+from sgdx_metric.statistics import RESAMPLES, SEED, mean_defined, variation
 from sgdx_metric.units import Items, Scores
 from sgdx_metric.variants import ORIGINAL
 from sgdx_metric.version import __version__
@@ -34,15 +29,8 @@ from .predictions import PredictionFile, predictions_from_rows, read_predictions
 from .renaming import WordedTools
 from .values import as_expected, fault
 
-# A score of a case's calls is one of these; `call_accuracy` is the headline.
-METRICS = {
-    "call_name_accuracy": "name",
-    "call_argument_accuracy": "arguments",
-    "call_accuracy": "call",
-    "no_call_accuracy": "no_call",
-}
-HEADLINE, NO_CALL, TASK_SUCCESS = "call_accuracy", "no_call_accuracy", "task_success"
-_RIGHT = "right"  # the score of a case's calls, or of making none where none is right
+# The scores of a case's calls, by what figures call them.
+FIELDS = {"tool": "name", "arguments": "arguments", CALL: "call", NO_CALL: "no_call"}
 Outcomes = Sequence[Sequence[Outcome]]  # [runs][cases]
 _NOT_ANSWERED = CaseScore(name=0.0, arguments=None, call=0.0, no_call=None)
 _NO_CALL_NOT_ANSWERED = CaseScore(name=None, arguments=None, call=None, no_call=0.0)
@@ -51,9 +39,9 @@ _NO_CALL_NOT_ANSWERED = CaseScore(name=None, arguments=None, call=None, no_call=
 class Scored(NamedTuple):
     """What became of all cases."""
 
-    # The content of scores.json, and the scores of single cases.
-    content: dict[str, Any]
-    raw: Scores
+    # What scores.json holds, and the scores of single cases.
+    result: Result
+    items: Scores
     # By variant the tools, and what became of each case in the first run.
     worded: Mapping[str, WordedTools]
     outcomes: Mapping[str, Sequence[Outcome]]
@@ -68,7 +56,7 @@ def score(
     predictions: Any,
     *,
     rules: Rule | None = None,
-) -> dict[str, Any]:
+) -> Result:
     """Score the calls that were made under each variant.
 
     Args:
@@ -79,18 +67,18 @@ def score(
             ``source.json`` says, which is "exact" where it says nothing.
 
     Returns:
-        The content of scores.json: ``right``, what ``sgdx_metric.figures.over_variants_of_few``
-        returns of all cases; ``calls``, the same for each metric, and its ``differences``;
-        ``differences``, those of the headline metric; ``elements``, the reworded names and
-        descriptions by the cases that they cost; ``confusion``, which tool was called in place of
-        which, and how often under each variant; ``noise``, of a case that was asked several times,
-        what changes from run to run under one variant: ``pass^k`` is the share of cases that are
-        right in all runs, ``flaky`` of those that are right in some, ``broken`` of those that are
-        right in all under the original words and in none under these; ``spent``, by variant the
-        tokens and seconds of an answer; ``left_out``, the cases that cannot be right under another
-        version's tools, and why; ``cases``; ``unread``; ``valid``, by variant the share of calls
-        that their tool's schema allows; ``predictions``, ``signature``; and ``paired``, the scores
-        of every case.
+        A ``Result``: ``result["right_reworded"]`` is the share of cases that are right under other
+        words. A metric is ``right`` of all cases, ``call`` where calls are expected and
+        ``no_call`` where none is; ``tool``, ``arguments`` and ``task``. Its ``counts`` have
+        ``elements``, the reworded names and descriptions by the cases that they cost, and of how
+        many that were ``looked_at``; ``confusion``, which tool was called in place of which, and
+        how often under each variant; ``noise``, of a case that was asked several times, what
+        changes from run to run under one variant: ``pass^k`` is the share of cases that are right
+        in all runs, ``flaky`` of those that are right in some, ``broken`` of those that are right
+        in all under the original words and in none under these; ``spent``, by variant the tokens
+        and seconds of an answer; ``left_out``, the cases that cannot be right under another
+        version's tools, and why; ``cases``; ``unread``; and ``valid``, by variant the share of
+        calls that their tool's schema allows.
 
     Raises:
         SgdxError: A file or row is malformed, or the rows do not fit the cases.
@@ -101,7 +89,7 @@ def score(
         if isinstance(predictions, str | Path)
         else predictions_from_rows(predictions, tool_set)
     )
-    return score_files(tool_set, files, rules).content
+    return score_files(tool_set, files, rules).result
 
 
 def score_files(
@@ -126,22 +114,19 @@ def score_files(
         for name, file in files.items()
     }
     dialogues = [f"d {c.dialogue}" if c.dialogue else f"c {c.id}" for c in tool_set.cases]
-    runs, scores, right = _scores(tool_set.cases, dialogues, outcomes)
+    runs, scores = _scores(tool_set.cases, dialogues, outcomes)
     unreviewed = sum(case.unreviewed for case in tool_set.cases)
-    calls = _calls(scores)
-    headline = next(name for name in (HEADLINE, NO_CALL) if name in calls)
     first_runs = {name: of_variant[0] for name, of_variant in outcomes.items()}
-    is_right = {name: rows >= RIGHT for name, rows in zip(files, runs[_RIGHT])}
-    content = {
-        "right": over_variants_of_few(right, _RIGHT),
-        "calls": calls,
-        "differences": calls[headline]["differences"],
-        "elements": rank_elements(tool_set, worded, first_runs, rules),
+    is_right = {name: rows == 1 for name, rows in zip(files, runs[RIGHT])}
+    elements, looked_at = rank_elements(tool_set, worded, first_runs, rules)
+    counts: dict[str, Any] = {
+        "elements": elements,
+        "looked_at": looked_at,
         "confusion": confusion(tool_set.cases, worded, first_runs),
         "noise": {
             name: _noise(is_right[name], is_right.get(ORIGINAL))
             | {"sensitivity": mean_defined(variation(of_variant))}
-            for name, of_variant in zip(files, runs[headline])
+            for name, of_variant in zip(files, runs[RIGHT])
             if len(of_variant) > 1
         },
         "spent": {
@@ -162,11 +147,15 @@ def score_files(
             for name, file in files.items()
         },
         "valid": {name: _valid(worded[name], tool_set.cases, files[name]) for name in files},
-        "predictions": {name: msgspec.to_builtins(file.header) for name, file in files.items()},
-        "signature": _signature(tool_set, files, rules),
-        "paired": paired_scores(scores, "case_id") | {"dialogue": dialogues},
     }
-    return Scored(content, scores, worded, first_runs, is_right, rules)
+    result = Result(
+        task="tools",
+        signature=_signature(tool_set, files, rules),
+        figures=figures(scores, TOOL_METRICS),
+        systems={name: msgspec.to_builtins(file.header) for name, file in files.items()},
+        counts=counts,
+    )
+    return Scored(result, scores, worded, first_runs, is_right, rules)
 
 
 def score_variant(
@@ -220,11 +209,11 @@ def _valid(worded: WordedTools, cases: Sequence[Case], file: PredictionFile) -> 
 
 def _scores(
     cases: Sequence[Case], dialogues: Sequence[str], outcomes: Mapping[str, Outcomes]
-) -> tuple[dict[str, list[Floats]], Scores, Scores]:
+) -> tuple[dict[str, list[Floats]], Scores]:
     """By metric the scores under each variant [runs, cases], and their means over the runs.
 
-    The means stand beside the scores of the first run, where there are several. The last are those
-    of all cases, whether a call is right in them or none.
+    The means stand beside the scores of the first run, where there are several. A call is right
+    where all of it is; under the rule ``fuzzy`` its similarity stands beside that.
     """
     index = {name: i for i, name in enumerate(dict.fromkeys(dialogues))}
     dialogue = np.array([index[name] for name in dialogues], dtype=np.int64)
@@ -234,16 +223,18 @@ def _scores(
             np.array([[getattr(o.score, field) for o in run] for run in of_variant], dtype=float)
             for of_variant in outcomes.values()
         ]
-        for metric, field in METRICS.items()
+        for metric, field in FIELDS.items()
     }
-    runs[_RIGHT] = [
-        np.where(np.isnan(call), no_call, call)
-        for call, no_call in zip(runs[HEADLINE], runs[NO_CALL])
+    similar = runs[CALL]
+    runs[CALL] = [np.where(np.isnan(rows), np.nan, rows == 1) for rows in similar]
+    if any(not np.array_equal(*of, equal_nan=True) for of in zip(runs[CALL], similar)):
+        runs["call_fuzzy"] = similar
+    runs[RIGHT] = [
+        np.where(np.isnan(call), no_call, call) for call, no_call in zip(runs[CALL], runs[NO_CALL])
     ]
     if len(index) < len(cases):
         runs[TASK_SUCCESS] = [
-            np.stack([task_success(of_run >= RIGHT, dialogue) for of_run in right])
-            for right in runs[_RIGHT]
+            np.stack([task_success(of_run, dialogue) for of_run in right]) for right in runs[RIGHT]
         ]
     metrics = {m: np.stack([rows.mean(axis=0) for rows in of_all]) for m, of_all in runs.items()}
     if any(len(of_variant) > 1 for of_variant in outcomes.values()):
@@ -252,25 +243,7 @@ def _scores(
     known = {m: rows for m, rows in metrics.items() if not np.isnan(rows).all()}
     ids, services = [case.id for case in cases], np.array([""] * len(cases), dtype=object)
     items = Items(pa.array(ids, pa.string()), dialogue, np.arange(len(ids)), services, {})
-    of_right = {m: known.pop(m) for m in (_RIGHT, one_run(_RIGHT)) if m in known}
-    return runs, Scores(list(outcomes), items, known), Scores(list(outcomes), items, of_right)
-
-
-def _calls(scores: Scores) -> dict[str, Any]:
-    """The figures of each metric that applies to any case, of the cases that it applies to."""
-    calls = {}
-    for metric in (*METRICS, TASK_SUCCESS):
-        if metric in scores.metrics:
-            # Arguments have no score where the tool is wrong, and are of the same cases as calls.
-            of = metric if metric in (NO_CALL, TASK_SUCCESS) else HEADLINE
-            applies = ~np.isnan(scores.metrics[of]).all(axis=0)
-            of_metric = scores.only(np.flatnonzero(applies))
-            differences = variant_differences(of_metric, metric)
-            for name, difference in differences.items():
-                if ends := change_interval(of_metric, metric, [name]):
-                    difference["low"], difference["high"] = ends
-            calls[metric] = over_variants_of_few(of_metric, metric) | {"differences": differences}
-    return calls
+    return runs, Scores(list(outcomes), items, known)
 
 
 def _signature(tool_set: ToolSet, files: Mapping[str, PredictionFile], rules: Rule) -> str:
@@ -302,7 +275,6 @@ def signature_line(metric: str, parts: Mapping[str, object]) -> str:
     """The line ``METRIC|key:value|...``, which ends in how intervals are made and the version."""
     ends = {
         "ci": f"95%-bootstrap-{RESAMPLES}-seed-{SEED}",
-        "ci-drop": "95%-bounded",
         "version": __version__,
     }
     shown = (f"{key}:{str(value).replace('|', '/')}" for key, value in {**parts, **ends}.items())

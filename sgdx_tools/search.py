@@ -20,24 +20,25 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.extras import require
 from sgdx_dataset.io.progress import lines_of_progress
 from sgdx_dataset.io.secrets import take_out
+from sgdx_eval.tasks.tools import DEPTHS, RANK, SEARCH_METRICS
 from sgdx_llm.asking import FIRST_RETRIES
 from sgdx_llm.providers import OPENAI, base_url, host_of
 from sgdx_metric.columns import Floats, Ints
-from sgdx_metric.figures import over_variants_of_few, under_each
-from sgdx_metric.robustness import paired_scores
-from sgdx_metric.statistics import Sample
+from sgdx_metric.figures import figures
+from sgdx_metric.result import Result
 from sgdx_metric.units import Items, Scores
 
 from .data import Case, Tool, ToolSet, digest
 from .renaming import WordedTools
 from .scoring import signature_line
 
-# Of so many tools a client loads the first; the one that a gate is about.
-DEPTHS, GATED = (1, 3, 5, 10), "recall@5"
-RANK = "reciprocal_rank"
 # Of requests for embeddings: how long each may take, and how many texts it has, whose embeddings
 # fit into an answer.
 _SECONDS, _AT_ONCE = 120, 32
+# Runs of characters of scripts that put no blanks between words.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f]+"
+)
 # What gives each query a score for each document, more being better [queries, documents].
 Ranker = Callable[[Sequence[str], Sequence[str]], Floats]
 
@@ -45,9 +46,9 @@ Ranker = Callable[[Sequence[str], Sequence[str]], Floats]
 class Searched(NamedTuple):
     """Where the right tools stand."""
 
-    # The content of a scores.json, and the scores of single cases.
-    content: dict[str, Any]
-    raw: Scores
+    # What a scores.json holds, and the scores of single cases.
+    result: Result
+    items: Scores
 
 
 def search(tool_set: ToolSet, ranker: Ranker, name: str) -> Searched:
@@ -58,13 +59,12 @@ def search(tool_set: ToolSet, ranker: Ranker, name: str) -> Searched:
         ranker: Scores documents for queries; `name` is what the signature calls it.
 
     Returns:
-        As content: ``search``, by metric what ``sgdx_metric.figures.over_variants_of_few`` returns;
-        the metrics are ``recall@1``, ``@3``, ``@5`` and ``@10``, the share of a case's tools among
-        the first 1, 3, 5 or 10 of all, and ``reciprocal_rank``, the mean of 1 / rank;
-        ``intervals``, by metric the 95 % interval under each variant; ``tools``,
-        for each tool and variant the mean rank under the original words and under these; ``cases``,
-        ``signature`` and ``paired``. Tools that score alike share the worst rank of them, so that a
-        tool that has no word in common with the query comes last.
+        A result whose metrics are ``recall@1``, ``@3``, ``@5`` and ``@10``, the share of a case's
+        tools among the first 1, 3, 5 or 10 of all, and ``reciprocal_rank``, the mean of 1 / rank.
+        Its counts have ``tools``, for each tool and variant the mean rank under the original words
+        and under these; ``cases``; and how many queries and tools have no ``words``, which are not
+        found. Tools that score alike share the worst rank of them, so that a tool that has no word
+        in common with the query comes last.
 
     Raises:
         SgdxError: No case expects a call.
@@ -99,15 +99,24 @@ def search(tool_set: ToolSet, ranker: Ranker, name: str) -> Searched:
     ids = pa.array([case.id for case in cases], pa.string())
     services = np.array([""] * len(cases), dtype=object)
     scores = Scores(variants, Items(ids, dialogue, np.arange(len(cases)), services, {}), metrics)
-    content = {
-        "search": {metric: over_variants_of_few(scores, metric) for metric in metrics},
-        "intervals": {m: Sample(under_each(scores, m), dialogue).intervals() for m in metrics},
-        "tools": _by_tool(tool_set, [tool for _, tool in expected], ranks),
-        "cases": {"all": len(cases), "dialogues": len(set(dialogues))},
-        "signature": _signature(tool_set, cases, name),
-        "paired": paired_scores(scores, "case_id") | {"dialogue": dialogues},
+    unsaid = sum(not words_of(text) for text in queries)
+    wordless = {
+        name: sum(not words_of(document(worded.tool(tool))) for tool in worded.shown(None))
+        for name, worded in (
+            (name, WordedTools(tool_set.tools, tool_set.variants[name])) for name in variants
+        )
     }
-    return Searched(content, scores)
+    result = Result(
+        task="search",
+        signature=_signature(tool_set, cases, name),
+        figures=figures(scores, SEARCH_METRICS),
+        counts={
+            "tools": _by_tool(tool_set, [tool for _, tool in expected], ranks),
+            "cases": {"all": len(cases), "dialogues": len(set(dialogues))},
+            "words": {"queries_without": unsaid, "tools_without": wordless},
+        },
+    )
+    return Searched(result, scores)
 
 
 def query(case: Case) -> str:
@@ -135,10 +144,7 @@ def split_name(name: str) -> str:
 def bm25(documents: Sequence[str], queries: Sequence[str]) -> Floats:
     """BM25 as Lucene has it (Kamphuis et al. 2020), by the library bm25s (Lù 2024)."""
     bm25s = require("bm25s", "search")
-    of_documents, of_queries = (
-        bm25s.tokenize(list(texts), return_ids=False, stopwords="en", show_progress=False)
-        for texts in (documents, queries)
-    )
+    of_documents, of_queries = ([words_of(text) for text in side] for side in (documents, queries))
     scores = np.zeros((len(queries), len(documents)))
     if any(of_documents):  # else nothing is found
         index = bm25s.BM25(method="lucene")
@@ -148,6 +154,24 @@ def bm25(documents: Sequence[str], queries: Sequence[str]) -> Floats:
             if words:
                 row[:] = index.get_scores(words)
     return scores
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text that are looked for: without stop words; of scripts that write none,
+    such as Chinese and Japanese, pairs of neighbouring characters (as Lucene's CJK analyzer does).
+    """
+    bm25s = require("bm25s", "search")
+    (words,) = bm25s.tokenize([text], return_ids=False, stopwords="en", show_progress=False)
+    found: list[str] = []
+    for word in words:
+        parts = _UNSPACED.findall(word)
+        found += [word] if not parts else [part for part in _UNSPACED.split(word) if part.strip()]
+        for part in parts:
+            found += [part[i : i + 2] for i in range(max(len(part) - 1, 1))]
+    for part in _UNSPACED.findall(text):  # single characters are no words to the tokenizer
+        if len(part) == 1:
+            found.append(part)
+    return found
 
 
 def embeddings(model: str, url: str | None) -> Ranker:

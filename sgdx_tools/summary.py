@@ -39,21 +39,21 @@ def summary_text(results: Sequence[Result]) -> bytes:
 
     rows = []
     for name, scored, verdict in results:
-        figures = headline(scored.content) if scored else ""
+        figures = headline(scored.result) if scored else ""
         end, why = (verdict.end, verdict.why) if verdict else ("", "")
         rows.append([Cell(name, code=True), Cell(figures), Cell(end), Cell(why, code=True)])
     heads = ["model", "cases right, in %", "verdict", "why"]
     parts = [shown(_TITLE, heads, rows)]
     rows = []
     for name, scored, _ in results:
-        for variant, noise in scored.content["noise"].items() if scored else ():
+        for variant, noise in scored.result.counts["noise"].items() if scored else ():
             rows.append([Cell(name, code=True), Cell(variant, code=True), Cell(noise_text(noise))])
     if rows:
         parts.append(
             shown("Cases that were asked several times, in %", ["model", "variant", ""], rows)
         )
     for name, scored, _ in results:
-        costly = [e for e in scored.content["elements"] if e["net"] > 0] if scored else []
+        costly = [e for e in scored.result.counts["elements"] if e["net"] > 0] if scored else []
         rows = []
         for element in costly[:_MOST_ELEMENTS]:
             of = f"{element['tool']} {element['path']}".rstrip()
@@ -63,7 +63,7 @@ def summary_text(results: Sequence[Result]) -> bytes:
         if rows:
             title = f"Words that cost {name} the most cases"
             parts.append(shown(title, ["words of", "before", "after", "lost"], rows))
-    content = next((result.scored.content for result in results if result.scored), {})
+    content = next((result.scored.result.counts for result in results if result.scored), {})
     if left_out := content.get("left_out", {}):
         everything = content["cases"]["all"] + len(left_out)
         rows = [[Cell(case, code=True), Cell(why, code=True)] for case, why in left_out.items()]
@@ -97,7 +97,7 @@ def junit_xml(results: Sequence[Result]) -> bytes:
             ElementTree.SubElement(case, "error", message=why)
             counts |= {"tests": 1, "errors": 1}
         outcomes = result.scored.outcomes if result.scored else {}
-        ids = result.scored.content["paired"]["case_id"] if result.scored else ()
+        ids = result.scored.items.items.ids.to_pylist() if result.scored else ()
         for i, case_id in enumerate(ids):
             wrong = [variant for variant, of in outcomes.items() if not of[i].is_right]
             shown = _xml_text(case_id)

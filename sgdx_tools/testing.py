@@ -34,7 +34,7 @@ from sgdx_dataset.io.files import (
 from sgdx_dataset.io.json import decode_json
 from sgdx_dataset.io.secrets import addresses_in, origin
 from sgdx_dataset.io.yaml import parse_yaml
-from sgdx_eval.files import write_scores
+from sgdx_eval.result import write_result
 from sgdx_llm.options import SendingOptions
 from sgdx_llm.program import split_command
 from sgdx_llm.providers import ProviderName
@@ -252,7 +252,7 @@ def test(
         if verdict:
             print(escape_controls(f"{name}: {verdict}"))
         if scored:
-            print(escape_controls(f"sgdx: {name}: {headline(scored.content)}"))
+            print(escape_controls(f"sgdx: {name}: {headline(scored.result)}"))
     statuses = {result.verdict.status for result in results if result.verdict}
     return 1 if 1 in statuses else max(statuses, default=0)
 
@@ -353,10 +353,10 @@ def _results(
                 results.append(Result(name, None, verdict))
                 continue
             scored = score_files(tool_set, files)
-            write_scores(scored.content, output / "scores.json")
+            write_result(scored.result, scored.items, output / "scores.json")
             told = None
             if max_drop is not msgspec.UNSET:
-                told = judge(tool_set, files, scored.content, max_drop)
+                told = judge(tool_set, files, scored.result, max_drop)
             models[name] = scored, told
             results.append(Result(name, scored, told))
         if models:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from math import log
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from sgdx_dataset import SgdxError
 from sgdx_eval.tables import interval, percent
-from sgdx_metric.statistics import bounded_interval
+from sgdx_metric.result import Figure, Result
+from sgdx_metric.statistics import Sample, drop, intervals
 from sgdx_metric.variants import ORIGINAL
 
 from .data import ToolSet
@@ -47,7 +48,7 @@ def check_limit(max_drop: float, where: str) -> None:
 def judge(
     tool_set: ToolSet,
     files: Mapping[str, PredictionFile],
-    content: Mapping[str, Any],
+    result: Result,
     max_drop: float,
 ) -> Verdict:
     """Whether fewer cases are right under other words, by more than a limit in points.
@@ -58,7 +59,6 @@ def judge(
     variant, no new word, or nothing to lose; more than a tenth of the cases is left out, or of the
     answers under a variant unread; or not even the loss of every case would have failed.
     """
-    figures = content["right"]
     if ORIGINAL not in files or len(files) == 1:
         found = f"found answers under {', '.join(files)} alone"
         return Verdict("cannot tell", f"{found}, expected {ORIGINAL} and others")
@@ -69,7 +69,7 @@ def judge(
         names = ", ".join(variant.name for variant in others)
         return Verdict("cannot tell", f"found no new words in {names}, expected some")
     for name, file in files.items():
-        unread, answers = content["unread"][name], sum(map(len, file.predictions))
+        unread, answers = result.counts["unread"][name], sum(map(len, file.predictions))
         if unread > _MOST_LACKING * answers:
             return Verdict("cannot tell", f"{unread} of {answers} answers under {name} are unread")
     left_out = len(tool_set.left_out)
@@ -77,23 +77,27 @@ def judge(
     if left_out > _MOST_LACKING * everything:
         why = f"{left_out} of {everything} cases are left out, since they cannot be right any more"
         return Verdict("cannot tell", why)
-    if not figures["original"]:
+    if not result["right_orig"]:
         return Verdict("cannot tell", "no case is right under the original: nothing to lose")
     beside = f", with {left_out} of {everything} cases left out" if left_out else ""
-    return judge_loss(figures, content["cases"], max_drop, beside)
+    return judge_loss(result.main("right", "drop"), result, max_drop, beside)
 
 
-def judge_loss(
-    figures: Mapping[str, Any], counts: Mapping[str, int], max_drop: float, beside: str = ""
-) -> Verdict:
-    """Whether the whole 95 % interval of a drop, as of `over_variants_of_few`, is above a limit."""
+def judge_loss(drop: Figure | None, result: Result, max_drop: float, beside: str = "") -> Verdict:
+    """Whether the whole 95 % interval of a drop is above a limit in points."""
+    if drop is None or drop.value is None or drop.low is None or drop.high is None:
+        return Verdict("cannot tell", "found no other words, expected some")
+    counts = result.counts["cases"]
     count, limit = counts["dialogues"], max_drop / 100
     of = "cases" if count == counts["all"] else "dialogues"
-    low, high = (0.0 - end for end in reversed(figures["confidence"]["drop"]))
-    sure = f"95 % interval {interval([low, high])}, p = {figures['p']:.4f}"
-    cost = f"other words cost {percent(0.0 - figures['drop'])} points ({sure}){beside}"
+    low, high = 0.0 - drop.high, 0.0 - drop.low
+    sure = f"95 % interval {interval([low, high])}"
+    cost = f"other words cost {percent(0.0 - drop.value)} points ({sure}){beside}"
     if low > limit:
         return Verdict("failed", f"{cost}, all of it more than {max_drop:g}")
+    before = result.main(drop.metric, "original")
+    if before is None or not before.value:
+        return Verdict("cannot tell", "nothing is right under the original: nothing to lose")
     least = _least_loss(count, limit)
     if least is None and limit < 1:
         needed = f"{count} {of} are too few to show any loss above {max_drop:g}"
@@ -126,9 +130,11 @@ def _least_loss(dialogues: int, limit: float) -> float | None:
     """The smallest share of lost dialogues whose interval is above a limit; None where none is."""
 
     def fails(lost: int) -> bool:
-        total = np.zeros(dialogues)
-        total[:lost] = 1.0
-        return bounded_interval(total, np.ones(dialogues), -1.0, 1.0)[0] > limit
+        rows = np.ones((2, dialogues))
+        rows[1, :lost] = 0.0
+        statistic = drop(rows[1:], rows[0])
+        (ends,) = intervals([Sample([statistic], np.arange(dialogues))])
+        return ends is not None and -ends[1] > limit
 
     low, high = 0, dialogues + 1  # the first is known not to fail, and the last to fail
     while high - low > 1:

@@ -1,4 +1,4 @@
-"""The Python door: score rows, and have the content of scores.json as a dict."""
+"""The Python door: score rows, and have the result that scores.json holds."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -6,6 +6,7 @@ from typing import Any
 
 from sgdx_metric.api import origin_of
 from sgdx_metric.errors import ScoreError
+from sgdx_metric.result import Result
 from sgdx_metric.signature import Setup
 from sgdx_metric.variants import ORIGINAL, fingerprint, own_variants
 
@@ -24,7 +25,7 @@ def score(
     evaluator: str = ORIGINAL,
     nli: str | Nli | None = None,
     options: Options = PAPER,
-) -> dict[str, Any]:
+) -> Result:
     """Score the responses of one generator under one or more schema variants.
 
     Rows are a list of dicts, a `datasets.Dataset`, an Arrow table or a pandas data frame. They are
@@ -46,9 +47,9 @@ def score(
         options: How SGSAcc is computed.
 
     Returns:
-        The content of scores.json: `variants`, `sgdx`, `signature`, `counts`, `predictions` (what
-        files say of themselves, so {} for each variant) and `paired`. The card (README.md) says
-        what each holds. BLEU is from 0 to 100; all else are fractions, None where undefined.
+        A `Result`: `figures` are rows of metric, figure, variants, group, value, interval and
+        counts, and `result["sgsacc_v1-5"]` is the value of one by its name. BLEU is from 0 to 100;
+        all else are fractions, None where undefined.
 
     Raises:
         ScoreError: A row is malformed; a turn is missing, there twice or unknown; or the model
@@ -67,13 +68,12 @@ def score(
         ...         "prompt": "Find me a hotel.", "utterance": "A hotel in Rome?"}
         >>> response = {"turn_id": "1_00000/1", "variant": "v1", "utterance": "A hotel in Paris?"}
         >>> scores = score([response], [turn], split="test", nli="lexical")
-        >>> metrics = scores["variants"]["v1"]["#ALL_SERVICES"]
-        >>> metrics["ser"], metrics["sgsacc"]
+        >>> scores["ser_v1"], scores["sgsacc_v1"]
         (1.0, 0.0)
     """
     said, turns = read_prediction_rows(predictions), read_turn_rows(references)
     split, release = origin_of(references).stated(split, release)
-    return score_structs(said, turns, split, release, evaluator, nli, options).scores_json()
+    return score_structs(said, turns, split, release, evaluator, nli, options).result
 
 
 def score_structs(

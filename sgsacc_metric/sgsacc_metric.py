@@ -41,10 +41,9 @@ _INPUTS = f"""
 {cleandoc(str(score.__doc__))}
 
 `compute` takes the fields of `options` one by one: `validate`, `context`, `rules` and `seed`. Its
-result also has `bleu`, `ser`, `sgsacc`, `sgsacc_validated` and `coverage` of all turns under the
-original variant, or else under the first that is given.
+result has every figure of all turns by its name, such as `sgsacc_orig` and `ser_v1-5`; `figures`,
+the rows that `pandas.DataFrame` takes; `signature`; and `counts`.
 """
-_FLAT = ("bleu", "ser", "sgsacc", "sgsacc_validated", "coverage")
 
 
 class SgsaccMetric(evaluate.Metric):  # type: ignore[misc]
@@ -89,7 +88,7 @@ class SgsaccMetric(evaluate.Metric):  # type: ignore[misc]
         split: str | None = None,
         release: str | None = None,
     ) -> dict[str, Any]:
-        scores = score_structs(
+        result = score_structs(
             [msgspec.json.decode(line, type=Prediction) for line in predictions if line],
             [msgspec.json.decode(line, type=Turn) for line in references if line],
             split,
@@ -97,9 +96,10 @@ class SgsaccMetric(evaluate.Metric):  # type: ignore[misc]
             evaluator,
             nli,
             Options(validate, context, rules, seed),
-        ).report
-        first_variant = next(iter(scores["variants"].values()))
-        return {name: first_variant["#ALL_SERVICES"].get(name) for name in _FLAT} | scores
+        ).result
+        named = {name: figure.value for name, figure in result.named().items()}
+        content: dict[str, Any] = msgspec.to_builtins(result)
+        return named | content
 
 
 def _lines(rows: Iterable[Prediction | Turn]) -> list[str]:

@@ -1,19 +1,19 @@
-"""The scores of one system: from its predictions to the content of scores.json."""
+"""The scores of one system: from its predictions to its result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from sgdx_metric.robustness import paired_scores
+from sgdx_metric.figures import figures
+from sgdx_metric.result import Result
 from sgdx_metric.signature import Setup
 from sgdx_metric.units import Scores
 from sgdx_metric.variants import ORIGINAL
 
-from .figures import unit_scores
+from .figures import TURN_METRICS, turn_items
 from .gold import PAPER, GoldTurn, Options, judge_gold
 from .negatives import ValuePool
 from .nli import Judge, Nli, nli_name
-from .report import report
+from .report import turn_counts
 from .rows import Prediction, Turn
 from .scoring import TurnScores, score_turns, utterances_by_variant
 from .signature import signature
@@ -27,13 +27,8 @@ class SystemScores:
 
     turn_scores: dict[str, TurnScores]  # by variant; the original comes first
     gold: list[GoldTurn]  # the gold side of each turn; none without a model of entailment
-    units: Scores  # the scores, summed by dialogue and service
-    report: dict[str, Any]  # what scores.json holds beside `paired` and `predictions`
-
-    def scores_json(self) -> dict[str, Any]:
-        """The content of scores.json of predictions that are not from files."""
-        unstated: dict[str, Any] = {"predictions": {name: {} for name in self.turn_scores}}
-        return self.report | unstated | {"paired": paired_scores(self.units, "unit_id")}
+    items: Scores  # the scores of every turn
+    result: Result  # without what prediction files say of themselves
 
 
 def score_system(
@@ -58,5 +53,12 @@ def score_system(
     evaluators = [turns[0].variant]
     model = nli_name(nli)
     line = signature([*scores], evaluators, split_turns, turns, setup, model, gold, options)
-    units = unit_scores(turns, scores)
-    return SystemScores(scores, gold, units, report(turns, units, line, gold, judge))
+    items = turn_items(turns, scores)
+    result = Result(
+        task="turns",
+        signature=line,
+        figures=figures(items, TURN_METRICS),
+        systems={name: {} for name in scores},
+        counts=turn_counts(turns, gold, judge),
+    )
+    return SystemScores(scores, gold, items, result)

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import gzip
 import importlib.util
 import json
 import re
 import shlex
 from collections.abc import Sequence
-from functools import partial
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from baselines.settings import find_recipe
 from sgdx_cli import main, program
 from sgdx_dataset.release import open_release
 from sgdx_eval.compare import compare
-from sgdx_eval.results import stored
-from sgdx_metric import statistics
+from sgdx_eval.result import read_result
+from sgdx_metric.result import Result
 
 from .conftest import ROOT
 
@@ -143,9 +142,14 @@ def tables(page: str, head: str) -> list[list[list[str]]]:
     return [[[cell.strip() for cell in row.split("|")[1:-1]] for row in table] for table in rows]
 
 
-def scores_of(run: str) -> Any:
-    path = ROOT / "results" / run / "scores.json"
-    return stored(path)
+def scores_of(run: str) -> Result:
+    return read_result(ROOT / "results" / run / "scores.json").result
+
+
+def values_of(result: Result, keys: Sequence[str], group: str = "all") -> list[float]:
+    """Figures by name, in percent but for BLEU."""
+    found = [result.figure(key, group) for key in keys]
+    return [(1 if f.metric == "bleu" else 100) * (f.value or 0.0) for f in found if f]
 
 
 def shows(cells: list[str], figures: list[float]) -> bool:
@@ -155,21 +159,21 @@ def shows(cells: list[str], figures: list[float]) -> bool:
 
 
 def shows_with_intervals(cells: list[str], run: str, keys: Sequence[str]) -> bool:
-    sgdx = scores_of(run)["sgdx"]
-    return shows(
-        cells, [100 * part for key in keys for part in (sgdx[key], *sgdx["confidence"][key])]
-    )
+    found = [scores_of(run).figure(key) for key in keys]
+    ends = [(f.value, *(f.interval or ())) for f in found if f]
+    return shows(cells, [100 * (part or 0.0) for of in ends for part in of])
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/results.md"])
 def test_the_finding_of_a_page_is_that_of_its_scores(page: str) -> None:
     """Its sentences have five figures of the best system in the picture above them."""
-    sgdx = scores_of("../models/onepass")["sgdx"]
+    result = scores_of("../models/onepass")
     text = " ".join((ROOT / page).read_text().split())
     first, reworded, worst, flips = (
-        f"{100 * sgdx[key]:.1f}" for key in ("jga_orig", "jga_v1-5", "jga_worst", "flips")
+        f"{value:.1f}"
+        for value in values_of(result, ("jga_orig", "jga_v1-5", "jga_worst", "flips"))
     )
-    lost = f"{-100 * sgdx['drop']:.1f} points"
+    lost = f"{-100 * (result['drop'] or 0):.1f} points"
     for shown in (f"({first} to {reworded}", lost, f"{worst} %", f"{flips} %"):
         assert shown in text
 
@@ -180,10 +184,10 @@ def test_figures_of_trackers_are_those_of_their_scores(number: int) -> None:
     rows = tables("trackers", "| tracker | JGA_orig | JGA_v1-5")[number]
     for run, row in zip(runs, rows, strict=True):
         scores = scores_of(run)
-        assert f"|split:test|release:partial:2921/4201|{data}" in scores["signature"]
+        assert f"|split:test|release:partial:2921/4201|{data}" in scores.signature
         assert shows_with_intervals(row[1:7], run, KEYS), run
         for group, cell in zip(("seen", "unseen"), row[7:]):
-            assert shows([cell], [100 * scores["sgdx"][group][key] for key in KEYS[:2]]), run
+            assert shows([cell], values_of(scores, KEYS[:2], group)), run
 
 
 def test_figures_of_changes_are_those_of_their_scores() -> None:
@@ -197,18 +201,17 @@ def test_figures_of_the_shipped_model_are_those_of_its_scores() -> None:
     for run, row, (_, *cells) in zip(SHIPPED, rows, halves, strict=True):
         assert shows_with_intervals(row[1:], run, KEYS), run
         for group, cell in zip(("seen", "unseen"), cells):
-            figures = scores_of(run)["sgdx"][group]
-            shown = [100 * figures[key] for key in KEYS if not key.startswith("ss_jga")]
-            assert shows([cell], shown), (run, group)
+            keys = [key for key in KEYS if not key.startswith("ss_jga")]
+            assert shows([cell], values_of(scores_of(run), keys, group)), (run, group)
 
 
 def test_figures_of_services_never_seen_are_those_of_their_scores() -> None:
     (rows,) = tables("never-seen", "| tracker | reads")
     for run, row in zip(NEVER_SEEN, rows, strict=True):
-        assert "|split:test|release:many|frames:765|" in scores_of(run)["signature"]
+        assert "|split:test|release:many|frames:765|" in scores_of(run).signature
         assert shows_with_intervals(row[2:5], run, ("jga_orig", "jga_v1-5", "jga_worst")), run
-        mean = scores_of(run)["sgdx"]["mean_v1-5"]["average_goal_accuracy"]
-        assert shows([row[5]], [100 * mean]), run
+        mean = values_of(scores_of(run), ["average_goal_accuracy_v1-5"])
+        assert shows([row[5]], mean), run
     (costs,) = tables("never-seen", "| tracker | JGA_orig")
     runs = ("onepass-10000_steps", "../models/onepass", "onepass-base")
     for run, row in zip(runs, costs, strict=True):
@@ -254,15 +257,14 @@ def test_figures_of_services_never_seen_are_those_of_their_scores() -> None:
     ],
 )  # fmt: skip
 def test_differences_are_those_of_their_scores(
-    page: str, head: str, keys: Sequence[str], pairs: list[str], monkeypatch: pytest.MonkeyPatch
+    page: str, head: str, keys: Sequence[str], pairs: list[str]
 ) -> None:
-    # The tables have intervals and no p, which takes most of the time.
-    monkeypatch.setattr(statistics, "compare", partial(statistics.compare, trials=1))
     (rows,) = tables(page, head)
     for pair, row in zip(pairs, rows[-len(pairs) :], strict=True):
         above, below = ([ROOT / "results" / run / "scores.json"] for run in pair.split())
-        figures = compare(below, above).content["groups"]["all"]
-        values = [(figures[key]["difference"], *figures[key]["interval"]) for key in keys]
+        compared = compare(below, above)
+        found = [f for f in map(compared.named, keys) if f]
+        values = [(f.value or 0.0, *(f.interval or ())) for f in found]
         assert shows(row[-len(keys) :], [100 * part for value in values for part in value]), pair
 
 
@@ -297,8 +299,8 @@ def test_figures_of_fewer_bits_are_those_of_their_scores() -> None:
 def test_figures_of_single_settings_are_those_of_their_scores() -> None:
     (rows,) = tables("training", "| trained | JGA_orig")
     for name, row in zip(SETTINGS, rows, strict=True):
-        sgdx = scores_of(f"onepass-600_steps{name}")["sgdx"]
-        figures = [100 * sgdx[key] for key in ("jga_orig", "jga_v1-5", "jga_worst")]
+        keys = "jga_orig", "jga_v1-5", "jga_worst"
+        figures = values_of(scores_of(f"onepass-600_steps{name}"), keys)
         assert shows(row[1:4], figures), name
 
 
@@ -315,15 +317,12 @@ def test_figures_of_calls_are_those_of_their_scores() -> None:
     # The last row of each table is of a program.
     rows = [*found[0][:-1], *found[1][:-1]]
     for name, row in zip((*names, *of_many), rows, strict=True):
-        content = json.loads((ROOT / "results" / "calls" / name / "scores.json").read_text())
-        calls, of_name = (content["calls"][f"call{key}_accuracy"] for key in ("", "_name"))
-        figures = [
-            value
-            for key in ("original", "reworded", "drop", "worst", "flips")
-            for value in (calls[key], *calls["confidence"][key])
-        ]
-        figures += [of_name["original"], of_name["reworded"]]
-        counts = [header["counts"] for header in content["predictions"].values()]
+        result = scores_of(f"calls/{name}")
+        keys = [f"call_fuzzy_{of}" for of in ("orig", "reworded", "drop", "worst", "flips")]
+        of_calls = [f for f in map(result.figure, keys) if f]
+        figures = [part or 0.0 for f in of_calls for part in (f.value, *(f.interval or ()))]
+        figures += [result[key] or 0.0 for key in ("tool_orig", "tool_reworded")]
+        counts = [header["counts"] for header in result.systems.values()]
         figures.append(sum(c["unread"] for c in counts) / sum(c["requests"] for c in counts))
         assert shows(row[2:], [100 * figure for figure in figures]), name
 
@@ -334,13 +333,13 @@ def test_figures_of_tool_search_are_those_of_its_scores() -> None:
     files = ("sgd", "sgd-and-bfcl", "sgd-minilm", "sgd-and-bfcl-minilm")
     expected = [(f, m) for f in files for m in metrics]
     for (file, metric), row in zip(expected, bm25 + embeddings, strict=True):
-        content = json.loads((ROOT / "results" / "tool-search" / f"{file}.json").read_text())
-        figures = content["search"][metric]
-        keys = ("original", "reworded", "drop")
-        values = [figures[key] for key in keys] + figures["confidence"]["drop"]
-        values += [figures["worst"], figures["flips"]]
+        result = read_result(ROOT / "results" / "tool-search" / f"{file}.json").result
+        values = values_of(result, [f"{metric}_{of}" for of in ("orig", "reworded", "drop")])
+        drop = result.figure(f"{metric}_drop")
+        values += [100 * end for end in (drop and drop.interval) or ()]
+        values += values_of(result, [f"{metric}_worst", f"{metric}_flips"])
         assert row[0].endswith(metric)
-        assert shows(row[1:], [100 * value for value in values]), row
+        assert shows(row[1:], values), row
     text = (ROOT / "docs" / "results-tool-search.md").read_text()
     said = "86.1 64.7 32.5 64.1 16.0 75.0 83.2 28.2 37.3 44.9".split()
     assert not [figure for figure in said if f"{figure} %" not in text]
@@ -350,25 +349,31 @@ def test_figures_of_generators_are_those_of_their_scores() -> None:
     (rows,) = tables("generation", "| generator | BLEU_orig")
     for name, row in zip(("gold", "templates", "derived", "empty"), rows, strict=True):
         scores = scores_of(f"generation-{name}")
-        sgdx = scores["sgdx"]
-        figures = [sgdx["bleu_orig"], sgdx["bleu_v1-5"]]
-        keys = ("ser_orig", "ser_v1-5", "changed", "sgsacc_orig", "sgsacc_v1-5", "flips")
-        assert shows(row[1:], figures + [100 * sgdx[key] for key in keys]), name
-    metrics = scores_of("generation-gold")["variants"]["original"]["#ALL_SERVICES"]
+        keys = (
+            *("bleu_orig", "bleu_v1-5", "ser_orig", "ser_v1-5", "changed_v1-5"),
+            *("sgsacc_orig", "sgsacc_v1-5", "sgsacc_flips"),
+        )
+        assert shows(row[1:], values_of(scores, keys)), name
+    gold = scores_of("generation-gold")
     text = " ".join((ROOT / "docs" / "results-generation.md").read_text().split())
     for key in ("coverage", "validated", "ser_coverage"):
-        assert f"{100 * metrics[key]:.1f} %" in text, key
+        assert f"{100 * (gold[f'{key}_orig'] or 0):.1f} %" in text, key
 
 
 @pytest.mark.release
 def test_results_hold_no_weights_and_no_texts(release_archive: Path) -> None:
     files = [path for path in (ROOT / "results").rglob("*") if path.is_file()]
-    assert {path.suffix for path in files} <= {".json", ".jsonl", ".yaml", ".gz"}
-    unpacked = (
-        gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        for path in files
-    )
-    written = "\n".join(content.decode() for content in unpacked)
+    assert {path.suffix for path in files} <= {".json", ".jsonl", ".yaml", ".parquet"}
+    tables = (path for path in files if path.suffix == ".parquet")
+    texts = {
+        name
+        for path in tables
+        for field in pq.read_schema(path)
+        if not (pa.types.is_floating(field.type) or pa.types.is_integer(field.type))
+        for name in [field.name]
+    }
+    assert texts <= {"id", "service", "seen", "seen_domains", "variant"}
+    written = "\n".join(p.read_text() for p in files if p.suffix != ".parquet")
     # Each once, and no ids: a search for every text takes seconds otherwise.
     sentences = "\n".join({part for part in re.split('["\n]', written) if " " in part.strip(", :")})
     chosen = json.loads((ROOT / "results" / "test-600.json").read_text())["ids"]

@@ -27,7 +27,14 @@ from sgdx_eval.prediction_files import (
 from sgdx_eval.predictions import prediction_paths, read_predictions
 from sgdx_eval.references import ReleaseReferences
 from sgdx_eval.tables import format_figure, table, to_terminal
-from sgdx_eval.tasks.turns import Turns, read_turns, score_rows, select_turns, turns_mark, turns_of
+from sgdx_eval.tasks.turns import (
+    PREDICTED,
+    read_turns,
+    score_rows,
+    select_turns,
+    turns_mark,
+    turns_of,
+)
 from sgdx_metric.errors import ScoreError
 from sgdx_metric.signature import dialogues_mark
 from sgsacc_metric.candidates import APPENDIX_B, candidates
@@ -167,7 +174,7 @@ def read_system(
     for variant, path in prediction_paths(
         folder, [*CONFIGS, *references.opened.own_variants]
     ).items():
-        predictions = read_predictions(path, references.split, variant, Prediction, Turns.predicted)
+        predictions = read_predictions(path, references.split, variant, Prediction, PREDICTED)
         headers[variant] = predictions.header
         mark = references.marks([variant]).get(variant)
         check_data(predictions.header, variant, references.data(variant), mark)
@@ -229,9 +236,9 @@ def _score_all(
             for variant, utterances in by_variant.items()
             for turn, utterance in zip(turns, utterances, strict=True)
         ]
-        result = score_rows(references, every, turns, rows, model, options, gold).report
-        figures = {key: result["sgdx"][key] for key in FIGURES if key in result["sgdx"]}
-        figures_of[name] = {**figures, "signature": result["signature"]}
+        result = score_rows(references, every, turns, rows, model, options, gold).result
+        figures = {key: result[key] for key in FIGURES if result.figure(key)}
+        figures_of[name] = {**figures, "signature": result.signature}
     return figures_of
 
 

@@ -31,6 +31,7 @@ _LAYOUT = ("schema.json", "dialogues_*.json", "tools.json", "cases.jsonl", "sour
 # In a run folder, the list of what was written there: a line with SHA-256 and name for each.
 _WRITTEN = ".sgdx-written"
 JSON_MARK = b"{\n"  # with which an object begins as people read it; nothing else begins so
+PARQUET_MARK = b"PAR1"  # with which a file of Parquet begins
 HTML_MARK = b'<meta name="generator" content="sgdx">'  # of pages that sgdx has written
 ANSWERS_BEGIN = b'{"key":"'  # each line of a file of answers, which are paid for
 

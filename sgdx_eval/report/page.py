@@ -18,11 +18,11 @@ from sgdx_dataset.io.progress import advance, progress
 from sgdx_metric.version import __version__
 
 from ..published import entailment_table, published_generators, published_trackers
+from ..show import terms_of
 from ..tables import (
     NO_VALUE,
     Cell,
     Table,
-    interval,
     markdown,
     printable,
     render,
@@ -40,6 +40,7 @@ _NAMES = {
     "state": ("tracker", "Trackers", "dialogue state trackers"),
     "turns": ("generator", "Generators", "response generators"),
     "tools": ("caller", "Tools", "calls of tools"),
+    "search": ("search", "Search", "search for tools"),
 }
 _OTHER = "system", "Systems", "systems"
 _TEMPLATES = Path(__file__).parents[1] / "templates"
@@ -50,6 +51,11 @@ _LONGEST = 1000
 _NOT_ALIKE = (
     "Runs that were scored in the same way on the same data are in one group. Compare figures only "
     "within a group; --dialogues FILE scores all runs on the same dialogues."
+)
+_CHANCE = (
+    "Chance is the share of trials in which chance alone makes the largest loss of all rewordings "
+    "as large: in each trial the original and the new words of every dialogue change sides with "
+    "probability 1/2. Words stand out where it is at most 0.05."
 )
 _ENTAILMENT = (
     "In percent, as in Table 2 of Chen et al. 2023 (arXiv 2301.12568). The paper's figures are of "
@@ -81,7 +87,7 @@ def build_page(
     reasons: dict[str, list[str]] = {}  # why systems are not analysed, with their names
     with progress("Reporting", len(groups), " groups"):
         for group in groups:
-            task = group.task.name
+            task = group.task
             counts[task] = counts.get(task, 0) + len(group.systems)
             analyses: dict[str, Analysis] = {}
             if task == "state":
@@ -119,7 +125,7 @@ def build_page(
 def _part(group: Group, analyses: Mapping[str, Analysis]) -> dict[str, Any]:
     """What is shown of a group."""
     number = "" if group.number is None else f", group {group.number}"
-    kind = _NAMES.get(group.task.name, _OTHER)[1]
+    kind = _NAMES.get(group.task, _OTHER)[1]
     paths = []  # of each system's runs, with the model that they began with
     for system in group.systems:
         model = f" ({system.first.base_model})" if system.first.base_model else ""
@@ -136,7 +142,7 @@ def _part(group: Group, analyses: Mapping[str, Analysis]) -> dict[str, Any]:
             *tables.variant_table(group),
             *tables.augmentation(group),
             *tables.service_table(group),
-            *tables.task_tables(group),
+            *tables.failed_table(group),
         ],
         "pictures": draw_pictures(group),
         "rewordings": [_rewordings(name, of) for name, of in analyses.items() if of.rewordings],
@@ -174,29 +180,21 @@ def _rewordings(name: str, analysis: Analysis) -> Table:
             Cell(of.after.name, of.after.description),
             frames(of.lost),
             frames(of.won),
-            Cell(frames(of.lost - of.won), interval(of.interval, "{:,.0f}".format)),
+            frames(of.lost - of.won),
+            f"{of.chance:.3f}",
         ]
         for place, of in enumerate(analysis.rewordings, 1)
     ]
     texts = ["service", "variant", "original words", "new words"]
     title = f"{name}: {len(rows)} rewordings of slots cost frames"
-    return table(title, ["rank", *texts, "lost", "won", "net"], rows, texts)
+    return table(title, ["rank", *texts, "lost", "won", "net", "chance"], rows, texts, note=_CHANCE)
 
 
 def _meanings(groups: Sequence[Group]) -> list[str]:
     """What the titles of the figures mean, and which are better when they are low."""
-    systems = [system for group in groups for system in group.systems]
-    figures = [figure for system in systems for figure in system.samples()[0].figures]
-    lower = dict.fromkeys(figure.title for figure in figures if figure.lower_is_better)
-    has_bleu = any(figure.scale == 1 for figure in figures)
-    has_turns = any(group.task.name == "turns" for group in groups)
+    has_turns = any(group.task == "turns" for group in groups)
     sentences = [
-        f"All figures{' but BLEU' if has_bleu else ''} are in %.",
-        *(term for figure in figures for term in figure.legend),
-        f"Lower is better: {', '.join(lower)}." if lower else "",
-        "Seen services are in the original train split."
-        if any(len(group.sets) > 1 for group in groups)
-        else "",
+        *(term for group in groups for term in terms_of(group.systems[0].result)),
         "A turn is seen or unseen by its service and, as in the papers, by the domain."
         if has_turns
         else "",

@@ -14,11 +14,11 @@ import numpy as np
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.extras import require
 from sgdx_metric.columns import Floats
-from sgdx_metric.statistics import Interval, intervals
+from sgdx_metric.result import Figure, reworded_variants
+from sgdx_metric.units import Scores
 from sgdx_metric.variants import ORIGINAL
 
 from .runs import Group
-from .tables import values
 
 # Okabe and Ito's colours, which readers with colour-blindness tell apart, less the yellow, which
 # is too pale on white, and the black, which is too dark in dark mode.
@@ -58,7 +58,7 @@ class Picture(NamedTuple):
 def draw_pictures(group: Group) -> list[Picture]:
     """The pictures that a group's runs give."""
     # Of other tasks and of several groups, files have names of their own.
-    kind = "" if group.task.name == "state" else f"{group.task.name}_"
+    kind = "" if group.task == "state" else f"{group.task}_"
     suffix = "" if group.number is None else f"_{group.number}"
     pictures = []
     for draw, title, note in _PLOTS:
@@ -108,10 +108,12 @@ def _new(width: float, height: float) -> Any:
     return require("matplotlib.figure").Figure(figsize=(width, height), layout="constrained")
 
 
-def _bars(ends: Sequence[Interval], middle: Floats, scale: float) -> tuple[Floats, Floats]:
-    """How long the bars of intervals are below and above the middle [points]."""
-    low, high = scale * np.array([pair or (np.nan, np.nan) for pair in ends]).T
-    return middle - low, high - middle
+def _bars(figures: Sequence[Figure | None], scale: float) -> tuple[Floats, tuple[Floats, Floats]]:
+    """The values of figures, and how long the bars of their intervals are below and above."""
+    none = (np.nan, np.nan)
+    value = scale * np.array([f.value if f and f.value is not None else np.nan for f in figures])
+    low, high = scale * np.array([(f and f.interval) or none for f in figures], dtype=float).T
+    return value, (value - low, high - value)
 
 
 def by_variant(group: Group) -> Any:
@@ -127,15 +129,14 @@ def by_variant(group: Group) -> Any:
     rotation = 60 if len(names) > 8 or max(map(len, names)) > 8 else 0
     for panel, metric in zip(panels, group.headlines):
         for i, system in enumerate(systems):
-            runs = system.samples(group.members(metric), metric)
-            mean, means, ends = runs[0].figures[0], values(runs), intervals(runs)
-            middle = mean.scale * np.array([means[name] for name in names])
+            of_variants = system.by_variant(metric.name, "mean")
+            middle, bars = _bars([of_variants.get(name) for name in names], metric.scale)
             # The systems stand beside each other, so that their intervals can be told apart.
             beside = (i - (len(systems) - 1) / 2) * min(0.1, 0.5 / len(systems))
             panel.errorbar(
                 np.arange(len(names)) + beside,
                 middle,
-                _bars([ends[name] for name in names], middle, mean.scale),
+                bars,
                 label=labels[i] if panel is panels[0] else None,
                 color=_COLOURS[i % len(_COLOURS)],
                 marker=_MARKERS[(i + i // len(_COLOURS)) % len(_MARKERS)],
@@ -144,7 +145,7 @@ def by_variant(group: Group) -> Any:
                 **_BARS,
             )
         panel.set_xticks(range(len(names)), ticks, rotation=rotation)
-        panel.set_title(f"{mean.title}, %" if mean.scale == 100 else mean.title)
+        panel.set_title(f"{metric.shown}, %" if metric.scale == 100 else metric.shown)
         panel.set_ylim(bottom=min(0.0, panel.get_ylim()[0]), top=max(1.0, panel.get_ylim()[1]))
     figure.legend(loc="outside upper left", ncols=1, fontsize=8)
     return figure
@@ -152,21 +153,16 @@ def by_variant(group: Group) -> Any:
 
 def drop_beside_flips(group: Group) -> Any:
     """Two bars for each system."""
-    keys, systems, drop = group.keys, group.systems, group.task.drop_key(group.keys)
-    runs = [system.samples(group.members(keys.headline)) for system in systems]
-    titles = {figure.key: figure.title for figure in runs[0][0].figures}
-    if not {drop, keys.flips} <= titles.keys():
+    metric, systems = group.main, group.systems
+    kinds = {"drop": "drop: other words less original words", "flips": f"flips: {group.unit}"}
+    found = {kind: [s.main(metric.name, kind) for s in systems] for kind in kinds}
+    if not all(f is not None for of_kind in found.values() for f in of_kind):
         return None
     labels = [textwrap.fill(system.label, 24) for system in systems]
     figure = _new(6.4, 1.2 + sum(0.35 + 0.15 * (label.count("\n") + 1) for label in labels))
-    axes, ends = figure.subplots(), [intervals(of_system) for of_system in runs]
-    told = {
-        drop: f"drop: {titles[keys.reworded]} less {titles[keys.original]}",
-        keys.flips: f"flips: {group.unit} that change",
-    }
-    for i, (key, label) in enumerate(told.items()):
-        lengths = 100 * np.array([values(of_system)[key] for of_system in runs])
-        bars = _bars([of_system[key] for of_system in ends], lengths, 100)
+    axes = figure.subplots()
+    for i, (kind, label) in enumerate(kinds.items()):
+        lengths, bars = _bars(found[kind], 100)
         places = np.arange(len(systems)) + (i - 0.5) * 0.38
         style = {"color": _COLOURS[i], "error_kw": _BARS, "label": label}
         drawn = axes.barh(places, lengths, 0.36, xerr=bars, **style)
@@ -182,17 +178,20 @@ def drop_beside_flips(group: Group) -> Any:
 
 def by_turn(group: Group) -> Any:
     """The means by turn of the user, a panel for each system; None where turns are not known."""
-    items, keys, systems = group.results.raw.items, group.keys, group.systems
-    places = [group.task.place(item)[1].rpartition("/")[2] for item in items.ids.to_pylist()]
-    known = {figure.key: figure for figure in systems[0].samples()[0].figures}
-    lines = {keys.original: "-", keys.reworded: "--"}
-    if not (items.services() and all(map(str.isdecimal, places)) and lines.keys() <= known.keys()):
+    metric, systems = group.main, group.systems
+    others, levels = reworded_variants(group.variants, group.task), {"frame": 1, "turn": 0}
+    if group.item not in levels or ORIGINAL not in group.variants or not others:
+        return None
+    ids = systems[0].first.result.scores.items.ids.to_pylist()
+    places = [i.rsplit("/", levels[group.item])[0].rpartition("/")[2] for i in ids]
+    if not all(map(str.isdecimal, places)):
         return None
     turn = np.array(places, dtype=np.int64) // 2 + 1  # Users speak first, then every second time.
     numbers, counts = np.unique(turn, return_counts=True)
     numbers = numbers[counts >= _FEWEST_IN_A_TURN]
     if not len(numbers):
         return None
+    lines = {"original words": ([ORIGINAL], "-"), "other words": (others, "--")}
     columns = min(len(systems), 3)
     rows, width = -(-len(systems) // columns), 5.4 if columns == 1 else 3.6 * columns
     figure = _new(width, 2.8 * rows + 0.3)
@@ -200,12 +199,14 @@ def by_turn(group: Group) -> Any:
     axes = figure.subplots(rows, columns, squeeze=False, sharey=True)
     highest = 1.0
     for i, (panel, system) in enumerate(zip(axes.flat, systems)):
-        of_turns = [values(system.samples(np.flatnonzero(turn == n))) for n in numbers]
-        for key, style in lines.items():
-            heights = known[key].scale * np.array([of_turn[key] for of_turn in of_turns])
+        runs = [run.result.scores for run in system.runs]
+        for label, (names, style) in lines.items():
+            of_runs = [of.metrics[metric.each or metric.name][_places(of, names)] for of in runs]
+            each = np.nanmean(np.stack(of_runs), axis=(0, 1))  # [items]
+            heights = metric.scale * np.array([np.nanmean(each[turn == n]) for n in numbers])
             highest = max(highest, 1.05 * float(np.nanmax(heights)))
             line = {"color": _COLOURS[i % len(_COLOURS)], "marker": ".", "markersize": 4}
-            panel.plot(numbers, heights, style, label=known[key].title, **line)
+            panel.plot(numbers, heights, style, label=label, **line)
         panel.set_title(textwrap.fill(system.label, 44))
         panel.set(xlabel="turn of the user", ylabel="%")
         panel.legend(fontsize=8)
@@ -213,6 +214,10 @@ def by_turn(group: Group) -> Any:
     for panel in axes.flat[len(systems) :]:
         panel.set_visible(False)
     return figure
+
+
+def _places(scores: Scores, names: Sequence[str]) -> list[int]:
+    return [list(scores.variants).index(name) for name in names]
 
 
 _PLOTS: Sequence[tuple[Callable[[Group], Any], str, str]] = [

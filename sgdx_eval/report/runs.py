@@ -13,24 +13,22 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import decode_json
 from sgdx_dataset.subset import read_dialogue_ids
-from sgdx_metric.columns import Ints
 from sgdx_metric.errors import ScoreError
+from sgdx_metric.result import ALL, Figure, Metric, Result
 from sgdx_metric.signature import split_name
-from sgdx_metric.statistics import Sample
-from sgdx_metric.units import ALL
-from sgdx_metric.variants import ORIGINAL
 
+from ..compare import averaged
 from ..prediction_files import unread_answers
 from ..predictions import prediction_paths
-from ..results import (
+from ..result import (
     SYSTEM_PARTS,
-    Results,
+    Scored,
     only_dialogues,
     only_services,
-    read_results,
+    read_result,
     scores_file,
-    stored,
 )
+from ..show import groups_of, main_metric
 from ..tables import NO_VALUE, printable
 from ..tasks import TASKS
 
@@ -47,25 +45,22 @@ _LONGEST_NAME = 80
 class Run:
     """The scores of one run, and what is known of the system."""
 
-    def __init__(
-        self, path: Path, results: Results, settings: Mapping[str, Any], is_choice: bool = False
-    ) -> None:
+    def __init__(self, path: Path, result: Scored, settings: Mapping[str, Any]) -> None:
         """Find out what is known of a folder's or a file's scores, of all its items or of some.
 
         The settings are the recipe of the training; empty where it is not at hand.
         """
-        self.path, self.results, self.settings = path, results, settings
-        self.is_choice = is_choice
-        self.split = split_name(results.parts.get("split", "test"))
+        self.path, self.result, self.settings = path, result, settings
+        self.split = split_name(result.parts.get("split", "test"))
         # What the predictions say of the system; empty where they say nothing.
-        self.facts = next((header.system for header in results.headers.values()), {})
+        self.facts = next((header.system for header in result.headers.values()), {})
         # What is recorded of the training of the model, and of its sub-models if it has any.
         parts = self.facts.get("parts")
         records = self.facts, *(parts.values() if isinstance(parts, dict) else ()), settings
         self.trainings = [record for record in records if isinstance(record, Mapping)]
         self.seed = next((t["seed"] for t in self.trainings if "seed" in t), None)
         # Whether the system was trained on the schemas that it is judged on.
-        self.oracle = results.parts.get("oracle") == "yes" or any(
+        self.oracle = result.parts.get("oracle") == "yes" or any(
             training.get("oracle") is True for training in self.trainings
         )
         # The reworded schemas that the system was trained on too; empty for none.
@@ -74,7 +69,7 @@ class Run:
             ratio = augments[0].get("ratio", 1)
             self.augmentation = f"{augments[0].get('schemas')}{'' if ratio == 1 else f' x {ratio}'}"
         # Whether the system read the system's acts: yes, no, mixed, or a dash if unknown.
-        acts = results.parts.get("system-acts", "unknown")
+        acts = result.parts.get("system-acts", "unknown")
         self.acts = NO_VALUE if acts == "unknown" else acts
         # The model that training began with, or else the model, by the last part of a path that
         # says more than that it is a model; empty where that says nothing.
@@ -87,21 +82,16 @@ class Run:
         self.folder = absolute.stem if is_own else scores_file(absolute).parent.name
 
     @cached_property
-    def stored(self) -> Mapping[str, Any]:
-        """What scores.json has beside the scores of items; empty for a choice of items."""
-        return {} if self.is_choice else stored(self.results.path)
-
-    @cached_property
     def predictions(self) -> dict[str, Path]:
         """The prediction files by variant; {} unless all that were scored have one."""
-        folder = self.results.path.parent
+        folder = self.result.path.parent
         if (folder / "predictions").is_dir():
             folder /= "predictions"
         try:
-            paths = prediction_paths(folder, self.results.variants)
+            paths = prediction_paths(folder, self.result.result.variants)
         except SgdxError:
             return {}
-        return paths if set(paths) == set(self.results.variants) else {}
+        return paths if set(paths) == set(self.result.result.variants) else {}
 
     @property
     def trained_on(self) -> str:
@@ -162,8 +152,8 @@ class Run:
         caveats = ["oracle: trained on v1 to v5"] if self.oracle else []
         if any(training.get("model") == "tiny" for training in self.trainings):
             caveats.append("random weights")
-        of_headers = {name: n for name, (n, _) in unread_answers(self.results.headers).items()}
-        unread = self.stored.get("unread") or of_headers
+        of_headers = {name: n for name, (n, _) in unread_answers(self.result.headers).items()}
+        unread = self.result.result.counts.get("unread") or of_headers
         if counts := ", ".join(f"{n} under {name}" for name, n in unread.items() if n):
             caveats.append(f"answers that could not be read: {counts}")
         return caveats
@@ -216,14 +206,14 @@ class _Training(msgspec.Struct):
 
 def read_run(path: Path) -> Run:
     """Read a run's scores, and the recipe beside them or in the model's folder."""
-    run = Run(path, read_results(path), {})
-    for folder in (run.results.path.parent, Path(str(run.facts.get("model", "")))):
+    run = Run(path, read_result(path), {})
+    for folder in (run.result.path.parent, Path(str(run.facts.get("model", "")))):
         if (file := folder / "run.json").is_file():
             record = decode_json(read_file(file), _Training, str(file), "a run's record").record
             facts = run.facts
             # Another model may stand in the folder by now.
             if record and all(facts.get(key, seen) == seen for key, seen in record.seen.items()):
-                return Run(path, run.results, record.settings)
+                return Run(path, run.result, record.settings)
     return run
 
 
@@ -245,13 +235,13 @@ def read_runs(
                 validations.append(test)
                 continue
             run = read_run(path)
-            results = run.results
+            result = run.result
             if dialogues:
                 ids = read_dialogue_ids(dialogues, run.split)
-                results = only_dialogues(results, ids, str(dialogues))
+                result = only_dialogues(result, ids, str(dialogues))
             if services:
-                results = only_services(results, services)
-            runs.append(Run(path, results, run.settings, results is not run.results))
+                result = only_services(result, services)
+            runs.append(Run(path, result, run.settings))
         except (SgdxError, ScoreError, OSError) as error:
             told = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else error
             if len(paths) == 1:
@@ -276,14 +266,26 @@ class System:
         self.caveats = [*dict.fromkeys(told for run in runs for told in run.caveats()), *seeds]
         self.label = f"{name} [{'; '.join(self.caveats)}]" if self.caveats else name
 
-    def samples(self, members: Ints | None = None, metric: str | None = None) -> list[Sample]:
-        """The figures of some items of each run, or of all; or a metric under each variant."""
-        made = []
-        for run in self.runs:
-            scores, task = run.results.scores(members), run.results.task
-            figures = task.headlines(scores)[metric] if metric else task.figures(scores)
-            made.append(Sample(figures, scores.items.dialogue))
-        return made
+        # The figures of one run, or the means of several with their deviations.
+        self.result = Result(
+            task=self.first.result.task,
+            signature=self.first.result.signature,
+            figures=list(runs[0].result.result.figures)
+            if len(runs) == 1
+            else [*averaged([run.result.result.figures for run in runs])],
+        )
+
+    def main(self, metric: str, figure: str, group: str = ALL) -> Figure | None:
+        """A figure over v1 to v5, or over all other words, or under the original ones."""
+        return self.result.main(metric, figure, group)
+
+    def by_variant(self, metric: str, figure: str) -> dict[str, Figure]:
+        """A metric's figures of single variants."""
+        return self.result.by_variant(metric, figure)
+
+    def has(self, metric: str) -> bool:
+        """Whether a metric is known."""
+        return any(f.metric == metric and f.value is not None for f in self.result.figures)
 
 
 class Group:
@@ -293,38 +295,27 @@ class Group:
         """Find out what the systems share, which have the same items and rules."""
         self.systems = systems
         self.number = number  # among the groups of its task, from 1; None for the only one
-        self.results = results = systems[0].first.results
-        self.task = task = results.task
-        self.unit = f"{task.unit}s"
-        scores = results.scores()
-        # The figures that tell what rewording costs, and the means under each variant by metric.
-        self.keys, self.headlines = task.keys(scores), task.headlines(scores)
-        self.variants = sorted(results.variants, key=lambda name: name != ORIGINAL)
-        groups, services = results.raw.items.groups(), results.raw.items.services()
-        # The positions of the items of each service; of all items, and of those in and outside each
-        # set, if there are any.
-        self.services = {name: groups[name] for name in services}
-        self.sets = {
-            name.replace("_", " "): members
-            for name, members in groups.items()
-            if name not in services and (len(members) or name == ALL)
-        }
+        result = systems[0].result
+        self.task, self.item = result.task, TASKS[result.task].item
+        self.unit = f"{self.item}s"
+        self.metrics: dict[str, Metric] = {m.name: m for m in TASKS[self.task].metrics}
+        # The metric that decides, and all that stand in the first table.
+        self.main = main_metric(result)
+        known = [m for m in self.metrics.values() if any(s.has(m.name) for s in systems)]
+        self.headlines = [m for m in known if m.headline]
+        self.variants = result.variants
+        self.count = groups_of(result).get(ALL, 0)
+        sets = (ALL, "seen", "unseen", "seen_domains", "unseen_domains")
+        self.sets = [name for name in groups_of(result) if name in sets]
+        self.services = [name for name in groups_of(result) if name not in sets]
         # What must stand beside every number of the group.
-        self.caveats = data_caveats(results.parts, task.count(results.raw), self.unit)
-
-    def members(self, metric: str) -> Ints | None:
-        """The positions of the items that a metric applies to; None for all."""
-        return self.task.members(self.results.raw, metric)
-
-    def count(self, members: Ints) -> str:
-        """How many items there are at some positions."""
-        return f"{self.task.count(self.results.raw.only(members)):,}"
+        self.caveats = data_caveats(systems[0].first.result.parts, self.count, self.unit)
 
     def signatures(self) -> dict[str, str]:
         """The signatures of the runs, each with the names of its systems; "" where all share it."""
         names: dict[str, list[str]] = {}
         for system in self.systems:
-            for signature in dict.fromkeys(run.results.signature for run in system.runs):
+            for signature in dict.fromkeys(run.result.signature for run in system.runs):
                 names.setdefault(signature, []).append(system.name)
         return {signature: "; ".join(n) if len(names) > 1 else "" for signature, n in names.items()}
 
@@ -335,9 +326,9 @@ def group_runs(runs: Sequence[Run]) -> list[Group]:
     Runs of one system with different seeds come together.
     """
     by_task: dict[str, dict[str, list[Run]]] = {}
-    for run in sorted(runs, key=lambda run: [*TASKS].index(run.results.task.name)):
-        by_key = by_task.setdefault(run.results.task.name, {})
-        scored = {key: part for key, part in run.results.parts.items() if key not in _FREE}
+    for run in sorted(runs, key=lambda run: [*TASKS].index(run.result.task)):
+        by_key = by_task.setdefault(run.result.task, {})
+        scored = {key: part for key, part in run.result.parts.items() if key not in _FREE}
         by_key.setdefault(str(scored), []).append(run)
     return [
         Group(_systems(of_group), number if len(by_key) > 1 else None)

@@ -14,7 +14,7 @@ import pyarrow as pa
 from sgdx_dataset import SgdxError
 from sgdx_metric.columns import Floats
 from sgdx_metric.errors import ScoreError
-from sgdx_metric.statistics import Figure, Interval, Sample
+from sgdx_metric.statistics import stand_out
 from sgdx_metric.units import Items
 from sgdx_metric.variants import ORIGINAL, own_variants
 
@@ -22,7 +22,7 @@ from ..explain import judge_values
 from ..predictions import read_predictions, with_frame_ids
 from ..reference_folder import FolderReferences
 from ..references import References, Stated, Turns, open_references
-from ..results import Results
+from ..result import Scored as ScoredResult
 from ..tables import NO_VALUE, Column, Table, percent, printable, table
 from .runs import Group, System
 
@@ -80,10 +80,11 @@ class Rewording(NamedTuple):
     before: Words
     after: Words
     # Frames in which it is right under the original and wrong under the variant, and in which it
-    # is the other way round; means over the runs. The interval is of their difference.
+    # is the other way round; means over the runs.
     lost: float
     won: float
-    interval: Interval
+    # How likely chance makes the largest loss of all rewordings as large.
+    chance: float
 
 
 class Analysis(NamedTuple):
@@ -93,6 +94,9 @@ class Analysis(NamedTuple):
     errors: Sequence[Error]
     # The slots whose new words lose more frames than they win, the costliest first.
     rewordings: Sequence[Rewording]
+    # How many rewordings change any frame, and how many of them win more than they lose.
+    looked_at: int = 0
+    won: int = 0
 
 
 def analyse_group(
@@ -106,10 +110,10 @@ def analyse_group(
     opened: dict[tuple[tuple[str, Stated], ...], References] = {}  # by what was stated
     analyses, reasons = dict[str, Analysis](), dict[str, str]()
     for system in group.systems:
-        results = system.first.results
+        results = system.first.result
         # Headers matter only where neither a source nor references are given.
         headers = {} if source or references else results.headers
-        own = [] if references else own_variants(results.variants)
+        own = [] if references else own_variants(results.result.variants)
         stated = {n: (header.source, header.data) for n, header in headers.items() if n not in own}
         if not all(run.predictions for run in system.runs):
             reasons[system.name] = "there are no predictions beside scores.json"
@@ -117,10 +121,10 @@ def analyse_group(
         try:
             if (key := tuple(stated.items())) not in opened:
                 if references:
-                    opened[key] = FolderReferences(references, None, list(results.variants))
+                    opened[key] = FolderReferences(references, None, list(results.result.variants))
                 else:
                     opened[key] = open_references(source, system.first.split, {}, stated=stated)
-            variants = [name for name in results.variants if name not in own]
+            variants = [name for name in results.result.variants if name not in own]
             analyses[system.name] = analyse(system, opened[key], variants)
             if own:
                 which = f"{system.name} under {printable(', '.join(own))}"
@@ -138,10 +142,12 @@ class Scored(NamedTuple):
     scores: Mapping[str, list[float]]
 
 
-def score_slots(data: References, split: str, variant: str, path: Path, results: Results) -> Scored:
+def score_slots(
+    data: References, split: str, variant: str, path: Path, results: ScoredResult
+) -> Scored:
     """Score a prediction file on the frames of some results."""
     rows, schemas = data.rows(variant), data.schemas(variant)
-    ids = results.raw.items.ids.to_pylist()
+    ids = results.scores.items.ids.to_pylist()
     gold = _states(rows)
     predicted = _states(with_frame_ids(read_predictions(path, split, variant), rows))
     scores: dict[str, list[float]] = {}
@@ -152,7 +158,7 @@ def score_slots(data: References, split: str, variant: str, path: Path, results:
                 f"is {lacking[0]}"
             )
     judged: dict[tuple[object, ...], float] = {}  # An error stays in the state for many turns.
-    for frame_id, service in zip(ids, results.raw.items.service):
+    for frame_id, service in zip(ids, results.scores.items.service):
         scores[frame_id] = []
         for slot in schemas[service].slots:
             right = gold[frame_id].get(slot.name, [])
@@ -175,7 +181,7 @@ def analyse(system: System, data: References, variants: Sequence[str]) -> Analys
     An error is a slot that scores less than 1 under a variant, in a frame whose slots all score 1
     under the original.
     """
-    results, split = system.first.results, system.first.split
+    results, split = system.first.result, system.first.split
     if ORIGINAL not in variants:
         return Analysis([], [])
     # What every slot of a service is called, by the service and the variant.
@@ -184,7 +190,7 @@ def analyse(system: System, data: References, variants: Sequence[str]) -> Analys
         for variant in variants
         for service, schema in data.schemas(variant).items()
     }
-    items, errors = results.raw.items, list[Error]()
+    items, errors = results.scores.items, list[Error]()
     # Of a choice of frames, only the dialogues that have any are drawn.
     dialogues, dialogue = np.unique(items.dialogue, return_inverse=True)
     number = dict(zip(items.ids.to_pylist(), dialogue.tolist()))
@@ -205,7 +211,9 @@ def analyse(system: System, data: References, variants: Sequence[str]) -> Analys
                         counts[int(now == 1), number[frame_id]] += 1 / len(system.runs)
         if run is system.first:
             errors = list(_errors(system.name, scored, words, items, data.turns()))
-    return Analysis(errors, _costly(changes, words, len(dialogues)))
+    nets = [counts[0].sum() - counts[1].sum() for counts in changes.values()]
+    won = sum(net < 0 for net in nets)
+    return Analysis(errors, _costly(changes, words), len(changes), won)
 
 
 def _errors(
@@ -247,21 +255,20 @@ def _errors(
 def _costly(
     changes: Mapping[tuple[str, int, str], Floats],
     words: Mapping[tuple[str, str], Sequence[Words]],
-    dialogues: int,
 ) -> list[Rewording]:
     """The slots whose new words lose more frames than they win, the costliest first."""
-    found = {key: counts.sum(axis=1) for key, counts in changes.items()}
-    found = {key: counts for key, counts in found.items() if counts[0] - counts[1] > 1e-9}
-    figures = [
-        Figure(str(i), changes[key][:1] - changes[key][1:], lambda sums: sums[0], bounds=None)
-        for i, key in enumerate(found)
-    ]
-    ends = Sample(figures, np.arange(dialogues)).intervals() if figures else {}
+    if not changes:
+        return []
+    net = np.stack([counts[0] - counts[1] for counts in changes.values()])  # [slots, dialogues]
+    chance = stand_out(net)
     rewordings = []
-    for i, ((service, place, variant), (lost, won)) in enumerate(found.items()):
-        old, new = words[service, ORIGINAL][place], words[service, variant][place]
-        of_frames = float(lost), float(won), ends[str(i)]
-        rewordings.append(Rewording(service, variant, old, new, *of_frames))
+    for (key, counts), likely in zip(changes.items(), chance):
+        lost, won = counts.sum(axis=1)
+        if lost - won > 1e-9:
+            service, place, variant = key
+            old, new = words[service, ORIGINAL][place], words[service, variant][place]
+            of_frames = float(lost), float(won), float(likely)
+            rewordings.append(Rewording(service, variant, old, new, *of_frames))
     return sorted(rewordings, key=lambda r: (r.won - r.lost, -r.lost, r.service, r.variant))
 
 

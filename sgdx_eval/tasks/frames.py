@@ -1,33 +1,23 @@
-"""What tasks have in common whose items are frames, such as states and calls."""
+"""What tasks have in common whose items are frames, such as states."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sgdx_dataset.io.errors import SgdxError
-from sgdx_dataset.io.files import staged
 from sgdx_metric.columns import column, strings
-from sgdx_metric.figures import variant_differences
-from sgdx_metric.robustness import check_same_frames, frame_scores
-from sgdx_metric.scoring import FrameScores
+from sgdx_metric.result import Metric
+from sgdx_metric.scoring import NAMES, check_same_frames, frame_scores
 from sgdx_metric.signature import OFFICIAL, Rules, Setup, Subset, signature
-from sgdx_metric.statistics import Sample
 from sgdx_metric.units import (
-    ALL,
-    SEEN,
-    UNSEEN,
     ScoredFrames,
-    Scores,
     dialogue_ids_of,
     only_dialogues,
     only_services,
@@ -41,76 +31,35 @@ from ..prediction_files import is_oracle, system_acts
 from ..predictions import Predictions, located, with_frame_ids
 from ..references import References
 from ..tables import terminal
-from ..task import Given, Scored, Task
+from ..task import Given, Rows, ScoredItems, Task
 
 
-class FrameTask(Task):
-    """A task whose items are frames, or what is done in them."""
+def _no_lines(*_: Any) -> Iterator[Line]:
+    yield from ()
 
-    # The metrics whose scores of single items scores.json has; the first is always there.
-    paired: ClassVar[Sequence[str]]
-    option_groups: ClassVar[Sequence[str]] = (OF_FRAMES,)
 
+def _nothing_beside(scored: ScoredItems, *_: Any) -> ScoredItems:
+    return scored
+
+
+@dataclass(frozen=True)
+class Frames:
+    """A task whose items are frames."""
+
+    name: str
+    # The first decides whether a frame is right.
+    metrics: Sequence[Metric]
+    # Scores the rows of one variant: references, predictions, the variant and the rules.
+    score_rows: Callable[[pa.Table, pa.Table, str, Rules], Any]
+    # The lines of a whole frame by its scores, and those of which a change may make it wrong.
+    frame_lines: Callable[[str, Row, Row, Mapping[str, float]], Iterator[Line]] = _no_lines
+    slot_lines: Callable[[str, Row, Row, list[str], Rules], Iterator[Line]] = _no_lines
     # The columns of references and predictions that `slot_lines` reads.
-    explained: ClassVar[Sequence[str]] = ("frame_id",)
+    explained: Sequence[str] = ("frame_id",)
+    # Adds counts, and what has to be said.
+    beside: Callable[[ScoredItems, Mapping[str, Any], Given], ScoredItems] = _nothing_beside
 
-    @abstractmethod
-    def score_rows(
-        self, references: pa.Table, predictions: pa.Table, variant: str, rules: Rules
-    ) -> ScoredFrames:
-        """Score the rows of one variant."""
-
-    def report(self, by_variant: Mapping[str, Any], dialogues: int, setup: Setup) -> dict[str, Any]:
-        """Sum up the scores of all variants, of so many dialogues, as scores.json has them."""
-        scores = frame_scores(by_variant, self.paired, setup.rules)
-        groups = {name: scores.only(scores.items.groups()[name]) for name in (ALL, SEEN, UNSEEN)}
-        sums = {name: self._sums(of_group) for name, of_group in groups.items()}
-        counts = {name: len(of_group.items.ids) for name, of_group in groups.items()}
-        means = Sample(self.by_variant(scores), scores.items.dialogue).values()
-        changes = variant_differences(scores, self.main)
-        return {
-            "sgdx": {**sums.pop(ALL), **sums, "by_variant": means, "differences": changes},
-            "frames": counts,
-            "signature": signature(scores.variants, counts[ALL], dialogues, setup, self.name),
-        }
-
-    def _sums(self, scores: Scores) -> dict[str, Any]:
-        """The figures of some frames, with their intervals."""
-        sample = Sample(self.figures(scores), scores.items.dialogue)
-        return {**sample.values(), "confidence": sample.intervals()}
-
-    def frame_lines(
-        self, variant: str, reference: Row, predicted: Row, scores: Mapping[str, float]
-    ) -> Iterator[Line]:
-        """The lines of a whole frame, by its scores."""
-        yield Line(-3, self.unit, variant, "", [], [], scores[self.main], self.main)
-
-    def slot_lines(
-        self, variant: str, reference: Row, predicted: Row, aspects: list[str], rules: Rules
-    ) -> Iterator[Line]:
-        """The lines of which a change may make a frame right or wrong.
-
-        Slots go by `aspects`, their names under the first variant.
-        """
-        yield from ()
-
-    def write_items(self, scored: Scored, output: Path) -> None:
-        """A row for each frame and variant, with all metrics."""
-        by_variant = scored.by_variant.items()
-        rows = pa.concat_tables(_item_rows(name, frames) for name, frames in by_variant)
-        with staged(output) as path:
-            if output.suffix == ".parquet":
-                import pyarrow.parquet as pq  # It takes a while to import.
-
-                pq.write_table(rows, path)
-            else:
-                path.write_bytes(msgspec.json.Encoder().encode_lines(rows.to_pylist()))
-
-    def called(self, frames: pa.Table, frame_id: str, variant: str) -> pa.Table:
-        """Those of a dialogue's frames in which there is something to explain."""
-        return frames
-
-    def score(self, given: Given) -> Scored:
+    def score(self, given: Given) -> ScoredItems:
         """Score the frames of each variant, or those that were chosen."""
         references, predictions, inputs = given
         headers = given.headers()
@@ -123,6 +72,7 @@ class FrameTask(Task):
             with located({name: of_variant}, references):
                 by_variant[name] = self.score_rows(frames, rows, name, inputs.rules)
             dialogues = len(dialogue_ids_of(frames))
+        scores = frame_scores(by_variant, inputs.rules)
         setup = Setup(
             split=inputs.split,
             release=references.release,
@@ -133,12 +83,12 @@ class FrameTask(Task):
             variants=references.marks([*predictions]),
             subset=subset,
             services=inputs.services,
+            canonical="canonical" in scores.metrics,
         )
-        content = self.report(by_variant, dialogues, setup)
+        line = signature(scores.variants, len(scores.items.ids), dialogues, setup, self.name)
         is_stated = bool(ids) and not (inputs.dialogues or inputs.limit or inputs.services)
         chosen = (dialogues, subset.available) if subset and is_stated else None
-        raw = frame_scores(by_variant, self.paired, inputs.rules)
-        return Scored(content, raw, by_variant, chosen)
+        return self.beside(ScoredItems(scores, line, chosen=chosen), by_variant, given)
 
     def items(self, given: Given) -> ItemTable:
         """The frames, whose lines are those of `slot_lines`."""
@@ -160,6 +110,8 @@ class FrameTask(Task):
         }
         check_same_frames(scored)
         names, ids = [*scored], next(iter(scored.values())).frame_id
+        main = self.metrics[0]
+        key = next((key for key, name in NAMES.items() if name == main.name), main.name)
 
         def row(rows: pa.Table, place: int) -> Row:
             known = [name for name in self.explained if name in rows.column_names]
@@ -173,10 +125,10 @@ class FrameTask(Task):
             sides = row(true[name], place), row(predicted[name], place)
             return list(self.slot_lines(name, *sides, aspects, rules))
 
-        scores = np.stack([of.scores[self.main] for of in scored.values()])
-        return ItemTable(self.unit, self.title, names, ids.to_pylist(), scores, lines)
+        scores = np.stack([of.scores[key] for of in scored.values()])
+        return ItemTable("frame", main.shown, names, ids.to_pylist(), scores, lines)
 
-    def explain_item(self, item: str, given: Given) -> None:
+    def why(self, item: str, given: Given) -> None:
         """Print the dialogue up to a frame, and what the frame scores slot by slot."""
         true, predicted = {}, {}
         dialogue_id = item.rsplit("/", 2)[0]
@@ -188,7 +140,7 @@ class FrameTask(Task):
                     f"'{dialogue_id}', expected DIALOGUE/TURN/SERVICE of one that they have"
                 )
             predicted[name] = with_frame_ids(of_variant, frames)
-            true[name] = self.called(frames, item, name)
+            true[name] = frames
         lines = explain(item, true, predicted, self, given.inputs.rules)
         row = frame_row(next(iter(true.values())), item, "references").to_pylist()[0]
         dialogue = [(turn["speaker"], turn["utterance"]) for turn in row.get("history", [])]
@@ -196,16 +148,10 @@ class FrameTask(Task):
         print_explanation(item, dialogue, lines, terminal())
 
 
-def _item_rows(variant: str, frames: ScoredFrames) -> pa.Table:
-    """The frames of one variant with all metrics, which are null where undefined."""
-    columns = {
-        "frame_id": frames.frame_id,
-        "variant": pa.array([variant] * len(frames.seen), pa.string()),
-        **({"service": frames.service} if isinstance(frames, FrameScores) else {}),
-        "seen": frames.seen,
-    }
-    scores = {metric: pa.array(frames.scores[metric], from_pandas=True) for metric in frames.scores}
-    return pa.table(columns | scores)
+def frame_task(frames: Frames, rows: Rows, option_groups: Sequence[str] = (OF_FRAMES,)) -> Task:
+    """A task whose items are frames."""
+    how = frames.score, frames.why, frames.items
+    return Task(frames.name, "frame", frames.metrics, rows, *how, option_groups)
 
 
 def choose(
@@ -239,7 +185,7 @@ def explain(
     frame_id: str,
     references: Mapping[str, pa.Table],
     predictions: Mapping[str, pa.Table],
-    task: FrameTask,
+    task: Frames,
     rules: Rules = OFFICIAL,
 ) -> list[Line]:
     """Explain the scores of one of the frames in tables by variant.

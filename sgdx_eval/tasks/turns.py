@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,27 +11,16 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from sgdx_dataset.io.files import read_input, staged
+from sgdx_dataset.io.files import read_input
 from sgdx_dataset.release import Release
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.errors import ScoreError
 from sgdx_metric.signature import Setup, Subset
-from sgdx_metric.statistics import Figure
-from sgdx_metric.units import Scores
 from sgdx_metric.variants import ORIGINAL, short_digest
-from sgsacc_metric.figures import (
-    SETS,
-    TITLES,
-    headline_metrics,
-    turn_accuracy,
-    turn_figures,
-    under_each,
-)
+from sgsacc_metric.figures import TURN_METRICS, turn_accuracy
 from sgsacc_metric.gold import PAPER, GoldTurn, Options
 from sgsacc_metric.nli import Nli, nli_name, open_nli
-from sgsacc_metric.report import turn_count
 from sgsacc_metric.rows import Prediction, Turn, read_turn
-from sgsacc_metric.ser import checked_values, contains
 from sgsacc_metric.system import UNSTATED, SystemScores, score_system
 
 from ..explain import ItemTable, Line
@@ -41,33 +30,22 @@ from ..options import OF_TURNS, NliOptions
 from ..prediction_files import is_oracle
 from ..predictions import located
 from ..references import References, ReleaseReferences
-from ..tables import Table, print_line, terminal
-from ..task import Changes, Given, Keys, Scored, Task
-from ..turn_tables import coverage_lines, explain_turn, variant_table
+from ..tables import print_line, terminal
+from ..task import Given, Rows, ScoredItems, Task
+from ..turn_tables import coverage_lines, explain_turn
 
 # What is read of a turn row, beside the schemas.
 _COLUMNS = [name for name in Turn.__struct_fields__ if name not in ("schemas", "words")]
 _TURN_ID = re.compile(r".+/\d+")
 
 
-@dataclass(frozen=True)
-class Turns(Task):
-    """What generators say. An item is what a dialogue spends on a service: sums over its turns."""
+REFERENCES = pa.schema([(name, pa.string()) for name in (*_COLUMNS, "schemas")])
+PREDICTED = pa.schema([(name, pa.string()) for name in ("turn_id", "variant", "utterance")])
 
-    name = "turns"
-    unit = "turn"
-    item_id = "unit_id"
-    main = "turns"
-    title = "SGSAcc, or SER"
-    deciding = ("sgsacc_v1-5", "ser_v1-5")
-    counted = "turns"
-    sets = SETS
-    Prediction = Prediction
-    predicted = pa.schema([(name, pa.string()) for name in ("turn_id", "variant", "utterance")])
-    item_endings = (".jsonl",)
-    kind = "turns"
-    option_groups = (OF_TURNS,)
-    references = pa.schema([(name, pa.string()) for name in (*_COLUMNS, "schemas")])
+
+@dataclass(frozen=True)
+class Turns:
+    """What generators say, and how it is judged."""
 
     # The variant whose words the sentences that have to be entailed are made of.
     evaluator: str = ORIGINAL
@@ -80,9 +58,12 @@ class Turns(Task):
     turns: Path | None = None
     gold: Path | None = None
 
-    def variants_read(self, predicted: Sequence[str]) -> Sequence[str]:
-        """The evaluator's: whatever the generator read, what it has to say is the same."""
-        return [self.evaluator]
+    @property
+    def task(self) -> Task:
+        """The task; whatever the generator read, what it has to say is the evaluator's."""
+        rows = Rows(Prediction, PREDICTED, REFERENCES, "turns", [self.evaluator])
+        how = self.score, self.why, self.items
+        return Task("turns", "turn", TURN_METRICS, rows, *how, (OF_TURNS,))
 
     def open_nli(self) -> Nli | None:
         """The model of entailment."""
@@ -103,11 +84,14 @@ class Turns(Task):
         options = (self.options.validate, self.options.context, self.options.rules)
         return GoldHeader(nli_name(nli), evaluator, references.split, *options, self.options.seed)
 
-    def score(self, given: Given) -> Scored:
+    def score(self, given: Given) -> ScoredItems:
         """Score the turns of each variant, or those that were chosen."""
         every, turns, chosen = self._chosen_turns(given)
         system = self.score_turns(given, every, turns)
-        return Scored(system.report, system.units, {"": system, "turns": turns}, chosen)
+        result = system.result
+        return ScoredItems(
+            system.items, result.signature, result.counts, coverage_lines(result), chosen
+        )
 
     def _chosen_turns(self, given: Given) -> tuple[list[Turn], list[Turn], tuple[int, int] | None]:
         """All turns, those of them to score, and how many dialogues of how many the files name."""
@@ -143,32 +127,6 @@ class Turns(Task):
         with located(predictions, references):
             return score_rows(references, every, turns, rows, nli, self.options, gold, setup)
 
-    def write_items(self, scored: Scored, output: Path) -> None:
-        """A JSON line for each turn and variant: its BLEU, what SER misses, what SGSAcc says."""
-        system, turns = scored.by_variant[""], scored.by_variant["turns"]
-        with staged(output) as path, path.open("wb") as file:
-            for variant, scores in system.turn_scores.items():
-                for i, turn in enumerate(turns):
-                    values = list(checked_values(turn))
-                    row = {
-                        "turn_id": turn.turn_id,
-                        "variant": variant,
-                        "service": turn.service,
-                        "utterance": scores.utterances[i],
-                        "bleu": float(scores.sentence_bleu[i]),
-                        "values": len(values),
-                        "missing": sum(
-                            not contains(scores.utterances[i], value) for value in values
-                        ),
-                    }
-                    if system.gold:
-                        row |= {
-                            "judged": system.gold[i].judged,
-                            "valid": system.gold[i].valid,
-                            "faithful": scores.verdicts[i].faithful,
-                        }
-                    file.write(msgspec.json.encode(row) + b"\n")
-
     def items(self, given: Given) -> ItemTable:
         """The turns, each with a line of what is said."""
         every, turns, chosen = self._chosen_turns(given)
@@ -185,9 +143,10 @@ class Turns(Task):
             return [Line(0, "utterance", name, "", [], said, score, why)]
 
         ids = [turn.turn_id for turn in turns]
-        return ItemTable(self.unit, self.title, names, ids, accuracy, lines)
+        title = "SER" if self.nli is None else "SGSAcc"
+        return ItemTable("turn", title, names, ids, accuracy, lines)
 
-    def explain_item(self, item: str, given: Given) -> None:
+    def why(self, item: str, given: Given) -> None:
         """Print the utterances before and in one turn, and how each action is judged."""
         every = read_turns(given.references, self.evaluator)
         turns = [turn for turn in every if turn.turn_id == item]
@@ -209,61 +168,6 @@ class Turns(Task):
         gold = system.gold[0] if system.gold else None
         for line in explain_turn(turns[0], utterances, gold, verdicts):
             print_line(line, console)
-
-    def counts_of(self, content: Mapping[str, Any]) -> Mapping[str, int]:
-        """How many turns each group has."""
-        counts: Mapping[str, int] = content["counts"]["turns"]
-        return counts
-
-    def by_variant_of(self, content: Mapping[str, Any]) -> tuple[Mapping[str, Any], Changes]:
-        """SGSAcc under each variant; without a model of entailment, SER."""
-        every = {name: groups["#ALL_SERVICES"] for name, groups in content["variants"].items()}
-        metric = "sgsacc" if "sgsacc" in next(iter(every.values())) else "ser"
-        changes = content["sgdx"]["differences"]
-        return (
-            {name: metrics[metric] for name, metrics in every.items()},
-            {name: of_variant[metric] for name, of_variant in changes.items()},
-        )
-
-    def is_headline(self, key: str, keys: Keys) -> bool:
-        """The means of all metrics, too."""
-        is_mean = key.endswith(("_orig", "_v1-5")) and not key.startswith("sgsacc_validated")
-        return is_mean or super().is_headline(key, keys)
-
-    def terms(self, content: Mapping[str, Any]) -> list[str]:
-        """How many turns SER and SGSAcc look at."""
-        return coverage_lines(content)
-
-    def more_tables(self, content: Mapping[str, Any]) -> list[Table]:
-        """All metrics by variant."""
-        return [variant_table(content)]
-
-    def figures(self, scores: Scores) -> list[Figure]:
-        return turn_figures(scores)
-
-    def keys(self, scores: Scores) -> Keys:
-        """Those of SGSAcc; without a model of entailment, of SER."""
-        metric = "sgsacc" if "faithful" in scores.metrics else "ser"
-        means = (f"{metric}_orig", f"{metric}_v1-5", f"ss_{metric}")
-        return Keys(TITLES[metric][0], metric, *means, f"{metric}_worst", f"{metric}_flips")
-
-    def drop_key(self, keys: Keys) -> str:
-        return f"{keys.headline}_drop"
-
-    def headlines(self, scores: Scores) -> dict[str, list[Figure]]:
-        known = [m for m in headline_metrics(scores) if m != "sgsacc_validated"]
-        return {metric: under_each(scores, metric) for metric in known}
-
-    def count(self, scores: Scores) -> int:
-        """How many turns the items have."""
-        return turn_count(scores)
-
-    def place(self, item: str) -> tuple[str, str, str]:
-        """An id is DIALOGUE/SERVICE."""
-        dialogue, _, service = item.rpartition("/")
-        if not dialogue:
-            raise ValueError(f"unit id is '{item}', expected DIALOGUE/SERVICE")
-        return dialogue, item, service
 
 
 def score_rows(
@@ -295,7 +199,7 @@ def setup_of(references: References, variants: Collection[str], made: Setup = UN
 
 def turns_of(release: Release, split: str) -> ReleaseReferences:
     """The turns of an open release as references."""
-    return ReleaseReferences(release, split, Turns.references.names, "turns")
+    return ReleaseReferences(release, split, REFERENCES.names, "turns")
 
 
 def read_turns(references: References, variant: str) -> list[Turn]:
@@ -388,3 +292,6 @@ def turn_task(
     options = Options(*how, tokenize, lowercase)
     model = {name: getattr(asked, name) for name in ("nli", "dtype", "device")}
     return Turns(options=options, **model, **others)
+
+
+TASK = Turns().task

@@ -13,7 +13,6 @@ from huggingface_hub import ModelCard
 from baselines import publish
 from baselines.model_card import Card, _rounded
 from sgdx_dataset.options import UploadOptions
-from sgdx_eval.results import ITEMS
 
 from ..conftest import ROOT
 from ..hub import card_errors
@@ -26,7 +25,7 @@ SCORES = ROOT / "results" / "onepass-minilm_all" / "scores.json"
 def scored(trained: Path, tmp_path: Path) -> Path:
     """The folder of a run, with scores of another model."""
     shutil.copytree(trained, tmp_path / "run")
-    for file in (SCORES, SCORES.with_name(ITEMS)):
+    for file in (SCORES, SCORES.with_name("items.parquet")):
         shutil.copy(file, tmp_path / "run")
     return tmp_path / "run"
 

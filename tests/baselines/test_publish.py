@@ -15,7 +15,6 @@ from huggingface_hub import ModelCard, parse_eval_result_entries
 from baselines import predict, publish, train
 from baselines.model_card import Card
 from sgdx_dataset.options import UploadOptions
-from sgdx_eval.results import ITEMS
 
 from ..conftest import ROOT
 from ..hub import READ_TOKEN, SEEDS, TOKEN, Hub, Repository
@@ -76,7 +75,7 @@ def test_scores_stand_on_the_hub_s_leaderboards(
     monkeypatch.setattr(Card, "is_toy", False)
     run = tmp_path / "run"
     shutil.copytree(trained, run)
-    for name in ("scores.json", ITEMS):
+    for name in ("scores.json", "items.parquet"):
         shutil.copy(ROOT / "results" / "onepass-minilm_all" / name, run)
     record = json.loads((run / "run.json").read_text()) | {"evaluation": {"date": "2026-11-26"}}
     (run / "run.json").write_text(json.dumps(record))

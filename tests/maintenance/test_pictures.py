@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import re
-from typing import Any
 
 import pytest
 
 pytest.importorskip("matplotlib", reason="the picture needs matplotlib: pip install sgdx[report]")
 
 from maintenance.pictures import FOLDER, PICTURES, ROOT, THEMES, draw, read_systems
-from sgdx_eval.results import stored
+from sgdx_eval.result import read_result
+from sgdx_eval.show import main_metric
 
 
 def texts(svg: str) -> list[str]:
     return re.findall(r"<text[^>]*>(.*?)</text>", svg)
 
 
-def read(path: str) -> Any:
-    """The figures of a search, of calls or of states."""
-    if path.endswith(".json"):
-        return json.loads((ROOT / path).read_text())["search"]["recall@5"]
-    content = stored(ROOT / path / "scores.json")
-    return content["sgdx"] if "sgdx" in content else content["calls"]["call_accuracy"]
+def read(path: str) -> tuple[float, float]:
+    """The headline metric under the original words, and in the worst case."""
+    result = read_result(ROOT / path).result
+    metric = main_metric(result).name
+    found = (result.main(metric, of) for of in ("original", "worst"))
+    original, worst = (f.value or 0.0 for f in found if f)
+    return original, worst
 
 
 @pytest.mark.parametrize("name", PICTURES)
@@ -36,11 +36,8 @@ def test_the_pictures_are_those_of_the_results(name: str) -> None:
         assert texts(kept) == texts(svg)
         assert len(re.findall("<use", kept)) == len(re.findall("<use", svg))
     for system_name, path in picture.systems.items():
-        scores, keys = read(path), ("original", "worst")
-        if "jga_orig" in scores:
-            keys = "jga_orig", "jga_worst"
-        shown = keys if picture.apart else keys[:1]
-        figures = {f"{100 * scores[key]:.0f}" for key in shown}
+        values = read(path)
+        figures = {f"{100 * value:.0f}" for value in values[: 2 if picture.apart else 1]}
         assert {system_name, *figures} <= set(texts(svg))
 
 

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from baselines.copies import copy_system, generate
 from sgdx_dataset.__main__ import main as dataset
 from sgdx_eval.requested import RequestedData
-from sgdx_eval.tasks import TASKS
 from sgdx_metric.__main__ import main as metric
+from sgdx_metric.result import Result
 from sgsacc_metric.__main__ import main as responses
 
 from ..conftest import Run
@@ -67,11 +68,13 @@ class Subject:
     @property
     def kind(self) -> str:
         """What the rows of the data are that it is scored against."""
-        return TASKS[self.task].kind
+        return "turns" if self.task == "turns" else "frames"
 
     def mains(self, scores: Mapping[str, Any]) -> dict[str, float]:
         """The main figure of a scores.json under each variant."""
-        return dict(TASKS[self.task].by_variant_of(scores)[0])
+        main = "ser" if self.task == "turns" else "jga"
+        result = msgspec.convert(scores, Result)
+        return {name: f.value or 0.0 for name, f in result.by_variant(main).items()}
 
     def of(self, dialogues: tuple[str, ...]) -> Rows:
         """The good rows of some dialogues."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sgdx_eval.explain import find_flips
 from sgdx_eval.tasks.frames import explain
-from sgdx_eval.tasks.states import States
+from sgdx_eval.tasks.states import STATES
 from sgdx_metric.scoring import score_frames
 from sgdx_metric.signature import Rules
 
@@ -33,7 +33,7 @@ def test_variants_line_up_by_the_place_in_the_schema() -> None:
         FRAME,
         {name: reference_table(row) for name, row in references.items()},
         {name: prediction_table(row) for name, row in predictions.items()},
-        States(),
+        STATES,
     )
     assert [(line.aspect, line.variant, line.slot, line.score) for line in lines] == [
         ("joint goal", "original", "", 0),
@@ -59,7 +59,7 @@ def test_the_product_of_the_slots_is_the_joint_goal(
 ) -> None:
     rules = Rules(use_fuzzy_match=fuzzy)
     of_gold, of_guess = reference_table(reference(true)), prediction_table(prediction(guess))
-    lines = explain(FRAME, {"original": of_gold}, {"original": of_guess}, States(), rules)
+    lines = explain(FRAME, {"original": of_gold}, {"original": of_guess}, STATES, rules)
     joint = score_frames(of_gold, of_guess, "original", rules).scores["joint_goal_accuracy"][0]
     scores = [line.score for line in lines if line.position >= 0 and line.score is not None]
     assert math.prod(scores) == pytest.approx(joint)
@@ -84,7 +84,7 @@ def test_a_flip_says_under_which_variants_and_what_changed() -> None:
             prediction({slot: ["Rome"], stars: ["3"]}, "9/0/A_1"),
             prediction({**found, stars: ["3"]}, FRAME),
         )
-    items = States().item_table(true, guesses, Rules())
+    items = STATES.item_table(true, guesses, Rules())
     (flip,) = find_flips(items)
     assert (flip.item, flip.right, flip.wrong) == (FRAME, ["v1"], ["original", "v2"])
     ((before, after),) = flip.changes

@@ -29,8 +29,6 @@ def score(tmp_path: Path, gold: dict[str, list[Row]]) -> tuple[object, ...]:
         ("--output v1.jsonl", "--output v1.jsonl"),
         ("--output ./x/../v1.jsonl", "v1.jsonl"),
         ("--output linked", "--output linked"),
-        ("--output f.jsonl --per-frame f.jsonl", "--per-frame f.jsonl"),
-        ("--output s --per-frame v1.jsonl", "--per-frame v1.jsonl"),
         ("--output ids --dialogues ids", "--output ids"),
         ("--output mine/test/schema.json --variant mine=mine", "schema.json"),
         ("--output v1.jsonl/s.json", "--output v1.jsonl"),
@@ -86,8 +84,5 @@ def test_a_full_disk(
     tmp_path: Path, command: Run, score: tuple[object, ...], small_files: None
 ) -> None:
     line = refused(tmp_path, command, *score, "--output", "s.json")
-    assert line.startswith("sgdx: error: s.json: cannot be written: ")
+    assert line.startswith("sgdx: error: s.items.parquet: cannot be written: ")
     assert "File too large" in line
-    for name in ("f.jsonl", "f.parquet"):
-        line = refused(tmp_path, command, *score, "--output", "s.json", "--per-frame", name)
-        assert f"{name}: cannot be written: " in line

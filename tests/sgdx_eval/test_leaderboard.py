@@ -8,12 +8,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_eval.leaderboard import render
 from sgdx_eval.published import read_published
+from sgdx_eval.result import write_result
+from sgdx_eval.tasks import TASKS
 from sgdx_metric import ScoreError
+from sgdx_metric.figures import figures
+from sgdx_metric.result import Result
+from sgdx_metric.units import Scores, index_frames
 
 from ..conftest import ROOT
 
@@ -33,13 +40,17 @@ def add(
     """Write the folder of a row: of four frames two are right, and those given when reworded."""
     folder.mkdir(parents=True)
     names = signature.partition("variants:")[2].partition("|")[0].split("+")
-    scores = {name: [1, 1, 0, 0] if name == "original" else [*reworded] for name in names}
-    ids = [f"d{i}/0/S_1" for i in range(4)]
-    paired = {"frame_id": ids, "joint_goal_accuracy": scores, "call_accuracy": scores}
-    result: dict[str, Any] = {"signature": signature, "paired": paired}
-    if system:
-        result["predictions"] = {"original": {"system": system}}
-    (folder / "scores.json").write_text(json.dumps(result))
+    right = np.array([[1.0, 1, 0, 0] if name == "original" else [*reworded] for name in names])
+    items = index_frames(pa.array([f"d{i}/0/S_1" for i in range(4)]), np.array([False] * 4))
+    scores = Scores(names, items, {"jga": right})
+    task = "turns" if "task:turns" in signature else "state"
+    result = Result(
+        task=task,
+        signature=signature,
+        figures=figures(scores, TASKS["state"].metrics) if task == "state" else [],
+        systems={"original": {"system": system}} if system else {},
+    )
+    write_result(result, scores, folder / "scores.json")
     if run:
         (folder / "run.json").write_text(json.dumps(run))
 
@@ -102,9 +113,8 @@ def test_rows_of_trackers(tmp_path: Path) -> None:
         ("joint:frame", "joint:turn", "turn"),
         ("+v5", "", "original+v1+v2+v3+v4"),
         ("|frames:900", "|services:Banks_1|frames:900", "Banks_1"),
-        ("|frames:900", "|task:turns|frames:900", "turns"),
+        ("|frames:900", "|task:turns|frames:900", "generator"),
         ("sgdx_metric|", "bleu|", "bleu"),
-        ("sgdx_metric|", "sgdx_tools|", "tools"),
     ],
 )
 def test_scores_by_other_rules_are_no_row(old: str, new: str, fact: str, tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from sgdx_eval.files import write_scores
-from sgdx_metric.robustness import paired, report
-from sgdx_metric.scoring import score_variants
+from sgdx_eval.result import write_result
+from sgdx_metric.figures import figures
+from sgdx_metric.result import Result
+from sgdx_metric.scoring import STATE_METRICS, frame_scores, score_variants, state_signature
 from sgdx_metric.signature import Setup
 
 from ..conftest import Run
@@ -31,7 +32,10 @@ def scores_json(path: Path, right: list[bool], worse: str = "v5", **others: Any)
     rights = {name: right if name != worse else [False] * len(right) for name in VARIANTS}
     references, predictions = six_variants(rights)
     scores = score_variants(reference_table(*references), prediction_table(*predictions))
-    write_scores(report(scores, Setup("test", **others)) | {"paired": paired(scores)}, path)
+    items = frame_scores(scores)
+    line = state_signature(items, Setup("test", **others), len(right))
+    result = Result(task="state", signature=line, figures=figures(items, STATE_METRICS))
+    write_result(result, items, path)
     return path
 
 
@@ -44,33 +48,33 @@ def test_mean_and_deviation_by_hand(runs: list[Path], command: Run) -> None:
     words = ("summarise", *runs, "--output", "new/sum.json", "--details")
     done = command("sgdx_metric", *words)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "\nFrames (4 all, 2 seen, 2 unseen) of 3 runs\n" in done.stdout
+    assert "\nFrames of 3 runs\n" in done.stdout
     assert "SS_JGA 37.27 (21.35)" in " ".join(done.stdout.split())
     result = json.loads(Path("new/sum.json").read_text())
-    one = json.loads(runs[0].read_text())
-    assert result["runs"] == 3 and result["signature"] == one["signature"]
-    groups = result["groups"]
-    assert {name: group["frames"] for name, group in groups.items()} == {
-        "all": 4, "seen": 2, "unseen": 2
-    }  # fmt: skip
+    assert result["signature"] == json.loads(runs[0].read_text())["signature"]
+
+    def of(figure: str, variants: list[str], group: str = "all") -> tuple[Any, Any]:
+        key = "jga", figure, variants, group
+        (found,) = (
+            f
+            for f in result["figures"]
+            if (f["metric"], f["figure"], f["variants"], f["group"]) == key
+        )
+        return found["value"], found.get("second_sd")
+
+    six, paper = [*VARIANTS], [*VARIANTS[1:]]
     # 0.75, 0.25 and 1: the mean is 2/3, the squared distances sum up to 7/24, over n - 1 = 2.
-    original = groups["all"]["jga_orig"]
-    assert original["values"] == [0.75, 0.25, 1]
-    assert original["mean"] == pytest.approx(2 / 3)
-    assert original["sd"] == pytest.approx((7 / 48) ** 0.5)
+    assert of("mean", ["original"]) == pytest.approx((2 / 3, (7 / 48) ** 0.5))
     # All wrong under v5, one of five: four fifths of the others.
-    assert groups["all"]["jga_v1-5"]["mean"] == pytest.approx(0.8 * 2 / 3)
-    difference = groups["all"]["relative_difference"]
-    assert (difference["mean"], difference["sd"]) == pytest.approx((-0.2, 0))
+    assert of("mean", paper)[0] == pytest.approx(0.8 * 2 / 3)
+    assert of("relative", paper) == pytest.approx((-0.2, 0))
     # A frame that is right under four of five varies by sqrt(0.2) / 0.8.
-    assert groups["all"]["ss_jga"]["mean"] == pytest.approx(0.2**0.5 / 0.8 * 2 / 3)
+    assert of("sensitivity", paper)[0] == pytest.approx(0.2**0.5 / 0.8 * 2 / 3)
     # All wrong under v5: nothing is right under all six, and what is right elsewhere flips.
-    assert groups["all"]["jga_worst"]["values"] == [0, 0, 0]
-    assert groups["all"]["flips"]["values"] == [0.75, 0.25, 1]
-    assert groups["seen"]["jga_orig"]["values"] == [0.5, 0.5, 1]
-    assert groups["unseen"]["by_variant"]["v3"]["values"] == [1, 0, 1]
-    assert groups["all"]["by_variant"]["v5"] == {"mean": 0, "sd": 0, "values": [0, 0, 0]}
-    assert list(groups["all"]["by_variant"]) == list(VARIANTS)
+    assert of("worst", six) == (0, 0) and of("flips", six)[0] == pytest.approx(2 / 3)
+    assert of("mean", ["original"], "seen")[0] == pytest.approx(2 / 3)
+    assert of("mean", ["v3"], "unseen")[0] == pytest.approx(2 / 3)
+    assert of("mean", ["v5"]) == (0, 0)
 
 
 def test_runs_that_are_not_alike_and_sides_that_lack(

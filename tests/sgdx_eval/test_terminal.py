@@ -12,6 +12,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from sgdx_eval.references import open_references
@@ -51,9 +53,18 @@ def test_text_from_outside_does_no_harm(tmp_path: Path, capsys: pytest.CaptureFi
     scores = scores_json(tmp_path / "a.json", RUNS[0])
     text = scores.read_text().replace("Hotels_1", json.dumps(f"{EVIL}_1")[1:-1])
     scores.write_text(text)
+    copies = scores.with_name("a.items.parquet")
+    table = pq.read_table(copies)
+    names = [name.replace("Hotels_1", f"{EVIL}_1") for name in table["service"].to_pylist()]
+    table = table.set_column(table.column_names.index("service"), "service", pa.array(names))
+    pq.write_table(table, copies)
+    scores_json(tmp_path / "b.json", RUNS[1])
+    table = pq.read_table(tmp_path / "b.items.parquet")
+    table = table.set_column(table.column_names.index("service"), "service", pa.array(names))
+    pq.write_table(table, tmp_path / "b.items.parquet")
     for right in (
         ["explain", row["frame_id"], *words[1:3]],
-        ["compare", str(scores), str(scores), "--details"],
+        ["compare", str(scores), str(tmp_path / "b.json"), "--details"],
     ):
         assert main(right) == 0
         printed = capsys.readouterr().out
@@ -97,7 +108,7 @@ def test_a_reader_that_has_gone(tmp_path: Path) -> None:
     assert main([*words[:-1], f"--output={tmp_path / 'here.json'}"]) == 0
     data = (tmp_path / "s.json").read_bytes()
     assert data == (tmp_path / "here.json").read_bytes()
-    assert json.loads(data)["sgdx"]["by_variant"] == {"v1": 1}
+    assert {f["value"] for f in json.loads(data)["figures"] if f["metric"] == "jga"} == {1, 0}
 
 
 @pytest.mark.posix

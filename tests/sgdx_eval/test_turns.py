@@ -6,9 +6,13 @@ import json
 import re
 from pathlib import Path
 
+import msgspec
+import pyarrow.parquet as pq
 import pytest
 
 from sgdx_eval.entailment import table2
+from sgdx_eval.result import read_result
+from sgdx_metric.result import Result
 from sgsacc_metric.gold import GoldAction, GoldTurn
 
 from ..conftest import Run
@@ -20,24 +24,23 @@ LEXICAL = ("--nli", "lexical")
 
 def test_score(copies: Path, command: Run) -> None:
     words = ("score", *SAMPLE_TEST, *LEXICAL, "--predictions", copies / "gold")
-    done = command("sgsacc_metric", *words, "--output", "s.json", "--per-turn", "turns.jsonl")
+    done = command("sgsacc_metric", *words, "--output", "s.json")
     assert done.returncode == 0, done.stderr
-    gold = json.loads(Path("s.json").read_text())
-    every = gold["variants"]["v1"]["#ALL_SERVICES"]
-    assert every["bleu"] == pytest.approx(100) and every["ser"] == gold["sgdx"]["changed"] == 0
-    assert every["sgsacc_validated"] == 1
-    assert "BLEU orig 100.00 100.00 to 100.00" in " ".join(done.stdout.split())
+    gold = read_result(Path("s.json")).result
+    assert gold["bleu_v1"] == pytest.approx(100) and gold["ser_v1"] == gold["changed_v1"] == 0
+    assert gold["sgsacc_validated_v1"] == 1
+    assert "BLEU_orig 100.00 " in " ".join(done.stdout.split())
     done = command("sgsacc_metric", *words, "--explain")
     tables, _, signature = done.stdout.rstrip().rpartition("\n")
-    assert signature == gold["signature"] and "SGSAcc validated" in tables
-    counts, shares = gold["counts"], gold["variants"]["original"]["#ALL_SERVICES"]
+    assert signature == gold.signature and "SGSAcc_validated" in tables
+    counts = gold.counts
     judged = f"judged turns, {counts['judged_turns']} of 265 ({counts['actions']['judged']} of "
-    assert f"coverage {100 * shares['coverage']:.1f} %: {judged}" in tables
+    assert f"coverage {100 * (gold['coverage_orig'] or 0):.1f} %: {judged}" in tables
     assert f"valid turns, {counts['valid_turns']} of 265 (the paper: 97.0)." in tables
     assert all(len(line) <= 80 for line in tables.splitlines())
-    rows = [json.loads(line) for line in Path("turns.jsonl").read_text().splitlines()]
-    valid = sum(row["faithful"] and row["valid"] for row in rows[:265])
-    assert len(rows) == 2 * 265 and valid == gold["counts"]["valid_turns"]
+    rows = pq.read_table("s.items.parquet").to_pylist()
+    valid = sum(row["sgsacc"] * row["validated"] for row in rows[:265])
+    assert len(rows) == 2 * 265 and valid == counts["valid_turns"]
 
 
 def test_single_turns(copies: Path, tmp_path: Path, command: Run) -> None:
@@ -47,7 +50,7 @@ def test_single_turns(copies: Path, tmp_path: Path, command: Run) -> None:
     chosen.write_text('["1_00000/1", "1_00000/3", "1_00002/1"]')
     first = scored(command, copies / "derived", "first.json", *some)
     assert re.search(r"\|dialogues:2@[0-9a-f]{8}\|turns:3@[0-9a-f]{8}\|", first["signature"])
-    assert first["counts"]["turns"]["all"] == 3
+    assert first["counts"]["turns"] == 3
     chosen.write_text("1_00000/1\n1_00000/3\n1_00002/3\n")
     scored(command, copies / "gold", "second.json", *some)
     assert "turns is '3@" in refused(tmp_path, command, "compare", "second.json", "first.json")
@@ -87,10 +90,12 @@ def test_explain(copies: Path, subjects: dict[str, Subject], tmp_path: Path, com
 def test_services(copies: Path, tmp_path: Path, command: Run) -> None:
     every = scored(command, copies / "derived", "all.json")
     cabs = scored(command, copies / "derived", "cabs.json", "--service", "Cabs_1")
-    assert (cabs["counts"]["turns"]["all"], every["counts"]["turns"]["all"]) == (48, 265)
+    assert (cabs["counts"]["turns"], every["counts"]["turns"]) == (48, 265)
     assert "|services:Cabs_1|turns:48@" in cabs["signature"]
-    for variant, groups in cabs["variants"].items():
-        assert groups["#ALL_SERVICES"] == every["variants"][variant]["Cabs_1"]
+    one, whole = (msgspec.convert(scores, Result) for scores in (cabs, every))
+    for name in ("bleu_orig", "ser_orig"):
+        figure, same = one.figure(name), whole.figure(name, "Cabs_1")
+        assert figure and same and figure.value == pytest.approx(same.value)
     words = ("score", *SAMPLE_TEST, "--predictions", copies / "derived")
     assert "Cabs_2" in refused(tmp_path, command, *words, "--service", "Cabs_2")
 

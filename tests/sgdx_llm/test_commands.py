@@ -30,6 +30,10 @@ def ask(command: str, *more: object) -> int:
     return run_ask([*words, *map(str, more)])
 
 
+def _key(figure: dict[str, Any]) -> tuple[Any, ...]:
+    return figure["metric"], figure["figure"], figure["group"]
+
+
 def read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     header, *rows = (json.loads(line) for line in path.read_text().splitlines())
     return header["metadata"], rows
@@ -61,8 +65,8 @@ def test_a_model_that_is_always_right_scores_1(
     assert metric(["score", *words, "--output", str(tmp_path / "run" / "scores.json")]) == 0
     scores = json.loads((tmp_path / "run" / "scores.json").read_text())
     for variant in ("original", "v5"):
-        found = scores["variants"][variant]["#ALL_SERVICES"]
-        assert {value for value in found.values() if value is not None} == {1.0}
+        found = [f for f in scores["figures"] if f["variants"] == [variant]]
+        assert {f["value"] for f in found if f["figure"] == "mean"} == {1.0}
     assert "system-acts:no" in scores["signature"]
     header, rows = read(output / "v5.jsonl")
     assert len(rows) == 26
@@ -178,7 +182,8 @@ def test_repeats_under_one_variant_are_scored_as_variants(
         words += ["--predictions", f"{name}={tmp_path / 'out' / name}.jsonl"]
     assert metric([*words, "--output", str(tmp_path / "noise.json")]) == 0
     scores = json.loads((tmp_path / "noise.json").read_text())
-    assert scores["sgdx"]["ss_jga(r1+r2)"] == 0.0
+    (varied,) = (f for f in scores["figures"] if _key(f) == ("jga", "sensitivity", "all"))
+    assert varied["value"] == 0.0 and varied["variants"] == ["r1", "r2"]
     bodies = [json.dumps(body) for body in stand_in.bodies]
     assert len(bodies) == 2 * len(set(bodies)) == 52
 
@@ -253,7 +258,7 @@ def test_what_cannot_be_read_stands_beside_the_score(
     assert metric(["score", *words, "--output", str(tmp_path / "scores.json")]) == 0
     assert "original: 26 of 26 answers unread (100.00 %)" in capsys.readouterr().out
     scores = json.loads((tmp_path / "scores.json").read_text())
-    assert scores["predictions"]["v5"]["counts"]["unread"] == 26
+    assert scores["systems"]["v5"]["counts"]["unread"] == 26
 
 
 def test_answers_to_other_requests_are_refused(

@@ -110,6 +110,7 @@ def test_an_unfinished_log_gives_the_dialogues_that_are_whole(log: Any, tmp_path
 def test_its_predictions_are_scored_as_any_others(
     log: Any, dialogues: Path, tmp_path: Path
 ) -> None:
+    from sgdx_eval.result import read_result
     from sgdx_metric.__main__ import main as metric
 
     from .conftest import run_ask
@@ -118,10 +119,9 @@ def test_its_predictions_are_scored_as_any_others(
     words = ["score", "--source", "sample", "--dialogues", str(dialogues)]
     words += ["--predictions", str(tmp_path / "out"), "--output", str(tmp_path / "scores.json")]
     assert metric(words) == 0
-    scores = json.loads((tmp_path / "scores.json").read_text())
-    assert scores["sgdx"]["jga_orig"] == 1.0
-    assert scores["sgdx"]["jga_v1-5"] == pytest.approx(0.8)
-    assert scores["predictions"]["v2"]["counts"]["unread"] == 6
+    result = read_result(tmp_path).result
+    assert result["jga_orig"] == 1.0 and result["jga_v1-5"] == pytest.approx(0.8)
+    assert result.systems["v2"]["counts"]["unread"] == 6
 
 
 def test_a_built_repository_is_evaluated_from_the_hub(tmp_path: Path) -> None:

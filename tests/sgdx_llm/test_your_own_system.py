@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from sgdx_cli import main as sgdx
+from sgdx_eval.result import read_result
 
 from ..conftest import ROOT
 from .server import StandIn
@@ -44,8 +44,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def figures(path: str) -> tuple[float, str]:
-    scores = json.loads(Path(path).read_text())
-    return scores["sgdx"]["jga_orig"], scores["signature"]
+    result = read_result(Path(path)).result
+    return result["jga_orig"] or 0.0, result.signature
 
 
 @pytest.mark.slow
@@ -62,9 +62,8 @@ def test_a_program_and_words_of_ones_own() -> None:
     accuracy, _ = figures("runs/program/scores.json")
     assert 0 < accuracy < 0.4
     walk("Words for your own API")
-    scores = json.loads(Path("runs/ours/scores.json").read_text())
-    assert scores["sgdx"]["differences"]["ours"]["difference"] is not None
-    assert "+ours@" in scores["signature"]
+    result = read_result(Path("runs/ours/scores.json")).result
+    assert result["jga_drop_ours"] is not None and "+ours@" in result.signature
 
 
 def test_predictions_made_elsewhere() -> None:

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from sgdx_eval.references import open_references
 from sgdx_metric.errors import ScoreError
 from sgdx_metric.fuzzy import fuzzy_score, fuzzy_scores
-from sgdx_metric.robustness import group_means
-from sgdx_metric.scoring import METRICS, FrameScores, score_frames
+from sgdx_metric.scoring import METRICS, NAMES, FrameScores, score_frames
 from sgdx_metric.signature import OFFICIAL, Rules
+from sgdx_metric.statistics import mean_defined
+from sgdx_metric.units import index_frames, unit_scores
 
 from . import slow
 from .frames import (
@@ -206,6 +207,26 @@ def rows_of(sides: Sides) -> tuple[list[Row], list[Row]]:
         state = {"slot_values": true["slot_values"]} if is_right else {}
         predictions.append(prediction(frame_id=frame_id) | predicted | state)
     return references, predictions
+
+
+def group_means(frames: FrameScores, rules: Rules) -> dict[str, dict[str, float | None]]:
+    """The means of every metric for each group: all, seen, unseen, service, domain."""
+    turn = index_frames(frames.frame_id, frames.seen).turn
+    services = frames.service.to_pylist()
+    groups = {"#ALL_SERVICES": np.ones(len(turn), dtype=bool), "#SEEN_SERVICES": frames.seen}
+    groups["#UNSEEN_SERVICES"] = ~frames.seen
+    for name in dict.fromkeys(n for s in services for n in (s, s.split("_")[0])):
+        groups[name] = np.array([name in (s, s.split("_")[0]) for s in services])
+    return {
+        name: {
+            m: mean_defined(
+                unit_scores(NAMES.get(m, m), frames.scores[m][member], turn[member], rules)
+            )
+            for m in METRICS
+        }
+        for name, member in groups.items()
+        if member.any()
+    }
 
 
 def check(references: list[Row], predictions: list[Row], scores: FrameScores, rules: Rules) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
 
+from sgdx_eval.result import read_result
+from sgdx_metric.result import Result
 from sgdx_tools.asking import ToolPlan
 from sgdx_tools.folder import read_tool_set
 from sgdx_tools.options import AskOptions
@@ -78,8 +79,7 @@ def test_run_and_score_a_program(place: Path, capsys: Capture) -> None:
     words = ("--predictions", "run", "--output", "scores.json")
     assert command("score", place, *words, "--max-drop", "3") == 2  # four cases are too few to tell
     assert capsys.readouterr().out.splitlines()[-1].startswith("cannot tell: ")
-    scores = json.loads(Path("scores.json").read_text())
-    assert scores["calls"]["call_accuracy"]["worst"] == 1.0
+    assert read_result(Path("scores.json")).result["call_worst"] == 1.0
 
 
 def test_a_program_that_answers_something_else_is_told_by_its_first_line(
@@ -96,10 +96,10 @@ def test_a_run_goes_on_where_the_program_stopped_and_with_more_cases(
 ) -> None:
     """And asks again only what a fixed variant changes."""
 
-    def score(*more: str) -> Any:
+    def score(*more: str) -> Result:
         words = ("--predictions", "run", "--output", "scores.json", "--quiet")
         assert command("score", place, *words, *more) == 0
-        return json.loads(Path("scores.json").read_text())
+        return read_result(Path("scores.json")).result
 
     assert run(place, "--limit", "2", first=4) == 1
     assert "2 answers are missing (v1 1, v2 1)" in capsys.readouterr().err
@@ -108,12 +108,12 @@ def test_a_run_goes_on_where_the_program_stopped_and_with_more_cases(
     assert "cached 4, requests 2, answered 2" in capsys.readouterr().err
     assert command("score", place, "--predictions", "run") == 2
     first = score("--limit", "2")
-    assert first["cases"] == {"all": 2, "call": 2, "no_call": 0, "dialogues": 2}
+    assert first.counts["cases"] == {"all": 2, "call": 2, "no_call": 0, "dialogues": 2}
     assert run(place) == 0
     assert "cached 6, requests 6, answered 6" in capsys.readouterr().err
-    assert score()["cases"]["all"] == 4
+    assert score().counts["cases"]["all"] == 4
     again = score("--limit", "2")
-    assert (again["calls"], again["signature"]) == (first["calls"], first["signature"])
+    assert (again.figures, again.signature) == (first.figures, first.signature)
     assert run(place, first=0) == 0  # nothing is left to do
     variant = place / "variants" / "v1.json"
     variant.write_text(variant.read_text().replace("Reserve a table", "Keep a table"))
@@ -223,6 +223,6 @@ def test_the_demo_shows_a_drop_its_cause_and_its_fix(tmp_path: Path, capsys: Cap
     out = capsys.readouterr().out
     assert "v1 book_table date: lost 5 of 5" in out
     assert "failed: other words cost 51.50 points" in out
-    assert "38.50 % of the cases are right under other words, 90.00 % under" in out
-    assert "v2: -51.43 points of call accuracy" in out
-    assert "v2-fixed: 0.00 points of call accuracy" in out
+    assert "the share of right cases falls from 90.0 to 38.5 %" in " ".join(out.split())
+    assert "v2: -45.00 points of right cases" in out
+    assert "v2-fixed: 0.00 points of right cases" in out

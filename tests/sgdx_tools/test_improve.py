@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sgdx_eval.result import read_result
 from sgdx_tools.data import Case, ExpectedCall
 from sgdx_tools.demo import SAMPLE
 from sgdx_tools.folder import read_tool_set, write_tool_set
@@ -72,10 +73,10 @@ def test_the_better_of_two_proposals_is_proved_and_is_a_variant(api: Path, capsy
         "$made_by": "pool:pool.json",
         "book": {"parameters": {"people": {"description": "The number of guests"}}},
     }
-    gain = json.loads((api.parent / "out" / "scores.json").read_text())
-    found = gain["calls"]["call_accuracy"]["differences"]["improved"]
-    assert found["difference"] == 1 and found["low"] > 0 and found["p"] < 0.05
-    assert gain["cases"]["all"] == 10
+    gain = read_result(api.parent / "out").result
+    found = gain.by_variant("call", "drop")["improved"]
+    assert found.value == 1 and found.low is not None and found.low > 0
+    assert gain.counts["cases"]["all"] == 10
     words = ("--with", f"file:{improved}", "--output", api / "variants")
     assert command("reword", api, *words) == 0
 

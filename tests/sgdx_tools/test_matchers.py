@@ -52,8 +52,8 @@ def folder_of(path: Path, expected: Json, **keys: Any) -> Path:
 def is_right(folder: Path, made: Json, variant: str = "original", rules: Any = None) -> bool:
     name = "trip" if variant == "original" else "travel"
     row = {"id": "a", "variant": variant, "calls": call(name, **made)}
-    figures = score(folder, [row], rules=rules)["calls"]["call_accuracy"]
-    return bool(figures["by_variant"][variant] == 1)
+    name = "orig" if variant == "original" else variant
+    return score(folder, [row], rules=rules)[f"call_{name}"] == 1
 
 
 MATCHER: Json = {"matches": {"type": "string", "pattern": "^R[oO]"}}

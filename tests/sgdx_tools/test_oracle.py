@@ -129,13 +129,13 @@ def check_scores(tool_set: ToolSet) -> dict[str, float]:
     calls = {name: expected_calls(tool_set, name) for name in tool_set.variants}
     rows = rows_of(calls)
     for rules in get_args(Rule):
-        scores = score(tool_set, rows, rules=rules)["calls"]
-        for metric in scores.keys() - {"call_argument_accuracy"}:
-            assert {*scores[metric]["by_variant"].values()} == {1.0}, (rules, metric)
+        scores = score(tool_set, rows, rules=rules)
+        for metric in {f.metric for f in scores.figures} - {"arguments", "call_fuzzy"}:
+            found = {f.value for f in scores.by_variant(metric).values()}
+            assert found == {1.0}, (rules, metric)
     old = dict.fromkeys(calls, calls["original"])
-    accuracy: dict[str, float] = score(tool_set, rows_of(old), rules="exact")["calls"][
-        "call_accuracy"
-    ]["by_variant"]
+    result = score(tool_set, rows_of(old), rules="exact")
+    accuracy = {name: f.value or 0.0 for name, f in result.by_variant("call").items()}
     cases = [case.id for case in tool_set.cases if case.expect]
     for variant, value in accuracy.items():
         changed = [i for i in cases if calls["original"][i] != calls[variant][i]]
@@ -153,7 +153,7 @@ def test_calls_whose_scores_are_known(form: str, tmp_path: Path) -> None:
         name = min(made["arguments"])
         made["arguments"][name] = [made["arguments"][name]]
     rows = rows_of({"original": wrong})
-    found = score(tool_set, rows, rules="exact")["calls"]["call_accuracy"]["original"]
+    found = score(tool_set, rows, rules="exact")["call_orig"]
     cases = [case.expect for case in tool_set.cases if case.expect]
     without = [calls for calls in cases if not any(made.arguments for made in calls)]
     assert found == pytest.approx(len(without) / len(cases))

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from sgdx_metric.result import Result
 from sgdx_tools import score
 from sgdx_tools.data import Json, Source, Tool, ToolWords, Words
 from sgdx_tools.folder import read_tool_set, tool_set_of
@@ -218,7 +219,7 @@ def test_a_pull_request_is_measured_as_it_is() -> None:
     book["parameters"]["properties"]["people"]["maximum"] = 8
     book["parameters"]["properties"]["note"] = {"type": "string"}
 
-    def measured(**wrong: list[Json]) -> Json:
+    def measured(**wrong: list[Json]) -> Result:
         """The scores where all calls are right but some under the new words."""
         new, _ = variant_between(BY_ID, tools_of(version))
         assert WordedTools(BY_ID, new).shown(None)[-1] == "seat"
@@ -229,22 +230,24 @@ def test_a_pull_request_is_measured_as_it_is() -> None:
         return score(tool_set, [row for row in predictions(calls) if row["id"] in kept])
 
     scores = measured(b=call("seat"))
-    by_variant = scores["calls"]["call_accuracy"]["by_variant"]
+    by_variant = {name: f.value for name, f in scores.by_variant("call").items()}
     assert by_variant == {"original": 1.0, "new": pytest.approx(2 / 3)}
-    assert [(e["tool"], e["path"], e["lost"], e["reworded"]) for e in scores["elements"]] == [
+    assert [
+        (e["tool"], e["path"], e["lost"], e["reworded"]) for e in scores.counts["elements"]
+    ] == [
         ("book", "people", 1, {"change": "differs in maximum"}),
         ("seat", "", 1, {"change": "is added"}),
     ]
-    assert "left_out" not in scores
+    assert "left_out" not in scores.counts
     scores = measured(a=call("book", people=4, place={"city": "Rome"}, note="x"))
-    assert [(e["tool"], e["path"]) for e in scores["elements"]] == [("book", "note")]
+    assert [(e["tool"], e["path"]) for e in scores.counts["elements"]] == [("book", "note")]
     city["enum"] = ["Bergen"]
     book["parameters"]["required"] = ["people", "place"]
     scores = measured()
-    assert list(scores["left_out"]) == ["b", "c"] and scores["cases"]["all"] == 2
-    assert scores["calls"]["call_accuracy"]["worst"] == 1.0
+    assert list(scores.counts["left_out"]) == ["b", "c"] and scores.counts["cases"]["all"] == 2
+    assert scores["call_worst"] == 1.0
     del version[0]
-    assert list(measured()["left_out"]) == ["a", "b", "c"]
+    assert list(measured().counts["left_out"]) == ["a", "b", "c"]
 
 
 # The names of rivals, and which tools' descriptions and parameters they have.
@@ -279,9 +282,11 @@ def test_rivals_compete_with_the_tools_that_cases_expect(tools: Path, tmp_path: 
     calls["rivals-assertive"]["c"] = call("weather_pro", city="Oslo")
     content = score(tools, predictions(calls))
     by_variant = dict.fromkeys(calls, 1.0) | {"rivals-assertive": pytest.approx(2 / 3)}
-    assert content["calls"]["call_accuracy"]["by_variant"] == by_variant
-    assert [e["reworded"] for e in content["elements"]] == [{"change": "is a rival of weather"}]
-    confused = [(pair["expected"], pair["called"]) for pair in content["confusion"]]
+    assert {n: f.value for n, f in content.by_variant("call").items()} == by_variant
+    assert [e["reworded"] for e in content.counts["elements"]] == [
+        {"change": "is a rival of weather"}
+    ]
+    confused = [(pair["expected"], pair["called"]) for pair in content.counts["confusion"]]
     assert confused == [("weather", "weather#assertive")]
     # One tool alone is not mixed with another.
     (tmp_path / "tools.json").write_text('[{"name": "get_it"}]')

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,13 @@ import numpy as np
 import pytest
 
 from sgdx_dataset import SgdxError
+from sgdx_eval.result import read_result
+from sgdx_eval.tasks.tools import RANK
 from sgdx_llm.server import MOST_BYTES
 from sgdx_metric.columns import Floats
 from sgdx_tools.data import Case, ExpectedCall, Tool, ToolSet, ToolWords, Variant
 from sgdx_tools.folder import read_tool_set, write_tool_set
-from sgdx_tools.search import RANK, bm25, document, embeddings, query, search, split_name
+from sgdx_tools.search import bm25, document, embeddings, query, search, split_name, words_of
 
 from ..sgdx_llm.server import StandIn, failing, serving
 from ..sgdx_llm.test_sending import endless
@@ -59,22 +60,21 @@ def words_in_common(documents: Sequence[str], queries: Sequence[str]) -> Floats:
 @pytest.mark.parametrize("ranker", [words_in_common, bm25])
 def test_ranks_are_those_by_hand(folder: Path, ranker: Any) -> None:
     """Under v1 nothing of the first case's tool fits; of two tools of music each is second."""
-    content, raw = search(read_tool_set(folder), ranker, "by hand")
+    result, raw = search(read_tool_set(folder), ranker, "by hand")
     assert raw.items.ids.to_pylist() == ["a", "b", "c"]
     assert raw.metrics["recall@1"].tolist() == [[1, 1, 0], [0, 1, 0], [1, 1, 0]]
     assert raw.metrics["recall@3"].tolist() == [[1, 1, 1], [0, 1, 1], [1, 1, 1]]
     assert raw.metrics[RANK].tolist() == [[1, 1, 0.5], [0.25, 1, 0.5], [1, 1, 0.5]]
-    figures = content["search"]["recall@1"]
-    assert figures["original"] == pytest.approx(2 / 3)
-    assert figures["drop"] == pytest.approx(-1 / 6)
-    assert (figures["worst"], figures["flips"]) == pytest.approx((1 / 3, 1 / 3))
-    worst = content["tools"][0]
+    assert result["recall@1_orig"] == pytest.approx(2 / 3)
+    assert result["recall@1_drop"] == pytest.approx(-1 / 6)
+    assert result["recall@1_worst"] == result["recall@1_flips"] == pytest.approx(1 / 3)
+    worst = result.counts["tools"][0]
     assert (worst["variant"], worst["tool"], worst["rank"], worst["new_rank"]) == (
         ("v1", "get_weather", 1, 4)
     )
-    assert content["cases"] == {"all": 3, "dialogues": 3}
-    assert content["signature"].startswith("sgdx_tools_search|variants:original+v1@")
-    assert "|tools:4@" in content["signature"] and "|ranker:by hand|" in content["signature"]
+    assert result.counts["cases"] == {"all": 3, "dialogues": 3}
+    assert result.signature.startswith("sgdx_tools_search|variants:original+v1@")
+    assert "|tools:4@" in result.signature and "|ranker:by hand|" in result.signature
 
 
 def test_a_case_of_two_tools_counts_each_of_them() -> None:
@@ -97,6 +97,20 @@ def test_words_of_tools_and_of_what_is_said() -> None:
 @pytest.mark.parametrize("documents", [["a", "the"], ["", ""], ["x", ""]])
 def test_tools_without_a_word_are_found_by_nothing(documents: list[str]) -> None:
     assert bm25(documents, ["a table", ""]).tolist() == [[0, 0], [0, 0]]
+
+
+def test_scripts_without_blanks_are_split_by_pairs(tmp_path: Path, capsys: Capture) -> None:
+    """Japanese and Chinese have words too; what has none for a ranker is said."""
+    assert words_of("東京の天気") == ["東京", "京の", "の天", "天気"]
+    assert words_of("weather 天気 now") == ["weather", "天気", "now"] or "天気" in words_of("天気")
+    found = bm25(["天気予報を調べる", "席を予約する"], ["明日の天気は", "予約したい"])
+    assert found[0, 0] > found[0, 1] and found[1, 1] > found[1, 0]
+    none = [case(f"c{i}", "?!", "play_song") for i in range(12)]
+    more = [Tool(f"t{i}", f"word{i}") for i in range(6)]
+    write_tool_set(tmp_path / "none", [*TOOLS, *more], none, variants=[WORDS])
+    assert command("search", tmp_path / "none", "--max-drop", "3") == 2
+    out = capsys.readouterr().out
+    assert "12 of 12" in out and "cannot tell" in out
 
 
 def letters(texts: list[str]) -> Any:
@@ -195,9 +209,9 @@ def test_an_answer_that_drips_is_given_up(
 def test_command_says_what_is_lost_and_ends_as_the_gate_says(folder: Path, tmp_path: Path) -> None:
     output = tmp_path / "search.json"
     assert command("search", folder, "--output", output) == 0
-    content = json.loads(output.read_text())
-    assert content["search"]["recall@5"]["original"] == 1  # four tools are always among five
-    assert len(content["paired"]["recall@1"]["v1"]) == 3
+    read = read_result(output)
+    assert read.result["recall@5_orig"] == 1  # four tools are always among five
+    assert read.scores.metrics["recall@1"].shape == (3, 3)
     assert command("search", folder, "--max-drop", "3") == 2  # too few cases
     write_tool_set(tmp_path / "lone", TOOLS, CASES)  # without a variant
     assert command("search", tmp_path / "lone", "--max-drop", "3") == 2

@@ -7,12 +7,13 @@ import re
 import socket
 import sys
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 import yaml
 
+from sgdx_eval.result import read_result
+from sgdx_metric.result import Result
 from sgdx_tools.data import Json
 
 from ..sgdx_llm.server import StandIn, call_completion, completion, failing, serving
@@ -70,8 +71,8 @@ def write_file(url: str, old: str = "", new: str = "") -> None:
     Path("sgdx.yaml").write_text(YAML.replace(old, new).replace("URL", url))
 
 
-def scores_of(model: str) -> Any:
-    return json.loads(Path(f"sgdx-run/runs/{model}/scores.json").read_text())
+def scores_of(model: str) -> Result:
+    return read_result(Path(f"sgdx-run/runs/{model}")).result
 
 
 # A program that calls the same tool, whatever was said.
@@ -105,9 +106,9 @@ def test_all_models_are_tested_nothing_is_done_twice_and_all_say_the_same_verdic
     (first, *_) = suites.iter("testcase")  # control characters are escaped
     assert first.get("name") == "ticket\\x1b[31m \N{REPLACEMENT CHARACTER}"
     ends = {
-        "good": ("passed", 0, "100.00 (83.16 to 100.00) -> 100.00 under", "0", "0"),
+        "good": ("passed", 0, "100.00 (83.25 to 100.00) -> 100.00 under", "0", "0"),
         "stubborn": ("failed", 1, "-> 50.00 under other words, right under all 50.00", "10", "0"),
-        "program": ("cannot tell", 2, "0.00 (0.00 to 16.84) -> 0.00 under", "0", "20"),
+        "program": ("cannot tell", 2, "0.00 (0.00 to 16.75) -> 0.00 under", "0", "20"),
     }
     lines, shown = out.splitlines()[-6:], data_of(Path("sgdx-run/report.html"))["models"]
     for i, (name, (end, status, figures, failures, skipped)) in enumerate(ends.items()):
@@ -126,7 +127,7 @@ def test_all_models_are_tested_nothing_is_done_twice_and_all_say_the_same_verdic
         assert capsys.readouterr().out.splitlines()[-1] == verdict
         assert command("report", *run, "--output", f"{name}.html") == 0
         assert data_of(Path(f"{name}.html"))["models"] == [shown[i]]
-    assert scores_of("stubborn")["calls"]["call_accuracy"]["worst"] == pytest.approx(1 / 3)
+    assert scores_of("stubborn")["call_worst"] == pytest.approx(1 / 3)
     written = [path.read_text() for path in Path().rglob("*") if path.is_file()]
     assert sum("sk-secret" in text for text in written) == 1  # the file of the test alone
 
@@ -148,11 +149,11 @@ def test_repeats_tell_flaky_cases_from_broken_ones(project: Path) -> None:
         assert command("test", *words) in (0, 1, 2)
         assert len(server.bodies) == 2 * 2 * 2 * 8
     scores = scores_of("stubborn")
-    shares = [scores["noise"]["v1"][key] for key in ("pass^k", "flaky", "broken")]
+    shares = [scores.counts["noise"]["v1"][key] for key in ("pass^k", "flaky", "broken")]
     assert shares == [0.5, 0.0, 0.375]  # four name the tool by its old name, one of them flaky
-    assert scores["noise"]["original"]["flaky"] == 0.125
-    assert scores["spent"]["original"]["tokens"] == {"median": 950, "p95": 950}
-    assert scores["spent"]["original"]["seconds"]["p95"] > 0
+    assert scores.counts["noise"]["original"]["flaky"] == 0.125
+    assert scores.counts["spent"]["original"]["tokens"] == {"median": 950, "p95": 950}
+    assert scores.counts["spent"]["original"]["seconds"]["p95"] > 0
     data = data_of(project / "sgdx-run" / "report.html")
     assert data["cases"][0]["cells"]["good"]["v1"]["flaky"] == "right in 1 of 2 runs"
     assert "flaky" not in data["cases"][1]["cells"]["good"]["v1"]

@@ -128,7 +128,7 @@ def test_a_review_drops_what_is_struck_out_and_is_never_lost(folder: Path, capsy
     added(folder, asked("A", BOOKED, custom_id="=a"), asked("B", TEXT, custom_id="x"))
     extra: Rows = [{"id": "=a", "variant": name, "calls": []} for name in ("original", "v1", "v2")]
     extra += [row | {"id": "x"} for row in extra]
-    assert score(folder, [*rows(), *extra])["cases"]["unreviewed"] == 2
+    assert score(folder, [*rows(), *extra]).counts["cases"]["unreviewed"] == 2
     table, log = folder / "review" / "review.tsv", folder.parent / "log.jsonl"
     page = (folder / "review" / "review.html").read_text()
     assert "user: A" in page and "book({&quot;people&quot;: 3})" in page
@@ -144,7 +144,7 @@ def test_a_review_drops_what_is_struck_out_and_is_never_lost(folder: Path, capsy
     found = [(case.id, case.unreviewed) for case in read_tool_set(folder).all_cases]
     assert found[-2:] == [("d", False), ("=a", False)]
     kept = [row for row in [*rows(), *extra] if row["id"] != "x"]
-    assert "unreviewed" not in score(folder, kept)["cases"]
+    assert "unreviewed" not in score(folder, kept).counts["cases"]
     assert command("cases", folder, "--from", log) == 0
     older = folder.parent / "older.tsv"
     older.write_text(struck)
@@ -327,9 +327,9 @@ def test_arguments_that_are_called_as_alternatives_are(tmp_path: Path) -> None:
     worded[0]["calls"] = call("search", filter={"either": [{"any_of": ["red"]}, "blue"]})
     for rules in ("exact", "fuzzy"):
         found = score(tmp_path / "api", [*rows, *worded], rules=rules)
-        assert found["calls"]["call_accuracy"]["by_variant"] == {"original": 1.0, "v1": 1.0}
+        assert (found["call_orig"], found["call_v1"]) == (1.0, 1.0)
     wrong = [row | {"calls": call("search", filter={})} for row in rows]
-    assert score(tmp_path / "api", wrong)["calls"]["call_accuracy"]["original"] == 0.0
+    assert score(tmp_path / "api", wrong)["call_orig"] == 0.0
 
 
 @pytest.mark.parametrize(
@@ -345,7 +345,7 @@ def test_an_expected_value_with_two_meanings_is_refused(tmp_path: Path, argument
     write_lines(tmp_path / "api" / "cases.jsonl", [case | {"expect": plain}])
     for value, right in (([1, 2], 1.0), ([2], 0.0)):
         row = {"id": "a", "variant": "original", "calls": call("search", filter={"any_of": value})}
-        assert score(tmp_path / "api", [row])["calls"]["call_accuracy"]["original"] == right
+        assert score(tmp_path / "api", [row])["call_orig"] == right
 
 
 def said(utterance: Any, arguments: Any, **more: Any) -> Json:

@@ -50,8 +50,7 @@ def verdict_of(
             row: Json = {"id": f"c{i}", "variant": variant, "calls": calls}
             rows.append(row | {"unread": right is None})
     files = predictions_from_rows(rows, tool_set)
-    content = score_files(tool_set, files).content
-    return judge(tool_set, files, content, max_drop)
+    return judge(tool_set, files, score_files(tool_set, files).result, max_drop)
 
 
 @pytest.mark.parametrize(

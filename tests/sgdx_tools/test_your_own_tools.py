@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from sgdx_cli import main as sgdx
+from sgdx_eval.result import read_result
 
 from ..conftest import ROOT
 from ..sgdx_llm.server import Json, StandIn, call_completion, completion, serving
@@ -148,9 +149,8 @@ def test_step_by_step(folder: Path, capsys: Capture) -> None:
                     else:
                         assert run_line(line, server.url) == 0, line
     out = capsys.readouterr().out
-    scores = json.loads(Path("runs/program/scores.json").read_text())
-    assert scores["calls"]["call_accuracy"]["by_variant"]["original"] == 1.0
-    assert scores["calls"]["call_accuracy"]["by_variant"]["ours"] == pytest.approx(1 / 3)
+    scores = read_result(Path("runs/program")).result
+    assert scores["call_orig"] == 1.0 and scores["call_ours"] == pytest.approx(1 / 3)
     assert "ours book_table: lost 4 of 4" in out
     assert "words of book_table: 'book_table' -> 'reserve'" in out
     assert "ours.book_table.date" in out

@@ -10,7 +10,7 @@ import pytest
 
 from baselines import evaluate
 from baselines.use import SHIPPED_MODEL, load_tracker, track_dialogue
-from sgdx_eval.results import only_dialogues, read_results
+from sgdx_eval.result import only_dialogues, read_result
 from sgdx_metric.figures import JGA
 
 from ...conftest import ROOT
@@ -70,8 +70,8 @@ def test_its_figure_is_that_of_its_scores(
     words += ["--config", "original", "--dialogues", tmp_path / "ids.json"]
     words += ["--output", tmp_path / "again"]
     assert command(monkeypatch, evaluate, *words) == 0
-    published = read_results(SHIPPED_MODEL / "scores.json")
-    kept = only_dialogues(published, chosen, "ids.json").raw.metrics[JGA][0]
-    again = read_results(tmp_path / "again" / "scores.json").raw.metrics[JGA][0]
+    published = read_result(SHIPPED_MODEL)
+    kept = only_dialogues(published, chosen, "ids.json").scores.metrics[JGA][0]
+    again = read_result(tmp_path / "again").scores.metrics[JGA][0]
     assert len(kept) > 25
     assert np.mean(np.abs(kept - again) > 0.01) < 0.02  # CPUs round differently

@@ -160,8 +160,8 @@ def test_chosen_turns_a_variant_of_one_s_own_and_other_rules(
     assert f"|generator:original+mine@{header['words']}|" in signature
     # What was chosen is scored as any system is.
     inputs = Inputs(out, source="sample", own_variants={"mine": str(words)})
-    scores = score(Turns(turns=turns), inputs)
-    assert scores["counts"]["turns"]["all"] == 3
+    result = score(Turns(turns=turns).task, inputs)
+    assert result.counts["turns"]["all"] == 3
 
 
 def lines(path: Path) -> list[dict[str, Any]]:

@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 from sgdx_cli import main
-from sgdx_eval.files import write_scores
 from sgdx_eval.references import References, open_references
 from sgdx_eval.report.runs import Group, group_runs, read_run
-from sgdx_metric.robustness import paired, report
+from sgdx_eval.result import write_result
+from sgdx_metric.figures import figures
+from sgdx_metric.result import Result
 from sgdx_metric.rows import PREDICTION
-from sgdx_metric.scoring import score_frames
+from sgdx_metric.scoring import STATE_METRICS, frame_scores, score_frames, state_signature
 from sgdx_metric.signature import Setup
 
 from ...conftest import ROOT
@@ -66,9 +67,14 @@ def write_run(
         table = PREDICTION.empty_table().from_pylist(changed, PREDICTION)
         scores[variant] = score_frames(data.rows(variant), table, variant)
     setup = Setup("test", "sample", system_acts="no")
-    result = report(scores, setup) | {"paired": paired(scores)}
-    result["predictions"] = {variant: {**header, "variant": variant} for variant in gold}
-    write_scores(result, folder / "scores.json")
+    items = frame_scores(scores)
+    result = Result(
+        task="state",
+        signature=state_signature(items, setup, 36),
+        figures=figures(items, STATE_METRICS),
+        systems={variant: {**header, "variant": variant} for variant in gold},
+    )
+    write_result(result, items, folder / "scores.json")
     return folder
 
 

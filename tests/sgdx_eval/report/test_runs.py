@@ -18,11 +18,12 @@ def changed(run: Path, folder: Path, change: Any) -> Path:
     change(scores)
     folder.mkdir(exist_ok=True)
     (folder / "scores.json").write_text(json.dumps(scores))
+    shutil.copy(run / "items.parquet", folder)
     return folder
 
 
 def test_scores_alone_go_by_their_folder(runs: dict[str, Path], tmp_path: Path) -> None:
-    changed(runs["plain-0"], tmp_path, lambda scores: scores.pop("predictions"))
+    changed(runs["plain-0"], tmp_path, lambda scores: scores.update(systems={}))
     run = read_run(tmp_path / "scores.json")
     assert (run.system_name(), run.facts, run.predictions) == (tmp_path.name, {}, {})
     for variant in VARIANTS:  # beside it, not in a folder
@@ -34,16 +35,16 @@ def test_scores_alone_go_by_their_folder(runs: dict[str, Path], tmp_path: Path) 
 def test_oracles_say_so(runs: dict[str, Path], tmp_path: Path) -> None:
     def as_oracle(scores: dict[str, Any]) -> None:
         scores["signature"] = scores["signature"].replace("|ci:", "|oracle:yes|ci:")
-        for header in scores["predictions"].values():
+        for header in scores["systems"].values():
             header["system"]["augment"] = {"schemas": "oracle", "ratio": 0.5}
             header["counts"] = {"requests": 9, "unread": 2}
 
     run = read_run(changed(runs["backtrans"], tmp_path, as_oracle))
     settings: dict[str, object] = {"model": "encoders/minilm/model"}
-    named = Run(run.path, run.results, settings)
+    named = Run(run.path, run.result, settings)
     assert named.system_name() == "t5dst (minilm), oracle x 0.5"  # "model" says nothing
     for number, data in ((None, "all of train"), (1217, "1,217 train dialogues")):
-        recipe = Run(run.path, run.results, settings | {"train_dialogues": number})
+        recipe = Run(run.path, run.result, settings | {"train_dialogues": number})
         assert recipe.system_name() == f"t5dst, {data}, oracle x 0.5"
     oracle, unread = run.caveats()
     assert oracle.startswith("oracle") and "2 under original, 2 under v1" in unread
@@ -59,7 +60,7 @@ def test_the_recipe_is_that_of_the_model_that_predicted(
 
     def of_model(scores: dict[str, Any]) -> None:
         system = {"tracker": "t5dst", "model": str(model), "overlaps": 132}
-        scores["predictions"] = {"original": {"system": system}}
+        scores["systems"] = {"original": {"system": system}}
 
     changed(runs["plain-0"], folder, of_model)
     for overlaps, settings in ((132, {"train_dialogues": 1217}), (325, {})):

@@ -32,31 +32,31 @@ def test_the_words_that_cost_most(
     sample: References, gold: dict[str, list[Row]], tmp_path: Path
 ) -> None:
     """A tracker that forgets one slot of a service under v2, and knows one under v3 alone."""
-    first, second, *_ = sample.schemas("original")["Vets_1"].slots
-    new = sample.schemas("v2")["Vets_1"].slots[0]
+    first, second, *_ = sample.schemas("original")["Cabs_1"].slots
+    new = sample.schemas("v2")["Cabs_1"].slots[0]
 
     def change(variant: str, row: Row) -> None:
         state = values(row)
-        if row["frame_id"].endswith("/Vets_1"):
+        if row["frame_id"].endswith("/Cabs_1"):
             if variant == "v2":
                 state.pop(new.name, None)
             if variant != "v3":
-                state.pop(sample.schemas(variant)["Vets_1"].slots[1].name, None)
+                state.pop(sample.schemas(variant)["Cabs_1"].slots[1].name, None)
         with_state(row, state)
 
     run = write_run(tmp_path / "run", sample, gold, change, tracker="x")
     analysis = analysed(run)
-    having = [row for row in gold["original"] if row["frame_id"].endswith("/Vets_1")]
+    having = [row for row in gold["original"] if row["frame_id"].endswith("/Cabs_1")]
     having = [row for row in having if first.name in values(row)]
     (cost,) = analysis.rewordings  # v3 wins frames and is none
-    assert (cost.service, cost.variant, cost.lost, cost.won) == ("Vets_1", "v2", len(having), 0)
+    assert (cost.service, cost.variant, cost.lost, cost.won) == ("Cabs_1", "v2", len(having), 0)
     assert cost.before == Words(first.name, first.description) and cost.after.name == new.name
-    assert cost.interval and 0 <= cost.interval[0] < len(having) < cost.interval[1]
+    assert cost.chance < 0.05 and (analysis.looked_at, analysis.won) == (2, 1)
     said = verdict(only_group(run), {"x": analysis})
     assert said is not None
     (words,) = said.costly
-    assert words[:3] == ("Vets_1, v2", first.name, new.name)
-    assert words[3].startswith(f"{len(having)} frames (")
+    assert words[:3] == ("Cabs_1, v2", first.name, new.name)
+    assert words[3] == f"{len(having)} frames"
     # In a frame that was wrong under the original words, nothing is broken by new ones.
     right = {row["frame_id"]: row for row in having if second.name not in values(row)}
     assert {error.frame_id for error in analysis.errors} == {*right} and right
@@ -129,13 +129,10 @@ def test_two_seeds_with_errors_of_every_kind(
         for seed in (0, 1)
     ]
     analysis = analysed(*paths)
-    assert [
-        (r.service, r.variant, r.lost, r.won, [round(end) for end in r.interval or ()])
-        for r in analysis.rewordings[:3]
-    ] == [
-        ("Cooking_1", "v5", 27, 1, [7, 48]),
-        ("Cooking_1", "v1", 25.5, 1, [6, 46]),
-        ("Cooking_1", "v3", 25.5, 1, [6, 46]),
+    assert [(r.service, r.variant, r.lost, r.won) for r in analysis.rewordings[:3]] == [
+        ("Cooking_1", "v5", 27, 1),
+        ("Cooking_1", "v1", 25.5, 1),
+        ("Cooking_1", "v3", 25.5, 1),
     ]
     assert len(analysis.rewordings) == 230
     (table,) = error_classes({"x": analysis})
@@ -148,6 +145,30 @@ def test_two_seeds_with_errors_of_every_kind(
     ]
     mistakes, count = choose_mistakes(analysis.errors, 100)
     assert (len(mistakes), count) == (100, 253)
+
+
+def test_no_words_stand_out_of_errors_at_random(
+    sample: References, gold: dict[str, list[Row]], tmp_path: Path
+) -> None:
+    """Six trackers that forget at random, as often under all words: one has costly ones at most."""
+    named = 0
+    for seed in range(6):
+
+        def forget(variant: str, row: Row, seed: int = seed) -> None:
+            state = values(row)
+            for slot in list(state):
+                random = Random(f"{seed}/{variant}/{row['frame_id']}/{slot}")  # noqa: S311
+                if random.random() < 0.1:
+                    del state[slot]
+            with_state(row, state)
+
+        run = write_run(tmp_path / str(seed), sample, gold, forget, tracker="x")
+        analysis = analysed(run)
+        said = verdict(only_group(run), {"x": analysis})
+        assert said is not None and len(analysis.rewordings) > 50
+        assert said.costly or "No words stand out" in said.costly_title
+        named += bool(said.costly)
+    assert named <= 1
 
 
 def test_errors_are_left_out_where_they_cannot_be_known(

@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from baselines.copies import copy_system, generate
 from sgdx_eval.report.page import build_page, render_html, render_markdown
+from sgdx_eval.report.tables import COLUMNS
 from sgdx_eval.requested import DEFAULT_CONFIGS, RequestedData
+from sgdx_eval.result import read_result, write_result
 from sgdx_eval.tables import Cell, Table
 from sgdx_metric.__main__ import main as metric
-from sgdx_tools import score
-from sgdx_tools.folder import write_tool_set, write_variant
+from sgdx_tools.folder import read_tool_set, write_tool_set, write_variant
+from sgdx_tools.predictions import predictions_from_rows
+from sgdx_tools.scoring import score_files
 from sgsacc_metric.__main__ import main as sgsacc
 
 from ...sgdx_tools.conftest import CASES, TOOLS, V1, V2, rows
-from .conftest import reported, scores_of
+from .conftest import reported
 
 
 def by_name(table: Table) -> dict[tuple[str, str], dict[str, Cell]]:
@@ -55,26 +57,27 @@ def test_the_figures_of_generators_are_those_of_scores_json(generators: Path) ->
     assert "which is no model of entailment" in part["caveats"][-1]
     main, further, *_ = part["tables"]
     cells = by_name(main)
-    gold = cells["copy of gold", "all"]
-    assert [gold[name].text for name in ("BLEU orig", "SER v1-5")] == ["100.0", "0.00"]
-    scores = json.loads((generators / "derived.json").read_text())
-    sgdx = scores["sgdx"]
-    for name, stored in (("all", sgdx), ("unseen", sgdx["unseen"])):
-        low, high = stored["confidence"]["bleu_v1-5"]
-        found = cells["copy of derived", name]
-        assert found["turns"].text == str(stored["turns"])
-        assert found["BLEU v1-5"] == Cell(f"{stored['bleu_v1-5']:.1f}", f"{low:.1f} to {high:.1f}")
-        for title in ("SGSAcc v1-5", "SGSAcc worst", "SGSAcc flips"):
-            assert found[title].text == f"{100 * stored[title.lower().replace(' ', '_')]:.1f}"
-    others = {row[0].text: row[2].text for row in further.rows}
-    assert others["changed"] == f"{100 * sgdx['changed']:.1f}"
+    gold = cells["copy of gold", "BLEU"], cells["copy of gold", "SER"]
+    assert (gold[0]["orig"].text, gold[1]["other words"].text) == ("100.0", "0.00")
+    result = read_result(generators / "derived.json").result
+    for group in ("all", "unseen"):
+        bleu, worst = (result.figure(name, group) for name in ("bleu_v1-5", "sgsacc_worst"))
+        assert bleu and worst and bleu.value is not None and bleu.interval
+        end = "" if group == "all" else f", {group}"
+        found = cells["copy of derived", f"BLEU{end}"]
+        assert found["turns"].text == str(bleu.items)
+        low, high = bleu.interval
+        assert found["other words"] == Cell(f"{bleu.value:.1f}", f"{low:.1f} to {high:.1f}")
+        found = cells["copy of derived", f"SGSAcc{end}"]
+        assert found["worst"].text == f"{100 * (worst.value or 0):.1f}"
+    others = {row[0].text: [cell.text for cell in row] for row in further.rows}
+    assert others["changed"][5] == f"{100 * (result['changed_v1-5'] or 0):.1f}"
     tables = {table.title.partition(":")[0]: table for table in part["tables"]}
-    counts = scores["counts"]
+    counts = result.counts
     first, failed = counts["failed_by"][0], tables["What fails validation"]
     expected = [first["act"], first["slot"] or "–", str(first["actions"])]
     assert [cell.text for cell in failed.rows[0]] == expected
-    assert f"of {counts['turns']['all']} turns {counts['valid_turns']}" in failed.note.lower()
-    assert tables["By variant, all turns"].folded
+    assert f"of {counts['turns']} turns {counts['valid_turns']}" in failed.note.lower()
 
 
 def test_one_page_of_trackers_and_generators(
@@ -110,7 +113,7 @@ def test_generators_that_do_not_compare(generators: Path) -> None:
     titles = [part["title"].partition(":")[0] for part in made["parts"]]
     assert titles == ["Generators, group 1", "Generators, group 2"] and made["warning"]
     assert made["systems"] == "2 generators"
-    for part, measure in zip(made["parts"], ("67.9 % SGSAcc", "0.00 % SER"), strict=True):
+    for part, measure in zip(made["parts"], ("SGSAcc is 67.9 %", "SER is 0.00 %"), strict=True):
         assert part["verdict"] is not None and measure in part["verdict"].sentences[0].text
     for text in (render_html(made), render_markdown(made)):
         assert "Not all of these runs can be compared" in text and "SPLAT" not in text
@@ -129,32 +132,31 @@ def run(tmp_path: Path) -> Path:
     again = rows([("v1", "b", wrong), ("original", "a", [])])
     predictions = [*rows([("v1", "b", wrong)]), *({**row, "repeat": 2} for row in again)]
     (tmp_path / "run").mkdir()
-    scores = msgspec.json.encode(score(tmp_path / "api", predictions))
-    (tmp_path / "run" / "scores.json").write_bytes(scores)
+    tools = read_tool_set(tmp_path / "api")
+    scored = score_files(tools, predictions_from_rows(predictions, tools))
+    write_result(scored.result, scored.items, tmp_path / "run" / "scores.json")
     return tmp_path / "run"
 
 
 def test_own_tools_have_their_cost_and_the_words(run: Path) -> None:
-    page, scores = build_page([run], "command"), scores_of(run)
+    page, result = build_page([run], "command"), read_result(run).result
     (part,) = page["parts"]
     main, _, by_variant, *_ = part["tables"]
-    calls = scores["calls"]["call_accuracy"]
-    cells = by_name(main)["run", "call"]
-    for key in ("original", "reworded", "worst", "flips", "sensitivity"):
-        low, high = calls["confidence"][key]
-        expected = Cell(f"{100 * calls[key]:.1f}", f"{100 * low:.1f} to {100 * high:.1f}")
-        assert cells["SS" if key == "sensitivity" else key] == expected
-    assert cells["drop"].text == f"{100 * calls['drop']:+.1f}"
-    assert [cell.text for cell in by_variant.rows[1][1:4]] == ["v1", "66.7", "-16.7"]
+    cells = by_name(main)["run", "all"]
+    for of, column in COLUMNS.items():
+        figure = result.main("right", of)
+        assert figure and figure.value is not None and figure.interval
+        assert cells[column].text.lstrip("+") == f"{100 * figure.value:.1f}"
+        assert cells[column].detail.startswith(f"{100 * figure.interval[0]:.1f}")
+    assert [cell.text for cell in by_variant.rows[1][1:4]] == ["v1", "75.0", "-12.5"]
     text = render_markdown(page)
     assert "eworded by model:m+unknown" in text and "sgdx_tools|variants:original+v1@" in text
     assert part["verdict"] is not None
     lead, cost, lowest, *_ = part["verdict"].sentences
-    assert f"{100 * calls['reworded']:.1f} % call accuracy" in lead.text
-    assert "83.3 % under the original" in cost.text and "v1: 66.7 %" in lowest.text
-    assert [words[:3] for words in part["verdict"].costly] == [
-        ("book people, v1", "people", "guests")
-    ]
+    assert "right is 87.5 %" in lead.text
+    assert "No loss" in cost.text and "87.5 % under the original" in cost.text
+    assert "no variant" in lowest.text
+    assert "No words stand out" in part["verdict"].costly_title  # one case is not enough
 
 
 def test_cases_that_expect_no_call_are_read_compared_and_reported(tmp_path: Path) -> None:
@@ -165,13 +167,15 @@ def test_cases_that_expect_no_call_are_read_compared_and_reported(tmp_path: Path
     called = [{"name": "ping", "arguments": {}}]
     for name, made in (("right", []), ("wrong", called)):
         predictions = [row for row in rows([("v1", "d", made)]) if row["id"] == "d"]
-        scores = score(api, [row for row in predictions if row["variant"] != "v2"])
-        (tmp_path / f"{name}.json").write_bytes(msgspec.json.encode(scores))
+        tools = read_tool_set(api)
+        some = [row for row in predictions if row["variant"] != "v2"]
+        scored = score_files(tools, predictions_from_rows(some, tools))
+        write_result(scored.result, scored.items, tmp_path / f"{name}.json")
     paths = [str(tmp_path / f"{name}.json") for name in ("right", "wrong")]
     assert metric(["compare", *paths, "--json", str(tmp_path / "compared.json")]) == 0
-    compared = json.loads((tmp_path / "compared.json").read_text())["groups"]["all"]
-    assert compared["no_call_accuracy.reworded"]["difference"] == -1
+    compared = json.loads((tmp_path / "compared.json").read_text())["figures"]
+    of_v1 = [f for f in compared if f["metric"] == "no_call" and f["variants"] == ["v1"]]
+    assert of_v1[0]["value"] == -1
     (part,) = build_page([tmp_path / "wrong.json"], "command")["parts"]
     assert part["verdict"] is not None
-    lead = part["verdict"].sentences[0]
-    assert lead.text == "wrong: 0.0 % no call accuracy under other words"
+    assert part["verdict"].sentences[0].text == "wrong: right is 0.0 % under other words"

@@ -103,12 +103,11 @@ def test_types_names_and_alternatives(tmp_path: Path) -> None:
     calls = [{"name": "maps_route", "arguments": made}]
     schemas = {"maps_route": ROUTE_PARAMETERS}
     expectation = [{"name": "maps_route", "arguments": expected}]
-    assert score_case(expectation, calls, schemas, "bfcl").call == 1
     assert score_case(expectation, calls, schemas, "exact").call == 0
     folder = tmp_path / "api"
     collection.write(folder)
     tool_set = read_tool_set(folder)
-    assert tool_set.cases == tuple(collection.cases) and tool_set.source.rules == "bfcl"
+    assert tool_set.cases == tuple(collection.cases) and tool_set.source.rules == "exact"
 
 
 def test_cases_that_no_call_can_satisfy_are_left_out(tmp_path: Path) -> None:

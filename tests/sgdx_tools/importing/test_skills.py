@@ -137,7 +137,7 @@ def test_a_client_is_shown_one_tool_of_all_skills(place: Path) -> None:
         ([call("Skill", skill="tables"), [{"name": "Skill", "arguments": "tables"}], []], 1 / 3),
     ):
         rows = [{"id": i, "variant": "original", "calls": made} for i, made in zip("abc", calls)]
-        assert score(tool_set, rows)["right"]["original"] == pytest.approx(right)
+        assert score(tool_set, rows)["right_orig"] == pytest.approx(right)
 
 
 def test_the_page_begins_with_commands_that_run(

@@ -1,0 +1,194 @@
+"""One result of all tasks: what scores.json holds, and what its figures are called.
+
+A figure is a row of a table, `pandas.DataFrame(scores["figures"])`. Everything that comes after a
+score reads nothing else, but for the items beside it, from which figures of some items are made.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from .variants import ORIGINAL, PAPER_VARIANTS, set_name
+
+ALL, SEEN, UNSEEN = "all", "seen", "unseen"
+# What `evaluate` and others who want one name call these figures.
+ALIASES = {
+    "jga_drop": "drop",
+    "jga_relative": "relative_difference",
+    "jga_flips": "flips",
+}
+# The tasks whose variants are everybody's own.
+OF_TOOLS = ("tools", "search")
+
+
+class Figure(msgspec.Struct, omit_defaults=True):
+    """A figure of a metric, of some variants and of a group of items."""
+
+    # Such as "jga", and how it is summed up: "mean", "drop" (less that under the original),
+    # "relative" (the drop as a part of that), "sensitivity", "sensitivity_nonzero", "worst",
+    # "flips".
+    metric: str
+    figure: str
+    variants: list[str]
+    # "all", "seen", "unseen", or a service.
+    group: str
+    value: float | None
+    # The 95 % interval over dialogues.
+    low: float | None
+    high: float | None
+    # How many items and dialogues it is of.
+    items: int
+    clusters: int
+    # The 95 % interval over services, of headline figures of all items.
+    low_services: float | None = None
+    high_services: float | None = None
+
+    @property
+    def interval(self) -> list[float] | None:
+        """Both ends of the interval over dialogues."""
+        return None if self.low is None or self.high is None else [self.low, self.high]
+
+
+class Difference(Figure):
+    """By how much the second system's figure is above the first's."""
+
+    first: float | None = None
+    second: float | None = None
+    # The sample standard deviations over runs, where there are several.
+    first_sd: float | None = None
+    second_sd: float | None = None
+
+
+class Metric(msgspec.Struct, frozen=True, kw_only=True):
+    """What is measured of every item under every variant."""
+
+    name: str  # of its column
+    title: str = ""
+    # What it is, for readers: "JGA: ..."
+    meaning: str = ""
+    higher_is_better: bool = True
+    # Which figures it has beside the mean.
+    figures: Sequence[str] = ()
+    # Whether it stands in the table that is printed first, and has figures by service.
+    headline: bool = False
+    # Whether variants called v1 to v5 are the paper's; of tools they are anybody's.
+    paper: bool = True
+    # What it is multiplied by to be shown.
+    scale: float = 100
+    # The columns that are added up, and the metric of their sums [columns, ...]; of most, the mean.
+    # Also what the sums are where it is the least and the greatest that it can be.
+    counts: Sequence[str] = ()
+    of: Any = None
+    extremes: Any = None
+    # What of each item varies, by its column; of most, the metric itself.
+    each: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The title."""
+        return self.title or self.name
+
+
+class Result(msgspec.Struct, kw_only=True):
+    """The content of scores.json.
+
+    `result["jga_v1-5"]` is the value of a figure of all items by its name, or None.
+    """
+
+    task: str
+    signature: str
+    figures: list[Figure]
+    # What the predictions say of themselves, by variant.
+    systems: dict[str, dict[str, Any]] = {}
+    counts: dict[str, Any] = {}
+    notes: list[str] = []
+
+    @property
+    def variants(self) -> list[str]:
+        """The variants that were scored, the original first."""
+        names = dict.fromkeys(name for figure in self.figures for name in figure.variants)
+        return sorted(names, key=lambda name: name != ORIGINAL)
+
+    def named(self, group: str = ALL) -> dict[str, Figure]:
+        """The figures of a group by their names."""
+        others = [name for name in self.variants if name != ORIGINAL]
+        found = dict[str, Figure]()
+        for f in self.figures:
+            if f.group == group:
+                name = figure_name(f, self.task)
+                found[ALIASES.get(name, name)] = f
+                if self.task in OF_TOOLS and f.variants == others:  # of a single other variant
+                    found[f"{f.metric}_{'reworded' if f.figure == 'mean' else f.figure}"] = f
+        return found
+
+    def figure(self, name: str, group: str = ALL) -> Figure | None:
+        """The figure of a group by its name; without one, None."""
+        return self.named(group).get(ALIASES.get(name, name))
+
+    def __getitem__(self, name: str) -> float | None:
+        """The value of a figure of all items by its name."""
+        figure = self.figure(name)
+        return figure.value if figure else None
+
+    def main(self, metric: str, figure: str, group: str = ALL) -> Figure | None:
+        """A figure over v1 to v5 or, without these, over all other words: one for each group.
+
+        `original` and `reworded` are the means under the original words and under others.
+        """
+        others = reworded_variants(self.variants, self.task)
+        variants = [ORIGINAL] if figure == "original" else others
+        kind = "mean" if figure in ("original", "reworded") else figure
+        for f in self.figures:
+            of = f.variants if kind == "mean" else [v for v in f.variants if v != ORIGINAL]
+            if (f.metric, f.figure, f.group) == (metric, kind, group) and of == variants:
+                return f
+        return None
+
+    def by_variant(self, metric: str, figure: str = "mean", group: str = ALL) -> dict[str, Figure]:
+        """A metric's figures of single variants, by variant; drops have none of the original."""
+        return {
+            f.variants[0]: f
+            for f in self.figures
+            if (f.metric, f.figure, f.group) == (metric, figure, group)
+            and len(set(f.variants) - {ORIGINAL}) <= 1
+            and f.variants
+        }
+
+
+def reworded_variants(variants: Iterable[str], task: str = "") -> list[str]:
+    """Those under which systems are summed up: v1 to v5, or else all that are not the original."""
+    names = [name for name in variants if name != ORIGINAL]
+    is_paper = {*PAPER_VARIANTS} <= {*names} and task not in OF_TOOLS
+    return list(PAPER_VARIANTS) if is_paper else names
+
+
+def figure_name(figure: Figure, task: str = "") -> str:
+    """The name of a figure without its group: `jga_orig`, `jga_v1-5`, `jga_drop`, `ss_jga`.
+
+    Of other variants than the paper's it has these in brackets: `jga_worst(original+v1+mine)`. Of
+    tools, whose variants are everybody's own, all but the original are `reworded`.
+    """
+    metric, kind, variants = figure.metric, figure.figure, figure.variants
+    others = [name for name in variants if name != ORIGINAL]
+    plain = task in OF_TOOLS or tuple(others) == PAPER_VARIANTS
+    mark = "" if plain else f"({set_name(variants)})"
+    if kind == "mean":
+        if variants == [ORIGINAL]:
+            return f"{metric}_orig"
+        if len(variants) == 1:
+            return f"{metric}_{variants[0]}"
+        if task in OF_TOOLS:
+            return f"{metric}_reworded"
+        return f"{metric}_v1-5" if plain else f"{metric}{mark}"
+    if kind == "drop" and len(others) == 1 and len(variants) == 1:
+        return f"{metric}_drop_{others[0]}"
+    if kind.startswith("sensitivity"):
+        return f"ss_{metric}{kind.removeprefix('sensitivity')}{mark}"
+    return f"{metric}_{kind}{mark}"
+
+
+def title(figure: Figure, metrics: Mapping[str, Metric], task: str = "") -> str:
+    """What a figure is called in tables: its name with the title of its metric."""
+    renamed = msgspec.structs.replace(figure, metric=metrics[figure.metric].shown)
+    return figure_name(renamed, task).replace("ss_", "SS_", 1)
