@@ -178,7 +178,8 @@ def test_places_in_sarif_are_uris_of_files_that_exist(
         (run,) = json.loads(Path("out.sarif").read_text())["runs"]
         found: Json = run["results"][0]["locations"][0]
         assert found["logicalLocations"]
-        return found.get("physicalLocation", {})
+        place: Json = found.get("physicalLocation", {})
+        return place
 
     uri = places(name)["artifactLocation"]["uri"]
     assert uri == "sub%20dir/tools%20%5Bv2%5D%20%C3%A4%20100%25.json"
