@@ -135,9 +135,10 @@ def nested(flat: Json) -> Json:
         *path, last = key.split(".")
         node = tree
         for step in path:
-            inner = node.setdefault(step, {})
-            node = inner if isinstance(inner, dict) else node
-        node[last] = value
+            inner = node.get(step)
+            node[step] = node = inner if isinstance(inner, dict) else {}
+        if not isinstance(node.get(last), dict):  # what has more below it is no value itself
+            node[last] = value
     return {key: _lists(value) for key, value in tree.items()}
 
 

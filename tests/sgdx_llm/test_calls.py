@@ -369,3 +369,24 @@ def test_long_texts_end_soon(end: str) -> None:
         begin = time.process_time()
         calls_in_text((part * (100_000 // len(part)))[: 100_000 - len(end)] + end)
         assert time.process_time() - begin < 2, part
+
+
+def test_parallel_calls_without_ids_stand_in_one_message_each_with_its_result() -> None:
+    """Also where each call is a message of its own, as in spans."""
+
+    def called(city: str) -> Any:
+        part = {"type": "tool_call", "name": "f", "arguments": {"city": city}}
+        return {"role": "assistant", "parts": [part]}
+
+    results = [{"type": "tool_call_response", "response": text} for text in ("rain", "sun")]
+    said = {"role": "user", "content": "?"}
+    listed = [said, called("Rome"), called("Oslo"), {"role": "tool", "parts": results}]
+    _, message, *found = conversation_of({"messages": listed})
+    calls = [(call["id"], call["function"]["arguments"]) for call in message["tool_calls"]]
+    assert calls == [("call_1", '{"city": "Rome"}'), ("call_2", '{"city": "Oslo"}')]
+    assert [(m["tool_call_id"], m["content"]) for m in found] == [
+        ("call_1", "rain"),
+        ("call_2", "sun"),
+    ]
+    with pytest.raises(ValueError, match="no result"):
+        conversation_of({"messages": [*listed[:3], {"role": "tool", "parts": results[:1]}, said]})

@@ -364,3 +364,19 @@ def test_what_is_no_file_of_answers_stays_as_it_is(content: bytes, tmp_path: Pat
         with AnswerFile(tmp_path / name):
             pass
     assert path.exists() and (tmp_path / "link").is_symlink() and not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("usage", "sent", "made"),
+    [
+        ({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}, 10, 5),
+        # Thinking that is in the total alone; other interfaces; what is no number.
+        ({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 40}, 10, 30),
+        ({"input_tokens": 7, "output_tokens": 3, "cache_read_input_tokens": 100}, 107, 3),
+        ({"inputTokens": 1, "outputTokens": 2, "totalTokens": 3}, 1, 2),
+        ({"prompt_tokens": True, "completion_tokens": -5, "total_tokens": "9"}, 0, 0),
+    ],
+)
+def test_the_larger_of_the_tokens_counts(usage: Any, sent: int, made: int) -> None:
+    found = tokens_of({"usage": usage})
+    assert (found["in"], found["out"]) == (sent, made)

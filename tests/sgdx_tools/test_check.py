@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -147,3 +148,44 @@ def test_the_status_is_that_of_the_rules_that_are_to_fail(tmp_path: Path) -> Non
     for content in ("null", "[1]", '{"tools": 3}', "{"):
         file.write_text(content)
         assert command("check", file) == 2, content
+
+
+SERVER = """
+from mcp.server import MCPServer
+server = MCPServer("kitchen")
+
+@server.tool()
+def greet(param_1: str = "", arg2: str = "") -> str:
+    "Greets."
+    return a
+
+server.run()
+"""
+
+
+def test_places_in_sarif_are_uris_of_files_that_exist(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """A server's tools stand in no file, but in sgdx.yaml, which names the server."""
+    monkeypatch.chdir(tmp_path)
+    name = "sub dir/tools [v2] \u00e4 100%.json"
+    Path(name).parent.mkdir()
+    Path(name).write_text(json.dumps(FORMS["mcp"]))
+    Path("server.py").write_text(SERVER)
+
+    def places(source: str) -> Json:
+        assert command("check", source, "--sarif", "out.sarif") == 0
+        (run,) = json.loads(Path("out.sarif").read_text())["runs"]
+        found: Json = run["results"][0]["locations"][0]
+        assert found["logicalLocations"]
+        place: Json = found.get("physicalLocation", {})
+        return place
+
+    uri = places(name)["artifactLocation"]["uri"]
+    assert uri == "sub%20dir/tools%20%5Bv2%5D%20%C3%A4%20100%25.json"
+    capsys.readouterr()
+    server = f"{sys.executable} server.py"
+    assert places(server) == {} and "sgdx.yaml" in capsys.readouterr().err
+    Path("sgdx.yaml").write_text(f"tools: {{mcp: {server}}}\n# greet\n")
+    found = places(server)
+    assert found["artifactLocation"]["uri"] == "sgdx.yaml" and found["region"]["startLine"] == 2

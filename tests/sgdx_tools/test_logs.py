@@ -468,6 +468,7 @@ def of_span(**attributes: Json) -> Json:
             {"id": "c", "type": "custom", "custom": {"name": "sql", "input": "x"}}]}}]}), "calls"),
         # A conversation that no provider takes, or of which there is more elsewhere.
         (asked(chat(), [*SAID, CALLED, *SAID]), "no result"),
+        (asked(chat(), [*SAID, CALLED, *SAID, RESULT]), "no result"),
         (asked(chat(), [*SAID, RESULT]), "no such call"),
         (asked(chat(), [*SAID, CALLED, RESULT, RESULT]), "no such call"),
         (asked(chat(), [*SAID, CALLED | {"tool_calls": [CALL, CALL]}, RESULT]), "two calls"),

@@ -409,3 +409,23 @@ def test_an_import_says_what_was_left_out(tmp_path: Path, capsys: Capture) -> No
     source = read_tool_set(api).source
     assert [f"sgdx: left out: {line}" for line in source.left_out] == lines
     assert (source.form, list(source.files)) == ("openapi", ["library_3_0.yaml"])
+
+
+@pytest.mark.parametrize(
+    ("keyword", "reference"),
+    [
+        ({"$recursiveAnchor": True}, {"$recursiveRef": "#"}),
+        ({"$dynamicAnchor": "node"}, {"$dynamicRef": "#node"}),
+        ({}, {"$ref": "#/components/schemas/Both"}),
+    ],
+)
+def test_a_schema_that_refers_to_itself(keyword: Json, reference: Json, tmp_path: Path) -> None:
+    """However it says so, the definition refers to itself."""
+    parts = {"type": "array", "items": reference}
+    both = objects(parts=parts, port={"type": "string"}) | keyword
+    _, found = body_of(tmp_path, {"$ref": "#/components/schemas/Both"}, Both=both)
+    assert found["Both"]["properties"]["parts"]["items"] == {"$ref": "#/$defs/Both"}
+    assert "$recursiveAnchor" not in found["Both"]
+    lost = document_of(requestBody={"content": {"application/json": {"schema": objects(
+        next={"$recursiveRef": "#"})}}})  # fmt: skip
+    assert any("$recursiveRef" in line for line in import_document(tmp_path, lost).left_out)
