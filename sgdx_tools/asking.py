@@ -34,7 +34,7 @@ from .predictions import (
     read_prediction_file,
 )
 from .renaming import WordedTools
-from .skills import skill_tool
+from .skills import as_skill_calls, skill_tool
 
 
 def ask_cases(
@@ -160,6 +160,8 @@ class ToolPlan:
                 if self.tool_set.source.shown_as == "skill" and shown:
                     shown = [skill_tool(shown)]
                 messages = worded.messages(case)
+                if self.tool_set.source.shown_as == "skill":
+                    messages = [as_skill_calls(message) for message in messages]
                 functions = [{"type": "function", "function": tool} for tool in shown]
                 fields = self.settings.fields(
                     {"tools": functions, "tool_choice": "auto"} if functions else {}

@@ -6,6 +6,7 @@ tool without arguments, so that cases, variants, ranks and checks speak of it by
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -81,3 +82,14 @@ def skill_called(name: str, arguments: object) -> str:
     given = arguments if isinstance(arguments, dict) else {}
     skill = given.get(ARGUMENT, given.get("command"))  # as Claude Code called it before
     return skill if name == SKILL and isinstance(skill, str) else name
+
+
+def as_skill_calls(message: Json) -> Json:
+    """A message whose calls of skills are calls of the tool in which a client shows them."""
+    if not message.get("tool_calls"):
+        return message
+    calls = []
+    for call in message["tool_calls"]:
+        arguments = json.dumps({ARGUMENT: call["function"]["name"]}, ensure_ascii=False)
+        calls.append(call | {"function": {"name": SKILL, "arguments": arguments}})
+    return message | {"tool_calls": calls}

@@ -25,7 +25,7 @@ from .folder import CASES, TOOLS, check_case, read_tool_set, read_tools
 from .logs import ERRORS, Asked, read_records
 from .predictions import beginning, read_calls
 from .review import TSV, read_table, write_table
-from .skills import skill_called
+from .skills import SKILL, skill_called
 from .values import as_expected
 
 REVIEW = "review"  # the folder of the table
@@ -187,7 +187,10 @@ def _case(asked: Asked | str, place: str, tools: Sequence[Json]) -> Case:
     try:
         if isinstance(asked, str):
             raise ValueError(asked)
-        messages = [_with_skills(message) for message in conversation_of(asked.request)]
+        messages = conversation_of(asked.request)
+        has_skills = all(tool["function"]["name"] != SKILL for tool in tools)
+        if has_skills:  # which a client shows in one tool
+            messages = [_with_skills(message) for message in messages]
         answer = chat_completion(asked.answer)
         calls, counts = read_calls(answer, tools=tools)
         if counts["unread"]:
@@ -202,7 +205,7 @@ def _case(asked: Asked | str, place: str, tools: Sequence[Json]) -> Case:
         raise SgdxError(f"{place}: {why}; expected messages and a whole answer") from None
     expect = []
     for call in calls:
-        skill = skill_called(call.name, call.arguments)
+        skill = skill_called(call.name, call.arguments) if has_skills else call.name
         arguments = as_expected(call.arguments) if skill == call.name else {}
         expect.append(ExpectedCall(skill, arguments))
     name = asked.name or f"{Path(place.split(':')[0]).stem}-{_digest(messages)}"

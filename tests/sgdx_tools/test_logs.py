@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sgdx_llm.messages import conversation_of
@@ -397,7 +397,7 @@ def talks(draw: st.DrawFn) -> Talk:
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.__name__)
 def test_a_conversation_comes_back_the_same_of_each_form(form: Any, tmp_path: Path) -> None:
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(talks())
     def check(talk: Talk) -> None:
         messages, answer = talk

@@ -109,6 +109,9 @@ def test_a_log_of_skills_has_their_calls(place: Path) -> None:
         assert case.messages[1]["tool_calls"][0]["function"] == {
             "name": "tables", "arguments": "{}"
         }  # fmt: skip
+    (request, _) = ToolPlan(read_tool_set(api), AskOptions(command="x")).requests()
+    (shown,) = request.body["messages"][1]["tool_calls"]
+    assert shown["function"] == {"name": "Skill", "arguments": '{"skill": "tables"}'}
 
 
 def test_a_client_is_shown_one_tool_of_all_skills(place: Path) -> None:
