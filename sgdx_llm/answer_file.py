@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Self
 
@@ -22,6 +22,34 @@ Json = dict[str, Any]
 def _is_begun(line: bytes) -> bool:
     """Whether a line is the beginning of one of ours."""
     return not line.endswith(b"\n") and line.startswith(ANSWERS_BEGIN[: len(line)])
+
+
+def keep_answers(path: Path, days: float) -> datetime | None:
+    """Keep the answers of the last days, and drop the others; returns when the oldest was given.
+
+    Lines that are none stay, as ``AnswerFile`` says what is wrong with them.
+    """
+    if not path.is_file():
+        return None
+    since, times, kept, dropped = datetime.now(UTC) - timedelta(days=days), [], [], False
+    for line in path.read_bytes().splitlines(keepends=True):
+        try:
+            at = datetime.fromisoformat(json.loads(line)["at"])
+            is_old = at < since
+        except (ValueError, KeyError, TypeError, RecursionError):
+            kept.append(line)
+            continue
+        dropped |= is_old
+        if not is_old:
+            times.append(at)
+            kept.append(line)
+    if not kept:
+        path.unlink()
+    elif dropped:
+        beside = path.with_name(f".{path.name}.incomplete")
+        beside.write_bytes(b"".join(kept))
+        beside.replace(path)
+    return min(times, default=None)
 
 
 class AnswerFile:

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import openai
 
@@ -116,8 +117,10 @@ class Server:
         # A conversation is for the server that was named, and for no other.
         self.http = BoundedClient(follow_redirects=False)
         self.http.seconds, self.http.why_none = seconds, why_none
+        parts = urlsplit(url)  # a query, such as of a version, goes with every request
         self.client = openai.AsyncOpenAI(
-            base_url=url,
+            base_url=parts._replace(query="").geturl().rstrip("/"),
+            default_query=dict(parse_qsl(parts.query, keep_blank_values=True)),
             api_key=key or "none",
             timeout=seconds,
             http_client=self.http,

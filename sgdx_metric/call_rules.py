@@ -6,12 +6,17 @@
 An expected argument is a value, or `{"any_of": [...]}`, whose items are accepted values and, where
 the argument may be left out, `{"absent": true}`. Both may stand inside of arrays and objects too,
 and so may `{"matches": SCHEMA}`, which takes each value that a JSON Schema does (`matchers.py`).
+
+An argument that is null or has the default of its schema counts as absent, in what is expected and
+in what is called, at any depth; `{"matches": {"type": "null"}}` takes null alone. What the schema
+requires is not left out.
 """
 
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from .fuzzy import fuzzy_score
@@ -88,7 +93,7 @@ def score_arguments(
         arguments = {name: value for name, value in arguments.items() if name in expected}
         schema = {**schema, "required": []}
     leaf = _exact if rule == "exact" else _fuzzy
-    return _similarity(expected, arguments, leaf, schema, schema)
+    return _similarity(expected, arguments, leaf, [schema], schema)
 
 
 def alternatives(expected: Json) -> list[Json]:
@@ -146,14 +151,16 @@ def _assignment(costs: list[list[float]]) -> list[int]:
 
 # --- exact and fuzzy ------------------------------------------------------------------------------
 
-Leaf = Callable[[Json, Json, JsonObject], float]
+# The last has the schemas of a value: its own, and those that `$ref`, `allOf`, `anyOf` and `oneOf`
+# lead to from there.
+Leaf = Callable[[Json, Json, Sequence[JsonObject]], float]
 
 
 def _similarity(
-    expected: Json, value: Json, leaf: Leaf, schema: JsonObject, root: JsonObject
+    expected: Json, value: Json, leaf: Leaf, schemas: Sequence[JsonObject], root: JsonObject
 ) -> float:
     """How well a value fits the best alternative: the product over its leaves, in [0, 1]."""
-    schema = _resolve(schema, root)
+    schemas = _branches(schemas, root)
     best = 0.0
     for alternative in alternatives(expected):
         if is_absent(alternative):
@@ -161,71 +168,88 @@ def _similarity(
         if is_matcher(alternative):
             score = float(fits(value, alternative[MATCHES]))
         elif isinstance(alternative, dict):
-            score = _of_object(alternative, value, leaf, schema, root)
+            score = _of_object(alternative, value, leaf, schemas, root)
         elif isinstance(alternative, list):
-            score = _of_array(alternative, value, leaf, schema, root)
+            score = _of_array(alternative, value, leaf, schemas, root)
         else:
-            score = leaf(alternative, value, schema)
+            score = leaf(alternative, value, schemas)
         best = max(best, score)
     return best
 
 
 def _of_object(
-    expected: JsonObject, value: Json, leaf: Leaf, schema: JsonObject, root: JsonObject
+    expected: JsonObject, value: Json, leaf: Leaf, schemas: Sequence[JsonObject], root: JsonObject
 ) -> float:
-    if not isinstance(value, dict) or any(key not in expected for key in value):
+    """The product over all keys; one that is null or has its schema's default counts as absent."""
+    if not isinstance(value, dict):
         return 0.0
-    properties = schema.get("properties", _NOTHING)
+    properties = [p for s in schemas if isinstance(p := s.get("properties"), dict)]
+    lists = [s["required"] for s in schemas if isinstance(s.get("required"), list)]
+    required = set(chain.from_iterable(lists))
     product = 1.0
-    for key, accepted in expected.items():
-        if key in value:
-            part = properties.get(key, _NOTHING)
-            product *= _similarity(accepted, value[key], leaf, part, root)
-        elif not any(map(is_absent, alternatives(accepted))):
-            return 0.0
+    for key in {**expected, **value}:
+        parts = [of[key] for of in properties if key in of]
+        score = 0.0
+        if key in expected and key in value:
+            score = _similarity(expected[key], value[key], leaf, parts, root)
+        if not score and (parts or key in expected or not properties):  # no name that is made up
+            accepted = alternatives(expected.get(key, _ABSENT))
+            defaults = [s["default"] for s in _branches(parts, root) if "default" in s]
+
+            def is_default(one: Json, parts: Any = parts, defaults: Any = defaults) -> bool:
+                return any(_similarity(one, d, _exact, parts, root) for d in defaults)
+
+            # What an argument that is left out may stand for, and whether the call does so.
+            may_be = any(is_absent(one) or one is None or is_default(one) for one in accepted)
+            if key in value:
+                score = float(may_be and (value[key] is None or is_default(value[key])))
+            else:
+                score = float(may_be and key not in required)
+        product *= score
     return product
 
 
 def _of_array(
-    expected: list[Json], value: Json, leaf: Leaf, schema: JsonObject, root: JsonObject
+    expected: list[Json], value: Json, leaf: Leaf, schemas: Sequence[JsonObject], root: JsonObject
 ) -> float:
     if not isinstance(value, list) or len(value) != len(expected):
         return 0.0
-    items = schema.get("items", _NOTHING)
+    items = [schema["items"] for schema in schemas if "items" in schema]
     return math.prod(
         _similarity(accepted, item, leaf, items, root) for accepted, item in zip(expected, value)
     )
 
 
-def _exact(expected: Json, value: Json, schema: JsonObject) -> float:
+def _exact(expected: Json, value: Json, schemas: Sequence[JsonObject]) -> float:
     """1 where two values that are neither arrays nor objects are equal as JSON."""
     return float(isinstance(expected, bool) == isinstance(value, bool) and expected == value)
 
 
-def _fuzzy(expected: Json, value: Json, schema: JsonObject) -> float:
+def _fuzzy(expected: Json, value: Json, schemas: Sequence[JsonObject]) -> float:
     """The similarity of free text; other values, and texts of an `enum`, are equal or not."""
     is_text = isinstance(expected, str) and isinstance(value, str)
-    if is_text and expected != value and not _lists_values(schema):
+    if is_text and expected != value and not any("enum" in schema for schema in schemas):
         return fuzzy_score(expected, value)
-    return _exact(expected, value, schema)
+    return _exact(expected, value, schemas)
 
 
-def _lists_values(schema: JsonObject) -> bool:
-    """Whether a schema, or a branch of it, has an `enum`, as one that may be null too has."""
-    branches = [part for key in ("anyOf", "oneOf", "allOf") for part in schema.get(key, ())]
-    return any("enum" in part for part in (schema, *branches) if isinstance(part, dict))
-
-
-def _resolve(schema: Json, root: JsonObject) -> JsonObject:
-    """The schema that a chain of `$ref` inside of the file leads to, or `{}`."""
-    visited = set[str]()
-    while isinstance(schema, dict) and isinstance(schema.get("$ref"), str):
-        pointer = schema["$ref"]
-        if pointer in visited or not pointer.startswith("#"):
-            return _NOTHING
-        visited.add(pointer)
-        schema = root
-        for part in pointer[1:].split("/")[1:]:
-            key = part.replace("~1", "/").replace("~0", "~")
-            schema = schema.get(key) if isinstance(schema, dict) else None
-    return schema if isinstance(schema, dict) else _NOTHING
+def _branches(schemas: Sequence[Json], root: JsonObject) -> list[JsonObject]:
+    """These schemas, and those that their references and branches lead to in the file."""
+    found: dict[int, JsonObject] = {}
+    waiting = list(schemas)
+    while waiting:
+        schema = waiting.pop()
+        if not isinstance(schema, dict) or id(schema) in found:
+            continue
+        found[id(schema)] = schema
+        for key in ("anyOf", "oneOf", "allOf"):
+            branches = schema.get(key)
+            waiting += branches if isinstance(branches, list) else []
+        pointer = schema.get("$ref")
+        if isinstance(pointer, str) and pointer.startswith("#"):
+            target: Json = root
+            for part in pointer[1:].split("/")[1:]:
+                key = part.replace("~1", "/").replace("~0", "~")
+                target = target.get(key) if isinstance(target, dict) else None
+            waiting.append(target)
+    return list(found.values())

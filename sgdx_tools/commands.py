@@ -565,17 +565,17 @@ def improve(
 def test(
     file: Path = Path("sgdx.yaml"),
     /,
-    sending: SendingOptions = SendingOptions(),
     *,
     base: Path | None = None,
     limit: Limit = None,
     junit: Path | None = None,
     summary: Path | None = None,
+    max_cost: Annotated[float | None, Parameter(validator=Number(gt=0))] = None,
 ) -> int:
     """Do all that a file asks for: import, reword, ask, score, report.
 
-    What is done already is not done again. The exit status is 1 if a model fails, else 2 if it
-    cannot be told of one, else 0.
+    Models are asked anew, unless an earlier test did not end. The exit status is 1 if a model
+    fails, else 2 if it cannot be told of one, else 0.
 
     Parameters
     ----------
@@ -588,10 +588,12 @@ def test(
         Also write the cases to this file, as JUnit does.
     summary
         Also write the result to this Markdown file.
+    max_cost
+        Stop before the requests of a model cost more than this, by its price in the file.
     """
     from .testing import test
 
-    return test(file, base, limit, junit, summary, sending)
+    return test(file, base, limit, junit, summary, max_cost)
 
 
 @tools.command

@@ -248,13 +248,13 @@ def _leaves(
             inner = [renaming.member(around[0], key), *around]
             where = step(place, key)
             if key not in value:
-                if not any(map(is_absent, alternatives(expected[key]))):
+                if not any(e is None or is_absent(e) for e in alternatives(expected[key])):
                     used = _used(expected[key], inner[0], renaming)
                     leaves.append((where, "missing", [(*inner[0], *used), *around]))
-            elif key not in expected:
+            elif key not in expected and value[key] is not None:
                 # what only another version has stands at the path by which it is called
                 leaves.append((where, "extra", inner if inner[0] else [(where,)]))
-            elif not _is_right(expected[key], value[key]):
+            elif key in expected and not _is_right(expected[key], value[key]):
                 leaves += _leaves(expected[key], value[key], inner, where, renaming)
     elif isinstance(expected, list) and isinstance(value, list) and len(expected) == len(value):
         for i, (one, other) in enumerate(zip(expected, value)):

@@ -20,7 +20,7 @@ from .data import Case, ExpectedCall, Json, Source, Tool, ToolSet, ToolWords, Va
 from .json_schema import Layout, check_name
 from .renaming import WordedTools
 from .values import fault as no_valid_call
-from .values import with_plain_alternatives
+from .values import with_plain_alternatives, without_null
 
 TOOLS, CASES, VARIANTS, SOURCE = "tools.json", "cases.jsonl", "variants", "source.json"
 _MADE_BY, _VERSION, _MENTIONS = "$made_by", "$tools", "$mentions"
@@ -193,7 +193,10 @@ def check_case(case: Case, tools: Mapping[str, Tool], where: str) -> None:
 
 def _why_none_is_right(case: Case, call: ExpectedCall, tool: Tool) -> str:
     """Why no valid call of a tool is the expected one; empty where one can be."""
-    return no_valid_call(call.arguments, tool, is_whole=case.extra == "refuse")
+    is_whole = case.extra == "refuse"
+    why = no_valid_call(call.arguments, tool, is_whole)
+    # Null stands for an argument that is left out, also where the schema does not allow null.
+    return why and no_valid_call(without_null(call.arguments), tool, is_whole) and why
 
 
 # ---- variants

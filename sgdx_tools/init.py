@@ -14,7 +14,7 @@ from sgdx_dataset.io.files import write_bytes
 from sgdx_dataset.io.secrets import note_addresses, take_out
 
 from .importing import import_source, skill_pattern
-from .testing import FILE
+from .project import FILE
 
 
 def init(

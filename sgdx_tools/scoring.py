@@ -263,7 +263,7 @@ def _signature(tool_set: ToolSet, files: Mapping[str, PredictionFile], rules: Ru
         **({"distractors": "+".join(sorted(distractors))} if distractors else {}),
         **({"text-calls": "read"} if reads_texts else {}),
         "repeats": max(len(file.predictions) for file in files.values()),
-        "rules": rules,
+        "rules": f"{rules}-null-and-defaults-absent",
         **({"predictions": "made-elsewhere"} if made_elsewhere else {}),
         "zero-mean": "0",
         "sd": "sample",

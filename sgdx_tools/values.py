@@ -200,6 +200,18 @@ def as_expected(made: Any) -> Any:
     return inner
 
 
+def without_null(expected: Any) -> Any:
+    """Expected arguments without those that are null, at any depth; matchers stay."""
+    if isinstance(expected, list):
+        return [without_null(item) for item in expected]
+    if not isinstance(expected, dict) or is_matcher(expected):
+        return expected
+    if alternatives(expected) != [expected]:
+        accepted = alternatives(expected)
+        return {ANY_OF: [{ABSENT: True} if one is None else without_null(one) for one in accepted]}
+    return {key: without_null(value) for key, value in expected.items() if value is not None}
+
+
 def with_plain_alternatives(expected: Any, is_value: bool = True) -> Any:
     """Expected arguments in which an alternative that is itself ``{"any_of": [...]}`` is a value.
 

@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from typing import Any, TextIO, cast
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from .errors import SgdxError
+
 TAKEN_OUT = "[key]"  # what stands in the place of a key
 SHOWN_KEYS = "SGDX_KEYS"  # the variable that names others whose values are keys
 # What is shorter stands in ordinary words, as "none" does; one with a digit is a key by itself.
@@ -93,6 +95,18 @@ def note_variables(variables: Mapping[str, str]) -> None:
         note_addresses(value)
 
 
+def from_environment(text: str, where: str) -> str:
+    """A text with the environment's values in place of each ``${NAME}``, which are noted."""
+
+    def value(found: re.Match[str]) -> str:
+        if not os.environ.get(found[1]):
+            raise SgdxError(f"{where}: found no {found[1]} in the environment")
+        note_words(os.environ[found[1]])
+        return os.environ[found[1]].strip()
+
+    return re.sub(r"\$\{(\w+)\}", value, text)
+
+
 def note_addresses(text: str) -> None:
     """Note what may be keys in the addresses of a text: user, password, query, parts of paths."""
     for address in addresses_in(text):
@@ -104,7 +118,9 @@ def note_addresses(text: str) -> None:
             continue
         both = f"{unquote(user)}:{unquote(password)}"
         words = [user, password, both, base64.b64encode(both.encode()).decode()] if user else []
-        words += [parts.query, *(value for _, value in parse_qsl(parts.query)), parts.fragment]
+        # A version is a day, as api-version=2024-06-01 is, which stands elsewhere too.
+        values = [value for name, value in parse_qsl(parts.query) if "version" not in name.lower()]
+        words += [parts.query, *values, parts.fragment]
         # Whoever says the whole address back says them too; a path such as /v1 is no key.
         path = [part for part in parts.path.split("/") if _RANDOM.fullmatch(part)]
         if path or parts.query or user:

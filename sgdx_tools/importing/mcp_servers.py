@@ -33,10 +33,10 @@ from sgdx_dataset.io.console import say
 from sgdx_dataset.io.extras import require
 from sgdx_dataset.io.progress import lines_of_progress
 from sgdx_dataset.io.secrets import (
+    from_environment,
     note_addresses,
     note_headers,
     note_variables,
-    note_words,
     origin,
     take_out,
     take_out_of,
@@ -68,7 +68,6 @@ while part := program.stdout.read1(65536):
 sys.exit(program.wait())
 """
 _KEY = "; it wants a key, as --header 'Authorization=Bearer ${TOKEN}' gives it"
-_VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
 @dataclass(frozen=True)
@@ -89,16 +88,10 @@ class Access:
             raise SgdxError("env: found no command that takes it, but addresses alone")
         if headers and not any(map(_is_address, servers)):
             raise SgdxError("headers: found no address that takes them, but commands alone")
-        parts: list[dict[str, str]] = []
-        for kind, given in (("env", env), ("headers", headers)):
-            values = {}
-            for key, text in given.items():
-                for name in _VARIABLE.findall(text):
-                    if not os.environ.get(name):
-                        raise SgdxError(f"{kind}: {key}: found no {name} in the environment")
-                    note_words(os.environ[name])
-                values[key] = _VARIABLE.sub(lambda found: os.environ[found[1]].strip(), text)
-            parts.append(values)
+        parts = [
+            {key: from_environment(text, f"{kind}: {key}") for key, text in given.items()}
+            for kind, given in (("env", env), ("headers", headers))
+        ]
         note_variables(parts[0])
         note_headers(parts[1])
         return cls(*parts)

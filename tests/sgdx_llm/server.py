@@ -60,6 +60,7 @@ class StandIn:
     delay: float = 0.0  # seconds before each answer
     url: str = ""  # the server's address
     bodies: list[Json] = field(default_factory=list)  # what was asked, in order
+    asked: list[tuple[str, Json]] = field(default_factory=list)  # the same with their paths
     keys: set[str] = field(default_factory=set)  # the headers ``Authorization``
     # the headers of the last request, by name in lower case
     headers: dict[str, str] = field(default_factory=dict)
@@ -101,6 +102,7 @@ def serving(stand_in: StandIn) -> Iterator[StandIn]:
                 stand_in.most = max(stand_in.most, stand_in.under_way)
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             stand_in.headers = {name.lower(): value for name, value in self.headers.items()}
+            stand_in.asked.append((self.path, body))
             found = stand_in.reply(body, self.headers["Authorization"])
             with stand_in.lock:
                 stand_in.under_way -= 1

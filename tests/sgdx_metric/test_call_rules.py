@@ -48,11 +48,12 @@ EQUAL: list[tuple[Json, Json]] = [
     # These are values: they have two keys, or other ones than lists and true.
     ({"any_of": [1, 2], "b": 3}, {"any_of": [1, 2], "b": 3}), ({"any_of": "a"}, {"any_of": "a"}),
     ({"absent": False}, {"absent": False}), ({"absent": 1}, {"absent": 1}),
+    ({"a": 1, "b": None}, {"a": 1}), ([{"a": 1}], [{"a": 1, "b": None}]),
 ]  # fmt: skip
 UNEQUAL: list[tuple[Json, Json]] = [
     (2, "2"), (1, True), (False, 0.0), (None, False), (0, None), ("a", "A"), ([1, 2], [2, 1]),
     ([True], [1]), ([1], [1, 1]), ([], {}), ({}, []), ({"a": 1}, {"a": 1, "b": 2}),
-    ({"a": 1, "b": 2}, {"a": 1}), (ABSENT, ABSENT),
+    ({"a": 1, "b": 2}, {"a": 1}), (ABSENT, ABSENT), ([None], []), ({"a": 1}, {"a": None}),
 ]  # fmt: skip
 
 
@@ -71,6 +72,67 @@ def test_what_may_be_left_out_and_what_may_not() -> None:
         for wrong in ({"city": "Rome", "day": "tuesday"}, {"day": "monday"}, "Rome", None):
             assert score_arguments(accepted, wrong, TABLE, rule) == 0
         assert score_arguments(accepted, {"city": "Rome", "guests": 2}, TABLE, rule) == 0
+
+
+SEARCH: Json = {
+    "type": "object",
+    "required": ["q", "must"],
+    "properties": {
+        "q": {"type": "string"},
+        "must": {"type": ["string", "null"]},
+        "limit": {"type": "integer", "default": 10},
+        "page": {"$ref": "#/$defs/Page", "default": {"size": 20}},
+        "filter": {"anyOf": [{"$ref": "#/$defs/Filter"}, {"type": "null"}]},
+        "sort": {"type": "string"},
+    },
+    "$defs": {
+        "Page": {"properties": {"size": {"type": "integer"}, "from": {"default": 0}}},
+        "Filter": {"required": ["by"], "properties": {"by": {}, "deep": {"default": False}}},
+    },
+}
+NONE_BUT_NULL = {"matches": {"type": "null"}}
+
+
+@pytest.mark.parametrize(
+    ("expected", "called", "right"),
+    [
+        ({}, {"sort": None}, 1),
+        ({"sort": None}, {}, 1),
+        ({"sort": None}, {"sort": "x"}, 0),
+        ({}, {"made_up": None}, 0),
+        ({}, {"limit": 10}, 1),
+        ({}, {"limit": None}, 1),
+        ({"limit": 10}, {}, 1),
+        ({"limit": 10}, {"limit": None}, 1),
+        ({"limit": None}, {"limit": 10.0}, 1),
+        ({"limit": {"any_of": [5, 10]}}, {}, 1),
+        ({"limit": {"matches": {"minimum": 8}}}, {}, 1),
+        ({"limit": 5}, {}, 0),
+        ({}, {"limit": 11}, 0),
+        ({}, {"limit": True}, 0),
+        ({}, {"page": {"size": 20, "from": 0}}, 1),
+        ({"page": {"size": 5}}, {"page": {"size": 5, "from": 0}}, 1),
+        ({"page": {"size": 5, "from": 0}}, {"page": {"size": 5}}, 1),
+        ({}, {"page": {"size": 5}}, 0),
+        ({"filter": {"by": 1}}, {"filter": {"by": 1, "deep": False}}, 1),
+        ({"filter": {"by": 1, "deep": None}}, {"filter": {"by": 1}}, 1),
+        ({"filter": {"by": None}}, {"filter": {}}, 0),
+        ({"must": None}, {"must": None}, 1),
+        ({"must": "x"}, {"must": None}, 0),
+        ({"sort": NONE_BUT_NULL}, {"sort": None}, 1),
+        ({"sort": NONE_BUT_NULL}, {}, 0),
+    ],
+)
+def test_null_and_the_default_count_as_absent_on_both_sides(
+    expected: Json, called: Json, right: int
+) -> None:
+    """At any depth, through references and branches; what is required is never left out."""
+    for rule in ("exact", "fuzzy"):
+        base = {"q": "a", "must": None}
+        assert score_arguments(base | expected, base | called, SEARCH, rule) == right
+        assert score_arguments(base | expected, {"q": "a"} | called, SEARCH, rule) == 0 or (
+            "must" in called
+        )
 
 
 def test_fuzzy_is_of_free_text_alone() -> None:

@@ -33,10 +33,15 @@ def test_right_calls_score_1_under_every_variant_of_files_and_of_rows(
     assert score(folder, alone).counts["elements"] == []  # as nothing is lost from the original
     assert scores.counts["cases"] == {"all": 4, "call": 3, "no_call": 1, "dialogues": 3}
     parts = dict(part.split(":", 1) for part in scores.signature.split("|")[1:])
-    assert (parts["reworded-by"], parts["rules"]) == ("model:m+unknown", "exact")
+    assert (parts["reworded-by"], parts["rules"]) == (
+        "model:m+unknown",
+        "exact-null-and-defaults-absent",
+    )
     assert parts["predictions"] == "made-elsewhere"  # as they have no header
     assert parts["cases"].startswith("4@") and parts["variants"].startswith("original+v1@")
-    assert "|rules:fuzzy|" in score(folder, rows(), rules="fuzzy").signature
+    assert (
+        "|rules:fuzzy-null-and-defaults-absent|" in score(folder, rows(), rules="fuzzy").signature
+    )
 
 
 def test_a_wrong_argument_is_put_down_to_its_words(folder: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 import socket
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -83,7 +84,7 @@ for line in sys.stdin:
 """
 
 
-def test_all_models_are_tested_nothing_is_done_twice_and_all_say_the_same_verdict(
+def test_all_models_are_tested_anew_each_time_and_all_say_the_same_verdict(
     project: Path, capsys: Capture
 ) -> None:
     """`test` and `score` say it, and so do report, JUnit and summary, which is the comment."""
@@ -96,7 +97,8 @@ def test_all_models_are_tested_nothing_is_done_twice_and_all_say_the_same_verdic
         assert command("test", "--junit", "junit.xml", "--summary", "summary.md") == 1
         asked = len(server.bodies)
         out, err = capsys.readouterr()
-        assert command("test") == 1 and len(server.bodies) == asked == 2 * 2 * 20
+        assert asked == 2 * 2 * 20
+        assert command("test") == 1 and len(server.bodies) == 2 * asked
         assert {(b["model"], b.get("temperature"), "seed" in b) for b in server.bodies} == {
             ("good", 0, True),
             ("stubborn", 0.5, False),
@@ -146,8 +148,8 @@ def test_repeats_tell_flaky_cases_from_broken_ones(project: Path) -> None:
         return answer(body)
 
     with serving(StandIn(answer=flaky)) as server:
-        write_file(server.url, "gate:", "repeats: 2\ngate:")
-        words = ("--limit", "8", "--summary", "summary.md", "--concurrency", "1")
+        write_file(server.url, "gate:", "repeats: 2\nasking: {concurrency: 1}\ngate:")
+        words = ("--limit", "8", "--summary", "summary.md")
         assert command("test", *words) in (0, 1, 2)
         assert len(server.bodies) == 2 * 2 * 2 * 8
     scores = scores_of("stubborn")
@@ -198,15 +200,89 @@ def test_a_run_that_does_not_end_cannot_tell_and_leaves_no_older_verdict(project
         assert command("test", *outputs) == 0 and "passed" in Path("summary.md").read_text()
         for file in (Path("cases.jsonl"), Path("v1.json")):
             file.write_text(file.read_text().replace("!", "?").replace("Reserve", "Keep"))
-        for more in (("--max-requests", "5"), ()):
-            if not more:
+        for few in (True, False):
+            more = "asking: {max_requests: 5}\ngate:" if few else "gate:"
+            write_file(server.url, "gate:", more)
+            if not few:
                 server.faults += [failing(401)] * 100
-            assert command("test", *outputs, *more) == 2
+            assert command("test", *outputs) == 2
             said = Path("summary.md").read_text()
             assert "cannot tell" in said and "passed" not in said
             suites = ElementTree.parse("junit.xml").getroot()  # noqa: S314 - of our own
             assert {s.get("errors") for s in suites} == {"1"}
             assert not Path("sgdx-run/report.html").exists()
+
+
+def test_what_an_earlier_test_left_finishes_only_a_run_that_did_not_end(project: Path) -> None:
+    """Of a model for a day, or for as long as it is kept; of a program never."""
+    program = f'{{command: "{sys.executable} program.py"}}'
+    first = YAML.splitlines()[4]
+    entries = '  - {model: good, base_url: "URL", KEYS}'
+    asks = """import json, sys
+for line in sys.stdin:
+    open("asked", "a").write("x")
+    print(json.dumps({"custom_id": json.loads(line)["custom_id"], "calls": []}), flush=True)
+"""
+    Path("program.py").write_text(asks)
+    answers = Path("sgdx-run/runs/good/answers.jsonl")
+
+    def asked(keys: str) -> int:
+        before = len(server.bodies)
+        text = YAML.replace(first, entries.replace("KEYS", keys)).replace("URL", server.url)
+        lines = [line for line in text.splitlines() if "stubborn" not in line]
+        Path("sgdx.yaml").write_text("\n".join(lines))
+        command("test", "--limit", "6", "--summary", "summary.md")
+        return len(server.bodies) - before
+
+    def older(days: int) -> None:
+        lines = read_lines(answers)
+        at = (datetime.now(UTC) - timedelta(days=days)).isoformat(timespec="seconds")
+        write_lines(answers, [line | {"at": at} for line in lines])
+
+    with serving(StandIn(answer=answer)) as server:
+        assert asked("max_requests: 5") == 5
+        assert asked("timeout: 60") == 7  # which ends the run
+        assert asked("timeout: 60") == 12
+        assert asked("max_requests: 5") == 5
+        older(2)
+        assert asked("timeout: 60") == 12
+        older(3)
+        assert asked("keep: 4") == 0  # also of a run that ended
+        day = f"{datetime.now(UTC) - timedelta(days=3):%Y-%m-%d}"
+        assert day in Path("summary.md").read_text()
+        older(5)
+        assert asked("keep: 4") == 12
+        Path("sgdx.yaml").write_text(YAML.replace(first, f"  - {program}\nasking: {{keep: 9}}"))
+        lines = [line for line in Path("sgdx.yaml").read_text().splitlines() if "stub" not in line]
+        Path("sgdx.yaml").write_text("\n".join(lines))
+        for times in (1, 2):
+            command("test", "--limit", "6")
+            assert len(Path("asked").read_text()) == 12 * times
+
+
+def test_every_option_of_asking_is_a_key_of_a_model_or_of_all(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Variables are put into addresses and headers, and a query goes with every request."""
+    monkeypatch.setenv("PLACE", "deployments/x")
+    monkeypatch.setenv("GATE", "g4te-k3y-of-mine")
+    address = "URL/${PLACE}?api-version=2026-12-03"
+    with serving(StandIn(answer=answer)) as server:
+        file = YAML.replace('base_url: "URL"', f'base_url: "{address}"', 1)
+        more = "asking: {headers: {X-Gate: '${GATE}', X-All: a}, set: {top_p: 1, temperature: 0.1}}"
+        file = file.replace("omit: [seed]", "omit: [seed], headers: {X-All: b}") + more
+        Path("sgdx.yaml").write_text(file.replace("URL", server.url))
+        assert command("test", "--limit", "8") in (0, 1, 2)
+        queries = {path for path, body in server.asked if body["model"] == "good"}
+        assert queries == {"/v1/deployments/x/chat/completions?api-version=2026-12-03"}
+        seen = {(b["model"], b["top_p"], b["temperature"]) for b in server.bodies}
+        assert seen == {("good", 1, 0.1), ("stubborn", 1, 0.5)}
+        assert (server.headers["x-gate"], server.headers["x-all"]) == ("g4te-k3y-of-mine", "b")
+        for key in ("timeout: 0", "stop_unread: 7", "max_cost: 1", "concurrency: 0"):
+            write_file(server.url, "omit: [seed]", key)
+            assert command("test", "--limit", "8") == 2
+    written = [path.read_text() for path in Path("sgdx-run").rglob("*") if path.is_file()]
+    assert not any("g4te-k3y-of-mine" in text for text in written)
 
 
 def test_what_is_read_is_not_written_over(project: Path) -> None:
