@@ -164,6 +164,7 @@ class Card:
         """
         use = (Path(__file__).parent / "cards" / f"{self.rows}.md").read_text("utf-8")
         codes = {"repository": repr(repository), "example": example.strip(), "needs": ""}
+        codes["extra"] = "packed" if self.settings.get("bits") else "baselines"
         if templates := self.seen.get("templates"):
             codes["repository"] += ', templates="templates"'
             codes["needs"] = _TEMPLATES.format(templates)

@@ -101,6 +101,7 @@ def test_a_packed_model_is_scored_and_published_as_it_is(
     assert command(monkeypatch, publish, "--model", run, "--output", tmp_path / "there") == 0
     here, there = (of / "model.safetensors" for of in (run, tmp_path / "there"))
     assert here.read_bytes() == there.read_bytes()
+    assert 'pip install "sgdx[packed] @' in (tmp_path / "there" / "README.md").read_text()
 
 
 def change(name: str, how: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[Path], None]:
