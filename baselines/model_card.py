@@ -27,7 +27,7 @@ from sgdx_dataset.io.files import write_bytes
 from sgdx_dataset.push import PLACEHOLDER, addressed, tagged
 from sgdx_eval.report.runs import data_caveats
 from sgdx_eval.result import read_result
-from sgdx_eval.show import result_line, result_tables, terms_of
+from sgdx_eval.show import SETS, result_line, result_tables, terms_of
 from sgdx_eval.tables import to_markdown
 from sgdx_metric.result import title
 
@@ -89,7 +89,7 @@ class _Scores:
         metric_type, begin = _METRIC[self.kind]
         found = []
         for metric in (m for m in self.metrics.values() if m.headline):
-            for of in ("original", "reworded", "drop", "worst", "flips", "sensitivity"):
+            for of in ("original", "reworded", "worst"):
                 figure = self.result.main(metric.name, of)
                 if figure is None or figure.value is None:
                     continue
@@ -110,12 +110,18 @@ class _Scores:
         return found
 
     def section(self) -> str:
-        """What `sgdx score --explain` prints: tables, what their words mean, and the signature."""
-        terms = [*terms_of(self.result), *self.result.notes]
+        """The figures that have intervals, of all and of sets of services, and what they mean."""
+        figures = [f for f in self.result.figures if f.interval]
+        metrics = {f.metric for f in figures}
+        shown = msgspec.structs.replace(
+            self.result,
+            figures=[f for f in self.result.figures if f.metric in metrics and f.group in SETS],
+        )
+        terms = [*terms_of(shown), *self.result.notes]
         parts = [
             f"Scored on the {self.parts['split']} split of: {self.data}.",
             result_line(self.result),
-            *map(to_markdown, result_tables(self.result)),
+            *map(to_markdown, result_tables(shown)),
             "\n".join(f"- {term}" for term in terms),
             f"`{self.signature}`",
         ]

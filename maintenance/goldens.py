@@ -133,12 +133,6 @@ def _result(name: str) -> Path:
     return ROOT / "results" / name / "scores.json"
 
 
-def stated_results(_: Path) -> Json:
-    """What the committed files of scores state."""
-    paths = [*sorted(ROOT.glob("results/*/scores.json")), ROOT / "models/onepass/scores.json"]
-    return {path.parent.name: figures(read(path)) for path in paths}
-
-
 def compared_results(_: Path) -> Json:
     """What is computed from the scores of single frames in the committed files."""
     steps, no_mean = _result("onepass-600_steps"), _result("onepass-600_steps-no_ema")
@@ -396,7 +390,6 @@ def add_noise(path: Path) -> None:
 
 
 PARTS: dict[str, Callable[[Path], Json]] = {
-    "results": stated_results,
     "compare": compared_results,
     "compare_turns": compared_turns,
     "states": states,

@@ -127,7 +127,7 @@ def result_tables(result: Result, wide: bool = False) -> list[Table]:
     """
     metrics = {m.name: m for m in TASKS[result.task].metrics}
     groups = groups_of(result)
-    sets = [name for name in groups if name in _SETS]
+    sets = [name for name in groups if name in SETS]
     by_group: dict[str, dict[str, Figure]] = {}
     for f in result.figures:
         if f.group in sets and f.value is not None and not _is_single(f, result):
@@ -152,7 +152,7 @@ def result_tables(result: Result, wide: bool = False) -> list[Table]:
     for metric in TASKS[result.task].metrics:
         if metric.headline and any(f.metric == metric.name for f in result.figures):
             tables.append(variant_table(result, metric))
-    services = [name for name in groups if name not in _SETS]
+    services = [name for name in groups if name not in SETS]
     return [*tables, *([service_table(result, services)] if services else [])]
 
 
@@ -309,7 +309,7 @@ def comparison_tables(compared: Comparison, details: bool) -> list[Table]:
     shown = [f for f in compared.figures if f.metric == main.name and f.value is not None]
     for kind in dict.fromkeys((f.figure, tuple(f.variants)) for f in shown if f.group != ALL):
         of_kind = [f for f in shown if (f.figure, tuple(f.variants)) == kind]
-        if len({f.group for f in of_kind} - set(_SETS)) or len(of_kind) > 1:
+        if len({f.group for f in of_kind} - set(SETS)) or len(of_kind) > 1:
             rows = [[heading(f.group), str(f.items), *_compared(f, main)] for f in of_kind]
             name = title(of_kind[0], metrics, compared.task)
             tables.append(table(name, ["services", f"{unit}s", *heads], rows, CHANGE[-1:]))
@@ -368,7 +368,7 @@ def print_summary(summary: Summary, names: Sequence[str], details: bool, console
     if parts:
         line = f"{metric.shown} of {len(names)} runs is on average {_listed(parts)}."
         print_line(f"{legend([line])}\n", console)
-    groups = [name for name in groups_of(result) if name in _SETS][:3]
+    groups = [name for name in groups_of(result) if name in SETS][:3]
     groups = groups if details else [ALL]
     rows: dict[str, list[str]] = {}
     for group in groups:
@@ -388,7 +388,7 @@ def print_summary(summary: Summary, names: Sequence[str], details: bool, console
 
 # ---- what these share
 
-_SETS = (ALL, "seen", "unseen", "seen_domains", "unseen_domains")
+SETS = (ALL, "seen", "unseen", "seen_domains", "unseen_domains")
 
 
 def groups_of(result: Result) -> dict[str, int]:
@@ -401,7 +401,7 @@ def groups_of(result: Result) -> dict[str, int]:
 
 def heading(group: str) -> str:
     """A group of items as headings call it: services keep their names."""
-    return group.replace("_domains", " domains") if group in _SETS else group
+    return group.replace("_domains", " domains") if group in SETS else group
 
 
 def _is_single(figure: Figure, result: Result) -> bool:

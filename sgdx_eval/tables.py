@@ -8,12 +8,11 @@ from __future__ import annotations
 import html
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from math import isnan
-from statistics import mean, stdev
 from textwrap import fill
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -125,41 +124,6 @@ def format_figure(key: str, value: float | None, decimals: int = 2) -> str:
 def interval(ends: Sequence[float] | None, text: Callable[[float], str] = percent) -> str:
     """Both ends of an interval; empty for None."""
     return " to ".join(map(text, ends or ()))
-
-
-def p_value(p: float | None) -> str:
-    """How likely chance alone makes so large a difference."""
-    return number(p, 4)
-
-
-CHANGE = ("difference", "95 % interval", "p")
-
-
-def change_cells(
-    change: Mapping[str, Any], text: Callable[[float | None], str] = percent
-) -> list[str]:
-    """The cells of `CHANGE`; dashes where there is nothing to compare with."""
-    ends = change.get("interval") or [change.get(end) for end in ("low", "high")]
-    shown = NO_VALUE if ends[0] is None else interval(ends, text)
-    return [text(change.get("difference")), shown, p_value(change.get("p"))]
-
-
-def format_over_runs(
-    values: Sequence[float | None],
-    ends: Sequence[float] | None = None,
-    text: Callable[[float], str] = one_decimal,
-) -> Cell:
-    """A score of one run with its interval, or of several as mean ± deviation.
-
-    Where the score of a run is no number, the cell is a dash.
-    """
-    defined = [v for v in values if isinstance(v, int | float) and not isnan(v)]
-    if len(defined) < len(values) or not defined:
-        return Cell(NO_VALUE)
-    if len(defined) > 1:
-        return Cell(text(mean(defined)), f"± {text(stdev(defined))}")
-    is_point = ends is not None and ends[0] == ends[1]  # as where no item is ever right
-    return Cell(text(defined[0]), interval(None if is_point else ends, text))
 
 
 def printable(text: str, longest: int = 400) -> str:

@@ -19,14 +19,6 @@ def own_variants(variants: Iterable[str]) -> list[str]:
     return [name for name in variants if name not in (ORIGINAL, *PAPER_VARIANTS)]
 
 
-def wider_set(variants: Sequence[str]) -> str:
-    """The name of all reworded variants, `v1..v5+mine`; "" where all are the paper's."""
-    reworded = [name for name in variants if name != ORIGINAL]
-    if not own_variants(variants) or len(reworded) < 2:
-        return ""
-    return set_name(reworded)
-
-
 def set_name(variants: Sequence[str]) -> str:
     """The name of a set: the original, the paper's variants, the user's own, of many `w1..w24`."""
     original = [ORIGINAL] if ORIGINAL in variants else []
@@ -52,15 +44,6 @@ def _is_numbered(name: str, stem: str) -> bool:
     return re.fullmatch("0|[1-9][0-9]{0,8}", name.removeprefix(stem)) is not None and (
         name.startswith(stem)
     )
-
-
-def worst_sets(variants: Sequence[str]) -> dict[str, list[str]]:
-    """The variants over which the worst case is taken: "" for the six, and others by name."""
-    six = [ORIGINAL, *PAPER_VARIANTS]
-    sets = {"": six} if set(six) <= set(variants) else {}
-    if set(variants) != set(six) and len(variants) > 1:
-        sets[set_name(variants)] = list(variants)
-    return sets
 
 
 def schema_digest(service: Mapping[str, Any]) -> str:

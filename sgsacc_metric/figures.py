@@ -72,8 +72,6 @@ TURN_METRICS = (
     Metric(name="validated", meaning="validated: turns that are valid."),
     Metric(name="ser_coverage", meaning="ser_coverage: turns with a slot that SER looks at."),
 )
-# The sets of services by which turns are told apart.
-SETS = ("seen", "seen_domains")
 
 
 def turn_items(turns: Sequence[Turn], scores: Mapping[str, TurnScores]) -> Scores:

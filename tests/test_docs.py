@@ -19,7 +19,7 @@ from baselines.settings import find_recipe
 from sgdx_cli import main, program
 from sgdx_dataset.release import open_release
 from sgdx_eval.compare import compare
-from sgdx_eval.result import read_result
+from sgdx_eval.result import Scored, read_result
 from sgdx_metric.result import Result
 
 from .conftest import ROOT
@@ -271,20 +271,17 @@ def test_differences_are_those_of_their_scores(
 def test_figures_of_fewer_bits_are_those_of_their_scores() -> None:
     (rows,) = tables("shipped", "| bits, values of a scale")
 
-    def right(scores: Any) -> Any:
-        """The mean of both variants, for each frame."""
-        accuracy = scores["paired"]["joint_goal_accuracy"]
-        return np.mean([accuracy["original"], accuracy["v5"]], 0)
+    def scored(name: str) -> Scored:
+        return read_result(ROOT / "results" / "bits" / name)
 
-    whole = [scores_of(f"bits/16-{on}") for on in ("sgd", "many")]
+    whole = [scored(f"16-{on}").scores for on in ("sgd", "many")]
     for name, row in zip(("16", "8", "6", "5", "5-of-64", "4"), rows, strict=True):
         for on, base, cells in zip(("sgd", "many"), whole, (row[2:4], row[4:6])):
-            scores = scores_of(f"bits/{name}-{on}")
-            overall = [scores["variants"][of]["#ALL_SERVICES"] for of in ("original", "v5")]
-            figures = [100 * one["joint_goal_accuracy"] for one in overall]
+            found = scored(f"{name}-{on}")
+            figures = values_of(found.result, ("jga_orig", "jga_v5"))
             if name != "16":
-                gain = right(scores) - right(base)
-                ids = [frame.split("/")[0] for frame in scores["paired"]["frame_id"]]
+                gain = (found.scores.metrics["jga"] - base.metrics["jga"]).mean(axis=0)
+                ids = [frame.split("/")[0] for frame in base.items.ids.to_pylist()]
                 _, of_dialogue = np.unique(ids, return_inverse=True)
                 sizes, gains = np.bincount(of_dialogue), np.bincount(of_dialogue, gain)
                 equal = np.full(len(sizes), 1 / len(sizes))
@@ -292,8 +289,8 @@ def test_figures_of_fewer_bits_are_those_of_their_scores() -> None:
                 ends = np.quantile(draws @ gains / (draws @ sizes), (0.025, 0.975))
                 figures += [100 * value for value in (gain.mean(), *ends)]
             assert shows(cells, figures), (name, on)
-        average = np.mean([100 * one["average_goal_accuracy"] for one in overall])
-        assert shows(row[6:], [float(average)]), name
+        keys = [f"average_goal_accuracy_{of}" for of in ("orig", "v5")]
+        assert shows(row[6:], [float(np.mean(values_of(found.result, keys)))]), name
 
 
 def test_figures_of_single_settings_are_those_of_their_scores() -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from maintenance import goldens
 
-# Seconds of one core: results 1, compare 8, states 5, calls 2, tools 5, turns 10, files 4.
+# Seconds of one core: compare 8, states 5, calls 2, tools 5, turns 10, files 4.
 # Of the slow ones: compare_turns 8, trained 55.
-QUICK = ("results", "compare", "states", "tools", "turns", "files")
+QUICK = ("compare", "states", "tools", "turns", "files")
 SLOW = ("compare_turns",)
 
 

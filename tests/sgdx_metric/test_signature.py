@@ -16,7 +16,7 @@ from sgdx_metric.signature import (
     signature_parts,
     split_name,
 )
-from sgdx_metric.variants import PAPER_VARIANTS, fingerprint, schema_digest, wider_set, worst_sets
+from sgdx_metric.variants import PAPER_VARIANTS, fingerprint, schema_digest, set_name
 
 
 def line(setup: Setup, dialogues: int = 9) -> str:
@@ -96,11 +96,7 @@ def test_names_of_sets() -> None:
         ("w1 w2 w3 w4 w6", "w1..w4+w6"),
         ("w01 w02 w03 w04", "w01+w02+w03+w04"),
     ):
-        variants = ["original", *own.split(), *PAPER_VARIANTS]
-        assert wider_set(variants) == f"v1..v5+{name}"
-        assert list(worst_sets(variants)) == ["", f"original+v1..v5+{name}"]
-        assert worst_sets(variants)[f"original+v1..v5+{name}"] == variants
-    assert wider_set(["original", *PAPER_VARIANTS]) == wider_set(["original", "mine"]) == ""
-    assert wider_set(["v1", "v3", "mine"]) == "v1+v3+mine"
-    assert wider_set(["original", "mine", "yours"]) == "mine+yours"
-    assert list(worst_sets(["original", "v5"])) == ["original+v5"]
+        assert set_name([*own.split(), *PAPER_VARIANTS]) == f"v1..v5+{name}"
+        assert set_name(["original", *own.split(), *PAPER_VARIANTS]) == f"original+v1..v5+{name}"
+    assert set_name(["v1", "v3", "mine"]) == "v1+v3+mine"
+    assert set_name(["original", "v5"]) == "original+v5"

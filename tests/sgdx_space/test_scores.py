@@ -21,7 +21,7 @@ from sgdx_space.scores import example_files, explain, fill, score_dropped
 
 def signature(paths: list[str]) -> str:
     """The signature of dropped predictions."""
-    return str(score_dropped(paths)[2].result.signature)
+    return str(score_dropped(paths)[1].signature)
 
 
 def cells(html: str) -> dict[str, list[str]]:
