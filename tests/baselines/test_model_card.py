@@ -46,7 +46,7 @@ def test_the_card_s_figures_are_the_scores(scored: Path) -> None:
     text, signature = card.text, json.loads(SCORES.read_text())["signature"]
     assert "### Frames: 2738 all, 733 seen, 2005 unseen\n" in text
     assert "| JGA_v1-5 | 61.35 | 58.26 to 64.59 | 75.75 | 56.08 |\n" in text
-    assert "\n- JGA_worst: each frame under the variant that is worst for it.\n" in text
+    assert "\n- worst: each item under the words that are worst for it.\n" in text
     assert f"\n`{signature}`\n" in text
     assert "- schema variants trained on: original\n" in text and "optimizer: adafactor\n" in text
     found = {result.metric_name: result.metric_value for result in card.data.eval_results or []}
