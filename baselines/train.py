@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -332,7 +333,11 @@ def main() -> int:
 
 
 def main_of_tpus() -> None:
-    """The command, for torch-xla's launcher, which looks at no status that a function returns."""
+    """The command, for torch-xla's launcher, which sets no RANK and looks at no status."""
+    from torch_xla import runtime
+
+    os.environ["RANK"] = str(runtime.global_ordinal())
+    os.environ["WORLD_SIZE"] = str(runtime.global_device_count())
     if status := main():
         sys.exit(status)
 

@@ -105,7 +105,7 @@ def filled(batch: Tensors, rows: int, width: int) -> Tensors:
     """A batch filled up to frames of ``width`` tokens."""
     # Few frames of SGD have more slots, values and so on than these.
     sizes = {"frames": rows, "tokens": width, "slots": 16 * rows}
-    sizes |= {"intents": 8, "values": 16, "known": 8, "spans": 8}
+    sizes |= {"intents": 8, "values": 16, "known": 16, "spans": 8}
     count = torch.tensor(float(len(batch["input_ids"])))
     return {**fill_up(batch, _DIMENSIONS, sizes, _FILLS), "frames": count}
 

@@ -340,13 +340,20 @@ def spans(starts: torch.Tensor, ends: torch.Tensor, utterance: torch.Tensor) -> 
     Returns:
         Log-probabilities by first token and number of further tokens [slots, text, 12].
     """
-    # A sliding window of the 12 tokens from each token on: [slots, text, 12].
-    ends = nn.functional.pad(ends, (0, WIDTH - 1)).unfold(1, WIDTH, 1)
-    last = nn.functional.pad(utterance, (0, WIDTH - 1)).unfold(1, WIDTH, 1)
+    ends, last = windows(ends), windows(utterance)
     possible = (last == utterance[..., None]) & (utterance[..., None] > 0)
     scores = _masked(starts[..., None] + ends, possible)
     # One softmax over all spans of a slot, not one for each first token.
     return scores.flatten(1).log_softmax(-1).view_as(scores)
+
+
+def windows(rows: torch.Tensor) -> torch.Tensor:
+    """The 12 tokens from each token on, in padding 0 [slots, text, 12]."""
+    text = rows.shape[1]
+    rows = nn.functional.pad(rows, (0, WIDTH - 1))
+    if rows.device.type == "xla":  # which does not know unfold: its programs would end there
+        return torch.stack([rows[:, first : first + text] for first in range(WIDTH)], -1)
+    return rows.unfold(1, WIDTH, 1)
 
 
 def _present(ranges: torch.Tensor) -> torch.Tensor:
