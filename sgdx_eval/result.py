@@ -56,17 +56,19 @@ def scores_file(path: Path) -> Path:
 
 def write_result(result: Result, scores: Scores | None, path: Path) -> None:
     """Write a scores.json, a line for each figure, and its items, if there are any."""
-    if scores is not None:
-        import pyarrow.parquet as pq  # It takes a while to import.
-
-        with staged(items_file(path), mark=PARQUET_MARK) as staging:
-            pq.write_table(items_table(scores), staging, compression="zstd", write_statistics=False)
     content = msgspec.to_builtins(result)
     rows = ",\n  ".join(json.dumps(row, allow_nan=False) for row in content.pop("figures"))
     rest = msgspec.json.format(json.dumps(content, allow_nan=False), indent=1)
-    with staged(path, mark=JSON_MARK) as staging:
+    with staged(path, mark=JSON_MARK) as staging:  # refused before the items are written
         text = rest.removesuffix("\n}") + f',\n "figures": [\n  {rows}\n ]\n}}\n'
         staging.write_text(text, encoding="utf-8")
+        if scores is not None:
+            import pyarrow.parquet as pq  # It takes a while to import.
+
+            with staged(items_file(path), mark=PARQUET_MARK) as items:
+                pq.write_table(
+                    items_table(scores), items, compression="zstd", write_statistics=False
+                )
 
 
 def items_table(scores: Scores) -> pa.Table:
