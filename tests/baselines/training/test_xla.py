@@ -30,6 +30,9 @@ from ..conftest import command, write_recipe
 TRACKERS = ("t5dst", "sgd_baseline", "sgp_dst", "onepass", "t2g2")
 # Of four submodels one is enough here; combine has the most parts.
 PART = {"sgp_dst": ("--task", "combine")}
+# Programs that run a few times are not worth the compiler's best.
+QUICK = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+XLA = {"PJRT_DEVICE": "CPU", "XLA_FLAGS": QUICK}
 FEW: Any = {
     "optimizer": "adamw", "learning_rate": 0.001, "epsilon": 1e-3, "batch_size": 8,
     "steps": 6, "log_every": 1, "save_every": 3, "evaluate_every": 6, "token_budget": 2048,
@@ -143,8 +146,8 @@ def test_xla_trains_as_a_cpu_resumes_predicts_and_publishes(
     recipe = write_recipe(tmp_path / "r.yaml", tracker, model=str(model), **FEW, **own)
     for name, module, environment in (
         ("cpu", "baselines.train", {"USE_TORCH_XLA": "0"}),
-        ("xla", "baselines.train", {"PJRT_DEVICE": "CPU"}),
-        ("resumed", "tests.baselines.training.broken_off", {"PJRT_DEVICE": "CPU"}),
+        ("xla", "baselines.train", XLA),
+        ("resumed", "tests.baselines.training.broken_off", XLA),
     ):
         done = run(module, "--config", recipe, "--output", name, *part, **environment)
         assert done.returncode == 0, done.stderr
@@ -161,7 +164,7 @@ def test_xla_trains_as_a_cpu_resumes_predicts_and_publishes(
     if not part:
         few = ("--config", "v1", "--model", "xla", "--output", "xla")
         (tmp_path / "one.txt").write_text("1_00000\n")
-        told = run("baselines.evaluate", *few, "--dialogues", "one.txt", PJRT_DEVICE="CPU")
+        told = run("baselines.evaluate", *few, "--dialogues", "one.txt", **XLA)
         assert told.returncode == 0, told.stderr
         shown = run("sgdx_cli", "publish", "--model", "xla", "--output", "shown")
         assert shown.returncode == 0, shown.stderr
@@ -173,7 +176,7 @@ def test_no_program_is_compiled_after_the_first_steps(run: Run, tmp_path: Path) 
     recipe = write_recipe(
         tmp_path / "r.yaml", "sgd_baseline", **FEW | {"steps": 40, "log_every": 20, "epochs": 9}
     )
-    done = run("baselines.train", "--config", recipe, "--output", "run", PJRT_DEVICE="CPU")
+    done = run("baselines.train", "--config", recipe, "--output", "run", **XLA)
     assert done.returncode == 0, done.stderr
     first, last = (line["compiled"] for line in log_of(tmp_path / "run") if "loss" in line)
     assert 0 < first <= 12
