@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Annotated
 
@@ -328,7 +329,7 @@ def score(
     limit: Limit = None,
     output: Path | None = None,
     explain: Details = False,
-    quiet: bool = False,
+    json: bool = False,
     max_drop: float | None = None,
 ) -> int:
     """Score the calls under every variant against the original one.
@@ -337,12 +338,13 @@ def score(
     ----------
     output
         Also write the scores to this JSON file.
-    quiet
-        Print no figures, only the verdict of --max-drop.
     max_drop
         Judge the loss, which is how many points fewer cases are right under other words. If its
-        whole 95 % interval is above this number, the verdict is failed, and the exit status 1.
-        Otherwise it is passed, and 0. If nothing can be compared, it is cannot tell, and 2.
+        whole 95 % interval is above this number, the verdict is failed, and the exit status 1. If
+        all of it is at most this number, it is passed, and 0. Else it is unclear, and 0. If nothing
+        can be compared, it is cannot tell, and 2.
+    json
+        Print the verdict alone, as JSON.
     """
     from sgdx_eval.result import write_result
     from sgdx_eval.tables import terminal
@@ -351,7 +353,7 @@ def score(
     from .predictions import read_predictions
     from .scoring import score_files
     from .tables import print_scores
-    from .verdict import check_limit, judge
+    from .verdict import Gate, check_limit, judge, print_verdicts
 
     if max_drop is not None:
         check_limit(max_drop, "--max-drop")
@@ -362,13 +364,12 @@ def score(
         write_result(scored.result, scored.items, output)
     if lacking := [name for name in tool_set.variants if name not in files]:
         print(f"note: found no predictions for {', '.join(lacking)}", file=sys.stderr)
-    if not quiet:
+    if not json:
         print_scores(scored, explain, terminal())
     if max_drop is None:
         return 0
-    verdict = judge(tool_set, files, scored.result, max_drop)
-    print(verdict)
-    return verdict.status
+    verdict = judge(tool_set, files, scored.result, Gate(max_drop))
+    return print_verdicts({"": verdict}, json)
 
 
 @tools.command
@@ -381,7 +382,7 @@ def search(
     limit: Limit = None,
     output: Path | None = None,
     explain: Details = False,
-    quiet: Annotated[bool, Parameter(help="Print no figures, only the verdict.")] = False,
+    json: bool = False,
     max_drop: float | None = None,
 ) -> int:
     """Is the right tool still found by its words? No model is asked.
@@ -401,24 +402,24 @@ def search(
     output
         Also write the ranks of all cases to this JSON file.
     max_drop
-        Judge the loss in recall@5, the share of cases whose tool is among the first five. If its
-        whole 95 % interval is above this number of points, the exit status is 1, and otherwise 0.
-        It goes before the gate of the file.
+        Judge the loss in recall@5, the share of cases whose tool is among the first five, by the
+        rule of 'sgdx tools test'. It goes before the gate of the file.
+    json
+        Print the verdicts alone, as JSON.
     """
     from sgdx_eval.result import write_result
     from sgdx_eval.tables import terminal
-    from sgdx_eval.tasks.tools import GATED
 
     from . import search as searching
     from .folder import read_tool_set
     from .tables import print_search
-    from .verdict import check_limit, judge_loss
+    from .verdict import Gate, check_limit, judge_loss, print_verdicts
 
     if max_drop is not None:
         check_limit(max_drop, "--max-drop")
     if base_url and not embeddings:
         raise SgdxError("--base-url: found no --embeddings, whose server this is")
-    gate: Mapping[str, float] = {}
+    gate = Gate()
     if tools.is_file():
         from .testing import read_for_search
 
@@ -426,7 +427,7 @@ def search(
     else:
         tool_set = read_tool_set(tools)
     if max_drop is not None:
-        gate = {GATED: max_drop}
+        gate = Gate(search={"recall@5": max_drop}, strict=gate.strict)
     ranker: searching.Ranker = searching.bm25
     name = "bm25-lucene"
     if embeddings:
@@ -434,15 +435,14 @@ def search(
     searched = searching.search(tool_set.first(limit), ranker, name)
     if output is not None:
         write_result(searched.result, searched.items, output)
-    if not quiet:
+    if not json:
         print_search(searched, explain, terminal())
-    statuses = {0}
-    for metric, limit_of in gate.items():
-        result = searched.result
-        verdict = judge_loss(result.main(metric, "drop"), result, limit_of)
-        print(f"{metric}: {verdict}")
-        statuses.add(verdict.status)
-    return 1 if 1 in statuses else max(statuses)
+    result = searched.result
+    verdicts = {
+        str(metric): judge_loss(metric, result, limit_of, gate.strict)
+        for metric, limit_of in gate.search.items()
+    }
+    return print_verdicts(verdicts, json)
 
 
 @tools.command
@@ -506,7 +506,7 @@ def report(
     from .predictions import read_predictions
     from .report import write_report
     from .scoring import score_files
-    from .verdict import check_limit, judge
+    from .verdict import Gate, check_limit, judge
 
     if max_drop is not None:
         check_limit(max_drop, "--max-drop")
@@ -517,7 +517,7 @@ def report(
     for name, run in zip(names, predictions):
         files = read_predictions(run, tool_set)
         scored = score_files(tool_set, files, rules)
-        told = None if max_drop is None else judge(tool_set, files, scored.result, max_drop)
+        told = None if max_drop is None else judge(tool_set, files, scored.result, Gate(max_drop))
         models[name] = scored, told
     write_report(tool_set, models, output)
     print(output)
@@ -570,6 +570,7 @@ def test(
     limit: Limit = None,
     junit: Path | None = None,
     summary: Path | None = None,
+    json: bool = False,
     max_cost: Annotated[float | None, Parameter(validator=Number(gt=0))] = None,
 ) -> int:
     """Do all that a file asks for: import, reword, ask, score, report.
@@ -588,12 +589,19 @@ def test(
         Also write the cases to this file, as JUnit does.
     summary
         Also write the result to this Markdown file.
+    json
+        Print the verdicts alone, as JSON. What else is said goes to standard error.
     max_cost
         Stop before the requests of a model cost more than this, by its price in the file.
     """
     from .testing import test
+    from .verdict import print_verdicts
 
-    return test(file, base, limit, junit, summary, max_cost)
+    with redirect_stdout(sys.stderr) if json else nullcontext():
+        status, verdicts = test(file, base, limit, junit, summary, max_cost)
+    if json:
+        print_verdicts(verdicts, True)
+    return status
 
 
 @tools.command

@@ -168,6 +168,8 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     servers: tuple[Mapping[str, str], ...] = ()
     # Whether a model is shown each tool, or one in which they are listed, as skills are.
     shown_as: Literal["tools", "skill"] = "tools"
+    # Whether cases that cannot be right under new tools are left out; otherwise they are lost.
+    leaves_out: bool = False
 
 
 class ToolSet(msgspec.Struct, frozen=True):
@@ -187,6 +189,8 @@ class ToolSet(msgspec.Struct, frozen=True):
     all_cases: tuple[Case, ...] = ()
     # Why a case cannot be right under some variant, whose tools or arguments differ, by its id.
     left_out: Mapping[str, str] = {}
+    # The same by variant of cases that are not left out, and count as lost.
+    gone: Mapping[str, Mapping[str, str]] = {}
 
     def __post_init__(self) -> None:
         if not self.all_cases:

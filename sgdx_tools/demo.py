@@ -62,7 +62,7 @@ def _demo(folder: Path) -> None:
     print(f"\nThe fix: v2 rewords {before} elements. In {_FIXED}, the {before - after} that cost")
     print(f"cases have their original words again, and {after} stay reworded.\n")
     _command(run, folder)
-    _command([*score, "--quiet"], folder)
+    _command([*score, "--json"], folder)
     result = read_result(scores_file).result
     for name in ("v2", _FIXED):
         difference = result.by_variant("right", "drop")[name]

@@ -51,9 +51,9 @@ def tool_set_of(
     variants: Iterable[Variant],
     source: Source,
 ) -> ToolSet:
-    """Tools, cases and variants that are checked, without cases that no valid call is right in."""
+    """Tools, cases and variants that are checked, and which cases no valid call is right in."""
     by_name = {ORIGINAL: Variant(ORIGINAL), **{variant.name: variant for variant in variants}}
-    left_out: dict[str, str] = {}
+    gone: dict[str, dict[str, str]] = {}
     for name, variant in by_name.items():
         worded, version = WordedTools(tools, variant), variant.version
         for case in () if version is None else cases:
@@ -65,9 +65,14 @@ def tool_set_of(
                     why = _why_none_is_right(case, new, tool)
                     why = why and f"{new.name}: {why}"
                 if why:
-                    left_out.setdefault(case.id, f"{name}: {why}")
+                    gone.setdefault(name, {}).setdefault(case.id, why)
+    left_out: dict[str, str] = {}
+    if source.leaves_out:
+        for name, whys in gone.items():
+            left_out |= {i: f"{name}: {why}" for i, why in whys.items() if i not in left_out}
+        gone = {}
     kept = tuple(case for case in cases if case.id not in left_out)
-    return ToolSet(str(folder), tools, kept, by_name, source, tuple(cases), left_out)
+    return ToolSet(str(folder), tools, kept, by_name, source, tuple(cases), left_out, gone)
 
 
 def write_tool_set(

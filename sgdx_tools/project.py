@@ -24,7 +24,7 @@ from .data import Rule
 from .folder import TOOLS
 from .importing import kind_of, skill_pattern
 from .options import AskOptions, RewordOptions
-from .verdict import check_limit
+from .verdict import Gate
 
 FILE = "sgdx.yaml"
 
@@ -116,14 +116,6 @@ class NewVariants(Server, frozen=True, forbid_unknown_fields=True, kw_only=True)
         )
 
 
-class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What makes a test fail, and what a search for tools; in points."""
-
-    max_drop: float | msgspec.UnsetType = msgspec.UNSET
-    # Of the depths that `sgdx tools search` judges, the loss that is too much.
-    search: dict[Literal["recall@1", "recall@3", "recall@5", "recall@10"], float] = {}
-
-
 class ImportedTools(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where tools come from: one form with its file, or live servers."""
 
@@ -192,13 +184,7 @@ def read_file(path: Path) -> TestFile:
         imported = ImportedTools(mcp=file.tools) if kind == "server" else imported
         file = replace(file, tools=imported)
     if file.gate:
-        limits = dict[str, float](file.gate.search.items())
-        if file.gate.max_drop is not msgspec.UNSET:
-            limits["max_drop"] = file.gate.max_drop
-        if not limits:
-            raise SgdxError(f"{path}: gate: found nothing, expected max_drop or search")
-        for key, limit in limits.items():
-            check_limit(limit, f"{path}: gate: {key}")
+        file.gate.check(f"{path}: gate")
     return replace(
         file,
         models=tuple(_asked_as(model, file.asking) for model in file.models),

@@ -76,8 +76,9 @@ def score(
         changes from run to run under one variant: ``pass^k`` is the share of cases that are right
         in all runs, ``flaky`` of those that are right in some, ``broken`` of those that are right
         in all under the original words and in none under these; ``spent``, by variant the tokens
-        and seconds of an answer; ``left_out``, the cases that cannot be right under another
-        version's tools, and why; ``cases``; ``unread``; and ``valid``, by variant the share of
+        and seconds of an answer; ``gone``, the cases that cannot be right under another version's
+        tools, and why, or ``left_out`` where they are left out; ``lost_tools``, of how many cases
+        all are lost; ``cases``; ``unread``; and ``valid``, by variant the share of
         calls that their tool's schema allows.
 
     Raises:
@@ -110,7 +111,7 @@ def score_files(
         for name in dict.fromkeys([ORIGINAL, *files])
     }
     outcomes = {
-        name: score_variant(tool_set.cases, worded[name], file, rules)
+        name: score_variant(tool_set.cases, worded[name], file, rules, tool_set.gone.get(name, {}))
         for name, file in files.items()
     }
     dialogues = [f"d {c.dialogue}" if c.dialogue else f"c {c.id}" for c in tool_set.cases]
@@ -119,6 +120,12 @@ def score_files(
     first_runs = {name: of_variant[0] for name, of_variant in outcomes.items()}
     is_right = {name: rows == 1 for name, rows in zip(files, runs[RIGHT])}
     elements, looked_at = rank_elements(tool_set, worded, first_runs, rules)
+    gone = {
+        case: f"{name}: {why}"
+        for name, whys in tool_set.gone.items()
+        for case, why in (whys.items() if name in files else ())
+    }
+    lost_tools = _lost_tools(tool_set.cases, first_runs)
     counts: dict[str, Any] = {
         "elements": elements,
         "looked_at": looked_at,
@@ -142,6 +149,8 @@ def score_files(
             **({"unreviewed": unreviewed} if unreviewed else {}),
         },
         **({"left_out": dict(tool_set.left_out)} if tool_set.left_out else {}),
+        **({"gone": gone} if gone else {}),
+        **({"lost_tools": lost_tools} if lost_tools else {}),
         "unread": {
             name: sum(p.unread for run in file.predictions for p in run.values())
             for name, file in files.items()
@@ -159,13 +168,26 @@ def score_files(
 
 
 def score_variant(
-    cases: Sequence[Case], worded: WordedTools, file: PredictionFile, rules: Rule
+    cases: Sequence[Case],
+    worded: WordedTools,
+    file: PredictionFile,
+    rules: Rule,
+    gone: Mapping[str, str],
 ) -> Outcomes:
-    """What becomes of each case in each run under one variant [runs][cases]."""
+    """What becomes of each case in each run under one variant [runs][cases].
+
+    Cases that are gone cannot be right any more, and are wrong, with why.
+    """
     outcomes: list[list[Outcome]] = [[] for _ in file.predictions]
     for case in cases:
         calls = worded.expect(case)
         expected = None if calls is None else [msgspec.structs.asdict(call) for call in calls]
+        if case.id in gone:
+            for run, of_run in zip(file.predictions, outcomes):
+                made = [msgspec.structs.asdict(call) for call in run[case.id].calls]
+                why = f"it cannot be right any more: {gone[case.id]}"
+                of_run.append(Outcome(_NOT_ANSWERED, expected, made, why))
+            continue
         tools, ids = [worded.tool(call.name) for call in case.expect or ()], worded.ids(case)
         parameters = {tool.name: tool.parameters for tool in tools}
         for run, of_run in zip(file.predictions, outcomes):
@@ -179,6 +201,19 @@ def score_variant(
                 continue
             of_run.append(Outcome(score, expected, made))
     return outcomes
+
+
+def _lost_tools(cases: Sequence[Case], outcomes: Mapping[str, Sequence[Outcome]]) -> dict[str, int]:
+    """The tools of which two cases or more are right at first, and none under some other words."""
+    right, kept = dict[str, int](), dict[str, set[str]]()
+    others = [name for name in outcomes if name != ORIGINAL]
+    for i, case in enumerate(cases if ORIGINAL in outcomes else ()):
+        for tool in (
+            {call.name for call in case.expect or ()} if outcomes[ORIGINAL][i].is_right else ()
+        ):
+            right[tool] = right.get(tool, 0) + 1
+            kept.setdefault(tool, set()).update(n for n in others if outcomes[n][i].is_right)
+    return {tool: n for tool, n in right.items() if n > 1 and len(kept[tool]) < len(others)}
 
 
 def _noise(is_right: Bools, original: Bools | None) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from sgdx_metric.variants import ORIGINAL
 
 from .scoring import Scored
 from .tables import headline, noise_text, short_words
-from .verdict import Verdict
+from .verdict import End, Verdict
 
 _MOST_ELEMENTS, _MOST_CASES = 5, 20
 _TITLE = "Tools under other words"
@@ -64,13 +64,18 @@ def summary_text(results: Sequence[Result]) -> bytes:
             title = f"Words that cost {name} the most cases"
             parts.append(shown(title, ["words of", "before", "after", "lost"], rows))
     content = next((result.scored.result.counts for result in results if result.scored), {})
-    if left_out := content.get("left_out", {}):
+    left_out, gone = content.get("left_out", {}), content.get("gone", {})
+    if left_out or gone:
         everything = content["cases"]["all"] + len(left_out)
-        rows = [[Cell(case, code=True), Cell(why, code=True)] for case, why in left_out.items()]
+        rows = [
+            [Cell(case, code=True), Cell(why, code=True)]
+            for case, why in (left_out or gone).items()
+        ]
         more = len(rows) - _MOST_CASES
         note = "They cannot be right any more under the new tools."
         note += f" There are {more} more." if more > 0 else ""
-        title = f"{len(left_out)} of {everything} cases are left out"
+        what = "are left out" if left_out else "count as wrong"
+        title = f"{len(rows)} of {everything} cases {what}"
         parts.append(shown(title, ["case", "why"], rows[:_MOST_CASES], note))
     return "\n\n".join(parts).encode() + b"\n"
 
@@ -79,7 +84,7 @@ def junit_xml(results: Sequence[Result]) -> bytes:
     """A suite for each model, which has failures if, and only if, the verdict is failed.
 
     Of a failed model a case is a failure that is right under the original words and wrong under
-    others. If it cannot be told, all cases are skipped. Without a limit, lost cases are failures.
+    others. If it cannot be told, all cases are skipped.
     """
     suites = ElementTree.Element("testsuites", name="sgdx", time="0")
     for result in results:
@@ -104,10 +109,10 @@ def junit_xml(results: Sequence[Result]) -> bytes:
             case = ElementTree.SubElement(suite, "testcase", classname=name, name=shown, time="0")
             counts["tests"] += 1
             said = f"wrong under {_xml_text(', '.join(wrong))}"
-            if end == "cannot tell":
+            if end == End.CANNOT_TELL:
                 ElementTree.SubElement(case, "skipped", message=why)
                 counts["skipped"] += 1
-            elif wrong and ORIGINAL not in wrong and end != "passed":
+            elif wrong and ORIGINAL not in wrong and end == End.FAILED:
                 ElementTree.SubElement(case, "failure", message=said)
                 counts["failures"] += 1
             elif wrong:

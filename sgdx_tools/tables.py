@@ -14,6 +14,7 @@ from sgdx_metric.result import Result
 
 from .scoring import Scored
 from .search import Searched
+from .verdict import qualifiers
 
 _LOST_TERM = (
     "lost 2 of 5: of 5 cases that expect the tool or call it, 2 are right under the original words "
@@ -26,10 +27,8 @@ _LONGEST = 74  # characters of the words of an element
 def print_scores(scored: Scored, details: bool, console: Console) -> None:
     """Print what other words cost, the words that cost the most, and scores in percent."""
     result, counts = scored.result, scored.result.counts
-    if unreviewed := counts["cases"].get("unreviewed"):
-        print_line(
-            f"{unreviewed} cases are unreviewed: nobody has looked at their calls\n", console
-        )
+    for line in qualifiers(result):
+        print_line(f"{line}\n", console)
     if left_out := counts.get("left_out"):
         first = [f"{case} ({why})" for case, why in list(left_out.items())[:_FEW_ELEMENTS]]
         more = ["and more"] if len(left_out) > _FEW_ELEMENTS else []
@@ -56,8 +55,6 @@ def print_scores(scored: Scored, details: bool, console: Console) -> None:
         if unread:
             counted = "answers could not be read; they count as wrong"
             lines.append(f"{name}: {unread} {counted}")
-        if texts := result.systems[name].get("counts", {}).get("text_calls"):
-            lines.append(f"{name}: {texts} texts look like calls, and count as none")
     more = [legend(lines), ""] if lines else []
     show.print_result(result, console, more, details)
 
@@ -121,9 +118,11 @@ def headline(result: Result) -> str:
     """How many cases are right, in half a line."""
     original = result.figure("right_orig")
     within = f" ({interval(original.interval)})" if original and original.interval else ""
+    lost = result.counts.get("lost_tools", {})
+    gone = "".join(f"; all {cases} cases of {tool} are lost" for tool, cases in lost.items())
     return (
         f"{percent(result['right_orig'])}{within} -> {percent(result['right_reworded'])} under "
-        f"other words, right under all {percent(result['right_worst'])}"
+        f"other words, right under all {percent(result['right_worst'])}{gone}"
     )
 
 

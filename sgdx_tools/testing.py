@@ -55,7 +55,7 @@ from .rewording import new_variants
 from .scoring import score_files
 from .summary import JUNIT_MARK, SUMMARY_MARK, Result, junit_xml, summary_text
 from .tables import headline
-from .verdict import Verdict, judge, power
+from .verdict import Gate, Verdict, cannot_tell, judge, power, status_of
 from .versions import is_same, variant_between
 
 _MADE = "made.json"  # beside the variants
@@ -75,9 +75,10 @@ def test(
     junit: Path | None,
     summary: Path | None,
     max_cost: float | None,
-) -> int:
-    """Do all that is not done yet; the exit status is 1 if a model fails, 2 if it cannot be told.
+) -> tuple[int, dict[str, Verdict]]:
+    """Do all that is asked for; the status is 1 if a model fails, 2 if it cannot be told.
 
+    Also the verdict on each model, where there is a gate.
     With a base, cases, models, gate and keys of servers are those of that file: other words are
     those that the tools of the first file have. Whatever ends the test, summary and JUnit say what
     became of it, and nothing that an earlier test wrote is left for one that died.
@@ -100,7 +101,7 @@ def test(
                 write_bytes(place, written(results), mark=mark)
 
     def untold(why: str) -> list[Result]:
-        return [Result("test", None, Verdict("cannot tell", f"the test did not end: {why}"))]
+        return [Result("test", None, cannot_tell(f"the test did not end: {why}"))]
 
     if run.is_symlink():
         raise SgdxError(f"{run}: found a link, expected a folder")
@@ -133,12 +134,12 @@ def test(
             print(escape_controls(f"{name}: {verdict}"))
         if scored:
             print(escape_controls(f"sgdx: {name}: {headline(scored.result)}"))
-    statuses = {result.verdict.status for result in results if result.verdict}
-    return 1 if 1 in statuses else max(statuses, default=0)
+    verdicts = {result.name: result.verdict for result in results if result.verdict}
+    return status_of(verdicts.values()), verdicts
 
 
-def read_for_search(path: Path) -> tuple[ToolSet, Mapping[str, float]]:
-    """The tools, cases and variants of a file, and the losses that are too much for a search.
+def read_for_search(path: Path) -> tuple[ToolSet, Gate]:
+    """The tools, cases and variants of a file, and the gate for a search.
 
     Words that are not made yet are made, and kept for a test.
     """
@@ -148,11 +149,11 @@ def read_for_search(path: Path) -> tuple[ToolSet, Mapping[str, float]]:
         raise SgdxError(f"{path.parent / run}: found a link, expected a folder")
     with contextlib.chdir(path.parent), run_folder(run):
         tools, source = _collect(file.tools, run / "tools" / SOURCE)
-        source = replace(source, rules=file.rules)
+        source = _source(file, source)
         tool_set = _tool_set(file, tools, source, run, None)
     if tool_set is None:
         raise SgdxError(f"{path}: the model that rewords has not answered everything; try again")
-    return tool_set, dict[str, float](file.gate.search.items() if file.gate else ())
+    return tool_set, file.gate or Gate()
 
 
 def _results(
@@ -177,7 +178,7 @@ def _results(
     names = _names(file.models, path)
 
     def untold(why: str) -> list[Result]:
-        return [Result(name, None, Verdict("cannot tell", why)) for name in names]
+        return [Result(name, None, cannot_tell(why)) for name in names]
 
     with contextlib.chdir(path.parent):
         run = Path(os.path.relpath(run))
@@ -187,13 +188,13 @@ def _results(
             where = ", ".join(sorted(map(origin, live)))
             why = f"both versions were asked at {where}, and are the same"
             return untold(f"{why}; tools: start in {FILE} says how the server of each is started")
-        tool_set = _tool_set(file, tools, replace(source, rules=file.rules), run, new)
+        tool_set = _tool_set(file, tools, _source(file, source), run, new)
         if tool_set is None:
             return untold("the run did not end: the model that rewords has not answered everything")
         tool_set = tool_set.first(limit)
-        max_drop = file.gate.max_drop if file.gate else msgspec.UNSET
-        if max_drop is not msgspec.UNSET:
-            print(f"note: {power(tool_set, max_drop)}", file=sys.stderr)
+        gate = file.gate or Gate()
+        if gate.max_drop is not None:
+            print(f"note: {power(tool_set, gate.max_drop)}", file=sys.stderr)
         results, models = [], {}
         for name, server in zip(names, file.models):
             output = run / "runs" / name
@@ -201,14 +202,14 @@ def _results(
             oldest = _begin_run(output, server)
             files = ask_cases(tool_set, asked, sending, output)
             if files is None:
-                verdict = Verdict("cannot tell", "the run did not end: answers are missing")
+                verdict = cannot_tell("the run did not end: answers are missing")
                 results.append(Result(name, None, verdict))
                 continue
             scored = score_files(tool_set, files)
             write_result(scored.result, scored.items, output / "scores.json")
             told = None
-            if max_drop is not msgspec.UNSET:
-                told = judge(tool_set, files, scored.result, max_drop)
+            if gate.max_drop is not None:
+                told = judge(tool_set, files, scored.result, gate)
                 if oldest is not None:
                     kept = f"answers are kept for {server.keep:g} days, the oldest is of"
                     told = told._replace(why=f"{told.why}; {kept} {oldest:%Y-%m-%d}")
@@ -217,6 +218,12 @@ def _results(
         if models:
             write_report(tool_set, models, run / "report.html")
     return results
+
+
+def _source(file: TestFile, source: Source) -> Source:
+    """Where tools come from, with how the file says that cases are scored."""
+    leaves_out = bool(file.gate and file.gate.left_out == "allow")
+    return replace(source, rules=file.rules, leaves_out=leaves_out)
 
 
 def _begin_run(folder: Path, server: Server) -> datetime | None:

@@ -24,7 +24,7 @@ TOOL_METRICS = (
     _metric(name=TASK_SUCCESS, meaning="task: all calls of a dialogue are right."),
 )
 # Of so many tools a client loads the first; the one that a gate is about.
-DEPTHS, GATED, RANK = (1, 3, 5, 10), "recall@5", "reciprocal_rank"
+DEPTHS, RANK = (1, 3, 5, 10), "reciprocal_rank"
 SEARCH_METRICS = (
     *(
         _metric(

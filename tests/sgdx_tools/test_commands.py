@@ -97,7 +97,7 @@ def test_a_run_goes_on_where_the_program_stopped_and_with_more_cases(
     """And asks again only what a fixed variant changes."""
 
     def score(*more: str) -> Result:
-        words = ("--predictions", "run", "--output", "scores.json", "--quiet")
+        words = ("--predictions", "run", "--output", "scores.json", "--json")
         assert command("score", place, *words, *more) == 0
         return read_result(Path("scores.json")).result
 

@@ -72,6 +72,10 @@ def write_file(url: str, old: str = "", new: str = "") -> None:
     Path("sgdx.yaml").write_text(YAML.replace(old, new).replace("URL", url))
 
 
+def files_in(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
 def scores_of(model: str) -> Result:
     return read_result(Path(f"sgdx-run/runs/{model}")).result
 
@@ -110,7 +114,7 @@ def test_all_models_are_tested_anew_each_time_and_all_say_the_same_verdict(
     (first, *_) = suites.iter("testcase")  # control characters are escaped
     assert first.get("name") == "ticket\\x1b[31m \N{REPLACEMENT CHARACTER}"
     ends = {
-        "good": ("passed", 0, "100.00 (83.25 to 100.00) -> 100.00 under", "0", "0"),
+        "good": ("unclear", 0, "100.00 (83.25 to 100.00) -> 100.00 under", "0", "0"),
         "stubborn": ("failed", 1, "-> 50.00 under other words, right under all 50.00", "10", "0"),
         "program": ("cannot tell", 2, "0.00 (0.00 to 16.75) -> 0.00 under", "0", "20"),
     }
@@ -127,12 +131,12 @@ def test_all_models_are_tested_anew_each_time_and_all_say_the_same_verdict(
         assert f"| {end} | `{verdict.removeprefix(f'{end}: ')}` |" in row
         run = ("sgdx-run/tools", "--predictions", f"sgdx-run/runs/{name}", "--max-drop", "3")
         capsys.readouterr()
-        assert command("score", *run, "--quiet") == status
+        assert command("score", *run) == status
         assert capsys.readouterr().out.splitlines()[-1] == verdict
         assert command("report", *run, "--output", f"{name}.html") == 0
         assert data_of(Path(f"{name}.html"))["models"] == [shown[i]]
     assert scores_of("stubborn")["call_worst"] == pytest.approx(1 / 3)
-    written = [path.read_text() for path in Path().rglob("*") if path.is_file()]
+    written = [path.read_bytes().decode(errors="replace") for path in files_in(Path())]
     assert sum("sk-secret" in text for text in written) == 1  # the file of the test alone
 
 
@@ -281,7 +285,7 @@ def test_every_option_of_asking_is_a_key_of_a_model_or_of_all(
         for key in ("timeout: 0", "stop_unread: 7", "max_cost: 1", "concurrency: 0"):
             write_file(server.url, "omit: [seed]", key)
             assert command("test", "--limit", "8") == 2
-    written = [path.read_text() for path in Path("sgdx-run").rglob("*") if path.is_file()]
+    written = [path.read_bytes().decode(errors="replace") for path in files_in(Path("sgdx-run"))]
     assert not any("g4te-k3y-of-mine" in text for text in written)
 
 
@@ -315,7 +319,13 @@ server.run(RUN)
 
 
 def versions_tested(
-    place: Path, tools: str, base: str, head: str, gone: int = 0, more: str = ""
+    place: Path,
+    tools: str,
+    base: str,
+    head: str,
+    gone: int = 0,
+    more: str = "",
+    gate: str = "max_drop",
 ) -> tuple[int, str]:
     """The status and the summary of a test of two versions of a file that `tools` names.
 
@@ -325,7 +335,7 @@ def versions_tested(
     cases = [{"id": f"c{i}", "expect": call("book_table", city="Rome")} for i in range(20)]
     cases += [{"id": f"@everyone-{i}", "expect": call("get_weather")} for i in range(gone)]
     file = f"tools: {{{tools}MORE}}\ncases: cases.jsonl\nvariants: {{file: none.json}}\n"
-    file += f"models: [{{command: '{sys.executable} program.py'}}]\ngate: {{max_drop: 3}}\n"
+    file += f"models: [{{command: '{sys.executable} program.py'}}]\ngate: {{{gate}: 3}}\n"
     for version, content, said in (("base", base, ""), ("head", head, more)):
         lines = (case | {"messages": [user("Rome?")]} for case in cases)
         write_lines(place / version / "cases.jsonl", lines)
@@ -373,8 +383,50 @@ def test_cases_whose_tool_is_gone_are_counted_and_named_as_code(tmp_path: Path) 
     )
     base, head = json.dumps([book, weather]), json.dumps([book])
     status, said = versions_tested(tmp_path, "openai: tools", base, head, gone=30)
-    assert status == 2 and "30 of 50 cases are left out" in said and "10 more" in said
+    assert status == 0 and "30 of 50 cases count as wrong" in said and "10 more" in said
     assert "`@everyone-19`" in said and "@everyone-20" not in said
+    allow = {"gate": "left_out: allow, max_drop"}
+    status, said = versions_tested(tmp_path, "openai: tools", base, head, gone=30, **allow)
+    assert status == 2 and "30 of 50 cases are left out" in said
+
+
+CALLS_FIRST_WORD = """
+import json, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    wanted = request["case"]["messages"][-1]["content"].split()[0]
+    calls = [{"name": t["name"]} for t in request["case"]["tools"] if wanted in t["description"]]
+    print(json.dumps({"custom_id": request["custom_id"], "calls": calls[:1]}))
+"""
+
+
+def test_a_lost_tool_and_exchanged_descriptions_fail(tmp_path: Path) -> None:
+    """Also where they are a small part of the cases."""
+    tools = [
+        {"name": f"t{i}", "description": f"word{i}", "parameters": objects()} for i in range(4)
+    ]
+    cases = [
+        {"id": f"c{n}", "messages": [user(f"word{i} please")], "expect": call(f"t{i}")}
+        for n, i in enumerate([0] * 30 + [1] * 20 + [2] * 6 + [3] * 6)
+    ]
+    swapped = [dict(tool) for tool in tools]
+    swapped[2]["description"], swapped[3]["description"] = "word3", "word2"
+    file = "tools: {openai: tools.json}\ncases: cases.jsonl\nvariants: {file: none.json}\n"
+    file += f"models: [{{command: '{sys.executable} program.py'}}]\ngate: {{max_drop: 3}}\n"
+    ends = {"lost": (tools[:2] + tools[3:], ["t2"]), "swapped": (swapped, ["t2", "t3"])}
+    for name, (head, lost) in {"base": (tools, list[str]()), **ends}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "tools.json").write_text(json.dumps(head))
+        (tmp_path / name / "sgdx.yaml").write_text(file)
+        (tmp_path / name / "program.py").write_text(CALLS_FIRST_WORD)
+        write_lines(tmp_path / name / "cases.jsonl", cases)
+        if lost:
+            words = (tmp_path / name / "sgdx.yaml", "--base", tmp_path / "base" / "sgdx.yaml")
+            status = command("test", *words, "--summary", tmp_path / "s.md")
+            said = (tmp_path / "s.md").read_text()
+            assert status == (1 if name == "swapped" else 0), said
+            assert ("failed" if name == "swapped" else "unclear") in said
+            assert all(f"all 6 cases of {tool} are lost" in said for tool in lost)
 
 
 OPENAI = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}

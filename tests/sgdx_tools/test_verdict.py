@@ -9,18 +9,20 @@ import pytest
 from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolSet, ToolWords, Variant
 from sgdx_tools.predictions import predictions_from_rows
 from sgdx_tools.scoring import score_files
-from sgdx_tools.verdict import Verdict, fewest, judge, power
+from sgdx_tools.verdict import Gate, Verdict, fewest, judge, power, situation, situations
 
+from ..conftest import ROOT
 from .conftest import user
 
 TOOLS = {"book": Tool("book", "Book a table", {"type": "object", "properties": {}})}
+GATE = Gate(3)
 OTHER = Variant("v1", {"book": ToolWords("reserve")})
 
 
 def verdict_of(
     under_original: Sequence[int | None],
     under_other: Sequence[int | None],
-    max_drop: float = 3,
+    gate: Gate = GATE,
     left_out: int = 0,
     dialogues: int | None = None,
     no_call: int = 0,
@@ -50,7 +52,7 @@ def verdict_of(
             row: Json = {"id": f"c{i}", "variant": variant, "calls": calls}
             rows.append(row | {"unread": right is None})
     files = predictions_from_rows(rows, tool_set)
-    return judge(tool_set, files, score_files(tool_set, files).result, max_drop)
+    return judge(tool_set, files, score_files(tool_set, files).result, gate)
 
 
 @pytest.mark.parametrize(
@@ -58,22 +60,27 @@ def verdict_of(
     [
         (20, 20, 3, "failed"),
         (6, 6, 3, "failed"),
-        (4, 6, 3, "passed"),  # 66.67 points, of which six cases show nothing
+        (4, 6, 3, "unclear"),  # 66.67 points, of which six cases show nothing
         (5, 5, 3, "cannot tell"),  # not even the loss of all would show anything
         (0, 3, 3, "cannot tell"),
         (6, 6, 10, "cannot tell"),
         (7, 7, 10, "failed"),
-        (0, 20, 3, "passed"),
-        (6, 20, 3, "passed"),
+        (0, 20, 3, "unclear"),
+        (0, 20, 20, "passed"),
+        (6, 20, 3, "unclear"),
         (7, 20, 3, "failed"),
-        (7, 20, 10, "passed"),
+        (7, 20, 10, "unclear"),
+        (0, 130, 3, "passed"),
+        (0, 130, 0, "unclear"),
         (20, 20, 100, "passed"),  # no loss is above it
     ],
 )
 def test_a_loss_of_some_cases(lost: int, cases: int, limit: float, end: str) -> None:
-    verdict = verdict_of([1] * cases, [0] * lost + [1] * (cases - lost), limit)
-    assert verdict.end == end
-    assert verdict.status == {"passed": 0, "failed": 1, "cannot tell": 2}[end]
+    given = [1] * cases, [0] * lost + [1] * (cases - lost)
+    verdict, strict = verdict_of(*given, Gate(limit)), verdict_of(*given, Gate(limit, strict=True))
+    assert verdict.end == strict.end == end
+    statuses = {"passed": (0, 0), "failed": (1, 1), "cannot tell": (2, 2), "unclear": (0, 2)}
+    assert (verdict.status, strict.status) == statuses[end]
 
 
 def test_what_is_lost_and_what_cannot_be_told() -> None:
@@ -89,12 +96,56 @@ def test_what_is_lost_and_what_cannot_be_told() -> None:
     assert verdict_of(right, [None] * 2 + [0] * 18).end == "failed"
     assert verdict_of(wrong, wrong).end == "cannot tell"
     assert verdict_of(right, right, left_out=3).end == "cannot tell"
-    assert verdict_of(right, right, left_out=2).end == "passed"
+    assert verdict_of(right, right, left_out=2).end == "unclear"
     assert "2 of 22 cases" in verdict_of(right, right, left_out=2).why
     # Other words that are none, and another version of the tools that is the same.
     assert verdict_of(right, right, other=Variant("v1")).end == "cannot tell"
     assert verdict_of(right, right, other=Variant("v1", made_by="tools")).end == "passed"
     assert [fewest(limit) for limit in (0, 0.03, 0.1, 0.2, 0.5)] == [6, 6, 7, 8, 13]
+
+
+def test_a_weak_model_is_not_judged() -> None:
+    """Six of 40 are right, and all are lost: not even that would fail; or it is below the least."""
+    few, half = [1] * 6 + [0] * 34, [1] * 20 + [0] * 20
+    assert verdict_of(few, [0] * 40).end == verdict_of(few, few).end == "cannot tell"
+    assert verdict_of(half, [0] * 40).end == "failed"
+    assert verdict_of(half, [0] * 40, Gate(3, min_right=50)).end == "failed"
+    assert verdict_of(half, [0] * 40, Gate(3, min_right=50.1)).end == "cannot tell"
+    # All cases of a tool are lost, which is said.
+    assert "all 20 cases of book" in verdict_of(half, [0] * 40).why
+    assert "all " not in verdict_of([1] * 40, [1] * 20 + [0] * 20).why.replace("all of it", "")
+
+
+@pytest.mark.parametrize(
+    ("case", "end"),
+    [
+        # cases, right at first, lost, won, max_drop: predicted from the page, before they were run
+        ((40, 40, 9, 0, 3), "failed"),
+        ((40, 30, 8, 0, 3), "failed"),
+        ((40, 30, 2, 0, 3), "unclear"),
+        ((100, 90, 15, 0, 3), "failed"),
+        ((100, 90, 5, 5, 3), "unclear"),
+        ((200, 150, 0, 0, 3), "passed"),
+        ((500, 400, 100, 0, 3), "failed"),
+        ((500, 400, 100, 90, 3), "unclear"),
+        ((60, 5, 0, 30, 3), "cannot tell"),
+        ((60, 0, 0, 0, 3), "cannot tell"),
+        ((4, 4, 0, 0, 3), "cannot tell"),
+        ((400, 400, 0, 0, 0), "unclear"),
+        ((150, 100, 2, 30, 3), "passed"),
+        ((600, 500, 5, 5, 3), "passed"),
+        ((40, 40, 40, 0, 20), "failed"),
+    ],
+)
+def test_verdicts_are_as_predicted(case: tuple[int, int, int, int, int], end: str) -> None:
+    count, right, lost, won, limit = case
+    before = [1] * right + [0] * (count - right)
+    after = [0] * lost + [1] * (right - lost + won) + [0] * (count - right - won)
+    assert situation(*case).end == verdict_of(before, after, Gate(limit)).end == end
+
+
+def test_the_situations_of_the_page_are_made_by_the_rule() -> None:
+    assert situations() in (ROOT / "docs" / "your-own-tools.md").read_text()
 
 
 @pytest.mark.parametrize(

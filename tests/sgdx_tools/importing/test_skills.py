@@ -156,7 +156,7 @@ def test_the_page_begins_with_commands_that_run(
         else:
             assert main(line.removeprefix("sgdx tools ").split()) == 0
     assert capsys.readouterr().out.endswith(said)
-    assert command("search", "--quiet") == 1
+    assert command("search", "--json") == 1
     assert capsys.readouterr().out.splitlines()[-1].startswith("recall@1: failed")
     tool_set = read_tool_set(Path("sgdx-run/tools"))
     assert len(tool_set.tools) == 5 and len(tool_set.cases) == 18
