@@ -349,7 +349,7 @@ def of_parts(**changes: Any) -> dict[str, Any]:
         ("sgd_baseline", {"formats": "t5"}, "formats"),
         ("sgp_dst", {"augment": {"schemas": "oracle"}}, "--oracle"),
         ("sgp_dst", of_parts(epochs=0), "epochs"),
-        ("sgp_dst", {"parts": {"intent": SUBMODEL}}, "$.parts"),
+        ("sgp_dst", {"parts": {"intent": SUBMODEL}}, ": parts"),
         ("sgp_dst", {"model": "/nowhere/bert"}, "/nowhere/bert: "),
         ("sgp_dst", of_parts(max_tokens=12), "max_tokens: 12 "),
         ("sgp_dst", of_parts(max_tokens=1024), "max_tokens: 1024"),
@@ -362,9 +362,9 @@ def of_parts(**changes: Any) -> dict[str, Any]:
         ("t5dst", {"tracker": "lexical"}, "'lexical'"),
         ("t2g2", {"input": "t2g2"}, "templates: "),
         ("t2g2", {"templates": "x"}, "templates: "),
-        ("t2g2", {"input": "gold"}, "$.input"),
+        ("t2g2", {"input": "gold"}, ": input"),
         ("t2g2", {"prefix": 3, "gradient_checkpointing": True}, "gradient_checkpointing: "),
-        ("t2g2", {"prefix": 0}, "$.prefix"),
+        ("t2g2", {"prefix": 0}, ": prefix"),
     ],
 )
 def test_a_recipe_at_fault(

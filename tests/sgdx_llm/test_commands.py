@@ -79,7 +79,9 @@ def test_a_model_that_is_always_right_scores_1(
     assert header["counts"]["cost"] == pytest.approx(26 * (500 * 2 + 400 * 1 + 50 * 10) / 1e6)
     assert header["counts"]["served_models"] == {"gold": 26}
     assert 0.02 <= header["counts"]["per_answer"]["seconds"]["median"] < 30
-    assert not any(KEY in file.read_text() for file in tmp_path.rglob("*") if file.is_file())
+    assert not any(
+        KEY.encode() in file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()
+    )
     sent = len(stand_in.bodies)
     assert ask("predict", *arguments) == 0
     assert len(stand_in.bodies) == sent

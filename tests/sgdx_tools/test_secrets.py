@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyarrow.parquet import read_table
 
 from sgdx_dataset.io import secrets
 from sgdx_tools.data import Json
@@ -44,7 +45,7 @@ def said_back(key: str) -> list[Json]:
 def written(place: Path, capfd: Capture, beside: tuple[str, ...] = ()) -> str:
     """All that was written into a folder, but for the user's own files, and to the terminal."""
     texts = [
-        path.read_text()
+        str(read_table(path).to_pylist()) if path.suffix == ".parquet" else path.read_text()
         for path in sorted(place.rglob("*"))
         if path.is_file() and path.name not in beside and "__pycache__" not in path.parts
     ]

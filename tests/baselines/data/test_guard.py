@@ -31,6 +31,10 @@ def rows() -> dict[str, Dataset]:
     return {"frames": frame_rows(data), "turns": turns.turn_rows(data, "test", "sample")}
 
 
+# What a prediction for a frame must have.
+NEEDED = ("frame_id", "variant", "active_intent", "requested_slots", "slot_values")
+
+
 def predict(kind: str, rows: Dataset, look: Callable[[Row], Any], *reads: str) -> list[Any]:
     """What a system saw that declares some inputs and looks at something of each row."""
 
@@ -39,7 +43,7 @@ def predict(kind: str, rows: Dataset, look: Callable[[Row], Any], *reads: str) -
         READS: ClassVar[tuple[str, ...]] = reads
 
         def predict(self, rows: Dataset, chunks: Path) -> Predictions:
-            return Predictions([{"saw": look(row)} for row in rows], {})
+            return Predictions([dict.fromkeys(NEEDED, "") | {"saw": look(row)} for row in rows], {})
 
     return [row["saw"] for row in turns.predict(Looking(), rows, Path("none")).rows]
 
