@@ -445,7 +445,8 @@ def filled(batch: Tensors, rows: int, width: int, elements: int) -> Tensors:
     sizes |= {"intents": 8, "values": 16}
     full = fill_up(batch, _DIMENSIONS, sizes, _FILLS)
     if "requested_label" in batch:  # of categorical slots, then of free-form ones
-        sides = batch["requested_label"].split([len(batch["categorical"]), len(batch["free"])])
+        of_each = [len(batch["categorical"]), len(batch["free"])]
+        sides = torch.split(batch["requested_label"], of_each)
         rooms = (len(full[n]) - len(side) for n, side in zip(("categorical", "free"), sides))
         labels = [pad(side, (0, room), value=IGNORED) for side, room in zip(sides, rooms)]
         full["requested_label"] = torch.cat(labels)
