@@ -35,7 +35,7 @@ _FIGURES = {
     "ser_orig": "SER orig",
     "sgsacc_orig": "SGSAcc orig",
     "sgsacc_v1-5": "SGSAcc v1-5",
-    "flips": "flips",
+    "sgsacc_flips": "flips",
 }
 _HALF_A_MINUTE = 8  # dialogues, which take onepass so long on two cores
 

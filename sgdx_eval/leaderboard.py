@@ -39,7 +39,7 @@ FIGURES: Mapping[str, Sequence[str]] = {
     "state": ("jga_orig", "jga_v1-5", "drop", "jga_worst", "flips", "ss_jga", "ss_jga_nonzero"),
     "turns": (
         *("bleu_orig", "bleu_v1-5", "ser_orig", "ser_v1-5", "sgsacc_orig", "sgsacc_v1-5"),
-        "changed",
+        "changed_v1-5",
     ),
 }
 # Parts of a signature that say what was scored and by which model; rows that differ in one are not

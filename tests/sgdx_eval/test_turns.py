@@ -135,6 +135,7 @@ def test_the_same_from_a_gold_side(copies: Path, tmp_path: Path, command: Run) -
     gold = (*LEXICAL, "--gold", "gold.jsonl")
     second = scored(command, copies / "derived", "second.json", *gold)
     assert first["counts"].pop("pairs")["asked"] > second["counts"].pop("pairs")["asked"]
+    assert first["notes"].pop() != second["notes"].pop()  # of the pairs, too
     assert first == second
     words = ("score", *SAMPLE_TEST, "--predictions", copies / "derived", *gold)
     line = refused(tmp_path, command, *words, "--seed", "1")

@@ -148,6 +148,8 @@ def test_only_sure_answers_are_decisions() -> None:
 class Sure(torch.nn.Module):
     """A submodel that says yes with one probability, whatever it reads."""
 
+    device = torch.device("cpu")
+
     def __init__(self, probability: float) -> None:
         super().__init__()
         self.logits = torch.tensor([1 - probability, probability]).log()

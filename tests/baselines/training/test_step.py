@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -45,7 +46,8 @@ def slope_after_one_step(
         accelerator=accelerator, output=tmp_path, resume=False,
         provenance=SimpleNamespace(oracle=False),
     )  # fmt: skip
-    training = loop.Training(run, SimpleNamespace(model=line, settings=settings), "")  # type: ignore[arg-type]
+    task: Any = SimpleNamespace(model=line, settings=settings, lengths=np.array([1]))
+    training = loop.Training(run, task, "")
     training.optimizer = accelerator.prepare(torch.optim.SGD(line.parameters(), lr=0.1))
     training.progress.step = step
     training.step(iter([(batch, 1) for batch in batches]))
