@@ -567,6 +567,7 @@ def test(
     /,
     *,
     base: Path | None = None,
+    own_cases: bool = False,
     limit: Limit = None,
     junit: Path | None = None,
     summary: Path | None = None,
@@ -585,6 +586,8 @@ def test(
     base
         Measure what FILE changes in the tools, as a pull request does. This file says how the tools
         were before, and has the cases, models and gate.
+    own_cases
+        With --base: take the cases and the programs of FILE.
     junit
         Also write the cases to this file, as JUnit does.
     summary
@@ -597,8 +600,10 @@ def test(
     from .testing import test
     from .verdict import print_verdicts
 
+    if own_cases and base is None:
+        raise SgdxError("--own-cases: expected --base beside it")
     with redirect_stdout(sys.stderr) if json else nullcontext():
-        status, verdicts = test(file, base, limit, junit, summary, max_cost)
+        status, verdicts = test(file, base, limit, junit, summary, max_cost, own_cases)
     if json:
         print_verdicts(verdicts, True)
     return status

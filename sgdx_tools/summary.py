@@ -91,7 +91,7 @@ def junit_xml(results: Sequence[Result]) -> bytes:
         name = _xml_text(result.name)
         suite = ElementTree.SubElement(suites, "testsuite", name=name, time="0")
         counts = dict.fromkeys(("tests", "failures", "errors", "skipped"), 0)
-        end = result.verdict.end if result.verdict else ""
+        end: str = result.verdict.end if result.verdict else ""
         why = _xml_text(result.verdict.why) if result.verdict else ""
         if result.verdict:
             properties = ElementTree.SubElement(suite, "properties")
@@ -99,8 +99,12 @@ def junit_xml(results: Sequence[Result]) -> bytes:
             ElementTree.SubElement(properties, "property", name="why", value=why)
         if result.scored is None:
             case = ElementTree.SubElement(suite, "testcase", classname=name, name="run", time="0")
-            ElementTree.SubElement(case, "error", message=why)
-            counts |= {"tests": 1, "errors": 1}
+            kinds = {End.FAILED: ("failure", "failures"), End.CANNOT_TELL: ("error", "errors")}
+            counts["tests"] = 1
+            if end in kinds:
+                kind, count = kinds[End(end)]
+                ElementTree.SubElement(case, kind, message=why)
+                counts[count] = 1
         outcomes = result.scored.outcomes if result.scored else {}
         ids = result.scored.items.items.ids.to_pylist() if result.scored else ()
         for i, case_id in enumerate(ids):
@@ -117,8 +121,8 @@ def junit_xml(results: Sequence[Result]) -> bytes:
                 counts["failures"] += 1
             elif wrong:
                 ElementTree.SubElement(case, "system-out").text = said
-        for key, count in counts.items():
-            suite.set(key, str(count))
+        for key, number in counts.items():
+            suite.set(key, str(number))
     xml: bytes = ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True)
     return xml
 

@@ -55,7 +55,7 @@ from .rewording import new_variants
 from .scoring import score_files
 from .summary import JUNIT_MARK, SUMMARY_MARK, Result, junit_xml, summary_text
 from .tables import headline
-from .verdict import Gate, Verdict, cannot_tell, judge, power, status_of
+from .verdict import Gate, Verdict, cannot_tell, judge, judge_loss, power, status_of
 from .versions import is_same, variant_between
 
 _MADE = "made.json"  # beside the variants
@@ -75,6 +75,7 @@ def test(
     junit: Path | None,
     summary: Path | None,
     max_cost: float | None,
+    own_cases: bool = False,
 ) -> tuple[int, dict[str, Verdict]]:
     """Do all that is asked for; the status is 1 if a model fails, 2 if it cannot be told.
 
@@ -109,6 +110,8 @@ def test(
         check()
         try:
             file = read_file(base or path)
+            if base and own_cases:
+                file = _with_own_cases(file, path)
             if max_cost is not None:
                 capped = tuple(replace(model, max_cost=max_cost) for model in file.models)
                 file = replace(file, models=capped)
@@ -118,7 +121,7 @@ def test(
                 note_inputs(read_file(path), path.parent)
             check()
             tell(untold("it was killed"))  # which another result replaces, unless it is true
-            results = _results(path, base, file, run, limit)
+            results = _results(path, base, file, run, limit, own_cases)
         except SgdxError as error:
             with contextlib.suppress(SgdxError):  # of an output that is refused, as the error says
                 tell(untold(str(error)))
@@ -162,6 +165,7 @@ def _results(
     file: TestFile,
     run: Path,
     limit: int | None,
+    own_cases: bool,
 ) -> list[Result]:
     """Ask every model, and judge each that has answered everything; write the report of these."""
     new, live = None, set[str]()
@@ -174,7 +178,7 @@ def _results(
         with contextlib.chdir(path.parent):
             new, _ = _collect(head.tools, None)
             live = _live(head.tools)
-    path = base or path
+    own, path = path.parent.absolute(), base or path
     names = _names(file.models, path)
 
     def untold(why: str) -> list[Result]:
@@ -195,12 +199,16 @@ def _results(
         gate = file.gate or Gate()
         if gate.max_drop is not None:
             print(f"note: {power(tool_set, gate.max_drop)}", file=sys.stderr)
-        results, models = [], {}
+        results, models = _searched(tool_set, gate), {}
         for name, server in zip(names, file.models):
             output = run / "runs" / name
+            output = output.absolute() if own_cases and server.command else output
             asked, sending = server.options(file.repeats)
             oldest = _begin_run(output, server)
-            files = ask_cases(tool_set, asked, sending, output)
+            with (
+                contextlib.chdir(own) if own_cases and server.command else contextlib.nullcontext()
+            ):
+                files = ask_cases(tool_set, asked, sending, output)
             if files is None:
                 verdict = cannot_tell("the run did not end: answers are missing")
                 results.append(Result(name, None, verdict))
@@ -213,11 +221,36 @@ def _results(
                 if oldest is not None:
                     kept = f"answers are kept for {server.keep:g} days, the oldest is of"
                     told = told._replace(why=f"{told.why}; {kept} {oldest:%Y-%m-%d}")
+            if told and own_cases:
+                why = f"{told.why}; cases and programs are those of the pull request"
+                told = told._replace(why=why)
             models[name] = scored, told
             results.append(Result(name, scored, told))
         if models:
             write_report(tool_set, models, run / "report.html")
     return results
+
+
+def _with_own_cases(file: TestFile, path: Path) -> TestFile:
+    """A base's file with the cases and programs of another; servers stay, as they get keys."""
+    own = read_file(path)
+    servers = [model for model in file.models if not model.command]
+    programs = [model for model in own.models if model.command]
+    cases = str((path.parent / own.cases).absolute())
+    return replace(file, cases=cases, models=(*servers, *programs))
+
+
+def _searched(tool_set: ToolSet, gate: Gate) -> list[Result]:
+    """The verdicts on a search for the tools by words, where the gate has one."""
+    if not gate.search:
+        return []
+    from .search import bm25, search
+
+    result = search(tool_set, bm25, "bm25-lucene").result
+    return [
+        Result(f"search {metric}", None, judge_loss(metric, result, limit, gate.strict))
+        for metric, limit in gate.search.items()
+    ]
 
 
 def _source(file: TestFile, source: Source) -> Source:

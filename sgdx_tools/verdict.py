@@ -54,7 +54,8 @@ class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def check(self, where: str) -> None:
         """Refuse limits that are no numbers of points, and a gate that judges nothing."""
-        limits: dict[str, float] = {**self.search, "min_right": self.min_right}
+        limits = {str(key): limit for key, limit in self.search.items()}
+        limits["min_right"] = self.min_right
         if self.max_drop is not None:
             limits["max_drop"] = self.max_drop
         elif not self.search:

@@ -146,11 +146,14 @@ class Runner:
         folder: str = "api",
         prepare: str = "echo prepared > prepared.txt",
         fork: bool = False,
+        **inputs: str,
     ) -> tuple[int, str]:
         """The status of the job, and what its steps printed."""
         values = {
             "inputs.folder": folder,
             "inputs.prepare": prepare,
+            "inputs.from": "base",
+            **{f"inputs.{n.strip('_').replace('_', '-')}": value for n, value in inputs.items()},
             "inputs.keys": "OPENAI_API_KEY=sk-of-nobody\nOTHER=a=b=\n",
             "github.token": "t",
             "github.event.pull_request.base.sha": base,
@@ -171,7 +174,7 @@ class Runner:
             "OPENAI_BASE_URL": self.models.url,
             "PYTHONPATH": str(ROOT),
         }
-        status, printed = 0, ""
+        status, printed, self.values = 0, "", values
         for step in yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"]:
             condition = step.get("if", "")
             skipped = "begin.outputs.fork" in condition and fork
@@ -235,14 +238,16 @@ def test_pull_requests_are_judged_and_told_in_one_comment(
     github.comments += [quoted, of_another_use]
     status, printed = run(checkout, base, prepare=f"env | tee prepared.txt >> {seen}")
     assert status == 0, printed
-    assert "your-model: passed" in printed
+    assert "your-model: unclear" in printed and "::notice::sgdx: your-model: unclear" in printed
+    outputs = {name: run.values[f"steps.test.outputs.{name}"] for name in ("verdict", "loss")}
+    assert outputs == {"verdict": "unclear", "loss": "0.0"}
     assert (checkout / "api" / "prepared.txt").exists()
     environments = seen.read_text()
     assert environments.count("GITHUB_REPOSITORY") > 1
     assert "sk-of-nobody" not in environments and "KEYS" not in environments
     assert run.models.headers["authorization"] == "Bearer sk-of-nobody"
     comment = github.comments[-1][1]
-    assert comment.startswith("<!-- sgdx tools test: api -->") and "passed" in comment
+    assert comment.startswith("<!-- sgdx tools test: api -->") and "unclear" in comment
     assert "<testsuites" in (checkout / "api" / "sgdx-run" / "junit.xml").read_text()
     asked = len(run.models.bodies)
     assert asked == 2 * 7
@@ -253,6 +258,9 @@ def test_pull_requests_are_judged_and_told_in_one_comment(
     status, printed = run(checkout, base, "./api/")  # the same folder
     assert status == 1, printed
     assert "your-model: failed: other words cost 85.71 points" in printed
+    assert run.values["steps.test.outputs.verdict"] == "failed"
+    assert run.values["steps.test.outputs.loss"] == "85.71"
+    assert (checkout / "api" / "sgdx-run" / "report.html").exists()
     comment = github.comments[-1][1]
     assert "failed" in comment
     assert "`book_table city`" in comment and "municipality" in comment
@@ -263,6 +271,35 @@ def test_pull_requests_are_judged_and_told_in_one_comment(
     comment = github.comments[-1][1]
     assert "Cannot tell" in comment and "municipality" not in comment
     assert github.comments[1:3] == [quoted, of_another_use] and len(github.comments) == 4
+
+
+def test_caps_search_and_the_pull_requests_own_cases(
+    tmp_path: Path, repository: Path, github: GitHub, run: Runner
+) -> None:
+    """A cap stops the test; own cases and programs are used where asked for, and it is said."""
+    file = repository / "api" / "sgdx.yaml"
+    text = file.read_text()
+    priced = text.replace("{model: your-model, ", '{model: your-model, price: "1,1,1", ', 1)
+    file.write_text(priced.replace("{max_drop: 3}", "{max_drop: 3, search: {recall@1: 3}}"))
+    git("commit", "-q", "-a", "-m", "Price")
+    checkout, base = pull_request(repository, tmp_path / "own", COSTLY)
+    status, printed = run(checkout, base, max_cost="0.0000001")
+    assert status == 2 and not run.models.bodies, printed
+    assert run.values["steps.test.outputs.verdict"] == "cannot tell"
+    assert "search recall@1: " in printed
+    cases = checkout / "api" / "cases.jsonl"
+    cases.write_text("".join(cases.read_text().splitlines(keepends=True)[:6]))
+    own = checkout / "api" / "sgdx.yaml"
+    own.write_text(own.read_text().replace("models: [", "models: [{command: python own.py}, ", 1))
+    own.write_text(own.read_text().replace("command: python", f"command: {sys.executable}"))
+    (checkout / "api" / "own.py").write_text(
+        "import json, sys\nfor line in sys.stdin:\n"
+        "    print(json.dumps({'custom_id': json.loads(line)['custom_id'], 'calls': []}))\n"
+    )
+    status, printed = run(checkout, base, prepare="rm -rf sgdx-run", _from="pull-request")
+    assert status == 1 and len(run.models.bodies) == 2 * 6, printed
+    assert "own: cannot tell" in printed and "those of the pull request" in github.own[-1]
+    assert run(checkout, base, prepare="rm -rf sgdx-run", _from="elsewhere")[0] == 2
 
 
 def test_forks_and_committed_answers_are_refused_and_without_a_base_the_file_is_tested(
