@@ -219,8 +219,8 @@ def _results(
             if gate.max_drop is not None:
                 told = judge(tool_set, files, scored.result, gate)
                 if oldest is not None:
-                    kept = f"answers are kept for {server.keep:g} days, the oldest is of"
-                    told = told._replace(why=f"{told.why}; {kept} {oldest:%Y-%m-%d}")
+                    age = f"answers are kept for {server.keep:g} days, the oldest is of"
+                    told = told._replace(why=f"{told.why}; {age} {oldest:%Y-%m-%d}")
             if told and own_cases:
                 why = f"{told.why}; cases and programs are those of the pull request"
                 told = told._replace(why=why)
