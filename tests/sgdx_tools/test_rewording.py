@@ -210,7 +210,7 @@ def test_another_version_of_the_tools_is_a_variant(tools: Path, capsys: Capture)
 
 
 def test_a_pull_request_is_measured_as_it_is() -> None:
-    """Added tools compete, and cases whose tool or argument is gone or narrowed are left out."""
+    """Added tools compete; cases whose tool or argument is gone are lost or left out."""
     version = [*records_of(TOOLS), {"name": "seat", "description": "Book a seat"}]
     book, weather, *_ = version
     weather["name"] = "forecast"
@@ -219,11 +219,12 @@ def test_a_pull_request_is_measured_as_it_is() -> None:
     book["parameters"]["properties"]["people"]["maximum"] = 8
     book["parameters"]["properties"]["note"] = {"type": "string"}
 
-    def measured(**wrong: list[Json]) -> Result:
+    def measured(leaves_out: bool = False, **wrong: list[Json]) -> Result:
         """The scores where all calls are right but some under the new words."""
         new, _ = variant_between(BY_ID, tools_of(version))
         assert WordedTools(BY_ID, new).shown(None)[-1] == "seat"
-        tool_set = tool_set_of(Path("api"), BY_ID, CASES, [new], Source())
+        source = Source(leaves_out=leaves_out)
+        tool_set = tool_set_of(Path("api"), BY_ID, CASES, [new], source)
         right = RIGHT["original"]
         calls = {"original": right, "new": right | {"c": call("forecast", city="Oslo")} | wrong}
         kept = {case.id for case in tool_set.cases}
@@ -243,11 +244,13 @@ def test_a_pull_request_is_measured_as_it_is() -> None:
     assert [(e["tool"], e["path"]) for e in scores.counts["elements"]] == [("book", "note")]
     city["enum"] = ["Bergen"]
     book["parameters"]["required"] = ["people", "place"]
-    scores = measured()
+    assert list(measured().counts["gone"]) == ["b", "c"]
+    assert "left_out" not in measured().counts and measured()["call_worst"] == pytest.approx(1 / 3)
+    scores = measured(leaves_out=True)
     assert list(scores.counts["left_out"]) == ["b", "c"] and scores.counts["cases"]["all"] == 2
     assert scores["call_worst"] == 1.0
     del version[0]
-    assert list(measured().counts["left_out"]) == ["a", "b", "c"]
+    assert list(measured(leaves_out=True).counts["left_out"]) == ["a", "b", "c"]
 
 
 # The names of rivals, and which tools' descriptions and parameters they have.
