@@ -34,6 +34,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 from sgdx_dataset import frame_tables, open_release
+from sgdx_dataset.push import MANIFEST
 from sgdx_metric.result import Difference, Figure, figure_name
 
 Json = Any
@@ -287,6 +288,8 @@ def contents(folder: Path) -> dict[str, str]:
             table = pq.read_table(path)
             types = table.schema.remove_metadata().to_string(show_field_metadata=False)
             content = json.dumps([types, table.to_pylist()]).encode()
+        elif path.name == MANIFEST:  # which has digests of files whose bytes are by `datasets`
+            content = json.dumps(sorted(json.loads(path.read_bytes())["files"])).encode()
         else:
             content = path.read_bytes()
             if path.name == "README.md":  # dataset_info has sizes of files and is by `datasets`

@@ -401,7 +401,8 @@ def find_variants(folder: Path) -> dict[str, Path]:
         SgdxError: The folder has no variant, or two variants of the same name.
     """
     paths = [folder]
-    if not folder.is_file() and not (folder / "train" / "schema.json").is_file():
+    is_one = folder.suffix == ".json" and folder.is_file()
+    if not is_one and not (folder / "train" / "schema.json").is_file():
         schemas = folder.glob("*/train/schema.json")
         paths = sorted([*(path.parents[1] for path in schemas), *folder.glob("*.json")])
     path_of: dict[str, Path] = {}

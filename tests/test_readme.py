@@ -61,7 +61,8 @@ def given(lines: str, clone: Path, from_index: bool = False) -> str:
 @pytest.mark.parametrize("from_index", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_first_block(clone: Path, from_index: bool) -> None:
     assert FIRST == "pip install .\nsgdx demo\n"
-    assert "JGA_worst  18.85" in given(FIRST, clone, from_index)
+    said = given(FIRST, clone, from_index)
+    assert "JGA_worst 18.85 11.74 to 30.05" in " ".join(said.split())
     (commands,) = clone.parent.glob("environment/bin/sgdx")
     assert str(clone.parent / "environment") in commands.read_text()
 

@@ -82,8 +82,9 @@ def test_a_value_of_another_kind_and_broken_json_are_read_or_refused(kind: str) 
     assert is_read(read, json.dumps(value).encode(), FILE)
     check()
     accepted = {how for how, data in broken(value).items() if is_read(read, data, FILE)}
-    # Of a key that is there twice in a dialogue, the last counts.
-    assert accepted <= ({"key twice"} if kind == "dialogues" else set())
+    # Of a key that is there twice in a dialogue, the last counts. Files may have a mark of the byte
+    # order; the other readers are given what is behind it.
+    assert accepted == ({"key twice", "byte order mark"} if kind == "dialogues" else set())
 
 
 # ---- zip archives

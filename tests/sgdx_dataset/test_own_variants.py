@@ -162,9 +162,13 @@ def test_variants_in_a_folder(
     assert find_variants(folder / "b") == {"b": folder / "b"}  # is a variant itself
     monkeypatch.chdir(folder / "b")
     assert find_variants(Path()) == {"b": Path()}
-    for empty in (folder / "a" / "train" / "schema.json", folder / "nowhere"):
+    assert find_variants(folder / "zh.json") == {"zh": folder / "zh.json"}  # an overlay is one too
+    for empty in (folder / "notes.txt", folder / "nowhere"):
         with pytest.raises(SgdxError, match=f"^{empty}: has no variant"):
             find_variants(empty)
+    schema = folder / "a" / "train" / "schema.json"
+    with pytest.raises(SgdxError, match=f"^{schema}: .*object.*array"):  # is no overlay
+        open_release(mini, find_variants(schema))
     write(folder / "zh" / "train" / "schema.json", [SCHEMAS["v1"]])
     with pytest.raises(SgdxError, match=r"zh\.json: is variant zh as .*/zh is"):
         find_variants(folder)
