@@ -247,7 +247,7 @@ def tools(folder: Path) -> Json:
     paths = [path for path in (demo / "run").glob("*.jsonl") if path.name != "answers.jsonl"]
     for path in paths:
         write_damaged(folder / "damaged", path.stem, read_rows(path))
-    score = ("sgdx_tools score --quiet", demo / "my_api", "--predictions")
+    score = ("sgdx_tools score", demo / "my_api", "--predictions")
     rules = ("exact", "fuzzy")
     return {
         "demo": scored(*score, demo / "run"),
