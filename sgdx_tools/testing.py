@@ -179,7 +179,7 @@ def _results(
             new, _ = _collect(head.tools, None)
             live = _live(head.tools)
     own, path = path.parent.absolute(), base or path
-    names = _names(file.models, path)
+    names = _names(file.models, path, own if own_cases else path.parent)
 
     def untold(why: str) -> list[Result]:
         return [Result(name, None, cannot_tell(why)) for name in names]
@@ -281,7 +281,7 @@ def run_name(path: Path) -> str:
     return f"{path.stem}-run"
 
 
-def _names(models: Sequence[Server], path: Path) -> list[str]:
+def _names(models: Sequence[Server], path: Path, programs: Path) -> list[str]:
     """A name for each model, which is a folder's; a program's is that of its file."""
     names = []
     for i, server in enumerate(models, 1):
@@ -290,7 +290,7 @@ def _names(models: Sequence[Server], path: Path) -> list[str]:
         name = server.name or server.model
         if server.command:  # whose other words may be keys, or private folders
             program, *words = split_command(server.command)
-            scripts = [word for word in words if (path.parent / word).is_file()]
+            scripts = [word for word in words if (programs / word).is_file()]
             name = server.name or Path((scripts or [program])[0]).stem
         names.append(re.sub(r"[^A-Za-z0-9_.+-]+", "-", name or "").strip(".-") or f"model-{i}")
     if len({*names}) < len(names) or not names:
