@@ -27,9 +27,9 @@ from sgdx_dataset.io.files import write_bytes
 from sgdx_dataset.push import PLACEHOLDER, addressed, tagged
 from sgdx_eval.report.runs import data_caveats
 from sgdx_eval.result import read_result
-from sgdx_eval.show import SETS, result_line, result_tables, terms_of
+from sgdx_eval.show import result_line, result_tables, terms_of
 from sgdx_eval.tables import to_markdown
-from sgdx_metric.result import title
+from sgdx_metric.result import SETS, title
 
 from .run_folder import read_json, read_log
 from .system import SystemClass, recorded_settings

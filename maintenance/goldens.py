@@ -35,7 +35,7 @@ from safetensors.numpy import load_file, save_file
 
 from sgdx_dataset import frame_tables, open_release
 from sgdx_dataset.push import MANIFEST
-from sgdx_metric.result import Difference, Figure, figure_name
+from sgdx_metric.result import SETS, Difference, Figure, figure_name
 
 Json = Any
 ROOT = Path(__file__).parents[1]
@@ -43,8 +43,6 @@ GOLDENS = ROOT / "tests" / "goldens"
 MADE_WITH = "made with"
 VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
 TOLERANCE = 1e-12  # of floats; BLAS blocks sums differently on other machines
-# The groups whose figures are kept by name. Of services a digest is.
-GROUPS = ("all", "seen", "unseen", "seen_domains", "unseen_domains")
 
 
 def run(command: str, *arguments: object) -> str:
@@ -105,7 +103,8 @@ def figures(scores: Json) -> Json:
         if isinstance(figure, Difference):
             kept += [figure.first, figure.second]
         named.setdefault(figure.group, {})[name] = kept
-    services = {group: named.pop(group) for group in list(named) if group not in GROUPS}
+    # Figures of sets are kept by name, of services a digest is.
+    services = {group: named.pop(group) for group in list(named) if group not in SETS}
     counts = scores.get("counts", {})
     return {
         **named,

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import read_input
-from sgdx_metric.result import ALL, Figure, Metric, figure_name, title
+from sgdx_metric.result import ALL, SETS, Figure, Metric, figure_name, title
 from sgdx_metric.statistics import MANY, RESAMPLES
 
 from .report.runs import Run, data_caveats, read_run
@@ -95,9 +95,8 @@ def _model_details(run: Run) -> dict[str, str]:
 def _results(run: Run) -> Iterator[dict[str, Any]]:
     """The figures that have a value and an interval, but for those of single services."""
     result, data = run.result.result, _source_data(run)
-    sets = (ALL, "seen", "unseen", "seen_domains", "unseen_domains")
     for f in result.figures:
-        if f.group in sets and f.value is not None and f.interval is not None:
+        if f.group in SETS and f.value is not None and f.interval is not None:
             yield _result(f, run.result.metrics[f.metric], result.task, data)
 
 

@@ -9,6 +9,7 @@ from rich.console import Console
 from sgdx_metric.result import (
     ALL,
     OF_TOOLS,
+    SETS,
     Difference,
     Figure,
     Metric,
@@ -387,8 +388,6 @@ def print_summary(summary: Summary, names: Sequence[str], details: bool, console
 
 
 # ---- what these share
-
-SETS = (ALL, "seen", "unseen", "seen_domains", "unseen_domains")
 
 
 def groups_of(result: Result) -> dict[str, int]:

@@ -11,7 +11,9 @@ import msgspec
 
 from .variants import ORIGINAL, PAPER_VARIANTS, set_name
 
-ALL, SEEN, UNSEEN = "all", "seen", "unseen"
+ALL, SEEN = "all", "seen"
+# The groups of items that are no single service.
+SETS = (ALL, SEEN, "unseen", "seen_domains", "unseen_domains")
 # What `evaluate` and others who want one name call these figures.
 ALIASES = {
     "jga_drop": "drop",

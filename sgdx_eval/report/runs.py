@@ -14,7 +14,7 @@ from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import decode_json
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.errors import ScoreError
-from sgdx_metric.result import ALL, Figure, Metric, Result
+from sgdx_metric.result import ALL, SETS, Figure, Metric, Result
 from sgdx_metric.signature import split_name
 
 from ..compare import averaged
@@ -305,9 +305,8 @@ class Group:
         self.headlines = [m for m in known if m.headline]
         self.variants = result.variants
         self.count = groups_of(result).get(ALL, 0)
-        sets = (ALL, "seen", "unseen", "seen_domains", "unseen_domains")
-        self.sets = [name for name in groups_of(result) if name in sets]
-        self.services = [name for name in groups_of(result) if name not in sets]
+        self.sets = [name for name in groups_of(result) if name in SETS]
+        self.services = [name for name in groups_of(result) if name not in SETS]
         # What must stand beside every number of the group.
         self.caveats = data_caveats(systems[0].first.result.parts, self.count, self.unit)
 
