@@ -196,9 +196,11 @@ class Scored:
 
     def dialogue_ids(self) -> list[str]:
         """The ids of the dialogues that were scored, each once, sorted."""
-        return sorted(set(self._dialogues()))
+        return sorted(set(self.dialogues))
 
-    def _dialogues(self) -> list[str]:
+    @cached_property
+    def dialogues(self) -> list[str]:
+        """The id of each item's dialogue."""
         ids = self.scores.items.ids.to_pylist()
         levels = {"frame": 2, "turn": 1}.get(self.unit, 0)
         return [item.rsplit("/", levels)[0] if levels else item for item in ids]
@@ -237,7 +239,7 @@ def only_dialogues(scored: Scored, dialogue_ids: Sequence[str], where: str) -> S
             f"{where}, the first is {lacking[0]}"
         )
     kept = set(dialogue_ids)
-    return _only(scored, np.flatnonzero([of in kept for of in scored._dialogues()]))
+    return _only(scored, np.flatnonzero([of in kept for of in scored.dialogues]))
 
 
 def only_services(scored: Scored, services: Collection[str]) -> Scored:
@@ -255,7 +257,7 @@ def only_services(scored: Scored, services: Collection[str]) -> Scored:
 def _only(scored: Scored, members: Ints, **mark: str) -> Scored:
     """The result of the items at some positions, whose signature names their dialogues."""
     scores = scored.scores.only(members)
-    marks = {"dialogues": dialogues_mark([scored._dialogues()[i] for i in members]), **mark}
+    marks = {"dialogues": dialogues_mark([scored.dialogues[i] for i in members]), **mark}
     parts: dict[str, str] = {}
     for key, value in scored.parts.items():
         if key == f"{scored.unit}s":

@@ -113,12 +113,13 @@ class Sample:
             keys = [column.astype(np.float64).tobytes() for column in statistic.columns]
             self.places.append(np.array([places.setdefault(key, len(places)) for key in keys]))
         totals = [np.bincount(position, np.frombuffer(key), self.clusters) for key in places]
-        self.totals = np.stack(totals, axis=1) if totals else np.zeros((self.clusters, 0))
+        # The sums of a column lie side by side, which is what figures read [columns, clusters].
+        self.totals = np.stack(totals) if totals else np.zeros((0, self.clusters))
 
     def drawn(self, weights: Floats) -> Floats:
         """The statistics under weights of the clusters [draws, clusters] -> [statistics, draws]."""
-        sums = weights @ self.totals
-        made = [s.of(sums[:, place].T) for s, place in zip(self.statistics, self.places)]
+        sums = self.totals @ weights.T
+        made = [s.of(sums[place]) for s, place in zip(self.statistics, self.places)]
         return np.stack(made) if made else np.zeros((0, len(weights)))
 
     def values(self) -> Floats:
@@ -127,7 +128,7 @@ class Sample:
 
     def has(self) -> list[Ints]:
         """The positions of the clusters that each statistic is of: those with any sum."""
-        return [np.flatnonzero(self.totals[:, place].any(axis=1)) for place in self.places]
+        return [np.flatnonzero(self.totals[place].any(axis=0)) for place in self.places]
 
 
 def intervals(runs: Sequence[Sample], others: Sequence[Sample] = ()) -> list[Interval]:
@@ -182,41 +183,37 @@ def few(
     simulation how often it holds.
     """
     random = np.random.default_rng(SEED)
-    has = has[np.lexsort(runs[0].totals[has].T)]  # so that the order of dialogues does not matter
+    has = has[np.lexsort(runs[0].totals[:, has])]  # so that the order of dialogues does not matter
     weights = random.standard_exponential((_WEIGHTINGS, len(has) + 1))
     sides = [side for side in (runs, others) if side]
-    sums = [[weights[:, :-1] @ run.totals[has] for run in side] for side in sides]
-    averages = [[run.totals[has].mean(axis=0) for run in side] for side in sides]
+    own, other = np.ascontiguousarray(weights[:, :-1].T), np.ascontiguousarray(weights[:, -1])
+    sums = [[run.totals[:, has] @ own for run in side] for side in sides]
+    averages = [[run.totals[:, has].mean(axis=1) for run in side] for side in sides]
     counts = [np.full((_WEIGHTINGS, len(side)), 1 / len(side)) for side in sides]
     if others:
         counts = [
             random.multinomial(k := max(len(side) - 1, 1), shares[0], _WEIGHTINGS) / k
             for side, shares in zip(sides, counts)
         ]
-    found = list[Interval]()
-    for place in places:
-        ends = list[Floats]()
+    drawn = np.empty((2, len(places), _WEIGHTINGS))  # of the low and the high end
+    for row, place in enumerate(places):
         far = _farthest(sides, place, has)
-        for is_high in (False, True):
+        for is_high in (0, 1):
             means = list[Floats]()
             for side, of_side, average, count in zip(sides, sums, averages, counts):
                 # What raises a difference lowers the first side.
-                is_up = is_high if side is sides[-1] else not is_high
+                is_up = is_high == (side is sides[-1])
                 made = list[Floats]()
                 for run, of_run, of_cluster in zip(side, of_side, average):
                     statistic, columns = run.statistics[place], run.places[place]
                     least, greatest = statistic.extremes(of_cluster[columns])
                     half = far * (greatest - least) / 2 * (1 if is_up else -1)
                     extreme = (least + greatest) / 2 + half
-                    made.append(statistic.of((of_run[:, columns] + weights[:, -1:] * extreme).T))
+                    made.append(statistic.of(of_run[columns] + np.outer(extreme, other)))
                 means.append((np.stack(made, axis=1) * count).sum(axis=1))
-            ends.append(means[1] - means[0] if others else means[0])
-        if any(np.isnan(end).all() for end in ends):
-            found.append(None)
-        else:
-            low, high = (np.nanquantile(end, q) for end, q in zip(ends, (0.025, 0.975)))
-            found.append([float(low), float(high)])
-    return found
+            drawn[is_high, row] = means[1] - means[0] if others else means[0]
+    low, high = (np.quantile(end, q, axis=1) for end, q in zip(drawn, (0.025, 0.975)))
+    return [None if np.isnan(ends).any() else ends.tolist() for ends in np.stack([low, high], 1)]
 
 
 def _farthest(sides: Sequence[Sequence[Sample]], place: int, has: Ints) -> float:
@@ -226,7 +223,7 @@ def _farthest(sides: Sequence[Sequence[Sample]], place: int, has: Ints) -> float
         return 1.0
     own = _own(sides, place, has)
     largest = float(np.nanmax(np.abs(own))) if not np.isnan(own).all() else 0.0
-    ends = statistic.extremes(sides[0][0].totals[has].mean(axis=0)[columns])
+    ends = statistic.extremes(sides[0][0].totals[:, has].mean(axis=1)[columns])
     least, greatest = (float(statistic.of(end[:, None])[0]) for end in ends)
     range_ = (greatest - least) / (2 if len(sides) == 1 else 1)
     # Where nothing differs, anything may still do.
@@ -237,7 +234,7 @@ def _own(sides: Sequence[Sequence[Sample]], place: int, has: Ints) -> Floats:
     """The figure of each cluster alone, in the first run of each side [clusters]."""
     values = list[Floats]()
     for run in (side[0] for side in sides):
-        totals: Floats = np.asarray(run.totals[np.ix_(has, run.places[place])].T, dtype=np.float64)
+        totals: Floats = np.asarray(run.totals[np.ix_(run.places[place], has)], dtype=np.float64)
         values.append(run.statistics[place].of(totals))
     return values[1] - values[0] if len(sides) > 1 else values[0]
 

@@ -38,21 +38,24 @@ def bleu_counts(
 
 
 def corpus_bleu(counts: Floats) -> Floats:
-    """Corpus BLEU, from 0 to 100, of sums of `bleu_counts` over sets of turns [..., 10].
+    """Corpus BLEU, from 0 to 100, of sums of `bleu_counts` over sets of turns [10, ...].
 
     It is `BLEU.corpus_score` of sacreBLEU with its default smoothing `exp`: the n-th order without
     a match counts as if it had 1/2^n matches. It is 0 where nothing matches [...].
     """
-    matches, totals = counts[..., :4], counts[..., 4:8]
-    # How many orders up to this one have n-grams but no match [..., orders].
-    unmatched_orders = np.cumsum((matches == 0) & (totals > 0), axis=-1)
-    smoothed = np.where(matches == 0, 0.5**unmatched_orders, matches)
-    precision = safe_divide(smoothed, totals, otherwise=0.0)
-    is_positive = np.all(precision > 0, axis=-1) & np.any(matches > 0, axis=-1)
-    logs = np.log(np.where(is_positive[..., None], precision, 1.0)).mean(axis=-1)
+    log_precision: Floats = np.zeros(counts.shape[1:])
+    is_positive = np.any(counts[:4] > 0, axis=0)
+    smoothing: Floats = np.ones(counts.shape[1:])  # halved at each order that has no match
+    for matches, total in zip(counts[:4], counts[4:8]):
+        smoothing = np.where((matches == 0) & (total > 0), smoothing / 2, smoothing)
+        precision = safe_divide(np.where(matches == 0, smoothing, matches), total, otherwise=0.0)
+        is_positive &= precision > 0
+        log_precision += np.log(precision, out=np.zeros_like(precision), where=precision > 0) / 4
     # The logarithm of the brevity penalty: 0 for an output at least as long as the reference.
-    penalty = np.minimum(0.0, 1.0 - safe_divide(counts[..., 9], counts[..., 8], otherwise=np.inf))
-    return np.where(is_positive, 100.0 * np.exp(logs + np.where(is_positive, penalty, 0.0)), 0.0)
+    penalty = np.minimum(0.0, 1.0 - safe_divide(counts[9], counts[8], otherwise=np.inf))
+    return np.where(
+        is_positive, 100.0 * np.exp(log_precision + np.where(is_positive, penalty, 0)), 0.0
+    )
 
 
 def bleu_signature(tokenize: str = TOKENIZERS[0], lowercase: bool = False) -> str:

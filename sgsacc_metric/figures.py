@@ -17,11 +17,6 @@ from .scoring import BLEU_COLUMNS, TurnScores
 _OF_TURNS = ("drop", "sensitivity", "worst", "flips")
 
 
-def _bleu(counts: Floats) -> Floats:
-    """BLEU of sums of counts [counts, ...]."""
-    return corpus_bleu(np.moveaxis(counts, 0, -1))
-
-
 def _bleu_extremes(counts: Floats) -> tuple[Floats, Floats]:
     """The counts of a dialogue in which nothing matches, and in which everything does."""
     least, greatest = counts.copy(), counts.copy()
@@ -54,7 +49,7 @@ TURN_METRICS = (
         headline=True,
         scale=1,
         counts=BLEU_COLUMNS,
-        of=_bleu,
+        of=corpus_bleu,
         extremes=_bleu_extremes,
     ),
     Metric(
