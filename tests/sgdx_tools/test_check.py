@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from sarif.loader import load_sarif_file
 
 from sgdx_tools import check as linter
 from sgdx_tools.check import RULES, AllEvidence, Evidence, Finding, Ranking, evidence, find, rivals
@@ -126,6 +127,10 @@ def test_a_file_of_any_form_is_checked_as_it_is(form: str, tmp_path: Path, capsy
     found = [(f["tool"], f["path"], f["rule"]) for f in findings]
     assert found == [("greet", "a", "is_alike"), ("greet", "b", "is_alike")]
     assert findings[0]["measured"]["loss"] == pytest.approx(evidence().rules["is_alike"].loss)
+    read = load_sarif_file(str(tmp_path / "out.sarif")).get_records()
+    assert [(of["Code"], of["Location"], of["Line"]) for of in read] == [
+        ("is_alike", str(file), 4)
+    ] * 2
     (run,) = json.loads((tmp_path / "out.sarif").read_text())["runs"]
     place = run["results"][0]["locations"][0]
     assert place["physicalLocation"]["artifactLocation"]["uri"] == str(file)

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
+from junitparser import JUnitXml
 
 from sgdx_eval.result import read_result
 from sgdx_metric.result import Result
@@ -108,6 +109,10 @@ def test_all_models_are_tested_anew_each_time_and_all_say_the_same_verdict(
             ("stubborn", 0.5, False),
         }
     assert err.startswith("sgdx: left out: tool a list: ")
+    read = [
+        (s.name, s.tests, s.failures, s.skipped, s.time) for s in JUnitXml.fromfile("junit.xml")
+    ]
+    assert read == [("good", 20, 0, 0, 0), ("stubborn", 20, 10, 0, 0), ("program", 20, 0, 20, 0)]
     suites = ElementTree.parse("junit.xml").getroot()  # noqa: S314 - of our own
     # Readers of JUnit show no number where a time is missing.
     assert {element.get("time") for element in (suites, *suites, *suites.iter("testcase"))} == {"0"}
