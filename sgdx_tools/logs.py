@@ -311,28 +311,9 @@ _CHOICE = "gen_ai.choice"
 
 def _span(record: Json) -> Iterator[Asked]:
     """A span of a model's call, whose messages stand in attributes or events."""
-    flat = _attributes(record.get("attributes", record.get("tags")))
-    listed = record.get("events") or ()
-    events = [(e.get("name", ""), _attributes(e.get("attributes") or {})) for e in listed]
-    if isinstance(listed := plain(flat.get("events")), list):  # of Pydantic AI
-        events += [(event.get("event.name", ""), event) for event in listed]
-    said: Any = [_message_of(of, _EVENTS[name]) for name, of in events if _EVENTS.get(name)]
-    answers: Any = [_message_of(of, "") for name, of in events if name == _CHOICE]
-    for name, of in events:
-        if name not in _EVENTS and name != _CHOICE:
-            flat |= {key: value for key, value in of.items() if key.startswith("gen_ai.")}
+    flat, said, answers = _events(record)
     tree = nested(flat)
-    operation = _at(tree, "gen_ai.operation.name")
-    kinds = ("openinference.span.kind", "llm.request.type", "mlflow.spanType")
-    kind = next((found for key in kinds if (found := _at(tree, key))), record.get("span_kind"))
-    is_model = bool(said) or any(key in tree for key in _LIKE)
-    if not str(_at(tree, "ai.operationId") or ".do").rpartition(".")[2].startswith("do"):
-        return  # of Vercel's, the span around that of the model
-    if (
-        not is_model
-        or operation not in (None, *_ASKING)
-        or str(plain(kind)).strip('"') not in map(str, _KINDS)
-    ):
+    if not _is_of_model(record, tree, bool(said)):
         return
     for asked, answered in () if said else _PLACES:
         if (found := _at(tree, asked)) is not None:
@@ -348,6 +329,33 @@ def _span(record: Json) -> Iterator[Asked]:
     answer = answers if isinstance(said, dict) and "choices" in answers else _answer_of(answers)
     of_system = {"system": system} if system else {}
     yield Asked(request | of_system, answer, "", str(_at(tree, _CONVERSATION) or ""))
+
+
+def _events(record: Json) -> tuple[Json, Any, Any]:
+    """A span's attributes, with those of its events, and its events that are messages, answers."""
+    flat = _attributes(record.get("attributes", record.get("tags")))
+    listed = record.get("events") or ()
+    events = [(e.get("name", ""), _attributes(e.get("attributes") or {})) for e in listed]
+    if isinstance(listed := plain(flat.get("events")), list):  # of Pydantic AI
+        events += [(event.get("event.name", ""), event) for event in listed]
+    for name, of in events:
+        if name not in _EVENTS and name != _CHOICE:
+            flat |= {key: value for key, value in of.items() if key.startswith("gen_ai.")}
+    said = [_message_of(of, _EVENTS[name]) for name, of in events if _EVENTS.get(name)]
+    return flat, said, [_message_of(of, "") for name, of in events if name == _CHOICE]
+
+
+def _is_of_model(record: Json, tree: Json, has_messages: bool) -> bool:
+    """Whether a span is that of a request of a model, and not of a program around it."""
+    if not str(_at(tree, "ai.operationId") or ".do").rpartition(".")[2].startswith("do"):
+        return False  # of Vercel's, the span around that of the model
+    kinds = ("openinference.span.kind", "llm.request.type", "mlflow.spanType")
+    kind = next((found for key in kinds if (found := _at(tree, key))), record.get("span_kind"))
+    return (
+        (has_messages or any(key in tree for key in _LIKE))
+        and _at(tree, "gen_ai.operation.name") in (None, *_ASKING)
+        and str(plain(kind)).strip('"') in map(str, _KINDS)
+    )
 
 
 def _at(tree: Json, path: str) -> Any:
