@@ -86,8 +86,7 @@ def collect(plan: Plan, answers: AnswerFile, files: Iterable[Path]) -> Counter[s
                 elif not key.startswith(digits):
                     raise SgdxError(
                         f"{path}:{number}: answers {name} as another run asked it, expected this "
-                        "run's model, host, form of answer, parameters and variants; give collect "
-                        "the options of requests"
+                        "run's model, host, form of answer, parameters and variants"
                     )
                 elif body is None:
                     counts["failed"] += 1

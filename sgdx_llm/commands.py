@@ -23,37 +23,7 @@ ask = App(
     "It gives the dialogue state or the next call. Then score the predictions with 'sgdx score "
     "--predictions DIR'.",
 )
-Repeats = Annotated[
-    int,
-    Parameter(
-        name="--repeats",
-        help="Ask everything N times under one --config, and call the predictions r1 to rN. How "
-        "far they vary is the sensitivity without any rewording.",
-    ),
-]
 INCOMPLETE = 1  # exit status: answers are missing, and the same command goes on
-
-
-@ask.command
-def estimate(
-    data: DataOptions = DataOptions(),
-    request: RequestOptions = RequestOptions(),
-    *,
-    repeats: Repeats = 1,
-    json: bool = False,
-) -> None:
-    """Count the requests and their tokens. Nothing is sent.
-
-    Parameters
-    ----------
-    json
-        Print JSON instead of a table.
-    """
-    from .estimate import estimate, print_estimates, token_counter
-
-    count_tokens, counter = token_counter()
-    estimates = estimate(_read_plan(data, request, repeats), count_tokens)
-    print_estimates(estimates, counter, request.prices, as_json=json)
 
 
 @ask.command
@@ -61,27 +31,65 @@ def predict(
     data: DataOptions = DataOptions(),
     request: RequestOptions = RequestOptions(),
     *,
-    files: AnswerOptions,
+    files: AnswerOptions = AnswerOptions(),
     sending: SendingOptions = SendingOptions(),
-    repeats: Repeats = 1,
+    repeats: Annotated[int, Parameter(name="--repeats")] = 1,
     command: str | None = None,
+    estimate: bool = False,
+    requests: bool = False,
+    collect: tuple[Path, ...] = (),
 ) -> int:
     """Ask a server or a program, and write predictions.
 
     Parameters
     ----------
+    repeats
+        Ask everything N times under one --config, and call the predictions r1 to rN. How far they
+        vary is the sensitivity without any rewording.
     command
         Ask this program instead of a server. It reads lines with custom_id, frame and body. It
         writes lines with custom_id and state, or with a chat completion as response.
+    estimate
+        Send nothing: count the requests and their tokens.
+    requests
+        Send nothing: write the requests as OpenAI batch files.
+    collect
+        Send nothing: read the answers to batch files from these JSON Lines files.
     """
     from sgdx_eval.prediction_files import finished_names
 
     from .asking import ask, open_answers
-    from .predictions import header
+    from .predictions import format_counts, header
 
     sending.check(request.prices)
+    if len(given := _given(estimate=estimate, requests=requests, collect=bool(collect))) > 1:
+        raise SgdxError(f"found {' and '.join(given)}, expected one of them")
+    if given and command:
+        raise SgdxError(f"found {given[0]} and --command, expected one of them")
     plan = _read_plan(data, request, repeats, command)
+    if estimate:
+        from .estimate import estimate as estimated
+        from .estimate import print_estimates, token_counter
+
+        count_tokens, counter = token_counter()
+        print_estimates(estimated(plan, count_tokens), counter, request.prices, as_json=False)
+        return 0
+    if files.output is None:
+        raise SgdxError("found no --output, expected the folder of the predictions")
     with open_answers(files.output, files.answers) as answers:
+        if requests:
+            from .batch_files import write_requests
+
+            paths, count = write_requests(plan, answers, files.output / "requests")
+            print(f"{count} requests; --collect reads the answers", file=sys.stderr)
+            print(*paths, sep="\n")
+            return 0
+        if collect:
+            from .batch_files import collect as read_answers
+
+            counts = read_answers(plan, answers, collect)
+            print(f"lines: {format_counts(counts) or 'none'}", file=sys.stderr)
+            return _write(plan, answers, files.output, request)
         headers = {name: header(plan, name) for name in plan.names}
         if len(finished_names(files.output, headers)) == len(headers):
             print(*(files.output / f"{name}.jsonl" for name in plan.names), sep="\n")
@@ -90,51 +98,9 @@ def predict(
         return _write(plan, answers, files.output, request)
 
 
-@ask.command
-def requests(
-    data: DataOptions = DataOptions(),
-    request: RequestOptions = RequestOptions(),
-    *,
-    files: AnswerOptions,
-    repeats: Repeats = 1,
-) -> None:
-    """Write the requests as OpenAI batch files."""
-    from .asking import open_answers
-    from .batch_files import write_requests
-
-    plan = _read_plan(data, request, repeats)
-    with open_answers(files.output, files.answers) as answers:
-        paths, count = write_requests(plan, answers, files.output / "requests")
-    print(f"{count} requests; collect reads the answers", file=sys.stderr)
-    print(*paths, sep="\n")
-
-
-@ask.command
-def collect(
-    answer_files: list[Path],
-    /,
-    data: DataOptions = DataOptions(),
-    request: RequestOptions = RequestOptions(),
-    *,
-    files: AnswerOptions,
-    repeats: Repeats = 1,
-) -> int:
-    """Read the answers to batch files, and write predictions.
-
-    Parameters
-    ----------
-    answer_files
-        Read answers from these JSON Lines files.
-    """
-    from .asking import open_answers
-    from .batch_files import collect
-    from .predictions import format_counts
-
-    plan = _read_plan(data, request, repeats)
-    with open_answers(files.output, files.answers) as answers:
-        counts = collect(plan, answers, answer_files)
-        print(f"lines: {format_counts(counts) or 'none'}", file=sys.stderr)
-        return _write(plan, answers, files.output, request)
+def _given(**flags: bool) -> list[str]:
+    """The options that are given, of several."""
+    return [f"--{name}" for name, is_given in flags.items() if is_given]
 
 
 @ask.command

@@ -177,7 +177,7 @@ class RequestOptions(ServerOptions):
 class AnswerOptions:
     """Where answers and predictions are written."""
 
-    output: Path
+    output: Path | None = None
     """Write NAME.jsonl for every variant into this folder. To continue a run, give the same
     folder."""
 

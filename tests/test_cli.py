@@ -96,7 +96,7 @@ def test_the_other_spellings_forward(
         ("frames --output x", "--split"),
         ("prepare --config v9", "v9"),
         ("prepare --variant original=x", "original"),
-        ("ask estimate --split tset --model m", "tset"),
+        ("ask predict --estimate --split tset --model m", "tset"),
         ("tools run folder --command x", "--output"),
         ("evaluate --tracker lexical --split tset --output x", "tset"),
         ("score --predictions x --zero-mean 2", "--zero-mean"),

@@ -114,7 +114,7 @@ def test_a_folder_with_a_test_split_alone_is_a_source(mini: Path, tmp_path: Path
         ("sgdx_dataset", "show", *source, "--schema", "Flats_1"),
         ("baselines.predict", *source, "--tracker", "lexical", "--output", predictions),
         ("sgdx_metric", "score", *source, "--predictions", predictions),
-        ("sgdx_cli", "ask", "estimate", *source, "--model", "m"),
+        ("sgdx_cli", "ask", "predict", "--estimate", *source, "--model", "m"),
     ):
         done = run(*arguments)
         assert done.returncode == 0, done.stderr

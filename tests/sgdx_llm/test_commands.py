@@ -115,21 +115,21 @@ def test_old_requests_stay_where_new_ones_cannot_be_written(three: Path, tmp_pat
     import resource  # which Windows lacks
 
     words = ("--dialogues", three, "--base-url", "http://h", "--output", tmp_path / "batch")
-    assert ask("requests", *words) == 0
+    assert ask("predict", "--requests", *words) == 0
     (file,) = (tmp_path / "batch" / "requests").iterdir()
     before = file.read_bytes()
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
     try:
-        assert ask("requests", *words, "--set", "temperature=1") == 2
+        assert ask("predict", "--requests", *words, "--set", "temperature=1") == 2
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert [*file.parent.iterdir()] == [file] and file.read_bytes() == before
-    assert ask("requests", *words, "--set", "temperature=1") == 0
+    assert ask("predict", "--requests", *words, "--set", "temperature=1") == 0
     assert file.read_bytes() != before
     for name, text in ((file.name, "mine"), ("requests-007.jsonl", "mine")):
         (file.parent / name).write_text(text)
-        assert ask("requests", *words) == 2
+        assert ask("predict", "--requests", *words) == 2
         assert (file.parent / name).read_text() == text
         (file.parent / name).unlink()
 
@@ -141,7 +141,7 @@ def test_batch_files_give_the_same_predictions(
     stand_in.answer = lambda body: right[json.dumps(body, sort_keys=True)]
     arguments = ("--dialogues", three, "--base-url", stand_in.url, "--output")
     assert ask("predict", *arguments, tmp_path / "sent") == 0
-    assert ask("requests", *arguments, tmp_path / "batch") == 0
+    assert ask("predict", "--requests", *arguments, tmp_path / "batch") == 0
     (file,) = (tmp_path / "batch" / "requests").iterdir()
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     assert len(lines) == len(stand_in.bodies)
@@ -156,14 +156,14 @@ def test_batch_files_give_the_same_predictions(
     other = {"custom_id": "v9|1|1", "response": {"body": {}}}
     part.write_text("\n".join(json.dumps(one) for one in [failed, other, *answers[9:]]) + '\n{"')
     capsys.readouterr()
-    assert ask("collect", *arguments, tmp_path / "batch", part) == 1
+    assert ask("predict", *arguments, tmp_path / "batch", "--collect", part) == 1
     said = capsys.readouterr().err
     assert "failed 1" in said and "unknown 1" in said and "unreadable 1" in said
-    assert ask("requests", *arguments, tmp_path / "batch") == 0
+    assert ask("predict", "--requests", *arguments, tmp_path / "batch") == 0
     assert len(file.read_text().splitlines()) == 9
     rest = tmp_path / "rest.jsonl"
     rest.write_text("".join(json.dumps(one) + "\n" for one in answers[:12]))
-    assert ask("collect", *arguments, tmp_path / "batch", rest) == 0
+    assert ask("predict", *arguments, tmp_path / "batch", "--collect", rest) == 0
     for name in ("original", "v5"):
         assert (
             read(tmp_path / "batch" / f"{name}.jsonl")[1]
@@ -196,16 +196,14 @@ def test_an_estimate_where_requests_that_are_equal_are_counted_once(
     (tmp_path / "same.json").write_text("{}")
     own = ("--variant", f"same={tmp_path / 'same.json'}", "--config", "same")
     words = ("--dialogues", three, "--price", "2,1,10", *own)
-    assert ask("estimate", *words, "--json") == 0
-    original, _, same = json.loads(capsys.readouterr().out)
-    assert (original["variant"], original["requests"], original["repeated"]) == ("original", 26, 0)
-    assert (same["requests"], same["repeated"], same["tokens_in"]) == (26, 26, 0)
-    assert 500 < original["tokens_in"] / 26 < 1500
-    assert 20 < original["tokens_out"] / 26 < 100
-    cost = (2 * original["tokens_in"] + 10 * original["tokens_out"]) / 1e6
-    assert original["cost"] == pytest.approx(cost, abs=1e-4)
-    assert ask("estimate", *words) == 0
-    assert "all" in capsys.readouterr().out
+    assert ask("predict", "--estimate", *words) == 0
+    lines = [line.split() for line in capsys.readouterr().out.replace(",", "").splitlines()]
+    rows = {name: [float(of) for of in rest] for name, *rest in lines[1:5]}
+    number, tokens_in, each, _, tokens_out, each_out, cost = rows["original"]
+    assert number == 26 and 500 < each < 1500 and 20 < each_out < 100
+    assert cost == pytest.approx((2 * tokens_in + 10 * tokens_out) / 1e6, abs=0.01)
+    assert rows["same"] == [0] * 7
+    assert rows["all"][:2] == [a + b for a, b in zip(rows["original"][:2], rows["v5"][:2])]
 
 
 @pytest.mark.parametrize(
@@ -221,6 +219,8 @@ def test_an_estimate_where_requests_that_are_equal_are_counted_once(
         (["--stop-unread", "2/1"], "--stop-unread 2/1: "),
         (["--command", "no-such-program"], "--command no-such-program@"),
         (["--command", "'"], "--command: "),
+        (["--estimate", "--requests"], "--estimate and --requests"),
+        (["--collect", "a.jsonl", "--command", "cat"], "--collect and --command"),
         (["--command", f"{sys.executable} -c \"import sys; sys.exit('no memory')\""], "no memory"),
     ],
 )
@@ -266,26 +266,26 @@ def test_what_cannot_be_read_stands_beside_the_score(
 def test_answers_to_other_requests_are_refused(
     three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """``collect`` takes no answer of another model, form of answer, parameter or variant."""
+    """``--collect`` takes no answer of another model, form of answer, parameter or variant."""
     words, answers = tmp_path / "mine.json", tmp_path / "answers.jsonl"
 
-    def run(command: str, *files: object, slot: str = "dropoff", **options: str) -> int:
+    def run(*way: object, slot: str = "dropoff", **options: str) -> int:
         words.write_text(json.dumps({"Cabs_1": {"slots": {"destination": slot}}}))
         same = ["--source", "sample", "--config", "mine", "--variant", f"mine={words}"]
         same += ["--dialogues", str(three), "--output", str(tmp_path / "run")]
         for name, value in ({"model": "m", "answer": "tool", "set": "seed=1"} | options).items():
             same += [f"--{name}", value]
-        return run_ask([command, *same, *map(str, files)])
+        return run_ask(["predict", *same, *map(str, way)])
 
-    assert run("requests") == 0
+    assert run("--requests") == 0
     (file,) = (tmp_path / "run" / "requests").iterdir()
     asked = [json.loads(line)["custom_id"] for line in file.read_text().splitlines()]
     lines = [json.dumps({"custom_id": name, "state": {}}) + "\n" for name in asked]
     answers.write_text("".join(lines))
     capsys.readouterr()
     for other in ({"model": "n"}, {"answer": "text"}, {"set": "seed=2"}, {"slot": "goal"}):
-        assert run("collect", answers, **other) == 2, other
+        assert run("--collect", answers, **other) == 2, other
         said = capsys.readouterr().err
         assert "answers.jsonl" in said and "as another run asked it" in said
         assert not (tmp_path / "run" / "mine.jsonl").exists()
-    assert run("collect", answers) == 0
+    assert run("--collect", answers) == 0
