@@ -39,7 +39,7 @@ from sgdx_dataset.io.console import Terminated
 from . import checkpoint, xla
 from .batching import Ints, share, training_batches
 from .precision import autocast, train_in_bfloat16
-from .processes import Shown, is_sharded, matrix_peak
+from .processes import Shown, is_sharded, matrix_peak, over_processes
 from .run_folder import append_log, trim_log
 from .settings import Settings
 from .task import Run, Task
@@ -77,6 +77,7 @@ def train(run: Run[Any], task: Task, name: str = "") -> Progress:
             print(f"going on at step {progress.step} of {settings.steps}", flush=True)
     batches = training.batches()
     patience = math.inf if settings.patience is None else settings.patience
+    training.check_weights()  # so that XLA compiles this before the first step, not in the middle
     with training.shown.bar, _signals_noted(training.accelerator) as stops:
         while progress.step < settings.steps and progress.since_best < patience:
             training.step(batches)
@@ -225,7 +226,7 @@ class Training:
         tensors = [weight for weight in weights if weight is not None]
         if not tensors:
             return [1.0] * len(weights)
-        total = self.accelerator.reduce(torch.stack(tensors).sum(), "sum")
+        total = over_processes(self.accelerator, torch.stack(tensors).sum(), "sum")
         count = len(tensors) * self.accelerator.num_processes
         return [weight * count / total for weight in tensors]
 
@@ -282,7 +283,7 @@ class Training:
         parameters = self.model.parameters()
         local = [p.to_local() if isinstance(p, DTensor) else p for p in parameters]
         finite = torch.stack([p.detach().isfinite().all() for p in local]).all().float()
-        if self.accelerator.reduce(finite, "mean").item() < 1:
+        if over_processes(self.accelerator, finite, "mean").item() < 1:
             raise self._diverged("weights are not finite")
 
     def _diverged(self, why: str) -> SgdxError:
@@ -400,9 +401,9 @@ class Meter:
     def __init__(self, accelerator: Accelerator, total: float = 0.0, batches: int = 0) -> None:
         """Begin anew, or with the losses that ``state`` gave."""
         self.accelerator = accelerator
-        # Of the batches' losses. Moved to the device, not made there: a number that stands in a
-        # program would make XLA compile another.
-        self.total = torch.tensor(total).to(accelerator.device)
+        # Of the batches' losses [1]. XLA takes a scalar of 0 for a constant, with which the step
+        # after each reading would be another program.
+        self.total = torch.tensor([total]).to(accelerator.device)
         self.batches, self.tokens = batches, 0
         self.since = time.perf_counter()
 
@@ -422,16 +423,16 @@ class Meter:
     def state(self) -> dict[str, float]:
         """The sum of losses, so that a resumed training's log is that of an unbroken one."""
         # All processes must call this together.
-        total = self.accelerator.reduce(self.total, "mean").item()
+        total = over_processes(self.accelerator, self.total, "mean").item()
         return {"total": total, "batches": self.batches}
 
     def read(self) -> tuple[float, float, float]:
         """Mean loss and tokens per second over all processes, and seconds; then begin anew."""
         # All processes must call this together.
-        loss = self.accelerator.reduce(self.total, "mean").item() / max(1, self.batches)
+        loss = self.state()["total"] / max(1, self.batches)
         seconds = time.perf_counter() - self.since
         speed = self.tokens * self.accelerator.num_processes / seconds
-        self.total = torch.tensor(0.0).to(self.accelerator.device)
+        self.total = torch.zeros(1).to(self.accelerator.device)
         self.batches = self.tokens = 0
         self.since = time.perf_counter()
         return loss, speed, seconds

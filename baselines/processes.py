@@ -119,6 +119,12 @@ def is_sharded(accelerator: Accelerator) -> bool:
     return bool(accelerator.distributed_type == DistributedType.FSDP)
 
 
+def over_processes(accelerator: Accelerator, tensor: torch.Tensor, how: str) -> torch.Tensor:
+    """The ``sum`` or the ``mean`` of a tensor over all processes, which call it together."""
+    # For one process Accelerate would end XLA's program here and have another one copy the tensor.
+    return accelerator.reduce(tensor, how) if accelerator.num_processes > 1 else tensor
+
+
 def spare_threads(model: str | None) -> None:
     """Compute a tiny model on one CPU thread, unless ``OMP_NUM_THREADS`` says otherwise."""
     # Its operations are so short that two threads took nine times as long on a busy machine.

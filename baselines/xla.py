@@ -7,7 +7,7 @@ them with rows and tokens that count for nothing. torch-xla is imported only whe
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -85,14 +85,18 @@ def power(count: int, least: int = 1) -> int:
     return max(least, 1 << max(0, count - 1).bit_length())
 
 
-def width_of(longest: int, limit: int) -> int:
-    """The length that a batch is filled up to: the next quarter of the longest there may be.
+def in_few_shapes(
+    batch: Tensors, limit: int, fill: Callable[[Tensors, int, int], Tensors], device: torch.device
+) -> Tensors:
+    """A batch to predict of at most ``limit`` tokens, which ``fill`` fills up where XLA gets it.
 
-    >>> width_of(70, 256), width_of(256, 256), width_of(1, 100)
-    (128, 256, 32)
+    It gets the next quarter of the limit as tokens, and 16 rows or a larger power of two.
     """
+    if not is_xla(device):
+        return batch
+    rows, longest = batch["input_ids"].shape
     quarter = -(-limit // 32) * 8
-    return -(-longest // quarter) * quarter
+    return fill(batch, power(rows, 16), -(-longest // quarter) * quarter)
 
 
 def training_shapes(lengths: Ints, size: int, budget: int) -> list[tuple[int, int]]:

@@ -83,7 +83,7 @@ def run(tmp_path: Path) -> Run:
             env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=1800,  # what takes a minute alone takes ten on a busy machine
         )
 
     return run_module

@@ -87,8 +87,8 @@ _DIMENSIONS: dict[str, tuple[str | None, ...]] = {
     "values": ("slots", "values", None),
     "known": ("frames", "known", None),
     "copy_mask": ("slots", "known"),
-    "text": ("frames", "tokens"),
-    "utterance": ("frames", "tokens"),
+    "text": ("frames", "text"),
+    "utterance": ("frames", "text"),
     "intent_label": ("frames",),
     "requested_label": ("slots",),
     "scored": ("slots",),
@@ -104,8 +104,8 @@ _FILLS |= {"intent_label": -100, "requested_label": -1, "span_label": -1}
 def filled(batch: Tensors, rows: int, width: int) -> Tensors:
     """A batch filled up to frames of ``width`` tokens."""
     # Few frames of SGD have more slots, values and so on than these.
-    sizes = {"frames": rows, "tokens": width, "slots": 16 * rows}
-    sizes |= {"intents": 8, "values": 16, "known": 16, "spans": 8}
+    sizes = {"frames": rows, "tokens": width, "text": 64, "slots": 12 * rows}
+    sizes |= {"intents": 8, "values": 8, "known": 16, "spans": 4}
     count = torch.tensor(float(len(batch["input_ids"])))
     return {**fill_up(batch, _DIMENSIONS, sizes, _FILLS), "frames": count}
 

@@ -30,7 +30,7 @@ from ..settings import Acts, OnePassOptions, OnePassSettings, Settings
 from ..system import Predictions, Row
 from ..task import Evaluation, Provenance, Run, Task, joint_goal_accuracy
 from ..trained import EncoderTracker, answer_batches, predict_dialogues, with_steps
-from ..xla import is_xla, on_host, power, width_of
+from ..xla import in_few_shapes, on_host
 from .data import Answer, Item, decode, filled, make_batch, merge_parts, read_answers
 from .examples import (
     Example,
@@ -209,9 +209,7 @@ class OnePassTracker(
     def _answer(self, model: OnePassModel, items: Sequence[Item]) -> list[Answer]:
         """What the model says about one batch of sequences."""
         batch = make_batch(items, self.tokenizer.pad_token_id)
-        if is_xla(model.device):
-            width = width_of(batch["input_ids"].shape[1], self.provenance.max_tokens)
-            batch = filled(batch, power(len(items), 8), width)
+        batch = in_few_shapes(batch, self.provenance.max_tokens, filled, model.device)
         on_device = {name: tensor.to(model.device) for name, tensor in batch.items()}
         logits = model.compute_logits(on_device)
         return read_answers(items, Logits(**on_host(logits._asdict(), model.device)))

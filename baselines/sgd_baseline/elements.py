@@ -26,7 +26,7 @@ from sgdx_dataset.schema import Intent, Service, Slot, read_service
 
 from ..batching import Ints, by_length, padded
 from ..checkpoint import weights_digest
-from ..xla import fill_up, is_xla, power, width_of
+from ..xla import Tensors, fill_up, in_few_shapes
 from .modeling import SgdBaselineModel
 
 Row = dict[str, Any]
@@ -137,16 +137,17 @@ def embed(
     vectors = torch.empty(len(pairs), model.config.encoder.hidden_size)
     for batch in by_length(lengths, _PAIRS, _TOKENS):
         padded_ids = tokenizer.pad([ids[i] for i in batch.tolist()], return_tensors="pt")
-        inputs: dict[str, torch.Tensor] = dict(padded_ids)
-        if is_xla(model.device):
-            names = dict.fromkeys(inputs, ("pairs", "tokens"))
-            width = width_of(inputs["input_ids"].shape[1], _LONGEST)
-            inputs = fill_up(inputs, names, {"pairs": power(len(batch), 8), "tokens": width}, {})
+        inputs = in_few_shapes(dict(padded_ids), _LONGEST, _filled, model.device)
         on_device = {name: tensor.to(model.device) for name, tensor in inputs.items()}
         # In float32 whatever the run's precision, as the files serve runs of any.
         with torch.autocast(model.device.type, enabled=False):
             vectors[batch] = model.embed(**on_device).cpu()[: len(batch)]
     return vectors
+
+
+def _filled(inputs: Tensors, pairs: int, tokens: int) -> Tensors:
+    names = dict.fromkeys(inputs, ("pairs", "tokens"))
+    return fill_up(inputs, names, {"pairs": pairs, "tokens": tokens}, {})
 
 
 def _encoder_digest(model: SgdBaselineModel, tokenizer: PreTrainedTokenizerBase) -> str:

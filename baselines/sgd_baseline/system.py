@@ -27,7 +27,7 @@ from ..settings import Settings, SgdOptions, SgdSettings
 from ..system import Predictions, Row
 from ..task import Evaluation, Provenance, Run, Task, score_dev
 from ..trained import EncoderTracker, predict_in_chunks, with_steps
-from ..xla import is_xla, on_host, power, width_of
+from ..xla import in_few_shapes, is_xla, on_host, power
 from .data import (
     ACTIVE,
     IS_DONTCARE,
@@ -82,11 +82,8 @@ def predict_batch(
 ) -> list[list[Change]]:
     """Predict the changes that the frames of some examples make."""
     cpu_batch, questions = examples.batch(indices.tolist())
-    rows = len(indices)
-    if is_xla(model.device):
-        rows = power(rows, 8)
-        width = width_of(cpu_batch["input_ids"].shape[1], examples.turns.limit)
-        cpu_batch = filled(cpu_batch, rows, width, len(examples.vectors))
+    fill = partial(filled, elements=len(examples.vectors))
+    cpu_batch = in_few_shapes(cpu_batch, examples.turns.limit, fill, model.device)
     batch = {name: tensor.to(model.device) for name, tensor in cpu_batch.items()}
     pooled, tokens = model.encode(**{n: batch[n] for n in ENCODER_INPUTS if n in batch})
     outputs = on_host(model.run_heads(pooled, batch), model.device)
@@ -97,7 +94,8 @@ def predict_batch(
     active = (logits["free_status"].argmax(-1) == ACTIVE).nonzero()[:, 0]
     span = active
     if is_xla(model.device):
-        span = torch.nn.functional.pad(active, (0, power(len(active), rows) - len(active)))
+        room = power(len(active), len(cpu_batch["input_ids"])) - len(active)
+        span = torch.nn.functional.pad(active, (0, room))
     with_spans = batch | {"span": span.to(tokens.device)}
     span_logits = on_host(model.spans(tokens, batch["attention_mask"], with_spans), model.device)
     start, end = (span_logits[name].float().cpu()[: len(active)] for name in ("start", "end"))

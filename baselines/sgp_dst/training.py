@@ -24,11 +24,12 @@ from ..batching import Ints, by_length
 from ..data.dialogues import read_dialogues
 from ..encoders import check_positions
 from ..loop import last_checkpoint
+from ..processes import over_processes
 from ..settings import Part, PartSettings, SgpSettings
 from ..system import read_provenance
 from ..task import Evaluation, Provenance, Run, Task
 from ..trained import TrainedModel, load_trained, pretrained_encoder
-from ..xla import is_xla, on_host, power, width_of
+from ..xla import in_few_shapes, on_host
 from .data import (
     EASY,
     EXAMPLES,
@@ -93,10 +94,7 @@ def load_part(folder: Path, device: torch.device) -> SubModel:
 
 def ask(model: Any, sequences: Sequences, indices: Ints) -> Answers:
     """What a submodel answers to a batch of questions."""
-    batch = sequences.batch(indices)
-    if is_xla(model.device):
-        width = width_of(batch["input_ids"].shape[1], sequences.limit)
-        batch = filled(batch, power(len(indices), 8), width)
+    batch = in_few_shapes(sequences.batch(indices), sequences.limit, filled, model.device)
     answers = model(**{name: tensor.to(model.device) for name, tensor in batch.items()})
     on_cpu = on_host(answers, model.device)
     return Answers(**{name: tensor[: len(indices)] for name, tensor in on_cpu.items()})
@@ -174,7 +172,8 @@ def decision_f1(
             sizes = (len(taken & right), len(taken), len(right))
             counts += weight * torch.tensor(sizes, dtype=torch.float64)
     # Some devices have no float64.
-    right, taken, due = accelerator.reduce(counts.float().to(accelerator.device), "sum").tolist()
+    sums = over_processes(accelerator, counts.float().to(accelerator.device), "sum")
+    right, taken, due = sums.tolist()
     return float(2 * right / (taken + due)) if right else 0.0
 
 

@@ -34,7 +34,7 @@ from ..t5dst.data import filled
 from ..t5dst.model import generate, texts_of, wide
 from ..task import Evaluation, Run, Task, predict_dev
 from ..trained import TrainedModel, Weights, predict_in_chunks
-from ..xla import is_xla, move, on_host, power, width_of
+from ..xla import in_few_shapes, is_xla, move, on_host
 from .data import TurnToInput, UtteranceExamples, input_of, read_turns
 from .model import (
     Model,
@@ -76,7 +76,7 @@ def token_likelihoods(
     # Beam scores are divided by a power of the length, so the log-likelihoods are computed again.
     device, (count, written) = model.device, whole.shape
     if is_xla(device):
-        batch = filled(batch, power(count, 8), width_of(batch["input_ids"].shape[1], limit), 1)
+        batch = in_few_shapes(batch, limit, filled, device)
         batch = {"input_ids": batch["input_ids"], "attention_mask": wide(batch["attention_mask"])}
         room = (0, 1 + length - written, 0, len(batch["input_ids"]) - count)
         whole = torch.nn.functional.pad(whole, room)

@@ -19,6 +19,7 @@ from transformers import PreTrainedTokenizerBase
 
 from sgdx_dataset import SgdxError
 
+from .. import batching
 from ..batching import Ints
 from ..xla import fill_up
 from .formats import Format, gold_state, shown_schema
@@ -157,7 +158,7 @@ def with_targets(batch: dict[str, torch.Tensor], targets: list[Ints]) -> dict[st
 
 
 def filled(
-    batch: dict[str, torch.Tensor], rows: int, width: int, target: int
+    batch: dict[str, torch.Tensor], rows: int, width: int, target: int = 1
 ) -> dict[str, torch.Tensor]:
     """A batch filled up to rows of ``width`` tokens, and answers of ``target``."""
     names: dict[str, tuple[str | None, ...]] = {"input_ids": ("rows", "tokens")}
@@ -171,10 +172,7 @@ def filled(
 def padded(rows: list[Ints], fill: int) -> torch.Tensor:
     """Rows of tokens, padded on the right [rows, tokens]."""
     width = -(-max(map(len, rows)) // _MULTIPLE) * _MULTIPLE
-    padded = np.full((len(rows), width), fill, np.int64)
-    for index, row in enumerate(rows):
-        padded[index, : len(row)] = row
-    return torch.from_numpy(padded)
+    return torch.from_numpy(batching.padded(rows, fill, width))
 
 
 def special_tokens(tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list[int]]:

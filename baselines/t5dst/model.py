@@ -221,8 +221,8 @@ def generate(
         return written
     # The search runs on the host; XLA computes one program, the logits of the next token. There is
     # no cache, whose length would differ from token to token.
-    count, longest = batch["input_ids"].shape
-    full = filled(batch, xla.power(count, 8), xla.width_of(longest, limit), 1)
+    count = len(batch["input_ids"])
+    full = xla.in_few_shapes(batch, limit, filled, model.device)
     ids, mask = full["input_ids"], full["attention_mask"]
     encoded = encoder_states(model, ids, mask)
 
