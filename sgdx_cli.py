@@ -153,7 +153,8 @@ def _check_paths(tokens: list[str]) -> None:
         else:
             values = [token]
         for value in values:
-            for path in {value, value.partition("=")[2]} - {""}:
+            check_path(option, value)
+            if path := value.partition("=")[2]:
                 check_path(option, path)
 
 

@@ -12,6 +12,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Self
 
+import msgspec
+
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import ANSWERS_BEGIN, note_read
 from sgdx_dataset.io.secrets import take_out_of
@@ -52,6 +54,16 @@ def keep_answers(path: Path, days: float) -> datetime | None:
     return min(times, default=None)
 
 
+class _Line(msgspec.Struct):
+    """A line: the answer to a request, when it came and after how long."""
+
+    key: str
+    body: dict[str, Any]
+    custom_id: str = ""
+    at: str = ""
+    seconds: float | None = None
+
+
 class AnswerFile:
     """Answers on disk, by the key of their request (``requests.request_key``)."""
 
@@ -86,12 +98,10 @@ class AnswerFile:
         assert self._file  # noqa: S101 - it was opened
         for number, line in enumerate(self._file, 1):
             try:
-                answer = json.loads(line)
-                if "body" not in answer:
-                    raise KeyError("body")
-                self._offsets.setdefault(answer["key"], self._end)
-            except (ValueError, KeyError, TypeError, RecursionError) as error:
-                is_json = not isinstance(error, ValueError)
+                answer = msgspec.convert(json.loads(line), _Line)
+                self._offsets.setdefault(answer.key, self._end)
+            except (ValueError, RecursionError) as error:
+                is_json = not isinstance(error, json.JSONDecodeError | UnicodeDecodeError)
                 if not is_json and _is_begun(line):
                     return  # a line of ours, whose place the next answer takes
                 raise SgdxError(

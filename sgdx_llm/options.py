@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from sgdx_dataset.io.errors import SgdxError
-from sgdx_dataset.io.secrets import note_fields, note_headers
+from sgdx_dataset.io.secrets import check_address, note_fields, note_headers
 from sgdx_dataset.options import EACH, split_pairs
 
 from .providers import PROVIDERS, Provider, ProviderName
@@ -47,6 +47,8 @@ class ServerOptions:
     def __post_init__(self) -> None:
         """Read every value, so that a wrong one is told before anything else is done."""
         self.parameters, self.prices  # noqa: B018
+        if self.base_url is not None:
+            check_address(self.base_url, "--base-url")
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shlex
 import signal
 import subprocess
 import sys
@@ -25,7 +24,7 @@ from pathlib import Path
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import escape_controls
-from sgdx_dataset.io.secrets import note_command, take_out
+from sgdx_dataset.io.secrets import split_command, take_out
 
 from .answer_file import AnswerFile
 from .calls import read_answer_line
@@ -35,18 +34,6 @@ MOST_BYTES = 10_000_000  # of a line
 MOST_SHOWN = 10_000  # of a line that answers nothing
 _MOMENT = 2.0  # seconds for the last lines of a program that has ended
 _FORM = "an object with the custom_id of a request and its state, calls or response"
-
-
-def split_command(line: str) -> list[str]:
-    """The words of a command line."""
-    try:
-        arguments = shlex.split(line)
-    except ValueError as error:
-        raise SgdxError(f"--command: cannot be read: {error}") from None
-    note_command(line)
-    if not arguments:
-        raise SgdxError("--command: found no program, expected one with its arguments")
-    return arguments
 
 
 def public_name(line: str) -> str:

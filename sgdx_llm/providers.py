@@ -9,12 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from typing import Any, Literal
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 import msgspec
 
-from sgdx_dataset.io.errors import SgdxError
-from sgdx_dataset.io.secrets import note_addresses, origin
+from sgdx_dataset.io.secrets import check_address, origin
 
 ProviderName = Literal[
     "openai",
@@ -65,28 +64,19 @@ def base_url(option: str | None, provider: Provider) -> str:
     default = provider.url
     if default == OPENAI_URL:
         default = os.environ.get("OPENAI_BASE_URL") or default
-    note_addresses(option or default)
-    return (option or default).rstrip("/")
+    address = option or default
+    check_address(address, "--base-url" if option else "OPENAI_BASE_URL")
+    return address.rstrip("/")
 
 
 def host_of(url: str) -> str:
     """What is said of a server: its origin, as keys may stand in all else; a program's name."""
-    if url.startswith(PROGRAM):
-        return url
-    return origin(place_of(url))
+    return url if url.startswith(PROGRAM) else origin(url)
 
 
 def place_of(url: str) -> str:
     """A server's address without user, password and query, which is never written or shown."""
-    try:
-        parts = urlsplit(url)
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError as error:
-        raise SgdxError(f"--base-url: cannot be read: {error}") from None
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise SgdxError("--base-url: expected an address such as http://localhost:8000/v1")
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return urlunsplit((parts.scheme, f"{host}{port}", parts.path, "", ""))
+    return origin(url) + urlsplit(url).path
 
 
 OPENAI = Provider("openai", OPENAI_URL)

@@ -153,10 +153,10 @@ class Server:
         """What an error's status says: an answer where a filter stopped it; else this raises."""
         status = error.status_code
         if 300 <= status < 400:
-            address = _origin(error.response.headers.get("location", ""))
+            address = origin(error.response.headers.get("location", ""))
             raise SgdxError(
                 f"{self.host}: redirects to {address} with status {status}, expected an answer; "
-                "--base-url takes another address"
+                "--base-url takes another one"
             )
         # Gemini puts the error into a list.
         body: Any = error.body[0] if isinstance(error.body, list) and error.body else error.body
@@ -178,11 +178,3 @@ class Server:
         if code == "content_filter":
             return answer
         raise RefusedError(line, answer, code in _ABOUT_ONE)
-
-
-def _origin(address: str) -> str:
-    """Where a server sends others to; what is no whole address is on the same server."""
-    try:
-        return origin(address) if "://" in address else "another path"
-    except ValueError:
-        return "another address"

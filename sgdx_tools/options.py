@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from sgdx_dataset.io.errors import SgdxError
+from sgdx_dataset.io.secrets import split_command
 from sgdx_llm.options import ServerOptions
 
 Tools: TypeAlias = Annotated[
@@ -74,6 +75,12 @@ class AskOptions(ServerOptions):
     repeats: int = 1
     """Ask everything this number of times. How far the answers vary under one variant is noise,
     which no rewording makes."""
+
+    def __post_init__(self) -> None:
+        """Read the command too."""
+        super().__post_init__()
+        if self.command is not None:
+            split_command(self.command)
 
 
 @Parameter(name="*")

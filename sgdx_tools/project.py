@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -27,6 +29,16 @@ from .options import AskOptions, RewordOptions
 from .verdict import Gate
 
 FILE = "sgdx.yaml"
+
+
+@contextlib.contextmanager
+def _named_by_keys(where: str) -> Iterator[None]:
+    """Have errors about options name the keys that stand for them, as ``max_cost``."""
+    try:
+        yield
+    except SgdxError as error:
+        found = re.sub("^--([a-z-]+)", lambda name: name[1].replace("-", "_"), str(error))
+        raise SgdxError(f"{where}: {found}") from None
 
 
 class Asking(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -75,13 +87,11 @@ class Server(Asking, frozen=True, forbid_unknown_fields=True, kw_only=True):
         if self.base_url is not None:
             asked["base_url"] = from_environment(self.base_url, f"{where}: base_url")
         sent = given("timeout", "concurrency", "max_requests", "max_cost", "stop_unread")
-        try:
+        with _named_by_keys(where):
             return (
                 AskOptions(set=fields, repeats=repeats, **asked),
                 SendingOptions(header=headers, **sent),
             )
-        except SgdxError as error:
-            raise SgdxError(f"{where}: {error}") from None
 
 
 class NewVariants(Server, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -106,14 +116,15 @@ class NewVariants(Server, frozen=True, forbid_unknown_fields=True, kw_only=True)
             raise SgdxError(f"{FILE}: variants: found {len(given)}, expected one of {ways}")
         ((way, value),) = given
         by, review = (None, Path(value)) if way == "review" else (f"{way}:{value}", None)
-        return RewordOptions(
-            by=by,
-            review=review,
-            output=output,
-            count=self.count,
-            keep_names=self.keep_names,
-            keep_mentions=not self.mentions,
-        )
+        with _named_by_keys(f"{FILE}: variants"):
+            return RewordOptions(
+                by=by,
+                review=review,
+                output=output,
+                count=self.count,
+                keep_names=self.keep_names,
+                keep_mentions=not self.mentions,
+            )
 
 
 class ImportedTools(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

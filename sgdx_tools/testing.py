@@ -30,10 +30,9 @@ from sgdx_dataset.io.files import (
     write_bytes,
 )
 from sgdx_dataset.io.json import decode_json
-from sgdx_dataset.io.secrets import addresses_in, origin
+from sgdx_dataset.io.secrets import addresses_in, origin, split_command
 from sgdx_eval.result import write_result
 from sgdx_llm.answer_file import keep_answers
-from sgdx_llm.program import split_command
 
 from .asking import ask_cases
 from .data import Case, Source, Tool, ToolSet, Variant

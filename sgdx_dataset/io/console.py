@@ -35,6 +35,14 @@ _LONGEST = 1000  # characters; a longer message is cut in its middle, as it quot
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
+# What Python says of input that it does not take, wherever it comes from, and what it takes.
+_OF_INPUT = {
+    "embedded null": "the path of a file or folder",
+    "Symlink loop": "the path of a file or folder",
+    "integer string conversion": "a number of fewer digits",
+}
+
+
 def is_first() -> bool:
     """Whether this is the first of the launched processes, the only one to print and write."""
     return os.environ.get("RANK", "0") == "0"
@@ -119,9 +127,10 @@ def _run(
     except MemoryError:
         status, line = BAD_INPUT, "error: found too little memory for this input"
     except (ValueError, RuntimeError) as error:
-        if not _is_of_a_path(error):  # else it is a fault of the program, which Python shows
+        expected = [value for said, value in _OF_INPUT.items() if said in str(error)]
+        if not expected:  # it is a fault of the program, which Python shows
             raise
-        status, line = BAD_INPUT, f"error: {error}, expected the path of a file or folder"
+        status, line = BAD_INPUT, f"error: {error}, expected {expected[0]}"
     except BrokenPipeError:
         _discard_output()
         status = CLOSED_OUTPUT
@@ -137,7 +146,9 @@ def _run(
 
 
 def check_path(option: str, value: str) -> None:
-    """Refuse what no file system takes as a path, with the name of the option or key."""
+    """Refuse a value that is empty, or that no file system takes as a path, by its name."""
+    if not value:
+        raise SgdxError(f"{option or 'argument'}: found an empty value, expected one")
     if "\0" in value:
         raise SgdxError(f"{option} {value!r}: found a NUL, expected the name of a file or a text")
     try:
@@ -146,12 +157,6 @@ def check_path(option: str, value: str) -> None:
         if isinstance(error, OSError) and error.errno == errno.ELOOP:
             found = "found a link that leads to itself"
             raise SgdxError(f"{option} {value}: {found}, expected a file or folder") from None
-
-
-def _is_of_a_path(error: Exception) -> bool:
-    """Whether Python says by an error that a text is no path."""
-    text = str(error)
-    return "embedded null" in text or text.startswith("Symlink loop")
 
 
 def say(program: str, message: str) -> None:

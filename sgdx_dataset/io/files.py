@@ -9,7 +9,7 @@ import re
 import shutil
 import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from glob import glob
 from itertools import chain
 from pathlib import Path
@@ -57,7 +57,10 @@ def read_input(path: Path) -> bytes:
         if path.is_char_device() or path.is_block_device():
             raise SgdxError(f"{path}: found a device, expected a file")
         note_read(path)
-        return _in_utf8(path.read_bytes(), path)
+        from .waiting import waiting_for
+
+        with waiting_for(str(path)) if path.is_fifo() else nullcontext():
+            return _in_utf8(path.read_bytes(), path)
     except OSError as error:
         raise SgdxError(f"{path}: {error.strerror or error}") from None
 
@@ -166,7 +169,8 @@ def check_output(
             found = "no regular file"
         if found:
             raise SgdxError(f"{shown}: found {found}, expected another name")
-        nearest = next(place for place in destination.parents if place.exists())
+        parents = destination.parents or [destination]
+        nearest = next(place for place in parents if place.exists())
         if not nearest.is_dir():
             raise SgdxError(f"{shown}: {nearest} is a file, expected a folder")
         if not os.access(nearest, os.W_OK):

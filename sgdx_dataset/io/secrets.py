@@ -9,9 +9,10 @@ from __future__ import annotations
 import base64
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO, cast
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -135,10 +136,25 @@ def addresses_in(text: str) -> list[str]:
     return _ADDRESS.findall(text)
 
 
+def check_address(address: str, name: str) -> None:
+    """Refuse what is no address of a server; the error says its name alone, as it may have keys."""
+    note_addresses(address)
+    with suppress(ValueError):  # such as of a port that is none
+        parts = urlsplit(address)
+        is_one = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        if is_one and address.isprintable() and " " not in address:
+            return
+    raise SgdxError(f"{name}: expected an address such as http://localhost:8000/v1")
+
+
 def origin(address: str) -> str:
     """What is said of an address: scheme, host and port, as keys may stand in all else."""
-    parts = urlsplit(address)
-    host, port = parts.hostname or "", f":{parts.port}" if parts.port else ""
+    host, port = "", ""
+    with suppress(ValueError):  # as above
+        parts = urlsplit(address)
+        host, port = parts.hostname or "", f":{parts.port}" if parts.port else ""
+    if not host:
+        return "another address"
     return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}"
 
 
@@ -156,6 +172,18 @@ def note_command(line: str) -> None:
         elif _RANDOM.fullmatch(value or bare) and not {*"@/"} & {*bare}:
             note_key(value or bare)
         before = bare
+
+
+def split_command(line: str, name: str = "--command") -> list[str]:
+    """The words of a command line, which an option or a key of this name has."""
+    try:
+        arguments = shlex.split(line)
+    except ValueError as error:
+        raise SgdxError(f"{name}: cannot be read: {error}") from None
+    note_command(line)
+    if not arguments:
+        raise SgdxError(f"{name}: found no program, expected one with its arguments")
+    return arguments
 
 
 def take_out(text: str) -> str:

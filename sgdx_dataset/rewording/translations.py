@@ -70,10 +70,10 @@ def translate_round_trip(
     forward, backward = (
         model_translator(model, *languages, settings.sample)
         if model is not None
-        else command_translator(command or "")
-        for model, command, languages in (
-            (settings.forward, settings.forward_command, (source, pivot)),
-            (settings.backward, settings.backward_command, (pivot, source)),
+        else command_translator(command or "", name)
+        for model, command, name, languages in (
+            (settings.forward, settings.forward_command, "--forward-command", (source, pivot)),
+            (settings.backward, settings.backward_command, "--backward-command", (pivot, source)),
         )
     )
     try:

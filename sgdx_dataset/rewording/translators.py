@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import subprocess
 import warnings
 from collections.abc import Callable, Sequence
@@ -11,7 +10,7 @@ from typing import Any
 
 from ..io.errors import SgdxError
 from ..io.extras import require
-from ..io.secrets import note_command, take_out
+from ..io.secrets import split_command, take_out
 
 # Takes a batch of texts of one line each, and a seed for its random numbers; returns as many
 # translations.
@@ -20,15 +19,9 @@ Translator = Callable[[Sequence[str], int], list[str]]
 _MAX_TOKENS = 256
 
 
-def command_translator(line: str) -> Translator:
+def command_translator(line: str, name: str = "command") -> Translator:
     """Translate with a command that reads one text per line and writes as many lines, in UTF-8."""
-    try:
-        arguments = shlex.split(line)
-    except ValueError as error:
-        raise SgdxError(f"command {line!r}: cannot be read: {error}") from None
-    note_command(line)
-    if not arguments:
-        raise SgdxError(f"command {line!r}: is empty, expected a program and its arguments")
+    arguments = split_command(line, name)
 
     def translate(texts: Sequence[str], state: int) -> list[str]:
         lines = "".join(f"{text}\n" for text in texts).encode()

@@ -7,6 +7,7 @@ server does not know that.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import re
@@ -31,18 +32,19 @@ from msgspec.structs import replace
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import say
 from sgdx_dataset.io.extras import require
+from sgdx_dataset.io.json import parse_text
 from sgdx_dataset.io.progress import lines_of_progress
 from sgdx_dataset.io.secrets import (
+    check_address,
     from_environment,
-    note_addresses,
     note_headers,
     note_variables,
     origin,
+    split_command,
     take_out,
     take_out_of,
 )
 from sgdx_llm.functions import safe_names
-from sgdx_llm.program import split_command
 
 from ..data import Json
 from .collection import Collection
@@ -53,17 +55,27 @@ _START = 60  # seconds that a server may take until it listens
 # Of a server's whole list of tools: seconds, bytes and pages.
 _MOST_SECONDS, _MOST_BYTES, _MOST_PAGES = 120, 50_000_000, 1000
 _MOST_SAID = 1_000_000  # of what a program says on standard error, from its end
-# Between a program and us: no more than so many bytes of its output.
+# Between a program and us: no more than so many bytes of its output, and no key twice.
 _RELAY = """
-import subprocess, sys
+import json, subprocess, sys
 most, *command = sys.argv[1:]
 left, program = int(most), subprocess.Popen(command, stdout=subprocess.PIPE)
-while part := program.stdout.read1(65536):
-    left -= len(part)
+def refuse(why):
+    program.kill()
+    sys.exit(f"Error: {why}")
+def look(pairs):
+    keys = [key for key, _ in pairs]
+    if len({*keys}) < len(keys):
+        refuse(f"an object has a key twice: {', '.join(keys)[:200]}")
+while line := program.stdout.readline(left + 1):
+    left -= len(line)
     if left < 0:
-        program.kill()
-        sys.exit(f"Error: found over {most} bytes of tools, expected fewer")
-    sys.stdout.buffer.write(part)
+        refuse(f"found over {most} bytes of tools, expected fewer")
+    try:
+        json.loads(line, object_pairs_hook=look)
+    except (ValueError, RecursionError):
+        pass
+    sys.stdout.buffer.write(line)
     sys.stdout.buffer.flush()
 sys.exit(program.wait())
 """
@@ -197,14 +209,15 @@ def started(command: str, servers: Sequence[str], access: Access) -> Iterator[No
 
     addresses = [urlsplit(server) for server in filter(_is_address, servers)]
     places = [(a.hostname or "", a.port or {"https": 443}.get(a.scheme, 80)) for a in addresses]
-    shown = f"tools: start: {shlex.quote(split_command(command)[0])}"
+    program = split_command(command, "tools: start")
+    shown = f"tools: start: {shlex.quote(program[0])}"
     for place in places:
         if _answers(place):  # whose tools would be taken for those of this one
             raise SgdxError(f"{shown}: found a server at {place[0]}:{place[1]} already")
     with tempfile.TemporaryFile("w+", errors="replace") as said:
         try:
-            program = subprocess.Popen(
-                split_command(command),
+            process = subprocess.Popen(
+                program,
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=said,
@@ -216,7 +229,7 @@ def started(command: str, servers: Sequence[str], access: Access) -> Iterator[No
         try:
             end = time.monotonic() + _START
             while not all(map(_answers, places)):
-                if (status := program.poll()) is not None or time.monotonic() > end:
+                if (status := process.poll()) is not None or time.monotonic() > end:
                     last = _last_line(cast(TextIO, said)) or "nothing"
                     became = (
                         f"no answer in {_START} seconds"
@@ -228,12 +241,12 @@ def started(command: str, servers: Sequence[str], access: Access) -> Iterator[No
             yield
         finally:
             with suppress(ProcessLookupError):
-                os.killpg(program.pid, signal.SIGTERM)
+                os.killpg(process.pid, signal.SIGTERM)
             with suppress(subprocess.TimeoutExpired):
-                program.wait(timeout=10)
+                process.wait(timeout=10)
             with suppress(ProcessLookupError):
-                os.killpg(program.pid, signal.SIGKILL)
-            program.wait()
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 def _answers(place: tuple[str, int]) -> bool:
@@ -252,9 +265,9 @@ def _is_address(server: str) -> bool:
 def _public(server: str) -> str:
     """What is said of a server: no keys, which may stand in an address or a command line."""
     if _is_address(server):
-        note_addresses(server)
+        check_address(server, "MCP server")
         return origin(server)
-    return shlex.quote(split_command(server)[0])
+    return shlex.quote(split_command(server, "MCP server")[0])
 
 
 async def _ask(
@@ -279,6 +292,7 @@ async def _ask(
         refused.extend([response.status_code] if response.status_code >= 400 else [])
 
     async with AsyncExitStack() as stack:
+        answers: list[bytearray] = []
         if _is_address(server):
             headers = {"Accept-Encoding": "identity", **access.headers}
             timeout = httpx2.Timeout(_PATIENCE, read=_MOST_SECONDS)
@@ -286,6 +300,7 @@ async def _ask(
                 headers=headers, timeout=timeout, event_hooks={"response": [note]}
             )
             await stack.enter_async_context(http)
+            answers = http.answers
             target: Any = streamable_http_client(
                 server, http_client=http, max_sse_event_size=_MOST_BYTES
             )
@@ -293,7 +308,7 @@ async def _ask(
             program, *arguments = split_command(server)
             if shutil.which(program) is None:
                 raise SgdxError("found no such program, expected one on the PATH")
-            relayed = ["-c", _RELAY, str(_MOST_BYTES), program, *arguments]
+            relayed = ["-I", "-c", _RELAY, str(_MOST_BYTES), program, *arguments]
             parameters = StdioServerParameters(
                 command=sys.executable, args=relayed, env=dict(access.env)
             )
@@ -316,6 +331,8 @@ async def _ask(
             cursors[page.next_cursor] = None
         else:
             raise SgdxError(f"found over {_MOST_PAGES} pages of tools, expected an end")
+        for answer in answers:
+            _refuse_repeated_keys(bytes(answer))
         info, today = client.server_info, datetime.now(UTC).date().isoformat()
         name, version = (info.name, info.version) if info else (shown, "")
         facts = {"name": name, "version": version, "protocol": client.protocol_version}
@@ -324,23 +341,35 @@ async def _ask(
         return {**cleaned[0], "date": today}, cleaned[1]
 
 
+def _refuse_repeated_keys(answer: bytes) -> None:
+    """Refuse JSON, or events that have some, where an object has a key twice: the SDK drops one."""
+    for event in re.split(rb"\r?\n\r?\n", answer):
+        data = b"\n".join(re.findall(rb"^data: ?([^\r\n]*)", event, re.MULTILINE))
+        with suppress(json.JSONDecodeError, UnicodeDecodeError):
+            parse_text(data or event)
+
+
 def _bounded_client() -> Any:
-    """The class of a client that reads so many bytes of all answers together, and decodes none."""
+    """The class of a client that reads so many bytes of all answers together, and keeps them."""
     import httpx2
 
     class BoundedClient(httpx2.AsyncClient):
-        left = _MOST_BYTES
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+            self.left, self.answers = _MOST_BYTES, list[bytearray]()
 
         async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
             response = await super().send(request, stream=True, **options)
             response.headers.pop("content-encoding", None)
             parts: Any = response.stream
+            self.answers.append(answer := bytearray())
 
             async def counted() -> AsyncIterator[bytes]:
                 async for part in parts:
                     self.left -= len(part)
                     if self.left < 0:
                         raise httpx2.ReadError(f"found over {_MOST_BYTES} bytes of tools")
+                    answer.extend(part)
                     yield part
 
             class Counted(httpx2.AsyncByteStream):

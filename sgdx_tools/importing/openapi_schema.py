@@ -90,8 +90,8 @@ class Document:
             key = _unescape(token)
             if isinstance(part, dict) and key in part:
                 part = part[key]
-            elif isinstance(part, list) and key.isdecimal() and int(key) < len(part):
-                part = part[int(key)]
+            elif isinstance(part, list) and key.isdecimal() and int(key[:9]) < len(part):
+                part = part[int(key[:9])]
             else:
                 raise SgdxError(f"{where}: $ref {reference[:200]} is not in the file")
         return part

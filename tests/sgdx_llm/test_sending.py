@@ -20,7 +20,7 @@ from sgdx_llm.answer_file import AnswerFile
 from sgdx_llm.functions import Json
 from sgdx_llm.options import SendingOptions
 from sgdx_llm.plan import Plan
-from sgdx_llm.providers import host_of
+from sgdx_llm.providers import OPENAI, base_url, host_of
 from sgdx_llm.server import MOST_BYTES, NoAnswerError, RefusedError
 from sgdx_llm.usage import Price, read_price, tokens_of
 
@@ -216,7 +216,7 @@ def test_an_address_is_shown_without_credentials(stand_in: StandIn) -> None:
     assert host_of("https://[::1]:8000/v1?key=1") == "https://[::1]:8000"
     for wrong in ("localhost:8000", "ftp://a", "http://", "http://a:port"):
         with pytest.raises(SgdxError, match="^--base-url"):
-            host_of(wrong)
+            base_url(wrong, OPENAI)
 
 
 def failing_send(*faults: Exception | None) -> tuple[Callable[[Json, int], Any], list[Json]]:

@@ -200,8 +200,8 @@ def test_a_command_gets_lines_and_gives_lines() -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("'a", 'command "\'a": '),
-        (" ", "command ' ': "),
+        ("'a", "command: cannot be read"),
+        (" ", "command: "),
         ("/no/such", "command '/no/such': .*No such file"),
         ("sh -c 'echo one >&2; echo two >&2; exit 3'", "exit status 3; it said: two$"),
         ("sh -c 'kill -9 $$'", "exit status -9; it said: nothing$"),

@@ -74,7 +74,10 @@ for line in sys.stdin:
             answer["result"] = {"tools": [{"name": 5}]}
     else:
         answer["error"] = {"code": -32601, "message": "Method not found"}
-    print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}), flush=True)
+    said = json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer})
+    if mode == "twice":
+        said = said.replace('"a": {', '"a": {"type": "integer"}, "a": {')
+    print(said, flush=True)
 """
 TODAY = datetime.now(UTC).date().isoformat()
 
@@ -110,7 +113,11 @@ def test_all_pages_of_a_server_of_the_older_protocol_are_read(by_hand: str) -> N
 
 
 @pytest.mark.parametrize(
-    "server", ["no-such-program-x", "BY_HAND silent", "BY_HAND endless", "BY_HAND broken", "cat"]
+    "server",
+    [
+        *("no-such-program-x", "BY_HAND silent", "BY_HAND endless", "BY_HAND broken", "cat"),
+        "BY_HAND twice",
+    ],
 )
 def test_a_bad_server_is_one_line(server: str, by_hand: str, tmp_path: Path) -> None:
     line = server.replace("BY_HAND", by_hand)
@@ -121,6 +128,7 @@ def test_a_bad_server_is_one_line(server: str, by_hand: str, tmp_path: Path) -> 
     )
     assert "sk-secret" not in str(error.value)
     assert "broken" not in server or "tools.0.inputSchema: " in str(error.value)
+    assert "twice" not in server or "twice: a, a" in str(error.value)
 
 
 def test_what_a_server_prints_beside_messages_is_one_line(by_hand: str, capfd: Capture) -> None:
@@ -183,6 +191,7 @@ class OverHttp(StandIn):
     text: str = "x"  # in each tool
     pages: int = 3
     moves_to: str = ""  # another address, to which it redirects
+    events: bool = False  # whether its answers are events
 
     def reply(self, body: Json, key: str) -> tuple[int, dict[str, str], bytes]:
         self.bodies.append(body)
@@ -203,11 +212,11 @@ class OverHttp(StandIn):
                 {},
                 json.dumps({"jsonrpc": "2.0", "id": body.get("id"), "error": error}).encode(),
             )
-        return (
-            200,
-            {},
-            json.dumps({"jsonrpc": "2.0", "id": body.get("id"), "result": result}).encode(),
-        )
+        said = json.dumps({"jsonrpc": "2.0", "id": body.get("id"), "result": result})
+        said = said.replace('"TWICE"', '"a", "description": "b"')
+        if self.events:
+            return 200, {"Content-Type": "text/event-stream"}, f"data: {said}\n\n".encode()
+        return 200, {}, said.encode()
 
 
 def test_a_list_over_http_has_an_end_and_so_many_bytes_and_seconds(
@@ -231,6 +240,15 @@ def test_a_list_over_http_has_an_end_and_so_many_bytes_and_seconds(
     with serving(slow) as server, pytest.raises(SgdxError) as error:
         import_servers([f"{server.url}/mcp"])
     assert "1.5 seconds" in str(error.value) and "tools on" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("events", [False, True])
+def test_a_key_twice_in_a_list_over_http_is_refused(events: bool) -> None:
+    with serving(OverHttp(events=events)) as server:
+        assert len(import_servers([f"{server.url}/mcp"]).tools) == 3
+    with serving(OverHttp(text="TWICE", events=events)) as server, pytest.raises(SgdxError) as no:
+        import_servers([f"{server.url}/mcp"])
+    assert "'description' twice" in str(no.value)
 
 
 def test_a_list_is_asked_of_no_other_server() -> None:
