@@ -58,7 +58,7 @@ class _Line(msgspec.Struct):
     """A line: the answer to a request, when it came and after how long."""
 
     key: str
-    body: dict[str, Any]
+    body: Any
     custom_id: str = ""
     at: str = ""
     seconds: float | None = None
