@@ -302,9 +302,9 @@ def files(folder: Path) -> Json:
     dataset = {
         "export v3": "export --config v3",
         "export original": "export --config original",
-        "build": "build",
-        "frames": "frames --split test",
-        "turns": "turns --split test",
+        "build": "push YOU/sgdx",
+        "frames": "export frames --split test",
+        "turns": "export turns --split test",
     }
     made = {}
     for name, command in dataset.items():

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from cyclopts import App, Parameter
+from cyclopts import App
 
 from .io.errors import SgdxError
 from .options import Dialogues, NewFolder, SourceOptions, Split, UploadOptions
@@ -96,13 +95,6 @@ def cache(action: Literal["list", "clear"] = "list", *, cache_dir: Path | None =
     print(f"{total:9.1f} MB  {'removed from' if action == 'clear' else 'in'} {cache}")
 
 
-def build(data: SourceOptions = ALL, *, output: NewFolder) -> None:
-    """Write a dataset repository: Parquet files and a card."""
-    from .build import build
-
-    print(build(data.open(), output))
-
-
 def push(repo_id: str, /, data: SourceOptions = ALL, upload: UploadOptions = PUBLIC) -> None:
     """Build a dataset repository and upload it to the Hub.
 
@@ -119,76 +111,47 @@ def push(repo_id: str, /, data: SourceOptions = ALL, upload: UploadOptions = PUB
 
 
 def export(
+    kind: Literal["dialogues", "frames", "turns"] = "dialogues",
+    /,
     data: SourceOptions = ALL,
     *,
-    config: str,
     output: Path,
+    config: Sequence[str] = (),
     split: Split | None = None,
     dialogues: Dialogues = None,
 ) -> None:
-    """Write a config as JSON files in the release's layout.
+    """Write configs as JSON in the release's layout, or their rows as Parquet.
 
     Parameters
     ----------
-    config
-        Export this config: original, v1 to v5, backtrans, or a NAME of --variant.
+    kind
+        Write dialogues as the release has them, frames, which trackers and scores read, or turns,
+        which generators read.
     output
-        Write the folders train, dev and test into this folder. None of them may exist yet.
+        Write the folders train, dev and test into this folder, or one file CONFIG.parquet for each
+        config. None of them may exist yet.
+    config
+        Export these configs: original, v1 to v5, backtrans, or a NAME of --variant. Dialogues are
+        of one. Default of rows: original, those of v1 to v5 that the source has, and each
+        --variant.
     split
-        Export this split. Default: all.
+        Export this split. Default of dialogues: all.
     """
-    if dialogues and not split:
-        raise SgdxError(
-            "--dialogues: found no --split, expected the split that has these dialogues"
-        )
-    from .export import export
+    if not split and (dialogues or kind != "dialogues"):
+        what = "--dialogues" if dialogues else kind
+        raise SgdxError(f"{what}: found no --split, expected the split that it is of")
+    if kind == "dialogues" and len(config) != 1:
+        found = ", ".join(config) or "none"
+        raise SgdxError(f"--config: found {found}, expected the one that is exported")
+    from .export import export, write_rows
 
     release = data.open()
     ids = _dialogue_ids(release, split, dialogues)
-    print(*export(release, config, output, [split] if split else None, ids), sep="\n")
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class RowOptions(SourceOptions):
-    """Which rows are written, and where."""
-
-    split: Split
-    """Take this split."""
-
-    output: Path
-    """Write one file CONFIG.parquet for each config into this folder."""
-
-    config: Sequence[str] = ()
-    """Write these configs. Default: original, those of v1 to v5 that the source has, and each
-    --variant."""
-
-    dialogues: Dialogues = None
-
-
-def frames(data: RowOptions) -> None:
-    """Write a split's frames, which trackers and scores read.
-
-    They are rows of Parquet files, one file for each config.
-    """
-    _write_rows("frames", data)
-
-
-def turns(data: RowOptions) -> None:
-    """Write a split's system turns, which generators read.
-
-    They are rows of Parquet files, one file for each config.
-    """
-    _write_rows("turns", data)
-
-
-def _write_rows(kind: Literal["frames", "turns"], data: RowOptions) -> None:
-    from .export import write_rows
-
-    release = data.open()
-    ids = _dialogue_ids(release, data.split, data.dialogues)
-    configs = data.config or release.scored_variants()
-    print(*write_rows(kind, release, data.split, configs, data.output, ids), sep="\n")
+    if kind == "dialogues":
+        print(*export(release, config[0], output, [split] if split else None, ids), sep="\n")
+    elif split:
+        configs = config or release.scored_variants()
+        print(*write_rows(kind, release, split, configs, output, ids), sep="\n")
 
 
 def _dialogue_ids(release: Release, split: str | None, dialogues: Path | None) -> list[str] | None:

@@ -65,7 +65,7 @@ class ReferenceOptions(SourceOptions):
 
     references: Annotated[Path | None, Parameter(metavar="DIR")] = None
     """Read the references from this folder instead. It has the VARIANT.parquet files that 'sgdx
-    frames' writes, or 'sgdx turns' of generated turns."""
+    export frames' writes, or 'sgdx export turns' of generated turns."""
 
     split: Split = "test"
     """Take this split."""

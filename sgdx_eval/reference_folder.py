@@ -1,4 +1,4 @@
-"""References in Parquet files, as `sgdx frames` and `turns` write them."""
+"""References in Parquet files, as `sgdx export frames` and `turns` write them."""
 
 from __future__ import annotations
 

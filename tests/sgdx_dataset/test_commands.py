@@ -27,9 +27,9 @@ Json = Any
 # Commands that write, without the place that they write to.
 WRITING = {
     "prepare": "prepare --config v1 --cache-dir",
-    "build": "build --output",
+    "build": "push YOU/sgdx --output",
     "export": "export --config v1 --output",
-    "frames": "frames --split test --config v1 --output",
+    "frames": "export frames --split test --config v1 --output",
     "show": "show 1_00000 --config v1 --html",
     "corrupt": "reword corrupt --variants 1 --output",
     "backtranslate": "reword backtranslate --forward-command cat --backward-command cat --output",
@@ -42,10 +42,12 @@ TRANSLATE = "reword backtranslate --output x --forward-command false"
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
+        ("export frames --output x", "frames: found no --split"),
+        ("export --output x", "--config: found none"),
         ("prepare --source /no/such", "/no/such: "),
         ("prepare --source sample --config v9", "unknown config 'v9', expected one of original, v"),
-        ("frames --split tset --output x", 'Invalid value "tset" for --split'),
-        ("frames --split test --config w --output x", "unknown config 'w'"),
+        ("export frames --split tset --output x", 'Invalid value "tset" for --split'),
+        ("export frames --split test --config w --output x", "unknown config 'w'"),
         ("subset --split test --count 0 --output x", "--count: found 0, expected 1 or more"),
         ("subset --split test --count 37 --output x", "--count: found 37, expected at most 36"),
         ("subset --split test --count 2 --seed -1 --output x", "--seed: found -1, expected 0"),
@@ -54,7 +56,7 @@ TRANSLATE = "reword backtranslate --output x --forward-command false"
         ("show 1_00000 --schema Vets_1", "--schema: "),
         ("show --all --config v1", "--all: found --config"),
         ("export --config v1 --output x --dialogues ids", "--dialogues: found no --split"),
-        ("frames --split test --output x --dialogues ids", "ids: 1 of 2 dialogues are not in test"),
+        ("export frames --split test --output x --dialogues ids", "ids: 1 of 2 dialogues"),
         ("prepare --variant a=x --variant a=y", "--variant a=y: found a twice"),
         ("reword backtranslate --output x --forward a --backward-command b --backward c", "--back"),
         (f"{TRANSLATE} --backward-command cat --batch-size 0", "options: .*`$.batch_size`"),

@@ -109,7 +109,16 @@ def test_a_folder_with_a_test_split_alone_is_a_source(mini: Path, tmp_path: Path
     source, predictions = ("--source", mini), tmp_path / "predictions"
     for arguments in (
         ("sgdx_dataset", "prepare", *source, "--cache-dir", tmp_path / "cache"),
-        ("sgdx_dataset", "frames", *source, "--split", "test", "--output", tmp_path / "frames"),
+        (
+            "sgdx_dataset",
+            "export",
+            "frames",
+            *source,
+            "--split",
+            "test",
+            "--output",
+            tmp_path / "frames",
+        ),
         ("sgdx_dataset", "show", *source),
         ("sgdx_dataset", "show", *source, "--schema", "Flats_1"),
         ("baselines.predict", *source, "--tracker", "lexical", "--output", predictions),

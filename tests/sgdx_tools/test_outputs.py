@@ -106,7 +106,7 @@ SHOW = ("show", "--source", "sample", "--config", "v1")
         ("stats", "--source", "sample", "--json", "paid.jsonl"),
         ("stats", "--source", "sample", "--json", "program.py"),
         ("stats", "--source", "sample", "--json", "run/v1.jsonl"),
-        ("frames", "--source", "sample", "--split", "test", "--output", "notes.md"),
+        ("export", "frames", "--source", "sample", "--split", "test", "--output", "notes.md"),
     ],
 )  # fmt: skip
 def test_nothing_that_is_read_paid_for_or_of_others_is_written_over(

@@ -200,7 +200,7 @@ def test_a_variant_of_ones_own_leaves_the_others_analysed(tmp_path: Path) -> Non
     shared = ["--source", "sample", "--variant", f"team={words}"]
     shared += ["--config", "original", "v1", "team"]
     assert main(["evaluate", "--tracker", "lexical", *shared, "--output", str(run)]) == 0
-    assert main(["frames", *shared, "--split", "test", "--output", str(frames)]) == 0
+    assert main(["export", "frames", *shared, "--split", "test", "--output", str(frames)]) == 0
     for references, reasons, variants in (
         (None, ["lexical under team"], {"v1"}),
         (frames, [], {"v1", "team"}),
