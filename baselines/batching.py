@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from sgdx_dataset import SgdxError
 
+from .settings import Settings
+
 Ints = NDArray[np.int64]
 _POOL = 64  # an epoch sorts the examples of this many full batches together by length
 
@@ -63,21 +65,15 @@ def epoch(lengths: Ints, size: int, budget: int, seed: int, number: int) -> list
 
 
 def training_batches(
-    lengths: Ints,
-    size: int,
-    budget: int,
-    seed: int,
-    *,
-    begin: int,
-    end: int,
-    process: int = 0,
-    processes: int = 1,
+    settings: Settings, lengths: Ints, step: int = 0, process: int = 0, processes: int = 1
 ) -> list[Ints]:
-    """The batches ``begin`` to ``end`` of one process; epochs follow each other without a break."""
+    """The batches of one process after ``step``; epochs follow each other without a break."""
+    size = share(settings.batch_size, settings.accumulation, processes)
 
     def endless() -> Iterator[Ints]:
         for number in count():
-            yield from epoch(lengths, size, budget, seed, number)
+            yield from epoch(lengths, size, settings.token_budget, settings.seed, number)
 
     # The processes take batches in turn.
-    return list(islice(endless(), begin * processes + process, end * processes, processes))
+    begin, end = (steps * settings.accumulation * processes for steps in (step, settings.steps))
+    return list(islice(endless(), begin + process, end, processes))

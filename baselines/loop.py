@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import math
+import os
 import signal
 import threading
 import time
@@ -45,7 +46,7 @@ from .settings import Settings
 from .task import Run, Task
 
 Batch = dict[str, torch.Tensor]
-_WORKERS = 4  # processes that prepare batches ahead for a GPU
+_WORKERS = min(16, os.cpu_count() or 1)  # processes that prepare batches ahead for a GPU
 _AVERAGE = "average.safetensors"  # the file of a checkpoint with the mean of the weights
 
 
@@ -88,9 +89,10 @@ def train(run: Run[Any], task: Task, name: str = "") -> Progress:
             if is_due or stops or progress.step % settings.save_every == 0:
                 with training.meter.paused():
                     training.check_weights()
-                    ended = is_due and training.evaluate()
+                    if is_due:
+                        training.evaluate()
                     training.save()
-                if ended or stops:
+                if stops:
                     break
     if stops:
         stop = KeyboardInterrupt() if stops[0] == signal.SIGINT else Terminated()
@@ -145,16 +147,8 @@ class Training:
     def batches(self) -> Iterator[tuple[Batch, int]]:
         """The batches of this process from its step on, each with its number of tokens."""
         accelerator, settings = self.accelerator, self.task.settings
-        batches = training_batches(
-            self.task.lengths,
-            self.size,
-            settings.token_budget,
-            settings.seed,
-            begin=self.progress.step * settings.accumulation,
-            end=settings.steps * settings.accumulation,
-            process=accelerator.process_index,
-            processes=accelerator.num_processes,
-        )
+        place = accelerator.process_index, accelerator.num_processes
+        batches = training_batches(settings, self.task.lengths, self.progress.step, *place)
         on_gpu = accelerator.device.type == "cuda"
         loader: DataLoader[Any] = DataLoader(
             batches,  # type: ignore[arg-type]  # a list of arrays serves as a dataset
@@ -246,8 +240,8 @@ class Training:
         self.shown.line(f"step {self.progress.step} of {self.shown.end}: {words}")
         self._record(figures)
 
-    def evaluate(self) -> bool:
-        """Score the model on dev, keep it as the recipe says, and say whether to end."""
+    def evaluate(self) -> None:
+        """Score the model on dev, and keep it if it is the best so far."""
         task, progress, device = self.task, self.progress, self.accelerator.device
         with self._whole_model() as own:
             model: Any = own if self.average is None else self.average.module
@@ -258,15 +252,14 @@ class Training:
                 model, weights = packed_copy(model, bits)
             model.eval()
             with autocast(task.settings.precision, device):
-                score, chosen_config, ended = task.evaluate(model)
+                score, chosen_config = task.evaluate(model)
             for one in (own, model):
                 for name, value in chosen_config.items():
                     setattr(one.config, name, value)
             progress.since_best += 1
             if score > progress.best:
                 progress.best, progress.best_step, progress.since_best = score, progress.step, 0
-            is_kept = progress.since_best == 0 or task.settings.keep == "last"
-            if is_kept and self.accelerator.is_main_process:
+            if progress.since_best == 0 and self.accelerator.is_main_process:
                 checkpoint.replace_files(
                     self.output, lambda folder: task.save(folder, model, weights)
                 )
@@ -275,7 +268,6 @@ class Training:
         shown = f"{100 * score:.2f}{'' if 'bleu' in measure else ' %'}"
         self.shown.line(f"step {progress.step}: {measure} {shown}{best_so_far}")
         self._record({task.measure: score})
-        return ended
 
     def check_weights(self) -> None:
         """Refuse to evaluate and to keep weights that are not numbers."""

@@ -17,7 +17,7 @@ from .settings import AnySettings
 # The folder of a run's new model while its files replace those of the one before.
 READY = ".model.ready"
 # The leaf of a record that may grow when a run is resumed, and those that determine nothing.
-_STEPS, _FREE = "settings.steps", ("settings.expected",)
+_STEPS, _FREE = "settings.steps", ("settings.expected", "settings.encoded")
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -44,6 +44,8 @@ def public_settings(settings: AnySettings) -> AnySettings:
         also = replace(also, source=without_folders(also.source))
     changed: dict[str, Any] = {"model": without_folders(settings.model)}
     changed |= {"augment": augment, "also": also}
+    if encoded := getattr(settings, "encoded", None):
+        changed["encoded"] = without_folders(encoded)
     if starts := getattr(settings, "average", ()):
         changed["average"] = tuple(map(without_folders, starts))
     return replace(settings, **changed)

@@ -84,7 +84,6 @@ class Settings(_Recipe, frozen=True, kw_only=True):
     log_every: Count = 50  # steps
     save_every: Count  # steps
     evaluate_every: Count  # steps
-    keep: Literal["best", "last"] = "best"  # which evaluated weights: best on dev, or the last ones
     evaluate_frames: Count = 1000  # about so many of each corpus' dev, under the original schemas
     patience: Count | None = None  # evaluations without a better score before an early stop
     # Weight of the past in the running mean of the weights, such as 0.999: the mean then reaches
@@ -139,6 +138,9 @@ class OnePassSettings(EpochSettings, frozen=True, kw_only=True):
     # learns to correct.
     drop_carried: Fraction = 0.0
     replace_carried: Fraction = 0.0  # by others
+    # A folder of batches: those that it lacks are made and written, others are read. It serves
+    # every training on the same data with the same tokens.
+    encoded: str | None = None
 
     def __post_init__(self) -> None:
         if self.drop_names + self.drop_descriptions > 1:

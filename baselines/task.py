@@ -71,6 +71,7 @@ class Run(Generic[AnySettings]):
     # Of the train split: the columns that the system reads and the gold state, or for a generator
     # the gold utterance.
     rows: Dataset
+    data: str  # a digest of what these rows are
     dev: Dataset  # rows of the dev split to evaluate on, with all columns
     output: Path  # the run folder
     resume: bool  # whether to continue from the checkpoints in the run folder
@@ -83,7 +84,6 @@ class Evaluation(NamedTuple):
     # Values that were chosen on dev, by their names in the model's configuration. The training loop
     # stores them there, so that they are saved with the model.
     config: Mapping[str, float] = {}
-    stop: bool = False  # whether the training ends here, as when its time is over
 
 
 @dataclass(frozen=True)

@@ -213,7 +213,8 @@ def _prepare(
         **({"launch": launch} if launch else {}),
     }
     rows = visible(training.rows, system_class, gold=True)
-    run = Run(accelerator, settings, training.provenance, rows, dev, output, resume)
+    parts = (training.provenance, rows, training.data, dev, output, resume)
+    run = Run(accelerator, settings, *parts)
     return run, system_class, record, all_dev
 
 

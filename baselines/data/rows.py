@@ -44,6 +44,7 @@ class Training(NamedTuple):
 
     rows: Dataset  # frame rows, or a generator's turn rows, with all columns
     provenance: Provenance  # of a model that is trained on them
+    data: str  # a digest of the rows' identities, and of the files that they were made from
 
 
 def training_rows(
@@ -63,6 +64,7 @@ def training_rows(
     train: tuple[str, ...] = ("original",)
     schemas = ""
     augment, also = settings.augment, settings.also
+    made_from = [open_release(source).data_digest("train", "original")]
     if augment is not None:
         more_rows, schemas, more = augmented(augment, source, rows_of)
         leak = _joined(leak, more, oracle, f"augment: {augment.schemas} has")
@@ -72,6 +74,8 @@ def training_rows(
     if also is not None:
         more_rows, more = second_corpus(also, source, len(rows), settings.seed, rows_of)
         leak = _joined(leak, more, oracle, f"also: {also.source} has")
+        second = open_release(also.source)
+        made_from += [second.data_digest("train", variant) for variant in also.variants]
         rows = concatenate_datasets([rows, more_rows])
     public = public_settings(settings)
     provenance = Provenance(
@@ -87,7 +91,8 @@ def training_rows(
     for start in starts:
         if start is not None:
             provenance = provenance.continued_from(start)
-    return Training(rows, provenance)
+    facts = "\n".join([*made_from, schemas, describe(rows)["sha256"]])
+    return Training(rows, provenance, hashlib.sha256(facts.encode()).hexdigest())
 
 
 def _start(name: str, revision: str | None, oracle: bool) -> Provenance | None:

@@ -23,7 +23,7 @@ from sgdx_dataset.io.json import many_objects
 from sgdx_dataset.io.progress import advance
 from sgdx_dataset.tracker_inputs import SYSTEM_ACTS, input_columns, training_columns
 
-from ..batching import Ints
+from ..batching import Ints, training_batches
 from ..data.dialogues import Dialogue, Frame, State, prediction_rows, read_dialogues
 from ..encoders import check_positions
 from ..settings import Acts, OnePassOptions, OnePassSettings, Settings
@@ -32,6 +32,7 @@ from ..task import Evaluation, Provenance, Run, Task, joint_goal_accuracy
 from ..trained import EncoderTracker, answer_batches, predict_dialogues, with_steps
 from ..xla import in_few_shapes, on_host
 from .data import Answer, Item, decode, filled, make_batch, merge_parts, read_answers
+from .encoded import EncodedExamples, made_of
 from .examples import (
     Example,
     FrameExamples,
@@ -228,8 +229,17 @@ class OnePassTracker(
     def task(cls, run: Run[OnePassSettings], name: str) -> Task:
         """Build the task of fine-tuning the model."""
         tracker = cls.at_start(run)
+        make, folder = partial(tracker.noisy_examples, run.rows, run.settings), run.settings.encoded
         with many_objects():
-            examples = tracker.noisy_examples(run.rows, run.settings)
+            if folder is None:
+                examples: FrameExamples | EncodedExamples = make()
+            else:
+                made = made_of(run.settings, run.data, tracker.vocabulary)
+                examples = EncodedExamples(Path(folder), made, make)
+            settings = with_steps(run.settings, examples.lengths, run.accelerator.num_processes)
+            if isinstance(examples, EncodedExamples):
+                place = run.accelerator.process_index, run.accelerator.num_processes
+                examples.require(training_batches(settings, examples.lengths, 0, *place))
         # No search for garbage touches the examples any more, so the processes that prepare batches
         # for a GPU share their memory instead of copying it.
         gc.freeze()
@@ -237,7 +247,6 @@ class OnePassTracker(
         def evaluate(model: Any) -> Evaluation:
             return tracker.dev_score(model, run.dev)
 
-        settings = with_steps(run.settings, examples.lengths, run.accelerator.num_processes)
         facts = {"examples": len(examples.lengths), "labels": examples.counts}
         parts = (tracker.model, settings, examples.lengths, examples.batch)
         return Task(*parts, evaluate, tracker.save, facts, fill=filled)

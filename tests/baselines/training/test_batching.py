@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from baselines.batching import by_length, cut, epoch, training_batches
+from baselines.settings import find_recipe, read_recipe
 
 LENGTHS = np.array([5, 9, 2, 7, 7, 1, 3, 8])
 
@@ -40,9 +42,10 @@ def test_epochs_differ_and_repeat() -> None:
 
 def test_a_training_can_begin_anywhere_and_be_dealt() -> None:
     def deal(begin: int, end: int, process: int = 0, processes: int = 1) -> list[list[int]]:
-        batches = training_batches(
-            LENGTHS, 2, 100, 3, begin=begin, end=end, process=process, processes=processes
-        )
+        recipe = {"batch_size": 2 * processes, "token_budget": 100, "seed": 3, "steps": end}
+        settings = read_recipe(find_recipe("onepass/smoke"))
+        settings = msgspec.structs.replace(settings, accumulation=1, **recipe)
+        batches = training_batches(settings, LENGTHS, begin, process, processes)
         return [batch.tolist() for batch in batches]
 
     whole = deal(0, 12)
