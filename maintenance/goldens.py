@@ -35,7 +35,7 @@ from safetensors.numpy import load_file, save_file
 
 from sgdx_dataset import frame_tables, open_release
 from sgdx_dataset.push import MANIFEST
-from sgdx_metric.result import SETS, Difference, Figure, figure_name
+from sgdx_metric.result import SETS, Figure, figure_name
 
 Json = Any
 ROOT = Path(__file__).parents[1]
@@ -97,10 +97,10 @@ def figures(scores: Json) -> Json:
     """
     named: dict[str, dict[str, Json]] = {}
     for row in scores["figures"]:
-        figure = msgspec.convert(row, Difference if "first" in row else Figure)
+        figure = msgspec.convert(row, Figure)
         name = figure_name(figure, scores["task"])
         kept = [figure.value, figure.low, figure.high]
-        if isinstance(figure, Difference):
+        if figure.first is not None:
             kept += [figure.first, figure.second]
         named.setdefault(figure.group, {})[name] = kept
     # Figures of sets are kept by name, of services a digest is.

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.subset import read_dialogue_ids
-from sgdx_metric.figures import differences
-from sgdx_metric.result import ALL, Difference, Figure
+from sgdx_metric.figures import figures
+from sgdx_metric.result import Figure, Result
 
 from .result import (
     SYSTEM_PARTS,
@@ -26,39 +25,18 @@ from .result import (
 from .tasks import TASKS
 
 
-class Summary(msgspec.Struct):
-    """The figures of several runs: each a mean, with its sample standard deviation."""
-
-    task: str
-    signature: str
-    figures: list[Difference]
-
-
-class Comparison(msgspec.Struct):
+class Comparison(Result, kw_only=True):
     """By how much the second system's figures are above the first's."""
 
-    task: str
-    signature: str
     # What the two sides are called, and how many runs each has.
     names: list[str]
     runs: list[int]
     # What differs in their signatures.
     system_acts: list[str]
     oracle: list[str]
-    figures: list[Difference]
-
-    def named(self, name: str, group: str = ALL) -> Difference | None:
-        """A difference by the name of its figure."""
-        from sgdx_metric.result import ALIASES, figure_name
-
-        for f in self.figures:
-            own = figure_name(f, self.task)
-            if f.group == group and name in (own, ALIASES.get(own)):
-                return f
-        return None
 
 
-def summarise(paths: Sequence[Path]) -> Summary:
+def summarise(paths: Sequence[Path]) -> Result:
     """Average the figures of two or more runs, of any task, that were scored alike.
 
     `value` is the mean over the runs and `second_sd` their sample standard deviation; None where a
@@ -69,10 +47,11 @@ def summarise(paths: Sequence[Path]) -> Summary:
             f"summarise: found {len(paths)} file, expected the scores.json of two runs or more"
         )
     runs = read_runs(paths)
-    return Summary(runs[0].task, runs[0].signature, averaged([run.result.figures for run in runs]))
+    means = averaged([run.result.figures for run in runs])
+    return Result(task=runs[0].task, signature=runs[0].signature, figures=means)
 
 
-def averaged(runs: Sequence[Sequence[Figure]]) -> list[Difference]:
+def averaged(runs: Sequence[Sequence[Figure]]) -> list[Figure]:
     """The figures of several runs as means, with their deviations, of those that all have."""
     by_key = [{_key(f): f for f in run} for run in runs]
     found = []
@@ -85,8 +64,8 @@ def averaged(runs: Sequence[Sequence[Figure]]) -> list[Difference]:
         fields = {name: getattr(first, name) for name in Figure.__struct_fields__}
         fields |= {"low": None, "high": None, "low_services": None, "high_services": None}
         fields["value"] = float(np.mean(known)) if whole else None
-        spread = float(np.std(known, ddof=1)) if whole and len(known) > 1 else None
-        found.append(Difference(**fields, second_sd=spread))
+        fields["second_sd"] = float(np.std(known, ddof=1)) if whole and len(known) > 1 else None
+        found.append(Figure(**fields))
     return found
 
 
@@ -119,11 +98,12 @@ def compare(
     )
 
 
-def difference(first: Sequence[Scored], second: Sequence[Scored]) -> list[Difference]:
+def difference(first: Sequence[Scored], second: Sequence[Scored]) -> list[Figure]:
     """By how much the second side's figures are above the first's, of all groups."""
     scores = with_common_metrics([*first, *second])
     task, rules = first[0].task, first[0].rules
-    return differences(scores[: len(first)], scores[len(first) :], TASKS[task].metrics, rules)
+    sides = scores[: len(first)], scores[len(first) :]
+    return figures(sides[0], TASKS[task].metrics, rules, others=sides[1])
 
 
 def names_of(first: Sequence[Path], second: Sequence[Path]) -> list[str]:

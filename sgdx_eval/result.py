@@ -14,7 +14,15 @@ import numpy as np
 import pyarrow as pa
 
 from sgdx_dataset.io.errors import SgdxError
-from sgdx_dataset.io.files import JSON_MARK, PARQUET_MARK, note_read, read_input, staged
+from sgdx_dataset.io.files import (
+    JSON_MARK,
+    PARQUET_MARK,
+    check_output,
+    file_digest,
+    note_read,
+    read_input,
+    staged,
+)
 from sgdx_dataset.io.json import decode_json
 from sgdx_metric.columns import Ints, column, flags
 from sgdx_metric.figures import figures
@@ -54,21 +62,20 @@ def scores_file(path: Path) -> Path:
     return path / "scores.json" if path.is_dir() else path
 
 
-def write_result(result: Result, scores: Scores | None, path: Path) -> None:
-    """Write a scores.json, a line for each figure, and its items, if there are any."""
+def write_result(result: Result, scores: Scores, path: Path) -> None:
+    """Write the scores of items, and then a scores.json that names them, a line for each figure."""
+    import pyarrow.parquet as pq  # It takes a while to import.
+
+    check_output(path, mark=JSON_MARK)  # refused before the items are written
+    with staged(items_file(path), mark=PARQUET_MARK) as items:
+        pq.write_table(items_table(scores), items, compression="zstd", write_statistics=False)
+    result.items = file_digest(items_file(path))
     content = msgspec.to_builtins(result)
     rows = ",\n  ".join(json.dumps(row, allow_nan=False) for row in content.pop("figures"))
     rest = msgspec.json.format(json.dumps(content, allow_nan=False), indent=1)
-    with staged(path, mark=JSON_MARK) as staging:  # refused before the items are written
+    with staged(path, mark=JSON_MARK) as staging:
         text = rest.removesuffix("\n}") + f',\n "figures": [\n  {rows}\n ]\n}}\n'
         staging.write_text(text, encoding="utf-8")
-        if scores is not None:
-            import pyarrow.parquet as pq  # It takes a while to import.
-
-            with staged(items_file(path), mark=PARQUET_MARK) as items:
-                pq.write_table(
-                    items_table(scores), items, compression="zstd", write_statistics=False
-                )
 
 
 def items_table(scores: Scores) -> pa.Table:
@@ -98,13 +105,18 @@ def items_table(scores: Scores) -> pa.Table:
     return pa.table(places | metrics)
 
 
-def read_items(path: Path, zero_mean: str) -> Scores:
-    """The scores of items that stand beside a scores.json."""
+def read_items(path: Path, digest: object, zero_mean: str) -> Scores:
+    """The scores of items that stand beside a scores.json, which knows their digest."""
     import pyarrow.parquet as pq
 
     file = items_file(path)
     if not file.exists():
         raise SgdxError(f"{path}: found no {file.name} beside it, expected the scores of items")
+    if (found := file_digest(file)) != digest:
+        raise SgdxError(
+            f"{file}: found other items, with SHA-256 {found}, than {path.name} is of, expected "
+            f"{digest or 'none'}; score the predictions again"
+        )
     try:
         note_read(file)
         table = pq.read_table(file)
@@ -152,7 +164,7 @@ class Scored:
     @cached_property
     def scores(self) -> Scores:
         """The scores of its items."""
-        return self.chosen or read_items(self.path, self.rules.zero_mean)
+        return self.chosen or read_items(self.path, self.result.items, self.rules.zero_mean)
 
     @property
     def signature(self) -> str:

@@ -10,7 +10,6 @@ from sgdx_metric.result import (
     ALL,
     OF_TOOLS,
     SETS,
-    Difference,
     Figure,
     Metric,
     Result,
@@ -20,7 +19,7 @@ from sgdx_metric.result import (
 from sgdx_metric.statistics import judged
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
-from .compare import Comparison, Summary
+from .compare import Comparison
 from .tables import (
     NO_VALUE,
     Cell,
@@ -58,7 +57,7 @@ _SUMMARY_TERM = "The mean over runs, and in brackets the sample standard deviati
 # ---- one result
 
 
-def main_metric(result: Result | Comparison | Summary) -> Metric:
+def main_metric(result: Result) -> Metric:
     """The metric that decides: the first of the task that is known."""
     known = {figure.metric for figure in result.figures}
     metrics = TASKS[result.task].metrics
@@ -198,7 +197,7 @@ def change_cells(change: Figure | None, metric: Metric) -> list[str]:
     return [text(change.value), interval(change.interval, text) or NO_VALUE, word]
 
 
-def terms_of(result: Result | Comparison | Summary) -> list[str]:
+def terms_of(result: Result) -> list[str]:
     """What the words in the tables of a result mean."""
     metrics = TASKS[result.task].metrics
     known = [m for m in metrics if any(f.metric == m.name for f in result.figures)]
@@ -317,7 +316,7 @@ def comparison_tables(compared: Comparison, details: bool) -> list[Table]:
     return tables
 
 
-def _compared(f: Difference, metric: Metric) -> list[str]:
+def _compared(f: Figure, metric: Metric) -> list[str]:
     text = text_of(f, {metric.name: metric})
     return [text(f.first), text(f.second), *change_cells(f, metric)]
 
@@ -351,19 +350,18 @@ def difference_line(compared: Comparison) -> str:
 # ---- several runs of one system
 
 
-def print_summary(summary: Summary, names: Sequence[str], details: bool, console: Console) -> None:
+def print_summary(result: Result, names: Sequence[str], details: bool, console: Console) -> None:
     """Print the mean and the standard deviation of figures over several runs.
 
     Without details these are the headline figures of all items.
     """
-    metrics = {m.name: m for m in TASKS[summary.task].metrics}
-    result = Result(task=summary.task, signature=summary.signature, figures=[*summary.figures])
+    metrics = {m.name: m for m in TASKS[result.task].metrics}
     metric = main_metric(result)
     text = _short(metric)
     parts = []
     for of, words in (("original", "the original words"), ("reworded", "other words")):
         f = result.main(metric.name, of)
-        if isinstance(f, Difference) and f.value is not None:
+        if f and f.value is not None:
             deviation = f" (standard deviation {text(f.second_sd)})"
             parts.append(f"{text(f.value)} %{deviation} under {words}")
     if parts:
@@ -373,18 +371,18 @@ def print_summary(summary: Summary, names: Sequence[str], details: bool, console
     groups = groups if details else [ALL]
     rows: dict[str, list[str]] = {}
     for group in groups:
-        for f in summary.figures:
+        for f in result.figures:
             if f.group == group and (details or metrics[f.metric].headline):
                 text = text_of(f, metrics)
                 cell = f"{text(f.value)} ({text(f.second_sd)})" if f.value is not None else NO_VALUE
-                rows.setdefault(title(f, metrics, summary.task), []).append(cell)
+                rows.setdefault(title(f, metrics, result.task), []).append(cell)
     whole = [[name, *cells] for name, cells in rows.items() if len(cells) == len(groups)]
-    unit = TASKS[summary.task].item.capitalize()
+    unit = TASKS[result.task].item.capitalize()
     heads = ["figure", *map(heading, groups)]
     to_terminal(table(f"{unit}s of {len(names)} runs", heads, whole), console)
-    lines = [legend([_SUMMARY_TERM, *terms_of(summary)]), ""] if details else [_MORE]
+    lines = [legend([_SUMMARY_TERM, *terms_of(result)]), ""] if details else [_MORE]
     lines += [f"run: {name}" for name in names]
-    print_line("\n".join([*lines, summary.signature]), console)
+    print_line("\n".join([*lines, result.signature]), console)
 
 
 # ---- what these share

@@ -19,7 +19,8 @@ def coverage_lines(result: Result) -> list[str]:
     """
     counts, variant = result.counts, result.variants[0]
     under = "orig" if variant == ORIGINAL else variant
-    shares = {name: result[f"{name}_{under}"] for name in ("ser_coverage", "coverage", "validated")}
+    named = {name: figure.value for name, figure in result.named().items()}
+    shares = {of: named.get(f"{of}_{under}") for of in ("ser_coverage", "coverage", "validated")}
     lines = [
         f"ser_coverage {percent(shares['ser_coverage'], 1)} %: turns with a slot that SER looks at"
         " (the paper: 66)."

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from .columns import Bools, Floats, Ints
-from .result import ALL, Difference, Figure, Metric
+from .result import ALL, Figure, Metric
 from .signature import OFFICIAL, Rules
 from .statistics import (
     RIGHT,
@@ -30,110 +30,89 @@ Key = tuple[str, str, tuple[str, ...]]  # a metric, a figure and its variants
 
 
 def figures(
-    scores: Scores,
+    runs: Scores | Sequence[Scores],
     metrics: Sequence[Metric],
     rules: Rules = OFFICIAL,
     groups: Mapping[str, Ints] | None = None,
+    others: Sequence[Scores] = (),
 ) -> list[Figure]:
     """The figures of all items and of each group of them, with their intervals.
 
     Args:
-        scores: The scores of items.
-        metrics: What is measured of them; those that no item has are passed over.
+        runs: The scores of items; of several runs, figures are means over them.
+        metrics: What is measured of the items; those that no item has are passed over.
         rules: What a mean is taken over, and what the sensitivity makes of items that are never
             right.
-        groups: The positions of the items of each group; None for all of `scores.items.groups`.
+        groups: The positions of the items of each group; None for all of `items.groups`.
+        others: The runs of another system, of the same items and metrics. A value is then by how
+            much its figure is above that of `runs`.
     """
-    found = list[Figure]()
-    services = {*scores.items.services()}
-    for name, members in (scores.items.groups() if groups is None else groups).items():
-        of_group = of_units(scores.only(members), rules)
+    runs = [runs] if isinstance(runs, Scores) else runs
+    items, found = runs[0].items, list[Figure]()
+    services = {*items.services()}
+    headlines = [metric for metric in metrics if metric.headline]
+    for name, members in (items.groups() if groups is None else groups).items():
         is_service = name in services
-        shown = [m for m in metrics if m.headline or not is_service]
-        keys, sample = sampled(of_group, shown, is_service)
+        shown = headlines if is_service else metrics
+        sides = [
+            [sampled(run.only(members), shown, rules, is_service) for run in side]
+            for side in (runs, others)
+        ]
+        first, second = ([sample for _, sample in side] for side in sides)
+        values = [np.stack([run.values() for run in side]) for side in (first, second) if side]
+        means = [of_runs.mean(axis=0) for of_runs in values]
+        by_service = dict[Key, Interval]()
         # Where there is one service alone, nothing is known of others.
-        by_service = intervals_by_service(of_group, metrics, keys) if name == ALL else {}
-        for place, (key, value, ends, has) in enumerate(
-            zip(keys, sample.values(), intervals([sample]), sample.has())
-        ):
-            found.append(
-                Figure(
-                    metric=key[0],
-                    figure=key[1],
-                    variants=list(key[2]),
-                    group=name,
-                    value=_number(value),
-                    low=ends[0] if ends else None,
-                    high=ends[1] if ends else None,
-                    items=_items(sample.statistics[place]),
-                    clusters=len(has),
-                )
+        if name == ALL and not others and headlines and len(services) > 1:
+            keys, sample = sampled(runs[0].only(members), headlines, rules, by_service=True)
+            by_service = dict(zip(keys, intervals([sample])))
+        keys, sample = sides[0][0]
+        for place, (key, ends, has) in enumerate(zip(keys, intervals(first, second), sample.has())):
+            of_sides = [of_side[place] for of_side in means]
+            figure = Figure(
+                metric=key[0],
+                figure=key[1],
+                variants=list(key[2]),
+                group=name,
+                value=_number(of_sides[1] - of_sides[0] if others else of_sides[0]),
+                low=ends[0] if ends else None,
+                high=ends[1] if ends else None,
+                items=int(sample.statistics[place].columns.any(axis=0).sum()),  # that have any sum
+                clusters=len(has),
             )
             if services_ends := by_service.get(key):
-                found[-1].low_services, found[-1].high_services = services_ends
-    return found
-
-
-def differences(
-    first: Sequence[Scores],
-    second: Sequence[Scores],
-    metrics: Sequence[Metric],
-    rules: Rules = OFFICIAL,
-    groups: Mapping[str, Ints] | None = None,
-) -> list[Difference]:
-    """By how much the second side's figures are above the first's, of one run or several each.
-
-    All are of the same items and metrics. A side's figure is the mean over its runs.
-    """
-    found = list[Difference]()
-    items = first[0].items
-    services = {*items.services()}
-    for name, members in (items.groups() if groups is None else groups).items():
-        shown = [m for m in metrics if m.headline or name not in services]
-        sides = list[list[Sample]]()
-        keys = list[Key]()
-        for side in (first, second):
-            made = [
-                sampled(of_units(run.only(members), rules), shown, name in services) for run in side
-            ]
-            keys, samples = made[0][0], [sample for _, sample in made]
-            sides.append(samples)
-        values = [np.stack([run.values() for run in side]) for side in sides]  # [runs, figures]
-        left, right = (of.mean(axis=0) for of in values)
-        spreads = [
-            of.std(axis=0, ddof=1) if len(of) > 1 else np.full(of.shape[1], np.nan) for of in values
-        ]
-        has = sides[0][0].has()
-        for place, (key, ends) in enumerate(zip(keys, intervals(*sides))):
-            found.append(
-                Difference(
-                    metric=key[0],
-                    figure=key[1],
-                    variants=list(key[2]),
-                    group=name,
-                    value=_number(right[place] - left[place]),
-                    low=ends[0] if ends else None,
-                    high=ends[1] if ends else None,
-                    items=_items(sides[0][0].statistics[place]),
-                    clusters=len(has[place]),
-                    first=_number(left[place]),
-                    second=_number(right[place]),
-                    first_sd=_number(spreads[0][place]),
-                    second_sd=_number(spreads[1][place]),
+                figure.low_services, figure.high_services = services_ends
+            if others:
+                figure.first, figure.second = map(_number, of_sides)
+                figure.first_sd, figure.second_sd = (
+                    _number(of[:, place].std(ddof=1)) if len(of) > 1 else None for of in values
                 )
-            )
+            found.append(figure)
     return found
 
 
 def sampled(
-    scores: Scores, metrics: Sequence[Metric], few: bool = False
+    scores: Scores,
+    metrics: Sequence[Metric],
+    rules: Rules,
+    few: bool = False,
+    by_service: bool = False,
 ) -> tuple[list[Key], Sample]:
-    """The statistics of scores by their metric, figure and variants; if few, no single variants."""
+    """The statistics of scores by their metric, figure and variants; if few, no single variants.
+
+    What is drawn is dialogues, or services. Means are over turns where the rules say so.
+    """
+    of = scores.items
+    metrics_of = {
+        name: unit_scores(name, rows, of.turn, rules) for name, rows in scores.metrics.items()
+    }
+    scores = replace(scores, metrics=metrics_of)
     made = dict[Key, Statistic]()
     for metric in metrics:
         if all(name in scores.metrics for name in metric.counts or (metric.name,)):
             made |= _of_metric(scores, metric, few)
-    return list(made), Sample(list(made.values()), scores.items.dialogue)
+    clusters = np.unique(of.service, return_inverse=True)[1] if by_service else of.dialogue
+    return list(made), Sample(list(made.values()), clusters)
 
 
 def _of_metric(scores: Scores, metric: Metric, few: bool) -> dict[Key, Statistic]:
@@ -149,48 +128,36 @@ def _of_metric(scores: Scores, metric: Metric, few: bool) -> dict[Key, Statistic
     for names in [*single, *sets]:
         made[metric.name, "mean", tuple(names)] = _mean(scores, metric, names)
         if "drop" in metric.figures and has_original and names != [ORIGINAL]:
-            made[metric.name, "drop", tuple(names)] = _drop(scores, metric, names)
+            made[metric.name, "drop", tuple(names)] = _mean(scores, metric, names, "drop")
     for names in sets:
         every = [ORIGINAL, *names] if has_original else names
         for figure in metric.figures:
             of = every if figure in ("worst", "flips") else names
             if figure == "relative" and has_original:
-                made[metric.name, figure, tuple(of)] = _drop(scores, metric, names, relative=True)
+                made[metric.name, figure, tuple(of)] = _mean(scores, metric, names, figure)
             elif figure not in ("drop", "relative") and len(of) > 1:
                 made[metric.name, figure, tuple(of)] = _of_items(scores, metric, figure, of)
     return made
 
 
-def _mean(scores: Scores, metric: Metric, names: Sequence[str]) -> Statistic:
-    """The mean under some variants; of a metric of counts, from their sums."""
-    places = [scores.variants.index(name) for name in names]
-    if not metric.counts:
-        return mean(scores.metrics[metric.name][places])
-    columns = np.concatenate([scores.metrics[count][places] for count in metric.counts])
-    last = np.zeros(len(places), dtype=bool)
+def _mean(scores: Scores, metric: Metric, names: Sequence[str], figure: str = "mean") -> Statistic:
+    """The mean under some variants; of a drop, less that under the original.
 
-    def of(sums: Floats) -> Floats:
-        return np.asarray(metric.of(_split(sums, metric)).mean(axis=0))
-
-    return Statistic(columns, of, lambda sums: _extremes(sums, metric, last))
-
-
-def _drop(
-    scores: Scores, metric: Metric, names: Sequence[str], relative: bool = False
-) -> Statistic:
-    """The mean under some variants less that under the original."""
-    places = [scores.variants.index(name) for name in (*names, ORIGINAL)]
+    A metric of counts is made from their sums.
+    """
+    is_change, number = figure != "mean", len(names)
+    places = [scores.variants.index(name) for name in (*names, *([ORIGINAL] * is_change))]
     if not metric.counts:
         rows = scores.metrics[metric.name][places]
-        return drop(rows[:-1], rows[-1], relative)
+        return drop(rows[:-1], rows[-1], figure == "relative") if is_change else mean(rows)
     columns = np.concatenate([scores.metrics[count][places] for count in metric.counts])
-    last = np.arange(len(places)) == len(places) - 1
 
     def of(sums: Floats) -> Floats:
-        *reworded, original = metric.of(_split(sums, metric))
-        return np.asarray(np.mean(reworded, axis=0) - original)
+        values = metric.of(_split(sums, metric))
+        return np.asarray(values[:number].mean(axis=0) - (values[number] if is_change else 0.0))
 
-    return Statistic(columns, of, lambda sums: _extremes(sums, metric, last), is_change=True)
+    turned = np.arange(len(places)) >= number
+    return Statistic(columns, of, lambda sums: _extremes(sums, metric, turned), is_change)
 
 
 def _split(sums: Floats, metric: Metric) -> Floats:
@@ -221,30 +188,9 @@ def _of_items(scores: Scores, metric: Metric, figure: str, names: Sequence[str])
     return mean(variation(rows, zero_mean), (0.0, len(names) ** 0.5))
 
 
-def intervals_by_service(
-    scores: Scores, metrics: Sequence[Metric], keys: Sequence[Key]
-) -> dict[Key, Interval]:
-    """The intervals of headline figures where services are drawn, and not dialogues."""
-    services = scores.items.services()
-    shown = [metric for metric in metrics if metric.headline]
-    if len(services) < 2 or not shown:
-        return {}
-    codes = np.unique(scores.items.service, return_inverse=True)[1]
-    items = replace(scores.items, dialogue=codes)
-    found, sample = sampled(replace(scores, items=items), shown)
-    return dict(zip(found, intervals([sample])))
-
-
 def one_run(metric: str) -> str:
     """The metric of the first run alone, where there are several under one variant."""
     return f"{metric} of one run"
-
-
-def of_units(scores: Scores, rules: Rules) -> Scores:
-    """The scores whose means are taken: joint accuracies of turns, where the rules say so."""
-    turn = scores.items.turn
-    metrics = {name: unit_scores(name, rows, turn, rules) for name, rows in scores.metrics.items()}
-    return replace(scores, metrics=metrics)
 
 
 def task_success(right: Floats, dialogue: Ints) -> Floats:
@@ -254,11 +200,6 @@ def task_success(right: Floats, dialogue: Ints) -> Floats:
     success = np.full(len(dialogue), np.nan)
     success[first] = wrong == 0
     return success
-
-
-def _items(statistic: Statistic) -> int:
-    """How many items a statistic is of: those that have any sum."""
-    return int(statistic.columns.any(axis=0).sum())
 
 
 def _number(value: float) -> float | None:

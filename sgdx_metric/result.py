@@ -4,6 +4,7 @@ A figure is a row of a table, `pandas.DataFrame(scores["figures"])`. Everything 
 score reads nothing else, but for the items beside it, from which figures of some items are made.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,8 @@ ALIASES = {
     "jga_relative": "relative_difference",
     "jga_flips": "flips",
 }
+# The names of the metrics of a task, which is there when what measures them is imported.
+METRIC_NAMES: dict[str, list[str]] = {}
 # The tasks whose variants are everybody's own.
 OF_TOOLS = ("tools", "search")
 
@@ -45,21 +48,17 @@ class Figure(msgspec.Struct, omit_defaults=True):
     # The 95 % interval over services, of headline figures of all items.
     low_services: float | None = None
     high_services: float | None = None
+    # Of a comparison, where `value` is the second less the first: both systems' figures. Of several
+    # runs these are means, with their sample standard deviations; of runs alone the second's.
+    first: float | None = None
+    second: float | None = None
+    first_sd: float | None = None
+    second_sd: float | None = None
 
     @property
     def interval(self) -> list[float] | None:
         """Both ends of the interval over dialogues."""
         return None if self.low is None or self.high is None else [self.low, self.high]
-
-
-class Difference(Figure):
-    """By how much the second system's figure is above the first's."""
-
-    first: float | None = None
-    second: float | None = None
-    # The sample standard deviations over runs, where there are several.
-    first_sd: float | None = None
-    second_sd: float | None = None
 
 
 class Metric(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,7 +94,8 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
 class Result(msgspec.Struct, kw_only=True):
     """The content of scores.json.
 
-    `result["jga_v1-5"]` is the value of a figure of all items by its name, or None.
+    `result["jga_v1-5"]` is the value of a figure of all items by its name; None where it is
+    undefined or its variants were not scored. A name that no figure can have is a `KeyError`.
     """
 
     task: str
@@ -105,6 +105,8 @@ class Result(msgspec.Struct, kw_only=True):
     systems: dict[str, dict[str, Any]] = {}
     counts: dict[str, Any] = {}
     notes: list[str] = []
+    # The SHA-256 of the file of items that stands beside.
+    items: str | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def variants(self) -> list[str]:
@@ -125,11 +127,25 @@ class Result(msgspec.Struct, kw_only=True):
         return found
 
     def figure(self, name: str, group: str = ALL) -> Figure | None:
-        """The figure of a group by its name; without one, None."""
-        return self.named(group).get(ALIASES.get(name, name))
+        """The figure of a group by its name; None where what it is of was not scored.
+
+        A name that no figure of the task can have is a `KeyError`.
+        """
+        found = self.named(group)
+        if (known := ALIASES.get(name, name)) not in found:
+            every = {*METRIC_NAMES.get(self.task, ()), *(f.metric for f in self.figures)}
+            metrics = "|".join(map(re.escape, every))
+            variants = "|".join(map(re.escape, {*PAPER_VARIANTS, *self.variants}))
+            of_set = rf"ss_({metrics})(_nonzero)?|({metrics})_(drop|relative|worst|flips)"
+            one = rf"({metrics})_(orig|v1-5|reworded|(drop_)?({variants}))"
+            if not re.fullmatch(
+                rf"{'|'.join(ALIASES.values())}|{one}|({of_set})(\(.+\))?|({metrics})\(.+\)", known
+            ):
+                raise KeyError(f"{name}: found no such figure, expected one of {', '.join(found)}")
+        return found.get(known)
 
     def __getitem__(self, name: str) -> float | None:
-        """The value of a figure of all items by its name."""
+        """The value of a figure of all items by its name, as `figure` finds it."""
         figure = self.figure(name)
         return figure.value if figure else None
 

@@ -28,7 +28,7 @@ from .columns import (
 from .errors import ScoreError
 from .f1 import requested_slots, slot_tagging
 from .figures import FULL, JGA
-from .result import Metric
+from .result import METRIC_NAMES, Metric
 from .signature import OFFICIAL, SPLITS, Rules, Setup, signature
 from .slots import SchemaSlots, SlotScores, previous_frames, score_slots, slot_values
 from .statistics import mean_defined
@@ -81,6 +81,7 @@ STATE_METRICS = (
     ),
     *(Metric(name=name, figures=("sensitivity",)) for name in METRICS if name not in NAMES),
 )
+METRIC_NAMES["state"] = [metric.name for metric in STATE_METRICS]
 # The names that `evaluate` has always, None where a variant that they need is lacking.
 HEADLINE = (
     *("jga_orig", "jga_v1-5", "drop", "relative_difference", "ss_jga", "ss_jga_nonzero"),

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from sgdx_metric.columns import Floats
-from sgdx_metric.result import Metric
+from sgdx_metric.result import METRIC_NAMES, Metric
 from sgdx_metric.units import Items, Scores
 from sgdx_metric.variants import ORIGINAL
 
@@ -67,6 +67,7 @@ TURN_METRICS = (
     Metric(name="validated", meaning="validated: turns that are valid."),
     Metric(name="ser_coverage", meaning="ser_coverage: turns with a slot that SER looks at."),
 )
+METRIC_NAMES["turns"] = [metric.name for metric in TURN_METRICS]
 
 
 def turn_items(turns: Sequence[Turn], scores: Mapping[str, TurnScores]) -> Scores:

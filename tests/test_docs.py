@@ -263,7 +263,7 @@ def test_differences_are_those_of_their_scores(
     for pair, row in zip(pairs, rows[-len(pairs) :], strict=True):
         above, below = ([ROOT / "results" / run / "scores.json"] for run in pair.split())
         compared = compare(below, above)
-        found = [f for f in map(compared.named, keys) if f]
+        found = [f for f in map(compared.figure, keys) if f]
         values = [(f.value or 0.0, *(f.interval or ())) for f in found]
         assert shows(row[-len(keys) :], [100 * part for value in values for part in value]), pair
 

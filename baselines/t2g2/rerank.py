@@ -237,7 +237,8 @@ def _score_all(
             for turn, utterance in zip(turns, utterances, strict=True)
         ]
         result = score_rows(references, every, turns, rows, model, options, gold).result
-        figures = {key: result[key] for key in FIGURES if result.figure(key)}
+        named = result.named()
+        figures = {key: named[key].value for key in FIGURES if key in named}
         figures_of[name] = {**figures, "signature": result.signature}
     return figures_of
 

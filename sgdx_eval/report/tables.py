@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import isnan
 
-from sgdx_metric.result import ALL, Difference, Figure, Metric
+from sgdx_metric.result import ALL, Figure, Metric
 from sgdx_metric.statistics import judged
 
 from ..compare import difference
@@ -174,7 +174,7 @@ def cell(figure: Figure | None, metric: Metric, has_interval: bool = True) -> Ce
     """A figure of one run with its interval, or of several as mean ± deviation."""
     if figure is None or figure.value is None:
         return Cell(NO_VALUE)
-    if isinstance(figure, Difference) and figure.second_sd is not None and figure.low is None:
+    if figure.second_sd is not None and figure.low is None:
         return Cell(shown(figure, metric, figure.value), f"± {plain(metric, figure.second_sd)}")
     ends = figure.interval if has_interval else None
     detail = interval(ends, lambda end: shown(figure, metric, end))
@@ -183,7 +183,7 @@ def cell(figure: Figure | None, metric: Metric, has_interval: bool = True) -> Ce
 
 def shown(figure: Figure, metric: Metric, value: float) -> str:
     """A figure as a text; a difference has its sign."""
-    is_change = isinstance(figure, Difference) and figure.first is not None
+    is_change = figure.first is not None
     if figure.figure.startswith("sensitivity"):
         text = number(100 * value, 1)
     else:
@@ -207,6 +207,6 @@ def _same(one: Figure, other: Figure) -> bool:
     return all(getattr(one, key) == getattr(other, key) for key in keys)
 
 
-def differences(first: System, second: System) -> Sequence[Difference]:
+def differences(first: System, second: System) -> Sequence[Figure]:
     """By how much the second system's figures are above the first's."""
     return difference([run.result for run in first.runs], [run.result for run in second.runs])

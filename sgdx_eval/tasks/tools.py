@@ -3,7 +3,7 @@
 from functools import partial
 
 from sgdx_metric.figures import FULL
-from sgdx_metric.result import Metric
+from sgdx_metric.result import METRIC_NAMES, Metric
 
 RIGHT, CALL, NO_CALL, TASK_SUCCESS = "right", "call", "no_call", "task"
 _metric = partial(Metric, figures=FULL, paper=False)
@@ -36,3 +36,7 @@ SEARCH_METRICS = (
     ),
     _metric(name=RANK, meaning="reciprocal_rank: 1 / rank."),
 )
+METRIC_NAMES |= {
+    task: [metric.name for metric in of]
+    for task, of in (("tools", TOOL_METRICS), ("search", SEARCH_METRICS))
+}

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sgdx_dataset import open_release
+from sgdx_dataset.io.files import file_digest
 from sgdx_dataset.release import SAMPLE
 from sgdx_eval.prediction_files import Header, read_header
 
@@ -417,6 +418,10 @@ def test_scores_that_do_not_compare(
         (items.drop(["service"]), "items.parquet"),
     ):
         pq.write_table(change, "other.items.parquet")
+        line = refused(tmp_path, command, "compare", "good.json", "other.json")
+        assert "other.items.parquet" in line  # are not its own
+        own = file_digest(Path("other.items.parquet"))
+        Path("other.json").write_text(json.dumps({**bad, "items": own}))
         line = refused(tmp_path, command, "compare", "good.json", "other.json")
         assert "other" in line and fact in line
     Path("other.items.parquet").write_text("no Parquet")

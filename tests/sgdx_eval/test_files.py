@@ -84,5 +84,5 @@ def test_a_full_disk(
     tmp_path: Path, command: Run, score: tuple[object, ...], small_files: None
 ) -> None:
     line = refused(tmp_path, command, *score, "--output", "s.json")
-    assert line.startswith("sgdx: error: s.json: cannot be written: ")
-    assert "File too large" in line
+    assert line.startswith("sgdx: error: s.items.parquet: cannot be written: ")
+    assert not [*tmp_path.glob("s.*")] and "File too large" in line

@@ -41,7 +41,7 @@ def test_a_sentence_and_a_table_say_the_same_of_other_words(run: str, expected: 
 )
 def test_a_sentence_and_a_table_say_the_same_of_two_systems(first: str, second: str) -> None:
     compared = compare([RESULTS / first], [RESULTS / second])
-    (figure,) = (f for f in compared.figures if f is compared.named("jga_v1-5"))
+    (figure,) = (f for f in compared.figures if f is compared.figure("jga_v1-5"))
     word, line = judged(figure.low, figure.high), difference_line(compared)
     assert ("no difference is shown" in line) == (word == "not shown")
     if word != "not shown":

@@ -14,7 +14,7 @@ from sgdx_eval.report.runs import Group, read_run, read_runs
 from sgdx_eval.report.tables import cell
 from sgdx_eval.report.verdict import verdict
 from sgdx_eval.tables import NO_VALUE, Cell, Table
-from sgdx_metric.result import Difference, Figure, Metric
+from sgdx_metric.result import Figure, Metric
 
 from .conftest import only_group
 
@@ -104,7 +104,7 @@ def test_an_oracle_leads_only_oracles(runs: dict[str, Path]) -> None:
 
 def test_a_lead_that_is_not_shown_is_none(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     paper = ["v1", "v2", "v3", "v4", "v5"]
-    little = Difference("jga", "mean", paper, "all", 0.01, -0.001, 0.021, 273, 36)
+    little = Figure("jga", "mean", paper, "all", 0.01, -0.001, 0.021, 273, 36)
     monkeypatch.setattr(verdicts, "differences", lambda *_: [little])
     said = verdict(group, {})
     assert said is not None
