@@ -111,7 +111,7 @@ PICTURES = {
         },
         apart=False,
         highest=50,
-        title="The whole call is right, in %",
+        title="The whole call is exactly right, in %",
         items="the same calls, the functions in six variants",
     ),
 }
@@ -176,9 +176,7 @@ def read_systems(picture: Picture) -> dict[str, System]:
 
 def _system(result: Result) -> System:
     """The headline metric under each variant, and in the worst case."""
-    # Of calls of SGD a near value is right too, as in the official metric of states.
-    is_near = "call_fuzzy_orig" in result.named()
-    metric = "call_fuzzy" if is_near else main_metric(result).name
+    metric = main_metric(result).name
     means, worst = result.by_variant(metric), result.main(metric, "worst")
     return System([_estimate(means.get(name)) for name in _VARIANTS], _estimate(worst))
 

@@ -8,6 +8,11 @@ VARIANTS = ("v1", "v2", "v3", "v4", "v5")
 # The config that has the train split once per pivot language, under back-translated schemas.
 BACKTRANS = "backtrans"
 CONFIGS = ("original", *VARIANTS, BACKTRANS)
+# Variants that mean what the original does, by what ``--variant`` calls them: trivial edits of its
+# descriptions, and its own words for predictions that were made again.
+CONTROLS = ("control1", "control2", "control3", "control4", "control5")
+REPEATS = ("repeat2", "repeat3", "repeat4", "repeat5", "repeat6")
+SAME_WORDS = {"control": CONTROLS, "repeat": REPEATS}
 
 
 def split_name(split: str) -> str:

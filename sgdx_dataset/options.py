@@ -67,13 +67,18 @@ class SourceOptions(Source):
     """Add a variant of your own and call it NAME. PATH is a .json file with a few new words, as in
     {"Weather_1": {"slots": {"city": "town"}}}, an overlay of 'sgdx reword backtranslate', or a
     folder with train/schema.json, dev/schema.json and test/schema.json, some of which may be
-    missing. The option may be given several times."""
+    missing. 'control' alone adds control1 to control5, trivial edits of the original descriptions,
+    and 'repeat' repeat2 to repeat6, the original words for what was predicted again. The option may
+    be given several times."""
 
     @property
     def own_variants(self) -> dict[str, str]:
         """The paths of ``--variant``, by name."""
-        paths: dict[str, str] = {}
-        for name, path in split_pairs("--variant", self.variant):
+        from .configs import SAME_WORDS
+
+        paths = {name: of for of in self.variant for name in SAME_WORDS.get(of, ())}
+        own = [of for of in self.variant if of not in SAME_WORDS]
+        for name, path in split_pairs("--variant", own):
             if name in paths:
                 found = f"found {name} twice, as {paths[name]} before"
                 raise SgdxError(f"--variant {name}={path}: {found}, expected each name once")

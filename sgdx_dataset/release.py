@@ -13,13 +13,20 @@ from pathlib import Path
 
 import msgspec
 
-from .configs import BACKTRANS, CONFIGS, SPLITS, VARIANTS, split_name
+from .configs import BACKTRANS, CONFIGS, SAME_WORDS, SPLITS, VARIANTS, split_name
 from .io.errors import SgdxError, one_of
 from .io.files import MAX_FILE_BYTES, file_digest, note_read, read_file, staged
 from .io.json import pretty_json
 from .schema import Service
 from .source import COMMIT, DOWNLOAD, NAMED, SHA256, Source, download, resolve_source
-from .words import apply_words, check_variant, is_overlay, read_schema, read_words
+from .words import (
+    apply_words,
+    check_variant,
+    in_same_words,
+    is_overlay,
+    read_schema,
+    read_words,
+)
 
 FILES = {"train": 127, "validation": 20, "test": 34}  # of dialogues in a whole copy of SGD
 _SGD_SERVICES = "20abcf4c8e5fbf18"  # SHA-256 of the sorted names of its 45 services, first digits
@@ -273,7 +280,9 @@ def open_release(source: Source = None, variants: Variants | None = None) -> Rel
         variants: The user's own schema variants, as paths by name. A path is a directory with
             ``{train,dev,test}/schema.json``, of which some may be missing, or a ``.json`` file:
             a file of new words (``words``), which makes a variant of every split, or an overlay, as
-            ``backtranslate`` writes it, which makes a variant of train alone.
+            ``backtranslate`` writes it, which makes a variant of train alone. ``control1`` to
+            ``control5`` and ``repeat2`` to ``repeat6`` (``SAME_WORDS``) have no path but their own
+            set's name: ``{"control1": "control"}``.
 
     Returns:
         The open release. SGD itself gets the back-translated schemas of this package.
@@ -311,11 +320,12 @@ def open_release(source: Source = None, variants: Variants | None = None) -> Rel
         overlays = sorted(_OVERLAYS.glob("*.json"))
         added = {f"{BACKTRANS}/{p.name}": (p, partial(read_file, p)) for p in overlays}
     for own, place in (variants or {}).items():
-        if _is_taken(own) or not re.fullmatch(r"[A-Za-z0-9_-]+", own):
+        is_own = re.fullmatch(r"[A-Za-z0-9_-]+", own) and not _is_taken(own)
+        if not (is_own or own in SAME_WORDS.get(str(place), ())):
             raise SgdxError(
                 f"variant {own!r}: expected a name of letters from a to z and digits, not taken"
             )
-        for split, file in _schema_files(release, Path(place)).items():
+        for split, file in _schema_files(release, own, Path(place)).items():
             added[f"sgd_x/data/{own}/{SPLITS[split]}/schema.json"] = file
     return replace(
         release,
@@ -436,11 +446,16 @@ def write_variants(
 
 def _is_taken(name: str) -> bool:
     """Whether a config of the release itself has this name, or one such as ``V1``."""
-    return name.casefold() in CONFIGS or name.casefold().startswith(BACKTRANS)
+    is_same = any(name.casefold() in names for names in SAME_WORDS.values())
+    return is_same or name.casefold() in CONFIGS or name.casefold().startswith(BACKTRANS)
 
 
-def _schema_files(release: Release, path: Path) -> Added:
+def _schema_files(release: Release, name: str, path: Path) -> Added:
     """Where a variant's ``schema.json`` of each split is, and what reads it."""
+    if name in SAME_WORDS.get(str(path), ()):
+        originals = {s: release.schema(s, "original") for s in release.schema_splits("original")}
+        made = {split: in_same_words(services, name) for split, services in originals.items()}
+        return {s: (path, partial(msgspec.json.encode, schema)) for s, schema in made.items()}
     if path.suffix == ".json" and not path.is_dir():
         words = read_words(read_file(path), str(path))
         splits = ["train"] if is_overlay(words) else release.schema_splits("original")

@@ -17,17 +17,45 @@ intent requires, takes or gives follow by themselves.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from .configs import VARIANTS
+from .configs import CONTROLS, VARIANTS
 from .io.errors import SgdxError
 from .io.json import parse_json
 from .schema import NONE_INTENT, Intent, Service, Slot
 
 NewNames = Mapping[str, tuple[str, str]]  # new name and description, by the original name
+
+
+# What ``control1`` to ``control5`` make of a description: other marks, and the same meaning.
+_EDITS: tuple[Callable[[str], str], ...] = (
+    lambda text: text[:-1] if text.endswith(".") else f"{text}.",
+    str.lower,
+    "The {}".format,
+    "{} (value)".format,
+    lambda text: text.replace(" ", "  "),
+)
+
+
+def edited(text: str, variant: str) -> str:
+    """A description under a control; under a repeat, and where it is blank, as it is."""
+    is_control = variant in CONTROLS and bool(text.strip())
+    return _EDITS[CONTROLS.index(variant)](text) if is_control else text
+
+
+def in_same_words(services: Sequence[Service], variant: str) -> list[Service]:
+    """The original services under a control or a repeat."""
+
+    def edit(element: Any, **parts: Any) -> Any:
+        text = edited(element.description, variant)
+        return msgspec.structs.replace(element, description=text, **parts)
+
+    return [
+        edit(of, slots=[*map(edit, of.slots)], intents=[*map(edit, of.intents)]) for of in services
+    ]
 
 
 def read_schema(data: bytes, path: str) -> list[Service]:

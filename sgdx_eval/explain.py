@@ -17,6 +17,7 @@ from sgdx_metric.columns import Floats, column, strings
 from sgdx_metric.fuzzy import fuzzy_scores
 from sgdx_metric.signature import Rules
 from sgdx_metric.statistics import RIGHT, flipped
+from sgdx_metric.variants import floor_of
 
 from .tables import NO_VALUE, legend, number, percent, print_line, table, to_terminal
 
@@ -130,8 +131,8 @@ def find_flips(items: ItemTable) -> list[Flip]:
 
 
 def asked_variants(changed: Sequence[str] | None, predictions: Collection[str]) -> list[str]:
-    """The variants whose items are listed: the two of --changed, or all for --flips."""
-    names = list(changed or predictions)
+    """The variants whose items are listed: the two of --changed, or for --flips all other words."""
+    names = list(changed or [name for name in predictions if not floor_of(name)])
     if lacking := [name for name in names if name not in predictions]:
         raise SgdxError(
             f"--changed {' '.join(names)}: found no predictions for '{lacking[0]}', expected "

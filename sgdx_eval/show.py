@@ -17,7 +17,7 @@ from sgdx_metric.result import (
     title,
 )
 from sgdx_metric.statistics import judged
-from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
+from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS, floor_of, floors, own_variants
 
 from .compare import Comparison
 from .tables import (
@@ -43,6 +43,10 @@ _TERMS = {
     "sensitivity_nonzero": "SS_..._nonzero: of the items that are not wrong throughout.",
     "worst": "worst: each item under the words that are worst for it.",
     "flips": "flips: items that are right under some words and wrong under others.",
+}
+_FLOOR_TERMS = {
+    "control": "control: the same under trivial edits of the original words, as a full stop more.",
+    "repeat": "repeat: the same where the original words were predicted again; noise alone.",
 }
 _MEANS = "orig: under the original words. v1-5, reworded: the mean under other words."
 _LOWER = ("sensitivity", "sensitivity_nonzero", "flips")
@@ -84,40 +88,46 @@ def print_result(
 
 
 def headline_table(result: Result) -> Table:
-    """The headline figures of all items over other words; of own variants, also one by one."""
+    """The headline figures of all items over other words, with their floors beside them.
+
+    Of own variants they stand one by one, too.
+    """
     metrics = {m.name: m for m in TASKS[result.task].metrics}
-    others = reworded_variants(result.variants, result.task)
-    paper = {ORIGINAL, *PAPER_VARIANTS}
+    others, same = reworded_variants(result.variants, result.task), floors(result.variants)
+    main = [[], others] if others else [[], *same.values()]
     rows = []
     shown = [
         f
         for f in result.figures
         if f.group == ALL and metrics[f.metric].headline and f.value is not None
     ]
+    has_services = any(f.low_services is not None for f in shown)
+    beside = list(same) if others else []
     for f in shown:
         words = [name for name in f.variants if name != ORIGINAL]
-        is_own = result.task not in OF_TOOLS and len(words) == 1 and not {*words} <= paper
-        is_main = words in ([], others) or is_own
-        if is_main or not {*others} <= {*result.variants} or ORIGINAL not in result.variants:
-            rows.append(_row(f, metrics, result.task))
+        is_own = result.task not in OF_TOOLS and len(words) == 1 and bool(own_variants(words))
+        if words in main or (is_own and not floor_of(words[0])) or ORIGINAL not in result.variants:
+            found = [result.floor(f, name) if words == others else None for name in beside]
+            cells = [text_of(f, metrics)(of.value) if of else NO_VALUE for of in found]
+            rows.append([*_row(f, metrics, result.task, has_services), *cells])
     if main_metric(result).scale == 100 and any(metrics[f.metric].scale == 1 for f in shown):
         scale = ", but for BLEU"
     else:
         scale = ""
     items = max((f.items for f in shown), default=0)
     heading = f"All {items} {TASKS[result.task].item}s, in %{scale}"
-    has_services = any(f.low_services is not None for f in shown)
-    heads = ["figure", "all", "95 % interval", *(["by service"] if has_services else [])]
-    return table(heading, heads, [row[: len(heads)] for row in rows])
+    heads = ["figure", "all", "95 % interval", *(["by service"] if has_services else []), *beside]
+    return table(heading, heads, rows)
 
 
-def _row(figure: Figure, metrics: Mapping[str, Metric], task: str) -> list[str]:
-    """A figure, its interval over dialogues, and that over services."""
+def _row(figure: Figure, metrics: Mapping[str, Metric], task: str, has_services: bool) -> list[str]:
+    """A figure, its interval over dialogues, and if asked that over services."""
     text = text_of(figure, metrics)
     ends = figure.low_services, figure.high_services
     by_service = "" if None in ends else interval([e for e in ends if e is not None], text)
     cells = text(figure.value), interval(figure.interval, text) or NO_VALUE
-    return [title(figure, metrics, task), *cells, by_service or NO_VALUE]
+    row = [title(figure, metrics, task), *cells]
+    return [*row, by_service or NO_VALUE] if has_services else row
 
 
 def result_tables(result: Result, wide: bool = False) -> list[Table]:
@@ -211,6 +221,7 @@ def terms_of(result: Result) -> list[str]:
         *(m.meaning for m in known if m.meaning),
         _MEANS,
         *(_TERMS[kind] for kind in kinds if kind in _TERMS),
+        *(_FLOOR_TERMS[floor] for floor in floors(v for f in result.figures for v in f.variants)),
         f"Better: lower {_listed(better)}; of all else{neither}, higher.",
         _SHOWN_TERM,
         *([_SEEN_TERM] if any(f.group == "seen" for f in result.figures) else []),
@@ -292,11 +303,11 @@ def comparison_tables(compared: Comparison, details: bool) -> list[Table]:
     main, unit = main_metric(compared), TASKS[compared.task].item
     every = [f for f in compared.figures if f.group == ALL and f.value is not None]
     names = list(dict.fromkeys(name for f in every for name in f.variants))
-    others = reworded_variants(names, compared.task)
+    sets = [[], reworded_variants(names, compared.task), *floors(names).values()]
     rows, tables = [], list[Table]()
     for f in every:
         words = [name for name in f.variants if name != ORIGINAL]
-        if metrics[f.metric].headline and (details or words in ([], others) or len(names) == 1):
+        if metrics[f.metric].headline and (details or words in sets or len(names) == 1):
             rows.append([title(f, metrics, compared.task), *_compared(f, metrics[f.metric])])
     heads = ["first", "second", *CHANGE]
     scaled = ", but for BLEU" if any(metrics[f.metric].scale == 1 for f in every) else ""

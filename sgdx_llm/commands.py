@@ -44,8 +44,8 @@ def predict(
     Parameters
     ----------
     repeats
-        Ask everything N times under one --config, and call the predictions r1 to rN. How far they
-        vary is the sensitivity without any rewording.
+        Ask everything N times under the original words, 6 at most, and call the further predictions
+        repeat2 to repeatN. 'sgdx score --variant repeat' then shows what noise alone makes.
     command
         Ask this program instead of a server. It reads lines with custom_id, frame and body. It
         writes lines with custom_id and state, or with a chat completion as response.

@@ -16,6 +16,7 @@ from typing import Any
 from datasets import Dataset
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.configs import REPEATS
 from sgdx_dataset.schema import Service, read_service
 from sgdx_dataset.subset import choose_dialogues
 from sgdx_dataset.tracker_inputs import GOLD, input_columns
@@ -53,25 +54,24 @@ class Plan:
     configs: Sequence[str]
     settings: RequestSettings
     host: str  # the server or program that is asked (`place_of`), for keys of answers
-    # How often every request is sent. With more than 1 there is one schema variant, and the
-    # predictions are called ``r1``, ``r2``, and so on.
+    # How often every request is sent. With more than 1 it is under the original words alone, and
+    # the further predictions are called ``repeat2``, ``repeat3``, and so on.
     repeats: int = 1
 
     def __post_init__(self) -> None:
-        if self.repeats < 1:
-            raise SgdxError(f"--repeats {self.repeats}: expected 1 or more")
-        if self.repeats > 1 and len(self.configs) != 1:
+        if not 1 <= self.repeats <= len(REPEATS) + 1:
+            raise SgdxError(f"--repeats {self.repeats}: expected 1 to {len(REPEATS) + 1}")
+        if self.repeats > 1 and list(self.configs) != ["original"]:
             raise SgdxError(
-                f"--repeats {self.repeats}: found {len(self.configs)} variants, expected one, as in"
-                " --config original"
+                f"--repeats {self.repeats}: found the variants {', '.join(self.configs)}, expected "
+                "the original alone"
             )
 
     @cached_property
     def names(self) -> dict[str, tuple[str, int]]:
         """The schema variant and the number of the repeat, by the name of the predictions."""
-        if self.repeats > 1:
-            return {f"r{i}": (self.configs[0], i) for i in range(1, self.repeats + 1)}
-        return {config: (config, 1) for config in self.configs}
+        repeats = {name: ("original", i) for i, name in enumerate(REPEATS[: self.repeats - 1], 2)}
+        return {**{config: (config, 1) for config in self.configs}, **repeats}
 
     @cached_property
     def tables(self) -> dict[str, FrameTable]:

@@ -21,7 +21,7 @@ from .statistics import (
     worst_case,
 )
 from .units import Scores, unit_scores
-from .variants import ORIGINAL, PAPER_VARIANTS
+from .variants import ORIGINAL, PAPER_VARIANTS, floor_of, floors
 
 JGA = "jga"
 # Of the metrics of whole systems; the relative ones are the paper's, of joint goal accuracy.
@@ -118,11 +118,12 @@ def sampled(
 def _of_metric(scores: Scores, metric: Metric, few: bool) -> dict[Key, Statistic]:
     """The statistics of one metric."""
     made = dict[Key, Statistic]()
-    others = [name for name in scores.variants if name != ORIGINAL]
-    # The sets of other words that figures are over: v1 to v5, and all.
+    others = [name for name in scores.variants if name != ORIGINAL and not floor_of(name)]
+    # The sets that figures are over: v1 to v5, all other words, and those that mean the same.
     is_paper = metric.paper and {*PAPER_VARIANTS} <= {*others}
     sets = [list(PAPER_VARIANTS)] if is_paper else []
     sets += [others] if others and others not in sets else []
+    sets += floors(scores.variants).values()
     has_original = ORIGINAL in scores.variants
     single = [[name] for name in scores.variants if name == ORIGINAL or not few]
     for names in [*single, *sets]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from .variants import ORIGINAL, PAPER_VARIANTS, set_name
+from .variants import ORIGINAL, PAPER_VARIANTS, floor_of, floors, set_name
 
 ALL, SEEN = "all", "seen"
 # The groups of items that are no single service.
@@ -116,7 +116,7 @@ class Result(msgspec.Struct, kw_only=True):
 
     def named(self, group: str = ALL) -> dict[str, Figure]:
         """The figures of a group by their names."""
-        others = [name for name in self.variants if name != ORIGINAL]
+        others = reworded_variants(self.variants, self.task)
         found = dict[str, Figure]()
         for f in self.figures:
             if f.group == group:
@@ -163,6 +163,15 @@ class Result(msgspec.Struct, kw_only=True):
                 return f
         return None
 
+    def floor(self, of: Figure, floor: str) -> Figure | None:
+        """The same figure over the controls, or the repeats, in place of other words."""
+        names = floors(self.variants).get(floor)
+        for f in self.figures:
+            same = (f.metric, f.figure, f.group) == (of.metric, of.figure, of.group)
+            if same and [v for v in f.variants if v != ORIGINAL] == names:
+                return f
+        return None
+
     def by_variant(self, metric: str, figure: str = "mean", group: str = ALL) -> dict[str, Figure]:
         """A metric's figures of single variants, by variant; drops have none of the original."""
         return {
@@ -175,8 +184,8 @@ class Result(msgspec.Struct, kw_only=True):
 
 
 def reworded_variants(variants: Iterable[str], task: str = "") -> list[str]:
-    """Those under which systems are summed up: v1 to v5, or else all that are not the original."""
-    names = [name for name in variants if name != ORIGINAL]
+    """Those under which systems are summed up: v1 to v5, or else all that have other words."""
+    names = [name for name in variants if name != ORIGINAL and not floor_of(name)]
     is_paper = {*PAPER_VARIANTS} <= {*names} and task not in OF_TOOLS
     return list(PAPER_VARIANTS) if is_paper else names
 
@@ -184,19 +193,22 @@ def reworded_variants(variants: Iterable[str], task: str = "") -> list[str]:
 def figure_name(figure: Figure, task: str = "") -> str:
     """The name of a figure without its group: `jga_orig`, `jga_v1-5`, `jga_drop`, `ss_jga`.
 
-    Of other variants than the paper's it has these in brackets: `jga_worst(original+v1+mine)`. Of
-    tools, whose variants are everybody's own, all but the original are `reworded`.
+    Of other variants than the paper's it has these in brackets: `jga_worst(original+v1+mine)`, but
+    `jga_worst_control` of controls. Of tools, whose variants are everybody's own, all but the
+    original are `reworded`.
     """
     metric, kind, variants = figure.metric, figure.figure, figure.variants
     others = [name for name in variants if name != ORIGINAL]
-    plain = task in OF_TOOLS or tuple(others) == PAPER_VARIANTS
-    mark = "" if plain else f"({set_name(variants)})"
+    kinds = {floor_of(name) for name in others}
+    floor = kinds.pop() if len(kinds) == 1 else ""
+    plain = not floor and (task in OF_TOOLS or tuple(others) == PAPER_VARIANTS)
+    mark = f"_{floor}" if floor else "" if plain else f"({set_name(variants)})"
     if kind == "mean":
         if variants == [ORIGINAL]:
             return f"{metric}_orig"
         if len(variants) == 1:
             return f"{metric}_{variants[0]}"
-        if task in OF_TOOLS:
+        if task in OF_TOOLS and plain:
             return f"{metric}_reworded"
         return f"{metric}_v1-5" if plain else f"{metric}{mark}"
     if kind == "drop" and len(others) == 1 and len(variants) == 1:

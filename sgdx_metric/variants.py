@@ -10,6 +10,9 @@ from typing import Any
 ORIGINAL = "original"
 PAPER_VARIANTS = ("v1", "v2", "v3", "v4", "v5")
 RELEASED = (ORIGINAL, *PAPER_VARIANTS)
+# Variants that mean what the original does, numbered: `control1` has a trivial edit of its words,
+# `repeat2` the same words once more. What they flip no meaning flips: the floor of all flips.
+FLOORS = ("control", "repeat")
 # So many variants of one's own are named one by one.
 _FEW = 3
 
@@ -17,6 +20,19 @@ _FEW = 3
 def own_variants(variants: Iterable[str]) -> list[str]:
     """The variants that are neither the original nor one of the paper's: the user's own."""
     return [name for name in variants if name not in (ORIGINAL, *PAPER_VARIANTS)]
+
+
+def floor_of(variant: str) -> str:
+    """`control` or `repeat` for such a variant; empty for any other."""
+    stem = variant.rstrip("0123456789")
+    return stem if stem in FLOORS and stem != variant else ""
+
+
+def floors(variants: Iterable[str]) -> dict[str, list[str]]:
+    """The controls and the repeats among variants, where there are any."""
+    listed = list(variants)
+    found = {floor: [name for name in listed if floor_of(name) == floor] for floor in FLOORS}
+    return {floor: names for floor, names in found.items() if names}
 
 
 def set_name(variants: Sequence[str]) -> str:

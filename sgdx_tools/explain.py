@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import escape_controls
-from sgdx_metric.variants import ORIGINAL
+from sgdx_metric.result import reworded_variants
+from sgdx_metric.variants import ORIGINAL, floor_of
 
 from .data import Json, ToolSet
 from .elements import blamed, changed_elements, differences
@@ -38,7 +39,7 @@ def explain(tool_set: ToolSet, scored: Scored, case_id: str, variant: str | None
     yield f"case {case_id}"
     for message in case.messages:
         yield f"  {message['role']}: {message_text(message)}"
-    others = [name for name in outcomes if name != ORIGINAL]
+    others = reworded_variants(outcomes, "tools")
     lost = [name for name in others if not outcomes[name][place].is_right]
     shown = [variant] if variant is not None else (lost or others)
     for name in dict.fromkeys([*(outcomes.keys() & {ORIGINAL}), *shown]):
@@ -71,7 +72,8 @@ def _lost_cases(ids: Sequence[str], scored: Scored, variant: str | None) -> Iter
         before = scored.outcomes.get(ORIGINAL, outcomes)
         for case_id, first, outcome in zip(ids, before, outcomes):
             is_lost = not outcome.is_right and (first.is_right or ORIGINAL not in scored.outcomes)
-            if is_lost and name != ORIGINAL and variant in (None, name):
+            is_asked = name == variant if variant else not floor_of(name)
+            if is_lost and name != ORIGINAL and is_asked:
                 shown = name if outcome.unread is None else f"{name} (unread)"
                 lost.setdefault(case_id, []).append(shown)
     yield f"{len(lost)} cases are right under {ORIGINAL} and wrong under other words"

@@ -96,7 +96,8 @@ class RewordOptions:
     file:FILE takes a finished variant. tools:FILE takes another version of tools.json, and makes
     the variant 'new' of it. rivals:KIND shows a competitor beside each tool: near, a copy that does
     nothing; assertive, one that praises itself; misleading, another tool described as this one;
-    same-name, another tool called as this one, in another spelling."""
+    same-name, another tool called as this one, in another spelling. control edits all descriptions
+    in five trivial ways, which shows what words cost that mean the same."""
 
     review: Path | None = None
     """Instead of --with, compose the variants again from the lines that are left in this table

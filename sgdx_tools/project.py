@@ -103,6 +103,8 @@ class NewVariants(Server, frozen=True, forbid_unknown_fields=True, kw_only=True)
     rivals: str | None = None
     # The table of new words that a person has reviewed.
     review: str | None = None
+    # Beside these or alone: trivial edits of all descriptions, for what such words cost.
+    control: bool = False
     count: int = 5
     keep_names: bool = False
     # Whether names are also changed in the texts that speak of them.
@@ -112,9 +114,9 @@ class NewVariants(Server, frozen=True, forbid_unknown_fields=True, kw_only=True)
         """The same as options."""
         ways = ("model", "pool", "file", "tools", "rivals", "review")
         given = [(way, value) for way in ways if (value := getattr(self, way))]
-        if len(given) != 1:
+        if len(given) > 1 or not (given or self.control):
             raise SgdxError(f"{FILE}: variants: found {len(given)}, expected one of {ways}")
-        ((way, value),) = given
+        ((way, value),) = given or [("control", "")]
         by, review = (None, Path(value)) if way == "review" else (f"{way}:{value}", None)
         with _named_by_keys(f"{FILE}: variants"):
             return RewordOptions(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,10 +11,12 @@ import msgspec
 from msgspec.structs import replace
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.configs import CONTROLS
+from sgdx_dataset.words import edited
 from sgdx_llm.functions import safe_names
 from sgdx_llm.options import SendingOptions, ServerOptions
 
-from .data import Tool, ToolSet, Variant
+from .data import Tool, ToolSet, Variant, Words
 from .folder import check_variant, read_tools, read_variant, write_variant
 from .options import RewordOptions
 from .search import split_name
@@ -69,6 +71,8 @@ def new_variants(
     elif way == "tools" and what:
         variant, notes = variant_between(tools, read_tools(Path(what)))
         variants = [variant]
+    elif way == "control" and not what:
+        variants = control_variants(tools)
     elif way == "rivals":
         variants = [rival_variant(tool_set, what)]
     else:
@@ -123,6 +127,23 @@ def one_at_a_time(variant: Variant, tool_set: ToolSet) -> list[Variant]:
             continue
         parts[name] = part
     return list(parts.values())
+
+
+def control_variants(tools: Mapping[str, Tool]) -> list[Variant]:
+    """The variants ``control1`` to ``control5``: trivial edits of all descriptions, as of SGD's."""
+    return [
+        Variant.of(
+            name,
+            {
+                (i, path): Words(description=text)
+                for i, tool in tools.items()
+                for path, element in tool.elements.items()
+                if (text := edited(element.description, name)) != element.description
+            },
+            "control",
+        )
+        for name in CONTROLS
+    ]
 
 
 def rival_variant(tool_set: ToolSet, kind: str) -> Variant:

@@ -19,7 +19,7 @@ from sgdx_metric.figures import figures, one_run, task_success
 from sgdx_metric.result import Result
 from sgdx_metric.statistics import RESAMPLES, SEED, mean_defined, variation
 from sgdx_metric.units import Items, Scores
-from sgdx_metric.variants import ORIGINAL
+from sgdx_metric.variants import ORIGINAL, floor_of
 from sgdx_metric.version import __version__
 
 from .data import Case, Rule, ToolSet, digest
@@ -119,13 +119,14 @@ def score_files(
     unreviewed = sum(case.unreviewed for case in tool_set.cases)
     first_runs = {name: of_variant[0] for name, of_variant in outcomes.items()}
     is_right = {name: rows == 1 for name, rows in zip(files, runs[RIGHT])}
-    elements, looked_at = rank_elements(tool_set, worded, first_runs, rules)
+    of_words = {name: of for name, of in first_runs.items() if not floor_of(name)}
+    elements, looked_at = rank_elements(tool_set, worded, of_words, rules)
     gone = {
         case: f"{name}: {why}"
         for name, whys in tool_set.gone.items()
         for case, why in (whys.items() if name in files else ())
     }
-    lost_tools = _lost_tools(tool_set.cases, first_runs)
+    lost_tools = _lost_tools(tool_set.cases, of_words)
     counts: dict[str, Any] = {
         "elements": elements,
         "looked_at": looked_at,

@@ -119,10 +119,13 @@ def headline(result: Result) -> str:
     original = result.figure("right_orig")
     within = f" ({interval(original.interval)})" if original and original.interval else ""
     lost = result.counts.get("lost_tools", {})
+    worst = result.main("right", "worst")
+    control = result.floor(worst, "control") if worst else None
+    beside = f" ({percent(control.value)} under trivial edits)" if control else ""
     gone = "".join(f"; all {cases} cases of {tool} are lost" for tool, cases in lost.items())
     return (
         f"{percent(result['right_orig'])}{within} -> {percent(result['right_reworded'])} under "
-        f"other words, right under all {percent(result['right_worst'])}{gone}"
+        f"other words, right under all {percent(result['right_worst'])}{beside}{gone}"
     )
 
 

@@ -50,7 +50,7 @@ from .importing import import_source
 from .predictions import ANSWERS
 from .project import FILE, ImportedTools, Server, TestFile, note_inputs, read_file
 from .report import write_report
-from .rewording import new_variants
+from .rewording import control_variants, new_variants
 from .scoring import score_files
 from .summary import JUNIT_MARK, SUMMARY_MARK, Result, junit_xml, summary_text
 from .tables import headline
@@ -355,6 +355,9 @@ def _tool_set(
         variants = made
     else:
         return None
+    if file.variants.control:
+        made_already = {variant.name for variant in variants}
+        variants += [of for of in control_variants(tools) if of.name not in made_already]
     write_tool_set(folder, tools.values(), cases, source, variants, is_new=False)
     return tool_set_of(folder, tools, cases, variants, source)
 

@@ -14,7 +14,7 @@ import numpy as np
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.json import pretty_json
 from sgdx_eval.tables import interval, percent
-from sgdx_metric.result import Result
+from sgdx_metric.result import Result, reworded_variants
 from sgdx_metric.statistics import TOLERANCE, Sample, drop, intervals
 from sgdx_metric.variants import ORIGINAL
 
@@ -129,10 +129,11 @@ def judge(
     compared: there is no other variant or no new word, too few cases are right, or more than a
     tenth of the cases is left out, or of the answers under a variant unread.
     """
-    if ORIGINAL not in files or len(files) == 1:
+    reworded = reworded_variants(files, "tools")
+    if ORIGINAL not in files or not reworded:
         found = f"found answers under {', '.join(files)} alone"
         return cannot_tell(f"{found}, expected {ORIGINAL} and others")
-    others = [tool_set.variants[name] for name in files if name != ORIGINAL]
+    others = [tool_set.variants[name] for name in reworded]
     if not any(variant.tools or variant.version for variant in others):
         if all(variant.made_by == MADE_BY for variant in others):
             return Verdict(End.PASSED, "the other version of the tools is the same", loss=0.0)
@@ -159,6 +160,9 @@ def judge(
 def qualifiers(result: Result) -> list[str]:
     """What a reader has to know of the cases and answers that a verdict is of."""
     counts, said = result.counts, list[str]()
+    drop = result.main("right", "drop")
+    if drop and (control := result.floor(drop, "control")) and control.value is not None:
+        said.append(f"trivial edits of the words cost {percent(0.0 - control.value)} points")
     for tool, cases in counts.get("lost_tools", {}).items():
         said.append(f"all {cases} cases of {tool} are lost")
     if gone := counts.get("gone"):

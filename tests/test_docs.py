@@ -315,10 +315,11 @@ def test_figures_of_calls_are_those_of_their_scores() -> None:
     rows = [*found[0][:-1], *found[1][:-1]]
     for name, row in zip((*names, *of_many), rows, strict=True):
         result = scores_of(f"calls/{name}")
-        keys = [f"call_fuzzy_{of}" for of in ("orig", "reworded", "drop", "worst", "flips")]
+        keys = [f"call_{of}" for of in ("orig", "reworded", "drop", "worst", "flips")]
         of_calls = [f for f in map(result.figure, keys) if f]
         figures = [part or 0.0 for f in of_calls for part in (f.value, *(f.interval or ()))]
-        figures += [result[key] or 0.0 for key in ("tool_orig", "tool_reworded")]
+        means = [f"{of}_{words}" for of in ("call_fuzzy", "tool") for words in ("orig", "reworded")]
+        figures += [result[key] or 0.0 for key in means]
         counts = [header["counts"] for header in result.systems.values()]
         figures.append(sum(c["unread"] for c in counts) / sum(c["requests"] for c in counts))
         assert shows(row[2:], [100 * figure for figure in figures]), name

@@ -1,9 +1,10 @@
-"""What a training has seen of the words that it is judged on: those of v1..v5.
+"""What a training has seen of the words that it is judged on: those of v1..v5, and of controls.
 
 Texts are compared as tokenizers read them: without regard to case, accents, blanks and punctuation,
 so that ``VisitFlat``, ``visit_flat`` and ``Visit flát.`` are one text, be it a name or a
 description. Nothing is filtered here, as a translation may well find the same word: only from a
-certain share on (``LIMITS``) is it a leak.
+certain share on (``LIMITS``) is it a leak. Controls have the original texts with other marks: only
+they are compared letter by letter, and are a leak where most descriptions of a schema are theirs.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ..configs import SPLITS, VARIANTS
+from ..configs import CONTROLS, SPLITS, VARIANTS
 from ..release import Release, open_release
 from ..schema import Service
+from ..words import edited
 
 # The largest share of the texts that the original schemas lack that v1..v5 may have. Of this
 # project's back-translations of SGD they have at most 67 % of the names and 4 % of the
@@ -33,6 +35,8 @@ class Words(NamedTuple):
 
     original: frozenset[str]  # digests of the texts of the original schemas
     variants: frozenset[str]  # digests of the texts of v1..v5 that the original schemas lack
+    # The descriptions of controls that the original schemas lack, of a corpus at hand.
+    controls: frozenset[str] = frozenset()
 
 
 class Leak(NamedTuple):
@@ -53,6 +57,11 @@ def find_leak(schemas: Mapping[str, Sequence[Service]], corpora: Sequence[Words]
     counts, leaks = list[int](), list[int]()
     for words in corpora:
         counts.append(sum(text in words.variants for _, text in together))
+        for services in schemas.values():
+            texts = [text for service in services for text in service.descriptions]
+            edits = sum(text in words.controls for text in texts)
+            if edits >= MIN_EQUAL and edits > len(texts) / 2:
+                leaks.append(edits)
         for group in (*parts, together):  # as a leak may hide among other schemas
             for part, limit in LIMITS.items():
                 new = [t for kind, t in group if kind == part and t not in words.original]
@@ -64,16 +73,20 @@ def find_leak(schemas: Mapping[str, Sequence[Service]], corpora: Sequence[Words]
 
 def release_words(release: Release, splits: Collection[str] = tuple(SPLITS)) -> Words:
     """The words of a release's schemas of some splits, or all."""
-    original, *variants = (
-        {
-            text
+    services = {
+        variant: [
+            service
             for split in release.schema_splits(variant)
             if split in splits
-            for _, text in digests(release.schema(split, variant))
-        }
+            for service in release.schema(split, variant)
+        ]
         for variant in ("original", *VARIANTS)
-    )
-    return Words(frozenset(original), frozenset().union(*variants) - original - {digest("")})
+    }
+    original, *variants = ({text for _, text in digests(of)} for of in services.values())
+    new = frozenset().union(*variants) - original - {digest("")}
+    said = {text for service in services["original"] for text in service.descriptions}
+    controls = {edited(text, control) for text in said for control in CONTROLS} - said
+    return Words(frozenset(original), new, frozenset(controls))
 
 
 @cache

@@ -16,7 +16,7 @@ from sgdx_metric.columns import Floats
 from sgdx_metric.errors import ScoreError
 from sgdx_metric.statistics import stand_out
 from sgdx_metric.units import Items
-from sgdx_metric.variants import ORIGINAL, own_variants
+from sgdx_metric.variants import ORIGINAL, floor_of, own_variants
 
 from ..explain import judge_values
 from ..predictions import read_predictions, with_frame_ids
@@ -113,18 +113,19 @@ def analyse_group(
         results = system.first.result
         # Headers matter only where neither a source nor references are given.
         headers = {} if source or references else results.headers
-        own = [] if references else own_variants(results.result.variants)
-        stated = {n: (header.source, header.data) for n, header in headers.items() if n not in own}
+        names = [name for name in results.result.variants if not floor_of(name)]
+        own = [] if references else own_variants(names)
+        variants = [name for name in names if name not in own]
+        stated = {n: (headers[n].source, headers[n].data) for n in variants if n in headers}
         if not all(run.predictions for run in system.runs):
             reasons[system.name] = "there are no predictions beside scores.json"
             continue
         try:
             if (key := tuple(stated.items())) not in opened:
                 if references:
-                    opened[key] = FolderReferences(references, None, list(results.result.variants))
+                    opened[key] = FolderReferences(references, None, names)
                 else:
                     opened[key] = open_references(source, system.first.split, {}, stated=stated)
-            variants = [name for name in results.result.variants if name not in own]
             analyses[system.name] = analyse(system, opened[key], variants)
             if own:
                 which = f"{system.name} under {printable(', '.join(own))}"

@@ -7,6 +7,7 @@ from math import isnan
 
 from sgdx_metric.result import ALL, Figure, Metric
 from sgdx_metric.statistics import judged
+from sgdx_metric.variants import floors
 
 from ..compare import difference
 from ..show import heading, is_better_high
@@ -14,6 +15,8 @@ from ..tables import NO_VALUE, Cell, Column, Table, interval, number, printable,
 from .runs import Group, System
 
 _MOST_FAILED = 12
+# The figures that have controls and repeats beside them.
+FLOORED = ("drop", "worst", "flips", "sensitivity")
 Rows = list[list[str | Cell]]
 # The figures of a metric, as columns, and what they are called.
 COLUMNS = {
@@ -44,11 +47,13 @@ def comparison(group: Group) -> Iterator[Table]:
                     what = [metric.shown] if several else []
                     what += [heading(name)] if name != ALL or not several else []
                     first = Cell(system.name, "; ".join(told))
-                    cells = [cell(f, metric) for f in found]
+                    cells = [_beside_floors(system, cell(f, metric), f, metric) for f in found]
                     rows.append([first, ", ".join(what), f"{items:,}", *cells])
     note = (
         "Below a figure is its 95 % interval over dialogues, or after ± its deviation over seeds."
     )
+    if floors(group.variants):
+        note += " Beside it is the same figure where no word means anything else (control, repeat)."
     if not all(system.main(group.main.name, "drop") for system in group.systems):
         scored = printable(", ".join(group.variants))
         note += f" Only {scored} was scored, so that not all figures are known."
@@ -168,6 +173,15 @@ def failed_table(group: Group) -> Iterator[Table]:
 
 
 # ---- cells
+
+
+def _beside_floors(system: System, of: Cell, figure: Figure | None, metric: Metric) -> Cell:
+    """The cell of a figure, and what the same figure is over controls and repeats."""
+    told = [of.detail]
+    for name in floors(system.result.variants) if figure and figure.figure in FLOORED else ():
+        if (floor := system.result.floor(figure, name)) and floor.value is not None:
+            told.append(f"{name} {shown(floor, metric, floor.value)}")
+    return of._replace(detail="; ".join(filter(None, told)))
 
 
 def cell(figure: Figure | None, metric: Metric, has_interval: bool = True) -> Cell:

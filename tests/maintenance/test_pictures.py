@@ -20,7 +20,7 @@ def texts(svg: str) -> list[str]:
 def read(path: str) -> tuple[float, float]:
     """The headline metric under the original words, and in the worst case."""
     result = read_result(ROOT / path).result
-    metric = "call_fuzzy" if path.startswith("results/calls/") else main_metric(result).name
+    metric = main_metric(result).name
     found = (result.main(metric, of) for of in ("original", "worst"))
     original, worst = (f.value or 0.0 for f in found if f)
     return original, worst

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from sgdx_dataset import SgdxError, find_variants, frames, load, prepare
+from sgdx_dataset.configs import CONTROLS, SAME_WORDS
 from sgdx_dataset.export import export
 from sgdx_dataset.release import open_release
 from sgdx_dataset.schema import Service
+from sgdx_metric.variants import floors
 
 from ..conftest import ROOT, Run
 from .conftest import SCHEMAS, service, write
@@ -121,9 +123,41 @@ def test_an_error_names_the_users_file_and_the_element(
         load("own", "test", mini, own)
 
 
+def test_controls_and_repeats_mean_what_the_original_does(mini: Path) -> None:
+    write(mini / "dev" / "schema.json", [SCHEMAS["original"] | {"description": "Rents a Flat."}])
+    variants = dict.fromkeys(CONTROLS, "control") | {"repeat2": "repeat"}
+    release = open_release(mini, variants)
+    of = {name: release.schema("validation", name)[0] for name in ("original", *variants)}
+    assert {name: service.description for name, service in of.items()} == {
+        "original": "Rents a Flat.",
+        "control1": "Rents a Flat",
+        "control2": "rents a flat.",
+        "control3": "The Rents a Flat.",
+        "control4": "Rents a Flat. (value)",
+        "control5": "Rents  a  Flat.",
+        "repeat2": "Rents a Flat.",
+    }
+    assert [e.description for e in of["control1"].elements] == [
+        f"{e.description}." for e in of["original"].elements
+    ]
+    for worded in of.values():
+        assert [e.name for e in worded.elements] == [e.name for e in of["original"].elements]
+    # The metrics, which are a room of their own, know them by their names.
+    known = floors(["v1", "control", "original", *CONTROLS, *SAME_WORDS["repeat"]])
+    assert {floor: tuple(names) for floor, names in known.items()} == SAME_WORDS
+    assert release.scored_variants()[-6:] == [*variants]
+    rows = load("control4", "test", mini, variants)
+    assert rows[0]["schemas"][0]["slots"][0]["description"] == "city (value)"
+    digests = {release.data_digest("test", name) for name in ("original", "repeat2")}
+    assert len(digests) == 1 and release.data_digest("test", "control1") not in digests
+
+
 def test_names_that_are_taken(mini: Path, own: dict[str, Path]) -> None:
     """Also what looks like one: full-width letters, and a Cyrillic one."""
-    for name in ("original", "backtrans-zh", "a/b", "V1", "Original", "\uff56\uff11", "\u043eld"):
+    for name in (
+        *("original", "backtrans-zh", "a/b", "V1", "Original", "\uff56\uff11", "\u043eld"),
+        *("control1", "Repeat2"),
+    ):
         with pytest.raises(SgdxError, match=f"variant '{name}': "):
             open_release(mini, {name: own["own"]})
 

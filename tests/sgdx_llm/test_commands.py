@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -171,23 +172,21 @@ def test_batch_files_give_the_same_predictions(
         )
 
 
-def test_repeats_under_one_variant_are_scored_as_variants(
-    three: Path, stand_in: StandIn, tmp_path: Path
-) -> None:
-    words = ["predict", "--source", "sample", "--repeats", "2", "--model", "m"]
-    words += ["--dialogues", str(three), "--base-url", stand_in.url, "--output"]
-    assert run_ask([*words, str(tmp_path / "out")]) == 0
-    (tmp_path / "unchanged.json").write_text("{}")
-    words = ["score", "--source", "sample", "--dialogues", str(three)]
-    for name in ("r1", "r2"):
-        words += ["--variant", f"{name}={tmp_path / 'unchanged.json'}"]
-        words += ["--predictions", f"{name}={tmp_path / 'out' / name}.jsonl"]
-    assert metric([*words, "--output", str(tmp_path / "noise.json")]) == 0
+def test_repeats_stand_beside_the_variants(three: Path, stand_in: StandIn, tmp_path: Path) -> None:
+    """What was asked already is not asked again; noise is that of the original words."""
+    words = ["predict", "--source", "sample", "--model", "m", "--dialogues", str(three)]
+    words += ["--base-url", stand_in.url, "--output", str(tmp_path / "out"), "--config", "original"]
+    assert run_ask([*words, "v1"]) == 0
+    assert run_ask([*words, "--repeats", "3"]) == 0
+    assert len(stand_in.bodies) == 4 * 26
+    bodies = Counter(json.dumps(body) for body in stand_in.bodies)
+    assert sorted(bodies.values()) == [1] * 26 + [3] * 26
+    scoring = ["score", "--source", "sample", "--dialogues", str(three), "--variant", "repeat"]
+    scoring += ["--predictions", str(tmp_path / "out"), "--output", str(tmp_path / "noise.json")]
+    assert metric(scoring) == 0
     scores = json.loads((tmp_path / "noise.json").read_text())
-    (varied,) = (f for f in scores["figures"] if _key(f) == ("jga", "sensitivity", "all"))
-    assert varied["value"] == 0.0 and varied["variants"] == ["r1", "r2"]
-    bodies = [json.dumps(body) for body in stand_in.bodies]
-    assert len(bodies) == 2 * len(set(bodies)) == 52
+    flips = [f["variants"] for f in scores["figures"] if _key(f) == ("jga", "flips", "all")]
+    assert flips == [["original", "v1"], ["original", "repeat2", "repeat3"]]
 
 
 def test_an_estimate_where_requests_that_are_equal_are_counted_once(
@@ -216,6 +215,7 @@ def test_an_estimate_where_requests_that_are_equal_are_counted_once(
         (["--base-url", "localhost"], "--base-url: "),
         (["--dialogues", "no.json"], "no.json: "),
         (["--repeats", "2"], "--repeats 2: "),
+        (["--repeats", "7"], "--repeats 7: "),
         (["--stop-unread", "2/1"], "--stop-unread 2/1: "),
         (["--command", "no-such-program"], "--command no-such-program@"),
         (["--command", "'"], "--command: "),

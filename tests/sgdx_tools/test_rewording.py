@@ -262,6 +262,19 @@ RIVALS = {
 }
 
 
+def test_controls_edit_descriptions_alone(tools: Path) -> None:
+    assert reword(tools, "--with", "control") == 0
+    tool_set = read_tool_set(tools)
+    assert [*tool_set.variants] == ["original", *(f"control{i}" for i in range(1, 6))]
+    worded = {n: WordedTools(tool_set.tools, v) for n, v in tool_set.variants.items()}
+    shown = {name: of.tool("book") for name, of in worded.items()}
+    people = [tool.parameters["properties"]["people"]["description"] for tool in shown.values()]
+    assert people == ["How many come", "How many come.", "how many come", "The How many come",
+                      "How many come (value)", "How  many  come"]  # fmt: skip
+    assert {tool.name for tool in shown.values()} == {"book"}
+    assert reword(tools, "--with", "control:all") == 2
+
+
 def test_rivals_compete_with_the_tools_that_cases_expect(tools: Path, tmp_path: Path) -> None:
     """The tool `ping` is expected nowhere."""
     first, *others = read_lines(tools / "cases.jsonl")

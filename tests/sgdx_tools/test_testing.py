@@ -175,6 +175,31 @@ def test_repeats_tell_flaky_cases_from_broken_ones(project: Path) -> None:
     assert "flaky 12.50" in Path("summary.md").read_text()
 
 
+def test_controls_stand_beside_what_words_cost(project: Path, capsys: Capture) -> None:
+    """Both models fail with ' (value)' behind a description; the verdict is of the words alone."""
+
+    def shaken(body: Json) -> Json:
+        edited = body["tools"][0]["function"]["description"].endswith(" (value)")
+        return (
+            completion({"role": "assistant", "content": "Well."}, "stop")
+            if edited
+            else answer(body)
+        )
+
+    with serving(StandIn(answer=shaken)) as server:
+        write_file(server.url, "v1.json}", "v1.json, control: true}")
+        assert command("test", "--limit", "8", "--summary", "summary.md") in (0, 1, 2)
+        assert len(server.bodies) == 2 * 7 * 8
+    result, said = scores_of("stubborn"), capsys.readouterr().out
+    # Six of eight cases expect a call, of which four name the tool by its old name.
+    assert [result[f"right_{of}"] for of in ("orig", "reworded", "drop")] == [1.0, 0.5, -0.5]
+    floors = [result[f"right_{of}_control"] for of in ("worst", "flips", "drop")]
+    assert floors == pytest.approx([0.25, 0.75, -0.15])
+    assert {element["variant"] for element in result.counts["elements"]} == {"v1"}
+    assert said.count("trivial edits of the words cost 15.00 points") == 2
+    assert "right under all 50.00 (25.00 under trivial edits)" in Path("summary.md").read_text()
+
+
 @pytest.mark.parametrize(
     ("old", "new", "facts"),
     [

@@ -11,6 +11,7 @@ import pytest
 from msgspec import to_builtins
 
 from sgdx_dataset import SPLITS, VARIANTS
+from sgdx_dataset.configs import CONTROLS
 from sgdx_dataset.release import SAMPLE, open_release
 from sgdx_dataset.rewording.leaks import (
     LIMITS,
@@ -75,6 +76,16 @@ def test_a_leak_is_found_beside_schemas_without_one() -> None:
     assert find_leak(many | {"mine": release.schema("train", "v2")}, words).oracle
 
 
+def test_words_of_controls_are_for_judging_alone() -> None:
+    """As a variant of its own, also under a name of its own; a few of them are no leak."""
+    release = open_release("sample", dict.fromkeys(CONTROLS, "control"))
+    words, original = judging_words(release), release.schema("train", "original")
+    for control in CONTROLS:
+        schema = release.schema("train", control)
+        assert find_leak({"mine": schema}, words).oracle, control
+        assert not find_leak({"mine": [*schema[:1], *original[1:]]}, words).oracle
+
+
 def test_a_dev_split_in_the_words_of_a_variant_is_a_leak(tmp_path: Path) -> None:
     """Of a corpus of one's own too, in which that split has them as its original words."""
     corpus = tmp_path / "corpus"
@@ -119,7 +130,7 @@ def test_the_published_words_are_those_of_sgd(release_archive: Path) -> None:
     """And its translations are within the limits: the shares that docs/augmentation.md names."""
     release = open_release(release_archive)
     words, highest = release_words(release), dict.fromkeys(LIMITS, 0.0)
-    assert published_words()[0] == words
+    assert published_words()[0] == words._replace(controls=frozenset())
     for schema in train_variants(release).values():
         new = [(part, each) for part, each in digests(schema) if each not in words.original]
         for part in highest:
