@@ -98,7 +98,7 @@ def test_the_same_from_rows_that_the_dataset_wrote(
     subject: Subject, tmp_path: Path, command: Run, both: tuple[Scores, Scores]
 ) -> None:
     rows = (*SAMPLE_TEST, "--config", "original", "v1", "--output")
-    assert command("sgdx_dataset", subject.kind, *rows, "rows").returncode == 0
+    assert command("sgdx_dataset", "export", subject.kind, *rows, "rows").returncode == 0
     predictions = put(tmp_path / "p", subject.bad)
     assert scored(command, predictions, "folder.json", "--references", "rows") == both[1]
     words = ("explain", subject.bad["v1"][2][subject.id], "--predictions", predictions)
@@ -108,7 +108,7 @@ def test_the_same_from_rows_that_the_dataset_wrote(
     assert ".parquet" in line and "validation" in line
     Path("ids.txt").write_text("1_00000\n1_00001\n")
     some = (*rows, "some", "--dialogues", "ids.txt")
-    assert command("sgdx_dataset", subject.kind, *some).returncode == 0
+    assert command("sgdx_dataset", "export", subject.kind, *some).returncode == 0
     few = put(tmp_path / "few", subject.of(TWO))
     scores = scored(command, few, "s.json", "--references", "some")
     assert "|dialogues:2@82354a53|" in scores["signature"]
@@ -130,7 +130,7 @@ def test_own_variants_of_one_name_are_told_apart(
     own = ("--variant", "mine=one.json")
     if subject.task != "turns":  # whose sentences are those of the evaluator's variant
         made = ("--config", "mine", "original", *SAMPLE_TEST, *own, "--output", "rows")
-        assert command("sgdx_dataset", subject.kind, *made).returncode == 0
+        assert command("sgdx_dataset", "export", subject.kind, *made).returncode == 0
         scores = scored(command, predictions, "rows.json", "--references", "rows")
         assert f"mine@{marks['one']}" in scores["signature"]
     line = refused(tmp_path, command, "compare", "sone.json", "stwo.json")
